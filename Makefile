@@ -1,0 +1,39 @@
+# The two commands are `make demo` and `make test`; each sets up what it needs first.
+PY      ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.ready
+export UV_LINK_MODE := copy
+
+.PHONY: setup demo check test bench mutants system clean docs
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml uv.lock
+	@tools/setup.sh "$(PY)" "$(VENV)"
+	@touch $@
+
+system:
+	@tools/system.sh
+
+demo: setup
+	@$(BIN)/ralph demo
+
+check: setup
+	@tools/check.sh
+
+test: setup system
+	@tools/check.sh
+	@$(BIN)/pytest -n 2 --dist worksteal -m "slow" tests
+
+bench: setup system
+	@$(BIN)/python bench/run.py
+
+mutants: setup
+	@tools/mutants.sh
+
+docs: setup
+	@$(BIN)/cog -r -I tools $$(git ls-files '*.md' | xargs grep -l '\[\[\[cog' || true)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants

@@ -1,0 +1,267 @@
+"""Facts and actions: the only two things that cross the border of the core.
+
+A fact (event) is appended to the journal before anything acts on it. An action is what the core asks
+the shell to do; it is never stored, because `machine.decide` makes it again from the facts. Each kind
+has a version: a body of a newer version than this program knows is refused, never guessed at.
+`at` is the wall clock in epoch seconds (for people), `took` the monotonic seconds since the event
+before it in the same stint (for limits), so clock jumps and suspends change no decision.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from ralph.core.model import (
+    Checkpoint,
+    Claim,
+    Fault,
+    Grade,
+    GuardResult,
+    Order,
+    Outcome,
+    Stage,
+    Usage,
+    Verdict,
+)
+
+
+class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+    at: float = 0.0
+    took: float = 0.0
+
+
+class LoopStarted(Event, tag="LoopStarted"):
+    order: Order
+
+
+class StintStarted(Event, tag="StintStarted"):
+    """A runner took the loop's lock. The first row of a stint fences every earlier runner."""
+
+    pid: int
+    host: str
+    version: str
+    protection: str  # sandbox level, S0 to S3
+    words: tuple[str, ...] = ()  # what the sandbox really blocks
+
+
+class WorkspaceMade(Event, tag="WorkspaceMade"):
+    path: str
+    shares: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class AgentStarted(Event, tag="AgentStarted"):
+    """Appended before the agent is spawned: the call counts as spent from here on."""
+
+    iteration: int
+    call: int
+    agent: str
+    prompt: str  # blob
+
+
+class AgentEnded(Event, tag="AgentEnded"):
+    iteration: int
+    call: int
+    exit_code: int | None = None
+    ended: str = "exited"  # exited, timeout, idle, stopped, killed, runner-lost, spawn-error
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    claim: Claim | None = None
+    fault: Fault | None = None
+    denials: tuple[str, ...] = ()
+    said: str = ""  # last words, cleaned and cut
+    output: str = ""  # blob
+    dropped: int = 0  # bytes of output that were not kept
+
+
+class CheckpointMade(Event, tag="CheckpointMade"):
+    iteration: int
+    tree: str
+    commit: str
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    total_lines: int = 0  # lines changed against the base
+    warnings: tuple[str, ...] = ()
+
+
+class GateEnded(Event, tag="GateEnded"):
+    iteration: int
+    verdict: Verdict
+
+
+class GuardsEnded(Event, tag="GuardsEnded"):
+    """All guards of a final judgement, together: they look at one tree."""
+
+    iteration: int
+    tree: str
+    results: tuple[GuardResult, ...]
+    disagreement: str = ""  # the incremental and the fresh checkout said different things: our fault
+
+
+class WorkspaceRestored(Event, tag="WorkspaceRestored"):
+    iteration: int
+    tree: str
+    rejected: str = ""  # commit kept under refs/ralph/<name>/rejected/<n>
+
+
+class WaitOver(Event, tag="WaitOver"):
+    pass
+
+
+class Steered(Event, tag="Steered"):
+    text: str
+    author: str = ""
+
+
+class PauseAsked(Event, tag="PauseAsked"):
+    reason: str = ""
+    now: bool = False
+
+
+class ResumeAsked(Event, tag="ResumeAsked"):
+    author: str = ""
+    more_iterations: int = 0
+    more_time: float = 0.0
+    more_cost: float = 0.0
+    more_tokens: int = 0
+
+
+class AbortAsked(Event, tag="AbortAsked"):
+    reason: str = ""
+
+
+class ResultPublished(Event, tag="ResultPublished"):
+    branch: str
+    commit: str
+    tree: str
+
+
+class LoopEnded(Event, tag="LoopEnded"):
+    outcome: Outcome
+    reason: str
+    grade: Grade | None = None
+
+
+class LandingStarted(Event, tag="LandingStarted"):
+    """Intent: from here on a crash leaves work that `ralph merge` or `ralph undo` completes."""
+
+    direction: Literal["land", "undo"]
+    branch: str
+    old: str
+    new: str
+
+
+class LandingEnded(Event, tag="LandingEnded"):
+    direction: Literal["land", "undo"]
+    done: bool
+    note: str = ""
+
+
+class LoopDropped(Event, tag="LoopDropped"):
+    """The user threw the loop's refs, workspace and evidence away; its record stays."""
+
+    note: str = ""
+
+
+AnyEvent = (
+    LoopStarted
+    | StintStarted
+    | WorkspaceMade
+    | AgentStarted
+    | AgentEnded
+    | CheckpointMade
+    | GateEnded
+    | GuardsEnded
+    | WorkspaceRestored
+    | WaitOver
+    | Steered
+    | PauseAsked
+    | ResumeAsked
+    | AbortAsked
+    | ResultPublished
+    | LoopEnded
+    | LandingStarted
+    | LandingEnded
+    | LoopDropped
+)
+
+# Version of each kind's body. Raise it when a field's meaning changes; new optional fields need not.
+VERSIONS: dict[str, int] = {kind.__struct_config__.tag: 1 for kind in AnyEvent.__args__}  # type: ignore[misc]
+
+
+class MakeWorkspace(Struct, frozen=True, tag=True):
+    pass
+
+
+class RunGates(Struct, frozen=True, tag=True):
+    stage: Stage
+    tree: str
+    gates: tuple[str, ...]
+
+
+class RunGuards(Struct, frozen=True, tag=True):
+    tree: str
+
+
+class RunAgent(Struct, frozen=True, tag=True):
+    iteration: int
+    call: int
+
+
+class TakeSnapshot(Struct, frozen=True, tag=True):
+    iteration: int
+
+
+class RestoreWorkspace(Struct, frozen=True, tag=True):
+    to: Checkpoint
+    rejected: Checkpoint | None
+
+
+class Wait(Struct, frozen=True, tag=True):
+    seconds: float
+    until: float | None  # epoch seconds, when a provider named a time
+    why: str
+
+
+class PublishResult(Struct, frozen=True, tag=True):
+    tree: str
+    grade: Grade
+
+
+class Finish(Struct, frozen=True, tag=True):
+    outcome: Outcome
+    reason: str
+    grade: Grade | None = None
+
+
+Action = (
+    MakeWorkspace
+    | RunGates
+    | RunGuards
+    | RunAgent
+    | TakeSnapshot
+    | RestoreWorkspace
+    | Wait
+    | PublishResult
+    | Finish
+)
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+def kind_of(event: AnyEvent) -> str:
+    return type(event).__name__
+
+
+def encode(event: AnyEvent) -> bytes:
+    return _encoder.encode(event)
+
+
+def decode(body: bytes) -> AnyEvent:
+    """The event in a journal row. Raises msgspec.ValidationError for what this version does not know."""
+    return _decoder.decode(body)

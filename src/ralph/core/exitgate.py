@@ -1,0 +1,121 @@
+"""The exit gate: verdicts, guards and claim in, "verified" or the not-yet sentences out.
+
+It is the only place that can say verified, and it says so from verdicts on one tree alone. A claim
+opens nothing by itself: it is asked for only where no check was red first (grades C and D). The
+sentences go to the screen and into the next prompt, so they name tests and never hidden details.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ralph.core.grade import Proof, at_least, prove
+from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Gate, Grade, GuardResult, Verdict
+
+SHOWN = 5  # failing tests named in one sentence
+
+
+class Exit(Struct, frozen=True):
+    verified: bool
+    not_yet: tuple[str, ...] = ()
+    grade: Grade | None = None
+    unproven: tuple[str, ...] = ()
+
+
+def already_satisfied(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
+    """The task asks only for green, and it is green before any agent call."""
+    proof = criterion.proof
+    return (
+        criterion.task_class in MAKE_IT_GREEN
+        and bool(proof)
+        and all(baseline[gate.name].status == "pass" for gate in proof)
+    )
+
+
+def cannot_start(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
+    """Why no agent may be called: a required check whose tool is missing can never turn green."""
+    for gate in criterion.gates:
+        verdict = baseline[gate.name]
+        if gate.required and verdict.status == "error" and verdict.cause in ("missing", "sandbox"):
+            return f'gate "{gate.name}" cannot run: {verdict.summary}'
+    return ""
+
+
+def judge(
+    criterion: Criterion,
+    baseline: dict[str, Verdict],
+    now: dict[str, Verdict],
+    guards: tuple[GuardResult, ...],
+    *,
+    changed: bool,
+    claim: Claim | None,
+    protection: str,
+) -> Exit:
+    """May this tree leave the loop? `guards` is empty while only the fast verdicts are in."""
+    not_yet = _red(criterion, baseline, now)
+    if not any(gate.required for gate in criterion.gates):
+        not_yet.append("there is no required gate, so nothing can prove this task")
+    for result in guards:
+        not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
+    if not_yet:
+        return Exit(verified=False, not_yet=tuple(not_yet))
+    if not changed and criterion.task_class not in MAKE_IT_GREEN:
+        return Exit(verified=False, not_yet=("nothing has been changed yet",))
+    proof = prove(criterion, baseline, now, guards, protection)
+    missing = _short_of(proof, criterion, claim)
+    return Exit(verified=not missing, not_yet=missing, grade=proof.grade, unproven=proof.unproven)
+
+
+def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[str, ...]:
+    """What stands between a green tree and the exit."""
+    sentences = []
+    if not at_least(proof.grade, criterion.min_grade):
+        why = "; ".join(proof.unproven)
+        sentences.append(f"the proof is grade {proof.grade} and {criterion.min_grade} is asked for: {why}")
+    if not proof.witness and not (claim and claim.status == "COMPLETE"):
+        sentences.append(
+            "all checks are green, but none of them was red before: "
+            "write a test for the new behaviour, then say COMPLETE in the status block"
+        )
+    return tuple(sentences)
+
+
+def _red(criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verdict]) -> list[str]:
+    """One sentence for each gate that blocks."""
+    sentences = []
+    for gate in criterion.gates:
+        verdict = now.get(gate.name)
+        if verdict is None:
+            if gate.required:
+                sentences.append(f"{gate.name}: not judged on this tree")
+        elif gate.required and _blocks(gate, baseline.get(gate.name), verdict):
+            sentences.append(f"{gate.name}: {describe(gate, verdict)}")
+    return sentences
+
+
+def _blocks(gate: Gate, base: Verdict | None, verdict: Verdict) -> bool:
+    if verdict.status == "pass":
+        return False
+    if gate.proof or base is None or base.status == "pass":
+        return True
+    # Red before this loop and outside the criterion: only what is newly red blocks. What can no
+    # longer be judged at all, and could be before, is worse than before.
+    return verdict.new_red_count > 0 or (verdict.status == "error" and base.status != "error")
+
+
+def describe(gate: Gate, verdict: Verdict) -> str:
+    """A red verdict in one line: which tests, or why it could not be judged."""
+    if verdict.status in ("error", "skipped"):
+        return f"could not be judged ({verdict.summary or verdict.cause or verdict.status})"
+    named = [finding.key for finding in verdict.findings[:SHOWN]]
+    if not gate.proof and verdict.new_red:
+        named = list(verdict.new_red[:SHOWN])
+        return f"{verdict.new_red_count} newly red: {_list(named, verdict.new_red_count)}"
+    if verdict.red and named:
+        return f"{verdict.red} red: {_list(named, verdict.red)}"
+    return verdict.summary or verdict.status
+
+
+def _list(named: list[str], total: int) -> str:
+    more = total - len(named)
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,90 @@
+"""How strong a proof is: A to D, and in words what it leaves open.
+
+The table is design section 7. This module compares what was red at the base with what is green now;
+whether the result is verified at all is `exitgate`'s question.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ralph.core.model import Criterion, Gate, Grade, GuardResult, Verdict
+
+# At these levels the judged tree stands at the user's own path, so the files that were loaded are known.
+BOXED = frozenset({"S2", "S3"})
+
+
+class Proof(Struct, frozen=True):
+    grade: Grade
+    witness: bool  # something the agent did not write was red and is green
+    unproven: tuple[str, ...]
+
+
+def at_least(grade: Grade, minimum: Grade) -> bool:
+    return grade <= minimum  # "A" sorts before "D"
+
+
+def _witness(base: Verdict | None, now: Verdict) -> tuple[bool, bool]:
+    """(is there a witness that the agent did not write, was it read per test or finding)."""
+    if base is None or base.status == "pass" or now.status != "pass":
+        return False, False
+    if base.cause in ("no-tests", "all-skipped"):  # whatever is green now, the agent brought it
+        return False, False
+    if now.per_test and now.witness_count > 0:
+        return True, True
+    return not (now.per_test and base.per_test), False
+
+
+def prove(
+    criterion: Criterion,
+    baseline: dict[str, Verdict],
+    now: dict[str, Verdict],
+    guards: tuple[GuardResult, ...],
+    protection: str,
+) -> Proof:
+    """Grade a result whose proof gates are green; the caller has seen to that."""
+    open_points: list[str] = []
+    seen = [(gate, _witness(baseline.get(gate.name), now[gate.name])) for gate in criterion.proof]
+    witnesses = [gate for gate, (there, _) in seen if there]
+    by_exit = [gate.name for gate, (there, per_test) in seen if there and not per_test]
+    grade: Grade
+    if witnesses:
+        grade = "A"
+        if by_exit:
+            grade = "B"
+            open_points.append(f"{_names(by_exit)}: read by exit code only, not per test")
+        missing = [result.summary for result in guards if not result.applied]
+        if missing:
+            grade = "B"
+            open_points += missing
+        if protection not in BOXED:
+            grade = "B"
+            open_points.append(f"sandbox {protection or 'S0'}: which files the checks loaded is not proven")
+    else:
+        known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
+        grade = "C" if known else "D"
+        open_points.append("nothing that was red before is green now: only that nothing got worse is shown")
+        if not known:
+            open_points.append("checks read by exit code only: which tests exist is not known")
+    open_points += _old_red(criterion.gates, baseline, now)
+    open_points += [f"waived: {key} ({reason})" for key, reason in sorted(criterion.waivers.items())]
+    if criterion.waivers and grade == "A":
+        grade = "B"
+    return Proof(grade=grade, witness=bool(witnesses), unproven=tuple(open_points))
+
+
+def _old_red(gates: tuple[Gate, ...], baseline: dict[str, Verdict], now: dict[str, Verdict]) -> list[str]:
+    """Red from before this loop that is no part of the criterion: named, never blocking."""
+    found = []
+    for gate in gates:
+        verdict = now.get(gate.name)
+        if gate.proof or verdict is None or verdict.status == "pass" or gate.name not in baseline:
+            continue
+        found.append(
+            f"{gate.name} was red before this loop and still is ({verdict.summary or verdict.status})"
+        )
+    return found
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,351 @@
+"""One function for each kind of event: the loop before it and the event in, the loop after it out.
+
+A handler may refuse an event that its phase allows but the loop's state does not (`_illegal`).
+Which handler serves which phase is said in `machine.TABLE` and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import msgspec.structs
+
+from ralph.core import exitgate, settle
+from ralph.core.events import (
+    AbortAsked,
+    AgentEnded,
+    AgentStarted,
+    CheckpointMade,
+    Event,
+    Finish,
+    GateEnded,
+    GuardsEnded,
+    LandingEnded,
+    LandingStarted,
+    LoopDropped,
+    LoopEnded,
+    LoopStarted,
+    MakeWorkspace,
+    PauseAsked,
+    PublishResult,
+    ResultPublished,
+    ResumeAsked,
+    RunAgent,
+    RunGates,
+    RunGuards,
+    Steered,
+    StintStarted,
+    TakeSnapshot,
+    Wait,
+    WaitOver,
+    WorkspaceMade,
+    WorkspaceRestored,
+)
+from ralph.core.loop import Loop
+from ralph.core.model import RESUMABLE, Fault, Limits, Spend, Steer, Usage
+from ralph.errors import IllegalEvent
+
+replace = msgspec.structs.replace
+FAULT_CAP = 3  # in a row: the machinery is broken
+LIMIT_CAP = 10  # usage limits in a row without one call that worked
+
+
+def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
+    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")
+
+
+def loop_started(loop: Loop, event: LoopStarted) -> Loop:
+    order = event.order
+    return replace(
+        loop,
+        order=order,
+        phase="baseline",
+        limits=order.limits,
+        tree=order.base_tree,
+        before=order.base_tree,
+        commit=order.base_commit,
+        branch=order.branch,
+        todo=(MakeWorkspace(),),
+    )
+
+
+def stint_started(loop: Loop, event: StintStarted) -> Loop:
+    return replace(loop, protection=event.protection)
+
+
+def workspace_made(loop: Loop, event: WorkspaceMade) -> Loop:
+    if not isinstance(_owed(loop), MakeWorkspace):
+        _illegal(loop, event, "no workspace was asked for")
+    todo = RunGates(stage="baseline", tree=loop.tree, gates=settle.gate_names(loop))
+    return replace(loop, workspace=event.path, stage="baseline", todo=(todo,))
+
+
+def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
+    verdict = event.verdict
+    owed = _owed_gate(loop, event)
+    loop = replace(loop, baseline={**loop.baseline, verdict.gate: verdict})
+    if owed.gates:
+        return replace(loop, todo=(owed,))
+    order = loop.sealed
+    broken = exitgate.cannot_start(order.criterion, loop.baseline)
+    if broken:
+        return settle.finish(loop, Finish("broken", broken))
+    loop = replace(
+        loop, best=settle.base_checkpoint(loop), verdicts=dict(loop.baseline), judged_tree=loop.tree
+    )
+    if exitgate.already_satisfied(order.criterion, loop.baseline):
+        return settle.finish(
+            loop, Finish("verified", "already satisfied: the proof was green before any agent call")
+        )
+    if loop.aborting:
+        return settle.finish(loop, Finish("aborted", loop.aborting))
+    if loop.pausing:
+        return settle.paused(loop)
+    return settle.limit_or_call(loop)
+
+
+def agent_started(loop: Loop, event: AgentStarted) -> Loop:
+    owed = _owed(loop)
+    if loop.calling or owed != RunAgent(iteration=event.iteration, call=event.call):
+        _illegal(loop, event, "no such call was asked for")
+    return replace(
+        loop,
+        call=event.call,
+        calling=True,
+        claim=None,
+        fault=None,
+        steers=(),
+        spend=replace(loop.spend, calls=loop.spend.calls + 1),
+        call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
+    )
+
+
+def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
+    if not loop.calling or event.call != loop.call:
+        _illegal(loop, event, "no such call is open")
+    denied = loop.denied + 1 if event.denials else 0
+    return replace(
+        loop,
+        calling=False,
+        claim=event.claim,
+        fault=event.fault,
+        denials=event.denials,
+        denied=denied,
+        spend=_spent(loop.spend, event.usage),
+        todo=(TakeSnapshot(iteration=loop.iteration),),
+    )
+
+
+def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
+    if not isinstance(_owed(loop), TakeSnapshot) or event.iteration != loop.iteration:
+        _illegal(loop, event, "no snapshot was asked for")
+    changed = event.tree != loop.before
+    loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
+    if loop.fault is not None and not changed:
+        return _after_fault(loop, loop.fault)
+    loop = replace(loop, faults=0, limits_hit=0, reverted="")
+    if loop.aborting:
+        return settle.finish(loop, Finish("aborted", loop.aborting))
+    if event.tree == loop.judged_tree:
+        return settle.judged(loop)
+    todo = RunGates(stage="fast", tree=event.tree, gates=settle.gate_names(loop))
+    loop = replace(loop, phase="judging", stage="fast", verdicts={}, judged_tree=event.tree, todo=(todo,))
+    if loop.pausing:
+        return _hold(loop)
+    return loop
+
+
+def gate_ended(loop: Loop, event: GateEnded) -> Loop:
+    verdict = event.verdict
+    owed = _owed_gate(loop, event)
+    if owed.stage == "final":
+        loop = replace(loop, finals={**loop.finals, verdict.gate: verdict})
+    else:
+        loop = replace(loop, verdicts={**loop.verdicts, verdict.gate: verdict})
+    if owed.gates:
+        return replace(loop, todo=(owed,))
+    return settle.final_gates_in(loop) if owed.stage == "final" else settle.judged(loop)
+
+
+def guards_ended(loop: Loop, event: GuardsEnded) -> Loop:
+    if _owed(loop) != RunGuards(tree=event.tree):
+        _illegal(loop, event, "no guards were asked for on this tree")
+    return settle.concluded(replace(loop, guards=event.results, guarded_tree=event.tree))
+
+
+def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
+    best = loop.best
+    if best is None or event.tree != best.tree:
+        _illegal(loop, event, "that is not the checkpoint that was asked for")
+    loop = replace(
+        loop,
+        tree=best.tree,
+        commit=best.commit,
+        lines=best.changed_lines,
+        reverted=f"iteration {event.iteration} was taken back to the state after iteration {best.iteration}",
+    )
+    return settle.call_agent(loop)
+
+
+def wait_over(loop: Loop, event: WaitOver) -> Loop:
+    if not isinstance(_owed(loop), Wait):
+        _illegal(loop, event, "nothing was waited for")
+    return settle.limit_or_call(replace(loop, fault=None))
+
+
+def steered(loop: Loop, event: Steered) -> Loop:
+    return replace(loop, steers=(*loop.steers, Steer(text=event.text, at=event.at, author=event.author)))
+
+
+def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
+    reason = event.reason or "paused by the user"
+    loop = replace(loop, pausing=reason)
+    if loop.phase == "waiting":
+        return settle.paused(loop)
+    if event.now and not loop.calling:
+        return _hold(loop)
+    return loop
+
+
+def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
+    """Take a paused or an ended but resumable loop up again; raised limits come with the asking."""
+    if loop.phase == "ended" and loop.outcome not in RESUMABLE:
+        _illegal(loop, event, f"{loop.outcome} is final")
+    if loop.phase == "ended" and (loop.dropped or loop.landing):
+        _illegal(loop, event, "it was dropped or landed")
+    held, held_phase = loop.held, loop.held_phase
+    loop = replace(
+        loop,
+        limits=_raised(loop.limits, event),
+        outcome=None,
+        reason="",
+        held=(),
+        held_phase="working",
+        pausing="",
+        faults=0,
+        limits_hit=0,
+        denied=0,
+        integrity=0,
+        history=(),
+        claim=None,
+    )
+    if not loop.workspace:
+        return replace(loop, phase="baseline", baseline={}, todo=(MakeWorkspace(),))
+    if held:
+        return replace(loop, phase=held_phase, todo=held)
+    if loop.best is None:
+        todo = RunGates(stage="baseline", tree=loop.tree, gates=settle.gate_names(loop))
+        return replace(loop, phase="baseline", stage="baseline", baseline={}, todo=(todo,))
+    return settle.limit_or_call(loop)
+
+
+def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
+    reason = event.reason or "aborted by the user"
+    loop = replace(loop, aborting=reason)
+    if loop.calling:
+        return loop  # the shell stops the call; its tree is kept as a checkpoint first
+    return settle.finish(loop, Finish("aborted", reason))
+
+
+def result_published(loop: Loop, event: ResultPublished) -> Loop:
+    owed = _owed(loop)
+    if not isinstance(owed, PublishResult) or owed.tree != event.tree:
+        _illegal(loop, event, "no result was to be published")
+    loop = replace(loop, branch=event.branch, result=event.commit)
+    return settle.finish(loop, Finish("verified", "every check passed on this tree", grade=owed.grade))
+
+
+def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
+    owed = _owed(loop)
+    if not isinstance(owed, Finish) or owed.outcome != event.outcome:
+        _illegal(loop, event, "the loop was not to be finished this way")
+    return replace(
+        loop,
+        phase="ended",
+        outcome=event.outcome,
+        reason=event.reason,
+        grade=event.grade,
+        aborting="",
+        todo=(),
+    )
+
+
+def landing_started(loop: Loop, event: LandingStarted) -> Loop:
+    wanted = {"land": "", "undo": "landed"}[event.direction]
+    underway = {"land": "landing", "undo": "undoing"}[event.direction]
+    if loop.landing not in (wanted, underway) or loop.dropped:
+        _illegal(loop, event, f"landing state is {loop.landing or 'none'}")
+    return replace(loop, landing=underway, landing_old=event.old, landing_new=event.new)
+
+
+def landing_ended(loop: Loop, event: LandingEnded) -> Loop:
+    underway = {"land": "landing", "undo": "undoing"}[event.direction]
+    if loop.landing != underway:
+        _illegal(loop, event, f"landing state is {loop.landing or 'none'}")
+    after = {("land", True): "landed", ("land", False): "", ("undo", True): "", ("undo", False): "landed"}
+    return replace(loop, landing=after[event.direction, event.done])
+
+
+def loop_dropped(loop: Loop, event: LoopDropped) -> Loop:
+    if loop.landing in ("landing", "undoing"):
+        _illegal(loop, event, "a landing is under way")
+    return replace(loop, dropped=True)
+
+
+def _owed(loop: Loop) -> object:
+    return loop.todo[0] if loop.todo else None
+
+
+def _owed_gate(loop: Loop, event: GateEnded) -> RunGates:
+    """What is still owed after this verdict; a verdict on another tree is not a verdict."""
+    owed, verdict = _owed(loop), event.verdict
+    if not isinstance(owed, RunGates) or (verdict.stage, verdict.tree) != (owed.stage, owed.tree):
+        _illegal(loop, event, "no verdict was asked for on this tree")
+    if verdict.gate not in owed.gates:
+        _illegal(loop, event, f"gate {verdict.gate} was not asked for or has answered")
+    return replace(owed, gates=tuple(name for name in owed.gates if name != verdict.gate))
+
+
+def _hold(loop: Loop) -> Loop:
+    """Pause at once and keep what is owed, to be taken up again as it stands."""
+    held_phase = loop.phase
+    return replace(
+        loop, phase="paused", held=loop.todo, held_phase=held_phase, pausing="", reason=loop.pausing, todo=()
+    )
+
+
+def _after_fault(loop: Loop, fault: Fault) -> Loop:
+    """The call failed and left nothing: refund the iteration, then wait, go on, or give up."""
+    loop = replace(loop, iteration=loop.iteration - 1)
+    if loop.aborting:
+        return settle.finish(loop, Finish("aborted", loop.aborting))
+    if fault.kind == "auth":
+        return settle.finish(loop, Finish("blocked", f"the agent's login has expired: {fault.message}"))
+    if fault.kind == "missing":
+        return settle.finish(loop, Finish("broken", f"the agent cannot be started: {fault.message}"))
+    if fault.kind == "limit":
+        loop = replace(loop, limits_hit=loop.limits_hit + 1)
+    elif fault.kind != "interrupted":
+        loop = replace(loop, faults=loop.faults + 1)
+    if loop.faults >= FAULT_CAP or loop.limits_hit >= LIMIT_CAP:
+        count = max(loop.faults, loop.limits_hit)
+        return settle.finish(loop, Finish("broken", f"{count} faults in a row, the last: {fault.message}"))
+    if loop.pausing:
+        return settle.paused(loop)
+    return settle.limit_or_call(loop)
+
+
+def _spent(spend: Spend, usage: Usage) -> Spend:
+    tokens = spend.tokens if usage.tokens is None else (spend.tokens or 0) + usage.tokens
+    cost = spend.cost if usage.cost is None else (spend.cost or 0.0) + usage.cost
+    return replace(spend, tokens=tokens, cost=cost, blind=spend.blind + (usage.cost is None))
+
+
+def _raised(limits: Limits, event: ResumeAsked) -> Limits:
+    return replace(
+        limits,
+        iterations=None if limits.iterations is None else limits.iterations + event.more_iterations,
+        time=None if limits.time is None else limits.time + event.more_time,
+        cost=None if limits.cost is None else limits.cost + event.more_cost,
+        tokens=None if limits.tokens is None else limits.tokens + event.more_tokens,
+    )

@@ -1,0 +1,98 @@
+"""The state of one loop: what a fold over its events gives.
+
+`Loop` is made by `machine.decide` only. `todo` is what the shell still owes it; after a crash the
+same fold gives the same `todo`, so starting and recovering are one path.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ralph.core.events import Action
+from ralph.core.model import (
+    Checkpoint,
+    Claim,
+    Fault,
+    Footprint,
+    Grade,
+    GuardResult,
+    Limits,
+    Order,
+    Outcome,
+    Phase,
+    Spend,
+    Stage,
+    Steer,
+    Verdict,
+)
+
+
+class Loop(Struct, frozen=True):
+    order: Order | None = None
+    phase: Phase = "new"
+    outcome: Outcome | None = None
+    reason: str = ""
+    grade: Grade | None = None
+    limits: Limits = Limits()
+    spend: Spend = Spend()
+    now: float = 0.0  # wall clock of the newest event
+
+    iteration: int = 0
+    call: int = 0
+    calling: bool = False  # an agent call was started and has not been accounted for
+    call_times: tuple[float, ...] = ()  # wall clock of calls, for the hourly limit
+    workspace: str = ""
+    protection: str = ""
+
+    tree: str = ""  # after the newest snapshot
+    commit: str = ""  # newest checkpoint
+    before: str = ""  # tree the current iteration began with
+    lines: int = 0  # lines changed against the base
+    stage: Stage = "baseline"
+    baseline: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}  # newest verdict of each gate, of judged_tree
+    judged_tree: str = ""
+    finals: dict[str, Verdict] = {}  # verdicts from a fresh checkout, of final_tree
+    final_tree: str = ""
+    guards: tuple[GuardResult, ...] = ()
+    guarded_tree: str = ""
+    best: Checkpoint | None = None
+
+    claim: Claim | None = None
+    fault: Fault | None = None
+    faults: int = 0  # in a row
+    limits_hit: int = 0  # usage limits in a row
+    denials: tuple[str, ...] = ()
+    denied: int = 0  # calls in a row that were refused a permission
+    integrity: int = 0  # iterations in which an integrity guard found something
+    history: tuple[Footprint, ...] = ()
+    not_yet: tuple[str, ...] = ()
+    unproven: tuple[str, ...] = ()
+    redirect: str = ""  # why the next prompt must ask for another approach
+    reverted: str = ""  # what was taken back before the next call, for the prompt
+    steers: tuple[Steer, ...] = ()  # not yet given to an agent
+
+    pausing: str = ""
+    aborting: str = ""
+    held: tuple[Action, ...] = ()  # what was owed when the loop was paused
+    held_phase: Phase = "working"
+    wait_until: float | None = None
+    wait_why: str = ""
+
+    branch: str = ""
+    result: str = ""  # commit on the result branch
+    landing: str = ""  # "", landing, landed, undoing
+    landing_old: str = ""
+    landing_new: str = ""
+    dropped: bool = False
+    todo: tuple[Action, ...] = ()
+
+    @property
+    def sealed(self) -> Order:
+        """What was agreed at the start; there is one from the first event on."""
+        assert self.order is not None
+        return self.order
+
+    @property
+    def elapsed(self) -> float:
+        return self.spend.seconds + self.spend.waited

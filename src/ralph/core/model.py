@@ -1,0 +1,272 @@
+"""The nouns of Ralph as frozen structs: what a loop is made of.
+
+Nothing here decides (see `machine`, `exitgate`, `stall`) and nothing here reads a clock, a file or
+the environment: every value arrives in an event. Words follow the glossary in docs/concepts.md.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Phase = Literal["new", "baseline", "working", "judging", "waiting", "paused", "ended"]
+Outcome = Literal["verified", "exhausted", "stalled", "blocked", "aborted", "broken"]
+Status = Literal["pass", "fail", "error", "skipped", "flaky"]
+Stage = Literal["baseline", "fast", "final", "overlay"]
+Grade = Literal["A", "B", "C", "D"]
+Severity = Literal["P0", "P1", "P2"]
+TestState = Literal["pass", "fail", "skipped"]
+TaskClass = Literal[
+    "test-pass",
+    "type-clean",
+    "lint-clean",
+    "build-pass",
+    "coverage",
+    "bug-fix",
+    "implement-feature",
+    "regression",
+    "docs",
+    "custom",
+]
+# Classes whose proof, once green, is the whole task: green before any agent call = done already.
+MAKE_IT_GREEN: frozenset[str] = frozenset(
+    {"test-pass", "type-clean", "lint-clean", "build-pass", "coverage", "docs", "custom"}
+)
+PHASES: tuple[Phase, ...] = ("new", "baseline", "working", "judging", "waiting", "paused", "ended")
+OUTCOMES: tuple[Outcome, ...] = ("verified", "exhausted", "stalled", "blocked", "aborted", "broken")
+# An ended loop of these may be taken up again; verified and aborted are final.
+RESUMABLE: frozenset[str] = frozenset({"exhausted", "stalled", "blocked", "broken"})
+GRADES: tuple[Grade, ...] = ("A", "B", "C", "D")
+
+
+class Gate(Struct, frozen=True, omit_defaults=True):
+    """A sealed check: what was agreed before the first agent call, and never read again."""
+
+    name: str
+    run: str
+    argv: tuple[str, ...]
+    read: str = "exit"  # name of a reader in ralph.gates
+    reporter: tuple[str, ...] = ()  # arguments Ralph adds so that test ids are known
+    proof: bool = False  # part of the criterion: red before, green after
+    required: bool = True
+    timeout: float = 600.0
+    network: bool = False
+    cwd: str = "."  # inside the repository
+    env: dict[str, str] = {}
+    path: tuple[str, ...] = ()
+    exclusive: bool = False
+    fail_on: Severity = "P1"
+    minimum: float | None = None  # percent, for read = "coverage"
+    origin: str = "flag"
+    tool: str = ""  # resolved first word, outside the box; "" when it stands inside the tree
+    tool_sha: str = ""
+    own_files: tuple[str, ...] = ()  # files of the repository named in the command: protected
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """One located problem; `key` is stable across iterations and lines moving."""
+
+    key: str
+    message: str
+    path: str = ""
+    line: int = 0
+    severity: Severity = "P1"
+
+
+class Counts(Struct, frozen=True, omit_defaults=True):
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+class Reading(Struct, frozen=True, omit_defaults=True):
+    """What a reader made of a gate's output: every test by id where ids are known."""
+
+    status: Status
+    summary: str
+    cause: str = (
+        ""  # why it could not be judged: missing, timeout, no-tests, all-skipped, torn-report, killed
+    )
+    counts: Counts | None = None
+    tests: dict[str, TestState] | None = None
+    findings: tuple[Finding, ...] = ()
+    files: dict[str, str] = {}  # test id -> file it stands in, where the reader knows
+
+
+class Verdict(Struct, frozen=True, omit_defaults=True):
+    """One gate's answer for one tree, as far as a decision needs it; the rest is in the evidence."""
+
+    gate: str
+    tree: str
+    stage: Stage
+    status: Status
+    summary: str = ""
+    cause: str = ""
+    seconds: float = 0.0
+    exit_code: int | None = None
+    counts: Counts | None = None
+    per_test: bool = False
+    red: int = 0  # failing tests or blocking findings
+    red_digest: str = ""  # names the set of red keys, so that two sets can be compared
+    signature: str = ""  # the error with numbers, paths and times taken out: "the same error again"
+    new_red: tuple[str, ...] = ()  # red now, not red at base (first few)
+    new_red_count: int = 0
+    fixed_count: int = 0  # red at base, green now
+    witness_count: int = 0  # of those, the ones that existed at base: not the agent's own
+    findings: tuple[Finding, ...] = ()  # first few, for screens and prompts
+    evidence: str = ""  # blob that holds argv, tool, environment, output, reports
+    reading: str = ""  # blob that holds the whole Reading
+
+
+class GuardResult(Struct, frozen=True, omit_defaults=True):
+    guard: str
+    tree: str
+    applied: bool  # False: it had nothing to look at, and says why
+    summary: str
+    findings: tuple[Finding, ...] = ()
+    integrity: bool = True  # integrity guards accuse; hygiene guards only say not yet
+
+
+class Limits(Struct, frozen=True, omit_defaults=True):
+    """Bounds on a loop. None = not bounded by this; one of them always is set."""
+
+    iterations: int | None = 15
+    time: float | None = None
+    iteration_time: float = 1800.0
+    idle: float | None = None
+    cost: float | None = None
+    tokens: int | None = None
+    calls_per_hour: int | None = None
+
+
+class Spend(Struct, frozen=True, omit_defaults=True):
+    """What was used. `blind` counts calls whose cost nobody told us: unknown is not zero."""
+
+    calls: int = 0
+    seconds: float = 0.0  # active time: agent and gates, without waits
+    waited: float = 0.0
+    tokens: int | None = None
+    cost: float | None = None
+    blind: int = 0
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """What one agent call reported of itself; None = it did not say."""
+
+    tokens: int | None = None
+    cost: float | None = None
+
+
+FaultKind = Literal[
+    "limit",
+    "overload",
+    "network",
+    "auth",
+    "crash",
+    "timeout",
+    "idle",
+    "interrupted",
+    "missing",
+    "context",
+    "disk",
+]
+
+
+class Fault(Struct, frozen=True, omit_defaults=True):
+    """The machinery failed, not the work: retried with back-off, refunds the iteration."""
+
+    kind: FaultKind
+    message: str
+    reset_at: float | None = None  # epoch seconds at which a limit is lifted
+
+
+class Claim(Struct, frozen=True, omit_defaults=True):
+    """The agent's structured word. It asks for judgement; it never is one."""
+
+    status: Literal["IN_PROGRESS", "COMPLETE", "BLOCKED"]
+    exit_signal: bool = False
+    tests: str = "NOT_RUN"
+    tasks: int = 0
+    files: int = 0
+    work: str = ""
+    recommendation: str = ""
+
+
+class Steer(Struct, frozen=True):
+    text: str
+    at: float = 0.0
+    author: str = ""
+
+
+class Criterion(Struct, frozen=True, omit_defaults=True):
+    """What would prove the task: its class, and the sealed gates."""
+
+    task_class: TaskClass
+    gates: tuple[Gate, ...]
+    min_grade: Grade = "C"
+    waivers: dict[str, str] = {}  # guard id -> the user's reason
+    until: str = ""
+
+    @property
+    def proof(self) -> tuple[Gate, ...]:
+        return tuple(gate for gate in self.gates if gate.proof)
+
+    def gate(self, name: str) -> Gate:
+        return next(gate for gate in self.gates if gate.name == name)
+
+
+class Order(Struct, frozen=True, omit_defaults=True):
+    """Everything agreed at the start, sealed into the first event of a loop."""
+
+    loop: str  # the name, without the "ralph-" of the full id
+    task: str
+    repo: str
+    criterion: Criterion
+    limits: Limits
+    agent: str
+    agent_argv: tuple[str, ...] = ()
+    agent_settings: dict[str, str] = {}
+    model: str = ""
+    base_commit: str = ""
+    base_tree: str = ""
+    user_start: str = ""
+    head_commit: str = ""
+    head_branch: str = ""
+    branch: str = ""  # result branch
+    on_fail: Literal["auto", "keep", "revert"] = "auto"
+    sandbox: Literal["auto", "require", "none"] = "auto"
+    network: bool = True
+    allow_write: tuple[str, ...] = ()
+    share: tuple[str, ...] = ()
+    setup: str = ""
+    prefix: str = ""  # folder inside the repository where ralph was called
+    with_changes: bool = False
+    history: Literal["shared", "base"] = "shared"
+    protect: tuple[str, ...] = ()
+    config_digest: str = ""
+    warnings: tuple[str, ...] = ()
+    report_copy_to: str = ""
+
+
+class Checkpoint(Struct, frozen=True, omit_defaults=True):
+    """The tree after iteration n, and how far it got."""
+
+    iteration: int
+    tree: str
+    commit: str
+    passing: int = -1  # required checks passing; -1 = not judged
+    red: int = -1
+    changed_lines: int = 0
+
+
+class Footprint(Struct, frozen=True, omit_defaults=True):
+    """One iteration as the stall rules see it."""
+
+    iteration: int
+    tree: str
+    before: str
+    red_digest: str  # over all required gates
+    red: int
+    signature: str  # normalised error signature, "" when nothing failed
+    progress: bool  # a check newly passing, or fewer red than ever before

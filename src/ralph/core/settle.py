@@ -1,0 +1,262 @@
+"""What follows a judged iteration: leave, end, pause, take back, or call the agent again.
+
+The order of the questions is the policy. An exit is looked for first, so that a limit reached in the
+very iteration that finished the work does not hide the result; a human's word (abort, pause) comes
+before Ralph's own reasons to go on.
+"""
+
+from __future__ import annotations
+
+import msgspec.structs
+
+from ralph.core import exitgate, stall
+from ralph.core.events import (
+    Action,
+    Finish,
+    PublishResult,
+    RestoreWorkspace,
+    RunAgent,
+    RunGates,
+    RunGuards,
+    Wait,
+)
+from ralph.core.loop import Loop
+from ralph.core.model import Checkpoint, Fault, Footprint, Gate, Verdict
+
+replace = msgspec.structs.replace
+HOUR = 3600.0
+INTEGRITY_CAP = 2  # iterations with integrity findings before a human must look
+DENIAL_CAP = 2
+BACK_OFF = {  # first wait in seconds after a fault that time can heal; doubled with each in a row
+    "limit": 300.0,
+    "overload": 20.0,
+    "network": 20.0,
+    "disk": 30.0,
+    "crash": 1.0,
+    "timeout": 1.0,
+    "idle": 1.0,
+}
+
+
+def gate_names(loop: Loop) -> tuple[str, ...]:
+    return tuple(gate.name for gate in loop.sealed.criterion.gates)
+
+
+def finish(loop: Loop, action: Finish) -> Loop:
+    return replace(loop, todo=(action,))
+
+
+def judged(loop: Loop) -> Loop:
+    """Fast verdicts are in for `loop.tree`: go for the final judgement, or settle the iteration."""
+    order = loop.sealed
+    answer = exitgate.judge(
+        order.criterion,
+        loop.baseline,
+        loop.verdicts,
+        (),
+        changed=loop.tree != order.base_tree,
+        claim=loop.claim,
+        protection=loop.protection,
+    )
+    if answer.verified and loop.guarded_tree == loop.tree:
+        return concluded(loop)  # judged in full before; only the claim was missing
+    if answer.verified:
+        todo: Action = RunGates(stage="final", tree=loop.tree, gates=gate_names(loop))
+        return replace(loop, phase="judging", stage="final", finals={}, final_tree=loop.tree, todo=(todo,))
+    return settle(loop, answer)
+
+
+def final_gates_in(loop: Loop) -> Loop:
+    """The fresh checkout has been judged. Guards cost a further gate call, so red ends it here."""
+    answer = _final_answer(loop, guards=False)
+    if answer.verified:
+        return replace(loop, todo=(RunGuards(tree=loop.tree),))
+    return settle(loop, answer)
+
+
+def concluded(loop: Loop) -> Loop:
+    """Everything is in: the only path on which a loop becomes verified."""
+    answer = _final_answer(loop, guards=True)
+    if answer.verified:
+        assert answer.grade is not None
+        loop = replace(loop, not_yet=(), unproven=answer.unproven, grade=answer.grade)
+        return replace(loop, todo=(PublishResult(tree=loop.tree, grade=answer.grade),))
+    return settle(loop, answer)
+
+
+def _final_answer(loop: Loop, *, guards: bool) -> exitgate.Exit:
+    order = loop.sealed
+    return exitgate.judge(
+        order.criterion,
+        loop.baseline,
+        loop.finals,
+        loop.guards if guards else (),
+        changed=loop.tree != order.base_tree,
+        claim=loop.claim,
+        protection=loop.protection,
+    )
+
+
+def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
+    """Not verified: note how far it got, then decide what comes next."""
+    loop = replace(loop, not_yet=answer.not_yet, unproven=answer.unproven)
+    found = loop.guards if loop.guarded_tree == loop.tree else ()
+    accused = any(result.integrity and result.findings for result in found)
+    loop = _note_footprint(loop, accused=accused)
+    if accused:
+        loop = replace(loop, integrity=loop.integrity + 1)
+    ending = _ending(loop)
+    if ending is not None:
+        return finish(loop, ending)
+    track = stall.look(loop.history)
+    if track.kind == "stalled":
+        return finish(loop, Finish("stalled", track.why))
+    loop = replace(loop, redirect=track.why)
+    if loop.pausing:
+        return paused(loop)
+    back = _take_back(loop, accused=accused)
+    if back is not None:
+        return replace(loop, phase="working", todo=(back,))
+    return call_agent(loop)
+
+
+def paused(loop: Loop) -> Loop:
+    """Stop here without ending; what is owed is kept for the resume."""
+    return replace(
+        loop, phase="paused", held=(), held_phase="working", pausing="", reason=loop.pausing, todo=()
+    )
+
+
+def _ending(loop: Loop) -> Finish | None:
+    """A reason to end that does not depend on how the work is going."""
+    if loop.aborting:
+        return Finish("aborted", loop.aborting)
+    if loop.claim is not None and loop.claim.status == "BLOCKED":
+        return Finish("blocked", f"the agent asks: {loop.claim.recommendation or 'no reason given'}")
+    if loop.denied >= DENIAL_CAP:
+        return Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.denials)}")
+    if loop.integrity >= INTEGRITY_CAP:
+        return Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
+    return limit_reached(loop)
+
+
+def limit_reached(loop: Loop) -> Finish | None:
+    limits, spend = loop.limits, loop.spend
+    if limits.iterations is not None and loop.iteration >= limits.iterations:
+        return Finish("exhausted", f"{loop.iteration} of {limits.iterations} iterations used")
+    if limits.time is not None and loop.elapsed >= limits.time:
+        return Finish("exhausted", f"time limit of {limits.time:.0f} s reached")
+    if limits.cost is not None and spend.cost is not None and spend.cost >= limits.cost:
+        return Finish("exhausted", f"cost limit of {limits.cost:g} USD reached ({spend.cost:.2f})")
+    if limits.tokens is not None and spend.tokens is not None and spend.tokens >= limits.tokens:
+        return Finish("exhausted", f"token limit of {limits.tokens} reached ({spend.tokens})")
+    return None
+
+
+def base_checkpoint(loop: Loop) -> Checkpoint:
+    """Where the loop began, measured like every checkpoint after it."""
+    order = loop.sealed
+    return _measured(loop, Checkpoint(0, order.base_tree, order.base_commit), loop.baseline)
+
+
+def _measured(loop: Loop, checkpoint: Checkpoint, verdicts: dict[str, Verdict]) -> Checkpoint:
+    required = [gate for gate in loop.sealed.criterion.gates if gate.required]
+    reds = _reds(loop, verdicts)
+    return replace(checkpoint, passing=len(required) - len(reds), red=sum(max(1, red.red) for red in reds))
+
+
+def _reds(loop: Loop, verdicts: dict[str, Verdict]) -> list[Verdict]:
+    required = (gate for gate in loop.sealed.criterion.gates if gate.required)
+    return [verdicts[gate.name] for gate in required if _is_red(gate, verdicts)]
+
+
+def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
+    """Remember this iteration for the stall rules and, if it is the best so far, as the best checkpoint."""
+    verdicts = loop.finals if loop.final_tree == loop.tree and loop.finals else loop.verdicts
+    reds = _reds(loop, verdicts)
+    newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
+    newest = _measured(loop, newest, verdicts)
+    best = loop.best
+    assert best is not None
+    guilt = "|".join(finding.key for result in loop.guards for finding in result.findings) if accused else ""
+    footprint = Footprint(
+        iteration=loop.iteration,
+        tree=loop.tree,
+        before=loop.before,
+        red_digest="|".join(f"{verdict.gate}:{verdict.red_digest}" for verdict in reds) + guilt,
+        red=newest.red,
+        signature="|".join(f"{verdict.gate}:{verdict.signature}" for verdict in reds) + guilt,
+        progress=not accused and newest.red < best.red,
+    )
+    if not accused and rank(newest) < rank(best):
+        best = newest
+    return replace(loop, history=(*loop.history, footprint)[-stall.KEPT :], best=best)
+
+
+def _is_red(gate: Gate, verdicts: dict[str, Verdict]) -> bool:
+    return gate.name in verdicts and verdicts[gate.name].status != "pass"
+
+
+def rank(checkpoint: Checkpoint) -> tuple[int, int, int]:
+    """Rule 31: most required checks passing, then fewest red, then the smallest diff."""
+    return (-checkpoint.passing, checkpoint.red, checkpoint.changed_lines)
+
+
+def _take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
+    """Rule 10: go back to the best checkpoint when the newest tree is worth less than nothing."""
+    best = loop.best
+    assert best is not None
+    if loop.sealed.on_fail == "keep" or best.tree == loop.tree:
+        return None
+    current, previous = loop.history[-1], loop.history[-2] if len(loop.history) > 1 else None
+    worth = stall.score(previous, current)
+    shrinks = current.progress
+    if loop.sealed.on_fail == "auto" and not accused and (shrinks or worth > 0):
+        return None
+    rejected = Checkpoint(iteration=loop.iteration, tree=loop.tree, commit=loop.commit, red=current.red)
+    return RestoreWorkspace(to=best, rejected=rejected)
+
+
+def limit_or_call(loop: Loop) -> Loop:
+    """A loop that is taken up, for the first time or again, meets its limits before it spends."""
+    ending = limit_reached(loop)
+    return call_agent(loop) if ending is None else finish(replace(loop, phase="working"), ending)
+
+
+def call_agent(loop: Loop) -> Loop:
+    """Ask for the next agent call, or first wait for what makes one possible."""
+    wait = _cool_down(loop) or _hourly_wait(loop)
+    if wait is not None:
+        time = loop.limits.time
+        if time is not None and loop.elapsed + wait.seconds > time:
+            why = f"{wait.why}; waiting for that would pass the time limit"
+            return finish(replace(loop, phase="working"), Finish("exhausted", why))
+        return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
+    iteration = loop.iteration + 1
+    todo = (RunAgent(iteration=iteration, call=loop.call + 1),)
+    return replace(
+        loop, phase="working", iteration=iteration, before=loop.tree, wait_until=None, wait_why="", todo=todo
+    )
+
+
+def _cool_down(loop: Loop) -> Wait | None:
+    """A fault of the last call that time can heal: until the named time, else backing off."""
+    fault: Fault | None = loop.fault
+    if fault is None or fault.kind not in BACK_OFF:
+        return None
+    why = f"{fault.kind}: {fault.message}"
+    if fault.reset_at is not None:
+        seconds = max(1.0, fault.reset_at - loop.now)
+        return Wait(seconds=seconds, until=loop.now + seconds, why=why)
+    in_row = max(0, loop.faults - 1, loop.limits_hit - 1)
+    return Wait(seconds=min(BACK_OFF[fault.kind] * 2**in_row, HOUR), until=None, why=why)
+
+
+def _hourly_wait(loop: Loop) -> Wait | None:
+    cap = loop.limits.calls_per_hour
+    if cap is None or len(loop.call_times) < cap:
+        return None
+    seconds = min(HOUR, loop.call_times[-cap] + HOUR - loop.now)
+    if seconds <= 0:
+        return None
+    return Wait(seconds=seconds, until=loop.now + seconds, why=f"{cap} calls an hour used")

@@ -1,0 +1,121 @@
+"""A loop in one row: what lists, screens and `--json` show of it.
+
+The journal keeps it beside the events as a cache; it can be made again from them at any time and no
+decision reads it.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ralph.core.loop import Loop
+from ralph.core.model import Grade, Limits, Outcome, Phase, Spend
+
+# S2's words for the same states, kept in --json for scripts written against them.
+FAMILIAR = {
+    "new": "running",
+    "baseline": "running",
+    "working": "running",
+    "judging": "completing",
+    "waiting": "paused",
+    "paused": "paused",
+    "verified": "completed",
+    "aborted": "aborted",
+    "exhausted": "failed",
+    "stalled": "failed",
+    "blocked": "failed",
+    "broken": "failed",
+}
+
+
+class GateLine(Struct, frozen=True, omit_defaults=True):
+    gate: str
+    verdict: str
+    red: int = 0
+    summary: str = ""
+    required: bool = True
+    proof: bool = False
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    loop: str
+    task: str
+    repo: str
+    phase: Phase
+    outcome: Outcome | None
+    state: str  # familiar word
+    reason: str
+    grade: Grade | None
+    agent: str
+    iteration: int
+    limits: Limits
+    spend: Spend
+    tree: str
+    base: str
+    branch: str
+    result: str
+    landing: str
+    dropped: bool
+    workspace: str
+    protection: str
+    verdicts: tuple[GateLine, ...]
+    not_yet: tuple[str, ...]
+    unproven: tuple[str, ...]
+    best: int | None
+    wait_until: float | None
+    wait_why: str
+    started: float
+    updated: float
+
+
+def gate_lines(loop: Loop) -> tuple[GateLine, ...]:
+    """Newest verdict of each sealed gate; "unknown" where it has not been judged."""
+    newest = loop.finals if loop.final_tree == loop.tree and loop.finals else loop.verdicts or loop.baseline
+    lines = []
+    for gate in loop.sealed.criterion.gates:
+        verdict = newest.get(gate.name)
+        lines.append(
+            GateLine(
+                gate=gate.name,
+                verdict=verdict.status if verdict else "unknown",
+                red=verdict.red if verdict else 0,
+                summary=verdict.summary if verdict else "",
+                required=gate.required,
+                proof=gate.proof,
+            )
+        )
+    return tuple(lines)
+
+
+def summarise(loop: Loop, started: float = 0.0) -> Summary:
+    order = loop.sealed
+    return Summary(
+        loop=order.loop,
+        task=order.task,
+        repo=order.repo,
+        phase=loop.phase,
+        outcome=loop.outcome,
+        state=FAMILIAR[loop.outcome or loop.phase],
+        reason=loop.reason,
+        grade=loop.grade,
+        agent=order.agent,
+        iteration=loop.iteration,
+        limits=loop.limits,
+        spend=loop.spend,
+        tree=loop.tree,
+        base=order.base_commit,
+        branch=loop.branch,
+        result=loop.result,
+        landing=loop.landing,
+        dropped=loop.dropped,
+        workspace=loop.workspace,
+        protection=loop.protection,
+        verdicts=gate_lines(loop),
+        not_yet=loop.not_yet,
+        unproven=loop.unproven,
+        best=loop.best.iteration if loop.best else None,
+        wait_until=loop.wait_until,
+        wait_why=loop.wait_why,
+        started=started,
+        updated=loop.now,
+    )

@@ -1,0 +1,93 @@
+"""Every error Ralph raises on purpose, by whose fault it is.
+
+    RalphError
+     ├ UserError       2   bad flag, bad config, unknown loop
+     │  └ NothingToDo  6   the request is fine, there is just nothing to act on
+     ├ NeedsHuman      3   approval, question, review, expired login
+     ├ SetupError      4   agent, git, tool or sandbox missing; journal or disk unusable
+     │  └ JournalError 4   one loop's record is torn, garbled or from a newer Ralph
+     ├ Busy            5   at capacity, or another runner holds the loop
+     └ Bug            70   an illegal event or a broken invariant: ours
+
+Faults of agents and gates are values (`core.model.Fault`, `core.model.Verdict`), never exceptions:
+they are part of a loop's life. Each error carries a stable code, where it was found, why, and one
+runnable next step; how that is printed lives in `ui`, not here.
+"""
+
+from __future__ import annotations
+
+
+class RalphError(Exception):
+    """An expected failure: what, where, why, and what to do next."""
+
+    exit_code = 70
+    kind = "bug"
+
+    def __init__(self, what: str, *, code: str, at: str = "", why: str = "", next: str = "") -> None:  # noqa: A002
+        super().__init__(what)
+        self.what = what
+        self.code = code
+        self.at = at
+        self.why = why
+        self.next = next
+
+
+class UserError(RalphError):
+    exit_code = 2
+    kind = "usage"
+
+
+class NothingToDo(UserError):  # noqa: N818
+    exit_code = 6
+    kind = "nothing_to_do"
+
+
+class NeedsHuman(RalphError):  # noqa: N818
+    exit_code = 3
+    kind = "blocked"
+
+
+class SetupError(RalphError):
+    exit_code = 4
+    kind = "setup"
+
+
+class JournalError(SetupError):
+    kind = "journal"
+
+
+class Busy(RalphError):  # noqa: N818
+    exit_code = 5
+    kind = "busy"
+
+
+class Bug(RalphError):  # noqa: N818
+    """Ours. Prints a block ready to paste; stops this loop only."""
+
+    exit_code = 70
+    kind = "bug"
+
+    def __init__(self, what: str, *, code: str = "E-BUG", at: str = "", why: str = "") -> None:
+        super().__init__(what, code=code, at=at, why=why, next="ralph version --json")
+
+
+class IllegalEvent(Bug):
+    """The machine was handed an event that its phase does not allow; nothing changed."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, code="E-ILLEGAL-EVENT")
+
+
+# One table; help and docs are generated from it.
+EXIT_CODES: tuple[tuple[int, str], ...] = (
+    (0, "verified, or the command did what it was asked"),
+    (1, "ended or paused, not verified (exhausted, stalled, aborted, gates fail)"),
+    (2, "usage or config"),
+    (3, "blocked: a human is needed (question, review, login expired, approval)"),
+    (4, "setup (agent, git, tool or sandbox missing; journal unusable; broken by the machine)"),
+    (5, "at capacity or locked"),
+    (6, "nothing to do"),
+    (70, "bug in Ralph"),
+    (130, "interrupted"),
+    (143, "terminated"),
+)

@@ -1,0 +1,316 @@
+"""The one table of options: key, kind, default, flag, environment variable, what a project may do with it.
+
+Everything else is derived from it: what files may hold, which variables and flags are read, the policy
+for repositories, the help texts and the table in docs/config.md. No parsing and no I/O here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.shell import units
+from ralph.shell.config.settings import Value
+
+Kind = Literal[
+    "text", "word", "names", "choice", "switch", "count", "iterations", "days", "duration", "money", "size",
+    "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
+]  # fmt: skip
+
+# What a repository's file may do with a key:
+#   free     it decides like everybody else          tighten  only in the stricter direction
+#   approve  only after the user's word, by hash     waive    like approve, but ignored without it
+#   user     nothing: it is the user's own
+Rule = Literal["free", "tighten", "approve", "waive", "user"]
+
+
+class Option(Struct, frozen=True):
+    key: str  # "*" stands for a name the user chooses
+    kind: Kind
+    doc: str
+    default: Value = None
+    flag: str = ""
+    choices: tuple[str, ...] = ()  # where the rule is "tighten": from loosest to strictest
+    project: Rule = "free"
+    union: bool = False  # layers add up instead of replacing each other
+
+    @property
+    def env(self) -> str:
+        """The variable has the flag's name where there is a flag, else the key's; tables have none."""
+        if "*" in self.key:
+            return ""
+        name = self.flag.removeprefix("--") if self.flag else self.key
+        return "RALPH_" + re.sub(r"[.-]", "_", name).upper()
+
+
+READS = ("auto", "exit", "junit", "coverage", "sarif")
+
+_LIMITS = (
+    Option(
+        "limits.iterations",
+        "iterations",
+        'Agent calls a loop may spend. "unlimited" only as a flag, with a time or cost limit.',
+        15,
+        "--max-iterations",
+        project="tighten",
+    ),
+    Option("limits.time", "duration", "Active time of a loop.", None, "--max-time", project="tighten"),
+    Option(
+        "limits.iteration_time",
+        "duration",
+        "Time of one agent call.",
+        1800.0,
+        "--iteration-timeout",
+        project="tighten",
+    ),
+    Option(
+        "limits.idle",
+        "duration",
+        "Time an agent may stay silent.",
+        None,
+        "--idle-timeout",
+        project="tighten",
+    ),
+    Option("limits.cost", "money", "Money a loop may spend.", None, "--max-cost", project="tighten"),
+    Option("limits.tokens", "count", "Tokens a loop may spend.", None, "--max-tokens", project="tighten"),
+    Option(
+        "limits.calls_per_hour",
+        "count",
+        "Agent calls in any one hour; more wait.",
+        None,
+        "--calls-per-hour",
+        project="tighten",
+    ),
+)
+_PLAIN = (
+    Option(
+        "agent",
+        "names",
+        "Agent to use, or several with commas; empty = the first one found.",
+        "",
+        "--agent",
+        project="approve",
+    ),
+    Option("model", "word", "Model the agent is asked to use; empty = its own default.", "", "--model"),
+    Option("profile", "names", "Named bundle from [profiles.NAME].", "", "--profile", project="approve"),
+    *_LIMITS,
+    Option(
+        "on_fail",
+        "choice",
+        "What happens to the work of a failed iteration.",
+        "auto",
+        "--on-fail",
+        choices=("auto", "keep", "revert"),
+    ),
+    Option(
+        "min_grade",
+        "choice",
+        "Weakest proof that counts as verified.",
+        "C",
+        "--min-grade",
+        choices=("D", "C", "B", "A"),
+        project="tighten",
+    ),
+    Option(
+        "sandbox",
+        "choice",
+        "Box around agents and gates.",
+        "auto",
+        "--sandbox",
+        choices=("none", "auto", "require"),
+        project="tighten",
+    ),
+    Option(
+        "net",
+        "choice",
+        "Network of the agent (gates have none unless their table says so).",
+        "on",
+        "--net",
+        choices=("on", "off"),
+        project="tighten",
+    ),
+    Option(
+        "share",
+        "inners",
+        "Ignored folders, such as .venv, that workspaces and checkouts share.",
+        (),
+        project="approve",
+    ),
+    Option(
+        "setup",
+        "text",
+        "Command that builds the dependencies, once a lockfile.",
+        "",
+        project="approve",
+    ),
+    Option(
+        "history",
+        "choice",
+        "What the agent can read of the repository: every branch, or the base's history only.",
+        "shared",
+        choices=("shared", "base"),
+        project="tighten",
+    ),
+    Option("branch_prefix", "prefix", "Result branches are PREFIX/NAME.", "ralph"),
+    Option("max_loops", "count", "Loops that may be active at once.", 4, project="tighten"),
+    Option(
+        "display",
+        "choice",
+        "How progress is shown.",
+        "auto",
+        "--display",
+        choices=("auto", "live", "plain", "none"),
+    ),
+    Option(
+        "report.copy_to",
+        "inner",
+        "Folder in the repository that gets a copy of each report.",
+        "",
+        project="approve",
+    ),
+    Option(
+        "guards.allow",
+        "waivers",
+        "Waivers: guard id = your reason.",
+        {},
+        "--allow",
+        project="waive",
+        union=True,
+    ),
+    Option(
+        "protect.paths",
+        "inners",
+        "Further paths whose change is a finding.",
+        (),
+        union=True,
+    ),
+    Option("retention.keep_days", "days", "Days that ended loops are kept.", 30, project="user"),
+    Option(
+        "retention.min_free",
+        "size",
+        "Disk space below which no loop starts.",
+        1_000_000_000,
+        project="user",
+    ),
+)
+_GATES = (
+    Option("gates.*.run", "text", "The command.", project="approve"),
+    Option("gates.*.read", "choice", "What turns output into findings.", "auto", choices=READS, project="approve"),
+    Option("gates.*.required", "switch", "false = advisory: shown, never blocks.", True, project="approve"),
+    Option("gates.*.proof", "switch", "Part of the criterion: red before, green after.", False, project="approve"),
+    Option("gates.*.timeout", "duration", "Longer is an error, never green.", 600.0, project="approve"),
+    Option("gates.*.network", "switch", "Whether it may use the network.", False, project="approve"),
+    Option("gates.*.cwd", "inner", "Folder it starts in, from the file's folder.", ".", project="approve"),
+    Option("gates.*.env", "env", "Environment variables it gets.", {}, project="approve"),
+    Option("gates.*.path", "dirs", "Folders put before PATH.", (), project="approve"),
+    Option("gates.*.exclusive", "switch", "Never beside another gate.", False, project="approve"),
+    Option(
+        "gates.*.fail_on",
+        "choice",
+        "Mildest finding that fails it.",
+        "P1",
+        choices=("P0", "P1", "P2"),
+        project="approve",
+    ),
+    Option("gates.*.minimum", "percent", 'Lowest percentage, with read = "coverage".', None, project="approve"),
+)
+_AGENTS = (
+    Option("agents.*.command", "text", "Command of an agent of your own.", "", project="approve"),
+    Option("agents.*.env", "env", "Environment variables it gets.", {}, project="approve"),
+    Option("agents.*.write", "texts", "Further paths it may write.", (), project="approve"),
+    Option("agents.*.settings", "table", "Settings of its adapter.", {}, project="approve"),
+)
+_PROFILES = (
+    Option("profiles.*.agent", "names", "The agent.", "", project="approve"),
+    Option("profiles.*.model", "word", "The model.", "", project="approve"),
+    Option("profiles.*.env", "env", "Environment variables the agent gets.", {}, project="approve"),
+    *(
+        Option(f"profiles.*.{limit.key}", limit.kind, limit.doc, None, project="approve")
+        for limit in _LIMITS
+    ),
+)
+
+OPTIONS: tuple[Option, ...] = (*_PLAIN, *_GATES, *_AGENTS, *_PROFILES)
+BY_KEY: dict[str, Option] = {option.key: option for option in OPTIONS}
+LIMIT_KEYS: tuple[str, ...] = tuple(option.key for option in _LIMITS)
+NAMED: frozenset[str] = frozenset({"gates", "agents", "profiles"})
+PREFIXES: frozenset[str] = frozenset(
+    ".".join(option.key.split(".")[:depth])
+    for option in OPTIONS
+    for depth in range(1, option.key.count(".") + 1)
+)
+ENV: dict[str, Option] = {option.env: option for option in OPTIONS if option.env}
+FLAGS: dict[str, Option] = {option.flag: option for option in OPTIONS if option.flag}
+
+
+def pattern(path: tuple[str, ...]) -> str:
+    """The key under which the table knows a concrete path: gates.tests.run is gates.*.run."""
+    if len(path) > 1 and path[0] in NAMED:
+        path = (path[0], "*", *path[2:])
+    return ".".join(path)
+
+
+def option_of(key: str) -> Option:
+    return BY_KEY[pattern(tuple(key.split(".")))]
+
+
+def show(option: Option, value: Value) -> str:
+    """A value as one would write it."""
+    if value is None:
+        return "unlimited" if option.kind == "iterations" else ""
+    if option.kind == "duration" and isinstance(value, int | float):
+        return units.duration_words(value)
+    if option.kind == "money" and isinstance(value, int | float):
+        return units.money_words(value)
+    if option.kind == "size" and isinstance(value, int):
+        return units.size_words(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(quoted(part) for part in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{quoted(k)} = {quoted(v)}" for k, v in sorted(value.items())) + "}"
+    return value if isinstance(value, str) and value.isprintable() else clean(str(value))
+
+
+def quoted(text: str) -> str:
+    return '"' + clean(text.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+
+
+def clean(text: str) -> str:
+    """Nothing invisible: control, bidirectional and other unprintable characters become escapes."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
+    )
+
+
+_RULE_WORDS = {
+    "free": "yes",
+    "tighten": "only stricter",
+    "approve": "once approved",
+    "waive": "once approved",
+    "user": "no",
+}
+_KIND_WORDS = {
+    "names": "text", "word": "text", "switch": "true or false", "count": "number", "iterations": "number",
+    "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
+    "waivers": "table", "prefix": "text",
+}  # fmt: skip
+
+
+def markdown() -> str:
+    """The table of docs/config.md; a test keeps the two in step."""
+    rows = ["| key | kind | default | flag | variable | in a project | what |", "|---|---|---|---|---|---|---|"]
+    for option in OPTIONS:
+        kind = " \\| ".join(option.choices) or _KIND_WORDS.get(option.kind, option.kind)
+        default = "" if option.default in (None, "", (), {}) else f"`{show(option, option.default)}`"
+        flag, env = (f"`{name}`" if name else "" for name in (option.flag, option.env))
+        key = option.key.replace("*", "NAME")
+        rows.append(
+            f"| `{key}` | {kind} | {default} | {flag} | {env} | {_RULE_WORDS[option.project]} | {option.doc} |"
+        )
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,139 @@
+"""What a configuration amounts to: the effective values, and where each of them came from.
+
+Structs only. How they are read is in `files` and `values`, which layer wins and what a repository may
+say is in `layers`, what each key means is in `schema`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.core.model import Grade, Limits, Severity
+
+LayerName = Literal["defaults", "user", "project", "profile", "environment", "flag"]
+Value = str | int | float | bool | tuple[str, ...] | dict[str, str] | None
+
+
+class Origin(Struct, frozen=True):
+    """Which layer a value came from, and where it stands there: `file:line`, variable or flag."""
+
+    layer: LayerName
+    where: str
+
+
+class Entry(Struct, frozen=True):
+    value: Value
+    origin: Origin
+
+
+class Problem(Struct, frozen=True):
+    """One thing wrong in the configuration; all of them are told at once."""
+
+    where: str
+    text: str
+
+
+class GateSpec(Struct, frozen=True):
+    """A gate as configured; the shell resolves it to a `core.model.Gate` when it is sealed."""
+
+    run: str
+    read: str = "auto"
+    required: bool = True
+    proof: bool = False
+    timeout: float = 600.0
+    network: bool = False
+    cwd: str = "."  # from the repository's top
+    env: dict[str, str] = {}
+    path: tuple[str, ...] = ()  # relative ones from the repository's top
+    exclusive: bool = False
+    fail_on: Severity = "P1"
+    minimum: float | None = None
+
+
+class AgentSpec(Struct, frozen=True):
+    command: str = ""
+    env: dict[str, str] = {}
+    write: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
+
+
+class ProfileSpec(Struct, frozen=True):
+    """Its agent, model and limits are already applied when it is the chosen one; `env` is the agent's."""
+
+    agent: str = ""
+    model: str = ""
+    env: dict[str, str] = {}
+    limits: dict[str, int | float | None] = {}
+
+
+class Item(Struct, frozen=True):
+    """One thing a repository asks for that needs the user's word."""
+
+    key: str
+    words: str
+    where: str
+    waiver: bool = False  # may also stay unapproved: then it just does not count
+
+
+class Approval(Struct, frozen=True):
+    """Everything a repository asks for, and the hash that stands for exactly that."""
+
+    hash: str
+    repo: str
+    items: tuple[Item, ...]
+
+    @property
+    def short(self) -> str:
+        return self.hash[:16]
+
+    @property
+    def required(self) -> bool:
+        return any(not item.waiver for item in self.items)
+
+
+class ProjectFile(Struct, frozen=True):
+    """The project configuration that was read: enough to tell whether the base commit holds the same."""
+
+    path: str  # from the repository's top
+    words: str  # as shown to the user
+    sha: str  # of the meaning of the part that is ours
+    table: tuple[str, ...] = ()  # ("tool", "ralph") in a pyproject.toml
+
+
+class Settings(Struct, frozen=True):
+    """The effective values. Nothing a repository asked for is in here before the user approved it."""
+
+    agent: str = ""  # "" = the caller picks one that is installed
+    model: str = ""
+    profile: str = ""
+    limits: Limits = Limits()
+    on_fail: Literal["auto", "keep", "revert"] = "auto"
+    min_grade: Grade = "C"
+    sandbox: Literal["auto", "require", "none"] = "auto"
+    net: Literal["on", "off"] = "on"
+    share: tuple[str, ...] = ()
+    setup: str = ""
+    history: Literal["shared", "base"] = "shared"
+    branch_prefix: str = "ralph"
+    max_loops: int = 4
+    display: Literal["auto", "live", "plain", "none"] = "auto"
+    report_copy_to: str = ""
+    guards_allow: dict[str, str] = {}
+    protect_paths: tuple[str, ...] = ()
+    retention_keep_days: int = 30
+    retention_min_free: int = 1_000_000_000
+    gates: dict[str, GateSpec] = {}
+    agents: dict[str, AgentSpec] = {}
+    profiles: dict[str, ProfileSpec] = {}
+    origins: dict[str, Origin] = {}
+    warnings: tuple[str, ...] = ()
+    project: ProjectFile | None = None
+    approval: Approval | None = None  # what the repository asks for, approved or not
+    admitted: bool = True  # False: the repository's items were left out
+
+    def agent_env(self, agent: str) -> dict[str, str]:
+        """What the configuration adds to an agent's environment; the profile's word is the later one."""
+        own = self.agents[agent].env if agent in self.agents else {}
+        return own | (self.profiles[self.profile].env if self.profile else {})

@@ -1,0 +1,303 @@
+"""The keeper: a small process that owns one call of an agent or a gate, from its start to an empty tree.
+
+Started by `process.start_call` as `python -I -S -c START <path of ralph> <call directory>/spec.json`. It
+imports almost nothing, so that it is up in about 15 ms and stays small; ctypes is loaded only where no PID
+namespace does the work. It reads the call's environment from its stdin (secrets never reach the disk),
+then commands: `stop`, `kill`; end of file there means that the runner died. SIGTERM means `stop` too.
+How a box is built lives in `sandbox`, the start in `keepstart`, output in `keepout`, the runner's side in
+`process`.
+"""
+
+from __future__ import annotations
+
+import _signal
+import fcntl
+import os
+import select
+import sys
+import time
+
+from ralph.shell import proctree
+from ralph.shell.keepstart import Call, dumps, loads, set_limits, start, write_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+EMPTY_SECONDS = 10.0  # how long a killed tree may take to vanish before survivors are reported
+IDLE_CPU_SHARE = 0.02  # less of one core than this is no progress: event loops of hung programs tick too
+MEMORY_SAMPLE_SECONDS = 0.5
+
+
+def box_stands(call: Call) -> None:
+    """bwrap told its child's pid and waits: take a handle on it, set what is left, let it go."""
+    call.init_pid = int(loads(call.status.split(b"\n")[0].decode())["child-pid"])
+    try:
+        call.init_pidfd = os.pidfd_open(call.init_pid)
+        call.note_process("init", call.init_pid)
+        set_limits(call.init_pid, call.spec["rlimits"], late=True)
+    except (OSError, ValueError):
+        pass  # the box died already, or may not be limited; the wait status tells the rest
+    try:
+        os.write(call.block_fd, b"g")
+    except OSError:
+        pass
+    os.close(call.block_fd)
+
+
+def read_status(call: Call) -> bool:
+    """Take what bwrap says; False at end of file."""
+    data = os.read(call.status_fd, 4096)
+    call.status += data
+    if call.init_pid == 0 and b"\n" in call.status:
+        box_stands(call)
+    return bool(data)
+
+
+def main_process(call: Call) -> proctree.Proc | None:
+    """The command itself: our child, or inside a box the oldest child of its pid 1."""
+    if not call.boxed:
+        return proctree.look(call.pid)
+    inside = [p for p in proctree.table().values() if p.parent == call.init_pid != 0]
+    return min(inside, key=lambda p: (p.start, p.pid), default=None)
+
+
+def begin_stop(call: Call, why: str) -> None:
+    """First rung of the ladder: TERM to the main process, and awake it if it is stopped."""
+    if call.ended:
+        return
+    call.ended = why
+    call.kill_at = time.monotonic() + call.spec["grace_seconds"]
+    main = main_process(call)
+    if main is None:
+        call.kill_at = time.monotonic()
+        return
+    proctree.send(main.pid, main.start, _signal.SIGTERM)
+    proctree.send(main.pid, main.start, _signal.SIGCONT)
+
+
+def obey(call: Call, words: bytes) -> bool:
+    """Act on the runner's words; False when it is gone and nothing more will come."""
+    if not words:
+        if not call.spec["outlive"]:
+            call.ended = call.ended or "runner-lost"
+            call.kill_at = time.monotonic()
+        return False
+    if b"kill" in words:
+        call.ended = call.ended or "killed"
+        call.kill_at = time.monotonic()
+    elif b"stop" in words:
+        begin_stop(call, "stopped")
+    return True
+
+
+def check_clocks(call: Call) -> float:
+    """Act on what is due; the time of the next look. All times are monotonic: jumps and suspend do not count."""
+    now = time.monotonic()
+    if call.kill_at is not None:
+        return call.kill_at
+    wall = call.began + call.spec["wall_seconds"]
+    if now >= wall:
+        begin_stop(call, "timeout")
+        return call.kill_at or now
+    return min(wall, check_idle(call, now), check_memory(call, now))
+
+
+def check_idle(call: Call, now: float) -> float:
+    """Idle = no output and no CPU progress of the whole tree; /proc is read only in the second half."""
+    idle = call.spec["idle_seconds"]
+    if not idle:
+        return float("inf")
+    quiet_since = max(s.last for s in call.streams)
+    if now < quiet_since + idle / 2:
+        call.cpu_mark = None
+        return float(quiet_since + idle / 2)
+    if call.cpu_mark is not None and now < call.cpu_mark[0] + idle / 2:
+        return float(call.cpu_mark[0] + idle / 2)
+    ticks = sum(p.ticks for p in proctree.descendants(os.getpid()))
+    if call.cpu_mark is not None:
+        share = (ticks - call.cpu_mark[1]) / proctree.TICKS / (now - call.cpu_mark[0])
+        if share < IDLE_CPU_SHARE:
+            begin_stop(call, "idle")
+            return call.kill_at or now
+    call.cpu_mark = (now, ticks)
+    return float(now + idle / 2)
+
+
+def check_memory(call: Call, now: float) -> float:
+    """Where no cgroup can hold the limit, the keeper watches the tree's resident memory instead."""
+    limit = call.spec["watch_memory_bytes"]
+    if not limit:
+        return float("inf")
+    if now >= call.next_memory:
+        call.next_memory = now + MEMORY_SAMPLE_SECONDS
+        used = sum(p.rss for p in proctree.descendants(os.getpid()))
+        call.peak_rss_kb = max(call.peak_rss_kb or 0, used // 1024)
+        if used > limit:
+            call.ended = "memory"
+            call.kill_at = now
+            return now
+    return call.next_memory
+
+
+def watch(call: Call) -> None:
+    """Pump output, obey, keep the clocks, until the main process ended or the kill is due."""
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    _signal.set_wakeup_fd(wake_write)  # else poll would sleep on after a handled signal
+    _signal.signal(_signal.SIGTERM, lambda *_: begin_stop(call, "stopped"))
+    poll = select.poll()
+    for fd in (0, wake_read, call.pidfd, *(s.read_fd for s in call.streams), *((call.status_fd,) if call.boxed else ())):
+        poll.register(fd, select.POLLIN)
+    streams = {s.read_fd: s for s in call.streams}
+    while True:
+        due = check_clocks(call)
+        now = time.monotonic()
+        if call.kill_at is not None and now >= call.kill_at:
+            return
+        wait = None if due == float("inf") else max(0, min(int((due - now) * 1000) + 1, 3_600_000))
+        for fd, _ in poll.poll(wait):
+            if fd in streams:
+                if not streams[fd].pump():
+                    poll.unregister(fd)
+            elif fd == 0:
+                if not obey(call, os.read(0, 4096)):
+                    poll.unregister(0)
+            elif fd == wake_read:
+                os.read(fd, 64)
+            elif fd == call.status_fd:
+                if not read_status(call):
+                    poll.unregister(fd)
+            else:
+                call.ended = call.ended or "exited"
+                return
+
+
+def readable(fd: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(int(seconds * 1000)))
+
+
+def empty_box(call: Call) -> None:
+    """Kill the box's pid 1. The kernel ends it only after every process in it: its end proves emptiness."""
+    deadline = time.monotonic() + EMPTY_SECONDS
+    while call.init_pid == 0 and readable(call.status_fd, max(0.0, deadline - time.monotonic())):
+        if not read_status(call):
+            return  # bwrap ended before it had a child
+    if call.init_pidfd < 0:  # stuck in setting up: no namespace to rely on yet
+        keeper = os.getpid()
+        call.survivors = proctree.sweep(lambda: proctree.descendants(keeper), EMPTY_SECONDS)
+        return
+    kill_by(call.init_pidfd)
+    call.survivors = 0 if readable(call.init_pidfd, EMPTY_SECONDS) else 1
+
+
+def empty_tree(call: Call) -> None:
+    """Last rung: kill everything and wait until the tree is empty, and know it."""
+    if call.boxed:
+        empty_box(call)
+    if call.spec["cgroup"]:
+        try:
+            fd = os.open(call.spec["cgroup"] + "/cgroup.kill", os.O_WRONLY)
+            os.write(fd, b"1")
+            os.close(fd)
+        except OSError:
+            pass
+    if not call.boxed:
+        # The main process is left as a zombie until the end, so that its pid cannot be given away.
+        keeper = os.getpid()
+        call.survivors = proctree.sweep(lambda: proctree.descendants(keeper), EMPTY_SECONDS)
+        call.survivors += proctree.sweep(lambda: proctree.marked(call.spec["marker"]), EMPTY_SECONDS)
+    kill_by(call.pidfd)
+    _, call.wait_status, usage = os.wait4(call.pid, 0)
+    call.peak_rss_kb = max(call.peak_rss_kb or 0, usage.ru_maxrss) or None
+    if not call.boxed and proctree.reap():
+        call.survivors = max(call.survivors, len(proctree.descendants(os.getpid())))
+
+
+def kill_by(pidfd: int) -> None:
+    try:
+        _signal.pidfd_send_signal(pidfd, _signal.SIGKILL)
+    except OSError:
+        pass
+
+
+def result(call: Call) -> dict[str, Any]:
+    code = os.waitstatus_to_exitcode(call.wait_status)
+    exit_code: int | None = code if code >= 0 else None
+    number: int | None = -code if code < 0 else None
+    if call.boxed and call.status_fd >= 0:
+        while read_status(call):
+            pass
+        ran = b"exit-code" in call.status
+        if call.ended == "exited" and not ran and number is None:
+            # bwrap itself failed, or could not execute the command: its own words are in the output.
+            call.ended, call.error = "spawn-error", call.streams[0].last_words() or "the box could not be set up"
+        if ran and 128 < code < 193:
+            exit_code, number = None, code - 128  # bwrap passes signals on the way a shell does
+    if call.ended == "spawn-error":
+        exit_code = number = None
+    return {
+        "v": 1,
+        "ended": call.ended,
+        "exit_code": exit_code,
+        "signal": number,
+        "error": call.error,
+        "seconds": round(time.monotonic() - call.began, 4),
+        "bytes_out": sum(s.total for s in call.streams),
+        "dropped_bytes": sum(s.dropped for s in call.streams),
+        "write_error": next((s.error for s in call.streams if s.error), ""),
+        "peak_rss_kb": call.peak_rss_kb,
+        "method": call.spec["method"],
+        "survivors": call.survivors,
+    }
+
+
+def read_environment() -> dict[str, str] | None:
+    """The runner's first line on our stdin; None when it died before it sent the whole."""
+    parts = b""
+    while not parts.endswith(b"\n"):
+        part = os.read(0, 1 << 16)
+        if not part:
+            return None
+        parts += part
+    return dict(loads(parts.decode("utf-8", "surrogatepass")))
+
+
+def keep(folder: str) -> int:
+    """Own the call in `folder`: once only, by a kernel lock that dies with us."""
+    lock = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return 75
+    if os.path.exists(os.path.join(folder, "result.json")):
+        return 75
+    env = read_environment()
+    spec = loads((proctree.read_bytes(os.path.join(folder, "spec.json")) or b"").decode("utf-8", "surrogatepass"))
+    if env is None:
+        return 76
+    name, _, value = spec["marker"].partition("=")
+    call = Call(folder, spec, {**env, name: value})
+    for number in (_signal.SIGINT, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGPIPE):
+        _signal.signal(number, _signal.SIG_IGN)
+    start(call)
+    if not call.ended:
+        watch(call)
+    empty_tree(call)
+    for stream in call.streams:
+        stream.finish()
+    line = dumps(result(call))
+    try:
+        write_file(os.path.join(folder, "result.json"), line, durable=True)
+    finally:
+        try:
+            os.write(1, line.encode() + b"\n")
+        except OSError:
+            pass  # the runner is gone; the file is what counts
+    return 0
+
+
+def main() -> None:
+    sys.exit(keep(os.path.dirname(os.path.abspath(sys.argv[-1]))))

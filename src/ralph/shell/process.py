@@ -1,0 +1,373 @@
+"""The runner's side of a call: start a keeper, wait for ends, follow output, stop, recover after a crash.
+
+One thread, no asyncio: the runner waits in `poll`. A call lives in a directory of its own (`spec.json`,
+`keeper.json`, `out`, `out-tail`, `result.json`); whoever has the directory can tell what became of it.
+What the keeper does lives in `keeper`; how argv for a box is made lives in `sandbox`.
+"""
+
+from __future__ import annotations
+
+import _signal
+import errno
+import fcntl
+import json
+import os
+import select
+import sys
+import time
+from typing import Literal
+
+import msgspec
+
+from ralph.errors import Bug, SetupError
+from ralph.shell import cgroup, proctree
+
+MARKER = "INVOCATION_ID"  # a name services have anyway: it must not tell judged code that it is judged
+START = "import sys; sys.path.append(sys.argv[1]); from ralph.shell.keeper import main; main()"
+
+EndedBy = Literal[
+    "exited", "timeout", "idle", "memory", "stopped", "killed", "runner-lost", "keeper-lost", "spawn-error"
+]
+Method = Literal["pidns", "cgroup", "sweep"]
+
+
+class CallSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a keeper needs to know. `env` is complete: nothing is inherited, and it never reaches the disk."""
+
+    argv: tuple[str, ...]  # argv[0] is an absolute path
+    env: dict[str, str]
+    cwd: str
+    stdin: str = "/dev/null"
+    merge: bool = True  # stderr joins stdout; else it is kept as `err`
+    head_bytes: int = 16 << 20
+    tail_bytes: int = 4 << 20
+    wall_seconds: float
+    idle_seconds: float | None = None
+    grace_seconds: float = 2.0
+    method: Method = "sweep"
+    box_args: tuple[str, ...] = ()  # handed to bwrap through a file descriptor
+    cgroup: str | None = None
+    rlimits: dict[str, int] = {}
+    watch_memory_bytes: int | None = None  # by sampling, where no cgroup holds the limit
+    outlive: bool = False  # True: the call goes on when the runner dies
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended. `exit_code` and `signal` are both None when it never ran or was lost."""
+
+    ended: EndedBy
+    exit_code: int | None = None
+    signal: int | None = None
+    error: str = ""
+    seconds: float | None = None
+    bytes_out: int | None = None
+    dropped_bytes: int | None = None
+    write_error: str = ""
+    peak_rss_kb: int | None = None
+    method: str = ""
+    survivors: int | None = None
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """What a dead runner's call came to. `alive` occurs only when asked to adopt."""
+
+    state: Literal["finished", "never-started", "interrupted", "alive"]
+    ended: Ended | None = None
+    survivors: int = 0
+
+
+class Call:
+    """A living call: the pipes to its keeper. Not a value: it holds file descriptors."""
+
+    def __init__(self, folder: str, keeper_pid: int, control: int, report: int, spec: CallSpec, marker: str) -> None:
+        self.folder = folder
+        self.keeper_pid = keeper_pid
+        self.control = control
+        self.report = report
+        self.spec = spec
+        self.marker = marker
+        self.offset = 0
+        self.line = b""
+        self.ended: Ended | None = None
+
+
+def start_call(folder: str, spec: CallSpec) -> Call:
+    """Spawn the keeper of one call in `folder`, detached from our terminal and streams."""
+    if not os.path.isabs(spec.argv[0]):
+        raise Bug(f'argv[0] "{spec.argv[0]}" is not an absolute path', at=folder)
+    marker = f"{MARKER}={os.urandom(16).hex()}"
+    words = msgspec.structs.asdict(spec)
+    del words["env"]
+    words["marker"] = marker
+    opened: list[int] = []
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _write(os.path.join(folder, "spec.json"), json.dumps(words))
+        control_read, control = _pipe(opened)
+        report, report_write = _pipe(opened)
+        null = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
+        opened.append(null)
+        pid = _spawn_keeper(folder, control_read, report_write, null)
+    except OSError as error:
+        for fd in opened:
+            os.close(fd)
+        raise _cannot_start(error, folder) from error
+    for fd in (control_read, report_write, null):
+        os.close(fd)
+    call = Call(folder, pid, control, report, spec, marker)
+    _say(call, (json.dumps(spec.env) + "\n").encode())
+    return call
+
+
+def _pipe(opened: list[int]) -> tuple[int, int]:
+    ends = os.pipe()
+    opened.extend(ends)
+    return ends
+
+
+def _spawn_keeper(folder: str, control_read: int, report_write: int, null: int) -> int:
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    argv = [sys.executable, "-I", "-S", "-X", "utf8", "-c", START, package, os.path.join(folder, "spec.json")]
+    env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    return os.posix_spawn(
+        sys.executable,
+        argv,
+        env,
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, control_read, 0),
+            (os.POSIX_SPAWN_DUP2, report_write, 1),
+            (os.POSIX_SPAWN_DUP2, null, 2),
+        ],
+        setsid=True,
+        setsigmask=[],
+        setsigdef=[_signal.SIGINT, _signal.SIGTERM, _signal.SIGPIPE],
+    )
+
+
+def _cannot_start(error: OSError, folder: str) -> SetupError:
+    hints = {
+        errno.EMFILE: ("too many open files in this process", "ulimit -n 4096"),
+        errno.ENFILE: ("too many open files on this machine", "ralph doctor"),
+        errno.ENOMEM: ("no memory left to start a process", "ralph doctor"),
+        errno.EAGAIN: ("the process limit of this user is reached", "ulimit -u"),
+        errno.ENOSPC: ("the disk that holds Ralph's state is full", "ralph clean"),
+    }
+    why, following = hints.get(error.errno or 0, (str(error), "ralph doctor"))
+    return SetupError("cannot start a process", code="E-SPAWN", at=folder, why=why, next=following)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+        file.write(text)
+
+
+def _say(call: Call, words: bytes) -> None:
+    """To the keeper; one that is gone already will be noticed by `poll`."""
+    try:
+        while words:
+            words = words[os.write(call.control, words) :]
+    except OSError as error:
+        if error.errno not in {errno.EPIPE, errno.EBADF}:
+            raise
+
+
+def stop(call: Call) -> None:
+    """Ask for TERM, grace, kill. Returns at once; `poll` tells when the tree is empty."""
+    _say(call, b"stop\n")
+
+
+def kill(call: Call) -> None:
+    """Ask for the kill without grace. Returns at once."""
+    _say(call, b"kill\n")
+
+
+def poll(calls: list[Call], timeout: float | None) -> list[Call]:
+    """Wait until a call has ended or `timeout` seconds passed; those ended, with `.ended` set and tree empty."""
+    waiting = {call.report: call for call in calls if call.ended is None}
+    done: list[Call] = []
+    if not waiting:
+        return done
+    poller = select.poll()
+    for fd in waiting:
+        poller.register(fd, select.POLLIN)
+    for fd, _ in poller.poll(None if timeout is None else max(0, round(timeout * 1000))):
+        call = waiting[fd]
+        data = os.read(fd, 1 << 16)
+        call.line += data
+        if not data:
+            call.ended = _close(call)
+            done.append(call)
+    return done
+
+
+def wait(call: Call) -> Ended:
+    """Wait for one call."""
+    while call.ended is None:
+        poll([call], None)
+    return call.ended
+
+
+def _close(call: Call) -> Ended:
+    """The keeper's stdout is closed: it ended. Reap it and believe only a whole result."""
+    os.close(call.report)
+    os.close(call.control)
+    _, status = os.waitpid(call.keeper_pid, 0)
+    if call.line.endswith(b"\n"):
+        return msgspec.json.decode(call.line, type=Ended)
+    if (result := read_result(call.folder)) is not None:
+        return result
+    survivors = _empty(call.folder, call.marker)
+    _remove_lost_cgroup(call.spec.cgroup)
+    code = os.waitstatus_to_exitcode(status)
+    how = f"by signal {-code}" if code < 0 else f"with code {code}"
+    return Ended(ended="keeper-lost", error=f"the keeper ended {how}", method=call.spec.method, survivors=survivors)
+
+
+def _remove_lost_cgroup(path: str | None) -> None:
+    if path:
+        cgroup.remove(path)
+
+
+def follow(call: Call, limit: int = 1 << 20) -> bytes:
+    """New bytes of the head since the last time, at most `limit`."""
+    try:
+        fd = os.open(os.path.join(call.folder, "out"), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    try:
+        data = os.pread(fd, limit, call.offset)
+    finally:
+        os.close(fd)
+    call.offset += len(data)
+    return data
+
+
+def output(folder: str, limit: int, name: str = "out") -> tuple[bytes, int, bytes]:
+    """Head, number of bytes left out between, tail; at most `limit` bytes together, half for each end."""
+    head_path, tail_path = os.path.join(folder, name), os.path.join(folder, name + "-tail")
+    head_size, tail_size = _size(head_path), _size(tail_path)
+    result = read_result(folder)
+    hidden = (result.dropped_bytes or 0) if result else 0
+    if head_size + tail_size <= limit and not hidden:
+        return _slice(head_path, 0, head_size) + _slice(tail_path, 0, tail_size), 0, b""
+    half = limit // 2
+    from_tail = min(tail_size, half)
+    tail = _slice(tail_path, tail_size - from_tail, from_tail)
+    head_end = 0
+    if len(tail) < half:  # the head file holds the rest of the end
+        head_end = min(half - len(tail), max(0, head_size - (limit - half))) if not hidden else 0
+        tail = _slice(head_path, head_size - head_end, head_end) + tail
+    head = _slice(head_path, 0, min(head_size - head_end, limit - len(tail)))
+    return head, head_size + tail_size + hidden - len(head) - len(tail), tail
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _slice(path: str, start: int, count: int) -> bytes:
+    if count <= 0:
+        return b""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(fd, count, start)
+    finally:
+        os.close(fd)
+
+
+def read_result(folder: str) -> Ended | None:
+    """The result on disk, or None when there is none that is whole."""
+    data = proctree.read_bytes(os.path.join(folder, "result.json"))
+    try:
+        return msgspec.json.decode(data, type=Ended) if data else None
+    except msgspec.DecodeError:
+        return None
+
+
+def recover_call(folder: str, *, adopt: bool = False, patience: float = 15.0) -> Recovered:
+    """After a crash of the runner: what became of the call in `folder`? Its tree is empty on return.
+
+    With `adopt`, a call that outlives its runner is left alone and reported `alive`.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        result = read_result(folder)
+        if result is not None:
+            return Recovered(state="finished", ended=result, survivors=result.survivors or 0)
+        if not _locked(folder):
+            break
+        if adopt:
+            return Recovered(state="alive")
+        _tell_keeper(folder, _signal.SIGKILL if time.monotonic() > deadline else _signal.SIGTERM)
+        time.sleep(0.01)
+    if not os.path.exists(os.path.join(folder, "keeper.json")):
+        return Recovered(state="never-started")
+    return Recovered(state="interrupted", survivors=_empty(folder, _spec_word(folder, "marker")))
+
+
+def _locked(folder: str) -> bool:
+    """True while a keeper holds the call's lock."""
+    try:
+        fd = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _record(folder: str) -> dict[str, object]:
+    data = proctree.read_bytes(os.path.join(folder, "keeper.json"))
+    try:
+        record = json.loads(data) if data else {}
+    except ValueError:
+        record = {}
+    # Pids and start times of another boot name other processes.
+    return record if record.get("boot_id") == proctree.boot_id() else {}
+
+
+def _spec_word(folder: str, word: str) -> str:
+    data = proctree.read_bytes(os.path.join(folder, "spec.json"))
+    try:
+        return str((json.loads(data) if data else {}).get(word) or "")
+    except ValueError:
+        return ""
+
+
+def _known(folder: str, *who: str) -> list[tuple[int, int]]:
+    record = _record(folder)
+    return [
+        (pid, start)
+        for name in who
+        if isinstance(pid := record.get(f"{name}_pid"), int) and isinstance(start := record.get(f"{name}_start"), int)
+    ]
+
+
+def _tell_keeper(folder: str, number: int) -> None:
+    for pid, start in _known(folder, "keeper"):
+        proctree.send(pid, start, number)
+
+
+def _empty(folder: str, marker: str) -> int:
+    """Kill what a dead keeper left: its box, its cgroup, its child's tree, and whatever carries the marker."""
+    path = _spec_word(folder, "cgroup")
+    if path:
+        cgroup.kill(path)
+    known = _known(folder, "init", "child")
+
+    def find() -> list[proctree.Proc]:
+        found = {p.pid: p for p in proctree.marked(marker)} if marker else {}
+        for pid, start in known:
+            root = proctree.look(pid)
+            if root and root.start == start:
+                found.update({p.pid: p for p in (root, *proctree.descendants(pid))})
+        return [p for p in found.values() if p.state not in proctree.DEAD_STATES]
+
+    return proctree.sweep(find, 10.0)
