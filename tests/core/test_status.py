@@ -153,7 +153,7 @@ def test_slips_are_recorded(changes, problem):
     ],
 )
 def test_malformed_is_no_claim(changes):
-    """Where the deciding fields are wrong, doubled with another value or drowned in prose, there is no claim."""
+    """Where what decides is wrong, contradicts itself or drowns in prose, there is no claim."""
     read = parse_status(block(**changes))
     assert read.claim is None
     assert read.problems

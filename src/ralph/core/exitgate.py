@@ -10,9 +10,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ralph.core.grade import Proof, at_least, prove
-from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Gate, Grade, GuardResult, Verdict
+from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Finding, Gate, Grade, GuardResult, Verdict
 
 SHOWN = 5  # failing tests named in one sentence
+NO_GATE = "there is no required gate, so nothing can prove this task"
 
 
 class Exit(Struct, frozen=True):
@@ -33,7 +34,9 @@ def already_satisfied(criterion: Criterion, baseline: dict[str, Verdict]) -> boo
 
 
 def cannot_start(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
-    """Why no agent may be called: a required check whose tool is missing can never turn green."""
+    """Why no agent may be called: no required check, or one whose tool is missing, never turns green."""
+    if not any(gate.required for gate in criterion.gates):
+        return NO_GATE
     for gate in criterion.gates:
         verdict = baseline[gate.name]
         if gate.required and verdict.status == "error" and verdict.cause in ("missing", "sandbox"):
@@ -54,9 +57,10 @@ def judge(
     """May this tree leave the loop? `guards` is empty while only the fast verdicts are in."""
     not_yet = _red(criterion, baseline, now)
     if not any(gate.required for gate in criterion.gates):
-        not_yet.append("there is no required gate, so nothing can prove this task")
+        not_yet.append(NO_GATE)
     for result in guards:
-        not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
+        found = unwaived(result, criterion.waivers)
+        not_yet += [f"{result.guard}: {finding.message}" for finding in found]
     if not_yet:
         return Exit(verified=False, not_yet=tuple(not_yet))
     if not changed and criterion.task_class not in MAKE_IT_GREEN:
@@ -88,19 +92,28 @@ def _red(criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verd
         if verdict is None:
             if gate.required:
                 sentences.append(f"{gate.name}: not judged on this tree")
-        elif gate.required and _blocks(gate, baseline.get(gate.name), verdict):
+        elif gate.required and blocks(gate, baseline.get(gate.name), verdict):
             sentences.append(f"{gate.name}: {describe(gate, verdict)}")
     return sentences
 
 
-def _blocks(gate: Gate, base: Verdict | None, verdict: Verdict) -> bool:
+def unwaived(result: GuardResult, waivers: dict[str, str]) -> tuple[Finding, ...]:
+    """What a guard found, less what the user excepted in writing: the guard, or one finding by its key."""
+    if result.guard in waivers:
+        return ()
+    return tuple(finding for finding in result.findings if finding.key not in waivers)
+
+
+def blocks(gate: Gate, base: Verdict | None, verdict: Verdict) -> bool:
+    """Does this verdict stand in the way of the exit?"""
     if verdict.status == "pass":
         return False
     if gate.proof or base is None or base.status == "pass":
         return True
     # Red before this loop and outside the criterion: only what is newly red blocks. What can no
     # longer be judged at all, and could be before, is worse than before.
-    return verdict.new_red_count > 0 or (verdict.status == "error" and base.status != "error")
+    unjudged = ("error", "skipped")
+    return verdict.new_red_count > 0 or (verdict.status in unjudged and base.status not in unjudged)
 
 
 def describe(gate: Gate, verdict: Verdict) -> str:

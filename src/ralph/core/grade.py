@@ -26,7 +26,7 @@ def at_least(grade: Grade, minimum: Grade) -> bool:
 
 def _witness(base: Verdict | None, now: Verdict) -> tuple[bool, bool]:
     """(is there a witness that the agent did not write, was it read per test or finding)."""
-    if base is None or base.status == "pass" or now.status != "pass":
+    if base is None or base.status not in ("fail", "error") or now.status != "pass":
         return False, False
     if base.cause in ("no-tests", "all-skipped"):  # whatever is green now, the agent brought it
         return False, False

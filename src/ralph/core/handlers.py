@@ -28,6 +28,7 @@ from ralph.core.events import (
     MakeWorkspace,
     PauseAsked,
     PublishResult,
+    RestoreWorkspace,
     ResultPublished,
     ResumeAsked,
     RunAgent,
@@ -76,8 +77,7 @@ def stint_started(loop: Loop, event: StintStarted) -> Loop:
 def workspace_made(loop: Loop, event: WorkspaceMade) -> Loop:
     if not isinstance(_owed(loop), MakeWorkspace):
         _illegal(loop, event, "no workspace was asked for")
-    todo = RunGates(stage="baseline", tree=loop.tree, gates=settle.gate_names(loop))
-    return replace(loop, workspace=event.path, stage="baseline", todo=(todo,))
+    return _take_baseline(replace(loop, workspace=event.path))
 
 
 def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
@@ -97,8 +97,6 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
         return settle.finish(
             loop, Finish("verified", "already satisfied: the proof was green before any agent call")
         )
-    if loop.aborting:
-        return settle.finish(loop, Finish("aborted", loop.aborting))
     if loop.pausing:
         return settle.paused(loop)
     return settle.limit_or_call(loop)
@@ -112,9 +110,11 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
         loop,
         call=event.call,
         calling=True,
+        prompt=event.prompt,
         claim=None,
         fault=None,
         steers=(),
+        given=loop.steers,
         spend=replace(loop.spend, calls=loop.spend.calls + 1),
         call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
     )
@@ -170,13 +170,16 @@ def gate_ended(loop: Loop, event: GateEnded) -> Loop:
 def guards_ended(loop: Loop, event: GuardsEnded) -> Loop:
     if _owed(loop) != RunGuards(tree=event.tree):
         _illegal(loop, event, "no guards were asked for on this tree")
+    if any(result.tree != event.tree for result in event.results):
+        _illegal(loop, event, "a guard looked at another tree")
     return settle.concluded(replace(loop, guards=event.results, guarded_tree=event.tree))
 
 
 def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
-    best = loop.best
-    if best is None or event.tree != best.tree:
+    owed = _owed(loop)
+    if not isinstance(owed, RestoreWorkspace) or event.tree != owed.to.tree:
         _illegal(loop, event, "that is not the checkpoint that was asked for")
+    best = owed.to
     loop = replace(
         loop,
         tree=best.tree,
@@ -184,7 +187,7 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
         lines=best.changed_lines,
         reverted=f"iteration {event.iteration} was taken back to the state after iteration {best.iteration}",
     )
-    return settle.call_agent(loop)
+    return settle.paused(loop) if loop.pausing else settle.call_agent(loop)
 
 
 def wait_over(loop: Loop, event: WaitOver) -> Loop:
@@ -198,11 +201,13 @@ def steered(loop: Loop, event: Steered) -> Loop:
 
 
 def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
-    reason = event.reason or "paused by the user"
-    loop = replace(loop, pausing=reason)
+    owed = _owed(loop)
+    if loop.phase == "paused" or isinstance(owed, Finish):
+        return loop  # it stands still already, or is about to for good
+    loop = replace(loop, pausing=event.reason or "paused by the user")
     if loop.phase == "waiting":
         return settle.paused(loop)
-    if event.now and not loop.calling:
+    if not loop.calling and (event.now or isinstance(owed, RunAgent)):
         return _hold(loop)
     return loop
 
@@ -213,7 +218,9 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         _illegal(loop, event, f"{loop.outcome} is final")
     if loop.phase == "ended" and (loop.dropped or loop.landing):
         _illegal(loop, event, "it was dropped or landed")
-    held, held_phase = loop.held, loop.held_phase
+    if loop.todo:
+        _illegal(loop, event, "it is about to end")
+    held, held_phase, ended = loop.held, loop.held_phase, loop.phase == "ended"
     loop = replace(
         loop,
         limits=_raised(loop.limits, event),
@@ -222,27 +229,22 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         held=(),
         held_phase="working",
         pausing="",
-        faults=0,
-        limits_hit=0,
-        denied=0,
-        integrity=0,
-        history=(),
-        claim=None,
     )
-    if not loop.workspace:
-        return replace(loop, phase="baseline", baseline={}, todo=(MakeWorkspace(),))
     if held:
         return replace(loop, phase=held_phase, todo=held)
-    if loop.best is None:
-        todo = RunGates(stage="baseline", tree=loop.tree, gates=settle.gate_names(loop))
-        return replace(loop, phase="baseline", stage="baseline", baseline={}, todo=(todo,))
-    return settle.limit_or_call(loop)
+    if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
+        loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=())
+        loop = replace(loop, judged_tree="", final_tree="", guarded_tree="")
+    return _take_baseline(loop) if loop.best is None else settle.limit_or_call(loop)
 
 
 def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
+    owed = _owed(loop)
+    if isinstance(owed, Finish) and owed.outcome == "verified":
+        return loop  # too late: the result is there
     reason = event.reason or "aborted by the user"
     loop = replace(loop, aborting=reason)
-    if loop.calling:
+    if loop.calling or isinstance(owed, TakeSnapshot):
         return loop  # the shell stops the call; its tree is kept as a checkpoint first
     return settle.finish(loop, Finish("aborted", reason))
 
@@ -257,7 +259,7 @@ def result_published(loop: Loop, event: ResultPublished) -> Loop:
 
 def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
     owed = _owed(loop)
-    if not isinstance(owed, Finish) or owed.outcome != event.outcome:
+    if not isinstance(owed, Finish) or (owed.outcome, owed.grade) != (event.outcome, event.grade):
         _illegal(loop, event, "the loop was not to be finished this way")
     return replace(
         loop,
@@ -292,6 +294,15 @@ def loop_dropped(loop: Loop, event: LoopDropped) -> Loop:
     return replace(loop, dropped=True)
 
 
+def _take_baseline(loop: Loop) -> Loop:
+    """Ask for every gate on the base tree; a criterion without gates cannot even begin."""
+    names = settle.gate_names(loop)
+    loop = replace(loop, phase="baseline", stage="baseline", baseline={})
+    if not names:
+        return settle.finish(loop, Finish("broken", exitgate.cannot_start(loop.sealed.criterion, {})))
+    return replace(loop, todo=(RunGates(stage="baseline", tree=loop.tree, gates=names),))
+
+
 def _owed(loop: Loop) -> object:
     return loop.todo[0] if loop.todo else None
 
@@ -316,7 +327,7 @@ def _hold(loop: Loop) -> Loop:
 
 def _after_fault(loop: Loop, fault: Fault) -> Loop:
     """The call failed and left nothing: refund the iteration, then wait, go on, or give up."""
-    loop = replace(loop, iteration=loop.iteration - 1)
+    loop = replace(loop, iteration=loop.iteration - 1, steers=(*loop.given, *loop.steers), given=())
     if loop.aborting:
         return settle.finish(loop, Finish("aborted", loop.aborting))
     if fault.kind == "auth":

@@ -58,8 +58,8 @@ def judged(loop: Loop) -> Loop:
         claim=loop.claim,
         protection=loop.protection,
     )
-    if answer.verified and loop.guarded_tree == loop.tree:
-        return concluded(loop)  # judged in full before; only the claim was missing
+    if answer.verified and loop.final_tree == loop.tree:  # judged in full before: asking the same
+        return final_gates_in(loop)  # tree again could only be luckier; a claim may be what was missing
     if answer.verified:
         todo: Action = RunGates(stage="final", tree=loop.tree, gates=gate_names(loop))
         return replace(loop, phase="judging", stage="final", finals={}, final_tree=loop.tree, todo=(todo,))
@@ -69,8 +69,10 @@ def judged(loop: Loop) -> Loop:
 def final_gates_in(loop: Loop) -> Loop:
     """The fresh checkout has been judged. Guards cost a further gate call, so red ends it here."""
     answer = _final_answer(loop, guards=False)
+    if answer.verified and loop.guarded_tree == loop.tree:
+        return concluded(loop)
     if answer.verified:
-        return replace(loop, todo=(RunGuards(tree=loop.tree),))
+        return replace(loop, phase="judging", todo=(RunGuards(tree=loop.tree),))
     return settle(loop, answer)
 
 
@@ -100,11 +102,11 @@ def _final_answer(loop: Loop, *, guards: bool) -> exitgate.Exit:
 def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
     """Not verified: note how far it got, then decide what comes next."""
     loop = replace(loop, not_yet=answer.not_yet, unproven=answer.unproven)
-    found = loop.guards if loop.guarded_tree == loop.tree else ()
-    accused = any(result.integrity and result.findings for result in found)
+    accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
     if accused:
-        loop = replace(loop, integrity=loop.integrity + 1)
+        known = tuple(tree for tree in loop.accused if tree != loop.tree)
+        loop = replace(loop, integrity=loop.integrity + 1, accused=(*known, loop.tree))
     ending = _ending(loop)
     if ending is not None:
         return finish(loop, ending)
@@ -120,6 +122,14 @@ def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
     return call_agent(loop)
 
 
+def _is_accused(loop: Loop) -> bool:
+    """An integrity guard found something in this very tree, now or when it was looked at before."""
+    if loop.guarded_tree != loop.tree:
+        return loop.tree in loop.accused
+    waivers = loop.sealed.criterion.waivers
+    return any(result.integrity and exitgate.unwaived(result, waivers) for result in loop.guards)
+
+
 def paused(loop: Loop) -> Loop:
     """Stop here without ending; what is owed is kept for the resume."""
     return replace(
@@ -129,8 +139,6 @@ def paused(loop: Loop) -> Loop:
 
 def _ending(loop: Loop) -> Finish | None:
     """A reason to end that does not depend on how the work is going."""
-    if loop.aborting:
-        return Finish("aborted", loop.aborting)
     if loop.claim is not None and loop.claim.status == "BLOCKED":
         return Finish("blocked", f"the agent asks: {loop.claim.recommendation or 'no reason given'}")
     if loop.denied >= DENIAL_CAP:
@@ -167,7 +175,7 @@ def _measured(loop: Loop, checkpoint: Checkpoint, verdicts: dict[str, Verdict]) 
 
 def _reds(loop: Loop, verdicts: dict[str, Verdict]) -> list[Verdict]:
     required = (gate for gate in loop.sealed.criterion.gates if gate.required)
-    return [verdicts[gate.name] for gate in required if _is_red(gate, verdicts)]
+    return [verdicts[gate.name] for gate in required if _is_red(loop, gate, verdicts)]
 
 
 def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
@@ -193,8 +201,10 @@ def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     return replace(loop, history=(*loop.history, footprint)[-stall.KEPT :], best=best)
 
 
-def _is_red(gate: Gate, verdicts: dict[str, Verdict]) -> bool:
-    return gate.name in verdicts and verdicts[gate.name].status != "pass"
+def _is_red(loop: Loop, gate: Gate, verdicts: dict[str, Verdict]) -> bool:
+    """Old red that does not block is no error of this loop: it may stay the same for ever."""
+    verdict = verdicts.get(gate.name)
+    return verdict is not None and exitgate.blocks(gate, loop.baseline.get(gate.name), verdict)
 
 
 def rank(checkpoint: Checkpoint) -> tuple[int, int, int]:

@@ -209,7 +209,7 @@ def _pairs(lines: Iterable[str]) -> tuple[dict[str, str], bool, list[str]]:
     problems: list[str] = []
     sound = True
     for line in lines:
-        bare = line.strip(" \t>")
+        bare = line.lstrip(" \t>").rstrip()
         if not bare:
             continue
         key, colon, value = bare.partition(":")

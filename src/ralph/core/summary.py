@@ -70,7 +70,9 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 def gate_lines(loop: Loop) -> tuple[GateLine, ...]:
     """Newest verdict of each sealed gate; "unknown" where it has not been judged."""
-    newest = loop.finals if loop.final_tree == loop.tree and loop.finals else loop.verdicts or loop.baseline
+    newest = loop.finals if loop.final_tree == loop.tree and loop.finals else loop.verdicts
+    if loop.best is None:
+        newest = loop.baseline
     lines = []
     for gate in loop.sealed.criterion.gates:
         verdict = newest.get(gate.name)

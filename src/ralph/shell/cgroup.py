@@ -36,7 +36,8 @@ def _unescape(path: str) -> str:
 
 def own_group() -> str | None:
     """The directory of our own version 2 group, or None."""
-    inside = next((line[3:] for line in _read("/proc/self/cgroup").splitlines() if line.startswith("0::")), None)
+    lines = _read("/proc/self/cgroup").splitlines()
+    inside = next((line[3:] for line in lines if line.startswith("0::")), None)
     if inside is None:
         return None
     for line in _read("/proc/self/mountinfo").splitlines():

@@ -50,7 +50,9 @@ _FIXED_ENV = {
     "LANGUAGE": "",
 }
 _IDENTITY = ("Ralph", "ralph@localhost")
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
 
 
 class Git(msgspec.Struct, frozen=True):
@@ -147,9 +149,8 @@ def call(
         if limit is not None:
             done = _limited(argv, env, cwd, limit)
         else:
-            feed = {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
-            ended = subprocess.run(  # type: ignore[call-overload]
-                argv, env=env, cwd=cwd, capture_output=True, check=False, timeout=TIMEOUT_SECONDS, **feed
+            ended = subprocess.run(
+                argv, env=env, cwd=cwd, input=stdin, capture_output=True, check=False, timeout=TIMEOUT_SECONDS
             )
             done = Done(ended.returncode, ended.stdout, ended.stderr)
     except subprocess.TimeoutExpired as slow:
@@ -201,9 +202,7 @@ def trouble(done: Done, args: Sequence[str | bytes], cwd: str) -> RalphError:
 
 
 def disk_full(at: str, why: str = "") -> SetupError:
-    return SetupError(
-        "no space left on the disk", code="E-DISK-FULL", at=at, why=why, next="ralph clean"
-    )
+    return SetupError("no space left on the disk", code="E-DISK-FULL", at=at, why=why, next="ralph clean")
 
 
 def _os_trouble(broken: OSError, git: Git, cwd: str) -> RalphError:
@@ -212,7 +211,11 @@ def _os_trouble(broken: OSError, git: Git, cwd: str) -> RalphError:
     if broken.errno in (errno.ENOSPC, errno.EDQUOT):
         return disk_full(cwd, str(broken))
     return SetupError(
-        f"git could not be started in '{cwd}'", code="E-GIT", at=git.binary, why=str(broken), next="ralph doctor"
+        f"git could not be started in '{cwd}'",
+        code="E-GIT",
+        at=git.binary,
+        why=str(broken),
+        next="ralph doctor",
     )
 
 

@@ -116,7 +116,7 @@ def commit_tree(store: Store, tree: str, parents: Sequence[str], message: str, d
 
 
 def make_checkpoint(
-    store: Store, name: str, iteration: int, tree: str, parent: str, message: str, date: int
+    store: Store, name: str, iteration: int, *, tree: str, parent: str, message: str, date: int
 ) -> str:
     """The commit that holds the tree after an iteration, at `refs/ralph/<name>/checkpoint/<n>`."""
     commit = commit_tree(store, tree, [parent], message, date)
@@ -126,7 +126,7 @@ def make_checkpoint(
 
 
 def keep_rejected(
-    store: Store, name: str, iteration: int, tree: str, parent: str, message: str, date: int
+    store: Store, name: str, iteration: int, *, tree: str, parent: str, message: str, date: int
 ) -> str:
     """The same for work that was set aside: nothing an agent wrote is lost by a revert."""
     commit = commit_tree(store, tree, [parent], message, date)
@@ -155,7 +155,9 @@ def publish_result(project: Project, branch: str, commit: str, expected_old: str
             continue
         if place:
             raise UserError(
-                f"branch '{short}' is checked out at '{place}'", code="E-BRANCH-CHECKED-OUT", next="git worktree list"
+                f"branch '{short}' is checked out at '{place}'",
+                code="E-BRANCH-CHECKED-OUT",
+                next="git worktree list",
             )
         if now != expected_old:
             raise UserError(

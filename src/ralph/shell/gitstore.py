@@ -143,9 +143,7 @@ def private_call(
     env["GIT_INDEX_FILE"] = index or os.path.join(store.dir, "no-index")
     if extra:
         env.update(extra)
-    return call(
-        store.project.git, args, env=env, cwd=work_tree or store.dir, stdin=stdin, ok=ok, limit=limit
-    )
+    return call(store.project.git, args, env=env, cwd=work_tree or store.dir, stdin=stdin, ok=ok, limit=limit)
 
 
 def disk_trouble(broken: OSError, at: str) -> SetupError:

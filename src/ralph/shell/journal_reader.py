@@ -155,17 +155,16 @@ def _connect(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connec
 def _read_only(path: str) -> sqlite3.Connection | None:
     """A read-only connection that has proven to work, or None where SQLite cannot have one."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=_WAIT, isolation_level=None)
+    db = None
     try:
+        db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=_WAIT, isolation_level=None)
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as exc:
-        db.close()
+    except BaseException as exc:
+        if db is not None:
+            db.close()
         if getattr(exc, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             return None
-        raise
-    except BaseException:
-        db.close()
         raise
     return db
 

@@ -10,7 +10,8 @@ How a box is built lives in `sandbox`, the start in `keepstart`, output in `keep
 
 from __future__ import annotations
 
-import _signal
+# ruff: noqa: SIM105 - contextlib would cost as much as the rest of the keeper
+import _signal  # type: ignore[import-not-found]
 import fcntl
 import os
 import select
@@ -30,7 +31,7 @@ MEMORY_SAMPLE_SECONDS = 0.5
 
 
 def box_stands(call: Call) -> None:
-    """bwrap told its child's pid and waits: take a handle on it, set what is left, let it go."""
+    """Take a handle on the pid that bwrap told us, set what is left, and let the box go on."""
     call.init_pid = int(loads(call.status.split(b"\n")[0].decode())["child-pid"])
     try:
         call.init_pidfd = os.pidfd_open(call.init_pid)
@@ -92,11 +93,11 @@ def obey(call: Call, words: bytes) -> bool:
 
 
 def check_clocks(call: Call) -> float:
-    """Act on what is due; the time of the next look. All times are monotonic: jumps and suspend do not count."""
+    """Act on what is due; the time of the next look. Times are monotonic: clock jumps and suspend do not count."""
     now = time.monotonic()
     if call.kill_at is not None:
         return call.kill_at
-    wall = call.began + call.spec["wall_seconds"]
+    wall: float = call.began + call.spec["wall_seconds"]
     if now >= wall:
         begin_stop(call, "timeout")
         return call.kill_at or now
@@ -147,9 +148,9 @@ def watch(call: Call) -> None:
     _signal.set_wakeup_fd(wake_write)  # else poll would sleep on after a handled signal
     _signal.signal(_signal.SIGTERM, lambda *_: begin_stop(call, "stopped"))
     poll = select.poll()
-    for fd in (0, wake_read, call.pidfd, *(s.read_fd for s in call.streams), *((call.status_fd,) if call.boxed else ())):
-        poll.register(fd, select.POLLIN)
     streams = {s.read_fd: s for s in call.streams}
+    for fd in (0, wake_read, call.pidfd, *streams, *((call.status_fd,) if call.boxed else ())):
+        poll.register(fd, select.POLLIN)
     while True:
         due = check_clocks(call)
         now = time.monotonic()
@@ -211,7 +212,8 @@ def empty_tree(call: Call) -> None:
         call.survivors += proctree.sweep(lambda: proctree.marked(call.spec["marker"]), EMPTY_SECONDS)
     kill_by(call.pidfd)
     _, call.wait_status, usage = os.wait4(call.pid, 0)
-    call.peak_rss_kb = max(call.peak_rss_kb or 0, usage.ru_maxrss) or None
+    if not call.boxed:  # bwrap leaves before it has collected what ran in the box
+        call.peak_rss_kb = max(call.peak_rss_kb or 0, usage.ru_maxrss)
     if not call.boxed and proctree.reap():
         call.survivors = max(call.survivors, len(proctree.descendants(os.getpid())))
 
@@ -233,7 +235,8 @@ def result(call: Call) -> dict[str, Any]:
         ran = b"exit-code" in call.status
         if call.ended == "exited" and not ran and number is None:
             # bwrap itself failed, or could not execute the command: its own words are in the output.
-            call.ended, call.error = "spawn-error", call.streams[0].last_words() or "the box could not be set up"
+            call.ended = "spawn-error"
+            call.error = call.streams[-1].last_words() or "the box could not be set up"
         if ran and 128 < code < 193:
             exit_code, number = None, code - 128  # bwrap passes signals on the way a shell does
     if call.ended == "spawn-error":
@@ -262,7 +265,7 @@ def read_environment() -> dict[str, str] | None:
         if not part:
             return None
         parts += part
-    return dict(loads(parts.decode("utf-8", "surrogatepass")))
+    return dict(loads(parts.decode()))
 
 
 def keep(folder: str) -> int:
@@ -275,7 +278,7 @@ def keep(folder: str) -> int:
     if os.path.exists(os.path.join(folder, "result.json")):
         return 75
     env = read_environment()
-    spec = loads((proctree.read_bytes(os.path.join(folder, "spec.json")) or b"").decode("utf-8", "surrogatepass"))
+    spec = loads((proctree.read_bytes(os.path.join(folder, "spec.json")) or b"").decode())
     if env is None:
         return 76
     name, _, value = spec["marker"].partition("=")

@@ -5,6 +5,7 @@ Bytes are moved in large chunks and never looked at. Used by the keeper only; re
 
 from __future__ import annotations
 
+# ruff: noqa: SIM105 - contextlib would cost as much as the rest of the keeper
 import fcntl
 import os
 import time
@@ -80,7 +81,7 @@ class Stream:
         return os.pread(self.file, 400, max(0, size - 400)).decode("utf-8", "replace").strip()
 
     def finish(self) -> None:
-        """Take what still stands in the pipe, without waiting for whoever may hold it open; write the tail."""
+        """Take what stands in the pipe, without waiting for whoever holds it open; write the tail."""
         drained = self.total
         while True:
             before = self.total

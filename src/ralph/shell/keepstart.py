@@ -6,7 +6,7 @@ whose import alone would cost as much as the interpreter. What happens after the
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import fcntl
 import os
 import time
@@ -35,23 +35,18 @@ class _Json:
 
 
 def loads(text: str) -> Any:
-    return make_scanner(_Json)(text.strip(), 0)[0]
+    return make_scanner(_Json)(text.strip(), 0)[0]  # type: ignore[arg-type]
 
 
 def dumps(flat: dict[str, Any]) -> str:
     """A flat object of strings, numbers, booleans and nothing."""
     words = {None: "null", True: "true", False: "false"}
-    return "{%s}" % ", ".join(
-        f"{encode_basestring_ascii(key)}: "
-        + (
-            encode_basestring_ascii(value)
-            if isinstance(value, str)
-            else words[value]
-            if value is None or isinstance(value, bool)
-            else repr(value)
-        )
-        for key, value in flat.items()
-    )
+    parts = []
+    for key, value in flat.items():
+        plain = words[value] if value is None or isinstance(value, bool) else repr(value)
+        text = encode_basestring_ascii(value) if isinstance(value, str) else plain
+        parts.append(f"{encode_basestring_ascii(key)}: {text}")
+    return "{" + ", ".join(parts) + "}"
 
 
 def write_file(path: str, text: str, *, durable: bool) -> None:
@@ -163,7 +158,7 @@ def run_child(call: Call, wanted: dict[int, int], go_read: int, fail_write: int)
         for number in (_signal.SIGPIPE, _signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT):
             _signal.signal(number, _signal.SIG_DFL)
         os.chdir(spec["cwd"])
-        os.execve(spec["argv"][0], spec["argv"], call.env)
+        os.execve(spec["argv"][0], spec["argv"], call.env)  # noqa: S606
     except OSError as error:
         where = error.filename or spec["argv"][0]
         os.write(fail_write, f"{where}: {error.strerror}".encode("utf-8", "replace"))
@@ -199,5 +194,3 @@ def set_limits(pid: int, limits: dict[str, int], *, late: bool) -> None:
             hard = resource.prlimit(pid, number)[1]
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901
             resource.prlimit(pid, number, (value, value))
-
-

@@ -7,7 +7,7 @@ What the keeper does lives in `keeper`; how argv for a box is made lives in `san
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import errno
 import fcntl
 import json
@@ -32,7 +32,7 @@ Method = Literal["pidns", "cgroup", "sweep"]
 
 
 class CallSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a keeper needs to know. `env` is complete: nothing is inherited, and it never reaches the disk."""
+    """Everything a keeper needs to know. `env` is complete (nothing is inherited) and never reaches the disk."""
 
     argv: tuple[str, ...]  # argv[0] is an absolute path
     env: dict[str, str]
@@ -79,11 +79,12 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 class Call:
     """A living call: the pipes to its keeper. Not a value: it holds file descriptors."""
 
-    def __init__(self, folder: str, keeper_pid: int, control: int, report: int, spec: CallSpec, marker: str) -> None:
+    def __init__(
+        self, folder: str, keeper_pid: int, pipes: tuple[int, int], spec: CallSpec, marker: str
+    ) -> None:
         self.folder = folder
         self.keeper_pid = keeper_pid
-        self.control = control
-        self.report = report
+        self.control, self.report = pipes
         self.spec = spec
         self.marker = marker
         self.offset = 0
@@ -114,7 +115,7 @@ def start_call(folder: str, spec: CallSpec) -> Call:
         raise _cannot_start(error, folder) from error
     for fd in (control_read, report_write, null):
         os.close(fd)
-    call = Call(folder, pid, control, report, spec, marker)
+    call = Call(folder, pid, (control, report), spec, marker)
     _say(call, (json.dumps(spec.env) + "\n").encode())
     return call
 
@@ -182,7 +183,7 @@ def kill(call: Call) -> None:
 
 
 def poll(calls: list[Call], timeout: float | None) -> list[Call]:
-    """Wait until a call has ended or `timeout` seconds passed; those ended, with `.ended` set and tree empty."""
+    """Wait for an end, at most `timeout` seconds; the calls that ended, `.ended` set, their trees empty."""
     waiting = {call.report: call for call in calls if call.ended is None}
     done: list[Call] = []
     if not waiting:
@@ -220,7 +221,8 @@ def _close(call: Call) -> Ended:
     _remove_lost_cgroup(call.spec.cgroup)
     code = os.waitstatus_to_exitcode(status)
     how = f"by signal {-code}" if code < 0 else f"with code {code}"
-    return Ended(ended="keeper-lost", error=f"the keeper ended {how}", method=call.spec.method, survivors=survivors)
+    error = f"the keeper ended {how}"
+    return Ended(ended="keeper-lost", error=error, method=call.spec.method, survivors=survivors)
 
 
 def _remove_lost_cgroup(path: str | None) -> None:
@@ -343,11 +345,8 @@ def _spec_word(folder: str, word: str) -> str:
 
 def _known(folder: str, *who: str) -> list[tuple[int, int]]:
     record = _record(folder)
-    return [
-        (pid, start)
-        for name in who
-        if isinstance(pid := record.get(f"{name}_pid"), int) and isinstance(start := record.get(f"{name}_start"), int)
-    ]
+    pairs = ((record.get(f"{name}_pid"), record.get(f"{name}_start")) for name in who)
+    return [(pid, start) for pid, start in pairs if isinstance(pid, int) and isinstance(start, int)]
 
 
 def _tell_keeper(folder: str, number: int) -> None:
@@ -356,7 +355,7 @@ def _tell_keeper(folder: str, number: int) -> None:
 
 
 def _empty(folder: str, marker: str) -> int:
-    """Kill what a dead keeper left: its box, its cgroup, its child's tree, and whatever carries the marker."""
+    """Kill what a dead keeper left: its box, cgroup, child's tree, and whatever carries the marker."""
     path = _spec_word(folder, "cgroup")
     if path:
         cgroup.kill(path)

@@ -1,4 +1,4 @@
-"""Process trees as /proc shows them: identity, descendants, marked processes, and the sweep that empties a tree.
+"""Process trees as /proc shows them: identity, descendants, marks, and the sweep that empties a tree.
 
 The keeper and the runner's recovery share this. Stdlib only and light, because the keeper starts once
 per call. What a call is, its clocks and its output live in `keeper`; cgroups live in `cgroup`.
@@ -6,7 +6,7 @@ per call. What a call is, its clocks and its output live in `keeper`; cgroups li
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import os
 import time
 

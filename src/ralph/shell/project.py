@@ -92,7 +92,10 @@ def _not_usable(done: Done, lines: list[str], where: str) -> RalphError:
         )
     if lines[1:2] == ["false"]:
         return UserError(
-            f"'{where}' is inside a git directory, not a work tree", code="E-GIT-INSIDE", at=where, next="cd .."
+            f"'{where}' is inside a git directory, not a work tree",
+            code="E-GIT-INSIDE",
+            at=where,
+            next="cd ..",
         )
     if "HEAD" in text and len(lines) >= 7:
         return UserError(
@@ -178,7 +181,9 @@ def survey(project: Project) -> list[str]:
     said: list[str] = []
     config = project.config
     if config.get("core.sparsecheckout", "").lower() == "true":
-        said.append("this is a sparse checkout: the loop sees the whole tree, also what is not checked out here")
+        said.append(
+            "this is a sparse checkout: the loop sees the whole tree, also what is not checked out here"
+        )
     if os.path.exists(os.path.join(project.common_dir, "shallow")):
         said.append("this is a shallow clone: the agent sees only the history that is here")
     if any(key.endswith(".promisor") or key == "extensions.partialclone" for key in config):
@@ -259,7 +264,9 @@ def _submodule_moved(project: Project, path: str, commit: str) -> bool:
     if head.decode().strip() != commit:
         return True
     # Its own configuration may name filters; they are read first and switched off.
-    listed = call(project.git, ["config", "--name-only", "--get-regexp", r"^filter\."], env=env, cwd=folder, ok=None)
+    listed = call(
+        project.git, ["config", "--name-only", "--get-regexp", r"^filter\."], env=env, cwd=folder, ok=None
+    )
     names = _filters(dict.fromkeys(os.fsdecode(listed.out).split("\n")[:-1], ""))
     env |= scrubbed_env((*HARMLESS, *no_filters(names)))
     asked = ["ls-files", "-m", "-o", "--exclude-standard", "-z"]

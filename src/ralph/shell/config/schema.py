@@ -197,9 +197,13 @@ _PLAIN = (
 )
 _GATES = (
     Option("gates.*.run", "text", "The command.", project="approve"),
-    Option("gates.*.read", "choice", "What turns output into findings.", "auto", choices=READS, project="approve"),
+    Option(
+        "gates.*.read", "choice", "What turns output into findings.", "auto", choices=READS, project="approve"
+    ),
     Option("gates.*.required", "switch", "false = advisory: shown, never blocks.", True, project="approve"),
-    Option("gates.*.proof", "switch", "Part of the criterion: red before, green after.", False, project="approve"),
+    Option(
+        "gates.*.proof", "switch", "Part of the criterion: red before, green after.", False, project="approve"
+    ),
     Option("gates.*.timeout", "duration", "Longer is an error, never green.", 600.0, project="approve"),
     Option("gates.*.network", "switch", "Whether it may use the network.", False, project="approve"),
     Option("gates.*.cwd", "inner", "Folder it starts in, from the file's folder.", ".", project="approve"),
@@ -214,7 +218,9 @@ _GATES = (
         choices=("P0", "P1", "P2"),
         project="approve",
     ),
-    Option("gates.*.minimum", "percent", 'Lowest percentage, with read = "coverage".', None, project="approve"),
+    Option(
+        "gates.*.minimum", "percent", 'Lowest percentage, with read = "coverage".', None, project="approve"
+    ),
 )
 _AGENTS = (
     Option("agents.*.command", "text", "Command of an agent of your own.", "", project="approve"),
@@ -226,10 +232,7 @@ _PROFILES = (
     Option("profiles.*.agent", "names", "The agent.", "", project="approve"),
     Option("profiles.*.model", "word", "The model.", "", project="approve"),
     Option("profiles.*.env", "env", "Environment variables the agent gets.", {}, project="approve"),
-    *(
-        Option(f"profiles.*.{limit.key}", limit.kind, limit.doc, None, project="approve")
-        for limit in _LIMITS
-    ),
+    *(Option(f"profiles.*.{limit.key}", limit.kind, limit.doc, None, project="approve") for limit in _LIMITS),
 )
 
 OPTIONS: tuple[Option, ...] = (*_PLAIN, *_GATES, *_AGENTS, *_PROFILES)
@@ -284,7 +287,8 @@ def clean(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
     )
 
 
@@ -304,13 +308,14 @@ _KIND_WORDS = {
 
 def markdown() -> str:
     """The table of docs/config.md; a test keeps the two in step."""
-    rows = ["| key | kind | default | flag | variable | in a project | what |", "|---|---|---|---|---|---|---|"]
+    rows = [
+        "| key | kind | default | flag | variable | in a project | what |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for option in OPTIONS:
         kind = " \\| ".join(option.choices) or _KIND_WORDS.get(option.kind, option.kind)
         default = "" if option.default in (None, "", (), {}) else f"`{show(option, option.default)}`"
         flag, env = (f"`{name}`" if name else "" for name in (option.flag, option.env))
-        key = option.key.replace("*", "NAME")
-        rows.append(
-            f"| `{key}` | {kind} | {default} | {flag} | {env} | {_RULE_WORDS[option.project]} | {option.doc} |"
-        )
+        key, rule = option.key.replace("*", "NAME"), _RULE_WORDS[option.project]
+        rows.append(f"| `{key}` | {kind} | {default} | {flag} | {env} | {rule} | {option.doc} |")
     return "\n".join(rows) + "\n"

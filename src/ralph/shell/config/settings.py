@@ -136,4 +136,4 @@ class Settings(Struct, frozen=True):
     def agent_env(self, agent: str) -> dict[str, str]:
         """What the configuration adds to an agent's environment; the profile's word is the later one."""
         own = self.agents[agent].env if agent in self.agents else {}
-        return own | (self.profiles[self.profile].env if self.profile else {})
+        return own | (self.profiles[self.profile].env if self.profile in self.profiles else {})

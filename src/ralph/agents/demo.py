@@ -1,0 +1,54 @@
+"""The adapter for the built-in demo agent: a scripted child process, run and read like any other.
+
+`agent_settings["script"]` chooses what it does (see `demo_agent`), `["pace"]` the seconds it takes
+between two things, so that a person can watch.
+"""
+
+from __future__ import annotations
+
+import os.path
+import sys
+from collections.abc import Mapping
+
+from ralph.agents import CallContext, Launch, Parser, Probe
+from ralph.agents.environ import ORDINARY, agent_environ
+from ralph.agents.jsonlines import JsonLinesParser
+from ralph.core.model import Order
+from ralph.errors import UserError
+
+SCRIPTS: tuple[str, ...] = ("honest", "wrong", "liar", "staller", "crasher", "hang", "limit")
+
+
+def probe(environ: Mapping[str, str]) -> Probe:  # noqa: ARG001
+    return Probe(
+        installed=True,
+        version="built in",
+        path=_program(),
+        hint="scripted, works on the sample project only: ralph demo",
+    )
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    script = order.agent_settings.get("script", SCRIPTS[0])
+    if script not in SCRIPTS:
+        raise UserError(
+            f'unknown demo script "{script}", expected one of {", ".join(SCRIPTS)}',
+            code="E-DEMO-SCRIPT",
+            next="ralph demo",
+        )
+    # -I: what lies in the workspace must not be imported in place of the standard library.
+    argv = (sys.executable, "-I", _program(), script, order.agent_settings.get("pace", "0"))
+    return Launch(
+        argv=argv,
+        env=agent_environ(call, ORDINARY),
+        tools=(sys.executable,),
+        reads=tuple(dict.fromkeys([sys.prefix, sys.base_prefix, os.path.dirname(_program())])),
+    )
+
+
+def stream(order: Order) -> Parser:  # noqa: ARG001
+    return JsonLinesParser()
+
+
+def _program() -> str:
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_agent.py")

@@ -1,0 +1,50 @@
+"""How a call ended, as a fault or none: one rule for all adapters.
+
+Order of trust: that it could not be started; what it reported itself (limit, fault); what the clocks
+and the user did to it; its exit code. Words of its output are quoted in the message, never read.
+"""
+
+from __future__ import annotations
+
+import signal
+
+from ralph.agents import FaultSeen, LimitHit
+from ralph.core.model import Fault, FaultKind
+from ralph.core.text import one_line
+
+_MESSAGE = 300
+_ENDED: dict[str, tuple[FaultKind, str]] = {
+    "timeout": ("timeout", "the agent ran longer than one iteration may take and was stopped"),
+    "idle": ("idle", "the agent was silent for too long and was stopped"),
+    "stopped": ("interrupted", "the agent was stopped on request"),
+    "killed": ("interrupted", "the agent was killed from outside"),
+    "runner-lost": ("interrupted", "Ralph itself was gone before the agent ended"),
+}
+
+
+def fault_of(
+    exit_code: int | None, ended: str, limit: LimitHit | None, seen: FaultSeen | None, last_words: str
+) -> Fault | None:
+    """The fault of a call that ended this way; None when the call did its part."""
+    words = one_line(last_words.rstrip().rpartition("\n")[2], _MESSAGE)
+    if ended == "spawn-error":
+        return Fault("missing", words or "the agent could not be started")
+    if limit is not None:
+        return Fault("limit", one_line(limit.message, _MESSAGE) or "usage limit reached", limit.reset_at)
+    if seen is not None:
+        return Fault(seen.kind, one_line(seen.message, _MESSAGE) or f"the agent reported: {seen.kind}")
+    if ended in _ENDED:
+        return Fault(*_ENDED[ended])
+    if exit_code == 0:
+        return None
+    return Fault("crash", f"{_exit_words(exit_code)}: {words}" if words else _exit_words(exit_code))
+
+
+def _exit_words(code: int | None) -> str:
+    if code is None:
+        return "the agent ended without an exit code"
+    number = -code if code < 0 else code - 128
+    if number in {int(known) for known in signal.Signals}:
+        return f"the agent was ended by {signal.Signals(number).name}"
+    note = {126: " (not executable)", 127: " (command not found)"}.get(code, "")
+    return f"the agent exited with {code}{note}"

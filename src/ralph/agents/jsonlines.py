@@ -1,0 +1,219 @@
+"""Ralph's own output format for agents: plain text, or JSON lines marked `"ralph": 1`.
+
+docs/agents.md is the public description. A line that is not such an object, has an unknown type or wrong
+fields is kept as text and never fatal. Plain words are not read for limits or for "done": only a
+RALPH_STATUS block (see `core.status`) is, and a `claim` line goes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, cast, get_args
+
+import msgspec
+
+from ralph.agents import (
+    AgentFact,
+    CallFacts,
+    Claimed,
+    Denied,
+    FaultSeen,
+    LimitHit,
+    Raw,
+    Said,
+    Spent,
+    ToolUsed,
+)
+from ralph.agents.endings import fault_of
+from ralph.agents.lines import Tail
+from ralph.core.model import Claim, FaultKind, Usage
+from ralph.core.status import claim_from, parse_status
+from ralph.core.text import clean, one_line, trim
+
+_TAIL = 64 * 1024  # bytes of text in which a status block is looked for
+_GLIMPSE = 1000  # bytes of a block of plain text that are worth showing live
+_LINE = 400
+_SAID_LINES, _SAID_CHARS = 40, 4000
+_MOST_DENIALS = 20
+_MOST_TOKENS = 10**15
+_FIRST_MILLISECONDS = 1e11  # as seconds this is the year 5138: such a time is in milliseconds
+_LAST_MOMENT = 1e14
+
+
+class JsonLinesParser:
+    """One call's output in text or JSON lines."""
+
+    def __init__(self) -> None:
+        self._tail = Tail(_TAIL)
+        self._tokens: int | None = None
+        self._cost: float | None = None
+        self._claim: Claim | None = None
+        self._problems: tuple[str, ...] = ()
+        self._limit: LimitHit | None = None
+        self._fault: FaultSeen | None = None
+        self._denials: list[str] = []
+
+    def feed(self, line: bytes) -> tuple[AgentFact, ...]:
+        fields = _record(line)
+        fact = self._fact(fields) if fields is not None else None
+        if fact is None:
+            self._tail.add(line + b"\n")
+            return (Raw(one_line(line[: 4 * _LINE], _LINE)),)
+        return (fact,)
+
+    def text(self, block: bytes) -> tuple[AgentFact, ...]:
+        self._tail.add(block)
+        shown = clean(block[-_GLIMPSE:]).strip()
+        return (Said(shown),) if shown else ()
+
+    def finish(self, exit_code: int | None, ended: str, dropped: int) -> CallFacts:
+        words = clean(self._tail.bytes())
+        claim, problems = self._claim, self._problems
+        if claim is None:
+            parsed = parse_status(words)
+            claim, problems = parsed.claim, (*problems, *parsed.problems)
+        # Sums over output that was only partly seen are no sums.
+        usage = Usage() if dropped else Usage(self._tokens, self._cost)
+        return CallFacts(
+            usage=usage,
+            claim=claim,
+            fault=fault_of(exit_code, ended, self._limit, self._fault, words),
+            denials=tuple(self._denials),
+            said=trim(words.strip(), _SAID_LINES, _SAID_CHARS),
+            problems=problems,
+        )
+
+    def _fact(self, fields: dict[str, Any]) -> AgentFact | None:
+        make = _TYPES.get(fields.get("type", "")) if isinstance(fields.get("type"), str) else None
+        fact = make(fields) if make is not None else None
+        match fact:
+            case Said(text=text):
+                self._tail.add(text.encode() + b"\n")
+            case Spent(tokens=tokens, cost=cost):
+                if tokens is not None:
+                    self._tokens = (self._tokens or 0) + tokens
+                if cost is not None:
+                    self._cost = (self._cost or 0.0) + cost
+            case LimitHit():
+                self._limit = fact
+            case FaultSeen():
+                self._fault = fact
+            case Denied(what=what):
+                if len(self._denials) < _MOST_DENIALS:
+                    self._denials.append(what)
+            case _:
+                pass
+        if fields.get("type") == "claim":
+            fact = self._claimed(fields)
+        return fact
+
+    def _claimed(self, fields: dict[str, Any]) -> Claimed | None:
+        pairs = {key.upper(): _word(value) for key, value in fields.items() if key not in ("ralph", "type")}
+        parsed = claim_from(pairs)
+        self._claim, self._problems = parsed.claim, parsed.problems
+        return Claimed(parsed.claim) if parsed.claim is not None else None
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """The object on this line if it is one of ours."""
+    if b'"ralph"' not in line:
+        return None
+    try:
+        fields = msgspec.json.decode(line.decode("utf-8", "replace"))
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict) or fields.get("ralph") != 1:
+        return None
+    return fields
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _words(fields: dict[str, Any], key: str, width: int = _LINE) -> str:
+    value = fields.get(key, "")
+    return one_line(value[: 8 * width], width) if isinstance(value, str) else ""
+
+
+def _number(fields: dict[str, Any], key: str, most: float) -> float | None:
+    value = fields.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value <= most else None
+
+
+def _whole(fields: dict[str, Any], key: str) -> int | None:
+    value = _number(fields, key, _MOST_TOKENS)
+    return int(value) if value is not None else None
+
+
+def _said(fields: dict[str, Any]) -> Said | None:
+    text = fields.get("text")
+    return Said(clean(text[-_TAIL:])) if isinstance(text, str) else None
+
+
+def _tool(fields: dict[str, Any]) -> ToolUsed | None:
+    tool = _words(fields, "tool")
+    if not tool:
+        return None
+    return ToolUsed(
+        tool,
+        _words(fields, "path"),
+        _words(fields, "detail"),
+        _whole(fields, "added"),
+        _whole(fields, "removed"),
+    )
+
+
+def _spent(fields: dict[str, Any]) -> Spent | None:
+    tokens, cost = _whole(fields, "tokens"), _number(fields, "cost", _MOST_TOKENS)
+    return Spent(tokens, cost) if tokens is not None or cost is not None else None
+
+
+def _limit(fields: dict[str, Any]) -> LimitHit:
+    return LimitHit(_words(fields, "message"), _moment(fields.get("reset_at")))
+
+
+def _fault(fields: dict[str, Any]) -> FaultSeen:
+    kind = fields.get("kind")
+    known = cast("FaultKind", kind) if kind in get_args(FaultKind) else "crash"
+    return FaultSeen(known, _words(fields, "message"))
+
+
+def _denied(fields: dict[str, Any]) -> Denied | None:
+    what = _words(fields, "what")
+    return Denied(what) if what else None
+
+
+def _moment(value: object) -> float | None:
+    """Epoch seconds from seconds, milliseconds or ISO 8601 (without a zone: UTC)."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value.strip())
+            zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+            return zoned.timestamp()
+        except (ValueError, OverflowError):
+            pass
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if not isinstance(value, int | float) or not 0 < value <= _LAST_MOMENT:
+        return None
+    return value / 1000 if value >= _FIRST_MILLISECONDS else float(value)
+
+
+_TYPES: dict[str, Callable[[dict[str, Any]], AgentFact | None]] = {
+    "text": _said,
+    "tool": _tool,
+    "usage": _spent,
+    "limit": _limit,
+    "fault": _fault,
+    "denied": _denied,
+}

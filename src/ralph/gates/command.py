@@ -1,0 +1,107 @@
+"""Command lines as text: is a shell needed, what are the words, where does {report} go.
+
+One scanner over POSIX quoting serves all three questions. It decides nothing about runners (see
+`runners`) and never executes anything.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+REPORT = "{report}"
+
+
+def words(text: str) -> frozenset[str]:
+    """A table of words, written as one text."""
+    return frozenset(text.split())
+
+
+# Outside quotes each of these means something to a shell: operators, redirects, expansions, globs.
+_SYNTAX = frozenset("|&;<>()$`*?[]\n{}")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_BUILTINS = words(
+    ". : ! [[ alias bg builtin case cd command declare eval exec exit export fg for function getopts hash if "
+    "jobs let local popd pushd read readonly return select set shift shopt source times trap type typeset "
+    "ulimit umask unalias unset until wait while"
+)
+_OPERATORS = frozenset("|&;()<>\n")
+
+
+def _scan(text: str) -> Iterator[tuple[int, str, str]]:
+    """Every character with its place and its quoting: none, a single or double quote, or a backslash."""
+    quote = ""
+    index = 0
+    while index < len(text):
+        char = text[index]
+        if char == "\\" and quote != "'" and index + 1 < len(text):
+            yield index, char, "\\"
+            yield index + 1, text[index + 1], "\\"
+            index += 2
+            continue
+        if quote:
+            yield index, char, quote
+            if char == quote:
+                quote = ""
+        else:
+            if char in "'\"":
+                quote = char
+            yield index, char, quote
+        index += 1
+
+
+def needs_shell(run: str) -> bool:
+    """Does this text mean something to /bin/sh that plain words do not?"""
+    text = run.strip().replace(REPORT, "REPORT")
+    for index, char, quote in _scan(text):
+        if not quote and char in _SYNTAX:
+            return True
+        if quote == '"' and char in "$`":
+            return True
+        if not quote and char in "~#" and (index == 0 or text[index - 1].isspace()):
+            return True
+    first = text.split(maxsplit=1)[:1]
+    return any(word in _BUILTINS or bool(_ASSIGNMENT.match(word)) for word in first)
+
+
+def simple_commands(run: str) -> list[list[str]]:
+    """The words of each simple command in a shell text, as well as they can be known without a shell."""
+    lexer = shlex.shlex(run.replace("\n", " ; "), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    commands: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if word and all(char in _OPERATORS for char in word):
+                commands.append([])
+            elif commands[-1] or not _ASSIGNMENT.match(word):
+                commands[-1].append(word)
+    except ValueError:
+        pass  # an unfinished quote: the words before it still count
+    return [command for command in commands if command]
+
+
+def fill(argv: tuple[str, ...], report: str) -> tuple[str, ...]:
+    return tuple(word.replace(REPORT, report) for word in argv)
+
+
+def fill_shell(script: str, report: str) -> str:
+    """The script with {report} replaced by the path, quoted for the place it stands in."""
+    if REPORT not in script:
+        return script
+    quoting = {index: quote for index, _, quote in _scan(script)}
+    pieces = []
+    start = 0
+    while (at := script.find(REPORT, start)) >= 0:
+        pieces.append(script[start:at])
+        quote = quoting.get(at, "")
+        if quote == "'":
+            pieces.append(report.replace("'", "'\\''"))
+        elif quote == '"':
+            pieces.append(re.sub(r'([\\"$`])', r"\\\1", report))
+        else:
+            pieces.append(shlex.quote(report))
+        start = at + len(REPORT)
+    pieces.append(script[start:])
+    return "".join(pieces)

@@ -1,0 +1,16 @@
+"""Reader "exit": the exit code is all there is to know, and the last lines say why."""
+
+from __future__ import annotations
+
+from ralph.core.model import Finding, Gate, Reading
+from ralph.gates.readers.observation import Observation, last_lines, stopped_early
+
+
+def read(obs: Observation, gate: Gate) -> Reading:
+    early = stopped_early(obs, gate)
+    if early:
+        return early
+    if obs.exit_code == 0:
+        return Reading("pass", "exit code 0")
+    summary = f"exit code {obs.exit_code}"
+    return Reading("fail", summary, findings=(Finding("exit", last_lines(obs) or summary),))

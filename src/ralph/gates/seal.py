@@ -1,0 +1,125 @@
+"""Sealing: the text of a command becomes a Gate that is agreed once and never read again.
+
+`exec_argv` gives back what is executed, with the reporter and the path of the report in place. The
+tool's own path and hash are looked up by the shell, which adds them to the Gate.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+from ralph.core.model import Gate, Severity
+from ralph.errors import UserError
+from ralph.gates.command import REPORT, fill, fill_shell, needs_shell, simple_commands
+from ralph.gates.ownfiles import own_files
+from ralph.gates.runners import insert, recognise, reporter
+
+READ_CHOICES = ("auto", "exit", "junit", "coverage", "sarif")
+SHELL = ("/bin/sh", "-c")
+_WITH_REPORT = ("junit", "coverage", "sarif")
+
+
+def seal(
+    name: str,
+    run: str,
+    *,
+    cwd: str = ".",
+    tree_paths: frozenset[str] | Callable[[str], bool],
+    read: str = "auto",
+    proof: bool = False,
+    required: bool = True,
+    timeout: float = 600.0,
+    network: bool = False,
+    env: dict[str, str] | None = None,
+    path: tuple[str, ...] = (),
+    exclusive: bool = False,
+    fail_on: Severity = "P1",
+    minimum: float | None = None,
+    origin: str = "flag",
+    tool: str = "",
+    tool_sha: str = "",
+) -> Gate:
+    """`tree_paths` tells which repository paths are files at the base."""
+    argv = _argv(name, run)
+    runner = None if argv[:2] == SHELL else recognise(argv)
+    added: tuple[str, ...] = ()
+    if read not in READ_CHOICES:
+        raise UserError(
+            f'gate "{name}": read is "{read}", expected one of {", ".join(READ_CHOICES)}',
+            code="E-GATE-READ",
+            next="ralph config show --origin",
+        )
+    own_report = read in _WITH_REPORT and REPORT in run
+    if (
+        read in _WITH_REPORT
+        and not own_report
+        and not (read == "junit" and runner and runner.name in ("pytest", "node"))
+    ):
+        raise UserError(
+            f'gate "{name}": read = "{read}" needs the word {REPORT} in its command',
+            code="E-GATE-REPORT",
+            why="Ralph puts a path there and reads the report that the command writes to it",
+            next=f"ralph loop TASK --check '{name}=your-command --output {REPORT}'",
+        )
+    if read == "auto" or (read == "junit" and not own_report):
+        read = runner.name if runner else "exit"
+        added = reporter(runner, argv) if runner else ()
+    exists = tree_paths.__contains__ if isinstance(tree_paths, frozenset) else tree_paths
+    commands = simple_commands(run) if argv[:2] == SHELL else [list(argv)]
+    return Gate(
+        name=name,
+        run=run,
+        argv=argv,
+        read=read,
+        reporter=added,
+        proof=proof,
+        required=required,
+        timeout=timeout,
+        network=network,
+        cwd=cwd,
+        env=env or {},
+        path=path,
+        exclusive=exclusive,
+        fail_on=fail_on,
+        minimum=minimum,
+        origin=origin,
+        tool=tool,
+        tool_sha=tool_sha,
+        own_files=own_files(commands, cwd, exists),
+    )
+
+
+def _argv(name: str, run: str) -> tuple[str, ...]:
+    if not run.strip() or "\0" in run:
+        raise UserError(
+            f'gate "{name}": its command is empty'
+            if not run.strip()
+            else f'gate "{name}": NUL in its command',
+            code="E-GATE-EMPTY",
+            why="a check without a command can never fail",
+            next=f"ralph loop TASK --check '{name}=pytest -q'",
+        )
+    try:
+        words = tuple(shlex.split(run))
+    except ValueError as error:
+        raise UserError(
+            f'gate "{name}": cannot split the command "{run}": {str(error).lower()}',
+            code="E-GATE-SYNTAX",
+            why="every quote that is opened has to be closed",
+            next="ralph config show --origin",
+        ) from error
+    if needs_shell(run):
+        return (*SHELL, run)
+    return words
+
+
+def exec_argv(gate: Gate, report_path: str) -> tuple[str, ...]:
+    """What is executed for this gate, when its report is to be written to `report_path`."""
+    if gate.argv[:2] == SHELL and len(gate.argv) == 3:
+        return (*SHELL, fill_shell(gate.argv[2], report_path))
+    argv = gate.argv
+    runner = recognise(argv) if gate.reporter else None
+    if runner:
+        argv = insert(runner, argv, gate.reporter)
+    return fill(argv, report_path)

@@ -1,0 +1,180 @@
+"""From an order to the boxes of its calls: what an agent and what a gate may see, and at which path.
+
+`Site` is what stays the same for all calls of one stint. How a box becomes bubblewrap's words is in
+`sandbox`, who owns the processes in `process`. At the lower level (no bubblewrap) the same functions
+give plain calls that work at the workspace's own path.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from ralph.core.model import Gate, Order
+from ralph.shell import cgroup, sandbox, tools
+from ralph.shell.gitstore import Store
+from ralph.shell.process import CallSpec
+from ralph.shell.sandbox import Box, Share
+from ralph.shell.statedir import State
+from ralph.shell.workspace import object_mounts
+
+OBJECTS_AT = "/run/objects"  # where the user's object stores stand inside an agent's box
+AGENT_AT = "/run/agent"  # where an agent that lives in the user's repository stands
+GATE_MEMORY = 8 << 30
+AGENT_MEMORY = 16 << 30
+
+
+class Site(msgspec.Struct, frozen=True, kw_only=True):
+    order: Order
+    state: State
+    store: Store
+    env: dict[str, str]  # the user's
+    config_dir: str
+    bwrap: str | None
+    unshare: str | None
+    level: str
+    words: tuple[str, ...]
+
+    @property
+    def folder(self) -> str:
+        return os.path.join(self.state.loops, self.order.loop)
+
+    @property
+    def workspace(self) -> str:
+        return os.path.join(self.state.workspaces, self.order.loop)
+
+    @property
+    def home(self) -> str:
+        return os.path.normpath(self.env.get("HOME") or "/")
+
+    @property
+    def path(self) -> str:
+        return sandbox.clean_path(self.env.get("PATH", os.defpath))
+
+    @property
+    def boxed(self) -> bool:
+        return self.bwrap is not None
+
+    def seen(self, path: str = "") -> str:
+        """A path of the repository as a call sees it: at the user's own place inside a box."""
+        return os.path.normpath(os.path.join(self.order.repo if self.boxed else self.workspace, path))
+
+    def object_dirs(self) -> tuple[tuple[str, str], ...]:
+        """The user's object stores, as (outside, inside)."""
+        return tuple(object_mounts(self.store.project, self.objects_at))
+
+    @property
+    def objects_at(self) -> str | None:
+        return OBJECTS_AT if self.boxed else None
+
+    def shares(self) -> tuple[Share, ...]:
+        repo = self.order.repo
+        return tuple(Share(os.path.join(repo, path), os.path.join(repo, path)) for path in self.order.share)
+
+
+def agent_spec(
+    site: Site,
+    argv: tuple[str, ...],
+    env: dict[str, str],
+    *,
+    folder: str,
+    stdin: str,
+    write: tuple[str, ...],
+    read: tuple[str, ...],
+    wall: float,
+    idle: float | None,
+) -> tuple[CallSpec, tuple[str, ...]]:
+    """The call of an agent, and the placeholders to take away after it."""
+    order = site.order
+    home_dir = _made(site.folder, "home")
+    binds = list(site.object_dirs()) if site.boxed else []
+    if site.boxed and sandbox.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
+        # The user's own file, not the workspace's: an agent must not be able to rewrite itself.
+        inside = os.path.join(AGENT_AT, os.path.basename(argv[0]))
+        binds.append((argv[0], inside))
+        argv = (inside, *argv[1:])
+    box = Box(
+        kind="agent",
+        workspace=site.workspace,
+        mount_at=order.repo,
+        object_dirs=tuple(binds),
+        home=site.home,
+        home_dir=home_dir,
+        tmp_dir=_made(folder, "tmp"),
+        write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write)),
+        read=(*tools.path_prefixes(site.path, home=site.home, repo=order.repo), *read),
+        shares=site.shares(),
+        stage=_made(folder, "overlay") if order.share else None,
+        hide=(site.state.root, site.config_dir),
+        network=order.network,
+        chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
+    )
+    made = sandbox.boxed(box, argv, bwrap=site.bwrap, unshare=site.unshare)
+    env = {**env, "HOME": sandbox.box_home(box) if site.boxed else site.home}
+    if not site.boxed:
+        # Without a box the agent is the user's own program in the user's own home.
+        env["TMPDIR"] = box.tmp_dir or ""
+    spec = _spec(site, made, env, folder, AGENT_MEMORY, sandbox.AGENT_LIMITS)
+    spec = msgspec.structs.replace(spec, stdin=stdin, wall_seconds=wall, idle_seconds=idle)
+    return spec, made.placeholders
+
+
+def gate_spec(
+    site: Site, gate: Gate, argv: tuple[str, ...], *, checkout: str, folder: str, env: dict[str, str]
+) -> tuple[CallSpec, tuple[str, ...]]:
+    """The call of a gate over one checkout. `env` is what the gate's own table adds."""
+    order = site.order
+    box = Box(
+        kind="gate",
+        workspace=checkout,
+        mount_at=order.repo,
+        home=site.home,
+        home_dir=None,
+        tmp_dir=_made(folder, "tmp"),
+        read=tools.path_prefixes(gate_path(site, gate), home=site.home, repo=order.repo),
+        shares=site.shares(),
+        stage=_made(folder, "overlay") if order.share else None,
+        hide=(site.state.root, site.config_dir),
+        network=gate.network,
+        chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
+    )
+    made = sandbox.boxed(box, argv, bwrap=site.bwrap, unshare=site.unshare)
+    home = sandbox.box_home(box) if site.boxed else _made(folder, "home")
+    words = sandbox.gate_env(site.env, home, env)
+    words["PATH"] = gate_path(site, gate)
+    if not site.boxed:
+        words["TMPDIR"] = box.tmp_dir or ""
+        words["PATH"] = os.pathsep.join(sandbox.outside(box, part) for part in words["PATH"].split(os.pathsep))
+    spec = _spec(site, made, words, folder, GATE_MEMORY, sandbox.GATE_LIMITS)
+    return msgspec.structs.replace(spec, wall_seconds=gate.timeout), made.placeholders
+
+
+def gate_path(site: Site, gate: Gate) -> str:
+    """PATH of a gate: its own folders first, as the user would name them."""
+    own = [os.path.normpath(os.path.join(site.order.repo, part)) for part in gate.path]
+    return os.pathsep.join((*own, site.path))
+
+
+def _spec(
+    site: Site, made: sandbox.Boxed, env: dict[str, str], folder: str, memory: int, limits: dict[str, int]
+) -> CallSpec:
+    group = cgroup.make(f"ralph-{site.order.loop}-{os.path.basename(folder)}") if site.level == "S3" else None
+    held = cgroup.limit(group, memory_bytes=memory, processes=limits["nproc"]) if group else ()
+    return CallSpec(
+        argv=made.argv,
+        env=env,
+        cwd=made.cwd,
+        wall_seconds=0.0,
+        method=made.method,
+        box_args=made.box_args,
+        cgroup=group,
+        rlimits=limits,
+        watch_memory_bytes=None if "memory" in held else memory,
+    )
+
+
+def _made(folder: str, name: str) -> str:
+    path = os.path.join(folder, name)
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    return path

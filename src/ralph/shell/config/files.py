@@ -1,0 +1,287 @@
+"""From files, variables and flags to layers: flat keys with checked values and their origins.
+
+Everything wrong is collected as a `Problem`, never raised one by one. Which layer wins is decided in
+`layers`. Files from a repository are hostile: bounded, opened without blocking, never outside the
+repository, and parsed only after `scan` has seen how deep they nest.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from ralph.shell.config import values
+from ralph.shell.config.scan import DEEPEST, Map, scan
+from ralph.shell.config.schema import BY_KEY, ENV, FLAGS, NAMED, OPTIONS, PREFIXES, Option, clean, pattern
+from ralph.shell.config.settings import Entry, LayerName, Origin, Problem, ProjectFile
+
+LARGEST = 1_000_000
+PYPROJECT_TABLE = ("tool", "ralph")
+
+Layer = dict[str, Entry]
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One parsed file: which layer it is, how it is named on screens, and where its keys stand."""
+
+    layer: LayerName
+    words: str
+    map: Map
+    table: tuple[str, ...] = ()
+
+    def where(self, path: tuple[str, ...]) -> str:
+        return f"{self.words}:{self.map.line(self.table + path)}"
+
+
+def user_layer(user_dir: str, problems: list[Problem]) -> Layer:
+    """The user's own config.toml. It counts as approved, so nobody else may be able to write it."""
+    path = os.path.join(user_dir, "config.toml")
+    data = _read(path, clean(path), problems, private=True)
+    found = _parse(data, clean(path), problems) if data is not None else None
+    if found is None:
+        return {}
+    document, place = found
+    return _flatten(document, Source("user", clean(path), place), problems)
+
+
+def project_layer(cwd: str, top: str, problems: list[Problem]) -> tuple[Layer, ProjectFile | None]:
+    """The nearest ralph.toml or [tool.ralph] from the folder where ralph was called up to the top."""
+    top = os.path.realpath(top)
+    folder = os.path.realpath(cwd)
+    if folder != top and not folder.startswith(top.rstrip("/") + "/"):
+        folder = top
+    while True:
+        found = _in_folder(folder, top, cwd, problems)
+        if found is not None or folder == top:
+            break
+        folder = os.path.dirname(folder)
+    if found is None:
+        return {}, None
+    layer, file = found
+    return _anchored(layer, posixpath.dirname(file.path)), file
+
+
+def _in_folder(folder: str, top: str, cwd: str, problems: list[Problem]) -> tuple[Layer, ProjectFile] | None:
+    found: list[tuple[Layer, ProjectFile]] = []
+    for name, table in (("ralph.toml", ()), ("pyproject.toml", PYPROJECT_TABLE)):
+        path = os.path.join(folder, name)
+        words = clean(os.path.relpath(path, os.path.realpath(cwd)))
+        data = _read(path, words, problems, inside=top)
+        if data is None or (table and b"ralph" not in data):  # most pyproject.toml are not parsed at all
+            continue
+        parsed = _parse(data, words, problems)
+        own = _table_of(parsed[0], table) if parsed else None
+        if parsed is None or own is None:
+            continue
+        source = Source("project", words, parsed[1], table)
+        layer = _flatten(own, source, problems)
+        found.append((layer, ProjectFile(clean(os.path.relpath(path, top)), words, meaning(layer), table)))
+        if len(found) > 1:
+            text = "[tool.ralph] stands beside a ralph.toml in the same folder: expected only one of the two"
+            problems.append(Problem(source.where(()), text))
+    return found[0] if found else None
+
+
+def _table_of(document: Mapping[str, object], table: tuple[str, ...]) -> Mapping[str, object] | None:
+    own: object = document
+    for part in table:
+        own = own.get(part) if isinstance(own, Mapping) else None
+    return own if isinstance(own, Mapping) else None
+
+
+def meaning(layer: Layer) -> str:
+    """A hash of what a file says, whatever its comments, order and line ends."""
+    from hashlib import sha256
+
+    said = {key: entry.value for key, entry in layer.items()}
+    return sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()
+
+
+def meaning_of(data: bytes, table: tuple[str, ...]) -> str | None:
+    """The same hash for a file's bytes from elsewhere (the base commit); None when it says nothing valid."""
+    problems: list[Problem] = []
+    parsed = _parse(data, "", problems) if len(data) <= LARGEST else None
+    own = _table_of(parsed[0], table) if parsed else None
+    if parsed is None or own is None:
+        return None
+    layer = _flatten(own, Source("project", "", parsed[1], table), problems)
+    return None if problems else meaning(layer)
+
+
+def _read(
+    path: str, words: str, problems: list[Problem], *, inside: str = "", private: bool = False
+) -> bytes | None:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a FIFO must not hang us
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        problems.append(Problem(words, f"cannot be read: {(error.strerror or 'unknown error').lower()}"))
+        return None
+    with os.fdopen(handle, "rb") as file:
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            problems.append(Problem(words, "is not a regular file"))
+        elif inside and not os.path.realpath(path).startswith(inside.rstrip("/") + "/"):
+            problems.append(Problem(words, "is a link that leads out of the repository"))
+        elif private and state.st_mode & stat.S_IWOTH:
+            problems.append(Problem(words, "can be written by everybody: expected mode 0644 or stricter"))
+        else:
+            data = file.read(LARGEST + 1)
+            if len(data) <= LARGEST:
+                return data
+            problems.append(Problem(words, f"is larger than {LARGEST} bytes"))
+    return None
+
+
+def _parse(data: bytes, words: str, problems: list[Problem]) -> tuple[dict[str, object], Map] | None:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problems.append(Problem(f"{words}:{line}", "is not valid UTF-8"))
+        return None
+    place = scan(text)
+    if place.depth > DEEPEST:
+        problems.append(Problem(words, f"nests deeper than {DEEPEST} levels"))
+        return None
+    import tomllib  # only who has a file pays for the parser
+
+    try:
+        return tomllib.loads(text), place
+    except (ValueError, RecursionError) as error:
+        # ValueError is also what Python says of a number with too many digits.
+        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        line_words = f"{words}:{found[1]}" if found else words
+        reason = clean(re.sub(r" \(at [^)]*\)", "", str(error)))[:120]
+        problems.append(Problem(line_words, f"is not valid TOML: {reason[:1].lower()}{reason[1:]}"))
+        return None
+
+
+def _flatten(document: Mapping[str, object], source: Source, problems: list[Problem]) -> Layer:
+    layer: Layer = {}
+    _walk(document, (), source, layer, problems)
+    for name in dict.fromkeys(key.split(".")[1] for key in layer if key.startswith("gates.")):
+        if f"gates.{name}.run" not in layer:
+            text = f'gate "{name}" has no command: expected run = "…"'
+            problems.append(Problem(source.where(("gates", name)), text))
+    return layer
+
+
+def _walk(
+    table: Mapping[str, object],
+    above: tuple[str, ...],
+    source: Source,
+    layer: Layer,
+    problems: list[Problem],
+) -> None:
+    for key, raw in table.items():
+        path = (*above, key)
+        shape, words, where = pattern(path), clean(".".join(path)), source.where(path)
+        if "." in key or "*" in key:
+            problems.append(Problem(where, f"unknown key {values.seen(key)}"))
+        elif option := BY_KEY.get(shape):
+            try:
+                layer[words] = Entry(values.parse(option, raw), Origin(source.layer, where))
+            except ValueError as error:
+                problems.append(Problem(where, f"{words} = {values.seen(raw)}: expected {error}"))
+        elif shape not in PREFIXES:
+            problems.append(
+                Problem(where, f"unknown key {values.seen(words)}{_did_you_mean(path, problems)}")
+            )
+        elif not isinstance(raw, Mapping):
+            problems.append(Problem(where, f"{words} = {values.seen(raw)}: expected a table [{words}]"))
+        elif len(path) == 2 and above[0] in NAMED and not values.NAME.fullmatch(key):
+            problems.append(Problem(where, f"{values.seen(words)}: expected {values.NAME_WORDS}"))
+        else:
+            _walk(raw, path, source, layer, problems)
+
+
+def _did_you_mean(path: tuple[str, ...], problems: list[Problem]) -> str:
+    if len(problems) > 20:  # a file of a hundred thousand slips gets no hundred thousand hints
+        return ""
+    from difflib import get_close_matches
+
+    key, above = path[-1].replace("-", "_"), pattern((*path[:-1], "-")).removesuffix("-")
+    beside = {known[len(above) :].split(".")[0] for known in BY_KEY if known.startswith(above)} - {"*"}
+    close = get_close_matches(key[:60], sorted(beside), n=1)
+    if close:
+        return f': did you mean "{".".join((*path[:-1], close[0]))}"?'
+    named = [
+        option.key for option in OPTIONS if key in (option.key.split(".")[-1], _bare(option)) and option.env
+    ]
+    return f': did you mean "{named[0]}"?' if named else ""
+
+
+def _bare(option: Option) -> str:
+    return option.flag.removeprefix("--").replace("-", "_")
+
+
+def _anchored(layer: Layer, folder: str) -> Layer:
+    """Paths in a file are meant from its own folder; from here on they are from the repository's top."""
+    anchored: Layer = {}
+    for key, entry in layer.items():
+        if folder and key.startswith("gates."):
+            anchored.setdefault(f"gates.{key.split('.')[1]}.cwd", Entry(folder, entry.origin))
+    for key, entry in layer.items():
+        kind = BY_KEY[pattern(tuple(key.split(".")))].kind
+        value = entry.value
+        if kind == "inner" and isinstance(value, str) and value:
+            value = posixpath.normpath(posixpath.join(folder, value))
+        elif kind in ("inners", "dirs") and isinstance(value, tuple):
+            value = tuple(
+                posixpath.normpath(posixpath.join(folder, part)) if not part.startswith("~") else part
+                for part in value
+            )
+        anchored[key] = Entry(value, entry.origin)
+    return anchored
+
+
+def environment_layer(env: Mapping[str, str], problems: list[Problem], warnings: list[str]) -> Layer:
+    layer: Layer = {}
+    for name in sorted(env):
+        option = ENV.get(name)
+        if option is None:
+            if name.startswith("RALPH_"):
+                warnings.extend(_misspelt(name, env))
+        elif env[name]:
+            try:
+                layer[option.key] = Entry(values.parse_text(option, env[name]), Origin("environment", name))
+            except ValueError as error:
+                problems.append(Problem(name, f"{name} = {values.seen(env[name])}: expected {error}"))
+    return layer
+
+
+def _misspelt(name: str, env: Mapping[str, str]) -> Iterable[str]:
+    """Other RALPH_ variables exist (state directory, loop id), so only near misses are worth a word."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, sorted(set(ENV) - set(env)), n=1, cutoff=0.9)
+    if close:
+        yield f'environment variable {clean(name)} is not known and has no effect: did you mean "{close[0]}"?'
+
+
+def flag_layer(flags: Mapping[str, object], problems: list[Problem]) -> Layer:
+    """What the user typed, by key (`limits.time`) or by flag (`--max-time`); None = not given."""
+    layer: Layer = {}
+    for name, raw in flags.items():
+        option = FLAGS.get(name) or BY_KEY[name]
+        words = option.flag or option.key
+        if raw is None or raw == ():
+            continue
+        try:
+            if isinstance(raw, str):
+                value = values.parse_text(option, raw)
+            elif isinstance(raw, list | tuple):
+                value = values.parse_words(option, [str(part) for part in raw])
+            else:
+                value = values.parse(option, raw)
+            layer[option.key] = Entry(value, Origin("flag", words))
+        except ValueError as error:
+            problems.append(Problem(words, f"{words} {values.seen(raw)}: expected {error}"))
+    return layer

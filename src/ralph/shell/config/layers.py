@@ -1,0 +1,243 @@
+"""Which layer wins, and what a repository may say.
+
+defaults < user < project < profile < environment < flags. A project tightens but never loosens: a value
+beyond the user's is clamped with a warning, not an error, because a repository cannot know the limits of
+everybody who clones it. What would execute something, or send something elsewhere, is left out until
+the user approved exactly that; a caller who forgets to ask gets a loop without it, never one with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ralph.core.model import Limits
+from ralph.errors import UserError
+from ralph.shell.config import files
+from ralph.shell.config.ask import approval_of
+from ralph.shell.config.files import Layer
+from ralph.shell.config.schema import BY_KEY, LIMIT_KEYS, NAMED, OPTIONS, Option, option_of, show
+from ralph.shell.config.settings import (
+    AgentSpec,
+    Entry,
+    GateSpec,
+    Origin,
+    Problem,
+    ProfileSpec,
+    Settings,
+    Value,
+)
+
+_SHOWN = 20  # problems that are listed one by one
+
+
+def trust_nothing(_hash: str) -> bool:
+    return False
+
+
+def load(
+    *,
+    cwd: str,
+    top: str | None,
+    env: Mapping[str, str],
+    flags: Mapping[str, object],
+    user_dir: str,
+    trust: Callable[[str], bool] = trust_nothing,
+) -> Settings:
+    """The effective settings, or one error that lists everything wrong in all layers.
+
+    `top` is the repository's top folder (None outside of one), `flags` maps keys or flag names to what
+    was typed, `trust` says whether the user approved a hash (see `ralph.shell.approvals`).
+    """
+    problems: list[Problem] = []
+    warnings: list[str] = []
+    user = files.user_layer(user_dir, problems)
+    project, file = files.project_layer(cwd, top, problems) if top else ({}, None)
+    environment = files.environment_layer(env, problems, warnings)
+    typed = files.flag_layer(flags, problems)
+    approval = approval_of(project, top or "")
+    admitted = approval is None or (not problems and trust(approval.hash))
+
+    entries: Layer = {
+        option.key: Entry(option.default, Origin("defaults", "built in"))
+        for option in OPTIONS
+        if "*" not in option.key
+    }
+    _put(entries, user)
+    own = dict(entries)
+    _put(entries, _permitted(project, own, user, warnings, admitted=admitted))
+    chosen = next((layer["profile"] for layer in (typed, environment, entries) if "profile" in layer), None)
+    if chosen is not None and chosen.value:
+        entries["profile"] = chosen
+        _put(entries, _profile(chosen, entries, own, project, problems=problems, warnings=warnings))
+    _put(entries, environment)
+    _put(entries, typed)
+    if problems:
+        raise _error(problems)
+    settings = _settings(entries)
+    return msgspec.structs.replace(
+        settings, warnings=tuple(warnings), project=file, approval=approval, admitted=admitted
+    )
+
+
+def _put(entries: Layer, layer: Layer) -> None:
+    """Lay a layer over the others. A gate is replaced as a whole: half of one and half of another is none."""
+    replaced = {key.split(".")[1] for key in layer if key.startswith("gates.")}
+    for key in [key for key in entries if key.startswith("gates.") and key.split(".")[1] in replaced]:
+        del entries[key]
+    for key, entry in layer.items():
+        below = entries.get(key)
+        entries[key] = _joined(below, entry) if below is not None and option_of(key).union else entry
+
+
+def _joined(below: Entry, entry: Entry) -> Entry:
+    value: Value = entry.value
+    if isinstance(value, tuple) and isinstance(below.value, tuple):
+        value = tuple(dict.fromkeys((*below.value, *value)))
+    elif isinstance(value, dict) and isinstance(below.value, dict):
+        value = below.value | value
+    where = entry.origin.where if not below.value else f"{below.origin.where}, {entry.origin.where}"
+    return Entry(value, Origin(entry.origin.layer, where))
+
+
+def _permitted(project: Layer, own: Layer, user: Layer, warnings: list[str], *, admitted: bool) -> Layer:
+    """What of the project's layer counts, given what the user said and approved."""
+    taken = {tuple(key.split(".")[:2]) for key in user if key.split(".")[0] in ("agents", "profiles")}
+    ignored: set[tuple[str, ...]] = set()
+    layer: Layer = {}
+    for key, entry in project.items():
+        option, name = option_of(key), tuple(key.split(".")[:2])
+        if name in taken:
+            if name not in ignored:
+                warnings.append(f"{entry.origin.where}: [{'.'.join(name)}] is ignored: your own stands")
+            ignored.add(name)
+        elif option.project == "user":
+            warnings.append(f"{entry.origin.where}: {key} is ignored: only your own config.toml sets it")
+        elif option.project == "tighten":
+            layer[key] = _tightened(option, entry, own[key], warnings)
+        elif option.project == "waive" and not admitted:
+            ids = ", ".join(sorted(entry.value)) if isinstance(entry.value, dict) else ""
+            warnings.append(
+                f"{entry.origin.where}: waivers of this repository are not approved and do not count: {ids}"
+            )
+        elif option.project in ("approve", "waive") and not admitted:
+            continue
+        elif key.startswith("gates.") and key.endswith(".run") and key in user:
+            warnings.append(f'{entry.origin.where}: gate "{name[1]}" replaces your own of that name')
+            layer[key] = entry
+        elif key in user and key in ("share", "setup"):
+            layer[key] = _narrowed(key, entry, user[key], warnings)
+        else:
+            layer[key] = entry
+    return layer
+
+
+def _tightened(option: Option, entry: Entry, own: Entry, warnings: list[str]) -> Entry:
+    if option.choices:
+        looser = option.choices.index(str(entry.value)) < option.choices.index(str(own.value))
+    else:
+        looser = _bound(entry.value) > _bound(own.value)
+    if not looser:
+        return entry
+    asked, kept = show(option, entry.value), show(option, own.value)
+    how = f"{option.flag} {asked}" if option.flag else f"{option.key} in your own config.toml"
+    warnings.append(
+        f"{entry.origin.where}: {option.key} = {asked} is looser than your {kept}, so {kept} holds; "
+        f"to allow it: {how}"
+    )
+    return own
+
+
+def _bound(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) else math.inf
+
+
+def _narrowed(key: str, entry: Entry, own: Entry, warnings: list[str]) -> Entry:
+    """The user's own list or command stands; a project may only ask for less of it."""
+    if isinstance(entry.value, tuple) and isinstance(own.value, tuple):
+        kept = tuple(part for part in entry.value if part in own.value)
+        if kept == entry.value:
+            return entry
+        warnings.append(f"{entry.origin.where}: {key} asks for more than your own, which stands")
+        return Entry(kept, entry.origin)
+    if entry.value != own.value:
+        warnings.append(f"{entry.origin.where}: {key} is ignored: your own stands")
+    return own
+
+
+def _profile(
+    chosen: Entry,
+    entries: Layer,
+    own: Layer,
+    project: Layer,
+    *,
+    problems: list[Problem],
+    warnings: list[str],
+) -> Layer:
+    """The chosen profile as a layer of its own; limits that a repository wrote in it are the repository's."""
+    prefix = f"profiles.{chosen.value}."
+    fields = {key.removeprefix(prefix): entry for key, entry in entries.items() if key.startswith(prefix)}
+    if not fields:
+        # One that awaits approval is not a slip: whoever asks for the approval gets to it first.
+        if not any(key.startswith(prefix) for key in project):
+            known = sorted({key.split(".")[1] for key in entries if key.startswith("profiles.")})
+            expected = f"one of {', '.join(known)}" if known else f"a table [profiles.{chosen.value}]"
+            text = f'profile "{chosen.value}" is not defined: expected {expected}'
+            problems.append(Problem(chosen.origin.where, text))
+        return {}
+    layer: Layer = {}
+    for key, entry in fields.items():
+        if key not in BY_KEY:
+            continue  # its env has no plain key; `Settings.agent_env` reads it
+        foreign = entry.origin.layer == "project" and key in LIMIT_KEYS
+        kept = _tightened(BY_KEY[key], entry, own[key], warnings) if foreign else entry
+        layer[key] = Entry(kept.value, Origin("profile", f"{chosen.value}, {kept.origin.where}"))
+    return layer
+
+
+def _settings(entries: Layer) -> Settings:
+    tables: dict[str, dict[str, dict[str, Any]]] = {table: {} for table in NAMED}
+    plain: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
+    for key, entry in entries.items():
+        parts = key.split(".")
+        if parts[0] in NAMED:
+            fields = tables[parts[0]].setdefault(parts[1], {})
+            fields = fields.setdefault("limits", {}) if parts[2] == "limits" else fields
+            fields[parts[-1]] = entry.value
+        elif parts[0] == "limits":
+            limits[parts[1]] = entry.value
+        else:
+            plain[key.replace(".", "_")] = entry.value
+    return Settings(
+        **plain,
+        limits=Limits(**limits),
+        gates={name: GateSpec(**fields) for name, fields in tables["gates"].items()},
+        agents={name: AgentSpec(**fields) for name, fields in tables["agents"].items()},
+        profiles={name: ProfileSpec(**fields) for name, fields in tables["profiles"].items()},
+        origins={key: entry.origin for key, entry in entries.items()},
+    )
+
+
+def _error(problems: list[Problem]) -> UserError:
+    import shlex
+
+    number = len(problems)
+    lines = [f"{problem.where}: {problem.text}" for problem in problems[:_SHOWN]]
+    if number > _SHOWN:
+        lines.append(f"and {number - _SHOWN} more")
+    first = problems[0].where
+    path, _, line = first.rpartition(":")
+    if path and line.isdigit():
+        following = f"${{EDITOR:-vi}} +{line} {shlex.quote(path)}"
+    elif first.startswith("RALPH_"):
+        following = f"unset {first}"
+    elif first.startswith("--"):
+        following = "ralph loop --help"
+    else:
+        following = f"ls -l {shlex.quote(first)}"
+    what = "the configuration has a problem" if number == 1 else f"the configuration has {number} problems"
+    return UserError(what, code="E-CONFIG", at=first, why="\n".join(lines), next=following)

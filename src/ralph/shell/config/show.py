@@ -1,0 +1,65 @@
+"""Looking at settings: rows with origins, the sealed digest, and what differs from the base commit.
+
+How rows are printed lives in `ui`; nothing here changes a value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ralph.shell.config.files import meaning_of
+from ralph.shell.config.schema import option_of, show
+from ralph.shell.config.settings import Origin, Settings
+
+
+class Row(msgspec.Struct, frozen=True):
+    key: str
+    value: str
+    layer: str
+    where: str
+
+
+def rows(settings: Settings) -> tuple[Row, ...]:
+    """Every effective value with its origin, plain keys first, in the order of the schema."""
+    return tuple(_row(key, origin, settings) for key, origin in settings.origins.items())
+
+
+def _row(key: str, origin: Origin, settings: Settings) -> Row:
+    parts = key.split(".")
+    value: Any = settings
+    if parts[0] in ("gates", "agents", "profiles"):
+        value = getattr(settings, parts[0])[parts[1]]
+        for part in parts[2:]:
+            value = value[part] if isinstance(value, dict) else getattr(value, part)
+    elif parts[0] == "limits":
+        value = getattr(settings.limits, parts[1])
+    else:
+        value = getattr(settings, key.replace(".", "_"))
+    return Row(key, show(option_of(key), value), origin.layer, origin.where)
+
+
+def digest(settings: Settings) -> str:
+    """One hash over everything the configuration contributes; origins and warnings do not change a loop."""
+    from hashlib import sha256
+
+    plain = msgspec.to_builtins(settings)
+    for field in ("origins", "warnings", "project", "approval", "admitted"):
+        del plain[field]
+    return sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()
+
+
+def project_note(settings: Settings, at_base: bytes | None) -> str:
+    """A sentence when the project file that counts is not the one of the base commit; else nothing.
+
+    `at_base` holds the bytes of `settings.project.path` in the base commit, None when it is not there.
+    """
+    file = settings.project
+    if file is None:
+        return ""
+    if at_base is None:
+        return f"{file.words} is not committed; it counts as it stands now"
+    if meaning_of(at_base, file.table) != file.sha:
+        return f"{file.words} differs from the base commit; it counts as it stands now"
+    return ""

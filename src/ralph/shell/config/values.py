@@ -1,0 +1,265 @@
+"""One reader for each kind of value: what a file, a variable or a flag held becomes a checked value.
+
+A reader raises `ValueError` whose text is what was expected. Values are hostile: they may come from a
+cloned repository, so sizes are bounded, control characters are refused where a word is meant, and
+nothing that looks like an option can slip into another program's arguments.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+
+from ralph.shell import units
+from ralph.shell.config.schema import Option, clean
+from ralph.shell.config.settings import Value
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+NAME_WORDS = "a name of letters, digits, - and _, at most 40"
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./:@+\[\]-]{0,199}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_GUARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}")
+_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9_-]*)*")
+_LONGEST = 8192  # characters of one text: a command nobody can read cannot be approved either
+_MOST = 256  # entries of one list or table
+_SEEN = 60  # characters of a bad value that are shown
+
+
+def parse(option: Option, raw: object) -> Value:
+    """A value as TOML holds it."""
+    return _READERS[option.kind](option, raw)
+
+
+def parse_text(option: Option, text: str) -> Value:
+    """A value as a variable or a flag holds it: lists are parted by ':', waivers are ID=REASON."""
+    raw: object = text
+    if option.kind == "switch":
+        raw = {
+            "true": True,
+            "1": True,
+            "yes": True,
+            "on": True,
+            "false": False,
+            "0": False,
+            "no": False,
+            "off": False,
+        }.get(text.strip().lower(), text)
+    elif option.kind in ("inners", "dirs", "texts"):
+        raw = [part for part in text.split(":") if part]
+    elif option.kind in ("days", "percent"):
+        raw = _number(text)
+    elif option.kind == "count" or (option.kind == "iterations" and text.strip() != "unlimited"):
+        raw = units.count(text)
+    elif option.kind == "waivers":
+        return parse_words(option, [text])
+    return parse(option, raw)
+
+
+def parse_words(option: Option, words: list[str]) -> Value:
+    """A flag that was given several times."""
+    if option.kind == "waivers":
+        pairs = (word.partition("=") for word in words)
+        return parse(option, {guard: reason or "given on the command line" for guard, _, reason in pairs})
+    return parse(option, words)
+
+
+def seen(raw: object) -> str:
+    """A bad value for an error message: short, and nothing in it can move a cursor."""
+    if isinstance(raw, int) and not isinstance(raw, bool) and raw.bit_length() > 128:
+        return "a very large number"
+    if isinstance(raw, Mapping):
+        return "a table"
+    if isinstance(raw, list):
+        return f"a list of {len(raw)}"
+    words = f'"{clean(raw[: _SEEN + 1])}"' if isinstance(raw, str) else clean(str(raw))
+    if isinstance(raw, bool):
+        words = words.lower()
+    return words if len(words) <= _SEEN + 2 else words[:_SEEN] + "…"
+
+
+def _number(text: str) -> object:
+    try:
+        return int(text[:20]) if text.strip().isdigit() else float(text[:40])
+    except ValueError:
+        return text
+
+
+def _text(_option: Option, raw: object) -> str:
+    if not isinstance(raw, str) or len(raw) > _LONGEST:
+        raise ValueError(f"text of at most {_LONGEST} characters")
+    if "\0" in raw or not _encodable(raw):
+        raise ValueError("text without NUL and in valid UTF-8")
+    return raw
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _word(_option: Option, raw: object) -> str:
+    if raw == "":
+        return ""
+    if not isinstance(raw, str) or not _WORD.fullmatch(raw):
+        raise ValueError("one word that begins with a letter or digit")
+    return raw
+
+
+def _names(_option: Option, raw: object) -> str:
+    if raw == "":
+        return ""
+    if not isinstance(raw, str) or len(raw) > _LONGEST:
+        raise ValueError(NAME_WORDS)
+    parts = [part.strip() for part in raw.split(",")]
+    if not all(NAME.fullmatch(part) for part in parts):
+        raise ValueError(NAME_WORDS)
+    return ",".join(parts)
+
+
+def _prefix(_option: Option, raw: object) -> str:
+    if not isinstance(raw, str) or len(raw) > 100 or not _PREFIX.fullmatch(raw):
+        raise ValueError('the beginning of a branch name such as "ralph" or "bots/ralph"')
+    return raw
+
+
+def _choice(option: Option, raw: object) -> str:
+    if isinstance(raw, bool) and option.choices == ("on", "off"):  # YAML habits
+        raw = "on" if raw else "off"
+    if not isinstance(raw, str) or raw not in option.choices:
+        raise ValueError("one of " + ", ".join(option.choices))
+    return raw
+
+
+def _switch(_option: Option, raw: object) -> bool:
+    if not isinstance(raw, bool):
+        raise ValueError("true or false")  # noqa: TRY004
+    return raw
+
+
+def _count(_option: Option, raw: object) -> int:
+    return units.count(None if isinstance(raw, str) else raw)
+
+
+def _iterations(option: Option, raw: object) -> int | None:
+    if raw == "unlimited":
+        return None
+    try:
+        return _count(option, raw)
+    except ValueError:
+        raise ValueError(f'{units.COUNT}, or "unlimited"') from None
+
+
+def _days(_option: Option, raw: object) -> int:
+    if not isinstance(raw, int) or isinstance(raw, bool) or not 0 <= raw <= 36500:
+        raise ValueError("a whole number of days from 0 to 36500")
+    return raw
+
+
+def _percent(_option: Option, raw: object) -> float:
+    if not isinstance(raw, int | float) or isinstance(raw, bool) or not 0 <= raw <= 100:
+        raise ValueError("a percentage from 0 to 100")
+    return float(raw)
+
+
+def _inner(option: Option, raw: object) -> str:
+    path = _text(option, raw)
+    if path == "" and option.default == "":
+        return ""
+    parts = path.split("/")
+    if (
+        not path
+        or path.startswith(("/", "~", "-"))
+        or ".." in parts
+        or ".git" in (part.lower() for part in parts)
+    ):
+        raise ValueError('a path inside the repository, without ".." and not in .git')
+    return posixpath.normpath(path)
+
+
+def _inners(option: Option, raw: object) -> tuple[str, ...]:
+    return tuple(_inner(option, part) for part in _list(raw))
+
+
+def _dirs(option: Option, raw: object) -> tuple[str, ...]:
+    dirs = tuple(_text(option, part) for part in _list(raw))
+    if any(not part or ":" in part or (".." in part.split("/")) for part in dirs):
+        raise ValueError('folders without ":" and ".."')
+    return dirs
+
+
+def _texts(option: Option, raw: object) -> tuple[str, ...]:
+    return tuple(_text(option, part) for part in _list(raw))
+
+
+def _list(raw: object) -> list[object]:
+    if not isinstance(raw, list | tuple) or len(raw) > _MOST:
+        raise ValueError(f"a list of at most {_MOST} texts")
+    return list(raw)
+
+
+def _pairs(raw: object) -> dict[str, object]:
+    if not isinstance(raw, Mapping) or len(raw) > _MOST:
+        raise ValueError(f"a table of at most {_MOST} entries")
+    return dict(raw)
+
+
+def _env(option: Option, raw: object) -> dict[str, str]:
+    pairs = _pairs(raw)
+    for name in pairs:
+        if not _VARIABLE.fullmatch(name) or name.upper().startswith("RALPH_"):
+            raise ValueError(f"names of environment variables, none of them RALPH_…; not {seen(name)}")
+    return {name: _scalar(option, value) for name, value in pairs.items()}
+
+
+def _table(option: Option, raw: object) -> dict[str, str]:
+    pairs = _pairs(raw)
+    for name in pairs:
+        if not NAME.fullmatch(name):
+            raise ValueError(f"{NAME_WORDS}; not {seen(name)}")
+    return {name: _scalar(option, value) for name, value in pairs.items()}
+
+
+def _scalar(option: Option, raw: object) -> str:
+    if isinstance(raw, bool):
+        return "true" if raw else "false"
+    if isinstance(raw, int | float) and abs(raw) < 10**15:
+        return str(raw)
+    return _text(option, raw)
+
+
+def _waivers(option: Option, raw: object) -> dict[str, str]:
+    pairs = _pairs(raw)
+    for guard, reason in pairs.items():
+        if not _GUARD.fullmatch(guard) or not isinstance(reason, str) or not reason.strip():
+            raise ValueError(
+                f'guard ids with a reason each, such as stubs = "generated code"; not {seen(guard)}'
+            )
+    return {guard: _text(option, reason) for guard, reason in pairs.items()}
+
+
+_READERS: dict[str, Callable[[Option, object], Value]] = {
+    "text": _text,
+    "word": _word,
+    "names": _names,
+    "choice": _choice,
+    "switch": _switch,
+    "count": _count,
+    "iterations": _iterations,
+    "days": _days,
+    "duration": lambda _option, raw: units.duration(raw),
+    "money": lambda _option, raw: units.money(raw),
+    "size": lambda _option, raw: units.size(raw),
+    "percent": _percent,
+    "inner": _inner,
+    "inners": _inners,
+    "dirs": _dirs,
+    "texts": _texts,
+    "env": _env,
+    "table": _table,
+    "waivers": _waivers,
+    "prefix": _prefix,
+}

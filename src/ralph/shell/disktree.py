@@ -1,0 +1,173 @@
+"""Directories that somebody hostile may have filled: removing them, looking through them.
+
+Nothing here follows a symbolic link or runs a program. Not here: anything that knows git objects.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection
+
+import msgspec
+
+SCAN_ENTRIES = 200_000
+_GIT_NAMES = (b".gitignore", b".gitattributes", b".gitmodules")
+
+
+class Scan(msgspec.Struct, frozen=True):
+    """What git would stumble over; paths are relative bytes."""
+
+    nested: tuple[bytes, ...] = ()  # folders below the top that hold a `.git`
+    special: tuple[bytes, ...] = ()  # sockets, pipes, devices
+    closed: tuple[bytes, ...] = ()  # folders that could not be opened
+    complete: bool = True
+
+
+def remove_tree(path: str) -> None:
+    """Removes a file or a folder of any depth and any modes; a link is removed, never followed.
+
+    Sub-folders are moved up to the top before they are emptied, so that neither a path longer than the
+    system allows nor ten thousand levels can stop it.
+    """
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(found.st_mode):
+        os.unlink(path)
+        return
+    os.chmod(path, 0o700)
+    top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        _flatten(top)
+    finally:
+        os.close(top)
+    os.rmdir(path)
+
+
+def _flatten(top: int) -> None:
+    moved = 0
+    while names := os.listdir(top):
+        for name in names:
+            if not stat.S_ISDIR(os.lstat(name, dir_fd=top).st_mode):
+                os.unlink(name, dir_fd=top)
+                continue
+            os.chmod(name, 0o700, dir_fd=top)
+            here = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+            try:
+                for inner in os.listdir(here):
+                    if not stat.S_ISDIR(os.lstat(inner, dir_fd=here).st_mode):
+                        os.unlink(inner, dir_fd=here)
+                        continue
+                    os.chmod(inner, 0o700, dir_fd=here)
+                    moved += 1
+                    os.rename(inner, _unused(top, moved), src_dir_fd=here, dst_dir_fd=top)
+            finally:
+                os.close(here)
+            os.rmdir(name, dir_fd=top)
+
+
+def _unused(top: int, number: int) -> str:
+    """A name in `top` that nothing has; the agent may have used any."""
+    name = f"ralph-{number}"
+    while True:
+        try:
+            os.lstat(name, dir_fd=top)
+        except FileNotFoundError:
+            return name
+        name += "-"
+
+
+def remove_except(top: str, path: str, keep: Collection[str]) -> None:
+    """Removes `path` below `top`, but leaves every `keep` path (relative to `top`) and what leads to it."""
+    path = path.rstrip("/")
+    if path in keep:
+        return
+    full = os.path.join(top, path)
+    if not any(kept.startswith(f"{path}/") for kept in keep):
+        remove_tree(full)
+        return
+    if os.path.isdir(full) and not os.path.islink(full):
+        for name in os.listdir(full):
+            remove_except(top, f"{path}/{name}", keep)
+
+
+def real_directory(path: str) -> bool:
+    """Makes sure that a real folder stands at `path`; says whether it was there already."""
+    try:
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            return True
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    os.makedirs(path, exist_ok=True)
+    return False
+
+
+def real_directory_below(top: str, path: str) -> str:
+    """The folder `top/path`, each part of it a real one: a link on the way is replaced, never followed."""
+    here = top
+    for part in path.split("/"):
+        here = os.path.join(here, part)
+        real_directory(here)
+    return here
+
+
+def scan(top: str, limit: int = SCAN_ENTRIES) -> Scan:
+    """One look through the tree, without stat calls, at most `limit` entries."""
+    nested: list[bytes] = []
+    special: list[bytes] = []
+    closed: list[bytes] = []
+    root = os.fsencode(top)
+    todo: list[bytes] = [b""]
+    seen = 0
+    while todo:
+        here = todo.pop()
+        try:
+            entries = list(os.scandir(os.path.join(root, here)))
+        except OSError:
+            closed.append(here)
+            continue
+        seen += len(entries)
+        if seen > limit:
+            return Scan(tuple(nested), tuple(special), tuple(closed), complete=False)
+        lead = here + b"/" if here else b""
+        for entry in entries:
+            if entry.name == b".git":
+                if here:
+                    nested.append(here)
+            elif entry.is_dir(follow_symlinks=False):
+                todo.append(lead + entry.name)
+            elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+                special.append(lead + entry.name)
+    return Scan(tuple(sorted(nested)), tuple(sorted(special)), tuple(sorted(closed)))
+
+
+def open_up(top: str, paths: Collection[bytes]) -> None:
+    """Gives the owner back the right to read folders below `top` that were closed, and what is in them."""
+    root = os.fsencode(top)
+    for path in paths:
+        full = os.path.join(root, path)
+        _allow(full)
+        # Top down: a folder is opened before the walk steps into it.
+        for here, folders, _files in os.walk(full):
+            for name in folders:
+                _allow(os.path.join(here, name))
+
+
+def _allow(path: bytes) -> None:
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISDIR(mode):
+            os.chmod(path, stat.S_IMODE(mode) | 0o700)
+    except OSError:
+        return
+
+
+def drop_traps(top: str, special: Collection[bytes]) -> None:
+    """Removes pipes and devices by names that git opens: reading one would hang for ever."""
+    root = os.fsencode(top)
+    for path in special:
+        if os.path.basename(path) in _GIT_NAMES:
+            os.unlink(os.path.join(root, path))

@@ -1,0 +1,189 @@
+"""The hands of a runner: each action of the core done for real, and safe to do again.
+
+"Did it happen already?" is asked here: a workspace that is complete is left alone, a call's folder
+tells what became of it, commits are deterministic and refs move by compare-and-swap, so doing one
+twice gives the same ids. What to do, and when, is the core's; the parts are in `workspace`,
+`snapshot`, `calls`, `judge` and `guarding`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ralph import __version__
+from ralph.core import events as e
+from ralph.core.loop import Loop
+from ralph.core.text import one_line
+from ralph.shell import blobs, prompting
+from ralph.shell.boxes import Site
+from ralph.shell.calls import Caller
+from ralph.shell.disktree import remove_tree
+from ralph.shell.gitrefs import commit_tree, keep_rejected, make_checkpoint, publish_result
+from ralph.shell.gittrees import diff_stat
+from ralph.shell.guarding import run_guards
+from ralph.shell.judge import Judge
+from ralph.shell.runner import Activity, Attention, Clock, Watcher
+from ralph.shell.snapshot import take_snapshot
+from ralph.shell.space import refuse_full_disk
+from ralph.shell.workspace import Workspace, make_workspace, restore_workspace
+
+LOOK_SECONDS = 0.2
+
+
+class RealHands:
+    def __init__(self, site: Site, clock: Clock, min_free: int) -> None:
+        self.site = site
+        self._clock = clock
+        self._min_free = min_free
+        self._caller = Caller(site)
+        self._workspace: Workspace | None = None
+        self._judge: Judge | None = None
+
+    @property
+    def workspace(self) -> Workspace:
+        """Made on first use in a stint; a complete one is found, not made."""
+        if self._workspace is None:
+            site, order = self.site, self.site.order
+            self._workspace = make_workspace(
+                site.store,
+                site.workspace,
+                os.path.join(site.folder, "git"),
+                order.base_commit,
+                alternates=site.objects_at,
+                history=order.history,
+            )
+        return self._workspace
+
+    @property
+    def judge(self) -> Judge:
+        if self._judge is None:
+            self._judge = Judge(self.site, self.workspace.modules)
+        return self._judge
+
+    def opening(self) -> e.StintStarted:
+        return e.StintStarted(
+            pid=os.getpid(),
+            host=os.uname().nodename,
+            version=__version__,
+            protection=self.site.level,
+            words=self.site.words,
+        )
+
+    def make_workspace(self, loop: Loop, action: e.MakeWorkspace) -> e.WorkspaceMade:  # noqa: ARG002
+        refuse_full_disk(self.site.state, self._min_free)
+        return e.WorkspaceMade(path=self.workspace.path, shares=self.site.order.share, notes=())
+
+    def run_gates(self, loop: Loop, action: e.RunGates, attend: Attention) -> Iterator[e.GateEnded]:
+        refuse_full_disk(self.site.state, self._min_free)
+        gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
+        for verdict in self.judge.judge(gates, action.tree, action.stage, loop.baseline, attend):
+            yield e.GateEnded(iteration=loop.iteration, verdict=verdict)
+
+    def run_guards(self, loop: Loop, action: e.RunGuards, attend: Attention) -> e.GuardsEnded | None:
+        results = run_guards(self.judge, loop, action.tree, attend)
+        if results is None:
+            return None
+        return e.GuardsEnded(
+            iteration=loop.iteration, tree=action.tree, results=results, disagreement=_disagreement(loop)
+        )
+
+    def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted:
+        refuse_full_disk(self.site.state, self._min_free)
+        text = prompting.prompt(self.site, loop, action.iteration)
+        return e.AgentStarted(
+            iteration=action.iteration,
+            call=action.call,
+            agent=self.site.order.agent,
+            prompt=blobs.put(self.site.state.blobs, text.encode()),
+        )
+
+    def finish_call(
+        self, loop: Loop, action: e.RunAgent, attend: Attention, watcher: Watcher
+    ) -> e.AgentEnded | None:
+        prompt = blobs.get(self.site.state.blobs, loop.prompt)
+        return self._caller.finish(loop, action, prompt, attend, watcher)
+
+    def take_snapshot(self, loop: Loop, action: e.TakeSnapshot) -> e.CheckpointMade:
+        site, order, workspace = self.site, self.site.order, self.workspace
+        found = take_snapshot(site.store, workspace.path, workspace.index, loop.before, links=workspace.links)
+        commit = loop.commit
+        if found.tree != loop.before:
+            title = f"ralph: iteration {action.iteration} of {order.loop}"
+            commit = make_checkpoint(
+                site.store,
+                order.loop,
+                action.iteration,
+                tree=found.tree,
+                parent=loop.commit,
+                message=title,
+                date=int(loop.now),
+            )
+        whole = diff_stat(site.store, order.base_tree, found.tree)
+        return e.CheckpointMade(
+            iteration=action.iteration,
+            tree=found.tree,
+            commit=commit,
+            files=found.files_changed,
+            added=found.added,
+            removed=found.removed,
+            total_lines=whole.added + whole.removed,
+            warnings=tuple(one_line(warning, 300) for warning in found.warnings[:20]),
+        )
+
+    def restore(self, loop: Loop, action: e.RestoreWorkspace) -> e.WorkspaceRestored:
+        site, order = self.site, self.site.order
+        kept = ""
+        if action.rejected is not None:
+            number = action.rejected.iteration
+            kept = keep_rejected(
+                site.store,
+                order.loop,
+                number,
+                tree=action.rejected.tree,
+                parent=order.base_commit,
+                message=f"ralph: rejected work of iteration {number}",
+                date=int(loop.now),
+            )
+        restore_workspace(self.workspace, action.to.tree, action.to.commit)
+        return e.WorkspaceRestored(iteration=loop.iteration, tree=action.to.tree, rejected=kept)
+
+    def wait(self, loop: Loop, action: e.Wait, attend: Attention) -> e.WaitOver | None:  # noqa: ARG002
+        """Until the named time by the wall clock, or the seconds by the steady one: whichever comes first.
+
+        A suspend lets the wall clock run on, a jump of it back cannot prolong the wait.
+        """
+        clock = self._clock
+        began = clock.monotonic()
+        while True:
+            waited = clock.monotonic() - began
+            left = action.seconds - waited
+            if action.until is not None:
+                left = min(left, action.until - clock.now())
+            if left <= 0:
+                return e.WaitOver()
+            if attend(Activity("wait", (action.why,), waited, left_seconds=left)):
+                return None
+            clock.sleep(min(LOOK_SECONDS, left))
+
+    def publish(self, loop: Loop, action: e.PublishResult) -> e.ResultPublished:
+        site, order = self.site, self.site.order
+        message = prompting.result_message(loop, action)
+        commit = commit_tree(site.store, action.tree, [order.base_commit], message, int(loop.now))
+        publish_result(site.store.project, order.branch, commit, None)
+        return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
+
+    def closing(self, loop: Loop, action: e.Finish) -> None:  # noqa: ARG002
+        """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
+        for part in ("checkouts", "gates"):
+            remove_tree(os.path.join(self.site.folder, part))
+
+
+def _disagreement(loop: Loop) -> str:
+    """The two kinds of checkout must say the same of one tree; if not, the fault is ours and is recorded."""
+    names = [
+        name
+        for name, verdict in loop.finals.items()
+        if name in loop.verdicts and loop.verdicts[name].status != verdict.status
+    ]
+    return f"incremental and fresh checkout disagree: {', '.join(names)}" if names else ""

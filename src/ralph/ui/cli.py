@@ -1,0 +1,108 @@
+"""The command tree, lazily: a command's module is imported when it is used, and for nothing else.
+
+The one-line helps stand in the table so that `ralph --help` imports no command; a test keeps them equal
+to what each command says of itself.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from ralph.errors import EXIT_CODES
+
+# Order of the help: starting, watching, deciding, setting up.
+COMMANDS: dict[str, str] = {
+    "loop": "Work on a task until it is verified done.",
+    "status": "Show loops and where they stand.",
+    "logs": "Show what happened in a loop.",
+    "report": "Show the report of a loop.",
+    "diff": "Show what a loop changed.",
+    "merge": "Bring a verified result into your branch.",
+    "undo": "Take a landing back.",
+    "drop": "Remove everything of a loop.",
+    "resume": "Go on with a loop that stopped.",
+    "steer": "Leave a note for the next iteration.",
+    "pause": "Stop a loop after its iteration.",
+    "abort": "End loops for good.",
+    "gates": "List gates, or run them on your work tree.",
+    "config": "Show the settings and where each came from.",
+    "approve": "Approve commands that a repository brings.",
+    "agents": "List the agents that can be used.",
+    "doctor": "Check this machine, and what the sandbox blocks.",
+    "demo": "Watch Ralph work on a sample project.",
+    "clean": "Remove what is no longer needed.",
+    "completions": "Print the completion script of a shell.",
+    "version": "Show the version.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are modules of `ralph.ui.commands`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = import_module(f"ralph.ui.commands.{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), text) for code, text in EXIT_CODES])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.UsageError(f"there is no command '{name}'{_meant(name)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _meant(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.removeprefix("ralph-"), COMMANDS, n=1, cutoff=0.6)
+    return f": did you mean '{near[0]}'?" if near else ""
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from ralph import __version__
+
+        print(f"ralph {__version__}")
+        ctx.exit(0)
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+@click.pass_context
+def cli(ctx: click.Context, **_: Any) -> int | None:
+    """Run a coding agent again and again until a task is verified done.
+
+    Without a command: the loops of this project.
+
+    \b
+    Example:
+      ralph loop "make the tests pass" --check "pytest -q" --agent-cmd "./my-agent.sh"
+    """
+    if ctx.invoked_subcommand is not None:
+        return None
+    from ralph.ui.commands.status import overview
+
+    return overview()

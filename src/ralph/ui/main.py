@@ -1,0 +1,121 @@
+"""The entry point and the one boundary where errors end: each becomes a message and an exit code.
+
+Commands raise; nothing below this file prints an error or leaves the process by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ralph.errors import RalphError
+
+if TYPE_CHECKING:
+    import click
+
+INTERRUPTED = 130
+BUG = 70
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says; the exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a locale that lacks a character must not end a loop
+            stream.reconfigure(errors="replace")
+    try:
+        code = _guarded(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _silenced()
+    return code
+
+
+def _guarded(args: list[str]) -> int:
+    try:
+        return _dispatch(args)
+    except BrokenPipeError:
+        raise
+    except RalphError as error:
+        if error.exit_code == BUG:
+            return _bug(error, args)
+        return _failed(error, args)
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as exc:  # noqa: BLE001 (the boundary: whatever else comes here is our bug)
+        return _bug(exc, args)
+
+
+def _dispatch(args: list[str]) -> int:
+    import click
+
+    from ralph.ui.cli import cli
+
+    try:
+        result = cli.main(args=args, prog_name="ralph", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        print(asked.format_message())
+        return 2
+    except click.ClickException as wrong:
+        return _failed(_usage(wrong), args)
+    except click.Abort as stopped:
+        raise KeyboardInterrupt from stopped
+    return result if isinstance(result, int) else 0
+
+
+def _usage(wrong: click.ClickException) -> RalphError:
+    """What click found wrong, as one of ours."""
+    from ralph.errors import UserError
+
+    text = wrong.format_message().strip().rstrip(".")
+    what, _, why = text.partition("\n")
+    context = getattr(wrong, "ctx", None)
+    command = context.command_path if context else "ralph"
+    return UserError(
+        what[:1].lower() + what[1:], code="E-USAGE", why=" ".join(why.split()), next=f"{command} --help"
+    )
+
+
+def _failed(error: RalphError, args: list[str]) -> int:
+    from ralph.ui.errors import show
+    from ralph.ui.format import coloured
+
+    as_json = wants_json(args)
+    sys.stdout.flush()
+    colour = coloured(sys.stderr, os.environ)
+    show(error, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, colour=colour)
+    return error.exit_code
+
+
+def wants_json(args: Sequence[str]) -> bool:
+    """Asked before parsing, because a command line that cannot be parsed must be answered too."""
+    own = args[: args.index("--")] if "--" in args else args
+    return "--json" in own
+
+
+def _bug(exc: BaseException, args: list[str]) -> int:
+    from ralph.ui.errors import bug_text, error_envelope
+
+    if wants_json(args):
+        import json
+
+        from ralph.errors import Bug
+
+        ours = exc if isinstance(exc, RalphError) else Bug(f"{type(exc).__name__}: {exc}")
+        print(json.dumps(error_envelope(ours), ensure_ascii=False))
+    print(bug_text(exc, ["ralph", *args]), file=sys.stderr)
+    return BUG
+
+
+def _silenced() -> int:
+    """The reader of our output is gone (`ralph logs | head`): end quietly, as other tools do."""
+    # stdout is flushed once more when the interpreter ends; that must not print a trace.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

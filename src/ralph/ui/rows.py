@@ -1,0 +1,179 @@
+"""A loop as one row of a list, made from the journal's summary alone: no event is decoded.
+
+The summary's body is read as plain JSON because a list must also show what a newer Ralph wrote, and must
+start quickly. What a row means is in `core.summary`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from ralph.errors import JournalError, RalphError
+from ralph.shell.journal_reader import Reader
+from ralph.shell.journal_rows import ENDED, Summary
+from ralph.shell.selection import running
+from ralph.ui.format import ago, clock, cost_words, safe, short
+from ralph.ui.nextsteps import Next, Standing, next_steps, room_flag
+
+LIMITS: dict[str, Any] = {  # what the journal leaves out because it is the default (`core.model`)
+    "iterations": 15, "time": None, "iteration_time": 1800.0, "idle": None, "cost": None, "tokens": None,
+    "calls_per_hour": None,
+}  # fmt: skip
+SPEND: dict[str, Any] = {"calls": 0, "seconds": 0.0, "waited": 0.0, "tokens": None, "cost": None, "blind": 0}
+VERDICT: dict[str, Any] = {"gate": "", "verdict": "unknown", "red": 0, "summary": "", "required": True, "proof": False}
+FIELDS = ("loop", "task", "repo", "phase", "iteration", "limits", "spend", "verdicts", "not_yet")
+WORDS = (  # every word a loop can be counted under, most urgent first
+    "crashed", "damaged", "blocked", "working", "judging", "baseline", "waiting", "new", "paused",
+    "verified", "exhausted", "stalled", "broken", "aborted",
+)  # fmt: skip
+
+
+class ListRow(NamedTuple):
+    name: str
+    word: str  # phase, outcome, crashed or damaged
+    body: dict[str, Any]
+    updated: float
+    trouble: str = ""
+
+
+def list_row(summary: Summary, state_root: str) -> ListRow:
+    body = _body(summary)
+    updated = summary.updated / 1000
+    if body is None:
+        return ListRow(summary.loop, "damaged", {}, updated, "its summary cannot be read")
+    return ListRow(summary.loop, word(summary, state_root), body, updated)
+
+
+def checked(row: ListRow, reader: Reader) -> ListRow:
+    """The row, or the same loop as damaged when its record does not hold."""
+    try:
+        for _ in reader.rows(row.name):
+            pass
+    except JournalError as exc:
+        return row._replace(word="damaged", trouble=exc.what)
+    return row
+
+
+def word(summary: Summary, state_root: str) -> str:
+    """One word for where a loop stands; a loop that nobody drives although it should has crashed."""
+    if summary.phase == ENDED:
+        return summary.outcome or ENDED
+    if summary.phase == "paused":
+        return "paused"
+    try:
+        held = running(state_root, summary.loop)
+    except RalphError:
+        return summary.phase  # another user's lock: whether it is held is not ours to know
+    return summary.phase if held else "crashed"
+
+
+def _body(summary: Summary) -> dict[str, Any] | None:
+    try:
+        body = json.loads(summary.body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict) or any(field not in body for field in FIELDS):
+        return None
+    # A row's own columns are what the journal vouches for; the body is a cache beside them.
+    return body | {
+        "loop": summary.loop,
+        "phase": summary.phase,
+        "outcome": summary.outcome or None,
+        "limits": LIMITS | body["limits"],
+        "spend": SPEND | body["spend"],
+        "verdicts": [VERDICT | line for line in body["verdicts"]],
+    }
+
+
+def standing(row: ListRow) -> Standing:
+    body = row.body
+    return Standing(
+        name=row.name,
+        word=row.word,
+        iteration=body.get("iteration", 0),
+        result=body.get("result", ""),
+        landing=body.get("landing", ""),
+        dropped=bool(body.get("dropped")),
+        best=body.get("best"),
+        room=raised_by(body),
+    )
+
+
+def raised_by(body: dict[str, Any]) -> str:
+    """The flag with which `ralph resume` gives an exhausted loop room again."""
+    if body.get("outcome") != "exhausted":
+        return ""
+    return room_flag(body["iteration"], body["limits"], body["spend"])
+
+
+def steps(row: ListRow) -> tuple[Next, ...]:
+    if row.word == "damaged":
+        return (Next("check", "ralph doctor"),)
+    return next_steps(standing(row))
+
+
+def cells(row: ListRow, now: float, *, with_repo: bool) -> tuple[str, ...]:
+    """loop, where it stands, iterations, checks, spend, age, task."""
+    body = row.body
+    if not body:
+        return (row.name, row.word, "", "", "", ago(now - row.updated), row.trouble)
+    limit = body["limits"]["iterations"]
+    spend = body["spend"]
+    task = safe(body["task"], 60)
+    where = f"{safe(body['repo'], 60)}: " if with_repo else ""
+    return (
+        row.name,
+        row.word,
+        f"it {body['iteration']}/{limit if limit is not None else '∞'}",
+        checks(body["verdicts"]),
+        f"{clock(spend['seconds'] + spend['waited'])}  "
+        + cost_words(spend["cost"], spend["blind"], spend["calls"]),
+        ago(now - row.updated),
+        row.trouble or f"{where}{task}",
+    )
+
+
+def checks(verdicts: list[dict[str, Any]]) -> str:
+    """2 of 3 green, naming the first red one."""
+    required = [line for line in verdicts if line["required"]]
+    red = [line for line in required if line["verdict"] != "pass"]
+    if not required:
+        return "no checks"
+    if all(line["verdict"] == "unknown" for line in required):
+        return "not judged"
+    if not red:
+        return "all green"
+    first = red[0]
+    count = f" {first['red']}" if first["red"] else ""
+    return f"{len(required) - len(red)}/{len(required)} green, {safe(first['gate'], 20)} {first['verdict']}{count}"
+
+
+def json_row(row: ListRow) -> dict[str, Any]:
+    """The row for programs: every id in it is one that other commands take."""
+    body = row.body
+    if not body:
+        return {"loop": row.name, "phase": "damaged", "outcome": None, "trouble": row.trouble, "next": ["ralph doctor"]}
+    crashed = row.word == "crashed"
+    shown = {key: _clean(value) for key, value in body.items()}
+    shown |= {
+        "id": f"ralph-{row.name}",
+        "word": row.word,
+        "crashed": crashed,
+        "state": "crashed" if crashed else body.get("state", ""),
+        "tree": short(body.get("tree", "")),
+        "next": [step.command for step in steps(row)],
+    }
+    if row.trouble:
+        shown["trouble"] = row.trouble
+    return shown
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return safe(value, 4000)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    return value
