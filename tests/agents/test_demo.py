@@ -29,6 +29,7 @@ def call_agent(folder, script, iteration=1, call=1, timeout=20):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,
+            check=False,
         )
         output, code, how = ended.stdout + ended.stderr, ended.returncode, "exited"
     except subprocess.TimeoutExpired as late:
@@ -117,11 +118,11 @@ def test_honest_finds_its_way_after_a_revert(todo):
 def test_wrong_never_gets_there(todo):
     """It changes the code in every call and stays red."""
     seen = set()
-    for iteration in (1, 2, 3):
+    for iteration in (1, 2):
         call_agent(todo, "wrong", iteration)
         seen.add((todo / "todo.py").read_text())
         assert failing_tests(todo)
-    assert len(seen) == 3
+    assert len(seen) == 2
 
 
 def test_liar_claims_and_changes_nothing_that_matters(todo):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, Spent, ToolUsed
@@ -205,6 +205,7 @@ def test_said_is_the_end_cleaned_and_cut():
     assert len(ended.said) <= 4000
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=80), max_size=20), st.integers(-20, 260))
 def test_any_output_is_survived(chunks, exit_code):
     """No output and no exit code can make the parser fail."""
@@ -236,6 +237,7 @@ NAMES = [
 ]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMES), FIELD, max_size=6))
 def test_any_fields_are_survived(kind, fields):
     """A documented line with fields of any type gives at most one fact and never an error."""

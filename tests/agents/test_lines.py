@@ -1,6 +1,6 @@
 """Output in chunks of any size reaches the parser whole, in order and in bounded memory."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.agents import CallFacts, Raw, Said
@@ -42,6 +42,7 @@ LINE = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(LINE, max_size=20), st.lists(st.integers(1, 30), min_size=1, max_size=20))
 def test_chunking_changes_nothing(lines, sizes):
     """However the pipe cuts the output, the same records are found and every byte arrives once."""
@@ -83,6 +84,7 @@ def test_a_brace_in_mid_line_is_no_record():
     assert recorder.lines == [b"{record}"]
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=30), max_size=30), st.integers(1, 40))
 def test_tail_is_the_end(blocks, size):
     """The tail is exactly the last bytes of all that was added."""

@@ -17,6 +17,7 @@ from ralph.core.model import (
     Criterion,
     Fault,
     Finding,
+    Footprint,
     Gate,
     GuardResult,
     Limits,
@@ -68,7 +69,9 @@ def final(verdict: Verdict) -> Verdict:
 
 def guard(tree: str = "t1", *found: str, name: str = "inventory", **more: Any) -> GuardResult:
     findings = tuple(Finding(key=key, message=f"{key} is gone") for key in found)
-    return GuardResult(**{"guard": name, "tree": tree, "applied": True, "summary": "", "findings": findings, **more})
+    return GuardResult(
+        **{"guard": name, "tree": tree, "applied": True, "summary": "", "findings": findings, **more}
+    )
 
 
 def started(sealed: Order | None = None, protection: str = "S2") -> Loop:
@@ -159,6 +162,14 @@ def waiting(kind: Any = "limit", **more: Any) -> Loop:
     return work(based(), BASE, fault=Fault(kind, "busy", **more))
 
 
+def faulted(count: int, kind: Any = "crash") -> Loop:
+    """So many calls in a row that failed and left nothing."""
+    loop = based()
+    for turn in range(count):
+        loop = work(decide(loop, e.WaitOver()).loop if turn else loop, BASE, fault=Fault(kind, "busy"))
+    return loop
+
+
 def paused_judging() -> Loop:
     """Paused at once while a snapshot was being judged."""
     return decide(work(based(), "t1", COMPLETE), e.PauseAsked(now=True)).loop
@@ -183,6 +194,20 @@ def outcome(kind: str) -> Loop:
         case "broken":
             return close(work(based(), BASE, fault=Fault("missing", "no such file")))
     raise AssertionError(kind)
+
+
+def footprint(**more: Any) -> Footprint:
+    """A first iteration that made progress, unless it says otherwise."""
+    plain = {
+        "iteration": 1,
+        "tree": "t1",
+        "before": BASE,
+        "red_digest": "",
+        "red": 0,
+        "signature": "",
+        "progress": True,
+    }
+    return Footprint(**{**plain, **more})
 
 
 def spent(loop: Loop, tokens: int | None, cost: float | None) -> Loop:

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from ralph.core import events as e
 from ralph.core.handlers import FAULT_CAP, LIMIT_CAP
 from ralph.core.loop import Loop
-from ralph.core.machine import TABLE, Rule, decide, fold
-from ralph.core.model import PHASES, Checkpoint, Claim, Fault, Limits, Order, Spend, Steer, Usage, Verdict
-from ralph.errors import Bug, IllegalEvent
+from ralph.core.machine import decide, fold
+from ralph.core.model import Checkpoint, Fault, Limits, Spend, Steer, Usage, Verdict
+from ralph.errors import IllegalEvent
 
 TWO = b.order(b.gate(), b.gate("lint", proof=False))
 NEW = Loop()
@@ -44,8 +44,8 @@ LIMITS_HIT = replace(SNAP, limits_hit=LIMIT_CAP - 1, fault=Fault("limit", "busy"
 
 
 def pause(reason: str, phase: str, held: tuple[e.Action, ...]) -> dict[str, object]:
-    change: dict[str, object] = {"phase": "paused", "reason": reason, "todo": (), "held": held}
-    return change if phase == "working" else {**change, "held_phase": phase}
+    change: dict[str, object] = {"phase": "paused", "reason": reason, "todo": ()}
+    return {**change, "held": held, "held_phase": phase} if held else change
 
 
 def fault(kind: str, loop: Loop = CALLING) -> Loop:
@@ -54,10 +54,7 @@ def fault(kind: str, loop: Loop = CALLING) -> Loop:
 
 def after_faults(count: int, kind: str = "crash") -> Loop:
     """So many faults in a row, and the snapshot of the next one owed."""
-    loop = READY
-    for _ in range(count):
-        loop = decide(b.work(loop, BASE, fault=Fault(kind, "busy")), e.WaitOver()).loop  # type: ignore[arg-type]
-    return fault(kind, b.call(loop))
+    return fault(kind, b.call(decide(b.faulted(count, kind), e.WaitOver()).loop))
 
 
 def ask(stage: str, tree: str, *gates: str) -> tuple[e.Action, ...]:
@@ -181,6 +178,7 @@ CALLS = [
         {
             "call": 1,
             "calling": True,
+            "prompt": "p",
             "steers": (),
             "given": (Steer("use tabs"),),
             "spend": Spend(calls=1),
@@ -194,6 +192,7 @@ CALLS = [
         {
             "call": 1,
             "calling": True,
+            "prompt": "p",
             "claim": None,
             "fault": None,
             "spend": Spend(calls=1),
@@ -216,9 +215,7 @@ CALLS = [
     Row(
         "a call that was refused nothing ends the row of denials",
         replace(CALLING, denied=1, denials=("rm",), spend=Spend(calls=1, tokens=5, cost=0.5)),
-        e.AgentEnded(
-            iteration=1, call=1, fault=Fault("crash", "x"), usage=Usage(tokens=7, cost=0.25)
-        ),
+        e.AgentEnded(iteration=1, call=1, fault=Fault("crash", "x"), usage=Usage(tokens=7, cost=0.25)),
         {
             "calling": False,
             "fault": Fault("crash", "x"),
@@ -290,6 +287,7 @@ SNAPSHOTS = [
             "verdicts": {},
             "judged_tree": "t1",
             "pausing": "",
+            "pause_now": False,
             **pause("paused by the user", "judging", ask("fast", "t1")),
         },
     ),
@@ -352,7 +350,7 @@ FAULTS = [
         after_faults(FAULT_CAP - 2),
         NOTHING,
         {
-            **REFUND,
+            "iteration": 0,
             "faults": 2,
             "phase": "waiting",
             "wait_why": "crash: busy",
@@ -370,7 +368,7 @@ FAULTS = [
         after_faults(2, "limit"),
         NOTHING,
         {
-            **REFUND,
+            "iteration": 0,
             "limits_hit": 3,
             "phase": "waiting",
             "wait_why": "limit: busy",
@@ -416,9 +414,7 @@ JUDGEMENT = [
     ),
     Row(
         "one final verdict of two",
-        b.judge(
-            b.work(b.based(TWO, b.red(count=3), b.green("lint")), "t1"), b.green(), b.green("lint")
-        ),
+        b.judge(b.work(b.based(TWO, b.red(count=3), b.green("lint")), "t1"), b.green(), b.green("lint")),
         gate_ended(b.final(b.green())),
         {"finals": {"test": b.final(b.green())}, "todo": ask("final", "t1", "lint")},
     ),
@@ -476,3 +472,86 @@ JUDGEMENT = [
         },
     ),
 ]
+ROWS = [*START, *BASELINE, *CALLS, *SNAPSHOTS, *FAULTS, *JUDGEMENT]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_line(row: Row) -> None:
+    """Each fact changes exactly the named fields, and what is owed follows."""
+    after, actions = decide(row.before, row.event)
+    assert b.changes(row.before, after) == row.changes
+    assert actions == after.todo
+
+
+PAUSED_CALL = decide(READY, e.PauseAsked()).loop
+REFUSED: list[tuple[str, Loop, e.AnyEvent, str]] = [
+    ("a second workspace", READY and b.started(), e.WorkspaceMade(path="/x"), "no workspace was asked for"),
+    ("a verdict before the workspace", BEGUN, gate_ended(BASE_RED), "no verdict was asked for"),
+    ("a stale verdict", JUDGING, gate_ended(b.green(tree=BASE)), "no verdict was asked for on this tree"),
+    ("a fast verdict as a final one", FINAL, gate_ended(b.green()), "no verdict was asked for"),
+    (
+        "a verdict of an unknown gate",
+        JUDGING,
+        gate_ended(b.green("lint")),
+        "was not asked for or has answered",
+    ),
+    ("a verdict beside the guards", GUARDS, gate_ended(b.final(b.green())), "no verdict was asked for"),
+    (
+        "a call of another number",
+        READY,
+        e.AgentStarted(iteration=1, call=2, agent="", prompt=""),
+        "no such call",
+    ),
+    (
+        "a call of another iteration",
+        READY,
+        e.AgentStarted(iteration=2, call=1, agent="", prompt=""),
+        "no such call",
+    ),
+    (
+        "a second call beside the first",
+        CALLING,
+        e.AgentStarted(iteration=1, call=1, agent="", prompt=""),
+        "no such",
+    ),
+    ("the end of a call that was not", READY, e.AgentEnded(iteration=1, call=0), "no such call is open"),
+    ("the end of another call", CALLING, e.AgentEnded(iteration=1, call=2), "no such call is open"),
+    ("a snapshot that nobody asked for", CALLING, b.snapshot("t1", CALLING), "no snapshot was asked for"),
+    (
+        "a snapshot of another iteration",
+        SNAP,
+        b.snapshot("t1", JUDGING and b.work(b.iterate(READY, "t1"), "t2")),
+        "no",
+    ),
+    ("guards that nobody asked for", FINAL, e.GuardsEnded(iteration=1, tree="t1", results=()), "no guards"),
+    ("guards on another tree", GUARDS, e.GuardsEnded(iteration=1, tree="t2", results=()), "no guards"),
+    (
+        "one guard on another tree",
+        GUARDS,
+        e.GuardsEnded(iteration=1, tree="t1", results=(b.guard(), b.guard("t2"))),
+        "a guard looked at another tree",
+    ),
+    (
+        "a restore that nobody asked for",
+        READY,
+        e.WorkspaceRestored(iteration=1, tree=BASE),
+        "not the checkpoint",
+    ),
+    ("a restore to another tree", RESTORE, e.WorkspaceRestored(iteration=2, tree="t1"), "not the checkpoint"),
+    (
+        "publishing what is not owed",
+        GUARDS,
+        e.ResultPublished(branch="b", commit="c", tree="t1"),
+        "no result",
+    ),
+    ("publishing another tree", PUBLISH, e.ResultPublished(branch="b", commit="c", tree="t2"), "no result"),
+]
+
+
+@pytest.mark.parametrize(
+    ("loop", "event", "why"), [line[1:] for line in REFUSED], ids=[x[0] for x in REFUSED]
+)
+def test_refused(loop: Loop, event: e.AnyEvent, why: str) -> None:
+    """A fact that the phase allows but the state does not is refused with its reason."""
+    with pytest.raises(IllegalEvent, match=why):
+        decide(loop, event)

@@ -1,7 +1,7 @@
 """The agent's word is read strictly: the last sound block, and nothing else it says."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.core.model import Claim
@@ -179,6 +179,7 @@ LINES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(LINES, st.sampled_from(["", "> ", "  "]))
 def test_any_text_is_read_without_an_error(lines, prefix):
     """No output can make the reader fail, and BLOCKED or failing tests never carry an exit signal."""
@@ -189,6 +190,7 @@ def test_any_text_is_read_without_an_error(lines, prefix):
         )
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_a_final_block_is_always_found(before):
     """Whatever came before, a good block that ends the output is the claim."""

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.core.text import REDACTED, clean, one_line, redact, trim
@@ -69,6 +69,7 @@ def test_clean_corpus(raw, shown):
     assert clean(raw) == shown
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_clean_leaves_nothing_that_acts(raw):
     """Whatever goes in, nothing comes out that a terminal acts on, and cleaning twice changes nothing."""
@@ -78,12 +79,14 @@ def test_clean_leaves_nothing_that_acts(raw):
     once.encode()
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_clean_takes_any_bytes(raw):
     """Any bytes give text that can be written out."""
     assert not FORBIDDEN.search(clean(raw))
 
 
+@settings(deadline=None)
 @given(
     st.text(
         alphabet=st.characters(min_codepoint=32, max_codepoint=126) | st.sampled_from("\n\t"), max_size=200
@@ -94,6 +97,7 @@ def test_clean_keeps_ordinary_text(raw):
     assert clean(raw) == raw
 
 
+@settings(deadline=None)
 @given(HOSTILE, st.integers(0, 40))
 def test_one_line_is_one_line(raw, width):
     """One line stays one line, within its width."""
@@ -108,6 +112,7 @@ def test_one_line_folds_and_marks():
     assert one_line("abcdefgh", 5) == "abcd…"
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab\n", max_size=400), st.integers(1, 12), st.integers(60, 200))
 def test_trim_keeps_within_bounds(text, lines, chars):
     """Short text is untouched; long text stays within both bounds and says that something was cut."""
@@ -196,6 +201,7 @@ def test_redact_known_values():
     assert out == f"open {REDACTED}, {REDACTED}, short"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.text(min_size=8, max_size=20), st.text(max_size=60))
 def test_redact_never_leaves_a_known_value(before, secret, after):
     """A known value is gone, wherever it stood."""

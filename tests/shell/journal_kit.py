@@ -19,6 +19,8 @@ directory = sys.argv[1]
 def become_plain():
     os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
 def admit(_): pass
+def create(journal, name, admit=admit):
+    journal.create(name, at=1, kind="c", v=1, body=b"{}", summary=Summary(name, "/r", "new"), admit=admit)
 """
 
 

@@ -164,7 +164,7 @@ with open_journal(directory) as journal:
     for number in range(4):
         name = f"p{sys.argv[2]}-{number}"
         try:
-            journal.create(name, at=1, kind="created", v=1, body=b"{}", summary=Summary(name, "/r", "new"), admit=admit)
+            create(journal, name, admit)
             won += 1
         except RalphError as exc:
             assert exc.code == "E-FULL"
@@ -193,7 +193,13 @@ def test_summary_goes_with_its_row(tmp_path, journal):
     add(journal, "one", 1, summary=Summary("one", "/repo", "ended", "verified", b"{}"))
     with read_journal(str(tmp_path)) as reader:
         one, two = reader.summaries()
-        assert (one.loop, one.seq, one.phase, one.outcome, one.updated) == ("one", 2, "ended", "verified", 1001)
+        assert (one.loop, one.seq, one.phase, one.outcome, one.updated) == (
+            "one",
+            2,
+            "ended",
+            "verified",
+            1001,
+        )
         assert (two.loop, two.seq) == ("two", 1)
         assert reader.summaries(limit=1) == [one]
         assert reader.summaries(active=True) == [two]
@@ -329,8 +335,12 @@ BODIES = st.binary(max_size=300) | st.binary(min_size=3000, max_size=9000)
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(LOOPS, BODIES, st.text(max_size=20), st.integers(0, 2**53), st.booleans()), max_size=30))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(LOOPS, BODIES, st.text(max_size=20), st.integers(0, 2**53), st.booleans()), max_size=30
+    )
+)
 def test_any_interleaving_reads_back(tmp_path_factory, steps):
     """Whatever is appended to whatever loops in whatever order comes back, also after reopening."""
     directory = str(tmp_path_factory.mktemp("journal"))
@@ -339,7 +349,9 @@ def test_any_interleaving_reads_back(tmp_path_factory, steps):
     for loop, body, kind, at, reopen in steps:
         summary = Summary(loop, "/repo", "working")
         if loop not in model:
-            row = journal.create(loop, at=at, kind=kind, v=1, body=body, summary=summary, admit=lambda _: None)
+            row = journal.create(
+                loop, at=at, kind=kind, v=1, body=body, summary=summary, admit=lambda _: None
+            )
             model[loop] = [row]
         else:
             model[loop].append(journal.append(loop, len(model[loop]), at=at, kind=kind, v=2, body=body))

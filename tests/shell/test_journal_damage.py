@@ -60,7 +60,8 @@ def test_rows_of_another_loop_do_not_fit(tmp_path):
     fill(tmp_path, "good", 3)
     edit(
         tmp_path,
-        "INSERT INTO event SELECT 'bad', seq, at, kind, v, hash, body FROM event WHERE loop = 'good' AND seq = 3",
+        "INSERT INTO event SELECT 'bad', seq, at, kind, v, hash, body FROM event"
+        " WHERE loop = 'good' AND seq = 3",
     )
     with pytest.raises(JournalError, match="row 3"):
         seqs(tmp_path, "bad")
@@ -144,7 +145,9 @@ def test_torn_end_of_the_wal_is_what_was_never_acknowledged(tmp_path):
     assert seqs(copy, "one") == [1, 2]
 
 
-@pytest.mark.parametrize("content", [b"", b"not a database at all, just some text\n" * 300, b"SQLite format 3\0"])
+@pytest.mark.parametrize(
+    "content", [b"", b"not a database at all, just some text\n" * 300, b"SQLite format 3\0"]
+)
 def test_file_that_is_no_database(tmp_path, content):
     """Garbage in place of the journal is refused with a way out; an empty file is an empty journal."""
     (tmp_path / FILE).write_bytes(content)

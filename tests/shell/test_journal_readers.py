@@ -11,7 +11,9 @@ from journal_kit import add, child, fill, finish, new, open_to_all, seqs
 from ralph.errors import SetupError
 from ralph.shell.journal import FILE, open_journal, read_journal
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT PROVEN HERE: only root can become another user")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="NOT PROVEN HERE: only root can become another user"
+)
 
 READ = """
 become_plain()
@@ -50,7 +52,7 @@ def test_reader_after_kill(tmp_path):
     """After kill -9 of the writer, with its -wal and -shm left behind, every row is there."""
     code = """
 journal = open_journal(directory)
-journal.create("one", at=1, kind="created", v=1, body=b"{}", summary=Summary("one", "/r", "new"), admit=admit)
+create(journal, "one")
 journal.append("one", 1, at=1, kind="fact", v=1, body=b"{}")
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -131,7 +133,9 @@ def test_plain_user_without_permission():
         assert finish(child(READ, directory)) == "E-STATE-UNREADABLE"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="NOT PROVEN HERE: root may write everywhere; needs a plain user")
+@pytest.mark.skipif(
+    os.geteuid() == 0, reason="NOT PROVEN HERE: root may write everywhere; needs a plain user"
+)
 def test_own_directory_without_write_permission(tmp_path):
     """A user whose state directory is read-only still sees every loop."""
     fill(tmp_path, "one", 2)

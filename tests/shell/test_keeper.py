@@ -1,5 +1,6 @@
 """The keeper's promises: clocks, an empty tree after every call, and what happens when someone dies."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from hostile import callkit
 from hostile.callkit import LEVELS
 
-from ralph.shell import keepstart, process, proctree
+from ralph.shell import cgroup, keepstart, process, proctree
 
 levels = pytest.mark.parametrize("level", LEVELS)
 
@@ -108,6 +109,23 @@ def test_memory_is_watched_where_no_cgroup_holds_it(tmp_path, level):
     assert ended.ended == "memory"
     assert ended.peak_rss_kb > 100 << 10
     assert callkit.living(mark) == []
+
+
+@levels
+def test_group_is_used_and_taken_away(tmp_path, level):
+    """Where a control group can be made, the call runs in it, dies by it, and it is removed."""
+    group = cgroup.make(f"keeper-test-{os.getpid()}-{level}")
+    if group is None:
+        pytest.skip("no control group can be made here")
+    spec, mark = callkit.agent(level, tmp_path, "tree_hang", cgroup=group)
+    call = start(tmp_path, spec)
+    assert callkit.ready(call.folder)
+    members = {int(pid) for pid in (Path(group) / "cgroup.procs").read_text().split()}
+    assert set(callkit.living(mark)) & members
+    process.kill(call)
+    assert process.wait(call).survivors == 0
+    assert callkit.living(mark) == []
+    assert not Path(group).exists()
 
 
 def test_limits_on_files_hold(tmp_path):
@@ -303,9 +321,7 @@ def test_no_orphan_in_many_deaths_of_the_keeper(tmp_path, level):
         spec, mark = callkit.agent(level, tmp_path, "tree_deaf")
         call = process.start_call(str(tmp_path / f"call{n}"), spec)
         time.sleep(0.005 * n)
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(call.keeper_pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.wait(call)
         assert callkit.until(lambda mark=mark: not callkit.living(mark), 1)

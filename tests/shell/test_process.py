@@ -29,7 +29,7 @@ def run(folder, spec):
 )
 def test_exit_codes_and_signals_are_kept(tmp_path, level, script, code, number):
     """Whatever ended the main process is reported as it was, boxed or not."""
-    spec, mark = callkit.spec(level, tmp_path, "/bin/sh", "-c", script)
+    spec, _ = callkit.spec(level, tmp_path, "/bin/sh", "-c", script)
     ended = run(tmp_path / "call", spec)
     assert (ended.ended, ended.exit_code, ended.signal, ended.survivors) == ("exited", code, number, 0)
     assert process.read_result(str(tmp_path / "call")) == ended
@@ -211,10 +211,13 @@ def test_no_descriptor_is_left_after_a_call(tmp_path):
 
 def test_child_gets_only_the_three_streams(tmp_path):
     """No descriptor of runner or keeper leaks into the call."""
-    run(tmp_path / "call", callkit.spec("bare", tmp_path, "/bin/sh", "-c", "echo /proc/$$/fd/*")[0])
+    leak = os.dup2(0, 200, inheritable=True)
+    try:
+        run(tmp_path / "call", callkit.spec("bare", tmp_path, "/bin/sh", "-c", "echo /proc/$$/fd/*")[0])
+    finally:
+        os.close(leak)
     names = {Path(word).name for word in process.output(str(tmp_path / "call"), 999)[0].decode().split()}
-    assert {"0", "1", "2"} <= names
-    assert not names & {str(n) for n in range(3, 10)}
+    assert names == {"0", "1", "2", "3"}  # 3 is the shell's own look at the folder
 
 
 def test_child_signals_are_at_their_defaults(tmp_path):
@@ -224,7 +227,8 @@ def test_child_signals_are_at_their_defaults(tmp_path):
         run(tmp_path / "call", callkit.spec("bare", tmp_path, "/bin/grep", "SigIgn", "/proc/self/status")[0])
     finally:
         signal.signal(signal.SIGINT, old)
-    assert process.output(str(tmp_path / "call"), 99)[0].split()[1] == b"0" * 16
+    ignored = int(process.output(str(tmp_path / "call"), 99)[0].split()[1], 16)
+    assert ignored & 0x7FFFFFFF == 0  # 32 and 33 belong to the C library
 
 
 def test_keeper_imports_almost_nothing():

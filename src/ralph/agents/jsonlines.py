@@ -29,7 +29,7 @@ from ralph.agents.endings import fault_of
 from ralph.agents.lines import Tail
 from ralph.core.model import Claim, FaultKind, Usage
 from ralph.core.status import claim_from, parse_status
-from ralph.core.text import clean, one_line, trim
+from ralph.core.text import clean, one_line
 
 _TAIL = 64 * 1024  # bytes of text in which a status block is looked for
 _GLIMPSE = 1000  # bytes of a block of plain text that are worth showing live
@@ -64,7 +64,7 @@ class JsonLinesParser:
 
     def text(self, block: bytes) -> tuple[AgentFact, ...]:
         self._tail.add(block)
-        shown = clean(block[-_GLIMPSE:]).strip()
+        shown = clean(_from_a_line(block[-_GLIMPSE:]) if len(block) > _GLIMPSE else block).strip()
         return (Said(shown),) if shown else ()
 
     def finish(self, exit_code: int | None, ended: str, dropped: int) -> CallFacts:
@@ -80,7 +80,7 @@ class JsonLinesParser:
             claim=claim,
             fault=fault_of(exit_code, ended, self._limit, self._fault, words),
             denials=tuple(self._denials),
-            said=trim(words.strip(), _SAID_LINES, _SAID_CHARS),
+            said=_last_words(words.strip()),
             problems=problems,
         )
 
@@ -126,6 +126,16 @@ def _record(line: bytes) -> dict[str, Any] | None:
     if not isinstance(fields, dict) or fields.get("ralph") != 1:
         return None
     return fields
+
+
+def _from_a_line(piece: bytes) -> bytes:
+    """A piece of a text from its first whole line on, so that no sequence is shown in half."""
+    return piece[piece.find(b"\n") + 1 :]
+
+
+def _last_words(words: str) -> str:
+    last = "\n".join(words[-_SAID_CHARS:].split("\n")[-_SAID_LINES:])
+    return last if len(last) == len(words) else "…" + last[1:]
 
 
 def _word(value: object) -> str:

@@ -42,16 +42,23 @@ def compare(base: Reading | None, now: Reading, *, fail_on: Severity = "P1") -> 
     red_base = red_keys(base, fail_on)
     gone = _vanished(base, now)
     fixed = tuple(sorted(key for key in red_base if _is_green(key, base, now, red_now)))
-    # While a gate is red, a test that no longer shows is not progress: it may just not have been reached.
+    # While a gate is red, what no longer shows is not progress: it may just not have been reached.
     unseen = red_now if now.status == "pass" else red_now | frozenset(gone)
+    if not _looked(now):
+        unseen |= red_base
     return Comparison(
         red=len(unseen),
         red_digest=digest(unseen),
         new_red=tuple(sorted(red_now - red_base)),
         fixed=fixed,
-        witness=tuple(key for key in fixed if key != "exit" or not base.tests),
+        witness=tuple(key for key in fixed if key != "exit"),
         vanished=gone,
     )
+
+
+def _looked(now: Reading) -> bool:
+    """Did the gate come to a judgement that a report or an exit code of its own stands behind?"""
+    return now.status not in ("error", "skipped") and not now.cause
 
 
 def _vanished(base: Reading, now: Reading) -> tuple[str, ...]:
@@ -63,7 +70,7 @@ def _vanished(base: Reading, now: Reading) -> tuple[str, ...]:
 
 def _is_green(key: str, base: Reading, now: Reading, red_now: frozenset[str]) -> bool:
     """Was this red thing seen green, and not merely no longer seen?"""
-    if key in red_now or now.status in ("error", "skipped"):
+    if key in red_now or not _looked(now):
         return False
     if key in (base.tests or {}):
         return (now.tests or {}).get(key) == "pass"
@@ -71,8 +78,7 @@ def _is_green(key: str, base: Reading, now: Reading, red_now: frozenset[str]) ->
         return _loaded(key.removeprefix(COLLECT), now)
     if key == "exit":
         return now.status == "pass"
-    # A finding is gone when the tool looked again and did not report it.
-    return now.status == "pass" or bool(now.findings)
+    return True  # the tool looked again and did not report it
 
 
 def _loaded(where: str, now: Reading) -> bool:

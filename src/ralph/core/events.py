@@ -9,7 +9,7 @@ before it in the same stint (for limits), so clock jumps and suspends change no 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -33,11 +33,11 @@ class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
     took: float = 0.0
 
 
-class LoopStarted(Event, tag="LoopStarted"):
+class LoopStarted(Event, frozen=True, tag="LoopStarted"):
     order: Order
 
 
-class StintStarted(Event, tag="StintStarted"):
+class StintStarted(Event, frozen=True, tag="StintStarted"):
     """A runner took the loop's lock. The first row of a stint fences every earlier runner."""
 
     pid: int
@@ -47,13 +47,13 @@ class StintStarted(Event, tag="StintStarted"):
     words: tuple[str, ...] = ()  # what the sandbox really blocks
 
 
-class WorkspaceMade(Event, tag="WorkspaceMade"):
+class WorkspaceMade(Event, frozen=True, tag="WorkspaceMade"):
     path: str
     shares: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-class AgentStarted(Event, tag="AgentStarted"):
+class AgentStarted(Event, frozen=True, tag="AgentStarted"):
     """Appended before the agent is spawned: the call counts as spent from here on."""
 
     iteration: int
@@ -62,7 +62,7 @@ class AgentStarted(Event, tag="AgentStarted"):
     prompt: str  # blob
 
 
-class AgentEnded(Event, tag="AgentEnded"):
+class AgentEnded(Event, frozen=True, tag="AgentEnded"):
     iteration: int
     call: int
     exit_code: int | None = None
@@ -77,7 +77,7 @@ class AgentEnded(Event, tag="AgentEnded"):
     dropped: int = 0  # bytes of output that were not kept
 
 
-class CheckpointMade(Event, tag="CheckpointMade"):
+class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
     iteration: int
     tree: str
     commit: str
@@ -88,12 +88,12 @@ class CheckpointMade(Event, tag="CheckpointMade"):
     warnings: tuple[str, ...] = ()
 
 
-class GateEnded(Event, tag="GateEnded"):
+class GateEnded(Event, frozen=True, tag="GateEnded"):
     iteration: int
     verdict: Verdict
 
 
-class GuardsEnded(Event, tag="GuardsEnded"):
+class GuardsEnded(Event, frozen=True, tag="GuardsEnded"):
     """All guards of a final judgement, together: they look at one tree."""
 
     iteration: int
@@ -102,27 +102,27 @@ class GuardsEnded(Event, tag="GuardsEnded"):
     disagreement: str = ""  # the incremental and the fresh checkout said different things: our fault
 
 
-class WorkspaceRestored(Event, tag="WorkspaceRestored"):
+class WorkspaceRestored(Event, frozen=True, tag="WorkspaceRestored"):
     iteration: int
     tree: str
     rejected: str = ""  # commit kept under refs/ralph/<name>/rejected/<n>
 
 
-class WaitOver(Event, tag="WaitOver"):
+class WaitOver(Event, frozen=True, tag="WaitOver"):
     pass
 
 
-class Steered(Event, tag="Steered"):
+class Steered(Event, frozen=True, tag="Steered"):
     text: str
     author: str = ""
 
 
-class PauseAsked(Event, tag="PauseAsked"):
+class PauseAsked(Event, frozen=True, tag="PauseAsked"):
     reason: str = ""
     now: bool = False
 
 
-class ResumeAsked(Event, tag="ResumeAsked"):
+class ResumeAsked(Event, frozen=True, tag="ResumeAsked"):
     author: str = ""
     more_iterations: int = 0
     more_time: float = 0.0
@@ -130,23 +130,23 @@ class ResumeAsked(Event, tag="ResumeAsked"):
     more_tokens: int = 0
 
 
-class AbortAsked(Event, tag="AbortAsked"):
+class AbortAsked(Event, frozen=True, tag="AbortAsked"):
     reason: str = ""
 
 
-class ResultPublished(Event, tag="ResultPublished"):
+class ResultPublished(Event, frozen=True, tag="ResultPublished"):
     branch: str
     commit: str
     tree: str
 
 
-class LoopEnded(Event, tag="LoopEnded"):
+class LoopEnded(Event, frozen=True, tag="LoopEnded"):
     outcome: Outcome
     reason: str
     grade: Grade | None = None
 
 
-class LandingStarted(Event, tag="LandingStarted"):
+class LandingStarted(Event, frozen=True, tag="LandingStarted"):
     """Intent: from here on a crash leaves work that `ralph merge` or `ralph undo` completes."""
 
     direction: Literal["land", "undo"]
@@ -155,13 +155,13 @@ class LandingStarted(Event, tag="LandingStarted"):
     new: str
 
 
-class LandingEnded(Event, tag="LandingEnded"):
+class LandingEnded(Event, frozen=True, tag="LandingEnded"):
     direction: Literal["land", "undo"]
     done: bool
     note: str = ""
 
 
-class LoopDropped(Event, tag="LoopDropped"):
+class LoopDropped(Event, frozen=True, tag="LoopDropped"):
     """The user threw the loop's refs, workspace and evidence away; its record stays."""
 
     note: str = ""
@@ -190,7 +190,7 @@ AnyEvent = (
 )
 
 # Version of each kind's body. Raise it when a field's meaning changes; new optional fields need not.
-VERSIONS: dict[str, int] = {kind.__struct_config__.tag: 1 for kind in AnyEvent.__args__}  # type: ignore[misc]
+VERSIONS: dict[str, int] = {str(kind.__struct_config__.tag): 1 for kind in get_args(AnyEvent)}
 
 
 class MakeWorkspace(Struct, frozen=True, tag=True):

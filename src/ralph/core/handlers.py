@@ -150,9 +150,7 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
         return settle.judged(loop)
     todo = RunGates(stage="fast", tree=event.tree, gates=settle.gate_names(loop))
     loop = replace(loop, phase="judging", stage="fast", verdicts={}, judged_tree=event.tree, todo=(todo,))
-    if loop.pausing:
-        return _hold(loop)
-    return loop
+    return _hold(loop) if loop.pause_now else loop
 
 
 def gate_ended(loop: Loop, event: GateEnded) -> Loop:
@@ -204,10 +202,11 @@ def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
     owed = _owed(loop)
     if loop.phase == "paused" or isinstance(owed, Finish):
         return loop  # it stands still already, or is about to for good
-    loop = replace(loop, pausing=event.reason or "paused by the user")
+    now = event.now or loop.pause_now
+    loop = replace(loop, pausing=event.reason or "paused by the user", pause_now=now)
     if loop.phase == "waiting":
         return settle.paused(loop)
-    if not loop.calling and (event.now or isinstance(owed, RunAgent)):
+    if not loop.calling and (now or isinstance(owed, RunAgent)):
         return _hold(loop)
     return loop
 
@@ -229,6 +228,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         held=(),
         held_phase="working",
         pausing="",
+        pause_now=False,
     )
     if held:
         return replace(loop, phase=held_phase, todo=held)
@@ -319,10 +319,7 @@ def _owed_gate(loop: Loop, event: GateEnded) -> RunGates:
 
 def _hold(loop: Loop) -> Loop:
     """Pause at once and keep what is owed, to be taken up again as it stands."""
-    held_phase = loop.phase
-    return replace(
-        loop, phase="paused", held=loop.todo, held_phase=held_phase, pausing="", reason=loop.pausing, todo=()
-    )
+    return replace(settle.paused(loop), held=loop.todo, held_phase=loop.phase)
 
 
 def _after_fault(loop: Loop, fault: Fault) -> Loop:

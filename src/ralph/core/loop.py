@@ -76,6 +76,7 @@ class Loop(Struct, frozen=True):
     given: tuple[Steer, ...] = ()  # with the newest call; they come back if it failed and left nothing
 
     pausing: str = ""
+    pause_now: bool = False  # do not wait for the judgement
     aborting: str = ""
     held: tuple[Action, ...] = ()  # what was owed when the loop was paused
     held_phase: Phase = "working"

@@ -68,8 +68,6 @@ TABLE: dict[tuple[Phase, type[e.Event]], Rule] = {
     ("judging", e.GateEnded): Rule(h.gate_ended, _AFTER_JUDGING),
     ("judging", e.GuardsEnded): Rule(h.guards_ended, _AFTER_JUDGING),
     ("judging", e.ResultPublished): Rule(h.result_published, ("judging",)),
-    # A claim that comes without a new tree can complete a proof that was judged in full before.
-    ("working", e.ResultPublished): Rule(h.result_published, ("working",)),
     ("waiting", e.WaitOver): Rule(h.wait_over, ("working", "waiting")),
     ("paused", e.ResumeAsked): Rule(h.resume_asked, ("baseline", "working", "judging", "waiting")),
     ("ended", e.ResumeAsked): Rule(h.resume_asked, ("baseline", "working", "waiting")),

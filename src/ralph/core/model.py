@@ -31,7 +31,7 @@ TaskClass = Literal[
 ]
 # Classes whose proof, once green, is the whole task: green before any agent call = done already.
 MAKE_IT_GREEN: frozenset[str] = frozenset(
-    {"test-pass", "type-clean", "lint-clean", "build-pass", "coverage", "docs", "custom"}
+    {"test-pass", "type-clean", "lint-clean", "build-pass", "coverage", "custom"}
 )
 PHASES: tuple[Phase, ...] = ("new", "baseline", "working", "judging", "waiting", "paused", "ended")
 OUTCOMES: tuple[Outcome, ...] = ("verified", "exhausted", "stalled", "blocked", "aborted", "broken")

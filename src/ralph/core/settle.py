@@ -82,7 +82,7 @@ def concluded(loop: Loop) -> Loop:
     if answer.verified:
         assert answer.grade is not None
         loop = replace(loop, not_yet=(), unproven=answer.unproven, grade=answer.grade)
-        return replace(loop, todo=(PublishResult(tree=loop.tree, grade=answer.grade),))
+        return replace(loop, phase="judging", todo=(PublishResult(tree=loop.tree, grade=answer.grade),))
     return settle(loop, answer)
 
 
@@ -133,7 +133,14 @@ def _is_accused(loop: Loop) -> bool:
 def paused(loop: Loop) -> Loop:
     """Stop here without ending; what is owed is kept for the resume."""
     return replace(
-        loop, phase="paused", held=(), held_phase="working", pausing="", reason=loop.pausing, todo=()
+        loop,
+        phase="paused",
+        held=(),
+        held_phase="working",
+        pausing="",
+        pause_now=False,
+        reason=loop.pausing,
+        todo=(),
     )
 
 

@@ -3,7 +3,8 @@
 Everything an agent, a test, git or a file name says goes through here before it reaches a screen, a
 report or a prompt. Raw archives stay raw: `clean` and `redact` lose information on purpose. Nothing
 here interprets text (see `status`). All patterns take linear time on hostile input: repeats are
-possessive or bounded, and no repeat can run over the beginning of another match.
+possessive or bounded, and no repeat can run over the beginning of another match. Only single characters
+repeat possessively: for groups that is broken in the first releases of Python 3.11.
 """
 
 from __future__ import annotations
@@ -129,8 +130,9 @@ _TOKENS: tuple[tuple[str, re.Pattern[str], str], ...] = (
         "PRIVATE KEY",
         re.compile(
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:(?:[A-Za-z0-9+/=\s\\:,.()]|-(?!----))*+-----END [A-Z0-9 ]{0,60}-----"
-            r"|(?:(?:\s|\\n)*+[A-Za-z0-9+/=]{16,}+)*+)"
+            r"(?:[A-Za-z0-9+/=\s\\:,.()]*+(?:-(?!----)[A-Za-z0-9+/=\s\\:,.()]*+)*"
+            r"-----END [A-Z0-9 ]{0,60}-----"
+            r"|(?:[\s\\n]{0,4}[A-Za-z0-9+/=]{16,}+)*)"
         ),
         REDACTED,
     ),

@@ -17,8 +17,8 @@ _PYTHON_VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 _LAUNCHERS: dict[str, frozenset[str]] = {  # launchers with a "run" word, and their options that take a value
     "uv": words(
         "--with --with-editable --with-requirements -p --python --group --only-group --no-group --extra "
-        "--no-extra --project --directory --env-file --index --default-index --package --cache-dir --config-file "
-        "-i -f --find-links --index-strategy --color -P --upgrade-package"
+        "--no-extra --project --directory --env-file --index --default-index --package --cache-dir "
+        "--config-file -i -f --find-links --index-strategy --color -P --upgrade-package"
     ),
     "poetry": frozenset({"-C", "--directory", "-P", "--project"}),
     "pdm": frozenset({"-p", "--project", "--venv"}),
@@ -213,7 +213,7 @@ def _count(argv: tuple[str, ...], name: str) -> int:
 
 
 def insert(runner: Runner, argv: tuple[str, ...], added: tuple[str, ...]) -> tuple[str, ...]:
-    """The command with the reporter arguments where they take effect: last, so that they win, but before `--`."""
+    """The command with the reporter where it takes effect: last, so that it wins, but before `--`."""
     at = runner.at
     if runner.name != "node":
         rest = argv[runner.at :]

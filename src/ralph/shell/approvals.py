@@ -57,8 +57,9 @@ def remember(directory: str, approval: Approval, at: float) -> None:
     """Keep what was shown, so that its hash can be approved later."""
     with _locked(directory):
         records = _read(directory).records
-        if approval.hash in records:
+        if approval.hash in records and records[approval.hash].approved:
             return
+        records.pop(approval.hash, None)  # shown again: it is the newest now
         pending = sorted((r for r in records.values() if not r.approved), key=lambda r: r.at)
         for record in pending[: max(0, len(pending) - _PENDING + 1)]:
             del records[record.approval.hash]

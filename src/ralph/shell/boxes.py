@@ -115,7 +115,7 @@ def agent_spec(
     if not site.boxed:
         # Without a box the agent is the user's own program in the user's own home.
         env["TMPDIR"] = box.tmp_dir or ""
-    spec = _spec(site, made, env, folder, AGENT_MEMORY, sandbox.AGENT_LIMITS)
+    spec = _spec(site, made, env, folder, AGENT_MEMORY, sandbox.LIMITS["agent"])
     spec = msgspec.structs.replace(spec, stdin=stdin, wall_seconds=wall, idle_seconds=idle)
     return spec, made.placeholders
 
@@ -145,8 +145,10 @@ def gate_spec(
     words["PATH"] = gate_path(site, gate)
     if not site.boxed:
         words["TMPDIR"] = box.tmp_dir or ""
-        words["PATH"] = os.pathsep.join(sandbox.outside(box, part) for part in words["PATH"].split(os.pathsep))
-    spec = _spec(site, made, words, folder, GATE_MEMORY, sandbox.GATE_LIMITS)
+        words["PATH"] = os.pathsep.join(
+            sandbox.outside(box, part) for part in words["PATH"].split(os.pathsep)
+        )
+    spec = _spec(site, made, words, folder, GATE_MEMORY, sandbox.LIMITS["gate"])
     return msgspec.structs.replace(spec, wall_seconds=gate.timeout), made.placeholders
 
 

@@ -33,7 +33,9 @@ class Caller:
     def folder(self, call: int) -> str:
         return os.path.join(self.site.folder, "calls", str(call))
 
-    def finish(self, loop: Loop, action: e.RunAgent, prompt: bytes, attend: Attention, watcher: Watcher) -> e.AgentEnded:
+    def finish(
+        self, loop: Loop, action: e.RunAgent, prompt: bytes, attend: Attention, watcher: Watcher
+    ) -> e.AgentEnded:
         """Begin the call, or take up what an earlier runner began; its tree is empty on return."""
         folder = self.folder(action.call)
         if os.path.exists(os.path.join(folder, "spec.json")):
@@ -49,11 +51,15 @@ class Caller:
         started = self._start(loop, action, folder, prompt_file)
         if isinstance(started, Fault):
             return e.AgentEnded(
-                iteration=action.iteration, call=action.call, ended="spawn-error", fault=started, said=started.message
+                iteration=action.iteration,
+                call=action.call,
+                ended="spawn-error",
+                fault=started,
+                said=started.message,
             )
         call, placeholders = started
         try:
-            self._watch(loop, call, attend, watcher)
+            self._watch(call, attend, watcher)
         finally:
             if call.ended is None:
                 process.kill(call)
@@ -103,7 +109,7 @@ class Caller:
                 file.write(text)
         return process.start_call(folder, spec), placeholders
 
-    def _watch(self, loop: Loop, call: process.Call, attend: Attention, watcher: Watcher) -> None:
+    def _watch(self, call: process.Call, attend: Attention, watcher: Watcher) -> None:
         """Show what streams in until the call ends; a request to drop it becomes a stop."""
         intake = Intake(self._adapter.stream(self.site.order))
         began = heard = time.monotonic()
@@ -117,7 +123,10 @@ class Caller:
                 facts = intake.feed(chunk)
                 if facts:
                     watcher.said(tuple(facts))
-            if attend(Activity("agent", (self.site.order.agent,), now - began, total, now - heard)) and not asked_at:
+            if (
+                attend(Activity("agent", (self.site.order.agent,), now - began, total, now - heard))
+                and not asked_at
+            ):
                 asked_at = now
                 process.stop(call)
 

@@ -96,12 +96,6 @@ def kill(path: str, seconds: float = 5.0) -> bool:
     return True
 
 
-def peak_memory_kb(path: str) -> int | None:
-    """The highest memory use of the group, where the kernel counts it."""
-    text = _read(path + "/memory.peak").strip()
-    return int(text) // 1024 if text.isdigit() else None
-
-
 def remove(path: str) -> bool:
     """Remove an empty group; a group that is gone counts as removed."""
     try:

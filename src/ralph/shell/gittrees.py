@@ -183,7 +183,7 @@ def refuse_lfs(store: Store, tree: str) -> None:
                 f"'{path}' is kept by git-lfs",
                 code="E-GIT-LFS",
                 at=store.project.top,
-                why="the loop's clean checkouts run no filters and would hold the pointer instead of the file",
+                why="the loop's clean checkouts run no filters and would hold its pointer instead",
                 next="git lfs ls-files",
             )
 
@@ -194,9 +194,8 @@ def _with_lfs_attribute(store: Store, tree: str, listed: dict[str, Entry]) -> li
         index = os.path.join(scratch, "index")
         private_call(store, ["read-tree", tree], index=index)
         names = b"".join(os.fsencode(path) + b"\0" for path in files)
-        out = private_call(
-            store, ["check-attr", "--cached", "-z", "--stdin", "filter"], index=index, stdin=names
-        ).out
+        asked = ["check-attr", "--cached", "-z", "--stdin", "filter"]
+        out = private_call(store, asked, index=index, stdin=names).out
     fields = out.split(b"\0")[:-1]
     pairs = zip(fields[0::3], fields[2::3], strict=True)
     return [os.fsdecode(path) for path, value in pairs if value == b"lfs"]

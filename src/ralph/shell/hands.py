@@ -90,7 +90,7 @@ class RealHands:
 
     def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted:
         refuse_full_disk(self.site.state, self._min_free)
-        text = prompting.prompt(self.site, loop, action.iteration)
+        text = prompting.prompt(loop)
         return e.AgentStarted(
             iteration=action.iteration,
             call=action.call,

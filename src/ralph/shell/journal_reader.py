@@ -13,7 +13,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from typing import Self, TypeVar
 
 import msgspec
@@ -74,9 +73,15 @@ class Reader:
 
     def check(self) -> list[JournalError]:
         """Everything that is wrong with the journal, for `ralph doctor`; reads all of it."""
-        lines: list[tuple[str]] = self._ask(lambda db: db.execute("PRAGMA quick_check").fetchall(), [])
-        found = [rows_.unusable(self._path, line) for (line,) in lines if line != "ok"]
-        for loop in self.names():
+        found: list[JournalError] = []
+        every: list[str] = []
+        try:
+            every = self.names()
+            lines: list[tuple[str]] = self._ask(lambda db: db.execute("PRAGMA quick_check").fetchall(), [])
+            found += [rows_.unusable(self._path, line) for (line,) in lines if line != "ok"]
+        except JournalError as exc:
+            found.append(exc)
+        for loop in every:
             try:
                 for _ in self.rows(loop):
                     pass
@@ -181,7 +186,7 @@ def _private(db: sqlite3.Connection, old: int, migrations: Sequence[Migration]) 
     return copy
 
 
-def _copied(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connection | None, Stamp | None]:
+def _copied(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connection, Stamp]:
     """Read a copy of the files. Nobody has the journal open then (or there would be a -shm), so it holds
     still; should somebody start meanwhile, the stamp tells and we copy again."""
     import shutil
@@ -202,9 +207,16 @@ def _copied(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connect
             if stamp != _stamp(path):
                 time.sleep(0.02)
                 continue
-            with closing(sqlite3.connect(target, isolation_level=None)) as db:
+            db = sqlite3.connect(target, isolation_level=None)
+            try:
+                # Exclusive: SQLite then needs no file but those it has open, and they may vanish under it.
+                db.execute("PRAGMA locking_mode = EXCLUSIVE")
                 old = check_ours(db, path, len(migrations))
-                return (_private(db, old, migrations), stamp) if old else (None, None)
+                apply(db, old, migrations)
+            except BaseException:
+                db.close()
+                raise
+            return db, stamp
     raise Busy(
         f"the journal '{path}' changes faster than it can be copied",
         code="E-JOURNAL-BUSY",

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError
-from ralph.shell.statedir import disk_full
+from ralph.shell.statedir import disk_full, free_bytes
 
 FILE = "journal.db"
 BODY_LIMIT = 64 * 1024
@@ -172,7 +172,7 @@ def failure(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) -> Ralp
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:
             return disk_full(path)
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
             return Busy(
                 f"the journal '{path}' is busy",
                 code="E-JOURNAL-BUSY",
@@ -183,7 +183,7 @@ def failure(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) -> Ralp
             return SetupError(
                 f"cannot open or write '{path}'", code="E-STATE-READONLY", why=str(exc), next="ralph doctor"
             )
-        case sqlite3.SQLITE_IOERR if code == sqlite3.SQLITE_IOERR_SHMSIZE:
+        case sqlite3.SQLITE_IOERR if code == sqlite3.SQLITE_IOERR_SHMSIZE and free_bytes(path) < BODY_LIMIT:
             return disk_full(path)
         case sqlite3.SQLITE_IOERR:
             return SetupError(

@@ -19,6 +19,7 @@ from ralph.agents.environ import secret_values
 from ralph.core.compare import compare, signature
 from ralph.core.model import Finding, Gate, Reading, Stage, Verdict
 from ralph.core.text import redact, trim
+from ralph.gates.guards.facts import Executed
 from ralph.gates.readers import MAX_REPORT, Observation, reader
 from ralph.gates.seal import exec_argv
 from ralph.shell import blobs, process, sandbox, tools
@@ -57,8 +58,7 @@ class Judge:
         self.site = site
         self._modules = modules
         self._base: dict[str, Reading] = {}
-        self._hashes: dict[tuple[str, int, int, int], str] = {}
-        self.seen_tools: dict[str, str] = {}  # gate -> hash of the tool as it was executed
+        self.executed: dict[str, Executed] = {}  # gate -> how it was really executed, newest
 
     def judge(
         self,
@@ -114,13 +114,15 @@ class Judge:
         if os.path.exists(os.path.join(folder, "spec.json")):
             process.recover_call(folder)  # of a runner that was killed: its tree is gone after this
         remove_tree(folder)
-        problem = self._tool_problem(gate)
-        if problem is not None:
-            return problem
+        tool_sha = self._tool(gate)
+        if isinstance(tool_sha, Reading):
+            return tool_sha
         checkout, proven = self._checkout(number, tree, fresh=stage in ("final", "overlay"))
         os.makedirs(os.path.join(folder, "tmp", "r"), mode=0o700)
         report = os.path.join(folder, "tmp", "r", "report")
-        argv = exec_argv(gate, "/tmp/r/report" if site.boxed else report)  # noqa: S108
+        named = "/tmp/r/report" if site.boxed else report  # noqa: S108
+        argv = exec_argv(gate, named)
+        self.executed[gate.name] = Executed(argv=argv, report=named, tool_sha=tool_sha)
         located = tools.find(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
         full = (located or os.path.join(_user_cwd(site, gate), argv[0]), *argv[1:])
         spec, placeholders = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=gate.env)
@@ -133,7 +135,7 @@ class Judge:
             report=report,
             call=call,
             placeholders=placeholders,
-            tool_sha=self.seen_tools.get(gate.name, ""),
+            tool_sha=tool_sha,
             env_names=tuple(sorted(spec.env)),
             proven=proven,
         )
@@ -151,21 +153,22 @@ class Judge:
                 os.symlink(os.path.join(site.order.repo, share), os.path.join(base, share))
         return base, proven
 
-    def _tool_problem(self, gate: Gate) -> Reading | None:
-        """A tool that is missing or is not the one that was sealed can never give a verdict."""
+    def _tool(self, gate: Gate) -> str | Reading:
+        """The hash of the gate's tool; one that is missing or is not the sealed one gives no verdict."""
         site = self.site
         path = gate_path(site, gate)
-        found = tools.resolve(gate.argv[0], path=path, cwd=_user_cwd(site, gate), repo=site.order.repo, home=site.home)
+        found = tools.resolve(
+            gate.argv[0], path=path, cwd=_user_cwd(site, gate), repo=site.order.repo, home=site.home
+        )
         if isinstance(found, tools.Missing):
             if not os.path.isabs(gate.argv[0]) and "/" in gate.argv[0]:
-                return None  # stands in the judged tree, which may have it although the user's checkout has not
+                return ""  # stands in the judged tree, which may have it although the user's checkout has not
             hint = f"; install it with: {found.hint}" if found.hint else ""
             return Reading("error", f'command not found: "{found.word}", {found.why}{hint}', cause="missing")
-        self.seen_tools[gate.name] = found.sha256
         if gate.tool_sha and found.sha256 != gate.tool_sha:
             why = f'"{found.path}" is not the file it was when the loop started'
             return Reading("error", why, cause="tool-changed")
-        return None
+        return found.sha256
 
     def _read(self, work: Work, tree: str, stage: Stage) -> tuple[Reading, str]:
         """What the gate said, its evidence stored first."""

@@ -155,8 +155,8 @@ def run_child(call: Call, wanted: dict[int, int], go_read: int, fail_write: int)
             join_cgroup(spec["cgroup"])
         if spec["rlimits"]:
             set_limits(0, spec["rlimits"], late=False)
-        for number in (_signal.SIGPIPE, _signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT):
-            _signal.signal(number, _signal.SIG_DFL)
+        for name in ("PIPE", "XFSZ", "INT", "TERM", "HUP", "QUIT"):  # Python ignores the first two
+            _signal.signal(getattr(_signal, "SIG" + name), _signal.SIG_DFL)
         os.chdir(spec["cwd"])
         os.execve(spec["argv"][0], spec["argv"], call.env)  # noqa: S606
     except OSError as error:

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Sequence
 
 import msgspec
 
 from ralph.errors import NeedsHuman, RalphError, SetupError, UserError
-from ralph.shell.git import clean_text, scrubbed_env
+from ralph.shell.git import clean_text
 from ralph.shell.gitrefs import RefChange, commit_tree, loop_ref, move_refs, read_refs
 from ralph.shell.gitstore import Store, private_call
 from ralph.shell.gittrees import GITLINK, Change, Entry, changed_paths, entries
-from ralph.shell.landing_recovery import Landing, forget, note_child, recover, write_note
+from ralph.shell.landing_recovery import Landing, forget, recover, set_index_entries, users_git, write_note
 from ralph.shell.project import Project, find_project, user_call
 from ralph.shell.snapshot import user_tree
-
-_USER_SETTINGS = (("gc.auto", "0"), ("maintenance.auto", "false"), ("merge.autoStash", "false"))
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -81,7 +78,7 @@ def _branch_problems(project: Project, old: str) -> list[Problem]:
 def _overlaps(store: Store, project: Project, old: str, new: str, *, start: str | None) -> list[Problem]:
     changes = changed_paths(store, old, new, renames=False)
     dirty = set(_edited(store, project, old, [c.path for c in changes if c.status != "A"]))
-    staged = _staged(store, project, old)
+    staged = _staged(project, old)
     if start is not None:
         ours = entries(store, start)
         same = set(_edited(store, project, start, [c.path for c in changes if c.path in ours]))
@@ -147,7 +144,7 @@ def _edited(store: Store, project: Project, tree: str, paths: Sequence[str]) -> 
     return edited
 
 
-def _staged(store: Store, project: Project, tree: str) -> dict[str, Entry | None]:
+def _staged(project: Project, tree: str) -> dict[str, Entry | None]:
     """Paths whose entry in the user's index is not the one of `tree`, with what is staged."""
     index = os.path.join(project.git_dir, "index")
     asked = ["diff-index", "--cached", "-z", "--raw", "--no-abbrev", "--no-renames", tree]
@@ -196,7 +193,7 @@ def land(store: Store, name: str, landing: Landing, *, date: int, note: str) -> 
     """
     problems = check_landing(store, landing.old, landing.new, landing.user_start)
     if problems:
-        raise _refusal(problems)
+        raise refusal(problems)
     project = find_project(store.project.top, store.project.git)
     pin_user_files(store, name, project, date)
     write_note(note, landing, project)
@@ -240,19 +237,6 @@ def take_up_changes(store: Store, project: Project, landing: Landing) -> None:
     user_call(project, args)
 
 
-def set_index_entries(project: Project, changes: Sequence[Change]) -> None:
-    """Writes these entries, and no others, into the user's index."""
-    zero = "0" * len(project.head)
-    lines = [
-        f"{c.mode if c.status != 'D' else '0'} {c.oid if c.status != 'D' else zero}\t{c.path}\0"
-        for c in changes
-    ]
-    if lines:
-        args = ["update-index", "-z", "--add", "--replace", "--index-info"]
-        user_call(project, args, stdin=os.fsencode("".join(lines)))
-        users_git(project, ["update-index", "-q", "--refresh"])
-
-
 def undo_landing(store: Store, landing: Landing, *, note: str) -> None:
     """Takes back a landing that nobody built on: the branch stands at `new` and its files are untouched."""
     back = Landing(old=landing.new, new=landing.old, user_start=landing.user_start, undo=True)
@@ -261,7 +245,7 @@ def undo_landing(store: Store, landing: Landing, *, note: str) -> None:
         store, project, back.old, back.target, start=None
     )
     if problems:
-        raise _refusal(problems)
+        raise refusal(problems)
     write_note(note, back, project)
     done = users_git(project, ["read-tree", "-m", "-u", back.old, back.target], note=note)
     if done.returncode != 0:
@@ -284,28 +268,7 @@ def recover_landing(store: Store, landing: Landing, *, note: str) -> str:
     return answer
 
 
-def users_git(
-    project: Project, args: Sequence[str], note: str | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    """The user's own git, as if they had typed it; only redirections by the environment are taken away."""
-    env = scrubbed_env(_USER_SETTINGS)
-    env.pop("GIT_NO_REPLACE_OBJECTS")
-    argv = [project.git.binary, *args]
-    with subprocess.Popen(
-        argv,
-        cwd=project.top,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as child:
-        if note is not None:
-            note_child(note, child.pid)
-        out, err = child.communicate()
-    return subprocess.CompletedProcess(argv, child.returncode, out, err)
-
-
-def _refusal(problems: Sequence[Problem]) -> NeedsHuman:
+def refusal(problems: Sequence[Problem]) -> NeedsHuman:
     first = problems[0]
     named = [path for problem in problems for path in problem.paths]
     shown = ", ".join(f"'{path}'" for path in named[:5])

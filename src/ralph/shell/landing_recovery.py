@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from ralph.shell.gittrees import GITLINK, Change, changed_paths
 from ralph.shell.project import Project, find_project, user_call
 
 _WAIT_SECONDS = 30.0
+_USER_SETTINGS = (("gc.auto", "0"), ("maintenance.auto", "false"), ("merge.autoStash", "false"))
 
 
 class Landing(msgspec.Struct, frozen=True):
@@ -106,7 +108,7 @@ def recover(store: Store, landing: Landing, note: str) -> str:
             at=project.top,
             next="git log --oneline -5",
         )
-    changes = changed_paths(store, landing.old, landing.target, renames=False)
+    changes = _file_changes(store, landing)
     with tempfile.TemporaryDirectory(dir=store.dir, prefix="landing-") as scratch:
         olds = [_export(project, landing.old, changes, scratch, "old")]
         if landing.user_start is not None and not landing.undo:
@@ -125,17 +127,21 @@ def recover(store: Store, landing: Landing, note: str) -> str:
                 why=f"{len(foreign)} file(s) hold neither the old nor the new content; nothing was changed",
                 next=f"git diff {landing.new[:12]} -- '{foreign[0]}'",
             )
-        for change in changes:
+        # Removals first: a file of the result may stand where a folder of the old tree was.
+        for change in sorted(changes, key=lambda change: change.status != "D"):
             if state[change.path] != "new":
                 _complete(project.top, change, fresh)
     _finish_index_and_branch(store, project, landing, final)
     return "landed"
 
 
+def _file_changes(store: Store, landing: Landing) -> list[Change]:
+    changes = changed_paths(store, landing.old, landing.target, renames=False)
+    return [change for change in changes if GITLINK not in (change.mode, change.old_mode)]
+
+
 def _finish_index_and_branch(store: Store, project: Project, landing: Landing, final: str) -> None:
     """Index entries of what the landing changes, then the branch; other staged entries stay."""
-    from ralph.shell.landing import set_index_entries
-
     changes = changed_paths(store, landing.old, final, renames=False)
     if landing.user_start is not None:
         known = {change.path for change in changes}
@@ -147,8 +153,43 @@ def _finish_index_and_branch(store: Store, project: Project, landing: Landing, f
         user_call(project, ["update-ref", "-m", why, project.branch, final, project.head])
 
 
+def set_index_entries(project: Project, changes: Sequence[Change]) -> None:
+    """Writes these entries, and no others, into the user's index."""
+    zero = "0" * len(project.head)
+    lines = [
+        f"{c.mode if c.status != 'D' else '0'} {c.oid if c.status != 'D' else zero}\t{c.path}\0"
+        for c in changes
+    ]
+    if lines:
+        args = ["update-index", "-z", "--add", "--replace", "--index-info"]
+        user_call(project, args, stdin=os.fsencode("".join(lines)))
+        users_git(project, ["update-index", "-q", "--refresh"])
+
+
+def users_git(
+    project: Project, args: Sequence[str], note: str | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """The user's own git, as if they had typed it; only redirections by the environment are taken away."""
+    env = scrubbed_env(_USER_SETTINGS)
+    for ours in ("GIT_NO_REPLACE_OBJECTS", "GIT_ATTR_NOSYSTEM", "GIT_OPTIONAL_LOCKS", "GIT_NO_LAZY_FETCH"):
+        del env[ours]
+    argv = [project.git.binary, *args]
+    with subprocess.Popen(
+        argv,
+        cwd=project.top,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        if note is not None:
+            note_child(note, child.pid)
+        out, err = child.communicate()
+    return subprocess.CompletedProcess(argv, child.returncode, out, err)
+
+
 def _export(project: Project, commit: str, changes: Sequence[Change], scratch: str, name: str) -> str:
-    """The changed files of one side as the user's own git would write them, filters and line ends included."""
+    """The changed files of one side as the user's own git would write them, with filters and line ends."""
     folder = os.path.join(scratch, name)
     os.mkdir(folder)
     env = scrubbed_env([pair for pair in HARMLESS if pair[0] != "core.attributesFile"])
@@ -158,7 +199,7 @@ def _export(project: Project, commit: str, changes: Sequence[Change], scratch: s
     call(project.git, ["read-tree", commit], env=env, cwd=project.top)
     listed = call(project.git, ["ls-files", "-z"], env=env, cwd=project.top).out
     here = set(listed.split(b"\0"))
-    names = [os.fsencode(change.path) for change in changes if change.mode != GITLINK]
+    names = [os.fsencode(change.path) for change in changes]
     wanted = b"".join(path + b"\0" for path in names if path in here)
     if wanted:
         args = ["checkout-index", "-z", "--stdin", f"--prefix={folder}/"]
@@ -202,14 +243,11 @@ def _complete(top: str, change: Change, fresh: str) -> None:
     """Puts the new version in place in one move, or removes what the result removes."""
     path = os.path.join(top, change.path)
     source = os.path.join(fresh, change.path)
-    if change.mode == GITLINK:
-        return
     try:
-        if not os.path.lexists(source):
-            if os.path.isdir(path) and not os.path.islink(path):
-                return  # a folder of the result stands where a file was
-            if os.path.lexists(path):
+        if change.status == "D":
+            if os.path.lexists(path) and (os.path.islink(path) or not os.path.isdir(path)):
                 os.unlink(path)
+                _drop_empty_folders(top, os.path.dirname(change.path))
             return
         _make_way(top, change.path)
         scratch = f"{path}.ralph-landing"
@@ -222,6 +260,15 @@ def _complete(top: str, change: Change, fresh: str) -> None:
         os.replace(scratch, path)
     except OSError as broken:
         raise disk_trouble(broken, path) from broken
+
+
+def _drop_empty_folders(top: str, path: str) -> None:
+    while path:
+        try:
+            os.rmdir(os.path.join(top, path))
+        except OSError:
+            return
+        path = os.path.dirname(path)
 
 
 def _make_way(top: str, path: str) -> None:
@@ -271,7 +318,7 @@ def _start_time(pid: int) -> str:
 
 
 def _drop_our_lock(project: Project, note: str) -> None:
-    """Removes index.lock when it can only be ours: a note says we began, it was not there before, no git lives."""
+    """Removes index.lock when it can only be ours: not there when the note was written, and no git lives."""
     lock = _lock(project)
     if not os.path.lexists(lock):
         return

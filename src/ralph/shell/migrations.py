@@ -80,9 +80,11 @@ def migrate(db: sqlite3.Connection, path: str, migrations: Sequence[Migration] =
         db.execute("BEGIN IMMEDIATE")  # from here on nobody else writes, so the backup misses nothing
         try:
             old = version(db)
-            if 0 < old < len(migrations):
+            if old == 0:
+                apply(db, old, migrations)  # a new journal: there is nothing to keep
+            elif old < len(migrations):  # nobody else was quicker
                 backup(path, f"{path}.v{old}.bak")
-            apply(db, old, migrations[: old + 1])
+                apply(db, old, migrations[: old + 1])
             db.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):

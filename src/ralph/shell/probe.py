@@ -143,7 +143,7 @@ def _cache_key(home: str, bwrap: str | None, *, network: bool) -> str:
 
 @contextlib.contextmanager
 def _targets(state_dir: str) -> Iterator[_Targets]:
-    """Things that a boxed call must not reach: a folder, a secret, a listener, two sockets, and this process."""
+    """Things that a boxed call must not reach: a folder, a secret, three listeners, and this process."""
     folder = tempfile.mkdtemp(prefix="probe-", dir=state_dir)
     name = os.path.basename(folder)
     # A socket's path may be too short a field for a deep state directory.

@@ -32,7 +32,7 @@ Method = Literal["pidns", "cgroup", "sweep"]
 
 
 class CallSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a keeper needs to know. `env` is complete (nothing is inherited) and never reaches the disk."""
+    """Everything a keeper needs. `env` is complete (nothing is inherited) and never reaches the disk."""
 
     argv: tuple[str, ...]  # argv[0] is an absolute path
     env: dict[str, str]
@@ -191,13 +191,21 @@ def poll(calls: list[Call], timeout: float | None) -> list[Call]:
     poller = select.poll()
     for fd in waiting:
         poller.register(fd, select.POLLIN)
-    for fd, _ in poller.poll(None if timeout is None else max(0, round(timeout * 1000))):
-        call = waiting[fd]
-        data = os.read(fd, 1 << 16)
-        call.line += data
-        if not data:
-            call.ended = _close(call)
-            done.append(call)
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while not done:
+        left = None if deadline is None else max(0, round((deadline - time.monotonic()) * 1000))
+        ready = poller.poll(left)
+        for fd, _ in ready:
+            call = waiting[fd]
+            data = os.read(fd, 1 << 16)
+            call.line += data
+            if not data or data.endswith(b"\n"):
+                call.ended = _close(call)
+                if call.spec.cgroup:
+                    cgroup.remove(call.spec.cgroup)
+                done.append(call)
+        if not ready:
+            break
     return done
 
 
@@ -209,7 +217,7 @@ def wait(call: Call) -> Ended:
 
 
 def _close(call: Call) -> Ended:
-    """The keeper's stdout is closed: it ended. Reap it and believe only a whole result."""
+    """The keeper has spoken or is gone. Reap it, and believe only a whole result."""
     os.close(call.report)
     os.close(call.control)
     _, status = os.waitpid(call.keeper_pid, 0)
@@ -218,16 +226,10 @@ def _close(call: Call) -> Ended:
     if (result := read_result(call.folder)) is not None:
         return result
     survivors = _empty(call.folder, call.marker)
-    _remove_lost_cgroup(call.spec.cgroup)
     code = os.waitstatus_to_exitcode(status)
     how = f"by signal {-code}" if code < 0 else f"with code {code}"
     error = f"the keeper ended {how}"
     return Ended(ended="keeper-lost", error=error, method=call.spec.method, survivors=survivors)
-
-
-def _remove_lost_cgroup(path: str | None) -> None:
-    if path:
-        cgroup.remove(path)
 
 
 def follow(call: Call, limit: int = 1 << 20) -> bytes:
@@ -298,6 +300,7 @@ def recover_call(folder: str, *, adopt: bool = False, patience: float = 15.0) ->
     while True:
         result = read_result(folder)
         if result is not None:
+            _drop_group(folder)
             return Recovered(state="finished", ended=result, survivors=result.survivors or 0)
         if not _locked(folder):
             break
@@ -307,7 +310,14 @@ def recover_call(folder: str, *, adopt: bool = False, patience: float = 15.0) ->
         time.sleep(0.01)
     if not os.path.exists(os.path.join(folder, "keeper.json")):
         return Recovered(state="never-started")
-    return Recovered(state="interrupted", survivors=_empty(folder, _spec_word(folder, "marker")))
+    survivors = _empty(folder, _spec_word(folder, "marker"))
+    _drop_group(folder)
+    return Recovered(state="interrupted", survivors=survivors)
+
+
+def _drop_group(folder: str) -> None:
+    if path := _spec_word(folder, "cgroup"):
+        cgroup.remove(path)
 
 
 def _locked(folder: str) -> bool:

@@ -151,9 +151,8 @@ def _object_dirs(first: str) -> tuple[str, ...]:
                 listed = file.read(1 << 20)
         except OSError:
             continue
-        for line in os.fsdecode(listed).splitlines():
-            if line and not line.startswith("#"):
-                todo.append(os.path.join(here, line))
+        lines = os.fsdecode(listed).splitlines()
+        todo += [os.path.join(here, line) for line in lines if line and not line.startswith("#")]
     if not found:
         raise SetupError("the repository's object store is missing", code="E-GIT-OBJECTS", at=first)
     return tuple(found)

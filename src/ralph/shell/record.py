@@ -7,8 +7,6 @@ means (`core`), how anything looks (`ui`).
 
 from __future__ import annotations
 
-
-
 from msgspec import DecodeError, Struct, ValidationError
 
 from ralph.core.events import VERSIONS, AnyEvent, decode
@@ -19,7 +17,7 @@ from ralph.shell.journal_reader import Reader
 from ralph.shell.journal_rows import Row
 from ralph.shell.selection import choose, find, project_top, running, unknown
 
-__all__ = ["Entry", "Record", "choose", "find", "load", "project_top", "running"]
+__all__ = ["Entry", "Record", "choose", "decoded", "find", "load", "project_top", "running"]
 
 
 class Entry(Struct, frozen=True):
@@ -47,7 +45,7 @@ def load(reader: Reader, name: str) -> Record:
     """The whole record of a loop; JournalError when it is damaged, UserError when there is none."""
     loop, newer, entries = Loop(), False, []
     for row in reader.rows(name):
-        event = _decoded(row)
+        event = decoded(row)
         newer = newer or event is None
         if event is not None and not newer:
             loop = _folded(loop, event, row)
@@ -57,7 +55,8 @@ def load(reader: Reader, name: str) -> Record:
     return Record(name=name, loop=loop, entries=tuple(entries), newer=newer)
 
 
-def _decoded(row: Row) -> AnyEvent | None:
+def decoded(row: Row) -> AnyEvent | None:
+    """The event in a row; None for a kind, version or value that this Ralph does not know."""
     if row.v > VERSIONS.get(row.kind, 0):
         return None
     try:
@@ -84,5 +83,3 @@ def _folded(loop: Loop, event: AnyEvent, row: Row) -> Loop:
             why=f"{exc.what}; other loops are not touched by this",
             next="ralph doctor",
         ) from exc
-
-

@@ -88,7 +88,13 @@ class Scribe:
     """The one writer of a loop's journal: decides, stamps, appends, tells the watcher."""
 
     def __init__(
-        self, journal: Journal, name: str, record_: record.Record, clock: Clock, watcher: Watcher, state_root: str
+        self,
+        journal: Journal,
+        name: str,
+        record_: record.Record,
+        clock: Clock,
+        watcher: Watcher,
+        state_root: str,
     ) -> None:
         if record_.newer:
             raise SetupError(
@@ -148,7 +154,7 @@ def summary_row(loop: Loop, started: float) -> SummaryRow:
         loop=loop.sealed.loop,
         repo=loop.sealed.repo,
         phase=loop.phase,
-        outcome=loop.outcome,
+        outcome=loop.outcome or "",
         body=msgspec.json.encode(summarise(loop, started)),
     )
 
@@ -156,7 +162,9 @@ def summary_row(loop: Loop, started: float) -> SummaryRow:
 class Runner:
     """Drives one loop whose lock the caller holds."""
 
-    def __init__(self, hands: Hands, scribe: Scribe, clock: Clock, signals: Signals, watcher: Watcher) -> None:
+    def __init__(
+        self, hands: Hands, scribe: Scribe, clock: Clock, signals: Signals, watcher: Watcher
+    ) -> None:
         self._hands, self._scribe, self._clock = hands, scribe, clock
         self._signals, self._watcher = signals, watcher
         self._asked = 0

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import glob
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
 
 from ralph.errors import UserError
+from ralph.shell import cgroup
 from ralph.shell.keepstart import ARGS_FD, BLOCK_FD, STATUS_FD
+from ralph.shell.process import CallSpec
 
 # Top-level folders of the system itself. Homes, /run, /mnt, /srv, /var and the rest are not among them.
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "nix", "gnu", "snap")
@@ -24,8 +27,13 @@ SYS_PARTS = ("/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices")
 # Readable for root only; a box of root would see them. Masked where they exist.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/krb5.keytab")
 GATE_ENV = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "USER", "LOGNAME", "SHELL")
-GATE_LIMITS: dict[str, int] = {"core": 0, "fsize": 4 << 30, "nproc": 4096}
-AGENT_LIMITS: dict[str, int] = {"core": 0, "nproc": 8192}
+# Address space is not limited: node, Go and sanitizers reserve far more than they use. Memory is held by a
+# cgroup, else watched by the keeper. `nproc` counts per box; without a box it would count the user, so it
+# is not set there.
+LIMITS: dict[str, dict[str, int]] = {
+    "agent": {"core": 0, "nproc": 8192},
+    "gate": {"core": 0, "fsize": 4 << 30, "nproc": 4096},
+}
 
 # Overlays are mounted in a user namespace of our own, before bwrap makes the box's. Relative names, so that
 # no letter of a path can be taken for a mount option.
@@ -107,6 +115,41 @@ def boxed(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: str | 
         script = ("/bin/sh", "-c", OVERLAY_SCRIPT, "sh", box.stage, str(len(box.shares)), *pairs)
         command = (*prefix, *script, *command)
     return Boxed(command, tuple(words), "pidns", "/", placeholders)
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """The bounds of one call, whatever its box: clocks, memory, what it reads, which group it joins."""
+
+    wall_seconds: float
+    idle_seconds: float | None = None
+    grace_seconds: float = 2.0
+    memory_bytes: int | None = None
+    stdin: str = "/dev/null"
+    group: str | None = None  # from `cgroup.make`; removed when the call has ended
+    outlive: bool = False
+
+
+def call_spec(built: Boxed, kind: Literal["agent", "gate"], env: Mapping[str, str], frame: Frame) -> CallSpec:
+    """Everything the keeper needs: the box's words, the kind's limits, the frame's bounds."""
+    limits = LIMITS[kind]
+    held: tuple[str, ...] = ()
+    if frame.group:
+        held = cgroup.limit(frame.group, memory_bytes=frame.memory_bytes, processes=limits["nproc"])
+    return CallSpec(
+        argv=built.argv,
+        env=dict(env),
+        cwd=built.cwd,
+        stdin=frame.stdin,
+        wall_seconds=frame.wall_seconds,
+        idle_seconds=frame.idle_seconds,
+        grace_seconds=frame.grace_seconds,
+        method="cgroup" if frame.group and built.method == "sweep" else built.method,
+        box_args=built.box_args,
+        cgroup=frame.group,
+        rlimits=limits,
+        watch_memory_bytes=None if "memory" in held else frame.memory_bytes,
+        outlive=frame.outlive,
+    )
 
 
 def outside(box: Box, word: str) -> str:
@@ -259,3 +302,13 @@ def gate_env(user: Mapping[str, str], home: str, extra: Mapping[str, str]) -> di
 def clean_path(path: str) -> str:
     """PATH without relative entries: they would mean another folder inside."""
     return os.pathsep.join(part for part in path.split(os.pathsep) if os.path.isabs(part))
+
+
+def clear_stage(path: str) -> None:
+    """Empty an overlay's stage: the kernel leaves a folder in it that nobody may enter."""
+    for top, folders, _ in os.walk(path):
+        for name in folders:
+            if not os.path.islink(os.path.join(top, name)):
+                os.chmod(os.path.join(top, name), 0o700)
+    for name in os.listdir(path):
+        shutil.rmtree(os.path.join(path, name))

@@ -18,7 +18,7 @@ ROOTS = (
     ".pyenv", ".nvm", ".asdf", ".volta", ".bun", ".deno", ".rbenv", ".nodenv", ".goenv", ".sdkman", ".rustup",
     ".linuxbrew", ".juliaup", ".ghcup", ".npm-global", ".fnm", ".nodebrew", ".local/share/uv",
     ".local/share/pipx", ".local/pipx", ".local/share/mise", ".local/share/fnm", ".local/share/pnpm",
-    ".local/share/claude", ".local/lib", "go/pkg", "sdk", "miniconda3", "anaconda3", "miniforge3", "mambaforge",
+    ".local/share/claude", ".local/lib", "go/pkg", "sdk", "miniconda3", "anaconda3", "miniforge3",
 )  # fmt: skip
 # Bound as they are, without what lies beside them (credentials.toml beside .cargo/bin, and the like).
 BIN_ONLY = (".local/bin", "bin", ".cargo/bin", "go/bin", ".dotnet/tools", ".yarn/bin", ".npm/bin")

@@ -19,7 +19,9 @@ _FRAMES = 30
 
 def error_text(error: RalphError, *, colour: bool = False) -> str:
     """error: gate "tests" cannot run        [E-GATE-MISSING], then at, why and next where they are known."""
-    lines = [f"{paint('error:', 'red', colour)} {_tidy(error.what)}  {paint(f'[{error.code}]', 'dim', colour)}"]
+    lines = [
+        f"{paint('error:', 'red', colour)} {_tidy(error.what)}  {paint(f'[{error.code}]', 'dim', colour)}"
+    ]
     for label, text in (("at", error.at), ("why", error.why), ("next", error.next)):
         if text:
             first, *rest = [line for line in safe_lines(text).split("\n") if line.strip()] or [""]
@@ -42,7 +44,18 @@ def error_envelope(error: RalphError) -> dict[str, dict[str, str]]:
 
 # Kinds that are finer than the class of the error: scripts tell "no such loop" from "bad flag".
 _KINDS = {"E-LOOP-UNKNOWN": "not_found", "E-LOOP-NONE": "not_found", "E-LOOP-AMBIGUOUS": "ambiguous"}
-KINDS = ("usage", "not_found", "ambiguous", "nothing_to_do", "blocked", "setup", "journal", "busy", "bug", "interrupted")
+KINDS = (
+    "usage",
+    "not_found",
+    "ambiguous",
+    "nothing_to_do",
+    "blocked",
+    "setup",
+    "journal",
+    "busy",
+    "bug",
+    "interrupted",
+)
 
 
 def bug_text(exc: BaseException, argv: Sequence[str]) -> str:

@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import IO
 
 DOT = " · "
-_DULL = re.compile(r"(?!.*-----)[^=:\x00-\x1f\x7f-\U0010ffff]*")  # no place for a sequence, a name=value, a key
+_DULL = re.compile(
+    r"(?!.*-----)[^=:\x00-\x1f\x7f-\U0010ffff]*"
+)  # no place for a sequence, a name=value, a key
 _LONGEST_WORD = 14  # every shape of secret that `core.text` knows without = or : has a longer word
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "amber": "33", "blue": "34"}
-MARKS = {"pass": "✔", "fail": "✘", "error": "!", "skipped": "–", "flaky": "~", "unknown": "?"}
+MARKS = {"pass": "✔", "fail": "✘", "error": "!", "skipped": "-", "flaky": "~", "unknown": "?"}
 
 
 def safe(text: str, width: int = 200) -> str:
@@ -78,8 +80,12 @@ def thousands(number: int) -> str:
     return f"{number:,}"
 
 
+def plus_minus(added: int, removed: int) -> str:
+    return f"+{added} \N{MINUS SIGN}{removed}"
+
+
 def change_words(files: int, added: int, removed: int) -> str:
-    return f"+{added} −{removed} in {plural(files, 'file')}"
+    return f"{plus_minus(added, removed)} in {plural(files, 'file')}"
 
 
 def short(commit: str) -> str:
@@ -112,7 +118,9 @@ def table(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
         return []
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
     return [
-        (indent + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]])).rstrip()
+        (
+            indent + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]])
+        ).rstrip()
         for row in rows
     ]
 

@@ -19,7 +19,7 @@ class Standing(NamedTuple):
 
     name: str
     word: str  # phase, outcome, or crashed
-    iteration: int = 0
+    called: bool = False  # an agent was called, so there may be something to look at
     result: str = ""
     landing: str = ""
     dropped: bool = False
@@ -44,7 +44,7 @@ def next_steps(at: Standing) -> tuple[Next, ...]:
     steps = [] if at.word == "aborted" else [_go_on(at)]
     if at.best:
         steps.append(Next("best so far", f"ralph diff {name} --iteration {at.best}"))
-    elif at.iteration:
+    elif at.called:
         steps.append(Next("look", f"ralph diff {name}"))
     if at.word in ("crashed", "paused"):
         return (*steps, Next("give up", f"ralph abort {name}"))

@@ -21,7 +21,14 @@ LIMITS: dict[str, Any] = {  # what the journal leaves out because it is the defa
     "calls_per_hour": None,
 }  # fmt: skip
 SPEND: dict[str, Any] = {"calls": 0, "seconds": 0.0, "waited": 0.0, "tokens": None, "cost": None, "blind": 0}
-VERDICT: dict[str, Any] = {"gate": "", "verdict": "unknown", "red": 0, "summary": "", "required": True, "proof": False}
+VERDICT: dict[str, Any] = {
+    "gate": "",
+    "verdict": "unknown",
+    "red": 0,
+    "summary": "",
+    "required": True,
+    "proof": False,
+}
 FIELDS = ("loop", "task", "repo", "phase", "iteration", "limits", "spend", "verdicts", "not_yet")
 WORDS = (  # every word a loop can be counted under, most urgent first
     "crashed", "damaged", "blocked", "working", "judging", "baseline", "waiting", "new", "paused",
@@ -91,7 +98,7 @@ def standing(row: ListRow) -> Standing:
     return Standing(
         name=row.name,
         word=row.word,
-        iteration=body.get("iteration", 0),
+        called=body["spend"]["calls"] > 0,
         result=body.get("result", ""),
         landing=body.get("landing", ""),
         dropped=bool(body.get("dropped")),
@@ -144,16 +151,23 @@ def checks(verdicts: list[dict[str, Any]]) -> str:
         return "not judged"
     if not red:
         return "all green"
-    first = red[0]
-    count = f" {first['red']}" if first["red"] else ""
-    return f"{len(required) - len(red)}/{len(required)} green, {safe(first['gate'], 20)} {first['verdict']}{count}"
+    worst = red[0]
+    count = f" {worst['red']}" if worst["red"] else ""
+    green = f"{len(required) - len(red)}/{len(required)} green"
+    return f"{green}, {safe(worst['gate'], 20)} {worst['verdict']}{count}"
 
 
 def json_row(row: ListRow) -> dict[str, Any]:
     """The row for programs: every id in it is one that other commands take."""
     body = row.body
     if not body:
-        return {"loop": row.name, "phase": "damaged", "outcome": None, "trouble": row.trouble, "next": ["ralph doctor"]}
+        return {
+            "loop": row.name,
+            "phase": "damaged",
+            "outcome": None,
+            "trouble": row.trouble,
+            "next": ["ralph doctor"],
+        }
     crashed = row.word == "crashed"
     shown = {key: _clean(value) for key, value in body.items()}
     shown |= {

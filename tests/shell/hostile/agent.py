@@ -58,12 +58,12 @@ def tree():
 
 def way_tree_left(_):
     tree()
-    print("ready", flush=True)
+    os.write(1, b"ready\n")
 
 
 def way_tree_hang(_):
     tree()
-    print("ready", flush=True)
+    os.write(1, b"ready\n")
     sleep_on()
 
 
@@ -75,7 +75,7 @@ def way_tree_deaf(_):
 def way_storm(count):
     for _ in range(int(count)):
         child(own_session)
-    print("ready", flush=True)
+    os.write(1, b"ready\n")
 
 
 def way_hold_stdout(_):
@@ -84,13 +84,13 @@ def way_hold_stdout(_):
 
 
 def way_hang(_):
-    print("ready", flush=True)
+    os.write(1, b"ready\n")
     sleep_on()
 
 
 def way_polite(_):
     def leave(*_):
-        print("bye", flush=True)
+        os.write(1, b"bye\n")
         os._exit(5)
 
     signal.signal(signal.SIGTERM, leave)
@@ -98,7 +98,7 @@ def way_polite(_):
 
 
 def way_stop_self(_):
-    print("ready", flush=True)
+    os.write(1, b"ready\n")
     os.kill(os.getpid(), signal.SIGSTOP)
     sleep_on()
 

@@ -1,4 +1,4 @@
-"""Helpers for tests that start calls: specs at either level, and a count of living processes that is not ours."""
+"""Helpers for tests that start calls: specs at either level, and an independent count of living processes."""
 
 import os
 import shutil

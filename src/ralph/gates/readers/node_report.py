@@ -6,10 +6,10 @@ A failing `todo` counts as skipped, for node calls it green.
 
 from __future__ import annotations
 
+from ralph.core.compare import COLLECT
 from ralph.core.model import Finding, Gate, Reading, TestState
 from ralph.gates.readers.junit_report import Case, opened
 from ralph.gates.readers.observation import (
-    COLLECT,
     Observation,
     count,
     message,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.core.compare import COLLECT
 from ralph.core.model import Counts, Finding, Gate, Reading, TestState
 from ralph.core.text import clean, trim
 
@@ -21,7 +22,6 @@ TAIL_CHARS = 4000
 MESSAGE_LINES = 30
 MESSAGE_CHARS = 3000
 SHOWN_TESTS = 200  # failing tests that get a text of their own; their ids are all kept
-COLLECT = "collect:"  # key of a finding about tests that could not even be loaded
 _RANK: dict[str, int] = {"pass": 0, "skipped": 1, "fail": 2}
 _MISSING = re.compile(
     r"^(?:.*\b(?:python|pypy)[\d.]*t?: No module named "

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
+from ralph.core.compare import COLLECT
 from ralph.core.model import Finding, Gate, Reading, TestState
 from ralph.core.text import clean
 from ralph.gates.readers.junit_report import Case, opened
 from ralph.gates.readers.observation import (
-    COLLECT,
     Observation,
     count,
     message,

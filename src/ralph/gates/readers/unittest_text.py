@@ -10,10 +10,10 @@ import re
 
 from msgspec import Struct
 
+from ralph.core.compare import COLLECT
 from ralph.core.model import Counts, Finding, Gate, Reading, TestState
 from ralph.core.text import clean
 from ralph.gates.readers.observation import (
-    COLLECT,
     Observation,
     in_words,
     lost_report,

@@ -79,19 +79,27 @@ def _in_folder(folder: str, top: str, cwd: str, problems: list[Problem]) -> tupl
         if parsed is None or own is None:
             continue
         source = Source("project", words, parsed[1], table)
+        if not isinstance(own, Mapping):
+            text = f"tool.ralph = {values.seen(own)}: expected a table [tool.ralph]"
+            problems.append(Problem(source.where(()), text))
+            continue
         layer = _flatten(own, source, problems)
-        found.append((layer, ProjectFile(clean(os.path.relpath(path, top)), words, meaning(layer), table)))
+        inner = os.path.relpath(path, top)
+        if not values.encodable(inner):  # it becomes part of gates' folders, which are sealed as text
+            problems.append(Problem(words, "stands in a folder whose name is not valid UTF-8"))
+            continue
+        found.append((layer, ProjectFile(inner, words, meaning(layer), table)))
         if len(found) > 1:
             text = "[tool.ralph] stands beside a ralph.toml in the same folder: expected only one of the two"
             problems.append(Problem(source.where(()), text))
     return found[0] if found else None
 
 
-def _table_of(document: Mapping[str, object], table: tuple[str, ...]) -> Mapping[str, object] | None:
+def _table_of(document: Mapping[str, object], table: tuple[str, ...]) -> object:
     own: object = document
     for part in table:
         own = own.get(part) if isinstance(own, Mapping) else None
-    return own if isinstance(own, Mapping) else None
+    return own
 
 
 def meaning(layer: Layer) -> str:
@@ -107,7 +115,7 @@ def meaning_of(data: bytes, table: tuple[str, ...]) -> str | None:
     problems: list[Problem] = []
     parsed = _parse(data, "", problems) if len(data) <= LARGEST else None
     own = _table_of(parsed[0], table) if parsed else None
-    if parsed is None or own is None:
+    if parsed is None or not isinstance(own, Mapping):
         return None
     layer = _flatten(own, Source("project", "", parsed[1], table), problems)
     return None if problems else meaning(layer)
@@ -123,19 +131,22 @@ def _read(
     except OSError as error:
         problems.append(Problem(words, f"cannot be read: {(error.strerror or 'unknown error').lower()}"))
         return None
-    with os.fdopen(handle, "rb") as file:
-        state = os.fstat(file.fileno())
+    try:
+        state = os.fstat(handle)
         if not stat.S_ISREG(state.st_mode):
-            problems.append(Problem(words, "is not a regular file"))
+            problem = "is not a regular file"
         elif inside and not os.path.realpath(path).startswith(inside.rstrip("/") + "/"):
-            problems.append(Problem(words, "is a link that leads out of the repository"))
+            problem = "is a link that leads out of the repository"
         elif private and state.st_mode & stat.S_IWOTH:
-            problems.append(Problem(words, "can be written by everybody: expected mode 0644 or stricter"))
+            problem = "can be written by everybody: expected mode 0644 or stricter"
+        elif state.st_size > LARGEST:
+            problem = f"is larger than {LARGEST} bytes"
         else:
-            data = file.read(LARGEST + 1)
-            if len(data) <= LARGEST:
-                return data
-            problems.append(Problem(words, f"is larger than {LARGEST} bytes"))
+            with os.fdopen(os.dup(handle), "rb") as file:
+                return file.read(LARGEST)
+    finally:
+        os.close(handle)
+    problems.append(Problem(words, problem))
     return None
 
 
@@ -208,14 +219,14 @@ def _did_you_mean(path: tuple[str, ...], problems: list[Problem]) -> str:
     from difflib import get_close_matches
 
     key, above = path[-1].replace("-", "_"), pattern((*path[:-1], "-")).removesuffix("-")
+    named = [
+        option.key for option in OPTIONS if option.env and key in (option.key.split(".")[-1], _bare(option))
+    ]
+    if named:
+        return f': did you mean "{named[0]}"?'
     beside = {known[len(above) :].split(".")[0] for known in BY_KEY if known.startswith(above)} - {"*"}
     close = get_close_matches(key[:60], sorted(beside), n=1)
-    if close:
-        return f': did you mean "{".".join((*path[:-1], close[0]))}"?'
-    named = [
-        option.key for option in OPTIONS if key in (option.key.split(".")[-1], _bare(option)) and option.env
-    ]
-    return f': did you mean "{named[0]}"?' if named else ""
+    return f': did you mean "{".".join((*path[:-1], close[0]))}"?' if close else ""
 
 
 def _bare(option: Option) -> str:

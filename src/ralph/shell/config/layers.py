@@ -77,7 +77,7 @@ def load(
     _put(entries, typed)
     if problems:
         raise _error(problems)
-    settings = _settings(entries)
+    settings = _settings(_at_home(entries, env.get("HOME", "")))
     return msgspec.structs.replace(
         settings, warnings=tuple(warnings), project=file, approval=approval, admitted=admitted
     )
@@ -196,6 +196,20 @@ def _profile(
         kept = _tightened(BY_KEY[key], entry, own[key], warnings) if foreign else entry
         layer[key] = Entry(kept.value, Origin("profile", f"{chosen.value}, {kept.origin.where}"))
     return layer
+
+
+def _at_home(entries: Layer, home: str) -> Layer:
+    """~/x in a list of folders is the user's; resolved late, so that the hash is the same for everybody."""
+    if not home:
+        return entries
+    resolved = dict(entries)
+    for key, entry in entries.items():
+        if option_of(key).kind in ("dirs", "texts") and isinstance(entry.value, tuple):
+            paths = tuple(
+                home + path[1:] if path == "~" or path.startswith("~/") else path for path in entry.value
+            )
+            resolved[key] = Entry(paths, entry.origin)
+    return resolved
 
 
 def _settings(entries: Layer) -> Settings:

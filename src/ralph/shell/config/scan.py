@@ -51,6 +51,8 @@ def scan(text: str) -> Map:
             key, at = _key(text, at)
             path = table + key
             at, nested = _value_end(text, at)
+        for end in range(len(table) + 1, len(path)):  # a.b.c = 1 is also where a and a.b begin
+            lines.setdefault(path[:end], line)
         lines.setdefault(path, line)
         depth = max(depth, len(path) + nested)
         if depth > DEEPEST:  # enough to refuse it; the rest is not worth reading

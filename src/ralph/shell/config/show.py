@@ -44,10 +44,17 @@ def digest(settings: Settings) -> str:
     """One hash over everything the configuration contributes; origins and warnings do not change a loop."""
     from hashlib import sha256
 
-    plain = msgspec.to_builtins(settings)
+    plain = _plain(settings)
     for field in ("origins", "warnings", "project", "approval", "admitted"):
         del plain[field]
     return sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    # Not to_builtins: it leaves out defaults by identity, so equal values could have two digests.
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
+    return {key: _plain(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def project_note(settings: Settings, at_base: bytes | None) -> str:

@@ -88,12 +88,12 @@ def _number(text: str) -> object:
 def _text(_option: Option, raw: object) -> str:
     if not isinstance(raw, str) or len(raw) > _LONGEST:
         raise ValueError(f"text of at most {_LONGEST} characters")
-    if "\0" in raw or not _encodable(raw):
+    if "\0" in raw or not encodable(raw):
         raise ValueError("text without NUL and in valid UTF-8")
     return raw
 
 
-def _encodable(text: str) -> bool:
+def encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

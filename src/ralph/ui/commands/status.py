@@ -112,8 +112,8 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
     if more:
         print(f"{more} more: ralph status {'' if repo else '--all '}--limit 0")
     urgent = next((row for row in rows if row.word in ("crashed", "damaged", "blocked", "paused")), rows[0])
-    for step in steps(urgent)[:2]:
-        print(f"  {step.why}: {step.command}")
+    for line in table(steps(urgent)[:2], "  "):
+        print(line)
 
 
 def _ordered(counts: Counter[str]) -> list[str]:
@@ -164,7 +164,7 @@ def details(row: ListRow, now: float) -> list[str]:
         lines.append(_gate_line(line))
     lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
     lines += [f"  unproven   {safe(sentence, 300)}" for sentence in body.get("unproven", ())]
-    return lines + [f"  {step.why}: {step.command}" for step in steps(row)]
+    return lines + table(steps(row), "  ")
 
 
 def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, str]]:
@@ -180,10 +180,17 @@ def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, st
         ("workspace", safe(body.get("workspace", ""))),
         ("iteration", f"{body['iteration']} of {limit if limit is not None else 'no limit'}"),
         ("time", _against(clock(spend["seconds"] + spend["waited"]), limits["time"], clock)),
-        ("cost", _against(cost_words(spend["cost"], spend["blind"], spend["calls"]), limits["cost"], "${:.2f}".format)),
+        (
+            "cost",
+            _against(
+                cost_words(spend["cost"], spend["blind"], spend["calls"]).removeprefix("cost "),
+                limits["cost"],
+                "${:.2f}".format,
+            ),
+        ),
         ("tokens", _against(_tokens(spend), limits["tokens"], thousands)),
         ("tree", short(body.get("tree", ""))),
-        ("best", _best(body.get("best"))),
+        ("best", _best(body.get("best")) if row.word != "verified" else ""),
         ("branch", body["branch"] if body.get("result") else ""),
         ("landing", body.get("landing", "")),
     ]

@@ -1,0 +1,5 @@
+"""`python -m ralph`."""
+
+from ralph.ui.main import main
+
+main()

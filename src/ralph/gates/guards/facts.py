@@ -1,0 +1,51 @@
+"""What guards may look at: one final judgement, as plain data and two functions that read the trees.
+
+The shell fills it in. Guards only look; when they need another gate call they say so by
+`overlay_request`, and the shell performs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.core.model import Gate, Reading
+
+
+class Change(Struct, frozen=True):
+    """One path that differs between base and result."""
+
+    status: Literal["A", "M", "D", "R", "T"]
+    path: str
+    old_path: str = ""  # for R: what it was called at the base
+
+
+class Executed(Struct, frozen=True):
+    """How a gate was really executed at the judgement."""
+
+    argv: tuple[str, ...]
+    report: str = ""  # the path that stood for {report}
+    tool_sha: str = ""
+
+
+class Facts(Struct, frozen=True):
+    tree: str
+    gates: tuple[Gate, ...]
+    base: dict[str, Reading]
+    final: dict[str, Reading]
+    changes: tuple[Change, ...]
+    read_base: Callable[[str], bytes | None]
+    read_result: Callable[[str], bytes | None]
+    overlay: dict[str, Reading] | None = None  # None: no overlay was asked for
+    executed: dict[str, Executed] = {}
+    protect: tuple[str, ...] = ()
+    waivers: dict[str, str] = {}  # finding key, or its part before the colon -> the user's reason
+
+
+class Overlay(Struct, frozen=True):
+    """The result's tree, with the base's tests and configs over it."""
+
+    restore: tuple[str, ...]  # paths that get their content at the base
+    drop: tuple[str, ...]  # paths that are taken away

@@ -1,0 +1,88 @@
+"""Configuration files that hold much besides a runner's settings: did the settings themselves change?
+
+A dependency added to pyproject.toml or package.json is ordinary work; a changed test script or pytest
+table is not. What cannot be parsed counts as changed.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+import tomllib
+from typing import Any
+
+import msgspec
+
+_TOML_TOOLS = (
+    *("pytest", "coverage", "ralph", "mypy", "ruff", "tox", "pyright", "basedpyright", "pylint", "flake8"),
+    *("bandit", "poe", "taskipy", "nox"),
+)
+_TOML_INNER = (("pdm", "scripts"), ("hatch", "envs"), ("rye", "scripts"))
+_INI_SECTIONS = (
+    "pytest",
+    "tool:pytest",
+    "tox",
+    "testenv",
+    "coverage",
+    "mypy",
+    "flake8",
+    "pylint",
+    "pycodestyle",
+)
+_JSON_KEYS = ("jest", "mocha", "vitest", "ava", "nyc", "c8", "tap", "eslintConfig")
+
+
+def settings_changed(path: str, base: bytes | None, result: bytes | None) -> bool | None:
+    """None when this kind of file is judged as a whole."""
+    name = path.rsplit("/", 1)[-1]
+    if name.startswith("vite.config."):  # a build's config, and vitest's when it has a test table
+        return base != result and bool(re.search(rb"\btest\b", (base or b"") + (result or b"")))
+    look = {"pyproject.toml": _toml, "package.json": _json, "setup.cfg": _ini, "tox.ini": _ini}.get(name)
+    if look is None:
+        return None
+    try:
+        before, after = look(base), look(result)
+    except (ValueError, TypeError, configparser.Error, msgspec.DecodeError, RecursionError, AttributeError):
+        return base != result
+    if name == "package.json":
+        return _scripts_changed(before.pop("scripts"), after.pop("scripts")) or before != after
+    return before != after
+
+
+def _toml(data: bytes | None) -> dict[str, Any]:
+    parsed = tomllib.loads((data or b"").decode("utf-8"))
+    tool = parsed.get("tool", {})
+    seen = {name: tool[name] for name in _TOML_TOOLS if name in tool}
+    seen |= {
+        f"{outer}.{inner}": tool[outer][inner] for outer, inner in _TOML_INNER if inner in tool.get(outer, {})
+    }
+    plugins = parsed.get("project", {}).get("entry-points", {}).get("pytest11")
+    return seen | ({"pytest11": plugins} if plugins else {})
+
+
+def _ini(data: bytes | None) -> dict[str, Any]:
+    parser = configparser.RawConfigParser(strict=False)
+    parser.read_string((data or b"").decode("utf-8"))
+    seen: dict[str, Any] = {}
+    for section in parser.sections():
+        if section.split(":")[0] in _INI_SECTIONS or section in _INI_SECTIONS or section.startswith("mypy-"):
+            seen[section] = dict(parser.items(section))
+    if parser.has_option("options.entry_points", "pytest11"):
+        seen["pytest11"] = parser.get("options.entry_points", "pytest11")
+    return seen
+
+
+def _json(data: bytes | None) -> dict[str, Any]:
+    parsed = msgspec.json.decode(data or b"{}", type=dict[str, Any])
+    scripts = parsed.get("scripts", {})
+    if not isinstance(scripts, dict):
+        raise TypeError("scripts is not a table")
+    return {"scripts": scripts} | {key: parsed[key] for key in _JSON_KEYS if key in parsed}
+
+
+def _scripts_changed(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """A new script is harmless, unless npm calls it by itself before or after an old one."""
+    if any(after.get(name) != text for name, text in before.items()):
+        return True
+    called = {f"{when}{name}" for name in before for when in ("pre", "post")}
+    return bool((after.keys() - before.keys()) & called)

@@ -1,0 +1,305 @@
+"""After a loop: bringing its result into the user's branch, taking that back, and throwing a loop away.
+
+Each is journaled as intent and end around the one effect, so a kill in between is finished by the same
+command. How files of the user are changed is in `landing`; what may be done when is the core's word.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import msgspec
+
+from ralph.core import events as e
+from ralph.core import exitgate
+from ralph.core.loop import Loop
+from ralph.core.model import Verdict
+from ralph.errors import NeedsHuman, NothingToDo, UserError
+from ralph.shell import journal as journal_
+from ralph.shell import landing, record
+from ralph.shell.disktree import remove_tree
+from ralph.shell.driving import SystemClock, loop_folder, open_site, take_lock
+from ralph.shell.gitrefs import loop_ref, read_refs
+from ralph.shell.gitstore import Store, open_store
+from ralph.shell.judge import Judge
+from ralph.shell.landing_recovery import Landing
+from ralph.shell.project import find_project, user_call
+from ralph.shell.runner import Attention, Scribe, Watcher
+from ralph.shell.statedir import State, open_state, state_dir
+from ralph.shell.workspace import make_workspace, remove_loop
+
+
+class Opened(msgspec.Struct):
+    """A loop held for one command: its lock, its journal, its store."""
+
+    scribe: Scribe
+    store: Store
+    state: State
+    note: str
+
+    @property
+    def loop(self) -> Loop:
+        return self.scribe.loop
+
+
+@contextmanager
+def opened(name: str, env: Mapping[str, str], watcher: Watcher) -> Iterator[Opened]:
+    """The loop with nobody else driving it."""
+    clock = SystemClock()
+    state = open_state(state_dir(env), create=True)
+    lock = take_lock(state, name, clock.now())
+    try:
+        with journal_.open_journal(state.root) as journal:
+            with journal_.read_journal(state.root) as reader:
+                found = record.load(reader, name)
+            scribe = Scribe(journal, name, found, clock, watcher, state.root)
+            folder = loop_folder(state, name)
+            store = open_store(find_project(scribe.loop.sealed.repo), os.path.join(folder, "store"))
+            yield Opened(scribe, store, state, os.path.join(folder, "landing.json"))
+    finally:
+        lock.release()
+
+
+def put_event(name: str, env: Mapping[str, str], event: e.AnyEvent, watcher: Watcher) -> Loop:
+    """One fact into a loop that nobody drives, and nothing else done."""
+    with opened(name, env, watcher) as held:
+        return held.scribe.append(event)
+
+
+def send(name: str, env: Mapping[str, str], event: e.AnyEvent, now: float) -> None:
+    """A command for the runner that drives this loop; it is heard within a fraction of a second."""
+    state = open_state(state_dir(env), create=True)
+    with journal_.open_journal(state.root) as journal:
+        journal.inbox_put(name, int(now * 1000), e.kind_of(event), e.encode(event))
+
+
+class Landed(msgspec.Struct, frozen=True):
+    branch: str
+    old: str
+    new: str
+    verified: bool
+    note: str = ""
+
+
+def merge(
+    name: str,
+    env: Mapping[str, str],
+    watcher: Watcher,
+    attend: Attention,
+    *,
+    checkpoint: int | None = None,
+    rejudge: bool = False,
+) -> Landed:
+    """Land a loop's result; a landing that was killed half-way is finished first."""
+    with opened(name, env, watcher) as held:
+        loop, store = held.loop, held.store
+        if loop.landing == "landing":
+            return _finish_landing(held)
+        if loop.landing or loop.dropped:
+            raise NothingToDo(
+                f"loop '{name}' is {'dropped' if loop.dropped else loop.landing} already",
+                code="E-LAND-DONE",
+                next=f"ralph status {name}",
+            )
+        new, verified = _what_to_land(loop, store, checkpoint)
+        old = store.project.head
+        note = "" if verified else "not verified"
+        if _parent_base(loop) != old:
+            new, note = _merged(held, env, attend, old, new, rejudge=rejudge)
+            verified = verified and not note
+        order = loop.sealed
+        start = order.base_commit if order.with_changes and _parent_base(loop) == old else None
+        plan = Landing(old=old, new=new, user_start=start)
+        problems = landing.check_landing(store, old, new, start)
+        if problems:
+            raise landing.refusal(problems)
+        branch = (store.project.branch or "").removeprefix("refs/heads/")
+        held.scribe.append(e.LandingStarted(direction="land", branch=branch, old=old, new=new))
+        try:
+            landing.land(store, name, plan, date=int(held.loop.now), note=held.note)
+        except BaseException:
+            if not os.path.exists(held.note):
+                held.scribe.append(e.LandingEnded(direction="land", done=False, note="refused"))
+            raise
+        held.scribe.append(e.LandingEnded(direction="land", done=True, note=note))
+        return Landed(branch=branch, old=old, new=new, verified=verified, note=note)
+
+
+def _parent_base(loop: Loop) -> str:
+    """The commit on which the result can land as a fast-forward."""
+    order = loop.sealed
+    return order.head_commit if order.with_changes else order.base_commit
+
+
+def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str, bool]:
+    name = loop.sealed.loop
+    if checkpoint is not None:
+        ref = loop_ref(name, f"checkpoint/{checkpoint}")
+        found = read_refs(store.project, ref).get(ref)
+        if found is None:
+            raise UserError(
+                f"loop '{name}' has no checkpoint {checkpoint}",
+                code="E-CHECKPOINT",
+                next=f"ralph logs {name}",
+            )
+        return found, False
+    if loop.phase != "ended" or loop.outcome != "verified":
+        better = f" --checkpoint {loop.best.iteration}" if loop.best and loop.best.iteration else ""
+        raise UserError(
+            f"loop '{name}' has no verified result ({loop.outcome or loop.phase})",
+            code="E-LAND-UNVERIFIED",
+            why="an unverified checkpoint lands only when you name it",
+            next=f"ralph merge {name}{better}" if better else f"ralph status {name}",
+        )
+    if not loop.result:
+        raise NothingToDo(
+            f"loop '{name}' changed nothing: {loop.reason}", code="E-LAND-EMPTY", next=f"ralph report {name}"
+        )
+    return loop.result, True
+
+
+def _merged(
+    held: Opened, env: Mapping[str, str], attend: Attention, old: str, new: str, *, rejudge: bool
+) -> tuple[str, str]:
+    """Your branch has moved on: the merge of both, judged anew when asked for."""
+    loop, store = held.loop, held.store
+    name = loop.sealed.loop
+    found = landing.merge_tree(store, old, new)
+    if found.tree is None:
+        raise NeedsHuman(
+            "the result and your branch changed the same lines",
+            code="E-LAND-CONFLICT",
+            why=", ".join(found.conflicts[:5]),
+            next=f"git merge {loop.branch}",
+        )
+    if not rejudge:
+        raise NeedsHuman(
+            "your branch has moved since the loop began, so the merged tree is not the verified one",
+            code="E-LAND-MOVED",
+            why=f"it is at {old[:12]}, the loop began at {_parent_base(loop)[:12]}",
+            next=f"ralph merge {name} --rejudge",
+        )
+    site = open_site(loop.sealed, held.state, env)
+    space = make_workspace(
+        store,
+        site.workspace,
+        os.path.join(site.folder, "git"),
+        loop.sealed.base_commit,
+        alternates=site.objects_at,
+        history=loop.sealed.history,
+    )
+    judge = Judge(site, space.modules)
+    verdicts: dict[str, Verdict] = {}
+    for verdict in judge.judge(loop.sealed.criterion.gates, found.tree, "final", loop.baseline, attend):
+        verdicts[verdict.gate] = verdict
+    remove_tree(os.path.join(site.folder, "checkouts"))
+    answer = exitgate.judge(
+        loop.sealed.criterion,
+        loop.baseline,
+        verdicts,
+        (),
+        changed=True,
+        claim=loop.claim,
+        protection=site.level,
+    )
+    if not answer.verified:
+        raise NeedsHuman(
+            "the merged tree does not pass its checks",
+            code="E-LAND-RED",
+            why="; ".join(answer.not_yet),
+            next=f"git merge {loop.branch}",
+        )
+    commit = landing.commit_merge(
+        store, found.tree, [old, new], f"Merge the result of ralph loop {name}", int(loop.now)
+    )
+    return commit, ""
+
+
+def _finish_landing(held: Opened) -> Landed:
+    loop = held.loop
+    order = loop.sealed
+    start = order.base_commit if order.with_changes and _parent_base(loop) == loop.landing_old else None
+    plan = Landing(old=loop.landing_old, new=loop.landing_new, user_start=start)
+    answer = landing.recover_landing(held.store, plan, note=held.note)
+    done = answer == "landed"
+    held.scribe.append(e.LandingEnded(direction="land", done=done, note="finished after an interruption"))
+    branch = (held.store.project.branch or "").removeprefix("refs/heads/")
+    if not done:
+        raise NothingToDo(
+            "the interrupted landing had changed nothing", code="E-LAND-NOT", next=f"ralph merge {order.loop}"
+        )
+    return Landed(
+        branch=branch, old=plan.old, new=plan.new, verified=True, note="finished after an interruption"
+    )
+
+
+def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
+    """Take back a landing on which nobody has built."""
+    with opened(name, env, watcher) as held:
+        loop, order = held.loop, held.loop.sealed
+        if loop.landing not in ("landed", "undoing"):
+            raise NothingToDo(
+                f"loop '{name}' has not landed", code="E-UNDO-NONE", next=f"ralph status {name}"
+            )
+        start = order.base_commit if order.with_changes and _parent_base(loop) == loop.landing_old else None
+        plan = Landing(old=loop.landing_old, new=loop.landing_new, user_start=start)
+        branch = (held.store.project.branch or "").removeprefix("refs/heads/")
+        if loop.landing == "undoing" and os.path.exists(held.note):
+            back = Landing(old=plan.new, new=plan.old, user_start=start, undo=True)
+            landing.recover_landing(held.store, back, note=held.note)
+        else:
+            held.scribe.append(e.LandingStarted(direction="undo", branch=branch, old=plan.old, new=plan.new))
+            try:
+                landing.undo_landing(held.store, plan, note=held.note)
+            except BaseException:
+                if not os.path.exists(held.note):
+                    held.scribe.append(e.LandingEnded(direction="undo", done=False, note="refused"))
+                raise
+        held.scribe.append(e.LandingEnded(direction="undo", done=True))
+        return Landed(branch=branch, old=plan.new, new=plan.old, verified=False)
+
+
+class Belongings(msgspec.Struct, frozen=True):
+    """What a loop owns outside the journal."""
+
+    refs: tuple[str, ...]
+    branch: str
+    folders: tuple[str, ...]
+
+
+def belongings(held: Opened) -> Belongings:
+    loop, state = held.loop, held.state
+    name = loop.sealed.loop
+    project = held.store.project
+    there = (
+        user_call(project, ["rev-parse", "-q", "--verify", f"refs/heads/{loop.branch}"], ok=None).code == 0
+    )
+    places = (os.path.join(state.workspaces, name), loop_folder(state, name))
+    return Belongings(
+        refs=tuple(read_refs(project, loop_ref(name, ""))),
+        branch=loop.branch if there and loop.result else "",
+        folders=tuple(place for place in places if os.path.isdir(place)),
+    )
+
+
+def drop(held: Opened) -> None:
+    """Remove refs, result branch, workspace and folders. The record of what happened stays."""
+    loop, state = held.loop, held.state
+    name = loop.sealed.loop
+    held.scribe.append(e.LoopDropped(note="dropped by the user"))
+    remove_loop(
+        held.store.project,
+        name,
+        paths=(os.path.join(state.workspaces, name),),
+        branch=loop.branch if loop.result else None,
+        result=loop.result or None,
+    )
+    for suffix in (".md", ".json"):
+        remove_tree(os.path.join(state.reports, name + suffix))
+    remove_tree(os.path.join(state.logs, name + ".log"))
+    folder = loop_folder(state, name)
+    for part in os.listdir(folder):
+        if part != "lock":  # held by us; an empty folder with a free lock is what remains
+            remove_tree(os.path.join(folder, part))

@@ -1,0 +1,222 @@
+"""Opening a loop for driving: lock, journal, site, hands, signals; then the runner does the rest.
+
+Starting, resuming and recovering are the same path: fold the journal, take the lock, perform what is
+owed. Here is also the clock of the real world and the counting of Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from ralph.core import events as e
+from ralph.core.loop import Loop
+from ralph.core.machine import fold
+from ralph.core.model import Order
+from ralph.errors import Busy, RalphError, SetupError
+from ralph.shell import deps, locks, record
+from ralph.shell import journal as journal_
+from ralph.shell.boxes import Site
+from ralph.shell.disktree import remove_tree
+from ralph.shell.gitstore import Store, open_store
+from ralph.shell.gittrees import tree_of
+from ralph.shell.hands import RealHands
+from ralph.shell.journal_rows import Summary
+from ralph.shell.probe import protection
+from ralph.shell.project import find_project
+from ralph.shell.runner import Runner, Scribe, Watcher, summary_row
+from ralph.shell.snapshot import Start, start_refs
+from ralph.shell.start import BOXED, Prepared
+from ralph.shell.statedir import State, config_dir, open_state, state_dir
+from ralph.shell.workspace import remove_loop
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class SignalCount:
+    """Ctrl-C counted; SIGTERM and SIGHUP mean stop now."""
+
+    def __init__(self) -> None:
+        self._level = 0
+        self._number = 0
+
+    def level(self) -> int:
+        return self._level
+
+    def reason(self) -> str:
+        words = {int(signal.SIGTERM): "terminated", int(signal.SIGHUP): "the terminal was closed"}
+        return words.get(self._number, "interrupted by the user")
+
+    @property
+    def number(self) -> int:
+        """The signal that came last; 0 = none."""
+        return self._number
+
+    def heard(self, number: int, _frame: object) -> None:
+        self._number = number
+        self._level = min(3, self._level + 1) if number == signal.SIGINT else max(2, self._level)
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.signal(number, self.heard) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def loop_folder(state: State, name: str) -> str:
+    return os.path.join(state.loops, name)
+
+
+def lock_path(state: State, name: str) -> str:
+    return os.path.join(loop_folder(state, name), "lock")
+
+
+def take_lock(state: State, name: str, now: float) -> locks.Lock:
+    os.makedirs(loop_folder(state, name), mode=0o700, exist_ok=True)
+    return locks.acquire(lock_path(state, name), locks.this_process(int(now * 1000), "runner"))
+
+
+def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, locks.Lock]:
+    """Record a new loop. Its lock is held on return, so that nobody takes it for a crashed one."""
+    state = open_state(state_dir(env), create=True)
+    order, project = prepared.order, prepared.project
+    folder = loop_folder(state, order.loop)
+    lock = take_lock(state, order.loop, now)
+    try:
+        with journal_.open_journal(state.root) as journal:
+            store = open_store(project, os.path.join(folder, "store"))
+            pinned = start_refs(
+                store,
+                order.loop,
+                prepared.base_rev,
+                with_changes=order.with_changes,
+                date=int(now),
+                scratch=folder,
+            )
+            order = msgspec.structs.replace(
+                order,
+                base_commit=pinned.base_commit,
+                base_tree=pinned.base_tree,
+                user_start=pinned.user_start_commit,
+                **_shares(store, order, pinned),
+            )
+            event = e.LoopStarted(order=order, at=now)
+            loop = fold((event,))
+            journal.create(
+                order.loop,
+                at=int(now * 1000),
+                kind=e.kind_of(event),
+                v=e.VERSIONS["LoopStarted"],
+                body=e.encode(event),
+                summary=summary_row(loop, now),
+                admit=_admit(state, order.repo, prepared.settings.max_loops),
+            )
+    except BaseException as error:
+        if not isinstance(error, RalphError) or error.code != "E-LOOP-EXISTS":
+            with suppress(RalphError, OSError):
+                remove_loop(project, order.loop)
+                remove_tree(folder)
+        lock.release()
+        raise
+    return order.loop, lock
+
+
+def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, ...]]:
+    """Dependency folders that may be shared in: only while what they were built from is the base's."""
+    warnings = (*order.warnings, *pinned.warnings)
+    found = tuple(share.path for share in deps.shareable(store, pinned.base_tree, order.share))
+    changed = deps.lockfiles_changed(store, pinned.base_tree, tree_of(store, pinned.user_start_commit))
+    if found and changed:
+        note = f"{', '.join(found)} not shared: {', '.join(changed)} in your work tree is not the base's"
+        return {"share": (), "warnings": (*warnings, note)}
+    return {"share": found, "warnings": warnings}
+
+
+def _admit(state: State, repo: str, most: int) -> Callable[[list[Summary]], None]:
+    def admit(active: list[Summary]) -> None:
+        running = [
+            row.loop
+            for row in active
+            if row.repo == repo and locks.holder(lock_path(state, row.loop)) is not None
+        ]
+        if len(running) >= most:
+            raise Busy(
+                f"{len(running)} loops are at work in this repository, at most {most} are allowed",
+                code="E-LOOPS-MANY",
+                why=f"at work: {', '.join(sorted(running))}",
+                next=f"ralph abort {min(running)}",
+            )
+
+    return admit
+
+
+def open_site(order: Order, state: State, env: Mapping[str, str]) -> Site:
+    """What all calls of a stint have in common; the sandbox is looked at anew each time."""
+    project = find_project(order.repo)
+    bwrap = None if order.sandbox == "none" else shutil.which("bwrap", path=env.get("PATH"))
+    shield = protection(state.root, home=env.get("HOME") or "/", bwrap=bwrap, network=order.network)
+    if order.sandbox == "require" and shield.level not in BOXED:
+        raise SetupError(
+            f"a sandbox is required and only level {shield.level} holds here",
+            code="E-SANDBOX",
+            why="; ".join(shield.reasons),
+            next="ralph doctor",
+        )
+    return Site(
+        order=order,
+        state=state,
+        store=open_store(project, os.path.join(loop_folder(state, order.loop), "store")),
+        env=dict(env),
+        config_dir=config_dir(env),
+        bwrap=bwrap if shield.level in BOXED else None,
+        unshare=shutil.which("unshare", path=env.get("PATH")),
+        level=shield.level,
+        words=shield.words,
+    )
+
+
+def drive(
+    name: str,
+    env: Mapping[str, str],
+    watcher: Watcher,
+    *,
+    min_free: int,
+    lock: locks.Lock | None = None,
+    first: tuple[e.AnyEvent, ...] = (),
+    signals: SignalCount | None = None,
+) -> Loop:
+    """Drive a loop to its next pause or end. `first` are facts to record before, such as a resume."""
+    clock, signals = SystemClock(), signals or SignalCount()
+    state = open_state(state_dir(env), create=True)
+    lock = lock or take_lock(state, name, clock.now())
+    try:
+        with journal_.open_journal(state.root) as journal, signals.installed():
+            with journal_.read_journal(state.root) as reader:
+                found = record.load(reader, name)
+            scribe = Scribe(journal, name, found, clock, watcher, state.root)
+            for event in first:
+                scribe.append(event)
+            site = open_site(scribe.loop.sealed, state, env)
+            hands = RealHands(site, clock, min_free)
+            return Runner(hands, scribe, clock, signals, watcher).drive()
+    finally:
+        lock.release()

@@ -1,0 +1,328 @@
+"""From what a user typed to a sealed order, and from an order to the first row of a loop.
+
+Everything that can refuse a loop refuses it here, before an agent is called or a file is written:
+nesting, repository, configuration, approvals, agent, limits, gates, sandbox, branch, room. Config and
+gate definitions are read once, now; nothing later looks at the user's files for them again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from typing import get_args
+
+import msgspec
+
+from ralph import agents
+from ralph.agents.command import split_command
+from ralph.agents.environ import enclosing_loop
+from ralph.core.infer import task_class
+from ralph.core.model import Criterion, Gate, Order, TaskClass
+from ralph.errors import SetupError, UserError
+from ralph.gates.seal import seal
+from ralph.shell import approvals, config, tools
+from ralph.shell.probe import Protection, protection
+from ralph.shell.project import Project, find_project, survey, user_call
+from ralph.shell.snapshot import resolve_commit
+from ralph.shell.statedir import config_dir, open_state, safe_name, state_dir
+
+BOXED = ("S2", "S3")
+TASK_BYTES = 24_000
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What was typed, with nothing looked up yet."""
+
+    task: str
+    cwd: str
+    checks: tuple[str, ...] = ()
+    agent_cmd: str = ""
+    task_class: str = ""
+    until: str = ""
+    base: str = ""
+    branch: str = ""
+    with_changes: bool = False
+    allow_write: tuple[str, ...] = ()
+    loop_id: str = ""
+    flags: dict[str, object] = {}
+    agent_settings: dict[str, str] = {}
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop that may start: its order without the commits, which exist only once it has begun."""
+
+    order: Order
+    settings: config.Settings
+    project: Project
+    protection: Protection
+    bwrap: str | None
+    base_rev: str | None
+    warnings: tuple[str, ...]
+
+
+def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float) -> Prepared:
+    """The order for this request, or the first reason against it. `token` makes the name unique."""
+    outer = enclosing_loop(env)
+    if outer:
+        raise UserError(
+            f"this is inside the loop '{outer}', and loops do not nest",
+            code="E-LOOP-NESTED",
+            why="the variable RALPH_LOOP_ID says so; an agent's own loop would escape its limits",
+            next="ralph status",
+        )
+    _check_task(request.task)
+    project = find_project(request.cwd)
+    user_dir = config_dir(env)
+    settings = config.load(
+        cwd=request.cwd,
+        top=project.top,
+        env=env,
+        flags=request.flags,
+        user_dir=user_dir,
+        trust=approvals.trusted(user_dir),
+    )
+    needed = approvals.approval_needed(settings)
+    if needed is not None:
+        raise approvals.needs_approval(user_dir, needed, now)
+    agent, argv, agent_settings = _agent(request, settings, project, env)
+    config.check_limits(settings, config.explicit_limits(settings), agent == "demo" or not request.agent_cmd)
+    base = resolve_commit(project, request.base) if request.base else project.head
+    chosen = _class(request)
+    gates = _gates(request, settings, project, base, chosen, env)
+    root = state_dir(env)
+    state = open_state(root, create=True)
+    bwrap, shield = _protection(settings, state.root, env)
+    name = _name(request, token)
+    order = Order(
+        loop=name,
+        task=request.task,
+        repo=project.top,
+        criterion=Criterion(
+            task_class=chosen,
+            gates=gates,
+            min_grade=settings.min_grade,
+            waivers=settings.guards_allow,
+            until=request.until,
+        ),
+        limits=settings.limits,
+        agent=agent,
+        agent_argv=argv,
+        agent_settings=agent_settings,
+        model=settings.model,
+        head_commit=project.head,
+        head_branch=(project.branch or "").removeprefix("refs/heads/"),
+        branch=_branch(request, settings, project, name),
+        on_fail=settings.on_fail,
+        sandbox=settings.sandbox,
+        network=settings.net == "on",
+        allow_write=tuple(os.path.abspath(os.path.join(request.cwd, path)) for path in request.allow_write),
+        share=settings.share,
+        setup=settings.setup,
+        prefix=project.prefix.rstrip("/"),
+        with_changes=request.with_changes,
+        history=settings.history,
+        protect=settings.protect_paths,
+        config_digest=config.digest(settings),
+        report_copy_to=settings.report_copy_to,
+    )
+    warnings = (*settings.warnings, *survey(project), *_config_note(settings, project, base))
+    return Prepared(
+        order=msgspec.structs.replace(order, warnings=tuple(warnings)),
+        settings=settings,
+        project=project,
+        protection=shield,
+        bwrap=bwrap,
+        base_rev=base if request.base else None,
+        warnings=tuple(warnings),
+    )
+
+
+def _check_task(task: str) -> None:
+    if not task.strip():
+        raise UserError(
+            "the task is empty", code="E-TASK", next='ralph loop "make the tests pass" --check "pytest -q"'
+        )
+    if len(task.encode()) > TASK_BYTES:
+        raise UserError(
+            f"the task has {len(task.encode())} bytes, at most {TASK_BYTES} are allowed",
+            code="E-TASK",
+            why="it is repeated in every prompt",
+            next='ralph loop "do what SPEC.md says" --check "pytest -q"',
+        )
+
+
+def _agent(
+    request: Request, settings: config.Settings, project: Project, env: Mapping[str, str]
+) -> tuple[str, tuple[str, ...], dict[str, str]]:
+    """Adapter, command line and settings of the agent."""
+    cwd = os.path.join(project.top, project.prefix)
+    if request.agent_cmd:
+        argv = _located(split_command(request.agent_cmd), cwd, project, env)
+        return "command", argv, dict(request.agent_settings)
+    name = settings.agent
+    if not name:
+        raise UserError(
+            "no agent was named",
+            code="E-AGENT-NONE",
+            why='expected --agent NAME or --agent-cmd CMD, or agent = "…" in ralph.toml',
+            next='ralph loop TASK --check CMD --agent-cmd "./my-agent.sh"',
+        )
+    own = settings.agents.get(name)
+    if own is not None and own.command:
+        extra = {"env": "\n".join(settings.agent_env(name)), "write": "\n".join(own.write), **own.settings}
+        return "command", _located(split_command(own.command), cwd, project, env), extra
+    found = agents.load(name).probe(env)
+    if not found.installed:
+        raise SetupError(
+            f'agent "{name}" is not installed',
+            code="E-AGENT-MISSING",
+            why=found.hint,
+            next="ralph agents list",
+        )
+    return name, (), {**(own.settings if own else {}), **request.agent_settings}
+
+
+def _located(argv: tuple[str, ...], cwd: str, project: Project, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The command with its program as an absolute path: inside a box a relative one means another file."""
+    path = env.get("PATH", os.defpath)
+    found = tools.resolve(argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))
+    if isinstance(found, tools.Missing):
+        raise SetupError(
+            f'the agent command "{argv[0]}" cannot be started: {found.why}',
+            code="E-AGENT-MISSING",
+            at=cwd,
+            why="it was looked for in the folder where ralph was called, then on PATH",
+            next=found.hint or "ralph agents list",
+        )
+    return (found.path, *argv[1:])
+
+
+def _class(request: Request) -> TaskClass:
+    if not request.task_class:
+        return task_class(request.task)
+    try:
+        return msgspec.convert(request.task_class, TaskClass)  # type: ignore[no-any-return]
+    except msgspec.ValidationError:
+        raise UserError(
+            f'unknown class "{request.task_class}"',
+            code="E-CLASS",
+            why=f"expected one of {', '.join(get_args(TaskClass))}",
+            next="ralph loop --help",
+        ) from None
+
+
+def _gates(
+    request: Request,
+    settings: config.Settings,
+    project: Project,
+    base: str,
+    chosen: TaskClass,
+    env: Mapping[str, str],
+) -> tuple[Gate, ...]:
+    """`--check` is the proof; configured gates stay green, or are the proof where nothing else is."""
+    listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
+    paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
+    gates: list[Gate] = []
+    for text in request.checks:
+        name, run = _named(text, [gate.name for gate in gates])
+        gates.append(seal(name, run, cwd=project.prefix.rstrip("/") or ".", tree_paths=paths, proof=True))
+    alone = not gates and not any(spec.proof for spec in settings.gates.values())
+    for name, spec in settings.gates.items():
+        if any(gate.name == name for gate in gates):
+            continue
+        table = msgspec.structs.asdict(spec)
+        table["proof"] = spec.required and (spec.proof or (alone and chosen != "regression"))
+        gates.append(seal(name, table.pop("run"), tree_paths=paths, origin="config", **table))
+    if not any(gate.required for gate in gates):
+        raise UserError(
+            "there is no check that could prove this task",
+            code="E-CHECK-NONE",
+            why="expected --check CMD or [gates.NAME] in ralph.toml; without one nothing could be verified",
+            next=f'ralph loop "{_short(request.task)}" --check "pytest -q"',
+        )
+    return tuple(_with_tool(gate, project, env) for gate in gates)
+
+
+def _named(text: str, taken: list[str]) -> tuple[str, str]:
+    """NAME=CMD, or a command that is given a name."""
+    match = re.match(r"([a-z][a-z0-9_-]{0,30})=(.*\S.*)", text, re.DOTALL)
+    if match and match.group(1) in taken:
+        raise UserError(
+            f'two checks are called "{match.group(1)}"', code="E-CHECK-NAME", next="ralph loop --help"
+        )
+    if match:
+        return match.group(1), match.group(2)
+    if not text.strip():
+        raise UserError(
+            "a check is empty, expected a command", code="E-CHECK-EMPTY", next="ralph loop --help"
+        )
+    name, number = "check", 1
+    while name in taken:
+        number += 1
+        name = f"check-{number}"
+    return name, text
+
+
+def _with_tool(gate: Gate, project: Project, env: Mapping[str, str]) -> Gate:
+    """Pin the file that the command's first word means now."""
+    own = [os.path.join(project.top, part) for part in gate.path]
+    path = os.pathsep.join((*own, env.get("PATH", os.defpath)))
+    cwd = os.path.normpath(os.path.join(project.top, gate.cwd))
+    found = tools.resolve(gate.argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))
+    if isinstance(found, tools.Missing) or found.in_repo:
+        return gate
+    return msgspec.structs.replace(gate, tool=found.path, tool_sha=found.sha256)
+
+
+def _protection(
+    settings: config.Settings, root: str, env: Mapping[str, str]
+) -> tuple[str | None, Protection]:
+    bwrap = None if settings.sandbox == "none" else shutil.which("bwrap", path=env.get("PATH"))
+    shield = protection(root, home=env.get("HOME") or "/", bwrap=bwrap, network=settings.net == "on")
+    if settings.sandbox == "require" and shield.level not in BOXED:
+        raise SetupError(
+            f"a sandbox is required and only level {shield.level} holds here",
+            code="E-SANDBOX",
+            why="; ".join(shield.reasons) or "see ralph doctor",
+            next="ralph doctor",
+        )
+    return (bwrap if shield.level in BOXED else None), shield
+
+
+def _name(request: Request, token: str) -> str:
+    if request.loop_id:
+        return safe_name(request.loop_id.removeprefix("ralph-"))
+    slug = re.sub(r"[^a-z0-9]+", "-", request.task.lower()).strip("-")[:30].strip("-")
+    return safe_name(f"{slug or 'loop'}-{token}")
+
+
+def _branch(request: Request, settings: config.Settings, project: Project, name: str) -> str:
+    """The result branch; refused now if it could not be made at the end."""
+    branch = request.branch or f"{settings.branch_prefix}/{name}"
+    if user_call(project, ["check-ref-format", f"refs/heads/{branch}"], ok=None).code:
+        raise UserError(f"'{branch}' is not a branch name", code="E-BRANCH-NAME", next="git branch --list")
+    parts = branch.split("/")
+    for count in range(1, len(parts) + 1):
+        above = "/".join(parts[:count])
+        if user_call(project, ["rev-parse", "-q", "--verify", f"refs/heads/{above}"], ok=None).code == 0:
+            raise UserError(
+                f"branch '{above}' is in the way of the result branch '{branch}'",
+                code="E-BRANCH-TAKEN",
+                why="Ralph never moves a branch that it did not make",
+                next='ralph loop TASK --check CMD --branch "results/one"',
+            )
+    return branch
+
+
+def _config_note(settings: config.Settings, project: Project, base: str) -> tuple[str, ...]:
+    if settings.project is None:
+        return ()
+    done = user_call(project, ["cat-file", "blob", f"{base}:{settings.project.path}"], ok=None)
+    note = config.project_note(settings, done.out if done.code == 0 else None)
+    return (note,) if note else ()
+
+
+def _short(task: str) -> str:
+    return re.sub(r"[^\w .,:-]", "", task)[:40]

@@ -1,0 +1,116 @@
+"""`ralph resume`: go on with a loop that was paused, crashed, or ended without a verified result."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from ralph.errors import NothingToDo, UserError
+from ralph.shell import units
+
+
+@click.command(short_help="Go on with a loop that stopped.")
+@click.argument("loop", required=False)
+@click.option("--last", is_flag=True, help="The newest loop of this project that can go on.")
+@click.option("--steer", default="", metavar="TEXT", help="A note that joins the next prompt.")
+@click.option("--max-iterations", default="", metavar="+N", help="So many iterations more.")
+@click.option("--max-time", default="", metavar="+4h", help="So much time more.")
+@click.option("--max-cost", default="", metavar="+USD", help="So much money more.")
+@click.option("--max-tokens", default="", metavar="+N", help="So many tokens more.")
+@click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
+@click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md.")
+@click.option("-y", "--yes", is_flag=True, help="Never ask.")
+def command(**given: Any) -> int:
+    """Go on with LOOP where its record stands: counters, spend and evidence are kept.
+
+    Verified and aborted loops are final. A loop that used up a limit needs room: raise that limit.
+
+    \b
+    Examples:
+      ralph resume --last
+      ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
+    """
+    from ralph.ui.driving import drive_and_show
+
+    env = dict(os.environ)
+    name, loop = _chosen(given)
+    if loop.phase == "ended" and loop.outcome in ("verified", "aborted"):
+        raise NothingToDo(
+            f"loop '{name}' is {loop.outcome}, which is final",
+            code="E-LOOP-FINAL",
+            next=f"ralph report {name}",
+        )
+    return drive_and_show(
+        name,
+        env,
+        mode=given["display"],
+        as_json=given["as_json"],
+        min_free=_min_free(env),
+        first=_first(loop, given),
+        may_ask=not given["yes"],
+    )
+
+
+def _chosen(given: dict[str, Any]) -> tuple[str, Any]:
+    """The loop that was named, else the newest of this project that can go on."""
+    from ralph.core.model import RESUMABLE
+    from ralph.shell.record import choose, find, load
+    from ralph.ui.place import journal_here, project_here
+
+    with journal_here() as reader:
+        if given["loop"] and not given["last"]:
+            name = find(reader, given["loop"])
+            return name, load(reader, name).loop
+        for row in reader.summaries(project_here()):
+            if row.phase != "ended" or row.outcome in RESUMABLE:
+                return row.loop, load(reader, row.loop).loop
+        name = choose(reader, None, project_here())
+        raise NothingToDo(
+            "every loop here is verified or aborted", code="E-LOOP-NONE", next=f"ralph status {name}"
+        )
+
+
+def _first(loop: Any, given: dict[str, Any]) -> tuple[Any, ...]:
+    """What is recorded before driving: the asking itself, raised limits, the note."""
+    from ralph.core.events import ResumeAsked, Steered
+
+    author = os.environ.get("USER", "")
+    raised = ResumeAsked(
+        author=author,
+        more_iterations=int(_number(given["max_iterations"], "--max-iterations", units.count)),
+        more_time=float(_number(given["max_time"], "--max-time", units.duration)),
+        more_cost=float(_number(given["max_cost"], "--max-cost", units.money)),
+        more_tokens=int(_number(given["max_tokens"], "--max-tokens", units.count)),
+    )
+    note = (Steered(text=given["steer"], author=author),) if given["steer"] else ()
+    if loop.phase in ("paused", "ended"):
+        return (raised, *note)
+    if raised != ResumeAsked(author=author):
+        raise UserError(
+            "limits can be raised only when a loop is paused or has ended",
+            code="E-RESUME-LIMITS",
+            why=f"it is {loop.phase}: take it up first",
+            next=f"ralph resume {loop.sealed.loop}",
+        )
+    return note
+
+
+def _number(text: str, flag: str, parse: Any) -> Any:
+    if not text:
+        return 0
+    try:
+        return parse(text.removeprefix("+"))
+    except ValueError as error:
+        raise UserError(
+            f"{flag} is '{text}': expected {error}", code="E-USAGE", next="ralph resume --help"
+        ) from None
+
+
+def _min_free(env: dict[str, str]) -> int:
+    from ralph.shell import config
+    from ralph.shell.statedir import config_dir
+
+    settings = config.load(cwd=os.getcwd(), top=None, env=env, flags={}, user_dir=config_dir(env))
+    return settings.retention_min_free

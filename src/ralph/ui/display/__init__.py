@@ -1,0 +1,71 @@
+"""The one display protocol and how a display is chosen. Each display is a module beside this one.
+
+A display is told what happened and shows it; it can neither stop nor change a loop, and trouble with a
+terminal or a closed pipe never reaches the runner. Progress goes to stderr, the result to stdout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import IO, Protocol, Self
+
+from ralph.core.events import AnyEvent
+from ralph.core.loop import Loop
+from ralph.errors import UserError
+
+MODES = ("auto", "live", "plain", "none")
+
+
+class Doing(Protocol):
+    """What a display reads of the runner's `Activity`."""
+
+    @property
+    def what(self) -> str: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def quiet_seconds(self) -> float: ...
+    @property
+    def left_seconds(self) -> float | None: ...
+
+
+class Display(Protocol):
+    """The runner's `Watcher`, and a context: leaving it gives the terminal back whatever happened."""
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None: ...
+    def event(self, seq: int, event: AnyEvent, loop: Loop) -> None: ...
+    def said(self, facts: tuple[object, ...]) -> None: ...
+    def tick(self, loop: Loop, activity: Doing) -> None: ...
+    def note(self, text: str) -> None: ...
+    def closed(self, loop: Loop) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exc: object) -> None: ...
+
+
+def make_watcher(
+    mode: str, *, as_json: bool, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]
+) -> Display:
+    """The display for this terminal. `--json` turns the live view off; a pipe or a dumb terminal too."""
+    if mode not in MODES:
+        raise UserError(
+            f"'--display' is '{mode}', expected one of {', '.join(MODES)}",
+            code="E-USAGE",
+            next="ralph loop --help",
+        )
+    if as_json:
+        from ralph.ui.display.jsonlines import JsonLines
+
+        return JsonLines(stdout, stderr)
+    if mode == "none":
+        from ralph.ui.display.none import Silent
+
+        return Silent(stdout, stderr, env)
+    if mode == "live" or (mode == "auto" and stderr.isatty() and env.get("TERM", "dumb") != "dumb"):
+        from ralph.ui.display.live import Live
+
+        return Live(stdout, stderr, env)
+    from ralph.ui.display.plain import Plain
+
+    return Plain(stdout, stderr, env)

@@ -1,0 +1,41 @@
+"""Every event as one line of JSON on stdout, as it is committed; see `ui.eventjson` and docs/json.md."""
+
+from __future__ import annotations
+
+from typing import IO, Self
+
+from ralph.core.events import AnyEvent
+from ralph.core.loop import Loop
+from ralph.ui.display import Doing
+from ralph.ui.display.none import write
+from ralph.ui.eventjson import event_line
+from ralph.ui.format import safe
+
+
+class JsonLines:
+    def __init__(self, stdout: IO[str], stderr: IO[str]) -> None:
+        self.stdout, self.stderr = stdout, stderr
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+        pass
+
+    def event(self, seq: int, event: AnyEvent, loop: Loop) -> None:
+        write(self.stdout, event_line(seq, loop.sealed.loop, event).decode() + "\n")
+
+    def said(self, facts: tuple[object, ...]) -> None:
+        pass
+
+    def tick(self, loop: Loop, activity: Doing) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        write(self.stderr, safe(text, 1000) + "\n")
+
+    def closed(self, loop: Loop) -> None:
+        pass

@@ -1,0 +1,136 @@
+"""The live view: inline, so that scrollback stays useful. Finished iterations fold into one line above it.
+
+Drawn when the runner ticks, by no thread of its own. There is no keyboard here, so only ctrl-c is named.
+The cursor stays visible: a runner that is killed must not leave a terminal without one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import IO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live as Region
+from rich.text import Text
+
+from ralph.core import events as e
+from ralph.core.loop import Loop
+from ralph.ui.display import Doing
+from ralph.ui.display.boxes import boxes, narrow
+from ralph.ui.display.none import Silent
+from ralph.ui.display.words import doing_words, fact_words, header
+from ralph.ui.format import coloured, safe
+from ralph.ui.lines import event_words
+from ralph.ui.story import Call, call_mark, call_parts, follow, settled
+
+WIDE = 90  # columns that the three boxes need
+FACTS = 3
+_ASIDE = (e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked, e.ResultPublished)
+_TONES = {"✔": "green", "✘": "red", "!": "yellow"}
+
+
+class Live(Silent):
+    def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
+        super().__init__(stdout, stderr, env)
+        colour = coloured(stderr, env)
+        self.console = Console(
+            file=stderr,
+            force_terminal=stderr.isatty(),
+            no_color=not colour,
+            color_system="standard" if colour else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            _environ=env,
+        )
+        self._region: Region | None = None
+        self._loop: Loop | None = None
+        self._activity: Doing | None = None
+        self._call: Call | None = None
+        self._facts: deque[str] = deque(maxlen=FACTS)
+        self._note = ""
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+        self._loop = loop
+        for line in header(loop, words):
+            self._print(Text(line))
+        self._region = Region(
+            console=self.console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._guard(self._region.start)
+        self._guard(lambda: self.console.show_cursor(True))
+
+    def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None:  # noqa: ARG002
+        self._loop, self._activity = loop, None
+        before, self._call = self._call, follow(self._call, event)
+        if isinstance(event, e.AgentStarted):
+            self._facts.clear()
+            if before is not None:
+                self._print(self._folded(before, loop))
+        if isinstance(event, _ASIDE):
+            self._print(Text(f"  {event_words(event)}", style="dim"))
+        if self._call is not None and settled(self._call, loop):
+            self._print(self._folded(self._call, loop))
+            self._call = None
+        self._draw()
+
+    def said(self, facts: tuple[object, ...]) -> None:
+        self._facts.extend(filter(None, map(fact_words, facts)))
+
+    def tick(self, loop: Loop, activity: Doing) -> None:
+        self._loop, self._activity = loop, activity
+        self._draw()
+
+    def note(self, text: str) -> None:
+        self._note = safe(text, 300)
+        self._print(Text(f"  {self._note}", style="yellow"))
+        self._draw()
+
+    def release(self) -> None:
+        region, self._region = self._region, None
+        if region is not None:
+            self._guard(region.stop)
+
+    def _print(self, text: Text) -> None:
+        self._guard(lambda: self.console.print(text, soft_wrap=False, overflow="fold"))
+
+    def _draw(self) -> None:
+        region, loop = self._region, self._loop
+        if region is not None and loop is not None:
+            self._guard(lambda: region.update(self.screen(loop), refresh=True))
+
+    def screen(self, loop: Loop) -> RenderableType:
+        """What stands below the folded lines now."""
+        width = self.console.width
+        parts: list[RenderableType] = [self._current(loop)]
+        parts += [Text(f"   {line}", no_wrap=True, overflow="ellipsis", style="dim") for line in self._facts]
+        parts.append(boxes(loop, self._activity, width) if width >= WIDE else narrow(loop, self._activity))
+        hint = "stopping after this iteration" if loop.pausing else "ctrl-c stops after this iteration"
+        parts.append(Text(f" {hint}", style="dim", no_wrap=True, overflow="ellipsis"))
+        return Group(*parts)
+
+    def _current(self, loop: Loop) -> Text:
+        limit = loop.limits.iterations
+        where = f"it {loop.iteration}/{limit or '∞'}" if loop.iteration else "baseline"
+        doing = doing_words(loop, self._activity) if self._activity is not None else loop.phase
+        return Text(f"▶ {where}  {doing}", style="bold", no_wrap=True, overflow="ellipsis")
+
+    def _folded(self, call: Call, loop: Loop) -> Text:
+        mark = call_mark(call)
+        line = Text.assemble((mark, _TONES[mark]), f" it {call.iteration}  ", "  ".join(call_parts(call)))
+        if not call.published and loop.not_yet:
+            line.append(f"\n       not yet: {safe(loop.not_yet[0], 160)}", style="dim")
+        return line
+
+    def _guard(self, action: object) -> None:
+        """A terminal that went away is no reason to stop a loop."""
+        assert callable(action)
+        try:
+            action()
+        except (OSError, ValueError):
+            self._region = None

@@ -1,0 +1,72 @@
+"""No progress at all, only the result. Also what the other displays for people stand on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import IO, Self
+
+from ralph.core.events import AnyEvent
+from ralph.core.loop import Loop
+from ralph.ui.change import measure
+from ralph.ui.display import Doing
+from ralph.ui.ending import ending
+from ralph.ui.format import coloured, safe
+
+
+class Silent:
+    def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
+        self.stdout, self.stderr, self.env = stdout, stderr, env
+        self.colour = coloured(stderr, env)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Give the terminal back; called also when the runner ends by an error."""
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+        pass
+
+    def event(self, seq: int, event: AnyEvent, loop: Loop) -> None:
+        pass
+
+    def said(self, facts: tuple[object, ...]) -> None:
+        pass
+
+    def tick(self, loop: Loop, activity: Doing) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        self.tell(safe(text, 1000))
+
+    def closed(self, loop: Loop) -> None:
+        self.release()
+        colour = coloured(self.stdout, self.env)
+        for line in ending(loop, measure(loop), colour=colour, width=width_of(self.stdout)):
+            write(self.stdout, line + "\n")
+        if self.stderr.isatty() and loop.phase in ("ended", "paused"):
+            write(self.stderr, "\a")
+
+    def tell(self, line: str) -> None:
+        write(self.stderr, line + "\n")
+
+
+def write(stream: IO[str], text: str) -> None:
+    """A reader that went away, or a terminal that was closed, is no reason to stop a loop."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def width_of(stream: IO[str]) -> int:
+    """Columns of a terminal; 0 when the stream is none."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,73 @@
+"""One stamped line for each event and one footer for each iteration: for logs, pipes and CI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import IO
+
+from ralph.core import events as e
+from ralph.core.loop import Loop
+from ralph.ui.display import Doing
+from ralph.ui.display.none import Silent
+from ralph.ui.display.words import doing_words, header
+from ralph.ui.format import clock, safe, stamp
+from ralph.ui.lines import event_words
+from ralph.ui.story import Call, call_line, follow, settled
+
+HEARTBEAT = 60.0  # seconds of nothing to say before saying that it still goes on
+SENTENCES = 5
+_LABELS = {
+    "WorkspaceMade": "workspace",
+    "AgentStarted": "agent",
+    "AgentEnded": "agent ended",
+    "CheckpointMade": "checkpoint",
+    "GateEnded": "gate",
+    "GuardsEnded": "guards",
+    "WorkspaceRestored": "took back",
+    "WaitOver": "wait over",
+    "Steered": "steer",
+    "PauseAsked": "pause",
+    "ResumeAsked": "resume",
+    "AbortAsked": "abort",
+    "ResultPublished": "result",
+    "LoopEnded": "ended",
+}
+
+
+class Plain(Silent):
+    def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
+        super().__init__(stdout, stderr, env)
+        self._call: Call | None = None
+        self._beat = 0.0
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+        for line in header(loop, words):
+            self.tell(line)
+
+    def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None:  # noqa: ARG002
+        self._beat = 0.0
+        label = _LABELS.get(e.kind_of(event))
+        if label is not None:  # the header has said what the others say
+            self.tell(f"{stamp(event.at)}  {label:<11}  {event_words(event)}")
+        before, self._call = self._call, follow(self._call, event)
+        if before is not None and isinstance(event, e.AgentStarted):
+            self._footer(before, loop)
+        if self._call is not None and settled(self._call, loop):
+            self._footer(self._call, loop)
+            self._call = None
+        if loop.phase == "waiting" and not isinstance(event, e.WaitOver):
+            self.tell(f"{stamp(event.at)}  {'waiting':<11}  {safe(loop.wait_why)}")
+
+    def tick(self, loop: Loop, activity: Doing) -> None:
+        if activity.seconds - self._beat < HEARTBEAT:
+            return
+        self._beat = activity.seconds
+        quiet = f", last output {clock(activity.quiet_seconds)} ago" if activity.what == "agent" else ""
+        self.tell(f"{'':8}  {'':<11}  {doing_words(loop, activity)}{quiet}")
+
+    def _footer(self, call: Call, loop: Loop) -> None:
+        limit = loop.limits.iterations
+        self.tell(call_line(call).replace(f"it {call.iteration}", f"it {call.iteration}/{limit or '∞'}", 1))
+        if not call.published:
+            for sentence in loop.not_yet[:SENTENCES]:
+                self.tell(f"{'':8}  {'not yet':<11}  {safe(sentence, 300)}")

@@ -1,0 +1,98 @@
+"""What both displays for people say: the header of a stint, the agent's facts, what goes on now."""
+
+from __future__ import annotations
+
+from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, ToolUsed
+from ralph.core.loop import Loop
+from ralph.ui.display import Doing
+from ralph.ui.format import DOT, clock, cost_words, plural, plus_minus, safe
+from ralph.ui.lines import limit_words
+
+
+def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
+    """Who works where, behind what, on what, until when; and where a resumed loop stands."""
+    order = loop.sealed
+    agent = safe(order.agent, 40) + (f"/{safe(order.model, 40)}" if order.model else "")
+    parts = ["ralph", order.loop, agent]
+    if loop.workspace:
+        parts.append(f"workspace {safe(loop.workspace, 120)}")
+    gates = [
+        f"{safe(gate.name, 30)}{'' if gate.proof else ' (keep green)'}: {safe(gate.run, 80)}"
+        for gate in order.criterion.gates
+    ]
+    lines = [
+        DOT.join(parts),
+        f"  task     {safe(order.task, 300)}",
+        f"  class    {order.criterion.task_class}",
+        f"  checks   {DOT.join(gates) or 'none'}",
+        f"  sandbox  {sandbox_words(loop.protection, words)}",
+        f"  limits   {limit_words(loop.limits)}",
+    ]
+    lines += [f"  note     {safe(warning, 300)}" for warning in order.warnings]
+    if loop.spend.calls:
+        lines.append(f"  resumed  {resumed_words(loop)}")
+    lines.append(
+        f"  watch: ralph logs {order.loop} -f     "
+        f"stop: ctrl-c (after this iteration), or ralph abort {order.loop}"
+    )
+    return lines
+
+
+def sandbox_words(level: str, words: tuple[str, ...]) -> str:
+    told = "; ".join(safe(word, 200) for word in words)
+    return f"{level or 'unknown'}: {told}" if told else level or "unknown"
+
+
+def resumed_words(loop: Loop) -> str:
+    spend = loop.spend
+    return DOT.join(
+        (
+            f"after {plural(spend.calls, 'call')}",
+            f"iteration {loop.iteration}",
+            loop.phase,
+            f"{clock(loop.elapsed)} used",
+            cost_words(spend.cost, spend.blind, spend.calls),
+        )
+    )
+
+
+def fact_words(fact: object) -> str:
+    """One line for what the agent just did; empty for what is only counted."""
+    match fact:
+        case Said():
+            text = safe(fact.text, 160)
+            return f"“{text}”" if text else ""
+        case ToolUsed():
+            lines = plus_minus(fact.added or 0, fact.removed or 0) if fact.added or fact.removed else ""
+            parts = (safe(fact.tool, 30), safe(fact.path, 80), safe(fact.detail, 80), lines)
+            return "  ".join(part for part in parts if part)
+        case LimitHit():
+            return f"usage limit: {safe(fact.message, 120)}"
+        case FaultSeen():
+            return f"fault {fact.kind}: {safe(fact.message, 120)}"
+        case Claimed():
+            return f"claims {fact.claim.status}"
+        case Denied():
+            return f"denied {safe(fact.what, 120)}"
+        case Raw():
+            return safe(fact.line, 120)
+        case _:
+            return ""
+
+
+def doing_words(loop: Loop, activity: Doing) -> str:
+    """Such as: working 1:48 · gate tests, lint 0:12 · wait 3:00 left: limit …"""
+    if activity.what == "wait":
+        left = (
+            f"{clock(activity.left_seconds)} left"
+            if activity.left_seconds is not None
+            else clock(activity.seconds)
+        )
+        return f"waiting, {left}: {safe(loop.wait_why, 120)}"
+    doing = {"agent": "working", "gate": "judging", "guard": "checking how it came about"}
+    names = (
+        f" {', '.join(safe(name, 30) for name in activity.names)}"
+        if activity.what == "gate" and activity.names
+        else ""
+    )
+    return f"{doing.get(activity.what, activity.what)}{names} {clock(activity.seconds)}"

@@ -1,0 +1,127 @@
+"""Driving a loop with somebody watching: display, log file, report, a blocked loop's question, exit code.
+
+Shared by `loop`, `resume` and `demo`. What is shown is the displays' matter, what is done the shell's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from signal import SIGINT, SIGTERM
+
+from ralph.core.events import AnyEvent, ResumeAsked, Steered
+from ralph.core.loop import Loop
+from ralph.errors import RalphError
+from ralph.shell.driving import SignalCount, drive
+from ralph.shell.journal import read_journal
+from ralph.shell.locks import Lock
+from ralph.shell.record import load
+from ralph.shell.runner import Activity
+from ralph.shell.statedir import open_state, state_dir
+from ralph.ui.display import Display, make_watcher
+
+ENDINGS = {"verified": 0, "blocked": 3, "broken": 4}
+
+
+class Both:
+    """Two displays as one: the screen, and the loop's log file."""
+
+    def __init__(self, *displays: Display) -> None:
+        self._displays = displays
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+        for display in self._displays:
+            display.opened(loop, words)
+
+    def event(self, seq: int, event: AnyEvent, loop: Loop) -> None:
+        for display in self._displays:
+            display.event(seq, event, loop)
+
+    def said(self, facts: tuple[object, ...]) -> None:
+        for display in self._displays:
+            display.said(facts)
+
+    def tick(self, loop: Loop, activity: Activity) -> None:
+        for display in self._displays:
+            display.tick(loop, activity)
+
+    def note(self, text: str) -> None:
+        for display in self._displays:
+            display.note(text)
+
+    def closed(self, loop: Loop) -> None:
+        for display in self._displays:
+            display.closed(loop)
+
+
+def exit_code(loop: Loop, signals: SignalCount) -> int:
+    """The code of design section 9 for a loop that was driven just now."""
+    if loop.outcome is None and signals.number:
+        return 130 if signals.number == SIGINT else 128 + SIGTERM
+    return ENDINGS.get(loop.outcome or "", 1)
+
+
+def drive_and_show(
+    name: str,
+    env: Mapping[str, str],
+    *,
+    mode: str,
+    as_json: bool,
+    min_free: int,
+    lock: Lock | None = None,
+    first: tuple[AnyEvent, ...] = (),
+    may_ask: bool = True,
+) -> int:
+    """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer."""
+    signals = SignalCount()
+    while True:
+        with ExitStack() as stack:
+            screen = stack.enter_context(
+                make_watcher(mode, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, env=env)
+            )
+            watcher = Both(screen, stack.enter_context(_log(env, name)))
+            try:
+                loop = drive(name, env, watcher, min_free=min_free, lock=lock, first=first, signals=signals)
+            finally:
+                write_report(env, name)
+        answer = _answer(loop) if may_ask and not as_json else ""
+        if not answer:
+            return exit_code(loop, signals)
+        lock, first = None, (ResumeAsked(author="terminal"), Steered(text=answer, author="terminal"))
+
+
+def _answer(loop: Loop) -> str:
+    """The human's word to a blocked loop, if there is a human at a terminal."""
+    if loop.outcome != "blocked" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return ""
+    print("your answer goes into the next prompt; an empty one leaves the loop blocked", file=sys.stderr)
+    try:
+        return input("answer> ").strip()
+    except (EOFError, KeyboardInterrupt):
+        return ""
+
+
+def _log(env: Mapping[str, str], name: str) -> Display:
+    """The loop's own log, with `latest` pointing at it."""
+    from ralph.ui.display.plain import Plain
+
+    logs = open_state(state_dir(env), create=True).logs
+    path = os.path.join(logs, f"{name}.log")
+    file = open(path, "a", encoding="utf-8", opener=lambda p, f: os.open(p, f | os.O_NOFOLLOW, 0o600))  # noqa: SIM115
+    latest = os.path.join(logs, "latest")
+    with suppress(OSError):
+        fresh = f"{latest}.{os.getpid()}"
+        os.symlink(f"{name}.log", fresh)
+        os.replace(fresh, latest)
+    return Plain(file, file, {**env, "NO_COLOR": "1"})
+
+
+def write_report(env: Mapping[str, str], name: str) -> None:
+    """The report on disk, also after trouble; it can be made again at any time by `ralph report`."""
+    from ralph.ui.report import write_reports
+
+    state = open_state(state_dir(env), create=True)
+    with suppress(RalphError), read_journal(state.root) as reader:
+        write_reports(state, load(reader, name))

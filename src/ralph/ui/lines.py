@@ -1,0 +1,210 @@
+"""One event in one line, for `ralph logs` and the plain display: the same words in both.
+
+Only the words; stamps, numbers and colours are added by who prints them. Foreign text is made safe here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ralph.core import events as e
+from ralph.core.model import Limits
+from ralph.ui.format import (
+    DOT,
+    brief,
+    change_words,
+    clock,
+    dollars,
+    plural,
+    safe,
+    short,
+    thousands,
+)
+
+GROUPS = {  # `ralph logs --kind`
+    "AgentStarted": "agent",
+    "AgentEnded": "agent",
+    "CheckpointMade": "agent",
+    "GateEnded": "gate",
+    "GuardsEnded": "gate",
+}
+
+
+def group(kind: str) -> str:
+    return GROUPS.get(kind, "loop")
+
+
+def event_words(event: e.AnyEvent) -> str:
+    return _WORDS[type(event)](event)
+
+
+def _started(event: e.LoopStarted) -> str:
+    order = event.order
+    gates = ", ".join(
+        safe(gate.name, 30) + ("" if gate.proof else " (keep green)") for gate in order.criterion.gates
+    )
+    parts = (
+        f'task "{safe(order.task, 120)}"',
+        order.criterion.task_class,
+        f"agent {safe(order.agent)}" + (f"/{safe(order.model)}" if order.model else ""),
+        f"gates {gates or 'none'}",
+        limit_words(order.limits),
+        f"base {short(order.base_commit)}",
+    )
+    return "  ".join(parts)
+
+
+def limit_words(limits: Limits) -> str:
+    """Every bound that is set."""
+    words = []
+    if limits.iterations is not None:
+        words.append(plural(limits.iterations, "iteration"))
+    if limits.time is not None:
+        words.append(clock(limits.time))
+    if limits.cost is not None:
+        words.append(dollars(limits.cost))
+    if limits.tokens is not None:
+        words.append(f"{thousands(limits.tokens)} tokens")
+    if limits.calls_per_hour is not None:
+        words.append(f"{limits.calls_per_hour} calls an hour")
+    return "at most " + DOT.join(words)
+
+
+def _stint(event: e.StintStarted) -> str:
+    where = f"runner pid {event.pid} on {safe(event.host, 60)}  ralph {safe(event.version, 30)}"
+    return f"{where}  sandbox {event.protection or 'unknown'}"
+
+
+def _workspace(event: e.WorkspaceMade) -> str:
+    shares = f"  shares {', '.join(safe(share, 60) for share in event.shares)}" if event.shares else ""
+    notes = "".join(f"  {safe(note)}" for note in event.notes)
+    return f"{safe(event.path)}{shares}{notes}"
+
+
+def _agent_started(event: e.AgentStarted) -> str:
+    return f"it {event.iteration}  call {event.call}  agent {safe(event.agent)}  prompt {event.prompt[:8]}"
+
+
+def _agent_ended(event: e.AgentEnded) -> str:
+    usage = event.usage
+    how = event.ended if event.exit_code is None else f"{event.ended} {event.exit_code}"
+    parts = [
+        f"it {event.iteration}",
+        how,
+        clock(event.seconds),
+        "tokens unknown" if usage.tokens is None else f"{thousands(usage.tokens)} tokens",
+        "cost unknown" if usage.cost is None else dollars(usage.cost),
+        f"claim {event.claim.status}" if event.claim else "no claim",
+    ]
+    if event.fault:
+        parts.append(f"fault {event.fault.kind}: {safe(event.fault.message, 120)}")
+    if event.denials:
+        parts.append(f"denied {', '.join(safe(what, 60) for what in event.denials)}")
+    if event.dropped:
+        parts.append(f"{thousands(event.dropped)} bytes of output not kept")
+    if event.said:
+        parts.append(f"“{safe(event.said, 100)}”")
+    return "  ".join(parts)
+
+
+def _checkpoint(event: e.CheckpointMade) -> str:
+    changed = change_words(event.files, event.added, event.removed) if event.files else "no change"
+    notes = "".join(f"  {safe(note)}" for note in event.warnings)
+    return f"it {event.iteration}  tree {short(event.tree)}  commit {short(event.commit)}  {changed}{notes}"
+
+
+def _gate(event: e.GateEnded) -> str:
+    verdict = event.verdict
+    parts = [
+        f"it {event.iteration}" if verdict.stage != "baseline" else "baseline",
+        safe(verdict.gate, 40),
+        verdict.status,
+        safe(verdict.summary, 120),
+        f"tree {short(verdict.tree)}",
+        brief(verdict.seconds),
+    ]
+    if verdict.stage == "final":
+        parts.append("fresh checkout")
+    if verdict.evidence:
+        parts.append(f"evidence {verdict.evidence[:8]}")
+    return "  ".join(part for part in parts if part)
+
+
+def _guards(event: e.GuardsEnded) -> str:
+    words = []
+    for result in event.results:
+        state = "found" if result.findings else "ok" if result.applied else "not applied"
+        said = safe(result.findings[0].message, 100) if result.findings else ""
+        words.append(f"{safe(result.guard, 30)} {state}{': ' + said if said else ''}")
+    odd = f"  {safe(event.disagreement)}" if event.disagreement else ""
+    return f"it {event.iteration}  " + "  ".join(words) + odd
+
+
+def _restored(event: e.WorkspaceRestored) -> str:
+    kept = f"  rejected work kept as {short(event.rejected)}" if event.rejected else ""
+    return f"it {event.iteration}  taken back to tree {short(event.tree)}{kept}"
+
+
+def _steered(event: e.Steered) -> str:
+    return f"“{safe(event.text)}”" + (f"  by {safe(event.author, 60)}" if event.author else "")
+
+
+def _pause(event: e.PauseAsked) -> str:
+    return f"{'now' if event.now else 'after this iteration'}: {safe(event.reason or 'asked by the user')}"
+
+
+def _resume(event: e.ResumeAsked) -> str:
+    more = (
+        (event.more_iterations, plural(event.more_iterations, "more iteration")),
+        (event.more_time, f"{clock(event.more_time)} more time"),
+        (event.more_cost, f"{dollars(event.more_cost)} more"),
+        (event.more_tokens, f"{thousands(event.more_tokens)} more tokens"),
+    )
+    words = [text for amount, text in more if amount]
+    by = f"by {safe(event.author, 60)}" if event.author else "asked by the user"
+    return "  ".join([by, *words])
+
+
+def _abort(event: e.AbortAsked) -> str:
+    return safe(event.reason or "asked by the user")
+
+
+def _published(event: e.ResultPublished) -> str:
+    return f"branch {safe(event.branch)}  commit {short(event.commit)}  tree {short(event.tree)}"
+
+
+def _ended(event: e.LoopEnded) -> str:
+    grade = f" ({event.grade})" if event.grade else ""
+    return f"{event.outcome}{grade}: {safe(event.reason, 300)}"
+
+
+def _landing(event: e.LandingStarted) -> str:
+    return f"{event.direction}  {safe(event.branch)}  {short(event.old)} to {short(event.new)}"
+
+
+def _landed(event: e.LandingEnded) -> str:
+    return f"{event.direction}  {'done' if event.done else 'not done'}  {safe(event.note)}".rstrip()
+
+
+_WORDS: dict[type[e.Event], Callable[[Any], str]] = {
+    e.LoopStarted: _started,
+    e.StintStarted: _stint,
+    e.WorkspaceMade: _workspace,
+    e.AgentStarted: _agent_started,
+    e.AgentEnded: _agent_ended,
+    e.CheckpointMade: _checkpoint,
+    e.GateEnded: _gate,
+    e.GuardsEnded: _guards,
+    e.WorkspaceRestored: _restored,
+    e.WaitOver: lambda _: "going on",
+    e.Steered: _steered,
+    e.PauseAsked: _pause,
+    e.ResumeAsked: _resume,
+    e.AbortAsked: _abort,
+    e.ResultPublished: _published,
+    e.LoopEnded: _ended,
+    e.LandingStarted: _landing,
+    e.LandingEnded: _landed,
+    e.LoopDropped: lambda event: safe(event.note) or "its refs, workspace and evidence are gone",
+}

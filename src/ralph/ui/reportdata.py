@@ -1,0 +1,330 @@
+"""The report of a loop as data, built from its journal alone; Markdown (`report_md`) and JSON are its faces.
+
+Every number here was recorded, or is None. Foreign text is made safe on the way in, so that neither face
+can forget it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from ralph.core import events as e
+from ralph.core.loop import Loop
+from ralph.core.model import Limits, Outcome
+from ralph.shell import blobs as blobs_
+from ralph.shell.record import Record
+from ralph.ui.change import Change
+from ralph.ui.ending import best_words, headline, judged, standing
+from ralph.ui.format import clock, dollars, iso, plural, safe, thousands
+from ralph.ui.nextsteps import next_steps
+from ralph.ui.story import Call, call_line, calls_of, gate_marks
+
+Status = Literal["COMPLETED", "FAILED", "PARTIAL", "IN_PROGRESS"]
+
+
+class Proof(Struct, frozen=True):
+    """One gate: what it said of the base and of this tree, and where the evidence is."""
+
+    gate: str
+    verdict: str
+    before: str
+    summary: str
+    command: str
+    cwd: str
+    evidence: str
+    kept: bool | None  # are the evidence's bytes still there; None when nobody looked
+    tree: str
+    proof: bool
+    required: bool
+
+
+class Guard(Struct, frozen=True):
+    guard: str
+    applied: bool
+    summary: str
+    findings: tuple[str, ...]
+
+
+class Told(Struct, frozen=True):
+    """One call of the agent: what it came to, and its word against what the checks showed."""
+
+    iteration: int
+    call: int
+    line: str
+    seconds: float
+    cost: float | None
+    tokens: int | None
+    claim: str  # "" when it made none
+    claimed_work: str
+    showed: str
+    agrees: bool | None  # None: nothing was claimed, or nothing was judged
+    commit: str
+
+
+class Intervention(Struct, frozen=True):
+    at: str
+    what: str
+    author: str = ""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    v: int = 1
+    loop: str
+    id: str
+    status: Status
+    headline: str
+    task: str
+    task_class: str
+    phase: str
+    outcome: Outcome | None
+    grade: str | None
+    reason: str
+    started: str
+    updated: str
+    agent: str
+    model: str
+    sandbox: str
+    sandbox_words: tuple[str, ...]
+    repo: str
+    base_commit: str
+    head_branch: str
+    branch: str
+    result_commit: str
+    tree: str
+    landing: str
+    dropped: bool
+    seconds: float
+    waited: float
+    iterations: int
+    calls: int
+    cost: float | None
+    tokens: int | None
+    calls_of_unknown_cost: int
+    limits: Limits
+    change: dict[str, int] | None
+    changed_lines: int
+    best: str
+    proof: tuple[Proof, ...]
+    guards: tuple[Guard, ...]
+    told: tuple[Told, ...]
+    not_yet: tuple[str, ...]
+    unproven: tuple[str, ...]
+    old_red: tuple[str, ...]
+    waivers: dict[str, str]
+    warnings: tuple[str, ...]
+    errors: tuple[str, ...]
+    interventions: tuple[Intervention, ...]
+    reproduce: tuple[str, ...]
+    next: tuple[str, ...]
+    written_by_newer: bool
+
+
+def status_of(loop: Loop) -> Status:
+    """S0's word: partial means that it stopped short of the task but with something better than the base."""
+    if loop.phase != "ended":
+        return "IN_PROGRESS"
+    if loop.outcome == "verified":
+        return "COMPLETED"
+    return "PARTIAL" if loop.best is not None and loop.best.iteration > 0 else "FAILED"
+
+
+def make_report(record: Record, blobs: str | None = None, change: Change | None = None) -> Report:
+    """`blobs`: where to look whether evidence is still there. `change`: base against result, if measured."""
+    loop, order, events = record.loop, record.loop.sealed, record.events
+    calls = calls_of(events)
+    stints = [event for event in events if isinstance(event, e.StintStarted)]
+    proof = _proof(loop, blobs)
+    return Report(
+        loop=record.name,
+        id=f"ralph-{record.name}",
+        status=status_of(loop),
+        headline=headline(loop, change),
+        task=safe(order.task, 2000),
+        task_class=order.criterion.task_class,
+        phase=loop.phase,
+        outcome=loop.outcome,
+        grade=loop.grade,
+        reason=safe(loop.reason, 1000),
+        started=iso(record.started),
+        updated=iso(loop.now),
+        agent=safe(order.agent),
+        model=safe(order.model),
+        sandbox=loop.protection,
+        sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
+        repo=safe(order.repo, 1000),
+        base_commit=order.base_commit,
+        head_branch=safe(order.head_branch),
+        branch=safe(loop.branch) if loop.result else "",
+        result_commit=loop.result,
+        tree=loop.tree,
+        landing=loop.landing,
+        dropped=loop.dropped,
+        seconds=loop.spend.seconds,
+        waited=loop.spend.waited,
+        iterations=loop.iteration,
+        calls=loop.spend.calls,
+        cost=loop.spend.cost,
+        tokens=loop.spend.tokens,
+        calls_of_unknown_cost=loop.spend.blind,
+        limits=loop.limits,
+        change=None if change is None else change._asdict(),
+        changed_lines=loop.lines,
+        best=best_words(loop),
+        proof=proof,
+        guards=_guards(loop),
+        told=tuple(_told(call) for call in calls),
+        not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome != "verified" else (),
+        unproven=tuple(safe(text, 1000) for text in loop.unproven),
+        old_red=tuple(line.gate for line in proof if _old_red(line)),
+        waivers={safe(key): safe(why, 1000) for key, why in order.criterion.waivers.items()},
+        warnings=tuple(safe(text, 500) for text in order.warnings),
+        errors=_errors(calls),
+        interventions=tuple(_interventions(events)),
+        reproduce=_reproduce(loop),
+        next=tuple(step.command for step in next_steps(standing(loop)) if step.why != "report"),
+        written_by_newer=record.newer,
+    )
+
+
+def report_json(report: Report) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+
+
+def _proof(loop: Loop, blobs: str | None) -> tuple[Proof, ...]:
+    lines = []
+    for gate, verdict in judged(loop):
+        before = loop.baseline.get(gate.name)
+        evidence = verdict.evidence if verdict is not None else ""
+        lines.append(
+            Proof(
+                gate=safe(gate.name, 60),
+                verdict=verdict.status if verdict is not None else "unknown",
+                before=before.status if before is not None else "unknown",
+                summary=safe(verdict.summary if verdict is not None else "not judged on this tree"),
+                command=safe(gate.run, 500),
+                cwd=safe(gate.cwd),
+                evidence=evidence,
+                kept=_is_kept(blobs, evidence),
+                tree=verdict.tree if verdict is not None else "",
+                proof=gate.proof,
+                required=gate.required,
+            )
+        )
+    return tuple(lines)
+
+
+def _is_kept(blobs: str | None, digest: str) -> bool | None:
+    if blobs is None or not digest:
+        return None
+    return os.path.exists(blobs_.path(blobs, digest))
+
+
+def _old_red(line: Proof) -> bool:
+    red = {"fail", "error", "flaky", "skipped"}
+    return not line.proof and line.before in red and line.verdict in red
+
+
+def _guards(loop: Loop) -> tuple[Guard, ...]:
+    return tuple(
+        Guard(
+            guard=safe(result.guard, 60),
+            applied=result.applied,
+            summary=safe(result.summary, 500),
+            findings=tuple(safe(finding.message, 500) for finding in result.findings),
+        )
+        for result in loop.guards
+    )
+
+
+def _told(call: Call) -> Told:
+    claim = call.claim
+    green = bool(call.verdicts) and all(verdict.status == "pass" for verdict in call.verdicts.values())
+    agrees = None
+    if claim is not None and (call.verdicts or call.published):
+        agrees = (claim.status == "COMPLETE") == (call.published or (green and not _found(call)))
+    return Told(
+        iteration=call.iteration,
+        call=call.call,
+        line=call_line(call),
+        seconds=call.seconds,
+        cost=call.usage.cost,
+        tokens=call.usage.tokens,
+        claim=claim.status if claim is not None else "",
+        claimed_work=safe(claim.work or claim.recommendation) if claim is not None else "",
+        showed="verified"
+        if call.published
+        else gate_marks(call.verdicts.values()) or "not judged: no new tree",
+        agrees=agrees,
+        commit=call.commit,
+    )
+
+
+def _found(call: Call) -> bool:
+    return any(result.findings for result in call.guards)
+
+
+def _errors(calls: list[Call]) -> tuple[str, ...]:
+    return tuple(
+        f"iteration {call.iteration}, call {call.call}: {call.fault.kind}: {safe(call.fault.message, 500)}"
+        for call in calls
+        if call.fault is not None
+    )
+
+
+def _interventions(events: tuple[e.AnyEvent, ...]) -> list[Intervention]:
+    found = []
+    for event in events:
+        match event:
+            case e.Steered():
+                found.append(
+                    Intervention(iso(event.at), f"steer: {safe(event.text, 500)}", safe(event.author))
+                )
+            case e.ResumeAsked():
+                found.append(Intervention(iso(event.at), f"resume{_raised(event)}", safe(event.author)))
+            case e.PauseAsked():
+                found.append(
+                    Intervention(iso(event.at), f"pause: {safe(event.reason, 500) or 'no reason given'}")
+                )
+            case e.AbortAsked():
+                found.append(
+                    Intervention(iso(event.at), f"abort: {safe(event.reason, 500) or 'no reason given'}")
+                )
+            case e.LandingEnded():
+                done = "done" if event.done else "not done"
+                found.append(
+                    Intervention(iso(event.at), f"{event.direction} {done} {safe(event.note)}".strip())
+                )
+            case e.LoopDropped():
+                found.append(Intervention(iso(event.at), "drop"))
+            case _:
+                pass
+    return found
+
+
+def _raised(event: e.ResumeAsked) -> str:
+    more = (
+        (event.more_iterations, plural(event.more_iterations, "iteration")),
+        (event.more_time, clock(event.more_time)),
+        (event.more_cost, dollars(event.more_cost)),
+        (event.more_tokens, f"{thousands(event.more_tokens)} tokens"),
+    )
+    words = [text for amount, text in more if amount]
+    return f", limits raised by {', '.join(words)}" if words else ""
+
+
+def _reproduce(loop: Loop) -> tuple[str, ...]:
+    """The same commands on the same tree, by hand."""
+    commit = loop.result or loop.commit
+    if not commit or loop.dropped:
+        return ()
+    order = loop.sealed
+    place = f"/tmp/ralph-{order.loop}"  # noqa: S108 (a line for a person to paste, not a path that we open)
+    lines = [f"git worktree add --detach {place} {commit}"]
+    for gate in order.criterion.gates:
+        where = place if gate.cwd in (".", "") else f"{place}/{safe(gate.cwd)}"
+        lines.append(f"(cd '{where}' && {safe(gate.run, 500)})")
+    return (*lines, f"git worktree remove --force {place}")

@@ -1,0 +1,149 @@
+"""The life of a loop as calls of the agent: what each did, cost and came to.
+
+A fold over events, used by the screens (which keep only the newest call) and by the report (which keeps
+all of them). Nothing here decides or prints whole screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core import events as e
+from ralph.core.loop import Loop
+from ralph.core.model import Claim, Fault, GuardResult, Usage, Verdict
+from ralph.ui.format import MARKS, change_words, clock, dollars, safe
+
+
+class Call(Struct, frozen=True):
+    """One call and the judgement that followed it."""
+
+    iteration: int
+    call: int
+    at: float = 0.0
+    seconds: float = 0.0
+    ended: str = ""  # "" while it goes on
+    exit_code: int | None = None
+    usage: Usage = Usage()
+    claim: Claim | None = None
+    fault: Fault | None = None
+    denials: tuple[str, ...] = ()
+    said: str = ""
+    output: str = ""
+    tree: str = ""
+    commit: str = ""
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    verdicts: dict[str, Verdict] = {}
+    guards: tuple[GuardResult, ...] = ()
+    taken_back: bool = False
+    published: bool = False
+
+
+def follow(call: Call | None, event: e.AnyEvent) -> Call | None:
+    """The newest call after this event."""
+    if isinstance(event, e.AgentStarted):
+        return Call(iteration=event.iteration, call=event.call, at=event.at)
+    if call is None:
+        return None
+    match event:
+        case e.AgentEnded():
+            return replace(
+                call,
+                seconds=event.seconds,
+                ended=event.ended,
+                exit_code=event.exit_code,
+                usage=event.usage,
+                claim=event.claim,
+                fault=event.fault,
+                denials=event.denials,
+                said=event.said,
+                output=event.output,
+            )
+        case e.CheckpointMade():
+            return replace(
+                call,
+                tree=event.tree,
+                commit=event.commit,
+                files=event.files,
+                added=event.added,
+                removed=event.removed,
+            )
+        case e.GateEnded():
+            return replace(call, verdicts={**call.verdicts, event.verdict.gate: event.verdict})
+        case e.GuardsEnded():
+            return replace(call, guards=event.results)
+        case e.WorkspaceRestored():
+            return replace(call, taken_back=True)
+        case e.ResultPublished():
+            return replace(call, published=True)
+        case _:
+            return call
+
+
+def calls_of(events: Iterable[e.AnyEvent]) -> list[Call]:
+    calls: list[Call] = []
+    for event in events:
+        after = follow(calls[-1] if calls else None, event)
+        if after is None:
+            continue
+        if isinstance(event, e.AgentStarted):
+            calls.append(after)
+        else:
+            calls[-1] = after
+    return calls
+
+
+def settled(call: Call, loop: Loop) -> bool:
+    """Nothing more will be said about this call: the loop owes something else, or nothing."""
+    owed = loop.todo[0] if loop.todo else None
+    if isinstance(owed, e.RunAgent):
+        return owed.call != call.call
+    return owed is None or isinstance(owed, e.Wait | e.Finish)
+
+
+def call_mark(call: Call) -> str:
+    if call.published:
+        return "✔"
+    if call.fault is not None and not call.verdicts:
+        return "!"
+    return "✘"
+
+
+def gate_marks(verdicts: Iterable[Verdict]) -> str:
+    """Such as: tests 3✘  lint ✔"""
+    words = []
+    for verdict in verdicts:
+        count = str(verdict.red) if verdict.red and verdict.status == "fail" else ""
+        words.append(f"{safe(verdict.gate, 24)} {count}{MARKS[verdict.status]}")
+    return "  ".join(words)
+
+
+def call_parts(call: Call) -> list[str]:
+    """What the call came to, in pieces that a screen may drop from the right when it is narrow."""
+    changed = change_words(call.files, call.added, call.removed) if call.files else "no change"
+    parts = [changed, gate_marks(call.verdicts.values())]
+    found = sum(len(result.findings) for result in call.guards)
+    if found:
+        parts.append(f"guards {found}✘")
+    if call.fault is not None:
+        parts.append(f"fault {call.fault.kind}: {safe(call.fault.message, 60)}")
+    parts += [clock(call.seconds), call_cost(call)]
+    if call.claim is not None:
+        denied = call.claim.status == "COMPLETE" and not call.published
+        parts.append("claims done, the checks say no" if denied else f"claims {call.claim.status}")
+    if call.taken_back:
+        parts.append("taken back")
+    return [part for part in parts if part]
+
+
+def call_cost(call: Call) -> str:
+    return "cost unknown" if call.usage.cost is None else dollars(call.usage.cost)
+
+
+def call_line(call: Call) -> str:
+    """One finished call in one line."""
+    return f"{call_mark(call)} it {call.iteration}  " + "  ".join(call_parts(call))

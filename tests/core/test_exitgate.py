@@ -1,0 +1,252 @@
+"""The exit gate as a table: what may leave a loop, and the sentences for what may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import builders as b
+import pytest
+
+from ralph.core.exitgate import Exit, already_satisfied, blocks, cannot_start, describe, judge, unwaived
+from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Finding, Gate, GuardResult, Verdict
+
+LINT = b.gate("lint", proof=False)
+ADVICE = b.gate("style", proof=False, required=False)
+BASE = (b.red(count=2, per_test=True),)
+NOW = (b.green(per_test=True, witness_count=2),)
+GREEN = (b.green(per_test=True),)
+CLAIM_NEEDED = (
+    "all checks are green, but none of them was red before: "
+    "write a test for the new behaviour, then say COMPLETE in the status block"
+)
+NOTHING_RED = "nothing that was red before is green now: only that nothing got worse is shown"
+
+
+def named(*keys: str) -> tuple[Finding, ...]:
+    return tuple(Finding(key=key, message="m") for key in keys)
+
+
+def leave(
+    base: tuple[Verdict, ...] = BASE,
+    now: tuple[Verdict, ...] = NOW,
+    *guards: GuardResult,
+    gates: tuple[Gate, ...] = (b.gate(),),
+    changed: bool = True,
+    claim: Claim | None = None,
+    **criterion: Any,
+) -> Exit:
+    criterion = {"task_class": "bug-fix", "gates": gates, **criterion}
+    by_name = [{verdict.gate: verdict for verdict in verdicts} for verdicts in (base, now)]
+    return judge(
+        Criterion(**criterion), by_name[0], by_name[1], guards, changed=changed, claim=claim, protection="S2"
+    )
+
+
+def no(*sentences: str, **more: Any) -> Exit:
+    return Exit(verified=False, not_yet=sentences, **more)
+
+
+YES = Exit(verified=True, grade="A")
+WEAK = Exit(verified=True, grade="C", unproven=(NOTHING_RED,))
+OLD = (*BASE, b.red("lint", count=3))
+PAIR = (b.gate(), LINT)
+MISSED = b.guard("t1", "test_a", "test_b")
+OLD_NAMED = Exit(verified=True, grade="A", unproven=("lint was red before this loop and still is (fail)",))
+ROWS: list[tuple[str, Exit, Exit]] = [
+    ("red before, green now", leave(), YES),
+    ("no claim is needed where there is a witness", leave(claim=Claim("IN_PROGRESS")), YES),
+    ("the proof is red", leave(now=(b.red(summary="1 failed"),)), no("test: 1 failed")),
+    ("the proof was not judged", leave(now=()), no("test: not judged on this tree")),
+    ("an advisory gate that was not judged", leave(gates=(b.gate(), ADVICE)), YES),
+    (
+        "advice is no reason",
+        leave(now=(*NOW, b.red("style")), gates=(b.gate(), ADVICE)),
+        Exit(True, grade="A"),
+    ),
+    (
+        "no required gate",
+        leave(gates=(ADVICE,)),
+        no("there is no required gate, so nothing can prove this task"),
+    ),
+    (
+        "newly red where all was green",
+        leave((*BASE, b.green("lint")), (*NOW, b.red("lint", summary="1 error")), gates=PAIR),
+        no("lint: 1 error"),
+    ),
+    (
+        "old red does not block and is named",
+        leave(OLD, (*NOW, b.red("lint", count=3)), gates=PAIR),
+        OLD_NAMED,
+    ),
+    (
+        "newly red beside old red blocks by its name",
+        leave(OLD, (*NOW, b.red("lint", count=4, new_red=("a.py",), new_red_count=1)), gates=PAIR),
+        no("lint: 1 newly red: a.py"),
+    ),
+    (
+        "every red gate has its sentence",
+        leave((*BASE, b.green("lint")), (b.red(), b.red("lint")), gates=PAIR),
+        no("test: fail", "lint: fail"),
+    ),
+    (
+        "a guard found something",
+        leave(BASE, NOW, MISSED),
+        no("inventory: test_a is gone", "inventory: test_b is gone"),
+    ),
+    (
+        "what a guard found is waived",
+        leave(BASE, NOW, b.guard(), MISSED, waivers={"inventory": "ok"}),
+        Exit(True, grade="B", unproven=("waived: inventory (ok)",)),
+    ),
+    (
+        "one finding of two is waived",
+        leave(BASE, NOW, MISSED, waivers={"test_a": "moved"}),
+        no("inventory: test_b is gone"),
+    ),
+    ("nothing changed", leave(changed=False), no("nothing has been changed yet")),
+    ("nothing changed, but the class asks only for green", leave(changed=False, task_class="test-pass"), YES),
+    ("no witness, no claim", leave(GREEN, GREEN), no(CLAIM_NEEDED, grade="C", unproven=(NOTHING_RED,))),
+    ("no witness, but a claim", leave(GREEN, GREEN, claim=b.COMPLETE), WEAK),
+    (
+        "no witness and a claim of something else",
+        leave(GREEN, GREEN, claim=Claim("IN_PROGRESS", exit_signal=True)),
+        no(CLAIM_NEEDED, grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "a better grade is asked for",
+        leave(GREEN, GREEN, claim=b.COMPLETE, min_grade="B"),
+        no(f"the proof is grade C and B is asked for: {NOTHING_RED}", grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "everything that is open is in the sentence",
+        leave((b.green(),), (b.green(),), claim=b.COMPLETE),
+        no(
+            f"the proof is grade D and C is asked for: {NOTHING_RED}; "
+            "checks read by exit code only: which tests exist is not known",
+            grade="D",
+            unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is not known"),
+        ),
+    ),
+    ("the best grade is asked for and there", leave(min_grade="A"), YES),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_judge(given: Exit, expected: Exit) -> None:
+    """Verified or the sentences why not, from the verdicts alone."""
+    assert given == expected
+
+
+@pytest.mark.parametrize(
+    ("proof", "base", "now", "blocked"),
+    [
+        (True, "fail", b.green(), False),
+        (True, "fail", b.red(), True),
+        (False, "pass", b.red(), True),
+        (False, "pass", b.red(status="flaky"), True),
+        (False, None, b.red(), True),
+        (False, "fail", b.red(), False),
+        (False, "fail", b.red(new_red_count=1), True),
+        (False, "fail", b.red(status="error"), True),
+        (False, "fail", b.red(status="skipped"), True),
+        (False, "flaky", b.red(status="skipped"), True),
+        (False, "error", b.red(status="error"), False),
+        (False, "skipped", b.red(status="error"), False),
+        (False, "error", b.red(), False),
+    ],
+)
+def test_blocks(proof: bool, base: Any, now: Verdict, blocked: bool) -> None:
+    """The proof must be green; elsewhere only what is newly red, or no longer judged, stands in the way."""
+    before = None if base is None else b.red(status=base)
+    assert blocks(b.gate(proof=proof), before, now) is blocked
+
+
+FIVE = named("a", "b", "c", "d", "e", "f", "g")
+
+
+@pytest.mark.parametrize(
+    ("gate", "verdict", "words"),
+    [
+        (b.gate(), b.red(status="error", summary="no such program"), "could not be judged (no such program)"),
+        (b.gate(), b.red(status="error", cause="timeout"), "could not be judged (timeout)"),
+        (b.gate(), b.red(status="skipped"), "could not be judged (skipped)"),
+        (b.gate(), b.red(summary="exit 1"), "exit 1"),
+        (b.gate(), b.red(), "fail"),
+        (b.gate(), b.red(count=2, findings=named("a", "b")), "2 red: a, b"),
+        (b.gate(), b.red(count=5, findings=FIVE[:5]), "5 red: a, b, c, d, e"),
+        (b.gate(), b.red(count=9, findings=FIVE), "9 red: a, b, c, d, e and 4 more"),
+        (b.gate(), b.red(count=0, findings=named("a"), summary="odd"), "odd"),
+        (
+            b.gate(),
+            b.red(count=2, findings=named("a"), new_red=("z",), new_red_count=1),
+            "2 red: a and 1 more",
+        ),
+        (LINT, b.red(count=2, new_red=("z",), new_red_count=3), "3 newly red: z and 2 more"),
+        (
+            LINT,
+            b.red(count=9, new_red=tuple("abcdefg"), new_red_count=7),
+            "7 newly red: a, b, c, d, e and 2 more",
+        ),
+    ],
+)
+def test_describe(gate: Gate, verdict: Verdict, words: str) -> None:
+    """A red verdict in one line names the first few tests and counts the rest."""
+    assert describe(gate, verdict) == words
+
+
+def test_unwaived_by_guard_and_by_key() -> None:
+    """A waiver excepts a whole guard or one finding, and nothing else."""
+    assert unwaived(MISSED, {}) == MISSED.findings
+    assert unwaived(MISSED, {"inventory": "r"}) == ()
+    assert unwaived(MISSED, {"test_b": "r", "stubs": "r"}) == MISSED.findings[:1]
+
+
+@pytest.mark.parametrize("task_class", sorted(MAKE_IT_GREEN | {"bug-fix", "implement-feature", "regression"}))
+def test_already_satisfied_by_class(task_class: Any) -> None:
+    """Green at the base is the whole task for some classes only; for others it proves nothing."""
+    criterion = Criterion(task_class=task_class, gates=(b.gate(),))
+    assert already_satisfied(criterion, {"test": b.green()}) is (task_class in MAKE_IT_GREEN)
+
+
+def test_already_satisfied_needs_every_proof() -> None:
+    """One green proof of two, or none at all, satisfies nothing; other gates are not asked."""
+    two = Criterion(task_class="test-pass", gates=(b.gate(), b.gate("e2e"), LINT))
+    reds = {"test": b.green(), "e2e": b.green("e2e"), "lint": b.red("lint")}
+    assert already_satisfied(two, reds)
+    assert not already_satisfied(two, {**reds, "e2e": b.red("e2e")})
+    assert not already_satisfied(Criterion(task_class="test-pass", gates=(LINT,)), {"lint": b.green("lint")})
+
+
+NEEDS = Criterion(task_class="test-pass", gates=(ADVICE, b.gate()))
+
+
+@pytest.mark.parametrize(
+    ("test", "style", "why"),
+    [
+        (b.red(), b.green("style"), ""),
+        (b.red(status="error", cause="timeout"), b.green("style"), ""),
+        (b.red(status="fail", cause="missing"), b.green("style"), ""),
+        (
+            b.red(status="error", cause="missing", summary="gone"),
+            b.green("style"),
+            'gate "test" cannot run: gone',
+        ),
+        (
+            b.red(status="error", cause="sandbox", summary="no box"),
+            b.green("style"),
+            'gate "test" cannot run: no box',
+        ),
+        (b.red(), b.red("style", status="error", cause="missing"), ""),
+    ],
+)
+def test_cannot_start(test: Verdict, style: Verdict, why: str) -> None:
+    """A required check that can never run ends the loop before an agent costs anything."""
+    assert cannot_start(NEEDS, {"test": test, "style": style}) == why
+
+
+def test_cannot_start_without_a_required_gate() -> None:
+    """Advice alone proves nothing."""
+    criterion = Criterion(task_class="test-pass", gates=(ADVICE,))
+    assert cannot_start(criterion, {"style": b.green("style")}) == (
+        "there is no required gate, so nothing can prove this task"
+    )
