@@ -9,7 +9,7 @@ export UV_LINK_MODE := copy
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml uv.lock
+$(STAMP): pyproject.toml requirements.lock tools/setup.sh
 	@tools/setup.sh "$(PY)" "$(VENV)"
 	@touch $@
 

@@ -23,7 +23,7 @@ def observe(tmp_path):
         done = subprocess.run(
             exec_argv(gate, str(report)),
             cwd=root / gate.cwd,
-            env=env | {"PYTHONDONTWRITEBYTECODE": "1"},
+            env=env | {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

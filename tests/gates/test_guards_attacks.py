@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from ralph.core.compare import compare
+from ralph.core.model import Finding, Reading
 from ralph.gates.guards import Change, Executed, Facts, inspect, overlay_request
 from ralph.gates.readers import reader
 from ralph.gates.seal import exec_argv, seal
@@ -46,7 +47,7 @@ ATTACKS = {
         },
         {"inventory.skipped"},
     ),
-    "xfail": (
+    "expected failure": (
         {
             "tests/test_calc.py": "import pytest\n"
             + TESTS.replace("def test_add", "@pytest.mark.xfail\ndef test_add")
@@ -93,6 +94,15 @@ HONEST = {
         "tests/test_calc.py": TESTS.replace("== 4", "== 4 and add(1, 1) == 2", 1),
     },
 }
+AT = "tests/test_calc.py::"
+# What pytest says of BASE; test_the_base holds it against a real call.
+BASE_READING = Reading(
+    "fail",
+    "1 failed, 1 passed",
+    tests={f"{AT}test_add": "fail", f"{AT}test_twice": "pass"},
+    files={f"{AT}test_add": "tests/test_calc.py", f"{AT}test_twice": "tests/test_calc.py"},
+    findings=(Finding(f"{AT}test_add", "assert 0 == 4", path="tests/test_calc.py", line=5),),
+)
 
 
 def judge(project, observe, edits):
@@ -109,7 +119,7 @@ def judge(project, observe, edits):
     given = Facts(
         tree="t",
         gates=(gate,),
-        base={"tests": read(BASE, "base")},
+        base={"tests": BASE_READING},
         final={"tests": read(result, "result")},
         changes=tuple(changes),
         read_base=lambda path: BASE[path].encode() if path in BASE else None,
@@ -126,6 +136,15 @@ def judge(project, observe, edits):
         )
     kinds = {finding.key.split(":")[0] for result in inspect(given) for finding in result.findings}
     return given, kinds
+
+
+@pytest.mark.slow
+def test_the_base(project, observe):
+    """The base of all cases is read from a real pytest as it is written down here."""
+    gate = seal("tests", f"{sys.executable} -m pytest -q", tree_paths=frozenset(BASE))
+    seen = reader(gate.read)(observe(gate, project(BASE)), gate)
+    assert (seen.status, seen.tests, seen.files) == ("fail", BASE_READING.tests, BASE_READING.files)
+    assert [(f.key, f.line) for f in seen.findings] == [(f.key, f.line) for f in BASE_READING.findings]
 
 
 @pytest.mark.slow

@@ -227,6 +227,7 @@ class Order(Struct, frozen=True, omit_defaults=True):
     agent: str
     agent_argv: tuple[str, ...] = ()
     agent_settings: dict[str, str] = {}
+    agent_env: dict[str, str] = {}  # what the configuration adds to the agent's environment
     model: str = ""
     base_commit: str = ""
     base_tree: str = ""

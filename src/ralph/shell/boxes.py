@@ -15,7 +15,7 @@ from ralph.core.model import Gate, Order
 from ralph.shell import cgroup, sandbox, tools
 from ralph.shell.gitstore import Store
 from ralph.shell.process import CallSpec
-from ralph.shell.sandbox import Box, Share
+from ralph.shell.sandbox import Box, Frame, Share
 from ralph.shell.statedir import State
 from ralph.shell.workspace import object_mounts
 
@@ -115,9 +115,14 @@ def agent_spec(
     if not site.boxed:
         # Without a box the agent is the user's own program in the user's own home.
         env["TMPDIR"] = box.tmp_dir or ""
-    spec = _spec(site, made, env, folder, AGENT_MEMORY, sandbox.LIMITS["agent"])
-    spec = msgspec.structs.replace(spec, stdin=stdin, wall_seconds=wall, idle_seconds=idle)
-    return spec, made.placeholders
+    frame = Frame(
+        wall_seconds=wall,
+        idle_seconds=idle,
+        memory_bytes=AGENT_MEMORY,
+        stdin=stdin,
+        group=_group(site, folder),
+    )
+    return sandbox.call_spec(made, "agent", env, frame), made.placeholders
 
 
 def gate_spec(
@@ -148,8 +153,8 @@ def gate_spec(
         words["PATH"] = os.pathsep.join(
             sandbox.outside(box, part) for part in words["PATH"].split(os.pathsep)
         )
-    spec = _spec(site, made, words, folder, GATE_MEMORY, sandbox.LIMITS["gate"])
-    return msgspec.structs.replace(spec, wall_seconds=gate.timeout), made.placeholders
+    frame = Frame(wall_seconds=gate.timeout, memory_bytes=GATE_MEMORY, group=_group(site, folder))
+    return sandbox.call_spec(made, "gate", words, frame), made.placeholders
 
 
 def gate_path(site: Site, gate: Gate) -> str:
@@ -158,22 +163,10 @@ def gate_path(site: Site, gate: Gate) -> str:
     return os.pathsep.join((*own, site.path))
 
 
-def _spec(
-    site: Site, made: sandbox.Boxed, env: dict[str, str], folder: str, memory: int, limits: dict[str, int]
-) -> CallSpec:
-    group = cgroup.make(f"ralph-{site.order.loop}-{os.path.basename(folder)}") if site.level == "S3" else None
-    held = cgroup.limit(group, memory_bytes=memory, processes=limits["nproc"]) if group else ()
-    return CallSpec(
-        argv=made.argv,
-        env=env,
-        cwd=made.cwd,
-        wall_seconds=0.0,
-        method=made.method,
-        box_args=made.box_args,
-        cgroup=group,
-        rlimits=limits,
-        watch_memory_bytes=None if "memory" in held else memory,
-    )
+def _group(site: Site, folder: str) -> str | None:
+    if site.level != "S3":
+        return None
+    return cgroup.make(f"ralph-{site.order.loop}-{os.path.basename(folder)}")
 
 
 def _made(folder: str, name: str) -> str:

@@ -96,7 +96,7 @@ class Caller:
         spec, placeholders = agent_spec(
             site,
             argv,
-            dict(launch.env),
+            {**launch.env, **order.agent_env},
             folder=folder,
             stdin=prompt_file if launch.stdin == "prompt" else "/dev/null",
             write=launch.writes,

@@ -19,7 +19,7 @@ from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.machine import fold
 from ralph.core.model import Order
-from ralph.errors import Busy, RalphError, SetupError
+from ralph.errors import Busy, RalphError
 from ralph.shell import deps, locks, record
 from ralph.shell import journal as journal_
 from ralph.shell.boxes import Site
@@ -28,11 +28,10 @@ from ralph.shell.gitstore import Store, open_store
 from ralph.shell.gittrees import tree_of
 from ralph.shell.hands import RealHands
 from ralph.shell.journal_rows import Summary
-from ralph.shell.probe import protection
 from ralph.shell.project import find_project
 from ralph.shell.runner import Runner, Scribe, Watcher, summary_row
 from ralph.shell.snapshot import Start, start_refs
-from ralph.shell.start import BOXED, Prepared
+from ralph.shell.start import Prepared, shield_of
 from ralph.shell.statedir import State, config_dir, open_state, state_dir
 from ralph.shell.workspace import remove_loop
 
@@ -172,22 +171,14 @@ def _admit(state: State, repo: str, most: int) -> Callable[[list[Summary]], None
 def open_site(order: Order, state: State, env: Mapping[str, str]) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo)
-    bwrap = None if order.sandbox == "none" else shutil.which("bwrap", path=env.get("PATH"))
-    shield = protection(state.root, home=env.get("HOME") or "/", bwrap=bwrap, network=order.network)
-    if order.sandbox == "require" and shield.level not in BOXED:
-        raise SetupError(
-            f"a sandbox is required and only level {shield.level} holds here",
-            code="E-SANDBOX",
-            why="; ".join(shield.reasons),
-            next="ralph doctor",
-        )
+    bwrap, shield = shield_of(order.sandbox, order.network, state.root, env)
     return Site(
         order=order,
         state=state,
         store=open_store(project, os.path.join(loop_folder(state, order.loop), "store")),
         env=dict(env),
         config_dir=config_dir(env),
-        bwrap=bwrap if shield.level in BOXED else None,
+        bwrap=bwrap,
         unshare=shutil.which("unshare", path=env.get("PATH")),
         level=shield.level,
         words=shield.words,

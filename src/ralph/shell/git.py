@@ -129,7 +129,7 @@ def identity_env(date: int) -> dict[str, str]:
     for role in ("AUTHOR", "COMMITTER"):
         env[f"GIT_{role}_NAME"] = name
         env[f"GIT_{role}_EMAIL"] = mail
-        env[f"GIT_{role}_DATE"] = f"{date} +0000"
+        env[f"GIT_{role}_DATE"] = f"@{date} +0000"
     return env
 
 

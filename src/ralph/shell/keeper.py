@@ -63,10 +63,16 @@ def main_process(call: Call) -> proctree.Proc | None:
     return min(inside, key=lambda p: (p.start, p.pid), default=None)
 
 
+def readable(fd: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(int(seconds * 1000)))
+
+
 def begin_stop(call: Call, why: str) -> None:
     """First rung of the ladder: TERM to the main process, and awake it if it is stopped."""
-    if call.ended:
-        return
+    if call.ended or readable(call.pidfd, 0):
+        return  # it is over already: its own ending stands
     call.ended = why
     call.kill_at = time.monotonic() + call.spec["grace_seconds"]
     main = main_process(call)
@@ -118,7 +124,7 @@ def check_idle(call: Call, now: float) -> float:
     ticks = sum(p.ticks for p in proctree.descendants(os.getpid()))
     if call.cpu_mark is not None:
         share = (ticks - call.cpu_mark[1]) / proctree.TICKS / (now - call.cpu_mark[0])
-        if share < IDLE_CPU_SHARE:
+        if 0 <= share < IDLE_CPU_SHARE:  # below zero: a process ended, and that is progress
             begin_stop(call, "idle")
             return call.kill_at or now
     call.cpu_mark = (now, ticks)
@@ -172,12 +178,6 @@ def watch(call: Call) -> None:
             else:
                 call.ended = call.ended or "exited"
                 return
-
-
-def readable(fd: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return bool(poll.poll(int(seconds * 1000)))
 
 
 def empty_box(call: Call) -> None:

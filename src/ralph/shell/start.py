@@ -73,27 +73,15 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
             next="ralph status",
         )
     _check_task(request.task)
-    project = find_project(request.cwd)
-    user_dir = config_dir(env)
-    settings = config.load(
-        cwd=request.cwd,
-        top=project.top,
-        env=env,
-        flags=request.flags,
-        user_dir=user_dir,
-        trust=approvals.trusted(user_dir),
-    )
-    needed = approvals.approval_needed(settings)
-    if needed is not None:
-        raise approvals.needs_approval(user_dir, needed, now)
+    project, settings = read_settings(request, env, now)
     agent, argv, agent_settings = _agent(request, settings, project, env)
-    config.check_limits(settings, config.explicit_limits(settings), agent == "demo" or not request.agent_cmd)
+    config.check_limits(settings, config.explicit_limits(settings), agent != "command")
     base = resolve_commit(project, request.base) if request.base else project.head
     chosen = _class(request)
-    gates = _gates(request, settings, project, base, chosen, env)
+    gates = seal_gates(request, settings, project, base, env, alone_is_proof=chosen != "regression")
     root = state_dir(env)
     state = open_state(root, create=True)
-    bwrap, shield = _protection(settings, state.root, env)
+    bwrap, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
     name = _name(request, token)
     order = Order(
         loop=name,
@@ -110,6 +98,7 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         agent=agent,
         agent_argv=argv,
         agent_settings=agent_settings,
+        agent_env=settings.agent_env(settings.agent),
         model=settings.model,
         head_commit=project.head,
         head_branch=(project.branch or "").removeprefix("refs/heads/"),
@@ -137,6 +126,24 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         base_rev=base if request.base else None,
         warnings=tuple(warnings),
     )
+
+
+def read_settings(request: Request, env: Mapping[str, str], now: float) -> tuple[Project, config.Settings]:
+    """Repository and settings; what the repository asks for must have been approved."""
+    project = find_project(request.cwd)
+    user_dir = config_dir(env)
+    settings = config.load(
+        cwd=request.cwd,
+        top=project.top,
+        env=env,
+        flags=request.flags,
+        user_dir=user_dir,
+        trust=approvals.trusted(user_dir),
+    )
+    needed = approvals.approval_needed(settings)
+    if needed is not None:
+        raise approvals.needs_approval(user_dir, needed, now)
+    return project, settings
 
 
 def _check_task(task: str) -> None:
@@ -171,7 +178,7 @@ def _agent(
         )
     own = settings.agents.get(name)
     if own is not None and own.command:
-        extra = {"env": "\n".join(settings.agent_env(name)), "write": "\n".join(own.write), **own.settings}
+        extra = {"write": "\n".join(own.write), **own.settings}
         return "command", _located(split_command(own.command), cwd, project, env), extra
     found = agents.load(name).probe(env)
     if not found.installed:
@@ -213,13 +220,14 @@ def _class(request: Request) -> TaskClass:
         ) from None
 
 
-def _gates(
+def seal_gates(
     request: Request,
     settings: config.Settings,
     project: Project,
     base: str,
-    chosen: TaskClass,
     env: Mapping[str, str],
+    *,
+    alone_is_proof: bool,
 ) -> tuple[Gate, ...]:
     """`--check` is the proof; configured gates stay green, or are the proof where nothing else is."""
     listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
@@ -233,7 +241,7 @@ def _gates(
         if any(gate.name == name for gate in gates):
             continue
         table = msgspec.structs.asdict(spec)
-        table["proof"] = spec.required and (spec.proof or (alone and chosen != "regression"))
+        table["proof"] = spec.required and (spec.proof or (alone and alone_is_proof))
         gates.append(seal(name, table.pop("run"), tree_paths=paths, origin="config", **table))
     if not any(gate.required for gate in gates):
         raise UserError(
@@ -276,12 +284,11 @@ def _with_tool(gate: Gate, project: Project, env: Mapping[str, str]) -> Gate:
     return msgspec.structs.replace(gate, tool=found.path, tool_sha=found.sha256)
 
 
-def _protection(
-    settings: config.Settings, root: str, env: Mapping[str, str]
-) -> tuple[str | None, Protection]:
-    bwrap = None if settings.sandbox == "none" else shutil.which("bwrap", path=env.get("PATH"))
-    shield = protection(root, home=env.get("HOME") or "/", bwrap=bwrap, network=settings.net == "on")
-    if settings.sandbox == "require" and shield.level not in BOXED:
+def shield_of(wanted: str, network: bool, root: str, env: Mapping[str, str]) -> tuple[str | None, Protection]:
+    """The bubblewrap to use, if its box was seen to hold, and what was seen; never a silent downgrade."""
+    bwrap = None if wanted == "none" else shutil.which("bwrap", path=env.get("PATH"))
+    shield = protection(root, home=env.get("HOME") or "/", bwrap=bwrap, network=network)
+    if wanted == "require" and shield.level not in BOXED:
         raise SetupError(
             f"a sandbox is required and only level {shield.level} holds here",
             code="E-SANDBOX",

@@ -6,8 +6,9 @@ start quickly. What a row means is in `core.summary`.
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
+
+import msgspec
 
 from ralph.errors import JournalError, RalphError
 from ralph.shell.journal_reader import Reader
@@ -29,6 +30,7 @@ VERDICT: dict[str, Any] = {
     "required": True,
     "proof": False,
 }
+OURS = frozenset({"loop", "phase", "outcome", "state", "grade", "base", "result", "tree", "limits", "spend"})
 FIELDS = ("loop", "task", "repo", "phase", "iteration", "limits", "spend", "verdicts", "not_yet")
 WORDS = (  # every word a loop can be counted under, most urgent first
     "crashed", "damaged", "blocked", "working", "judging", "baseline", "waiting", "new", "paused",
@@ -77,8 +79,8 @@ def word(summary: Summary, state_root: str) -> str:
 
 def _body(summary: Summary) -> dict[str, Any] | None:
     try:
-        body = json.loads(summary.body)
-    except (ValueError, RecursionError):
+        body = msgspec.json.decode(summary.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if not isinstance(body, dict) or any(field not in body for field in FIELDS):
         return None
@@ -169,7 +171,7 @@ def json_row(row: ListRow) -> dict[str, Any]:
             "next": ["ralph doctor"],
         }
     crashed = row.word == "crashed"
-    shown = {key: _clean(value) for key, value in body.items()}
+    shown = {key: value if key in OURS else _clean(value) for key, value in body.items()}
     shown |= {
         "id": f"ralph-{row.name}",
         "word": row.word,

@@ -30,7 +30,11 @@ def command(digest: str | None, listing: bool) -> int:
         for record in approvals.list_approvals(folder):
             word = "approved" if record.approved else "waiting"
             print(
-                f"{record.approval.short}  {word}  {ago(time.time() - record.at)}  {safe(record.approval.repo)}"
+                record.approval.short,
+                word,
+                ago(time.time() - record.at),
+                safe(record.approval.repo),
+                sep="  ",
             )
         return 0
     if digest is None:

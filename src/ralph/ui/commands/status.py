@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any
 
 import click
+import msgspec
 
 from ralph.shell.journal_reader import Reader
 from ralph.shell.selection import find
@@ -135,9 +136,7 @@ def _print_json(rows: list[ListRow], counts: Counter[str], *, truncated: bool) -
 
 
 def _dump(value: dict[str, Any]) -> None:
-    import json
-
-    print(json.dumps(value, ensure_ascii=False))
+    print(msgspec.json.encode(value).decode())
 
 
 def _print_one(row: ListRow, *, as_json: bool, quiet: bool) -> None:

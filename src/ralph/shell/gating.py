@@ -1,0 +1,87 @@
+"""`ralph gates run`: the gates over a snapshot of the user's work tree, or over HEAD, never in place.
+
+The same judge, boxes and checkouts as in a loop, with nothing journaled: what it leaves in the state
+directory is removed again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from ralph.core.model import Criterion, Gate, Limits, Order, Verdict
+from ralph.errors import UserError
+from ralph.shell import deps
+from ralph.shell.checkout import find_modules
+from ralph.shell.config import Settings
+from ralph.shell.disktree import remove_tree
+from ralph.shell.driving import loop_folder, open_site
+from ralph.shell.gitstore import open_store
+from ralph.shell.gittrees import tree_of
+from ralph.shell.judge import Judge
+from ralph.shell.project import Project
+from ralph.shell.runner import Attention
+from ralph.shell.snapshot import user_tree
+from ralph.shell.start import Request, read_settings, seal_gates
+from ralph.shell.statedir import open_state, state_dir
+
+
+def gates_here(
+    request: Request, env: Mapping[str, str], now: float
+) -> tuple[Project, Settings, tuple[Gate, ...]]:
+    """The gates that a loop started here would have."""
+    project, settings = read_settings(request, env, now)
+    return project, settings, seal_gates(request, settings, project, project.head, env, alone_is_proof=True)
+
+
+def choose(gates: tuple[Gate, ...], names: tuple[str, ...]) -> tuple[Gate, ...]:
+    unknown = [name for name in names if name not in {gate.name for gate in gates}]
+    if unknown:
+        raise UserError(
+            f'there is no gate "{unknown[0]}"',
+            code="E-GATE-UNKNOWN",
+            why=f"expected one of {', '.join(gate.name for gate in gates)}",
+            next="ralph gates list",
+        )
+    return tuple(gate for gate in gates if not names or gate.name in names)
+
+
+def judge_here(
+    request: Request,
+    env: Mapping[str, str],
+    names: tuple[str, ...],
+    *,
+    head: bool,
+    token: str,
+    now: float,
+    attend: Attention,
+    told: Callable[[Gate, Verdict], None],
+) -> tuple[str, list[Verdict]]:
+    """The tree that was judged, and each gate's verdict as it comes in."""
+    project, settings, gates = gates_here(request, env, now)
+    wanted = choose(gates, names)
+    state = open_state(state_dir(env), create=True)
+    name = f"gates-{token}"
+    folder = loop_folder(state, name)
+    os.makedirs(folder, mode=0o700)
+    try:
+        store = open_store(project, os.path.join(folder, "store"))
+        tree = tree_of(store, project.head) if head else user_tree(store, os.path.join(folder, "index"))[0]
+        order = Order(
+            loop=name,
+            task="",
+            repo=project.top,
+            criterion=Criterion(task_class="custom", gates=wanted),
+            limits=Limits(),
+            agent="",
+            sandbox=settings.sandbox,
+            share=tuple(share.path for share in deps.shareable(store, tree, settings.share)),
+        )
+        judge = Judge(open_site(order, state, env), find_modules(store, tree, folder))
+        verdicts = []
+        for verdict in judge.judge(wanted, tree, "baseline", {}, attend):
+            told(order.criterion.gate(verdict.gate), verdict)
+            verdicts.append(verdict)
+        return tree, verdicts
+    finally:
+        remove_tree(folder)

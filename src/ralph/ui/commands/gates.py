@@ -1,0 +1,101 @@
+"""`ralph gates`: list the gates of this project, or judge the work tree with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from typing import Any
+
+import click
+
+
+@click.group(short_help="List gates, or run them on your work tree.")
+def command() -> None:
+    """Gates: the checks by which Ralph judges a tree."""
+
+
+def _request(checks: tuple[str, ...]) -> Any:
+    from ralph.shell.start import Request
+
+    return Request(task="", cwd=os.getcwd(), checks=checks)
+
+
+@command.command("list", short_help="The gates that a loop here would have.")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def list_(checks: tuple[str, ...], as_json: bool) -> int:
+    """The gates that a loop here would have, and how each one is read.
+
+    \b
+    Example:
+      ralph gates list
+    """
+    import msgspec
+
+    from ralph.shell.gating import gates_here
+    from ralph.ui.format import safe, table
+
+    _, _, gates = gates_here(_request(checks), dict(os.environ), time.time())
+    if as_json:
+        print(json.dumps({"v": 1, "gates": [msgspec.to_builtins(gate) for gate in gates]}))
+        return 0
+    rows = []
+    for gate in gates:
+        kind = "proof" if gate.proof else "required" if gate.required else "advisory"
+        network = "network" if gate.network else "no network"
+        rows.append(
+            (gate.name, kind, safe(gate.run, 60), f"read {gate.read}", gate.cwd, network, gate.origin)
+        )
+    for line in table(rows):
+        print(line)
+    return 0
+
+
+@command.command("run", short_help="Judge a snapshot of your work tree.")
+@click.argument("names", nargs=-1, metavar="[NAME…]")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
+@click.option("--base", is_flag=True, help="Judge HEAD instead of your work tree.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def run(names: tuple[str, ...], checks: tuple[str, ...], base: bool, as_json: bool) -> int:
+    """Judge a snapshot of your work tree in a clean checkout; your files are not touched.
+
+    \b
+    Examples:
+      ralph gates run
+      ralph gates run --base --check "pytest -q"
+    """
+    import msgspec
+
+    from ralph.shell.gating import judge_here
+    from ralph.ui.format import brief, safe, short
+
+    required: dict[str, bool] = {}
+
+    def told(gate: Any, verdict: Any) -> None:
+        required[gate.name] = gate.required
+        if as_json:
+            return
+        print(f"{gate.name:.<24} {verdict.status}  {safe(verdict.summary, 100)}  {brief(verdict.seconds)}")
+        for finding in verdict.findings if verdict.status != "pass" else ():
+            place = f"{finding.path}:{finding.line}: " if finding.path else ""
+            print(f"    {safe(place + finding.message.split(chr(10))[0], 160)}")
+
+    tree, verdicts = judge_here(
+        _request(checks),
+        dict(os.environ),
+        names,
+        head=base,
+        token=secrets.token_hex(4),
+        now=time.time(),
+        attend=lambda _: False,
+        told=told,
+    )
+    green = all(verdict.status == "pass" for verdict in verdicts if required[verdict.gate])
+    if as_json:
+        listed = [msgspec.to_builtins(verdict) for verdict in verdicts]
+        print(json.dumps({"v": 1, "tree": tree, "passed": green, "verdicts": listed}))
+    else:
+        print(f"tree {short(tree)}: {'every required gate passes' if green else 'not green'}")
+    return 0 if green else 1

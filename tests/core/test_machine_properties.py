@@ -1,0 +1,319 @@
+"""What holds for every sequence of facts, legal or not, that anybody could think of.
+
+Trees and verdicts are chosen independently, so that stale verdicts are tried as well: a machine that
+ignored them passed every property until the generator did that. The books kept here are the test's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import builders as b
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from ralph.core import events as e
+from ralph.core.handlers import FAULT_CAP, LIMIT_CAP
+from ralph.core.loop import Loop
+from ralph.core.machine import decide, fold
+from ralph.core.model import Claim, Fault, GuardResult, Limits, Order, Usage, Verdict
+from ralph.errors import IllegalEvent
+
+TREES = ("t0", "t1", "t2")
+GATES = (b.gate(), b.gate("e2e"), b.gate("lint", proof=False))
+FAULTS = ("limit", "overload", "network", "auth", "crash", "timeout", "idle", "missing", "context", "disk")
+trees = st.sampled_from(TREES)
+claims = st.none() | st.builds(Claim, st.sampled_from(["IN_PROGRESS", "COMPLETE", "BLOCKED"]))
+faults = st.none() | st.builds(
+    Fault, st.sampled_from([*FAULTS, "interrupted"]), st.just("m"), st.none() | st.floats(0, 9999)
+)
+usages = st.builds(Usage, st.none() | st.integers(0, 9), st.none() | st.floats(0, 2))
+small = st.integers(0, 3)
+statuses = st.sampled_from(["pass", "pass", "pass", "fail", "error", "skipped", "flaky"])
+verdicts = st.builds(
+    Verdict,
+    gate=st.sampled_from(["test", "e2e", "lint", "unheard"]),
+    tree=trees,
+    stage=st.sampled_from(["baseline", "fast", "final", "overlay"]),
+    status=statuses,
+    red=small,
+    new_red_count=st.integers(0, 1),
+    per_test=st.booleans(),
+    witness_count=st.integers(0, 1),
+    red_digest=st.sampled_from("ab"),
+    signature=st.sampled_from(["", "x", "y"]),
+    cause=st.sampled_from(["", "", "", "missing", "no-tests"]),
+)
+guard_results = st.builds(
+    lambda guard, tree, found, integrity: b.guard(tree, *found, name=guard, integrity=integrity),
+    st.sampled_from(["inventory", "waived"]),
+    trees,
+    st.lists(st.sampled_from(["k1", "k2"]), max_size=1),
+    st.booleans(),
+)
+clocks: dict[str, Any] = {"at": st.floats(0, 9999), "took": st.floats(-5, 50)}
+directions = st.sampled_from(["land", "undo"])
+EVENTS = st.one_of(
+    st.builds(e.LoopStarted, order=st.just(b.order())),
+    st.builds(
+        e.StintStarted,
+        pid=st.just(1),
+        host=st.just("h"),
+        version=st.just("1"),
+        protection=st.sampled_from(["S0", "S2"]),
+    ),
+    st.builds(e.WorkspaceMade, path=st.just("/w")),
+    st.builds(e.AgentStarted, iteration=small, call=small, agent=st.just("a"), prompt=st.just("p"), **clocks),
+    st.builds(e.AgentEnded, iteration=small, call=small, claim=claims, fault=faults, usage=usages, **clocks),
+    st.builds(e.CheckpointMade, iteration=small, tree=trees, commit=st.just("c")),
+    st.builds(e.GateEnded, iteration=small, verdict=verdicts, **clocks),
+    st.builds(
+        e.GuardsEnded, iteration=small, tree=trees, results=st.lists(guard_results, max_size=2).map(tuple)
+    ),
+    st.builds(e.WorkspaceRestored, iteration=small, tree=trees),
+    st.builds(e.WaitOver, **clocks),
+    st.builds(e.Steered, text=st.just("x")),
+    st.builds(e.PauseAsked, now=st.booleans()),
+    st.builds(e.ResumeAsked, more_iterations=st.integers(0, 1), more_time=st.floats(0, 50)),
+    st.builds(e.AbortAsked),
+    st.builds(e.ResultPublished, branch=st.just("r"), commit=st.just("c"), tree=trees),
+    st.builds(
+        e.LoopEnded,
+        outcome=st.sampled_from(["verified", "exhausted", "aborted"]),
+        reason=st.just("r"),
+        grade=st.sampled_from([None, "A"]),
+    ),
+    st.builds(
+        e.LandingStarted, direction=directions, branch=st.just("m"), old=st.just("a"), new=st.just("b")
+    ),
+    st.builds(e.LandingEnded, direction=directions, done=st.booleans()),
+    st.builds(e.LoopDropped),
+)
+
+
+def obey(draw: Any, loop: Loop) -> e.AnyEvent:
+    """The fact that what is owed was done, with whatever came of it."""
+    owed = loop.todo[0]
+    times = {"at": draw(st.floats(0, 9999)), "took": draw(st.floats(0, 50))}
+    match owed:
+        case e.MakeWorkspace():
+            return e.WorkspaceMade(path="/w", **times)
+        case e.RunGates():
+            verdict = msgspec.structs.replace(
+                draw(verdicts), gate=draw(st.sampled_from(owed.gates)), tree=owed.tree, stage=owed.stage
+            )
+            return e.GateEnded(iteration=loop.iteration, verdict=verdict, **times)
+        case e.RunGuards():
+            results = tuple(
+                msgspec.structs.replace(result, tree=owed.tree)
+                for result in draw(st.lists(guard_results, max_size=2))
+            )
+            return e.GuardsEnded(iteration=loop.iteration, tree=owed.tree, results=results, **times)
+        case e.RunAgent() if not loop.calling:
+            return e.AgentStarted(iteration=owed.iteration, call=owed.call, agent="a", prompt="p", **times)
+        case e.RunAgent():
+            return e.AgentEnded(
+                iteration=owed.iteration,
+                call=loop.call,
+                claim=draw(claims),
+                fault=draw(faults),
+                usage=draw(usages),
+                **times,
+            )
+        case e.TakeSnapshot():
+            return e.CheckpointMade(iteration=owed.iteration, tree=draw(trees), commit="c", **times)
+        case e.RestoreWorkspace():
+            return e.WorkspaceRestored(iteration=loop.iteration, tree=owed.to.tree, **times)
+        case e.Wait():
+            return e.WaitOver(**times)
+        case e.PublishResult():
+            return e.ResultPublished(branch="r", commit="c", tree=owed.tree, **times)
+        case e.Finish():
+            return e.LoopEnded(outcome=owed.outcome, reason=owed.reason, grade=owed.grade, **times)
+    raise AssertionError(owed)
+
+
+class Books:
+    """What an independent reader of the facts would know."""
+
+    def __init__(self) -> None:
+        self.base: dict[str, str] = {}
+        self.final: dict[tuple[str, str], str] = {}
+        self.found: dict[str, tuple[GuardResult, ...]] = {}
+        self.accused: set[str] = set()
+        self.calls = 0
+
+    def note(self, event: e.AnyEvent, sealed: Order) -> None:
+        match event:
+            case e.GateEnded(verdict=verdict) if verdict.stage == "baseline":
+                self.base[verdict.gate] = verdict.status
+            case e.GateEnded(verdict=verdict) if verdict.stage == "final":
+                self.final[verdict.tree, verdict.gate] = verdict.status
+            case e.GuardsEnded():
+                waived = sealed.criterion.waivers
+                open_ = tuple(r for r in event.results if r.findings and r.guard not in waived)
+                self.found[event.tree] = open_
+                if any(result.integrity for result in open_):
+                    self.accused.add(event.tree)
+            case e.AgentStarted():
+                self.calls += 1
+
+
+class Machine(RuleBasedStateMachine):
+    loop: Loop
+    facts: list[e.AnyEvent]
+
+    @initialize(
+        task_class=st.sampled_from(["test-pass", "bug-fix", "regression"]),
+        on_fail=st.sampled_from(["auto", "keep", "revert"]),
+        min_grade=st.sampled_from("ABCD"),
+        limits=st.builds(
+            Limits,
+            iterations=st.integers(1, 4),
+            time=st.none() | st.just(900.0),
+            cost=st.none() | st.just(3.0),
+            calls_per_hour=st.none() | st.integers(1, 2),
+        ),
+    )
+    def begin(self, task_class: str, on_fail: str, min_grade: str, limits: Limits) -> None:
+        sealed = b.order(
+            *GATES,
+            task_class=task_class,
+            on_fail=on_fail,
+            min_grade=min_grade,
+            limits=limits,
+            waivers={"waived": "by the user"},
+        )
+        self.loop, self.facts, self.books = Loop(), [], Books()
+        self.feed(e.LoopStarted(order=sealed))
+
+    def feed(self, event: e.AnyEvent) -> bool:
+        before = msgspec.json.encode(self.loop)
+        spend = self.loop.spend
+        try:
+            after, actions = decide(self.loop, event)
+        except IllegalEvent:
+            assert msgspec.json.encode(self.loop) == before
+            return False
+        assert actions == after.todo
+        assert after.spend.calls >= spend.calls
+        assert after.elapsed >= spend.seconds + spend.waited
+        assert (after.spend.tokens or 0) >= (spend.tokens or 0)
+        assert (after.spend.cost or 0) >= (spend.cost or 0)
+        self.loop = after
+        self.facts.append(event)
+        self.books.note(event, after.sealed)
+        return True
+
+    @precondition(lambda self: self.loop.todo)
+    @rule(data=st.data())
+    def what_is_owed(self, data: st.DataObject) -> None:
+        assert self.feed(obey(data.draw, self.loop)), self.loop.todo
+
+    @precondition(lambda self: self.loop.todo)
+    @rule(data=st.data())
+    def what_is_owed_again(self, data: st.DataObject) -> None:
+        assert self.feed(obey(data.draw, self.loop)), self.loop.todo
+
+    @rule(event=EVENTS)
+    def anything(self, event: e.AnyEvent) -> None:
+        self.feed(event)
+
+    @invariant()
+    def verified_means_proven_on_that_very_tree(self) -> None:
+        loop, books = self.loop, self.books
+        if loop.outcome != "verified":
+            return
+        proof = [gate.name for gate in loop.sealed.criterion.proof]
+        if loop.reason.startswith("already satisfied"):
+            assert books.calls == 0
+            assert all(books.base[name] == "pass" for name in proof)
+            return
+        assert all(books.final.get((loop.tree, name)) == "pass" for name in proof)
+        assert books.found[loop.tree] == ()
+        assert loop.grade is not None
+        assert loop.grade <= loop.sealed.criterion.min_grade
+
+    @invariant()
+    def limits_hold(self) -> None:
+        assert self.loop.limits.iterations is not None
+        assert self.loop.iteration <= self.loop.limits.iterations
+        assert self.loop.spend.calls == self.books.calls
+
+    @invariant()
+    def something_is_owed_or_somebody_is_asked(self) -> None:
+        loop = self.loop
+        assert len(loop.todo) <= 1
+        assert (loop.outcome is not None) == (loop.phase == "ended")
+        if loop.phase == "ended":
+            assert not loop.todo
+        elif loop.phase == "paused":
+            assert not loop.todo or isinstance(loop.todo[0], e.Finish)
+        else:
+            assert loop.todo
+        assert not loop.calling or loop.phase == "working"
+
+    @invariant()
+    def an_accused_tree_is_never_the_best(self) -> None:
+        if self.loop.best is not None and self.loop.best.iteration > 0:
+            assert self.loop.best.tree not in self.books.accused
+
+    def teardown(self) -> None:
+        if hasattr(self, "facts"):
+            assert fold(e.decode(e.encode(fact)) for fact in self.facts) == self.loop
+
+
+QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+
+
+def test_random_facts_a_few() -> None:
+    """A short, repeatable search through sequences of facts finds no broken promise."""
+    few = settings(
+        max_examples=12,
+        stateful_step_count=25,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=QUIET,
+    )
+    run_state_machine_as_test(Machine, settings=few)
+
+
+@pytest.mark.slow
+def test_random_facts_many() -> None:
+    """A long search, different each time, finds no broken promise."""
+    many = settings(max_examples=300, stateful_step_count=50, deadline=None, suppress_health_check=QUIET)
+    run_state_machine_as_test(Machine, settings=many)
+
+
+CALLS = st.lists(st.sampled_from([*FAULTS, "nothing"]), min_size=1, max_size=8)
+
+
+@settings(max_examples=25, deadline=None, database=None, derandomize=True)
+@given(calls=CALLS, iterations=st.integers(1, 6))
+def test_a_loop_whose_calls_all_fail_ends(calls: list[Any], iterations: int) -> None:
+    """Whatever mixture of faults and idleness comes, over and over, the loop ends within its bounds."""
+    loop, events = b.based(b.order(limits=Limits(iterations=iterations))), 0
+    bound = (iterations + 1) * (FAULT_CAP + LIMIT_CAP)
+    while loop.phase != "ended":
+        if loop.phase == "waiting":
+            loop = decide(loop, e.WaitOver()).loop
+        elif isinstance(loop.todo[0], e.Finish):
+            loop = b.close(loop)
+        else:
+            kind = calls[loop.spend.calls % len(calls)]
+            loop = b.work(loop, b.BASE, fault=None if kind == "nothing" else Fault(kind, "m"))
+        events += 1
+        assert events <= 3 * bound
+    assert loop.outcome in ("exhausted", "stalled", "blocked", "broken")
+    assert loop.spend.calls <= bound

@@ -1,0 +1,31 @@
+"""The ceiling: 400 lines a module, 60 a function. Beyond it a room is missing."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+MODULE, FUNCTION = 400, 60
+
+
+def too_large(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    lines = text.count("\n")
+    found = [f"{path}: {lines} lines, at most {MODULE}"] if lines > MODULE else []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION:
+                found.append(f"{path}:{node.lineno}: {node.name} has {length} lines, at most {FUNCTION}")
+    return found
+
+
+def main() -> int:
+    problems = [problem for path in sorted(Path("src").rglob("*.py")) for problem in too_large(path)]
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+#!/bin/sh
+# What the tests need from the system. Installed when root; else said loudly, and the tests that need it fail.
+set -eu
+missing=""
+for pair in bwrap:bubblewrap git:git strace:strace node:nodejs tmux:tmux; do
+    command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
+done
+[ -z "$missing" ] && exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+else
+    echo "warning: missing system packages:$missing (install them, or run make test as root)" >&2
+fi
