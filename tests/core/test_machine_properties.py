@@ -279,7 +279,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 def test_random_facts_a_few() -> None:
     """A short, repeatable search through sequences of facts finds no broken promise."""
     few = settings(
-        max_examples=12,
+        max_examples=7,
         stateful_step_count=25,
         derandomize=True,
         database=None,

@@ -43,7 +43,7 @@ def user_state(top) -> dict[str, str]:
         for name, print_ in _files(root, ".", skip_git=False):
             if not _allowed(name):
                 state[f"{root}:{name}"] = print_
-    refs = git(top, "for-each-ref", "--format=%(refname) %(objectname) %(symref)").splitlines()
+    refs = git(top, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
     kept = (line for line in refs if not line.startswith(("refs/ralph/", "refs/heads/ralph/", "refs/notes/ralph")))
     state["refs"] = "\n".join(kept)
     return state

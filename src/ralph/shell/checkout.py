@@ -6,7 +6,9 @@ of submodules. Not here: from files to a tree (snapshot), the workspace's own `.
 
 from __future__ import annotations
 
+import filecmp
 import os
+import stat
 import tempfile
 from collections.abc import Collection, Sequence
 
@@ -22,7 +24,7 @@ from ralph.shell.disktree import (
     scan,
 )
 from ralph.shell.gitstore import Store, disk_trouble, private_call, write_git_dir
-from ralph.shell.gittrees import gitlinks, write_tree
+from ralph.shell.gittrees import changed_paths, gitlinks, tree_of, write_tree
 from ralph.shell.project import submodule_git_dir
 
 
@@ -123,10 +125,7 @@ def fresh_checkout(
         _empty(path, index, keep)
         _update(store, path, index, tree, keep, modules=modules)
         proven = prove_tree(store, path, tree, keep=keep)
-        for module in modules:
-            inside = os.path.join(path, module.path)
-            if prove_tree(module.store, inside, module.commit) != _tree(module):
-                raise _unproven(inside, module.commit, [])
+        _prove_modules(path, modules)
     except OSError as broken:
         raise disk_trouble(broken, path) from broken
     if proven != tree:
@@ -134,8 +133,36 @@ def fresh_checkout(
     return proven
 
 
+def _prove_modules(path: str, modules: Sequence[Module]) -> None:
+    for module in modules:
+        inside = os.path.join(path, module.path)
+        wanted = tree_of(module.store, module.commit)
+        if prove_tree(module.store, inside, wanted) != wanted:
+            raise _unproven(inside, wanted, [])
+        _prove_modules(inside, module.inner)
+
+
 def prove_tree(store: Store, path: str, tree: str, *, keep: Collection[str] = ()) -> str:
     """The id of what stands on disk, every file read and hashed again.
+
+    A file that breaks the repository's own line-end rules hashes to something else than what it was
+    written from; it counts as the tree's when its bytes are those that git writes for it.
+    """
+    seen = hash_files(store, path, tree, keep=keep)
+    if seen == tree:
+        return tree
+    changes = changed_paths(store, tree, seen, renames=False)
+    if all(change.status == "M" for change in changes):
+        with tempfile.TemporaryDirectory(dir=store.dir) as scratch:
+            index = os.path.join(scratch, "index")
+            private_call(store, ["read-tree", tree], index=index)
+            if not _other_bytes(store, path, index, [change.path for change in changes]):
+                return tree
+    return seen
+
+
+def hash_files(store: Store, path: str, tree: str, *, keep: Collection[str] = ()) -> str:
+    """The tree that `git add` makes of a folder that should hold `tree`.
 
     The index starts with the entries of `tree` but without their file times, so nothing is taken on trust;
     the entries matter only because git's rules on line ends look at what was there before.
@@ -152,9 +179,25 @@ def prove_tree(store: Store, path: str, tree: str, *, keep: Collection[str] = ()
         return write_tree(store, index)
 
 
-def _tree(module: Module) -> str:
-    asked = ["rev-parse", "--verify", f"{module.commit}^{{tree}}"]
-    return private_call(module.store, asked).out.decode().strip()
+def _other_bytes(store: Store, path: str, index: str, names: Sequence[str]) -> list[str]:
+    """Which of these files are not, byte for byte, what git writes for the index."""
+    with tempfile.TemporaryDirectory(dir=store.dir) as scratch:
+        listed = b"".join(os.fsencode(name) + b"\0" for name in names)
+        args = ["checkout-index", "-z", "-f", "--stdin", f"--prefix={scratch}/"]
+        private_call(store, args, index=index, work_tree=path, stdin=listed)
+        return [name for name in names if not _same_file(os.path.join(path, name), os.path.join(scratch, name))]
+
+
+def _same_file(one: str, two: str) -> bool:
+    try:
+        first, second = os.lstat(one).st_mode, os.lstat(two).st_mode
+        if stat.S_IFMT(first) != stat.S_IFMT(second) or (first ^ second) & stat.S_IXUSR:
+            return False
+        if stat.S_ISLNK(first):
+            return os.readlink(one) == os.readlink(two)
+        return stat.S_ISREG(first) and filecmp.cmp(one, two, shallow=False)
+    except OSError:
+        return False
 
 
 def _empty(path: str, index: str, keep: Collection[str]) -> None:
@@ -185,6 +228,8 @@ def _update(
             remove_except(path, name, keep)
         elif not any(name == module.path for module in modules):
             differs.append(name)
+    if differs:
+        differs = _other_bytes(store, path, index, differs)
     if differs:
         raise _unproven(path, tree, differs)
     return tree

@@ -171,3 +171,33 @@ def drop_traps(top: str, special: Collection[bytes]) -> None:
     for path in special:
         if os.path.basename(path) in _GIT_NAMES:
             os.unlink(os.path.join(root, path))
+
+
+def drop_torn_objects(objects: str, *, since: float) -> None:
+    """After a full disk: removes the half-written objects of the last moments that no process holds.
+
+    Git leaves them behind, and the disk would stay as full as it was.
+    """
+    torn: list[str] = []
+    for folder in os.listdir(objects):
+        place = os.path.join(objects, folder)
+        if len(folder) == 2 and os.path.isdir(place):
+            torn += [os.path.join(place, name) for name in os.listdir(place) if name.startswith("tmp_obj_")]
+    held = _open_files() if torn else set()
+    for path in torn:
+        try:
+            if path not in held and os.lstat(path).st_mtime >= since - 1:
+                os.unlink(path)
+        except OSError:
+            continue
+
+
+def _open_files() -> set[str]:
+    held: set[str] = set()
+    for pid in os.listdir("/proc"):
+        if pid.isdigit():
+            try:
+                held |= {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+            except OSError:
+                continue
+    return held

@@ -155,6 +155,8 @@ def sweep(find: Callable[[], Iterable[Proc]], seconds: float) -> int:
             for proc in fresh:
                 send(proc.pid, proc.start, _signal.SIGSTOP)
                 stopped.add((proc.pid, proc.start))
+        if not stopped:
+            return 0
         for pid, start in stopped:
             send(pid, start, _signal.SIGKILL)
         left = list(find())

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from ralph.errors import SetupError, UserError
-from ralph.shell.disktree import drop_traps, open_up, real_directory, scan
+from ralph.shell.disktree import drop_torn_objects, drop_traps, open_up, real_directory, scan
 from ralph.shell.git import Done, clean_text, trouble
 from ralph.shell.gitrefs import RefChange, commit_tree, loop_ref, move_refs, read_refs
 from ralph.shell.gitstore import Store, disk_trouble, private_call
@@ -237,9 +238,11 @@ def _add_all(store: Store, index: str, top: str, left_out: Sequence[bytes]) -> D
         # Submodules must not even be looked at: git would start a git inside them.
         args += ["--pathspec-from-file=-", "--pathspec-file-nul"]
         specs = b":(top)\0" + b"".join(b":(top,exclude,literal)" + path + b"\0" for path in left_out)
+    begun = time.time()
     done = private_call(store, args, index=index, work_tree=top, stdin=specs, ok=None)
     text = done.err.lower()
     if b"no space left" in text or b"quota exceeded" in text:
+        drop_torn_objects(store.objects, since=begun)
         raise trouble(done, ["add"], top)
     if done.code == 128 and b"encode" in text:
         # An attribute names an encoding the bytes do not have; as plain bytes they can be kept.

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from ralph.errors import Bug, UserError
-from ralph.shell.checkout import Module, find_modules, prove_tree, update_checkout
+from ralph.shell.checkout import Module, find_modules, hash_files, update_checkout
 from ralph.shell.disktree import remove_tree
 from ralph.shell.gitrefs import RefChange, loop_ref, move_refs, read_refs
 from ralph.shell.gitstore import Store, disk_trouble, private_call, write_git_dir
@@ -123,7 +123,7 @@ def _settle_line_ends(workspace: Workspace) -> None:
     gives the base tree back.
     """
     store = workspace.store
-    seen = prove_tree(store, workspace.path, workspace.base_tree)
+    seen = hash_files(store, workspace.path, workspace.base_tree)
     if seen == workspace.base_tree:
         return
     lines: list[str] = []
@@ -135,7 +135,7 @@ def _settle_line_ends(workspace: Workspace) -> None:
     with open(os.path.join(store.dir, "info", "attributes"), "ab") as file:
         file.write(b"\n" + os.fsencode("".join(lines)))
     update_checkout(store, workspace.path, workspace.index, workspace.base_tree, modules=workspace.modules)
-    if prove_tree(store, workspace.path, workspace.base_tree) != workspace.base_tree:
+    if hash_files(store, workspace.path, workspace.base_tree) != workspace.base_tree:
         raise Bug("a checkout of the base does not hash to the base's tree", at=workspace.path)
 
 

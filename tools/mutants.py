@@ -1,0 +1,182 @@
+"""Mutation testing of the core: does a test notice each small wrong change?
+
+    tools/mutants.py [MODULE...] [--list]
+
+Each mutant runs in a forked child that has loaded everything but `ralph.core`, so that the tables of
+the tests are built anew over the changed code. First come the module's own tests, then all of
+tests/core; a child that takes too long counts as killed. A survivor whose line is quoted in
+design/core.md is explained; any other makes this program end with 1.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+from mutate import Site, mutated, sites
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CORE = os.path.join(ROOT, "src", "ralph", "core")
+TESTS = os.path.join(ROOT, "tests", "core")
+PATIENCE = 30.0  # seconds for one mutant
+OWN_TESTS = {
+    "machine": ("machine_whole", "machine_table"),
+    "handlers": ("machine_table", "machine_faults", "machine_asked"),
+    "settle": ("settle", "settle_endings"),
+    "loop": ("machine_table",),
+}
+MODULES = (
+    "machine", "handlers", "settle", "exitgate", "grade", "stall", "loop", "summary", "prompt", "status", "compare",
+)  # fmt: skip
+
+
+class Mutant(NamedTuple):
+    module: str
+    site: Site
+    source: str  # the line it stands in
+
+    def __str__(self) -> str:
+        return f"{self.module}.py:{self.site.line}: {self.site.label} | {self.source}"
+
+    @property
+    def quoted(self) -> str:
+        """How design/core.md names it: without the line number, which moves."""
+        return f"{self.module}.py: {self.site.label} | {self.source}"
+
+
+class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads one module of the core from a changed syntax tree."""
+
+    def __init__(self, name: str, path: str, tree: ast.Module) -> None:
+        self._name, self._path, self._tree = name, path, tree
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        return importlib.util.spec_from_file_location(fullname, self._path, loader=self)  # type: ignore[arg-type]
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self._tree, self._path, "exec"), module.__dict__)  # noqa: S102
+
+
+def source_of(module: str) -> tuple[str, ast.Module]:
+    path = os.path.join(CORE, f"{module}.py")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    return text, ast.parse(text)
+
+
+def mutants_of(module: str) -> list[Mutant]:
+    text, tree = source_of(module)
+    lines = text.splitlines()
+    return [Mutant(module, site, lines[site.line - 1].strip()) for site in sites(tree)]
+
+
+def is_killed(mutant: Mutant | None) -> bool:
+    """In a child: run the tests over the change."""
+    import pytest
+
+    module = mutant.module if mutant else "machine"
+    if mutant is not None:
+        _, tree = source_of(module)
+        path = os.path.join(CORE, f"{module}.py")
+        sys.meta_path.insert(0, Loader(f"ralph.core.{module}", path, mutated(tree, mutant.site)))
+    own = [os.path.join(TESTS, f"test_{name}.py") for name in OWN_TESTS.get(module, (module,))]
+    first = [path for path in own if os.path.exists(path)]
+    plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "-m", "not slow", "--rootdir", ROOT]
+    return any(pytest.main([*plain, *paths]) != 0 for paths in (first, [TESTS]) if paths)
+
+
+def start(mutant: Mutant | None) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        code = 0 if is_killed(mutant) else 9
+    except BaseException:  # noqa: BLE001  # whatever a wrong change raises, somebody noticed
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def survivors(mutants: list[Mutant], workers: int) -> list[Mutant]:
+    alive: list[Mutant] = []
+    running: dict[int, tuple[Mutant, float]] = {}
+    waiting = list(reversed(mutants))
+    while waiting or running:
+        while waiting and len(running) < workers:
+            mutant = waiting.pop()
+            running[start(mutant)] = (mutant, time.monotonic())
+        for pid, (mutant, since) in list(running.items()):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                del running[pid]
+                if os.waitstatus_to_exitcode(status) == 9:
+                    alive.append(mutant)
+                    print(f"  survives  {mutant}", flush=True)
+            elif time.monotonic() - since > PATIENCE:
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+    return alive
+
+
+def warm_up() -> None:
+    """What every child would have to load again; the core itself must stay out."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    import hypothesis.stateful
+    import jinja2.sandbox
+    import msgspec
+    import pytest
+
+    assert hypothesis.stateful and jinja2.sandbox and msgspec and pytest
+    assert "ralph.core" not in sys.modules
+
+
+def main(argv: list[str]) -> int:
+    modules = [name for name in argv if not name.startswith("-")] or list(MODULES)
+    with open(os.path.join(ROOT, "design", "core.md"), encoding="utf-8") as file:
+        design = file.read()
+    os.chdir(ROOT)
+    warm_up()
+    _, status = os.waitpid(start(None), 0)
+    if os.waitstatus_to_exitcode(status) != 9:
+        print("the tests of the core fail without any change: nothing to learn from mutants")
+        return 2
+    total, unexplained, explained, begun = 0, 0, 0, time.monotonic()
+    for module in modules:
+        mutants = mutants_of(module)
+        alive = survivors(mutants, os.cpu_count() or 1)
+        known = [mutant for mutant in alive if mutant.quoted in design]
+        total, explained = total + len(mutants), explained + len(known)
+        unexplained += len(alive) - len(known)
+        print(
+            f"{module:10} {len(mutants):4} mutants, {len(mutants) - len(alive):4} killed, {len(known)} explained"
+        )
+    killed = total - explained - unexplained
+    print(
+        f"kill rate {killed / total:.1%}: {killed} of {total} mutants killed, {explained} explained, "
+        f"{unexplained} unexplained, {time.monotonic() - begun:.0f} s"
+    )
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
