@@ -234,7 +234,7 @@ class Runner:
         loop = self._scribe.loop
         return (
             bool(loop.aborting)
-            or self._asked >= 2
+            or loop.pause_now
             or (not loop.calling and (not loop.todo or not _same(loop.todo[0], self._doing)))
         )
 

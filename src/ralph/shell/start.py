@@ -57,7 +57,6 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     settings: config.Settings
     project: Project
     protection: Protection
-    bwrap: str | None
     base_rev: str | None
     warnings: tuple[str, ...]
 
@@ -79,14 +78,12 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
     base = resolve_commit(project, request.base) if request.base else project.head
     chosen = _class(request)
     gates = seal_gates(request, settings, project, base, env, alone_is_proof=chosen != "regression")
-    root = state_dir(env)
-    state = open_state(root, create=True)
-    bwrap, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
-    name = _name(request, token)
-    order = Order(
-        loop=name,
-        task=request.task,
-        repo=project.top,
+    state = open_state(state_dir(env), create=True)
+    _, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
+    warnings = (*settings.warnings, *survey(project), *_config_note(settings, project, base))
+    order = _order(request, settings, project, name=_name(request, token))
+    order = msgspec.structs.replace(
+        order,
         criterion=Criterion(
             task_class=chosen,
             gates=gates,
@@ -94,10 +91,30 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
             waivers=settings.guards_allow,
             until=request.until,
         ),
-        limits=settings.limits,
         agent=agent,
         agent_argv=argv,
         agent_settings=agent_settings,
+        warnings=warnings,
+    )
+    return Prepared(
+        order=order,
+        settings=settings,
+        project=project,
+        protection=shield,
+        base_rev=base if request.base else None,
+        warnings=warnings,
+    )
+
+
+def _order(request: Request, settings: config.Settings, project: Project, *, name: str) -> Order:
+    """What request, settings and repository say by themselves; criterion and agent are filled in after."""
+    return Order(
+        loop=name,
+        task=request.task,
+        repo=project.top,
+        criterion=Criterion(task_class="custom", gates=()),
+        limits=settings.limits,
+        agent="",
         agent_env=settings.agent_env(settings.agent),
         model=settings.model,
         head_commit=project.head,
@@ -115,16 +132,6 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         protect=settings.protect_paths,
         config_digest=config.digest(settings),
         report_copy_to=settings.report_copy_to,
-    )
-    warnings = (*settings.warnings, *survey(project), *_config_note(settings, project, base))
-    return Prepared(
-        order=msgspec.structs.replace(order, warnings=tuple(warnings)),
-        settings=settings,
-        project=project,
-        protection=shield,
-        bwrap=bwrap,
-        base_rev=base if request.base else None,
-        warnings=tuple(warnings),
     )
 
 
