@@ -1,5 +1,7 @@
 """`python -m ralph`."""
 
+import sys
+
 from ralph.ui.main import main
 
-main()
+sys.exit(main())

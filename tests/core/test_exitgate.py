@@ -7,7 +7,7 @@ from typing import Any
 import builders as b
 import pytest
 
-from ralph.core.exitgate import Exit, already_satisfied, blocks, cannot_start, describe, judge, unwaived
+from ralph.core.exitgate import Exit, already_satisfied, blocks, cannot_start, describe, judge
 from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Finding, Gate, GuardResult, Verdict
 
 LINT = b.gate("lint", proof=False)
@@ -94,14 +94,9 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         no("inventory: test_a is gone", "inventory: test_b is gone"),
     ),
     (
-        "what a guard found is waived",
-        leave(BASE, NOW, b.guard(), MISSED, waivers={"inventory": "ok"}),
-        Exit(True, grade="B", unproven=("waived: inventory (ok)",)),
-    ),
-    (
-        "one finding of two is waived",
-        leave(BASE, NOW, MISSED, waivers={"test_a": "moved"}),
-        no("inventory: test_b is gone"),
+        "a waiver is named and costs the best grade",
+        leave(BASE, NOW, b.guard(), waivers={"test_a": "moved"}),
+        Exit(True, grade="B", unproven=("waived: test_a (moved)",)),
     ),
     ("nothing changed", leave(changed=False), no("nothing has been changed yet")),
     ("nothing changed, but the class asks only for green", leave(changed=False, task_class="test-pass"), YES),
@@ -192,13 +187,6 @@ FIVE = named("a", "b", "c", "d", "e", "f", "g")
 def test_describe(gate: Gate, verdict: Verdict, words: str) -> None:
     """A red verdict in one line names the first few tests and counts the rest."""
     assert describe(gate, verdict) == words
-
-
-def test_unwaived_by_guard_and_by_key() -> None:
-    """A waiver excepts a whole guard or one finding, and nothing else."""
-    assert unwaived(MISSED, {}) == MISSED.findings
-    assert unwaived(MISSED, {"inventory": "r"}) == ()
-    assert unwaived(MISSED, {"test_b": "r", "stubs": "r"}) == MISSED.findings[:1]
 
 
 @pytest.mark.parametrize("task_class", sorted(MAKE_IT_GREEN | {"bug-fix", "implement-feature", "regression"}))

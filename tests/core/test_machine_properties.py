@@ -26,7 +26,7 @@ from ralph.core import events as e
 from ralph.core.handlers import FAULT_CAP, LIMIT_CAP
 from ralph.core.loop import Loop
 from ralph.core.machine import decide, fold
-from ralph.core.model import Claim, Fault, GuardResult, Limits, Order, Usage, Verdict
+from ralph.core.model import Claim, Fault, GuardResult, Limits, Usage, Verdict
 from ralph.errors import IllegalEvent
 
 TREES = ("t0", "t1", "t2")
@@ -56,7 +56,7 @@ verdicts = st.builds(
 )
 guard_results = st.builds(
     lambda guard, tree, found, integrity: b.guard(tree, *found, name=guard, integrity=integrity),
-    st.sampled_from(["inventory", "waived"]),
+    st.sampled_from(["inventory", "stubs"]),
     trees,
     st.lists(st.sampled_from(["k1", "k2"]), max_size=1),
     st.booleans(),
@@ -153,17 +153,15 @@ class Books:
         self.accused: set[str] = set()
         self.calls = 0
 
-    def note(self, event: e.AnyEvent, sealed: Order) -> None:
+    def note(self, event: e.AnyEvent) -> None:
         match event:
             case e.GateEnded(verdict=verdict) if verdict.stage == "baseline":
                 self.base[verdict.gate] = verdict.status
             case e.GateEnded(verdict=verdict) if verdict.stage == "final":
                 self.final[verdict.tree, verdict.gate] = verdict.status
             case e.GuardsEnded():
-                waived = sealed.criterion.waivers
-                open_ = tuple(r for r in event.results if r.findings and r.guard not in waived)
-                self.found[event.tree] = open_
-                if any(result.integrity for result in open_):
+                self.found[event.tree] = tuple(result for result in event.results if result.findings)
+                if any(result.integrity for result in self.found[event.tree]):
                     self.accused.add(event.tree)
             case e.AgentStarted():
                 self.calls += 1
@@ -192,7 +190,6 @@ class Machine(RuleBasedStateMachine):
             on_fail=on_fail,
             min_grade=min_grade,
             limits=limits,
-            waivers={"waived": "by the user"},
         )
         self.loop, self.facts, self.books = Loop(), [], Books()
         self.feed(e.LoopStarted(order=sealed))
@@ -212,7 +209,7 @@ class Machine(RuleBasedStateMachine):
         assert (after.spend.cost or 0) >= (spend.cost or 0)
         self.loop = after
         self.facts.append(event)
-        self.books.note(event, after.sealed)
+        self.books.note(event)
         return True
 
     @precondition(lambda self: self.loop.todo)

@@ -89,3 +89,18 @@ def test_time_adds_up_and_never_runs_backwards() -> None:
     for phase in ("working", "waiting"):
         loop = fold([e.Steered(text="x", took=took) for took in (2.0, 3.0, -9.0)], IN_PHASE[phase])
         assert loop.elapsed == 5.0
+
+
+def test_commits_are_dated_by_the_work_and_not_by_what_people_say() -> None:
+    """A steer, a pause or a new runner between an effect and its record changes no date."""
+    loop = decide(b.started(), e.GateEnded(iteration=0, verdict=b.at_base(b.red()), at=5.0)).loop
+    aside: list[e.AnyEvent] = [
+        e.StintStarted(pid=1, host="h", version="1", protection="S2", at=6.0),
+        e.Steered(text="x", at=6.0),
+        e.PauseAsked(at=6.0),
+        e.ResumeAsked(at=6.0),
+        e.AbortAsked(at=6.0),
+    ]
+    for event in aside:
+        loop = decide(loop, event).loop
+        assert (loop.worked, loop.now) == (5.0, 6.0)

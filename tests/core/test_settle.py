@@ -253,20 +253,6 @@ GUARDED = [
         },
     ),
     Row(
-        "a waived finding neither accuses nor blocks, and is named",
-        *found(b.guard("t1", "test_a"), loop=b.guarding(b.based(b.order(waivers={"test_a": "moved"})))),
-        {"integrity": 0, "todo": (e.PublishResult(tree="t1", grade="B"),)},
-    ),
-    Row(
-        "a waived finding beside an open one accuses nobody",
-        *found(
-            b.guard("t1", "test_a"),
-            HYGIENE,
-            loop=b.guarding(b.based(b.order(waivers={"inventory": "moved"}))),
-        ),
-        {"integrity": 0, "not_yet": ("stubs: TODO is gone",), "todo": again(2)},
-    ),
-    Row(
         "a finding in the last iteration before a pause",
         *found(HYGIENE, loop=decide(b.guarding(READY), e.PauseAsked(reason="lunch")).loop),
         {

@@ -75,6 +75,9 @@ LOOKS: list[tuple[str, tuple[Footprint, ...], Track]] = [
     ("sets of failures, four turns", digests("ABAB"), REDS_4),
     ("sets of failures, six turns", digests("ABABAB"), REDS_6),
     ("one tree is no turn", trees("A"), GOING),
+    ("one tree again and again is no turn", trees("AAAAAA"), GOING),
+    ("one set of failures again and again is no turn", digests("AAAAAA"), GOING),
+    ("turns that begin with the same", trees("AABAB"), TREES_4),
 ]
 
 

@@ -187,6 +187,8 @@ def test_cobertura_total_is_not_believed_against_its_lines():
         (UNIT_OK.replace(b"\nOK\n", b"\nFAILED (failures=1)\n"), "fail", None),
         (UNIT_OK.replace(b"\nOK\n", b"\nOK (skipped=1)\n"), "error", None),
         (UNIT_OK + UNIT_OK.replace(b"\nOK\n", b"\nFAILED (errors=1)\n"), "fail", None),
+        (UNIT_OK.replace(b"\nOK\n", b"\nFAILED (errors=1)\n") + UNIT_OK, "fail", None),
+        (b"=" * 70 + b"\nFAIL: test_b (m.T.test_b)\nwhy\n" + UNIT_OK, "fail", None),
         (UNIT_OK.replace(b"... ok", b"... FAIL"), "pass", None),
         (UNIT_OK, "pass", {"m.T.test_a": "pass"}),
         (UNIT_OK.replace(b"(m.T.test_a)", b"(m.T)"), "pass", {"m.T.test_a": "pass"}),  # before Python 3.11
@@ -286,6 +288,27 @@ def test_absolute_paths_become_the_repository_s(tmp_path):
     assert other.findings[0].key == reading.findings[0].key
 
 
+@pytest.mark.parametrize(
+    "noise",
+    [
+        b"skipped '" * 50_000,
+        b"ok FAIL " * 50_000,
+        b"\n" * 100_000,
+        b"a (b" * 100_000,
+        b"a:1:" * 100_000,
+        b"=" * 400_000,
+    ],
+)
+@pytest.mark.parametrize("name", ["unittest", "mypy", "exit", "pytest"])
+def test_hostile_output_takes_linear_time(name, noise):
+    """No output makes a reader's patterns run away."""
+    output = b"test_a (m.T.test_a) ... " + noise + b"\n" + UNIT_OK
+    began = time.process_time()
+    look(name, output=output, exit_code=4)
+    look(name, output=output, exit_code=0)
+    assert time.process_time() - began < 2
+
+
 def test_unknown_reader_is_a_bug():
     """A gate with a reader that does not exist is our own mistake."""
     with pytest.raises(Bug):
@@ -326,6 +349,7 @@ PIECES = st.lists(
     name=st.sampled_from(sorted(READERS)), ended=ENDED, code=CODES, output=PIECES, report=st.none() | PIECES
 )
 @settings(max_examples=400, deadline=None)
+@pytest.mark.slow
 def test_no_reader_passes_without_evidence(name, ended, code, output, report):
     """Whatever bytes come, pass needs a clean end, exit code 0 and the reader's own kind of evidence."""
     reading = reader(name)(Observation(exit_code=code, ended=ended, output=output, report=report), gate(name))

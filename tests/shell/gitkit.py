@@ -64,12 +64,14 @@ def commit_on_top(loop: Loop, files: dict[str, str | None], base: str | None = N
     )
 
 
-def begin(top: Path, state: Path, *, name: str = "demo", with_changes: bool = False, base: str | None = None) -> Loop:
+def begin(
+    top: Path, state: Path, *, name: str = "demo", with_changes: bool = False, base: str | None = None
+) -> Loop:
     project = find_project(os.fspath(top))
     state.mkdir(parents=True, exist_ok=True)
     store = open_store(project, os.fspath(state / "git"))
-    start = start_refs(
-        store, name, base, with_changes=with_changes, date=DATE, scratch=os.fspath(state)
+    start = start_refs(store, name, base, with_changes=with_changes, date=DATE, scratch=os.fspath(state))
+    workspace = make_workspace(
+        store, os.fspath(state / "workspace"), os.fspath(state / "home"), start.base_commit
     )
-    workspace = make_workspace(store, os.fspath(state / "workspace"), os.fspath(state / "home"), start.base_commit)
     return Loop(project, store, start, workspace, state)

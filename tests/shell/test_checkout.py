@@ -132,7 +132,9 @@ def test_a_broken_checkout_is_made_anew(loop, tmp_path):
 def test_trees_are_listed_read_and_compared(loop):
     """Paths, bytes, patches and counts of trees come by id, bounded in size."""
     base = loop.start.base_tree
-    new = tree_of(loop.store, commit_on_top(loop, {"a.txt": "1\n2\n3\n", "src/b.py": None, "moved.py": "b\n"}))
+    new = tree_of(
+        loop.store, commit_on_top(loop, {"a.txt": "1\n2\n3\n", "src/b.py": None, "moved.py": "b\n"})
+    )
     assert "src/deep/c.py" in list_tree(loop.store, new)
     assert read_blob(loop.store, new, "a.txt") == b"1\n2\n3\n"
     assert read_blob(loop.store, new, "a.txt", limit=2) == b"1\n"
@@ -152,14 +154,19 @@ def test_an_overlay_restores_and_drops(loop):
     (loop.ws / "src/deep/c.py").unlink()
     (loop.ws / "src/deep").rmdir()
     new = tree_of(
-        loop.store, commit_on_top(loop, {"a.txt": "2\n", "src/deep": "a file now\n", "src/new.py": "n\n", "t.log2": "t\n"})
+        loop.store,
+        commit_on_top(
+            loop, {"a.txt": "2\n", "src/deep": "a file now\n", "src/new.py": "n\n", "t.log2": "t\n"}
+        ),
     )
     tree = overlay_tree(loop.store, base, new, restore=["src"], drop=["t.log2", "never"])
     assert read_blob(loop.store, tree, "src/deep/c.py") == b"c\n"
     assert read_blob(loop.store, tree, "a.txt") == b"2\n"
     assert read_blob(loop.store, tree, "src/new.py") is None
     assert read_blob(loop.store, tree, "t.log2") is None
-    assert overlay_tree(loop.store, base, new, drop=["."]) == git(loop.project.top, "hash-object", "-t", "tree", "/dev/null")
+    assert overlay_tree(loop.store, base, new, drop=["."]) == git(
+        loop.project.top, "hash-object", "-t", "tree", "/dev/null"
+    )
 
 
 def test_submodules_are_filled_from_the_local_copy_or_refused(tmp_path):

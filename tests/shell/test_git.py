@@ -45,7 +45,9 @@ def test_what_git_says_is_cleaned_and_sorted_by_fault():
     assert clean_text(b"\x1b[31mfatal\x1b[0m: \x1b]0;title\x07no\x00") == "fatal: no"
     full = trouble(Done(128, b"", b"fatal: write error: No space left on device"), ["add"], "/x")
     assert full.code == "E-DISK-FULL"
-    assert trouble(Done(128, b"", b"fatal: detected dubious ownership in"), ["add"], "/x").code == "E-GIT-OWNER"
+    assert (
+        trouble(Done(128, b"", b"fatal: detected dubious ownership in"), ["add"], "/x").code == "E-GIT-OWNER"
+    )
 
 
 def test_configuration_is_written_so_that_git_reads_it_back(tmp_path):
@@ -64,7 +66,9 @@ def test_refs_move_only_from_where_they_were(tmp_path):
     with pytest.raises(SetupError) as moved:
         make_checkpoint(loop.store, "demo", 1, **(args | {"date": 6}))
     assert moved.value.code == "E-REF-MOVED"
-    assert read_refs(loop.project, loop_ref("demo", "checkpoint/1")) == {loop_ref("demo", "checkpoint/1"): first}
+    assert read_refs(loop.project, loop_ref("demo", "checkpoint/1")) == {
+        loop_ref("demo", "checkpoint/1"): first
+    }
     ref = loop_ref("demo", "checkpoint/1")
     both = [RefChange(ref, None, first), RefChange(loop_ref("demo", "x"), first, None)]
     move_refs(loop.project, both)

@@ -14,7 +14,7 @@ from gitkit import DATE, begin, commit_on_top, make_repo, write
 from userstate import git, same_user, user_state
 
 from ralph.errors import Busy, NeedsHuman
-from ralph.shell.gittrees import tree_of
+from ralph.shell.gittrees import changed_paths, tree_of
 from ralph.shell.landing import (
     check_landing,
     commit_merge,
@@ -23,7 +23,7 @@ from ralph.shell.landing import (
     recover_landing,
     undo_landing,
 )
-from ralph.shell.landing_recovery import Landing, read_note, write_note
+from ralph.shell.landing_recovery import Landing, read_note, set_index_entries, write_note
 
 
 def codes(problems):
@@ -37,8 +37,10 @@ def do_land(loop, new, user_start=None):
 
 
 def test_a_landing_moves_branch_index_and_files_and_keeps_unrelated_dirt(tmp_path):
-    """A fast-forward lands the result and leaves unrelated dirty, staged and untracked files bit-identical."""
-    top = make_repo(tmp_path / "my repo", {"a.txt": "1\n", "b.txt": "1\n", "c.txt": "1\n", "x/gone.txt": "1\n"})
+    """A fast-forward lands the result and leaves unrelated dirty, staged and untracked files alone."""
+    top = make_repo(
+        tmp_path / "my repo", {"a.txt": "1\n", "b.txt": "1\n", "c.txt": "1\n", "x/gone.txt": "1\n"}
+    )
     write(top, {"b.txt": "dirty\n", "c.txt": "staged\n", "new.txt": "untracked\n"})
     git(top, "add", "c.txt")
     loop = begin(top, tmp_path / "state")
@@ -60,11 +62,18 @@ def test_a_landing_moves_branch_index_and_files_and_keeps_unrelated_dirt(tmp_pat
         (lambda top: write(top, {"a.txt": "mine\n"}), "E-LAND-DIRTY"),
         (lambda top: (write(top, {"a.txt": "mine\n"}), git(top, "add", "a.txt")), "E-LAND-DIRTY"),
         (
-            lambda top: (git(top, "update-index", "--assume-unchanged", "a.txt"), write(top, {"a.txt": "mine\n"})),
+            lambda top: (
+                git(top, "update-index", "--assume-unchanged", "a.txt"),
+                write(top, {"a.txt": "mine\n"}),
+            ),
             "E-LAND-DIRTY",
         ),
         (
-            lambda top: (write(top, {"a.txt": "mine\n"}), git(top, "add", "a.txt"), write(top, {"a.txt": "one\n"})),
+            lambda top: (
+                write(top, {"a.txt": "mine\n"}),
+                git(top, "add", "a.txt"),
+                write(top, {"a.txt": "one\n"}),
+            ),
             "E-LAND-STAGED",
         ),
         (lambda top: write(top, {"new.py": "mine\n"}), "E-LAND-UNTRACKED"),
@@ -160,7 +169,12 @@ def test_a_loop_that_began_with_the_users_changes_lands_clean(tmp_path):
     undo_landing(loop.store, Landing(old, new, start), note=str(loop.home / "undo.json"))
     assert git(top, "rev-parse", "HEAD") == old
     assert (top / "a.txt").read_text() == "user\n"
-    assert sorted(git(top, "status", "--porcelain").splitlines()) == [" D del.txt", " M b.txt", "?? new.txt", "M a.txt"]
+    assert sorted(git(top, "status", "--porcelain").splitlines()) == [
+        " D del.txt",
+        " M b.txt",
+        "?? new.txt",
+        "M a.txt",
+    ]
 
 
 def test_changes_edited_after_the_start_still_block(tmp_path):
@@ -173,6 +187,47 @@ def test_changes_edited_after_the_start_still_block(tmp_path):
     with pytest.raises(NeedsHuman):
         do_land(loop, new, loop.start.user_start_commit)
     same_user(before, user_state(top))
+
+
+@pytest.mark.parametrize("reached", ["index", "branch", "files"])
+def test_a_landing_of_the_users_changes_is_finished_from_every_stage(tmp_path, reached):
+    """Killed after the index, after the branch or among the files, it ends landed and clean."""
+    top, loop, new = with_changes_loop(tmp_path)
+    old, start = loop.project.head, loop.start.user_start_commit
+    landing = Landing(old, new, start)
+    note = str(loop.home / "note.json")
+    write_note(note, landing, loop.project)
+    set_index_entries(loop.project, changed_paths(loop.store, old, start, renames=False))
+    if reached != "index":
+        git(top, "update-ref", "refs/heads/main", start)
+    if reached == "files":
+        write(top, {"a.txt": "user\nag"})
+        write(top / ".git", {"index.lock": "torn"})
+    assert recover_landing(loop.store, landing, note=note) == "landed"
+    assert git(top, "status", "--porcelain") == ""
+    assert git(top, "rev-parse", "HEAD") == new
+
+
+@pytest.mark.parametrize("with_changes", [False, True])
+def test_an_undo_that_was_killed_is_finished(tmp_path, with_changes):
+    """Half-way back is completed to all the way back."""
+    top, loop, new = with_changes_loop(tmp_path)
+    old, start = loop.project.head, loop.start.user_start_commit
+    if not with_changes:
+        git(top, "checkout", "-q", "-f", "main")
+        git(top, "clean", "-q", "-f", "-d")
+    start = start if with_changes else None
+    do_land(loop, new, start)
+    note = str(loop.home / "undo.json")
+    back = Landing(new, old, start, undo=True)
+    write_note(note, back, loop.project)
+    write(top, {"a.txt": "user\n" if with_changes else "1\n"})
+    write(top / ".git", {"index.lock": "torn"})
+    assert read_note(note) == back
+    assert recover_landing(loop.store, back, note=note) == "landed"
+    assert git(top, "rev-parse", "HEAD") == old
+    expected = [" D del.txt", " M b.txt", "?? new.txt", "M a.txt"] if with_changes else []
+    assert sorted(git(top, "status", "--porcelain").splitlines()) == expected
 
 
 def test_merging_trees_touches_nothing_and_names_conflicts(tmp_path):
@@ -324,3 +379,56 @@ def test_kill_9_in_the_middle_of_landings_is_recovered(tmp_path):
             undo_landing(loop.store, landing, note=note)
         assert git(top, "rev-parse", "HEAD") == old
     assert half >= 2, "the kills must hit the middle of landings to mean anything"
+
+
+def test_files_under_a_filter_of_the_user_can_be_landed(tmp_path):
+    """With a clean and smudge filter the user's own git decides what is edited, and writes filtered files."""
+    top = make_repo(tmp_path / "repo", {".gitattributes": "*.up filter=up\n", "x": "x\n"})
+    git(top, "config", "filter.up.clean", "tr A-Z a-z")
+    git(top, "config", "filter.up.smudge", "tr a-z A-Z")
+    write(top, {"f.up": "HELLO\n", "g.up": "HELLO\n"})
+    git(top, "add", "-A")
+    git(top, "commit", "-q", "-m", "filtered")
+    loop = begin(top, tmp_path / "state")
+    new = commit_on_top(loop, {"f.up": "changed\n"})
+    do_land(loop, new)
+    assert (top / "f.up").read_text() == "CHANGED\n"
+    assert git(top, "status", "--porcelain") == ""
+    note = str(loop.home / "undo.json")
+    write(top, {"f.up": "EDITED\n"})
+    with pytest.raises(NeedsHuman):
+        undo_landing(loop.store, Landing(loop.project.head, new), note=note)
+    write(top, {"f.up": "CHANGED\n"})
+    undo_landing(loop.store, Landing(loop.project.head, new), note=note)
+    assert (top / "f.up").read_text() == "HELLO\n"
+
+
+def test_line_ends_survive_landing_and_recovery(tmp_path):
+    """With autocrlf the landed files have the user's line ends, also when a recovery wrote them."""
+    top = make_repo(tmp_path / "repo", {"a.txt": "1\n", "b.txt": "1\n"})
+    git(top, "config", "core.autocrlf", "true")
+    write(top, {"a.txt": "1\r\n", "b.txt": "1\r\n"})
+    git(top, "add", "-A")
+    loop = begin(top, tmp_path / "state")
+    assert (loop.ws / "a.txt").read_bytes() == b"1\r\n"
+    new = commit_on_top(loop, {"a.txt": "1\r\n2\r\n", "b.txt": "1\r\n2\r\n"})
+    landing = Landing(loop.project.head, new)
+    note = str(loop.home / "note.json")
+    write_note(note, landing, loop.project)
+    write(top, {"a.txt": "1\r\n2"})
+    assert recover_landing(loop.store, landing, note=note) == "landed"
+    assert (top / "a.txt").read_bytes() == (top / "b.txt").read_bytes() == b"1\r\n2\r\n"
+    assert git(top, "status", "--porcelain") == ""
+
+
+def test_hooks_of_the_user_apply_to_a_landing(tmp_path):
+    """A landing is the user's own command: a hook that refuses it is not bypassed."""
+    top = make_repo(tmp_path / "repo")
+    loop = begin(top, tmp_path / "state")
+    new = commit_on_top(loop, {"a.txt": "2\n"})
+    hook = top / ".git/hooks/post-merge"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch '{tmp_path}/hooked'\n")
+    hook.chmod(0o755)
+    do_land(loop, new)
+    assert (tmp_path / "hooked").exists()

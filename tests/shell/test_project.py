@@ -91,7 +91,7 @@ def test_a_repository_of_another_owner_is_refused(tmp_path):
 
 
 def test_the_survey_names_what_a_careful_person_would_mention(tmp_path):
-    """Nested repositories, large files, sparse, shallow, a branch in the way, moved submodules: said, not touched."""
+    """Nested repositories, large files, sparse, shallow, branch in the way, moved submodules: only said."""
     make_repo(tmp_path / "lib")
     top = make_repo(tmp_path / "repo")
     assert survey(find_project(str(top))) == []

@@ -25,7 +25,9 @@ def show(top, ref, path):
 
 def test_the_start_pins_base_and_dirty_files(tmp_path):
     """Dirty, staged, untracked, deleted and executable files are in user-start; ignored ones are not."""
-    top = make_repo(tmp_path / "repo", {"a": "1\n", "b": "1\n", "c": "1\n", "x": "1\n", ".gitignore": "*.log\n"})
+    top = make_repo(
+        tmp_path / "repo", {"a": "1\n", "b": "1\n", "c": "1\n", "x": "1\n", ".gitignore": "*.log\n"}
+    )
     write(top / ".git", {"info/exclude": "secret\n"})
     write(top, {"a": "dirty\n", "b": "staged\n", "n e w": "new\n", "z.log": "ignored\n", "secret": "s\n"})
     git(top, "add", "b")
@@ -41,9 +43,7 @@ def test_the_start_pins_base_and_dirty_files(tmp_path):
     assert listed[-1].startswith("100755")
     assert show(top, "user-start", "a") == "dirty"
     assert (loop.ws / "a").read_text() == "1\n"
-    again = start_refs(
-        loop.store, "demo", None, with_changes=False, date=DATE + 9, scratch=str(loop.home)
-    )
+    again = start_refs(loop.store, "demo", None, with_changes=False, date=DATE + 9, scratch=str(loop.home))
     assert again == loop.start
 
 

@@ -43,7 +43,14 @@ def put_back(loop):
 def arm(repo, tmp_path):
     """Everything in a `.git` that could start a program."""
     trip = f"touch {tmp_path}/tripped"
-    for key in ("core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "diff.external", "core.alternateRefsCommand"):
+    for key in (
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.pager",
+        "core.editor",
+        "diff.external",
+        "core.alternateRefsCommand",
+    ):
         subprocess.run(["git", "config", key, f"{trip}; false"], cwd=repo, check=True)
     for part in ("clean", "smudge", "process"):
         subprocess.run(["git", "config", f"filter.x.{part}", f"{trip}; cat"], cwd=repo, check=True)
@@ -94,7 +101,7 @@ def test_an_armed_repository_in_the_submodules_place_runs_nothing(loop, tmp_path
     git(loop.ws / "sub", "add", "-A")
     git(loop.ws / "sub", "commit", "-q", "-m", "swapped")
     arm(loop.ws / "sub", tmp_path)
-    write(loop.ws, {".gitignore": "!sub\n!sub/*\n", ".gitmodules": "[submodule \"sub\"]\n\tpath = ../../x\n"})
+    write(loop.ws, {".gitignore": "!sub\n!sub/*\n", ".gitmodules": '[submodule "sub"]\n\tpath = ../../x\n'})
     (tmp_path / "tripped").unlink(missing_ok=True)
     base = entries(loop.store, loop.start.base_tree)
     tree = snap(loop).tree
@@ -157,7 +164,10 @@ def test_pipes_sockets_and_strange_names_are_named_not_fatal(loop, tmp_path):
             sock.bind("sock")
     finally:
         os.chdir(here)
-    write(loop.ws, {"n" * 255: "long\n", ".git /config": "look-alike\n", ".GIT/x": "x\n", "git~1": "x\n", "ok": "ok\n"})
+    write(
+        loop.ws,
+        {"n" * 255: "long\n", ".git /config": "look-alike\n", ".GIT/x": "x\n", "git~1": "x\n", "ok": "ok\n"},
+    )
     (loop.ws / os.fsdecode(b"bad\xff\n\x1b[31m")).write_text("odd name\n")
     (loop.ws / "out").symlink_to("/etc/passwd")
     (loop.ws / "up").symlink_to("../../x")
@@ -211,7 +221,9 @@ def test_its_own_commits_flags_and_replacements_change_nothing(loop):
 
 def test_an_encoding_that_the_bytes_do_not_have_is_kept_as_bytes(loop):
     """A false working-tree-encoding cannot stop a snapshot."""
-    write(loop.ws, {".gitattributes": "*.u working-tree-encoding=UTF-16\n*.v working-tree-encoding=NO-SUCH\n"})
+    write(
+        loop.ws, {".gitattributes": "*.u working-tree-encoding=UTF-16\n*.v working-tree-encoding=NO-SUCH\n"}
+    )
     (loop.ws / "x.u").write_bytes(b"odd\xff\xfe\xfd")
     (loop.ws / "x.v").write_bytes(b"v")
     tree = snap(loop).tree

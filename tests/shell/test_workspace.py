@@ -58,7 +58,11 @@ def test_the_paths_of_object_stores_inside_a_box_are_written(tmp_path):
         (str(tmp_path / "first/.git/objects"), "/box/objects.1"),
     ]
     made = make_workspace(
-        loop.store, str(tmp_path / "ws2"), str(tmp_path / "home2"), loop.start.base_commit, alternates="/box/objects"
+        loop.store,
+        str(tmp_path / "ws2"),
+        str(tmp_path / "home2"),
+        loop.start.base_commit,
+        alternates="/box/objects",
     )
     text = (tmp_path / "ws2/.git/objects/info/alternates").read_text()
     assert text == "/box/objects\n/box/objects.1\n"
@@ -91,7 +95,7 @@ def test_putting_back_keeps_shared_dependencies_only(tmp_path):
     commit = commit_on_top(loop, {"a.txt": "2\n", "n": "n\n"})
     write(loop.ws, {".venv/x": "v", "build/o": "ignored", "junk": "j", "x.log": "l", "src/b.py": "broken"})
     tree = tree_of(loop.store, commit)
-    rejected = take_snapshot(loop.store, str(loop.ws), loop.workspace.index, tree)
+    rejected = take_snapshot(loop.store, str(loop.ws), loop.workspace.index, tree, shared=[".venv"])
     kept = keep_rejected(
         loop.store, "demo", 2, tree=rejected.tree, parent=commit, message="rejected 2", date=DATE
     )

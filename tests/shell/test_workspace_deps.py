@@ -19,7 +19,10 @@ FILES = {
 def test_only_ignored_folders_that_exist_are_shared(tmp_path):
     """Dependency folders of the project and its packages are found; tracked ones and links are not."""
     top = make_repo(tmp_path / "repo", FILES | {"lib/package.json": "{}"})
-    write(top, {".venv/bin/python": "", "node_modules/a": "", "web/node_modules/b": "", "data/c": "", "venv/d": ""})
+    write(
+        top,
+        {".venv/bin/python": "", "node_modules/a": "", "web/node_modules/b": "", "data/c": "", "venv/d": ""},
+    )
     loop = begin(top, tmp_path / "state")
     found = shareable(loop.store, loop.start.base_tree, ["data", "../outside", "web", ".git", "missing"])
     assert [share.path for share in found] == [".venv", "node_modules", "web/node_modules", "data"]
@@ -36,9 +39,14 @@ def test_a_lockfile_is_changed_when_what_is_installed_changes(tmp_path):
         from ralph.shell.snapshot import take_snapshot
 
         write(loop.ws, FILES | files)
-        return lockfiles_changed(loop.store, base, take_snapshot(loop.store, str(loop.ws), loop.workspace.index, base).tree)
+        return lockfiles_changed(
+            loop.store, base, take_snapshot(loop.store, str(loop.ws), loop.workspace.index, base).tree
+        )
 
-    assert changed({"pyproject.toml": FILES["pyproject.toml"].replace("line-length = 1", "line-length = 2")}) == []
+    assert (
+        changed({"pyproject.toml": FILES["pyproject.toml"].replace("line-length = 1", "line-length = 2")})
+        == []
+    )
     assert changed({"pyproject.toml": FILES["pyproject.toml"].replace("click", "rich")}) == ["pyproject.toml"]
     assert changed({"pyproject.toml": "not = [toml"}) == ["pyproject.toml"]
     assert changed({"package.json": '{"name": "x", "scripts": {"a": "c"}, "dependencies": {"l": "1"}}'}) == []

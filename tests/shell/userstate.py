@@ -21,7 +21,7 @@ def git(cwd, *args, stdin=None, check=True, env=None):
         clean |= {f"GIT_{role}_NAME": "user", f"GIT_{role}_EMAIL": "user@localhost"}
         clean |= {f"GIT_{role}_DATE": "1700000000 +0000"}
     done = subprocess.run(
-        ["git", "-c", "protocol.file.allow=always", *args],
+        ["git", "-c", "protocol.file.allow=always", "-c", "gc.auto=0", *args],
         cwd=cwd,
         input=stdin,
         capture_output=True,
@@ -38,13 +38,15 @@ def user_state(top) -> dict[str, str]:
     top = os.fsdecode(top)
     state = dict(_files(top, ".", skip_git=True))
     git_dir = git(top, "rev-parse", "--absolute-git-dir")
-    common = os.path.realpath(os.path.join(top, git("" or top, "rev-parse", "--git-common-dir")))
+    common = os.path.realpath(os.path.join(top, git(top, "rev-parse", "--git-common-dir")))
     for root in {git_dir, common}:
         for name, print_ in _files(root, ".", skip_git=False):
             if not _allowed(name):
                 state[f"{root}:{name}"] = print_
     refs = git(top, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    kept = (line for line in refs if not line.startswith(("refs/ralph/", "refs/heads/ralph/", "refs/notes/ralph")))
+    kept = (
+        line for line in refs if not line.startswith(("refs/ralph/", "refs/heads/ralph/", "refs/notes/ralph"))
+    )
     state["refs"] = "\n".join(kept)
     return state
 
@@ -56,13 +58,7 @@ def same_user(before: dict[str, str], after: dict[str, str]) -> None:
 
 
 def _allowed(name: str) -> bool:
-    parts = name.split("/")
-    if "modules" in parts:  # a submodule's own directory: its objects are as free as the others
-        parts = parts[parts.index("modules") + 2 :] or ["-"]
-    if parts[0] == "objects":
-        return True
-    path = "/".join(parts)
-    return path in ("refs", "refs/heads", ".", "packed-refs") or path.startswith(
+    return name in ("refs", "refs/heads", "packed-refs") or name.startswith(
         ("refs/ralph", "refs/heads/ralph", "refs/notes/ralph")
     )
 
@@ -70,7 +66,7 @@ def _allowed(name: str) -> bool:
 def _files(top: str, here: str, *, skip_git: bool):
     full = os.path.join(top, here)
     for entry in sorted(os.scandir(full), key=lambda e: e.name):
-        if skip_git and entry.name == ".git" and here == ".":
+        if (skip_git and entry.name == ".git" and here == ".") or (not skip_git and entry.name == "objects"):
             continue
         name = os.path.normpath(os.path.join(here, entry.name))
         found = entry.stat(follow_symlinks=False)

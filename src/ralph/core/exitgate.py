@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ralph.core.grade import Proof, at_least, prove
-from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Finding, Gate, Grade, GuardResult, Verdict
+from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Gate, Grade, GuardResult, Verdict
 
 SHOWN = 5  # failing tests named in one sentence
 NO_GATE = "there is no required gate, so nothing can prove this task"
@@ -59,8 +59,7 @@ def judge(
     if not any(gate.required for gate in criterion.gates):
         not_yet.append(NO_GATE)
     for result in guards:
-        found = unwaived(result, criterion.waivers)
-        not_yet += [f"{result.guard}: {finding.message}" for finding in found]
+        not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
     if not_yet:
         return Exit(verified=False, not_yet=tuple(not_yet))
     if not changed and criterion.task_class not in MAKE_IT_GREEN:
@@ -95,13 +94,6 @@ def _red(criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verd
         elif gate.required and blocks(gate, baseline.get(gate.name), verdict):
             sentences.append(f"{gate.name}: {describe(gate, verdict)}")
     return sentences
-
-
-def unwaived(result: GuardResult, waivers: dict[str, str]) -> tuple[Finding, ...]:
-    """What a guard found, less what the user excepted in writing: the guard, or one finding by its key."""
-    if result.guard in waivers:
-        return ()
-    return tuple(finding for finding in result.findings if finding.key not in waivers)
 
 
 def blocks(gate: Gate, base: Verdict | None, verdict: Verdict) -> bool:

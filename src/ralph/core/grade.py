@@ -6,6 +6,8 @@ whether the result is verified at all is `exitgate`'s question.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from ralph.core.model import Criterion, Gate, Grade, GuardResult, Verdict
@@ -24,15 +26,15 @@ def at_least(grade: Grade, minimum: Grade) -> bool:
     return grade <= minimum  # "A" sorts before "D"
 
 
-def _witness(base: Verdict | None, now: Verdict) -> tuple[bool, bool]:
-    """(is there a witness that the agent did not write, was it read per test or finding)."""
+def _witness(base: Verdict | None, now: Verdict) -> Literal["none", "exit", "test"]:
+    """Is there a witness that the agent did not write, and was it read per test or by exit code?"""
     if base is None or base.status not in ("fail", "error") or now.status != "pass":
-        return False, False
+        return "none"
     if base.cause in ("no-tests", "all-skipped"):  # whatever is green now, the agent brought it
-        return False, False
+        return "none"
     if now.per_test and now.witness_count > 0:
-        return True, True
-    return not (now.per_test and base.per_test), False
+        return "test"
+    return "none" if now.per_test and base.per_test else "exit"
 
 
 def prove(
@@ -45,8 +47,8 @@ def prove(
     """Grade a result whose proof gates are green; the caller has seen to that."""
     open_points: list[str] = []
     seen = [(gate, _witness(baseline.get(gate.name), now[gate.name])) for gate in criterion.proof]
-    witnesses = [gate for gate, (there, _) in seen if there]
-    by_exit = [gate.name for gate, (there, per_test) in seen if there and not per_test]
+    witnesses = [gate for gate, kind in seen if kind != "none"]
+    by_exit = [gate.name for gate, kind in seen if kind == "exit"]
     grade: Grade
     if witnesses:
         grade = "A"

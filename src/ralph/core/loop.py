@@ -36,6 +36,7 @@ class Loop(Struct, frozen=True):
     limits: Limits = Limits()
     spend: Spend = Spend()
     now: float = 0.0  # wall clock of the newest event
+    worked: float = 0.0  # wall clock of the newest event of the work itself: the date of commits
 
     iteration: int = 0
     call: int = 0

@@ -83,6 +83,10 @@ TABLE: dict[tuple[Phase, type[e.Event]], Rule] = {
 }
 
 
+# Words of people and runners. They can come between an effect and its record, so they date nothing.
+_ASIDE = (e.StintStarted, e.Steered, e.PauseAsked, e.ResumeAsked, e.AbortAsked)
+
+
 def decide(loop: Loop, event: e.AnyEvent) -> Step:
     """The loop after this fact, and what the shell owes it now. Raises IllegalEvent, changing nothing."""
     rule = TABLE.get((loop.phase, type(event)))
@@ -111,4 +115,5 @@ def _clocked(loop: Loop, event: e.AnyEvent) -> Loop:
         spend = replace(spend, waited=spend.waited + took)
     elif loop.phase in ("baseline", "working", "judging"):
         spend = replace(spend, seconds=spend.seconds + took)
-    return replace(loop, spend=spend, now=event.at)
+    worked = loop.worked if isinstance(event, _ASIDE) else event.at
+    return replace(loop, spend=spend, now=event.at, worked=worked)

@@ -9,6 +9,9 @@ redacted before it comes here; here it is only cut to size.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -17,6 +20,9 @@ from ralph.core.model import Gate, Verdict
 from ralph.core.status import STATUS_INSTRUCTIONS
 from ralph.core.text import one_line, trim
 from ralph.errors import UserError
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 BUDGET = 24_000  # characters of feedback in one prompt
 EXCERPT_LINES = 200
@@ -92,7 +98,23 @@ def facts_of(loop: Loop, feedback: tuple[Feedback, ...], tried: tuple[str, ...],
 
 def render(template: str, facts: PromptFacts) -> str:
     """The prompt. A name that the template uses and nobody gives is an error, never an empty place."""
-    from jinja2 import StrictUndefined, TemplateError
+    from jinja2 import TemplateError
+
+    try:
+        return _compiled(template).render(asdict(facts))
+    except TemplateError as wrong:
+        raise UserError(
+            f"the prompt template cannot be used: {one_line(str(wrong), SENTENCE)}",
+            code="E-PROMPT-TEMPLATE",
+            at=f"line {line}" if (line := getattr(wrong, "lineno", None)) else "",
+            why="every name in it must be one that Ralph gives",
+            next="ralph config show --origin",
+        ) from wrong
+
+
+@lru_cache(maxsize=1)  # a loop renders one text again and again; compiling it costs more than a git call
+def _compiled(template: str) -> Template:
+    from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
     # Not HTML: escaping would change the task's own words.
@@ -103,16 +125,7 @@ def render(template: str, facts: PromptFacts) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    try:
-        return environment.from_string(template).render(asdict(facts))
-    except TemplateError as wrong:
-        raise UserError(
-            f"the prompt template cannot be used: {one_line(str(wrong), SENTENCE)}",
-            code="E-PROMPT-TEMPLATE",
-            at=f"line {line}" if (line := getattr(wrong, "lineno", None)) else "",
-            why="every name in it must be one that Ralph gives",
-            next="ralph config show --origin",
-        ) from wrong
+    return environment.from_string(template)
 
 
 def _check(gate: Gate, verdict: Verdict | None) -> Check:

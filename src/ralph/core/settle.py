@@ -126,8 +126,7 @@ def _is_accused(loop: Loop) -> bool:
     """An integrity guard found something in this very tree, now or when it was looked at before."""
     if loop.guarded_tree != loop.tree:
         return loop.tree in loop.accused
-    waivers = loop.sealed.criterion.waivers
-    return any(result.integrity and exitgate.unwaived(result, waivers) for result in loop.guards)
+    return any(result.integrity and result.findings for result in loop.guards)
 
 
 def paused(loop: Loop) -> Loop:

@@ -28,12 +28,12 @@ def look(history: tuple[Footprint, ...]) -> Track:
     answers = (_no_progress(history), _oscillation(history), _same_error(history))
     for kind in ("stalled", "redirect"):
         for answer in answers:
-            if answer.kind == kind:
+            if answer is not None and answer.kind == kind:
                 return answer
     return Track("going")
 
 
-def _no_progress(history: tuple[Footprint, ...]) -> Track:
+def _no_progress(history: tuple[Footprint, ...]) -> Track | None:
     idle = 0
     for footprint in reversed(history):
         if footprint.tree != footprint.before or footprint.progress:
@@ -41,10 +41,10 @@ def _no_progress(history: tuple[Footprint, ...]) -> Track:
         idle += 1
     if idle >= NO_PROGRESS:
         return Track("stalled", f"{idle} iterations in a row changed nothing")
-    return Track("going")
+    return None
 
 
-def _same_error(history: tuple[Footprint, ...]) -> Track:
+def _same_error(history: tuple[Footprint, ...]) -> Track | None:
     same = 0
     for footprint in reversed(history):
         if not footprint.signature or footprint.signature != history[-1].signature or footprint.progress:
@@ -54,10 +54,10 @@ def _same_error(history: tuple[Footprint, ...]) -> Track:
         return Track("stalled", f"the same error {same} times in a row")
     if same >= REDIRECT_AT:
         return Track("redirect", f"the same error {same} times in a row: try a different approach")
-    return Track("going")
+    return None
 
 
-def _oscillation(history: tuple[Footprint, ...]) -> Track:
+def _oscillation(history: tuple[Footprint, ...]) -> Track | None:
     trees = tuple(footprint.tree for footprint in history)
     reds = tuple(footprint.red_digest for footprint in history)
     for marks, what in ((trees, "the same two versions"), (reds, "the same two sets of failures")):
@@ -66,12 +66,12 @@ def _oscillation(history: tuple[Footprint, ...]) -> Track:
             return Track("stalled", f"{what} take turns ({turns} iterations)")
         if turns >= 4:
             return Track("redirect", f"{what} take turns: stop undoing and redoing, try a different approach")
-    return Track("going")
+    return None
 
 
 def _alternating(marks: tuple[str, ...]) -> int:
     """How many of the newest marks go A, B, A, B."""
-    if len(marks) < 2 or marks[-1] == marks[-2]:
+    if marks[-1:] == marks[-2:-1]:
         return 0
     turns = 2
     while turns < len(marks) and marks[-turns - 1] == marks[-turns + 1]:

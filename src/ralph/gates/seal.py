@@ -13,11 +13,10 @@ from ralph.core.model import Gate, Severity
 from ralph.errors import UserError
 from ralph.gates.command import REPORT, fill, fill_shell, needs_shell, simple_commands
 from ralph.gates.ownfiles import own_files
-from ralph.gates.runners import insert, recognise, reporter
+from ralph.gates.runners import Runner, insert, recognise, reporter
 
 READ_CHOICES = ("auto", "exit", "junit", "coverage", "sarif")
 SHELL = ("/bin/sh", "-c")
-_WITH_REPORT = ("junit", "coverage", "sarif")
 
 
 def seal(
@@ -43,28 +42,8 @@ def seal(
     """`tree_paths` tells which repository paths are files at the base."""
     argv = _argv(name, run)
     runner = None if argv[:2] == SHELL else recognise(argv)
-    added: tuple[str, ...] = ()
-    if read not in READ_CHOICES:
-        raise UserError(
-            f'gate "{name}": read is "{read}", expected one of {", ".join(READ_CHOICES)}',
-            code="E-GATE-READ",
-            next="ralph config show --origin",
-        )
-    own_report = read in _WITH_REPORT and REPORT in run
-    if (
-        read in _WITH_REPORT
-        and not own_report
-        and not (read == "junit" and runner and runner.name in ("pytest", "node"))
-    ):
-        raise UserError(
-            f'gate "{name}": read = "{read}" needs the word {REPORT} in its command',
-            code="E-GATE-REPORT",
-            why="Ralph puts a path there and reads the report that the command writes to it",
-            next=f"ralph loop TASK --check '{name}=your-command --output {REPORT}'",
-        )
-    if read == "auto" or (read == "junit" and not own_report):
-        read = runner.name if runner else "exit"
-        added = reporter(runner, argv) if runner else ()
+    read = _choose(name, run, read, runner)
+    added = reporter(runner, argv) if runner and read == runner.name else ()
     exists = tree_paths.__contains__ if isinstance(tree_paths, frozenset) else tree_paths
     commands = simple_commands(run) if argv[:2] == SHELL else [list(argv)]
     return Gate(
@@ -87,6 +66,28 @@ def seal(
         tool=tool,
         tool_sha=tool_sha,
         own_files=own_files(commands, cwd, exists),
+    )
+
+
+def _choose(name: str, run: str, read: str, runner: Runner | None) -> str:
+    """The reader's name; a choice that could never be judged is refused here."""
+    if read not in READ_CHOICES:
+        raise UserError(
+            f'gate "{name}": read is "{read}", expected one of {", ".join(READ_CHOICES)}',
+            code="E-GATE-READ",
+            next="ralph config show --origin",
+        )
+    if read == "auto":
+        return runner.name if runner else "exit"
+    if read == "exit" or REPORT in run:
+        return read
+    if read == "junit" and runner and runner.name in ("pytest", "node"):
+        return runner.name
+    raise UserError(
+        f'gate "{name}": read = "{read}" needs the word {REPORT} in its command',
+        code="E-GATE-REPORT",
+        why="Ralph puts a path there and reads the report that the command writes to it",
+        next=f"ralph loop TASK --check '{name}=your-command --output {REPORT}'",
     )
 
 

@@ -12,6 +12,8 @@ import os
 import msgspec
 
 from ralph.core.model import Gate, Order
+from ralph.gates.command import simple_commands
+from ralph.gates.seal import SHELL
 from ralph.shell import cgroup, sandbox, tools
 from ralph.shell.gitstore import Store
 from ralph.shell.process import CallSpec
@@ -35,6 +37,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     unshare: str | None
     level: str
     words: tuple[str, ...]
+    known: tools.Known = msgspec.field(default_factory=tools.Known)
 
     @property
     def folder(self) -> str:
@@ -103,7 +106,7 @@ def agent_spec(
         home_dir=home_dir,
         tmp_dir=_made(folder, "tmp"),
         write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write)),
-        read=(*tools.path_prefixes(site.path, home=site.home, repo=order.repo), *read),
+        read=(*_on_path(site, site.path), *read),
         shares=site.shares(),
         stage=_made(folder, "overlay") if order.share else None,
         hide=(site.state.root, site.config_dir),
@@ -137,7 +140,10 @@ def gate_spec(
         home=site.home,
         home_dir=None,
         tmp_dir=_made(folder, "tmp"),
-        read=tools.path_prefixes(gate_path(site, gate), home=site.home, repo=order.repo),
+        read=(
+            *_on_path(site, gate_path(site, gate)),
+            *_named(site, gate, argv),
+        ),
         shares=site.shares(),
         stage=_made(folder, "overlay") if order.share else None,
         hide=(site.state.root, site.config_dir),
@@ -161,6 +167,21 @@ def gate_path(site: Site, gate: Gate) -> str:
     """PATH of a gate: its own folders first, as the user would name them."""
     own = [os.path.normpath(os.path.join(site.order.repo, part)) for part in gate.path]
     return os.pathsep.join((*own, site.path))
+
+
+def _on_path(site: Site, path: str) -> tuple[str, ...]:
+    return tools.path_prefixes(path, home=site.home, repo=site.order.repo, known=site.known)
+
+
+def _named(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """What a gate's command names by its whole path: programs with all they need, other files alone."""
+    commands = simple_commands(gate.run) if gate.argv[:2] == SHELL else [list(argv)]
+    found: list[str] = []
+    for word in (argv[0], *(word for words in commands for word in words)):
+        if os.path.isabs(word) and os.path.isfile(word):
+            needs = tools.prefixes(word, path=site.path, home=site.home, repo=site.order.repo)
+            found += needs if os.access(word, os.X_OK) else (os.path.normpath(word),)
+    return tuple(dict.fromkeys(found))
 
 
 def _group(site: Site, folder: str) -> str | None:

@@ -85,7 +85,9 @@ class Caller:
         read = [prompt_file, *launch.reads]
         argv = launch.argv
         for word in launch.tools:
-            found = tools.resolve(word, path=site.path, cwd=cwd, repo=order.repo, home=site.home)
+            found = tools.resolve(
+                word, path=site.path, cwd=cwd, repo=order.repo, home=site.home, known=site.known
+            )
             if isinstance(found, tools.Tool):
                 read += found.prefixes
                 argv = (found.path, *argv[1:]) if word == argv[0] else argv

@@ -185,7 +185,9 @@ def _other_bytes(store: Store, path: str, index: str, names: Sequence[str]) -> l
         listed = b"".join(os.fsencode(name) + b"\0" for name in names)
         args = ["checkout-index", "-z", "-f", "--stdin", f"--prefix={scratch}/"]
         private_call(store, args, index=index, work_tree=path, stdin=listed)
-        return [name for name in names if not _same_file(os.path.join(path, name), os.path.join(scratch, name))]
+        return [
+            name for name in names if not _same_file(os.path.join(path, name), os.path.join(scratch, name))
+        ]
 
 
 def _same_file(one: str, two: str) -> bool:

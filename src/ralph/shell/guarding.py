@@ -38,7 +38,7 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
         ),
         read_base=lambda path: read_blob(store, order.base_tree, path),
         read_result=lambda path: read_blob(store, tree, path),
-        executed=dict(judge.executed),
+        executed={name: seen for name, verdict in loop.finals.items() if (seen := judge.executed(verdict))},
         protect=order.protect,
         waivers=order.criterion.waivers,
     )

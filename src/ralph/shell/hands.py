@@ -117,7 +117,7 @@ class RealHands:
                 tree=found.tree,
                 parent=loop.commit,
                 message=title,
-                date=int(loop.now),
+                date=int(loop.worked),
             )
         whole = diff_stat(site.store, order.base_tree, found.tree)
         return e.CheckpointMade(
@@ -143,7 +143,7 @@ class RealHands:
                 tree=action.rejected.tree,
                 parent=order.base_commit,
                 message=f"ralph: rejected work of iteration {number}",
-                date=int(loop.now),
+                date=int(loop.worked),
             )
         restore_workspace(self.workspace, action.to.tree, action.to.commit)
         return e.WorkspaceRestored(iteration=loop.iteration, tree=action.to.tree, rejected=kept)
@@ -169,7 +169,7 @@ class RealHands:
     def publish(self, loop: Loop, action: e.PublishResult) -> e.ResultPublished:
         site, order = self.site, self.site.order
         message = prompting.result_message(loop, action)
-        commit = commit_tree(site.store, action.tree, [order.base_commit], message, int(loop.now))
+        commit = commit_tree(site.store, action.tree, [order.base_commit], message, int(loop.worked))
         publish_result(site.store.project, order.branch, commit, None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
 

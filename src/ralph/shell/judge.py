@@ -44,6 +44,7 @@ class Work(msgspec.Struct):
     checkout: str
     argv: tuple[str, ...]
     report: str
+    report_at: str  # the same as the command knew it
     call: process.Call
     placeholders: tuple[str, ...]
     tool_sha: str
@@ -51,14 +52,21 @@ class Work(msgspec.Struct):
     proven: str
 
 
+class _Stored(msgspec.Struct, frozen=True):
+    """Of a verdict's evidence, what tells how its gate was executed."""
+
+    argv: tuple[str, ...]
+    tool_sha256: str
+    report_at: str
+
+
 class Judge:
-    """Runs gates for one site; remembers the baseline's readings and the hashes of tools."""
+    """Runs gates for one site; remembers the baseline's readings."""
 
     def __init__(self, site: Site, modules: tuple[Module, ...]) -> None:
         self.site = site
         self._modules = modules
         self._base: dict[str, Reading] = {}
-        self.executed: dict[str, Executed] = {}  # gate -> how it was really executed, newest
 
     def judge(
         self,
@@ -122,7 +130,6 @@ class Judge:
         report = os.path.join(folder, "tmp", "r", "report")
         named = "/tmp/r/report" if site.boxed else report  # noqa: S108
         argv = exec_argv(gate, named)
-        self.executed[gate.name] = Executed(argv=argv, report=named, tool_sha=tool_sha)
         located = tools.find(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
         full = (located or os.path.join(_user_cwd(site, gate), argv[0]), *argv[1:])
         spec, placeholders = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=gate.env)
@@ -133,6 +140,7 @@ class Judge:
             checkout=checkout,
             argv=argv,
             report=report,
+            report_at=named,
             call=call,
             placeholders=placeholders,
             tool_sha=tool_sha,
@@ -158,7 +166,12 @@ class Judge:
         site = self.site
         path = gate_path(site, gate)
         found = tools.resolve(
-            gate.argv[0], path=path, cwd=_user_cwd(site, gate), repo=site.order.repo, home=site.home
+            gate.argv[0],
+            path=path,
+            cwd=_user_cwd(site, gate),
+            repo=site.order.repo,
+            home=site.home,
+            known=site.known,
         )
         if isinstance(found, tools.Missing):
             if not os.path.isabs(gate.argv[0]) and "/" in gate.argv[0]:
@@ -194,6 +207,7 @@ class Judge:
             "ended": msgspec.structs.asdict(ended),
             "output": blobs.put(site.state.blobs, output),
             "report": blobs.put(site.state.blobs, report) if report is not None else None,
+            "report_at": work.report_at,
         }
         stored = blobs.put(site.state.blobs, msgspec.json.encode(evidence))
         root = site.order.repo if site.boxed else work.checkout
@@ -256,6 +270,13 @@ class Judge:
                 return None
             self._base[name] = self.reading(verdict)
         return self._base[name]
+
+    def executed(self, verdict: Verdict) -> Executed | None:
+        """How this verdict's gate was executed, by its evidence: whichever runner saw to it."""
+        if not verdict.evidence:
+            return None
+        stored = msgspec.json.decode(blobs.get(self.site.state.blobs, verdict.evidence), type=_Stored)
+        return Executed(argv=stored.argv, report=stored.report_at, tool_sha=stored.tool_sha256)
 
     def reading(self, verdict: Verdict) -> Reading:
         return msgspec.json.decode(blobs.get(self.site.state.blobs, verdict.reading), type=Reading)

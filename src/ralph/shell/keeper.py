@@ -180,6 +180,11 @@ def watch(call: Call) -> None:
                 return
 
 
+def sweep_below(call: Call) -> None:
+    keeper = os.getpid()
+    call.survivors = proctree.sweep(lambda: proctree.descendants(keeper), EMPTY_SECONDS)
+
+
 def empty_box(call: Call) -> None:
     """Kill the box's pid 1. The kernel ends it only after every process in it: its end proves emptiness."""
     deadline = time.monotonic() + EMPTY_SECONDS
@@ -187,8 +192,7 @@ def empty_box(call: Call) -> None:
         if not read_status(call):
             return  # bwrap ended before it had a child
     if call.init_pidfd < 0:  # stuck in setting up: no namespace to rely on yet
-        keeper = os.getpid()
-        call.survivors = proctree.sweep(lambda: proctree.descendants(keeper), EMPTY_SECONDS)
+        sweep_below(call)
         return
     kill_by(call.init_pidfd)
     call.survivors = 0 if readable(call.init_pidfd, EMPTY_SECONDS) else 1
@@ -214,16 +218,16 @@ def empty_tree(call: Call) -> None:
     if call.spec["cgroup"]:
         empty_group(call, call.spec["cgroup"])
     if not call.boxed:
-        # The main process is left as a zombie until the end, so that its pid cannot be given away.
-        keeper = os.getpid()
-        call.survivors = proctree.sweep(lambda: proctree.descendants(keeper), EMPTY_SECONDS)
-        call.survivors += proctree.sweep(lambda: proctree.marked(call.spec["marker"]), EMPTY_SECONDS)
+        sweep_below(call)
     kill_by(call.pidfd)
     _, call.wait_status, usage = os.wait4(call.pid, 0)
     if not call.boxed:  # bwrap leaves before it has collected what ran in the box
         call.peak_rss_kb = max(call.peak_rss_kb or 0, usage.ru_maxrss)
-    if not call.boxed and proctree.reap():
-        call.survivors = max(call.survivors, len(proctree.descendants(os.getpid())))
+    if not call.boxed:
+        deadline = time.monotonic() + EMPTY_SECONDS
+        while proctree.reap() and time.monotonic() < deadline:
+            sweep_below(call)  # orphans come to us: while we have a child, the tree is not empty
+        call.survivors += proctree.sweep(lambda: proctree.marked(call.spec["marker"]), EMPTY_SECONDS)
 
 
 def kill_by(pidfd: int) -> None:

@@ -35,11 +35,14 @@ class Merged(msgspec.Struct, frozen=True):
     conflicts: tuple[str, ...] = ()
 
 
-def check_landing(store: Store, old: str, new: str, user_start: str | None = None) -> list[Problem]:
+def check_landing(
+    store: Store, old: str, new: str, user_start: str | None = None, *, own_git: bool = False
+) -> list[Problem]:
     """Everything that stands in the way of moving the user's branch from `old` to `new`; nothing is changed.
 
     With `user_start` the loop began with the user's uncommitted changes: files that are still as they were
-    then are part of the result and do not stand in the way.
+    then are part of the result and do not stand in the way. `own_git` is for the user's own command to land:
+    their configured filters may then run, without which every filtered file looks edited.
     """
     try:
         project = find_project(store.project.top, store.project.git)
@@ -53,7 +56,7 @@ def check_landing(store: Store, old: str, new: str, user_start: str | None = Non
         found.append(Problem("E-LAND-NOT-FF", "the result does not continue the branch: it needs a merge"))
     if found:
         return found
-    return _overlaps(store, project, old, new, start=user_start)
+    return _overlaps(store, project, old, new, start=user_start, own_git=own_git)
 
 
 def _branch_problems(project: Project, old: str) -> list[Problem]:
@@ -75,13 +78,17 @@ def _branch_problems(project: Project, old: str) -> list[Problem]:
     return found
 
 
-def _overlaps(store: Store, project: Project, old: str, new: str, *, start: str | None) -> list[Problem]:
+def _overlaps(
+    store: Store, project: Project, old: str, new: str, *, start: str | None, own_git: bool
+) -> list[Problem]:
     changes = changed_paths(store, old, new, renames=False)
-    dirty = set(_edited(store, project, old, [c.path for c in changes if c.status != "A"]))
+    dirty = set(_edited(store, project, old, [c.path for c in changes if c.status != "A"], own_git=own_git))
     staged = _staged(project, old)
     if start is not None:
         ours = entries(store, start)
-        same = set(_edited(store, project, start, [c.path for c in changes if c.path in ours]))
+        same = set(
+            _edited(store, project, start, [c.path for c in changes if c.path in ours], own_git=own_git)
+        )
         dirty = {path for path in dirty if not _as_at_start(path, ours, same, project)}
         staged = {path: entry for path, entry in staged.items() if entry != ours.get(path)}
         late = [c for c in changes if c.status == "A" and c.path in ours]
@@ -108,7 +115,7 @@ def _as_at_start(path: str, ours: dict[str, Entry], changed: set[str], project: 
     return not os.path.lexists(os.path.join(project.top, path))
 
 
-def _edited(store: Store, project: Project, tree: str, paths: Sequence[str]) -> list[str]:
+def _edited(store: Store, project: Project, tree: str, paths: Sequence[str], *, own_git: bool) -> list[str]:
     """Which of these files on disk are not what `tree` says, whatever the user's index claims.
 
     Hashed through a new private index, so no flag can hide an edit. Where the user has filters, their own
@@ -133,14 +140,11 @@ def _edited(store: Store, project: Project, tree: str, paths: Sequence[str]) -> 
     flags = {line[2:]: line[0] for line in listed_flags}
     absent = {p for p in edited if flags.get(p) == "S" and not os.path.lexists(os.path.join(project.top, p))}
     edited = [path for path in edited if path not in absent]
-    if project.filters and edited:
-        plain = [path for path in edited if flags.get(path) == "H"]
-        specs = b"".join(b":(top,literal)" + os.fsencode(path) + b"\0" for path in plain)
-        run = users_git(
-            project, ["diff-files", "--name-only", "-z", "--", *os.fsdecode(specs).split("\0")[:-1]]
-        )
-        truly = set(os.fsdecode(run.stdout).split("\0"))
-        edited = [path for path in edited if path in truly or path not in plain]
+    if own_git and project.filters and edited:
+        asked = ["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"]
+        truly = set(os.fsdecode(users_git(project, asked).stdout).split("\0"))
+        # "H" is an entry without flags: only there does the user's git look at the file at all.
+        edited = [path for path in edited if path in truly or flags.get(path) != "H"]
     return edited
 
 
@@ -191,7 +195,7 @@ def land(store: Store, name: str, landing: Landing, *, date: int, note: str) -> 
     `note` is a file of the state directory: it says what was begun, so that a kill at any instant can be
     finished by `recover_landing`. On success it is gone.
     """
-    problems = check_landing(store, landing.old, landing.new, landing.user_start)
+    problems = check_landing(store, landing.old, landing.new, landing.user_start, own_git=True)
     if problems:
         raise refusal(problems)
     project = find_project(store.project.top, store.project.git)
@@ -242,7 +246,7 @@ def undo_landing(store: Store, landing: Landing, *, note: str) -> None:
     back = Landing(old=landing.new, new=landing.old, user_start=landing.user_start, undo=True)
     project = find_project(store.project.top, store.project.git)
     problems = _branch_problems(project, back.old) or _overlaps(
-        store, project, back.old, back.target, start=None
+        store, project, back.old, back.target, start=None, own_git=True
     )
     if problems:
         raise refusal(problems)

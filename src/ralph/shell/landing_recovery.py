@@ -171,7 +171,7 @@ def users_git(
 ) -> subprocess.CompletedProcess[bytes]:
     """The user's own git, as if they had typed it; only redirections by the environment are taken away."""
     env = scrubbed_env(_USER_SETTINGS)
-    for ours in ("GIT_NO_REPLACE_OBJECTS", "GIT_ATTR_NOSYSTEM", "GIT_OPTIONAL_LOCKS", "GIT_NO_LAZY_FETCH"):
+    for ours in ("GIT_NO_REPLACE_OBJECTS", "GIT_ATTR_NOSYSTEM", "GIT_NO_LAZY_FETCH"):
         del env[ours]
     argv = [project.git.binary, *args]
     with subprocess.Popen(

@@ -379,4 +379,4 @@ def _empty(folder: str, marker: str) -> int:
                 found.update({p.pid: p for p in (root, *proctree.descendants(pid))})
         return [p for p in found.values() if p.state not in proctree.DEAD_STATES]
 
-    return proctree.sweep(find, 10.0)
+    return proctree.sweep(find, 10.0, looks=3)

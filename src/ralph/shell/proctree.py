@@ -139,13 +139,14 @@ def reap() -> bool:
             return True
 
 
-def sweep(find: Callable[[], Iterable[Proc]], seconds: float) -> int:
+def sweep(find: Callable[[], Iterable[Proc]], seconds: float, *, looks: int = 1) -> int:
     """Stop, then kill, what `find` returns, until it returns nothing; the count of survivors after `seconds`.
 
-    Stopping first keeps a respawner from forking between the look and the kill.
+    Stopping first keeps a respawner from forking between the look and the kill. One look can miss a child
+    that is born while its parent dies: where nothing else proves emptiness, ask for several in a row.
     """
     deadline = time.monotonic() + seconds
-    pause = 0.0005
+    pause, calm = 0.0005, 0
     while True:
         stopped: set[tuple[int, int]] = set()
         for _ in range(20):
@@ -155,14 +156,12 @@ def sweep(find: Callable[[], Iterable[Proc]], seconds: float) -> int:
             for proc in fresh:
                 send(proc.pid, proc.start, _signal.SIGSTOP)
                 stopped.add((proc.pid, proc.start))
-        if not stopped:
-            return 0
         for pid, start in stopped:
             send(pid, start, _signal.SIGKILL)
-        left = list(find())
-        if not left:
+        calm = 0 if stopped else calm + 1
+        if calm >= looks:
             return 0
         if time.monotonic() > deadline:
-            return len(left)
+            return len(list(find()))
         time.sleep(pause)
-        pause = min(pause * 2, 0.05)
+        pause = min(pause * 2, 0.02)

@@ -134,14 +134,23 @@ def _skip_sparse(store: Store, index: str) -> None:
 
 
 def take_snapshot(
-    store: Store, workspace: str, index: str, previous: str, *, links: Iterable[str] = ()
+    store: Store,
+    workspace: str,
+    index: str,
+    previous: str,
+    *,
+    links: Iterable[str] = (),
+    shared: Iterable[str] = (),
 ) -> Snapshot:
     """The workspace as a tree, with what changed since the tree `previous`.
 
     `index` is kept between iterations and holds the last snapshot; it is replaced only at the end, so a
     failure leaves everything as it was. `links` are the base's submodules: they stay what they are.
+    `shared` are folders that were brought in (dependencies): never part of the tree, whatever ignore rules
+    an agent writes.
     """
     warnings: list[str] = []
+    left_out = [*links, *shared]
     try:
         if not real_directory(workspace):
             warnings.append("the workspace folder was gone")
@@ -151,14 +160,16 @@ def take_snapshot(
             shutil.copyfile(index, work)
         else:
             private_call(store, ["read-tree", previous], index=work)
-        tree = _plain_tree(store, workspace, work, seeds, links=links, warnings=warnings, previous=previous)
+        tree = _plain_tree(
+            store, workspace, work, seeds, left_out=left_out, warnings=warnings, previous=previous
+        )
         changes, counts = ([], None) if tree == previous else diff_with_stat(store, previous, tree)
         if _has_new_gitlink(changes, links):
             # A repository the scan did not reach: its content goes in as files, not as a link.
             found = [os.fsencode(change.path) for change in changes if change.mode == GITLINK]
             private_call(store, ["read-tree", previous], index=work)
             tree = _plain_tree(
-                store, workspace, work, found, links=links, warnings=warnings, previous=previous
+                store, workspace, work, found, left_out=left_out, warnings=warnings, previous=previous
             )
             changes, counts = diff_with_stat(store, previous, tree)
         os.replace(work, index)
@@ -197,7 +208,7 @@ def _plain_tree(
     index: str,
     nested: Sequence[bytes],
     *,
-    links: Iterable[str],
+    left_out: Iterable[str],
     warnings: list[str],
     previous: str,
 ) -> str:
@@ -206,16 +217,14 @@ def _plain_tree(
     Git walks into a folder of which it knows a file; so a file is made known that is not there, and the
     same `add` forgets it again.
     """
-    linked = [os.fsencode(path) for path in links]
-    seeds = [
-        path for path in nested if not any(path == link or path.startswith(link + b"/") for link in linked)
-    ]
+    closed = [os.fsencode(path) for path in left_out]
+    seeds = [path for path in nested if not any(path == one or path.startswith(one + b"/") for one in closed)]
     if seeds:
         blob = _EMPTY_BLOB[store.project.object_format].encode()
         lines = b"".join(b"100644 %s\t%s/%s\0" % (blob, path, _SEED.encode()) for path in seeds)
         args = ["update-index", "-z", "--add", "--replace", "--index-info"]
         private_call(store, args, index=index, stdin=lines)
-    done = _add_all(store, index, workspace, linked)
+    done = _add_all(store, index, workspace, closed)
     if done.code not in (0, 1):
         raise trouble(done, ["add"], workspace)
     warnings += _complaints(done, workspace)
@@ -226,7 +235,7 @@ def _plain_tree(
         # The user's gc took blobs that no ref held yet: hash everything again.
         os.unlink(index)
         private_call(store, ["read-tree", previous], index=index)
-        _add_all(store, index, workspace, linked)
+        _add_all(store, index, workspace, closed)
         return write_tree(store, index)
     return written.out.decode().strip()
 

@@ -84,7 +84,20 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
     hint: str  # a command to install it, or empty
 
 
-def resolve(word: str, *, path: str, cwd: str, repo: str, home: str) -> Tool | Missing:
+Hashes = dict[tuple[str, int, int, int, int], str]
+
+
+class Known:
+    """What one stint has learnt about tools; each answer holds until the files it came from change."""
+
+    def __init__(self) -> None:
+        self.hashes: Hashes = {}
+        self.folders: dict[tuple[str, str, str], tuple[object, tuple[str, ...]]] = {}
+
+
+def resolve(
+    word: str, *, path: str, cwd: str, repo: str, home: str, known: Known | None = None
+) -> Tool | Missing:
     """Find `word` as a shell in `cwd` would, on `path`."""
     found = find(word, path=path, cwd=cwd)
     if found is None:
@@ -97,7 +110,7 @@ def resolve(word: str, *, path: str, cwd: str, repo: str, home: str) -> Tool | M
         word=word,
         path=found,
         real=real,
-        sha256=file_hash(real, {}),
+        sha256=file_hash(real, known.hashes if known else {}),
         in_repo=_below(repo, found),
         prefixes=prefixes(found, path=path, home=home, repo=repo),
     )
@@ -115,10 +128,10 @@ def find(word: str, *, path: str, cwd: str) -> str | None:
     return None
 
 
-def file_hash(path: str, cache: dict[tuple[str, int, int, int], str]) -> str:
-    """sha256 of a file; `cache` belongs to the caller and is keyed by path, mtime, size and inode."""
+def file_hash(path: str, cache: Hashes) -> str:
+    """sha256 of a file; `cache` belongs to the caller and is keyed by all that a change moves."""
     stat = os.stat(path)
-    key = (path, stat.st_mtime_ns, stat.st_size, stat.st_ino)
+    key = (path, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
     if key not in cache:
         with open(path, "rb") as file:
             cache[key] = hashlib.file_digest(file, "sha256").hexdigest()
@@ -132,11 +145,28 @@ def prefixes(executable: str, *, path: str, home: str, repo: str) -> tuple[str, 
     return tuple(sorted(p for p in found if not _below(repo, p)))
 
 
-def path_prefixes(path: str, *, home: str, repo: str) -> tuple[str, ...]:
+def path_prefixes(path: str, *, home: str, repo: str, known: Known | None = None) -> tuple[str, ...]:
     """What PATH itself needs: its folders outside the system, their roots, and where links in them lead.
 
     Without this a gate that calls `python3` through `make` would silently get another one inside.
     """
+    if known is None:
+        return _path_prefixes(path, home, repo)
+    key, stamp = (path, home, repo), tuple(map(_stamp, path.split(os.pathsep)))
+    if key not in known.folders or known.folders[key][0] != stamp:
+        known.folders[key] = (stamp, _path_prefixes(path, home, repo))
+    return known.folders[key][1]
+
+
+def _stamp(folder: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(folder)
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns
+
+
+def _path_prefixes(path: str, home: str, repo: str) -> tuple[str, ...]:
     found: set[str] = set()
     for part in path.split(os.pathsep):
         if not os.path.isabs(part) or not os.path.isdir(part) or _in_system(part) or _below(repo, part):

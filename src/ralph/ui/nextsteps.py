@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 
 class Next(NamedTuple):
     why: str
     command: str
 
 
-class Standing(NamedTuple):
+class Standing(Struct, frozen=True):
     """As much of a loop as the choice of next commands needs."""
 
     name: str

@@ -6,7 +6,7 @@ start quickly. What a row means is in `core.summary`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -38,7 +38,7 @@ WORDS = (  # every word a loop can be counted under, most urgent first
 )  # fmt: skip
 
 
-class ListRow(NamedTuple):
+class ListRow(msgspec.Struct, frozen=True):
     name: str
     word: str  # phase, outcome, crashed or damaged
     body: dict[str, Any]
@@ -60,7 +60,7 @@ def checked(row: ListRow, reader: Reader) -> ListRow:
         for _ in reader.rows(row.name):
             pass
     except JournalError as exc:
-        return row._replace(word="damaged", trouble=exc.what)
+        return msgspec.structs.replace(row, word="damaged", trouble=exc.what)
     return row
 
 

@@ -15,6 +15,7 @@ from ralph.core.model import Counts, Finding, Gate, Reading, TestState
 from ralph.core.text import clean
 from ralph.gates.readers.observation import (
     Observation,
+    count,
     in_words,
     lost_report,
     message,
@@ -26,10 +27,8 @@ from ralph.gates.readers.observation import (
 _SUMMARY = re.compile(
     r"^Ran (\d{1,9}) tests? in [^\n]*\n+(OK|FAILED|NO TESTS RAN)(?: \(([^\n)]*)\))?[ \t]*$", re.MULTILINE
 )
-_HEAD = re.compile(r"^(\s*)([\w.<>-]+) \(([\w.<>-]+)\)", re.MULTILINE)
-_STATE = re.compile(
-    r"(ok|FAIL|ERROR|expected failure|unexpected success|skipped (?:'[^\n]*'|\"[^\n]*\"))$", re.MULTILINE
-)
+# Before Python 3.11 a failed sub-test leaves the line open, and the next test begins on it.
+_HEAD = re.compile(r"(?:^[ \t]*|(?<= \.\.\. ))([\w.<>-]+) \(([\w.<>-]+)\)", re.MULTILINE)
 _BLOCK = re.compile(
     r"^={70}\n(ERROR|FAIL|UNEXPECTED SUCCESS): ([\w.<>-]+)(?: \(([\w.<>-]+)\))?([^\n]*)\n"
     r"(.*?)(?=^={70}\n|^-{70}\nRan |\Z)",
@@ -53,16 +52,19 @@ def read(obs: Observation, gate: Gate) -> Reading:
     summary = _summary(text)
     if summary is None:
         return lost_report(obs, "unittest printed no summary")
-    tests = _states(text)
     findings = []
     for kind, name, owner, detail, body in _BLOCK.findall(text):
         key = _key(name, owner)
         findings.append(_finding(key, f"{kind}: {key}{detail}\n{body}", body, obs))
-        if not key.startswith(COLLECT):
-            worst(tests, key, "fail")
+    failed = {finding.key for finding in findings if not finding.key.startswith(COLLECT)}
+    tests = _states(text, failed)
+    for key in failed:
+        worst(tests, key, "fail")
     known = _agrees(summary, tests, findings)
-    counts = _counts(summary)
+    counts = count(tests) if known else _counts(summary)
     red = "" if summary.word != "FAILED" else f"unittest says FAILED ({in_words(counts)})"
+    if not red and (findings or "\nFAILED (" in text):
+        red = "the summary says OK, but the output also tells of failures"
     return settle_tests(obs, counts, tests if known else None, {}, findings, red=red)
 
 
@@ -88,20 +90,29 @@ def _key(name: str, owner: str) -> str:
     return owner if not owner or owner.endswith(f".{name}") else f"{owner}.{name}"
 
 
-def _states(text: str) -> dict[str, TestState]:
+def _states(text: str, failed: set[str]) -> dict[str, TestState]:
     """State of every test with a line of its own; its word may stand behind whatever the test printed."""
     body = re.split(r"^(?:={70}|-{70})$", text, maxsplit=1, flags=re.MULTILINE)[0]
     heads = list(_HEAD.finditer(body))
     tests: dict[str, TestState] = {}
     for index, head in enumerate(heads):
-        key = _key(head.group(2), head.group(3))
+        key = _key(head.group(1), head.group(2))
         if key.startswith(COLLECT):
             continue
         end = heads[index + 1].start() if index + 1 < len(heads) else len(body)
-        words = _STATE.findall(body, head.end(), end)
+        words = [word for line in body[head.end() : end].split("\n") if (word := _word(line))]
+        if key not in failed:  # every failure has a block of its own, so this word belongs to something else
+            words = [word for word in words if word not in ("FAIL", "ERROR")]
         if words:
-            worst(tests, key, _STATES.get(words[-1], "skipped"))
+            worst(tests, key, _STATES[words[-1]])
     return tests
+
+
+def _word(line: str) -> str:
+    """The state a line ends with. Plain string work: a pattern takes quadratic time on hostile lines."""
+    if line.endswith(("'", '"')) and ("skipped '" in line or 'skipped "' in line):
+        return "skipped"
+    return next((word for word in _STATES if line.endswith(word)), "")
 
 
 _STATES: dict[str, TestState] = {
@@ -110,6 +121,7 @@ _STATES: dict[str, TestState] = {
     "ERROR": "fail",
     "expected failure": "skipped",
     "unexpected success": "fail",
+    "skipped": "skipped",
 }
 
 

@@ -1,0 +1,369 @@
+"""A user's world for one test: a repository with unfinished work in it, and `ralph` as that user runs it.
+
+`Place.ralph` starts the installed command as a child process; `Place.expect` checks what every test of a
+whole loop must check: outcome, exit code, calls spent, the user's repository bit-identical, no process left.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+
+from ralph.core.loop import Loop
+from ralph.shell import blobs
+from ralph.shell.journal import read_journal
+from ralph.shell.record import Record, load
+
+HERE = Path(__file__).parent
+SCRIPTED = HERE / "scripted"
+TASK = "make the tests pass"
+CHECK = "python3 -m unittest"
+TRIPWIRES = ("pre-commit", "post-commit", "post-checkout", "post-index-change", "reference-transaction")
+
+
+def _load(path: Path) -> ModuleType:
+    """A helper of another folder of tests: those are folders, not packages."""
+    spec = importlib.util.spec_from_file_location(path.stem.strip("_") + "_of_kit", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+lib = _load(SCRIPTED / "_lib.py")
+userstate = _load(HERE.parent / "shell" / "userstate.py")
+
+
+def agent(name: str, *words: object) -> str:
+    """The command of a scripted agent."""
+    return " ".join([str(SCRIPTED / f"{name}.py"), *(f"'{word}'" for word in words)])
+
+
+def search_path(*first: str) -> str:
+    """PATH of the user: the real interpreter rather than a version manager's script, git, bubblewrap."""
+    found = [os.path.dirname(os.path.realpath(sys.executable))]
+    found += [os.path.dirname(os.path.abspath(tool)) for tool in map(shutil.which, ("git", "bwrap")) if tool]
+    return os.pathsep.join(dict.fromkeys([*first, *found, "/usr/bin", "/bin"]))
+
+
+def ralph_argv() -> list[str]:
+    """The installed command; as a module where only this interpreter can be executed."""
+    script = os.path.join(os.path.dirname(sys.executable), "ralph")
+    return [script] if os.path.exists(script) else [sys.executable, "-m", "ralph"]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """One `ralph` that has ended."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+    record: Record | None = None
+
+    @property
+    def loop(self) -> Loop:
+        assert self.record is not None, f"no loop was recorded; code {self.code}\n{self.out}\n{self.err}"
+        return self.record.loop
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+    def kinds(self) -> list[str]:
+        assert self.record is not None
+        return [entry.row.kind for entry in self.record.entries]
+
+    def all(self, kind: type) -> list:
+        """Every event of one kind, oldest first."""
+        assert self.record is not None
+        return [event for event in self.record.events if isinstance(event, kind)]
+
+    def report(self) -> str:
+        """What to look at when a test fails."""
+        return f"exit {self.code} after {self.seconds:.1f} s\n--- out\n{self.out[-3000:]}\n--- err\n{self.err[-5000:]}"
+
+
+class Running:
+    """One `ralph` at work, in a process group of its own like one started from a terminal."""
+
+    def __init__(self, place: Place, argv: list[str], cwd: Path, env: dict[str, str]) -> None:
+        self._place, self._began = place, time.monotonic()
+        folder = place.top / "io"
+        folder.mkdir(exist_ok=True)
+        number = len(list(folder.iterdir())) // 2
+        self.out, self.err = folder / f"{number}.out", folder / f"{number}.err"
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self.process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+
+    def until(self, seen: Callable[[Loop], object], limit: float = 30) -> Loop:
+        """Wait until the record shows it."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            found = self._place.newest()
+            if found is not None and seen(found.loop):
+                return found.loop
+            assert self.process.poll() is None, f"ended too early\n{self.wait().report()}"
+            time.sleep(0.03)
+        raise AssertionError(f"not seen within {limit} s: {self.err.read_text(errors='replace')[-3000:]}")
+
+    def until_call(self, words: str, limit: float = 30) -> None:
+        """Wait until the agent of the newest call has said this."""
+        end = time.monotonic() + limit
+        pattern = "loops/*/calls/*/out"
+        while time.monotonic() < end:
+            if any(words.encode() in out.read_bytes() for out in self._place.state.glob(pattern)):
+                return
+            assert self.process.poll() is None, f"ended too early\n{self.wait().report()}"
+            time.sleep(0.03)
+        raise AssertionError(f"the agent did not say {words!r} within {limit} s")
+
+    def interrupt(self) -> None:
+        """Ctrl-C as a terminal sends it: to the whole group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def wait(self, limit: float = 60) -> Done:
+        try:
+            code = self.process.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(10)
+            self._place.kill_all()
+            err = self.err.read_text(errors="replace")[-3000:]
+            raise AssertionError(f"ralph had not ended after {limit} s\n{err}") from None
+        return Done(
+            code=code,
+            out=self.out.read_text(errors="replace"),
+            err=self.err.read_text(errors="replace"),
+            seconds=time.monotonic() - self._began,
+            record=self._place.newest(),
+        )
+
+
+class Place:
+    """Repository, state, configuration and home of one test's user."""
+
+    def __init__(self, top: Path, home: Path, seen: Path | None = None, extra: int = 0) -> None:
+        self.top, self.home, self.repo = top, home, top / "repo"
+        self.state, self.config, self.tripped = top / "state", top / "config", top / "tripped"
+        for folder in (top, home, self.state, self.config / "ralph"):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.state.chmod(0o700)
+        self._seen = seen  # what the sandbox was found to block, so that not every test looks again
+        if seen is not None and seen.exists():
+            shutil.copy(seen, self.state / "protection.json")
+        lib.make_calc(str(self.repo), extra=extra, README__md="# calc\n", kept__txt="one\n")
+        self._add_dirt()
+        self.before = userstate.user_state(self.repo)
+        self.home_before = self._home()
+
+    def _add_dirt(self) -> None:
+        """What a user has lying about: all of it must be there afterwards, to the byte."""
+        repo, git = self.repo, self.git
+        git("config", "user.name", "somebody")
+        git("config", "user.email", "somebody@example.invalid")
+        git("config", "alias.lg", "log --oneline")
+        git("branch", "other")
+        (repo / "kept.txt").write_text("one\nstashed\n")
+        git("stash", "push", "--quiet", "-m", "for later")
+        (repo / "README.md").write_text("# calc\n\nnot committed yet\n")
+        (repo / "staged.txt").write_text("staged\n")
+        git("add", "staged.txt")
+        (repo / "staged.txt").write_text("staged\nand changed again\n")
+        (repo / "untracked.txt").write_text("untracked\n")
+        for hook in TRIPWIRES:
+            path = repo / ".git" / "hooks" / hook
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"#!/bin/sh\ntouch '{self.tripped}'\n")
+            path.chmod(0o755)
+
+    def git(self, *words: str, folder: Path | None = None) -> str:
+        return userstate.git(str(folder or self.repo), *words)
+
+    def commit(self, message: str, **files: str) -> None:
+        """A commit of the user's; the rest of the work tree stays as dirty as it is."""
+        for name, text in files.items():
+            (self.repo / name.replace("__", ".")).write_text(text)
+        names = [name.replace("__", ".") for name in files]
+        self.git("-c", "core.hooksPath=/dev/null", "add", *names)
+        self.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", message, "--", *names)
+        self.before = userstate.user_state(self.repo)
+
+    def env(self, **more: str | None) -> dict[str, str]:
+        base = {
+            "PATH": search_path(),
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(self.config),
+            "RALPH_STATE_DIR": str(self.state),
+            "LANG": "C.UTF-8",
+        }
+        if "PYTHONPATH" in os.environ:  # a plain user's interpreter finds Ralph this way
+            base["PYTHONPATH"] = os.environ["PYTHONPATH"]
+        return {name: value for name, value in {**base, **more}.items() if value is not None}
+
+    def start(self, *words: str, cwd: Path | None = None, env: dict[str, str | None] | None = None) -> Running:
+        return Running(self, [*ralph_argv(), *words], cwd or self.repo, self.env(**(env or {})))
+
+    def ralph(
+        self,
+        *words: str,
+        cwd: Path | None = None,
+        env: dict[str, str | None] | None = None,
+        limit: float = 60,
+    ) -> Done:
+        """`ralph …` to its end."""
+        done = self.start(*words, cwd=cwd, env=env).wait(limit)
+        seen = self.state / "protection.json"
+        if self._seen is not None and not self._seen.exists() and seen.exists():
+            shutil.copy(seen, self._seen)
+        return done
+
+    def loop_words(self, command: str, *flags: str, check: str = CHECK, task: str = TASK) -> list[str]:
+        return ["loop", task, "--check", check, "--agent-cmd", command, "--display", "plain", *flags]
+
+    def loop(
+        self,
+        command: str,
+        *flags: str,
+        check: str = CHECK,
+        task: str = TASK,
+        env: dict[str, str | None] | None = None,
+        limit: float = 60,
+    ) -> Done:
+        """A whole loop with this agent."""
+        return self.ralph(*self.loop_words(command, *flags, check=check, task=task), env=env, limit=limit)
+
+    def newest(self) -> Record | None:
+        """The record of the newest loop, read as any reader does."""
+        with read_journal(str(self.state)) as reader:
+            rows = [(next(iter(reader.rows(name))).at, name) for name in reader.names()]
+            return load(reader, max(rows)[1]) if rows else None
+
+    def expect(
+        self,
+        done: Done,
+        outcome: str | None,
+        code: int,
+        calls: int,
+        *,
+        says: str | tuple[str, ...] = (),
+        grade: str | None = None,
+        untouched: bool = True,
+    ) -> Loop:
+        """What must hold at the end of every loop."""
+        loop = done.loop
+        seen = (loop.outcome, done.code, loop.spend.calls)
+        assert seen == (outcome, code, calls), f"{seen}, expected {(outcome, code, calls)}\n{done.report()}"
+        for sentence in (says,) if isinstance(says, str) else says:
+            assert sentence in done.text, f"missing: {sentence}\n{done.report()}"
+        if grade is not None:
+            assert loop.grade == grade, done.report()
+        assert "Traceback" not in done.text, done.report()
+        self.no_process_left()
+        if untouched:
+            self.same_user()
+        branches = self.git("for-each-ref", "--format=%(refname)", "refs/heads/ralph").split()
+        assert branches == ([f"refs/heads/{loop.branch}"] if loop.result else []), branches
+        return loop
+
+    def same_user(self) -> None:
+        """Promise 4: nothing of the user's was touched, no hook of theirs ran, their home is as it was."""
+        assert not self.tripped.exists(), "a hook of the user's repository was run"
+        userstate.same_user(self.before, userstate.user_state(self.repo))
+        assert self._home() == self.home_before, "the user's home was touched"
+
+    def _home(self) -> list[tuple[str, list[str], list[str]]]:
+        return sorted((root, sorted(dirs), sorted(files)) for root, dirs, files in os.walk(self.home))
+
+    def result(self, path: str, rev: str = "") -> str:
+        """A file of the result branch."""
+        found = self.newest()
+        assert found is not None
+        return self.git("show", f"{rev or found.loop.branch}:{path}")
+
+    def prompt(self, blob: str) -> str:
+        """What an agent was asked, by the blob that its event names."""
+        return blobs.get(str(self.state / "blobs"), blob).decode()
+
+    def no_process_left(self, grace: float = 0.0) -> None:
+        """Promise 6: whoever has this test's folders in folder, command line or environment is gone."""
+        end = time.monotonic() + grace
+        while (left := processes_of(str(self.top))) and time.monotonic() < end:
+            time.sleep(0.05)
+        if left:
+            self.kill_all()
+        assert not left, f"still alive: {left}"
+
+    def kill_all(self) -> None:
+        """After a failed test nothing of it may disturb the others."""
+        for _ in range(20):
+            left = processes_of(str(self.top))
+            if not left:
+                return
+            for pid, _words in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            time.sleep(0.05)
+
+
+def processes_of(marker: str) -> list[tuple[int, str]]:
+    """Living processes, but for this one and those above it, that have to do with a folder."""
+    found = []
+    own = _ancestors()
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) in own:
+            continue
+        words = _proc(name, "cmdline").replace("\0", " ")
+        if marker in words or marker in _proc(name, "environ") or marker in _folder(name):
+            if _proc(name, "stat").rpartition(")")[2].split()[:1] not in (["Z"], ["X"], []):
+                found.append((int(name), words[:200]))
+    return found
+
+
+def _ancestors() -> set[int]:
+    above, pid = set(), os.getpid()
+    while pid > 0:
+        above.add(pid)
+        fields = _proc(str(pid), "stat").rpartition(")")[2].split()
+        pid = int(fields[1]) if len(fields) > 1 else 0
+    return above
+
+
+def _proc(pid: str, name: str) -> str:
+    try:
+        return Path("/proc", pid, name).read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _folder(pid: str) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
+
+
+def json_lines(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]

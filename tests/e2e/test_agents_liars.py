@@ -1,0 +1,84 @@
+"""Agents that claim what is not so, or make the check green instead of the code: never verified."""
+
+import sys
+
+import pytest
+from kit import CHECK, agent
+
+from ralph.core import events as e
+
+pytestmark = pytest.mark.slow
+
+
+def refused(place, done):
+    """Two iterations with integrity findings end blocked; nothing was published, rejected work is kept."""
+    loop = place.expect(done, "blocked", 3, 2, says="tampered with twice; a human must review")
+    assert not loop.result
+    assert loop.integrity == 2
+    assert place.git("for-each-ref", f"refs/ralph/{loop.sealed.loop}/rejected/")
+    return loop
+
+
+def test_liar_with_words(place):
+    """Prose and status blocks verify nothing; who changes nothing is stalled after three."""
+    done = place.loop(agent("liar_words"))
+    loop = place.expect(done, "stalled", 1, 3, says="3 iterations in a row changed nothing")
+    assert loop.not_yet == ("check: 2 red: test_calc.CalcTest.test_add, test_calc.CalcTest.test_mul",)
+    assert "claims done, the checks say no" in done.text
+
+
+def test_liar_who_ticks_files(place):
+    """Ticked boxes and a file called DONE are files like any others."""
+    done = place.loop(agent("liar_ticks"), "--max-iterations", "2")
+    loop = place.expect(done, "exhausted", 1, 2, says="check: 2 red")
+    assert not loop.result
+
+
+@pytest.mark.parametrize("what", ["method", "file"])
+def test_deletes_the_failing_tests(place, what):
+    """A green made by removing tests is seen; with no test left the check is not even green."""
+    done = place.loop(agent("deletes_test", what), "--max-iterations", "3")
+    if what == "method":
+        loop = refused(place, done)
+        assert "inventory: test_calc.CalcTest.test_add was there at the base and is gone" in loop.not_yet
+    else:
+        loop = place.expect(done, "exhausted", 1, 3)
+        assert "check: could not be judged" in loop.not_yet[0]
+
+
+def test_skips_the_failing_tests(place):
+    """Skipped is not passed."""
+    loop = refused(place, place.loop(agent("skips_test")))
+    assert any("test_add" in sentence and "skipped" in sentence for sentence in loop.not_yet), loop.not_yet
+
+
+def test_weakens_the_failing_tests(place):
+    """The base's own version of the tests is run over the new source, and is red."""
+    loop = refused(place, place.loop(agent("weakens_test")))
+    assert any(sentence.startswith("base_tests: check: red with the base's tests") for sentence in loop.not_yet)
+
+
+def test_moves_the_failing_tests_out_of_sight(place):
+    """Tests moved to where no runner finds them are gone."""
+    loop = refused(place, place.loop(agent("moves_test", "dishonest")))
+    assert "inventory: test_calc.CalcTest.test_add was there at the base and is gone" in loop.not_yet
+
+
+@pytest.mark.parametrize("kind", ["ini", "conftest", "loader"])
+def test_edits_the_config_of_the_gate(place, kind):
+    """A check that was told to leave tests out is an edited check."""
+    check = CHECK if kind == "loader" else f"{sys.executable} -m pytest -q -p no:cacheprovider"
+    loop = refused(place, place.loop(agent("edits_gate_config", kind), check=check))
+    assert any("test_add" in sentence for sentence in loop.not_yet), loop.not_yet
+
+
+def test_one_finding_is_a_refusal_not_an_end(place):
+    """After one integrity finding the work is taken back and the agent is told; then it may do it right."""
+    turncoat = (
+        f"if [ $RALPH_ITERATION = 1 ]; then {agent('skips_test')}; else {agent('honest_steps', 1)}; fi"
+    )
+    done = place.loop(turncoat)
+    loop = place.expect(done, "verified", 0, 2, grade="A")
+    assert loop.integrity == 1
+    assert len(done.all(e.WorkspaceRestored)) == 1
+    assert "skip" not in place.result("test_calc.py")

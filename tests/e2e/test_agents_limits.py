@@ -1,0 +1,69 @@
+"""Every loop ends: limits on iterations, time, cost, tokens and calls an hour, and raising them."""
+
+import pytest
+from kit import agent
+
+pytestmark = pytest.mark.slow
+
+SPENDER = """echo '{"ralph": 1, "type": "usage", "tokens": 600, "cost": 0.6}'; echo x >> calc.txt"""
+
+
+def test_iterations_and_a_raised_limit(place):
+    """The limit ends the loop with a way to raise it; raised, the same loop goes on where it was."""
+    done = place.loop(agent("honest_steps", 3), "--max-iterations", "2")
+    loop = place.expect(done, "exhausted", 1, 2, says="2 of 2 iterations used")
+    assert "--max-iterations +" in done.out
+    again = place.ralph("resume", loop.sealed.loop, "--max-iterations", "+1", "--display", "plain")
+    loop = place.expect(again, "verified", 0, 3)
+    assert loop.iteration == 3
+
+
+def test_resume_without_room_is_exhausted_at_once(place):
+    """Going on without raising the limit that ended it spends nothing."""
+    place.expect(place.loop(agent("liar_ticks"), "--max-iterations", "1"), "exhausted", 1, 1)
+    again = place.ralph("resume", "--last", "--display", "plain")
+    place.expect(again, "exhausted", 1, 1, says="1 of 1 iterations used")
+
+
+def test_time(place):
+    """Active time is bounded over calls; a call gets no more than what is left."""
+    done = place.loop("sleep 30", "--max-time", "2s")
+    loop = place.expect(done, "exhausted", 1, done.loop.spend.calls, says="time limit")
+    assert loop.spend.calls <= 2
+    assert done.seconds < 20
+
+
+def test_cost(place):
+    """What calls report as cost adds up to the limit."""
+    done = place.loop(SPENDER, "--max-cost", "1", "--max-iterations", "9")
+    loop = place.expect(done, "exhausted", 1, 2, says="cost limit of 1 USD reached (1.20)")
+    assert loop.spend.cost == pytest.approx(1.2)
+    assert loop.spend.blind == 0
+
+
+def test_tokens(place):
+    """So do tokens."""
+    done = place.loop(SPENDER, "--max-tokens", "1000")
+    place.expect(done, "exhausted", 1, 2, says="token limit of 1000 reached (1200)")
+
+
+def test_calls_an_hour(place):
+    """More calls than an hour allows wait; where that would pass the time limit the loop ends instead."""
+    done = place.loop(agent("honest_steps", 3), "--calls-per-hour", "2", "--max-time", "10m")
+    place.expect(done, "exhausted", 1, 2, says="2 calls an hour used; waiting for that would pass the time limit")
+
+
+def test_cost_limit_without_any_other(place):
+    """A cost limit with an agent that may never tell its cost is refused unless another limit is typed."""
+    done = place.loop(agent("honest_steps"), "--max-cost", "1")
+    assert done.code == 2, done.report()
+    assert done.record is None
+
+
+def test_unlimited_needs_another_limit(place):
+    """Unlimited iterations alone are refused."""
+    done = place.loop(agent("honest_steps"), "--max-iterations", "unlimited")
+    assert done.code == 2, done.report()
+    assert done.record is None
+    timed = place.loop(agent("honest_steps"), "--max-iterations", "unlimited", "--max-time", "5m")
+    place.expect(timed, "verified", 0, 2)

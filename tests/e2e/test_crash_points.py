@@ -1,0 +1,194 @@
+"""kill -9 of Ralph at every append of its journal, around every effect, and at any moment; then resume."""
+
+import random
+import signal
+import time
+
+import pytest
+from crashkit import World
+
+pytestmark = pytest.mark.slow
+
+JOURNAL = "ralph.shell.journal.Journal"
+RESUME = ("resume", "l1", "--display", "plain")
+# What a loop of two iterations writes; every one of these appends is killed before, inside and after.
+ROWS = (
+    "LoopStarted WorkspaceMade GateEnded AgentStarted AgentEnded CheckpointMade GateEnded"
+    " AgentStarted AgentEnded CheckpointMade GateEnded GateEnded GuardsEnded ResultPublished LoopEnded"
+).split()
+
+
+@pytest.fixture
+def world(tmp_path, home):
+    made = World(tmp_path / "w", home, seen=home.parent / "protection.json")
+    yield made
+    made.kill_all()
+
+
+def rows(world):
+    return [kind for kind in world.kinds() if kind != "StintStarted"]
+
+
+def finished(world):
+    """A resume that nobody kills brings the loop to its end."""
+    done = world.ralph(*RESUME)
+    assert done.code == 0, done.report()
+    assert "VERIFIED_DONE (A)" in done.out
+
+
+@pytest.mark.parametrize("where", ["call", "insert", "return"])
+def test_killed_at_every_append_of_one_loop(world, where):
+    """A loop that is killed at each of its appends in turn comes to the same end as one left alone.
+
+    Before the append (the effect is done and not recorded), inside its transaction, and right after it
+    (recorded, and what it asks for has not begun).
+    """
+    if where == "return":
+        world.dying(f"{JOURNAL}.create:return:1", *world.words())
+        killed, dies = ["LoopStarted"], f"{JOURNAL}.append:return:2"
+    else:
+        dies = f"{JOURNAL}.append:call:%d" if where == "call" else f"{JOURNAL}._insert:return:%d"
+        world.dying(dies % (2 if where == "call" else 3), *world.words())
+        killed, dies = ["WorkspaceMade"], dies % 3
+    while len(rows(world)) < len(ROWS):
+        done = world.maybe_dying(dies, *RESUME)
+        if done.code == 0:
+            break
+        assert done.code == -signal.SIGKILL, done.report()
+        there = rows(world)
+        killed.append(there[-1] if where == "return" else ROWS[len(there)])
+        assert there == ROWS[: len(there)]
+    assert killed == (ROWS if where == "return" else ROWS[1:])
+    world.whole(calls=2)
+    assert rows(world) == ROWS
+
+
+def test_killed_before_the_first_append(world):
+    """A loop that was never recorded leaves nothing behind that would keep it from starting again."""
+    for place in (f"{JOURNAL}.create:call:1", f"{JOURNAL}._insert:return:1"):
+        world.dying(place, *world.words())
+        world.no_process_left(5)
+        world.same_user()
+    done = world.ralph(*world.words())
+    assert done.code == 0, done.report()
+    world.whole(calls=2)
+
+
+BEGINNING = (
+    "checkout.update_checkout:return:1",  # files there, no .git yet
+    "workspace.write_workspace_git:return:1",
+    "workspace.make_workspace:return:1",
+    "process.start_call:call:1",  # the baseline's gate
+    "process.start_call:return:1",
+    "judge.Judge._read:return:1",  # evidence there, no verdict
+    "hands.RealHands.open_call:return:1",
+    "calls.Caller._start:call:1",
+    "process._spawn_keeper:call:1",
+    "process._spawn_keeper:return:1",
+    "calls.Caller._account:call:1",
+    "calls.Caller._account:return:1",
+    "snapshot.take_snapshot:call:1",
+    "snapshot.take_snapshot:return:1",
+    "gitrefs.commit_tree:return:1",
+    "gitrefs.move_refs:return:1",
+    "hands.RealHands.take_snapshot:return:1",
+    "judge.Judge._checkout:return:1",
+    "judge.Judge._read:call:1",
+)
+ENDING = (
+    "judge.Judge._start:return:1",  # final, in a fresh checkout
+    "judge.Judge._verdict:return:1",
+    "guarding.overlay_tree:return:1",
+    "judge.Judge._start:return:2",  # the base's tests over the new source
+    "guarding.run_guards:return:1",
+    "gitrefs.commit_tree:return:1",
+    "gitrefs.publish_result:call:1",
+    "gitrefs.publish_result:return:1",
+    "hands.RealHands.publish:return:1",
+    "hands.RealHands.closing:call:1",
+    "hands.RealHands.closing:return:1",
+)
+
+
+@pytest.mark.parametrize("part", ["beginning", "ending"])
+def test_killed_around_every_effect(world, part):
+    """An effect that was begun, done, or done and not recorded is found by the next runner."""
+    if part == "beginning":
+        world.dying("ralph.shell.hands.RealHands.make_workspace:call:1", *world.words())
+        places = BEGINNING
+    else:
+        world.dying("ralph.shell.judge.Judge._start:call:4", *world.words())
+        places = ENDING
+    for place in places:
+        world.dying(f"ralph.shell.{place}", *RESUME)
+        time.sleep(0.5)  # commits are dated in whole seconds: one made anew must not need to be quick
+    finished(world)
+    calls = world.record().loop.spend.calls
+    assert calls <= 3  # a keeper that was killed before its first breath may have been a call
+    world.whole(calls=calls)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_killed_while_the_agent_is_at_work(world, edited):
+    """The agent is gone before another is called; what it left is judged, what it did not do is refunded."""
+    agent = world.counting(before=0.1, after=30) if edited else world.counting(before=30)
+    running = world.start(*world.words(agent))
+    mark = "usage" if edited else ""
+    running.until(lambda loop: loop.calling)
+    deadline = time.monotonic() + 20
+    while not (("start", 1, 1) in world.calls() and (not mark or said(world, mark))):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    running.process.kill()
+    running.wait()
+    world.counting()
+    finished(world)
+    world.whole(calls=2 if edited else 3)
+    assert [line for line in world.calls() if line[0] == "start"] == (
+        [("start", 1, 1), ("start", 2, 2)] if edited else [("start", 1, 1), ("start", 2, 1), ("start", 3, 2)]
+    )
+
+
+def said(world, words):
+    return any(words in out.read_text() for out in world.state.glob("loops/*/calls/*/out"))
+
+
+def test_recovery_is_killed_again_and_again(world):
+    """A recovery that is itself killed, several deep, is recovered from."""
+    world.dying("ralph.shell.calls.Caller._account:call:1", *world.words())
+    for place in (
+        "ralph.shell.record.load:return:1",
+        f"{JOURNAL}.append:call:1",
+        f"{JOURNAL}._insert:return:1",
+        f"{JOURNAL}.append:return:1",
+        "ralph.shell.process.recover_call:call:1",
+        "ralph.shell.process.recover_call:return:1",
+        "ralph.shell.blobs.put_file:return:1",
+    ):
+        world.dying(place, *RESUME)
+    finished(world)
+    world.whole(calls=2)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killed_at_any_moment(world, seed):
+    """Killed from outside at moments that nobody chose, the loop still comes whole to its end."""
+    chance = random.Random(seed)
+    agent = world.counting(before=0.15, after=0.15)
+    words, killed = world.words(agent), 0
+    for _ in range(10):
+        running = world.start(*words)
+        try:
+            running.process.wait(chance.uniform(0.1, 1.6))
+        except Exception:
+            running.process.kill()
+            running.process.wait()
+            killed += 1
+        else:
+            break
+        if world.newest() is not None:
+            words = list(RESUME)
+    if world.record().loop.outcome is None:
+        finished(world)
+    world.whole()
+    assert killed >= 3
