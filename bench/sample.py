@@ -21,7 +21,7 @@ from ralph.core.events import AgentStarted, AnyEvent
 from ralph.shell.journal_reader import read_journal
 from ralph.shell.record import load
 
-PYTHON = os.path.realpath(sys.executable)  # of the agent and the check; the venv's start-up is no part of them
+PYTHON = sys.executable  # of the agent, the check and Ralph alike
 RALPH = os.path.join(os.path.dirname(sys.executable), "ralph")
 CHECK = f"{shlex.quote(PYTHON)} -m unittest -q test_units"
 FOLDERS = 10

@@ -33,11 +33,11 @@ TESTS = os.path.join(ROOT, "tests", "core")
 PATIENCE = 30.0  # seconds for one mutant
 OWN_TESTS = {
     "machine": ("machine_whole", "machine_table"),
-    "handlers": ("machine_table", "machine_asked"),
+    "handlers": ("machine_table", "machine_faults", "machine_asked", "machine_refused", "machine_landing"),
     "settle": ("settle", "settle_endings"),
     "loop": ("machine_table",),
 }
-MACHINE = ("machine_table", "machine_asked", "settle", "settle_endings", "machine_whole")
+MACHINE = (*OWN_TESTS["handlers"], *OWN_TESTS["settle"], "machine_whole")
 THEN = (*MACHINE, "exitgate", "grade", "stall", "summary", "prompt", "machine_properties")
 MODULES = ("machine", "handlers", "settle", "exitgate", "grade", "stall", "loop", "summary", "prompt")
 MODULES_OF_TEXT = ("status", "compare")  # nothing else in the core's tests looks at these closely

@@ -11,11 +11,9 @@ from builders import BASE, Row
 from msgspec.structs import replace
 
 from ralph.core import events as e
-from ralph.core.handlers import FAULT_CAP, LIMIT_CAP
 from ralph.core.loop import Loop
 from ralph.core.machine import decide, fold
 from ralph.core.model import Checkpoint, Fault, Limits, Spend, Steer, Usage, Verdict
-from ralph.errors import IllegalEvent
 
 TWO = b.order(b.gate(), b.gate("lint", proof=False))
 NEW = Loop()
@@ -31,7 +29,7 @@ FINISH = decide(PUBLISH, e.ResultPublished(branch="ralph/fix-1", commit="r", tre
 WAITING = b.waiting()
 PAUSED = b.paused_judging()
 ABORTING = decide(CALLING, e.AbortAsked(reason="enough")).loop
-RESTORE = b.judge(b.work(b.iterate(READY, "t1"), "t2"), b.red(tree="t2", count=9))
+RESTORE = b.judge(b.work(b.iterate(READY, "t1"), "t2", lines=8), b.red(tree="t2", count=9))
 LIVE = {
     "baseline": b.started(),
     "working": READY,
@@ -40,7 +38,6 @@ LIVE = {
     "paused": PAUSED,
 }
 RUN_1 = e.RunAgent(iteration=1, call=1)
-LIMITS_HIT = replace(SNAP, limits_hit=LIMIT_CAP - 1, fault=Fault("limit", "busy"))
 
 
 def pause(reason: str, phase: str, held: tuple[e.Action, ...]) -> dict[str, object]:
@@ -50,11 +47,6 @@ def pause(reason: str, phase: str, held: tuple[e.Action, ...]) -> dict[str, obje
 
 def fault(kind: str, loop: Loop = CALLING) -> Loop:
     return b.answer(loop, fault=Fault(kind, "busy"))  # type: ignore[arg-type]
-
-
-def after_faults(count: int, kind: str = "crash") -> Loop:
-    """So many faults in a row, and the snapshot of the next one owed."""
-    return fault(kind, b.call(decide(b.faulted(count, kind), e.WaitOver()).loop))
 
 
 def ask(stage: str, tree: str, *gates: str) -> tuple[e.Action, ...]:
@@ -186,8 +178,8 @@ CALLS = [
         },
     ),
     Row(
-        "a new call forgets the claim and the fault of the one before",
-        replace(READY, claim=b.COMPLETE, fault=Fault("context", "too long")),
+        "a new call forgets the claim, the fault and (without an hourly limit) the times of those before",
+        replace(READY, claim=b.COMPLETE, fault=Fault("context", "too long"), call_times=(1.0, 2.0)),
         e.AgentStarted(iteration=1, call=1, agent="demo", prompt="p"),
         {
             "call": 1,
@@ -298,102 +290,6 @@ SNAPSHOTS = [
         {**CHANGED, "todo": done("aborted", "enough")},
     ),
 ]
-REFUND = {"commit": "c-t0", "iteration": 0}
-NOTHING = b.snapshot(BASE, SNAP)
-FAULTS = [
-    Row(
-        "a crash that left nothing is refunded and retried after a breath",
-        fault("crash"),
-        NOTHING,
-        {
-            **REFUND,
-            "faults": 1,
-            "phase": "waiting",
-            "wait_why": "crash: busy",
-            "todo": (e.Wait(seconds=1.0, until=None, why="crash: busy"),),
-        },
-    ),
-    Row(
-        "a steer that went down with its call joins the next prompt, before newer ones",
-        decide(
-            fault("context", b.call(decide(READY, e.Steered(text="one")).loop)), e.Steered(text="two")
-        ).loop,
-        NOTHING,
-        {
-            "commit": "c-t0",
-            "faults": 1,
-            "steers": (Steer("one"), Steer("two")),
-            "given": (),
-            "todo": (e.RunAgent(iteration=1, call=2),),
-        },
-    ),
-    Row(
-        "an interrupted call is called again at once and counts as no fault",
-        fault("interrupted"),
-        NOTHING,
-        {"commit": "c-t0", "todo": (e.RunAgent(iteration=1, call=2),)},
-    ),
-    Row(
-        "an expired login needs a human",
-        fault("auth"),
-        NOTHING,
-        {**REFUND, "todo": done("blocked", "the agent's login has expired: busy")},
-    ),
-    Row(
-        "an agent that cannot be started breaks the loop",
-        fault("missing"),
-        NOTHING,
-        {**REFUND, "todo": done("broken", "the agent cannot be started: busy")},
-    ),
-    Row(
-        "the second fault in a row is not the last",
-        after_faults(FAULT_CAP - 2),
-        NOTHING,
-        {
-            "iteration": 0,
-            "faults": 2,
-            "phase": "waiting",
-            "wait_why": "crash: busy",
-            "todo": (e.Wait(seconds=2.0, until=None, why="crash: busy"),),
-        },
-    ),
-    Row(
-        "three faults in a row: the machinery is broken",
-        after_faults(FAULT_CAP - 1),
-        NOTHING,
-        {"iteration": 0, "faults": 3, "todo": done("broken", "3 faults in a row, the last: busy")},
-    ),
-    Row(
-        "a usage limit is no crash: it is counted by itself",
-        after_faults(2, "limit"),
-        NOTHING,
-        {
-            "iteration": 0,
-            "limits_hit": 3,
-            "phase": "waiting",
-            "wait_why": "limit: busy",
-            "todo": (e.Wait(seconds=1200.0, until=None, why="limit: busy"),),
-        },
-    ),
-    Row(
-        "a usage limit that never lifts ends the loop",
-        LIMITS_HIT,
-        NOTHING,
-        {**REFUND, "limits_hit": 10, "todo": done("broken", "10 faults in a row, the last: busy")},
-    ),
-    Row(
-        "a pause asked during a call that failed",
-        b.answer(decide(CALLING, e.PauseAsked(reason="lunch")).loop, fault=Fault("crash", "busy")),
-        NOTHING,
-        {**REFUND, "faults": 1, "pausing": "", **pause("lunch", "working", ())},
-    ),
-    Row(
-        "an abort comes before everything a fault could mean",
-        b.answer(ABORTING, fault=Fault("auth", "busy")),
-        NOTHING,
-        {**REFUND, "todo": done("aborted", "enough")},
-    ),
-]
 JUDGEMENT = [
     Row(
         "one fast verdict of two",
@@ -453,6 +349,7 @@ JUDGEMENT = [
         {
             "tree": BASE,
             "commit": "c0",
+            "lines": 0,
             "before": BASE,
             "reverted": "iteration 2 was taken back to the state after iteration 0",
             "iteration": 3,
@@ -466,13 +363,14 @@ JUDGEMENT = [
         {
             "tree": BASE,
             "commit": "c0",
+            "lines": 0,
             "reverted": "iteration 2 was taken back to the state after iteration 0",
             "pausing": "",
             **pause("lunch", "working", ()),
         },
     ),
 ]
-ROWS = [*START, *BASELINE, *CALLS, *SNAPSHOTS, *FAULTS, *JUDGEMENT]
+ROWS = [*START, *BASELINE, *CALLS, *SNAPSHOTS, *JUDGEMENT]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -481,77 +379,3 @@ def test_line(row: Row) -> None:
     after, actions = decide(row.before, row.event)
     assert b.changes(row.before, after) == row.changes
     assert actions == after.todo
-
-
-PAUSED_CALL = decide(READY, e.PauseAsked()).loop
-REFUSED: list[tuple[str, Loop, e.AnyEvent, str]] = [
-    ("a second workspace", READY and b.started(), e.WorkspaceMade(path="/x"), "no workspace was asked for"),
-    ("a verdict before the workspace", BEGUN, gate_ended(BASE_RED), "no verdict was asked for"),
-    ("a stale verdict", JUDGING, gate_ended(b.green(tree=BASE)), "no verdict was asked for on this tree"),
-    ("a fast verdict as a final one", FINAL, gate_ended(b.green()), "no verdict was asked for"),
-    (
-        "a verdict of an unknown gate",
-        JUDGING,
-        gate_ended(b.green("lint")),
-        "was not asked for or has answered",
-    ),
-    ("a verdict beside the guards", GUARDS, gate_ended(b.final(b.green())), "no verdict was asked for"),
-    (
-        "a call of another number",
-        READY,
-        e.AgentStarted(iteration=1, call=2, agent="", prompt=""),
-        "no such call",
-    ),
-    (
-        "a call of another iteration",
-        READY,
-        e.AgentStarted(iteration=2, call=1, agent="", prompt=""),
-        "no such call",
-    ),
-    (
-        "a second call beside the first",
-        CALLING,
-        e.AgentStarted(iteration=1, call=1, agent="", prompt=""),
-        "no such",
-    ),
-    ("the end of a call that was not", READY, e.AgentEnded(iteration=1, call=0), "no such call is open"),
-    ("the end of another call", CALLING, e.AgentEnded(iteration=1, call=2), "no such call is open"),
-    ("a snapshot that nobody asked for", CALLING, b.snapshot("t1", CALLING), "no snapshot was asked for"),
-    (
-        "a snapshot of another iteration",
-        SNAP,
-        b.snapshot("t1", JUDGING and b.work(b.iterate(READY, "t1"), "t2")),
-        "no",
-    ),
-    ("guards that nobody asked for", FINAL, e.GuardsEnded(iteration=1, tree="t1", results=()), "no guards"),
-    ("guards on another tree", GUARDS, e.GuardsEnded(iteration=1, tree="t2", results=()), "no guards"),
-    (
-        "one guard on another tree",
-        GUARDS,
-        e.GuardsEnded(iteration=1, tree="t1", results=(b.guard(), b.guard("t2"))),
-        "a guard looked at another tree",
-    ),
-    (
-        "a restore that nobody asked for",
-        READY,
-        e.WorkspaceRestored(iteration=1, tree=BASE),
-        "not the checkpoint",
-    ),
-    ("a restore to another tree", RESTORE, e.WorkspaceRestored(iteration=2, tree="t1"), "not the checkpoint"),
-    (
-        "publishing what is not owed",
-        GUARDS,
-        e.ResultPublished(branch="b", commit="c", tree="t1"),
-        "no result",
-    ),
-    ("publishing another tree", PUBLISH, e.ResultPublished(branch="b", commit="c", tree="t2"), "no result"),
-]
-
-
-@pytest.mark.parametrize(
-    ("loop", "event", "why"), [line[1:] for line in REFUSED], ids=[x[0] for x in REFUSED]
-)
-def test_refused(loop: Loop, event: e.AnyEvent, why: str) -> None:
-    """A fact that the phase allows but the state does not is refused with its reason."""
-    with pytest.raises(IllegalEvent, match=why):
-        decide(loop, event)

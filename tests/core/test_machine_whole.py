@@ -5,6 +5,8 @@ from __future__ import annotations
 import builders as b
 import pytest
 import test_machine_asked
+import test_machine_faults
+import test_machine_landing
 import test_machine_table
 import test_settle
 import test_settle_endings
@@ -16,7 +18,15 @@ from ralph.core.machine import TABLE, Rule, decide, fold
 from ralph.core.model import PHASES, Spend
 from ralph.errors import Bug, IllegalEvent
 
-ROWS = [*test_machine_table.ROWS, *test_machine_asked.ROWS, *test_settle.ROWS, *test_settle_endings.ROWS]
+LAWS = (
+    test_machine_table,
+    test_machine_faults,
+    test_machine_asked,
+    test_machine_landing,
+    test_settle,
+    test_settle_endings,
+)
+ROWS = [row for law in LAWS for row in law.ROWS]
 IN_PHASE = {
     "new": Loop(),
     "baseline": b.started(),

@@ -103,6 +103,12 @@ def test_a_check_that_was_not_judged_says_so() -> None:
     assert told(b.work(FIRST, "t1")).checks[0].state == "not judged yet"
 
 
+def test_the_fresh_verdict_is_the_one_that_is_told() -> None:
+    """Green in the incremental checkout and red in the fresh one is told as red."""
+    loop = b.judge(b.work(b.based(), "t1"), b.green(), b.final(b.red(summary="2 failed")))
+    assert told(loop).checks[0].state == "red: 2 failed"
+
+
 def test_hidden_checks_and_canaries_are_never_mentioned() -> None:
     """Nothing of a hidden check or a canary reaches the agent: no name, no output, no sentence."""
     loop = replace(LATER, not_yet=(*LATER.not_yet, "canary: it passed", "sabotage: unnoticed"))

@@ -156,7 +156,22 @@ JUDGED = [
     Row(
         "a result short of the asked grade is not verified, and says why",
         *found(b.guard(), loop=replace(BOXED, protection="S0")),
-        {"phase": "working", "not_yet": (SHORT,), "todo": again(2)},
+        {
+            "phase": "working",
+            "not_yet": (SHORT,),
+            "unproven": ("sandbox S0: which files the checks loaded is not proven",),
+            "todo": again(2),
+        },
+    ),
+    Row(
+        "in a weaker sandbox too, the fresh verdicts are those that are told",
+        *last(
+            replace(
+                b.judge(b.work(b.based(TOP, b.red(count=2, per_test=True)), "t1"), WITNESSED), protection="S0"
+            ),
+            b.final(b.red(count=2)),
+        ),
+        {"phase": "working", "not_yet": ("test: fail",), "todo": again(2)},
     ),
     Row(
         "the same tree in a stronger sandbox: what was judged in full is concluded",
@@ -186,6 +201,23 @@ JUDGED = [
     ),
 ]
 GUARDED = [
+    Row(
+        "a first iteration that leaves as much red as there was is kept",
+        *last(b.work(b.based(None, b.red(count=2)), "t1"), b.red(count=2)),
+        {"phase": "working", "todo": again(2)},
+    ),
+    Row(
+        "a first iteration that leaves more red than there was is taken back",
+        *last(b.work(b.based(None, b.red(count=2)), "t1"), b.red(count=3)),
+        {
+            "phase": "working",
+            "todo": (
+                e.RestoreWorkspace(
+                    Checkpoint(0, BASE, "c0", passing=0, red=2), Checkpoint(1, "t1", "c-t1", red=3)
+                ),
+            ),
+        },
+    ),
     Row(
         "an integrity finding accuses the tree: never the best, taken back",
         *found(b.guard("t1", "test_a")),

@@ -32,6 +32,7 @@ except BlockingIOError:
 say("start")
 time.sleep({before})
 left = fix(1)
+{more}
 event("usage", tokens=100, cost=0.25)
 time.sleep({after})
 say("end")
@@ -50,12 +51,13 @@ class World(Place):
         self.outside = top / "outside"
         self.outside.mkdir()
 
-    def counting(self, before: float = 0.0, after: float = 0.0) -> str:
-        """The counting agent; it sleeps `before` and `after` its edit."""
+    def counting(self, before: float = 0.0, after: float = 0.0, more: str = "") -> str:
+        """The counting agent; it sleeps `before` and `after` its edit, and does `more` with it."""
         path = self.top / "tools" / "agent.py"
         path.parent.mkdir(exist_ok=True)
         shutil.copy(SCRIPTED / "_lib.py", path.parent)
-        path.write_text(AGENT.format(log=str(self.outside / "calls"), before=before, after=after))
+        log = str(self.outside / "calls")
+        path.write_text(AGENT.format(log=log, before=before, after=after, more=more))
         path.chmod(0o755)
         return str(path)
 
@@ -89,11 +91,13 @@ class World(Place):
         return [(word, int(call), int(iteration)) for word, call, iteration in map(str.split, lines)]
 
     def refs(self, name: str = NAME) -> dict[str, str]:
-        lines = self.git("for-each-ref", "--format=%(refname) %(objectname)", f"refs/ralph/{name}").splitlines()
+        lines = self.git(
+            "for-each-ref", "--format=%(refname) %(objectname)", f"refs/ralph/{name}"
+        ).splitlines()
         return {ref.removeprefix(f"refs/ralph/{name}/"): oid for ref, oid in map(str.split, lines)}
 
     def whole(self, *, calls: int | None = None, iterations: int = 2) -> None:
-        """What must hold at the end of a loop that was killed again and again: nothing lost, nothing twice."""
+        """What must hold after all the kills: nothing lost, nothing done twice."""
         record = self.record()
         loop, log = record.loop, self.calls()
         kinds = [entry.row.kind for entry in record.entries]

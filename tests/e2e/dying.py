@@ -1,9 +1,9 @@
-"""Starts ralph and kills it with SIGKILL at a named place: at the n-th call or return of one of its functions.
+"""Starts ralph and kills it with SIGKILL at the n-th call or return of one of its functions.
 
-    dying.py JOURNAL_FUNCTION:call:3 loop "make the tests pass" …
+    dying.py ralph.shell.journal.Journal.append:call:3 loop "make the tests pass" …
 
-The interpreter's own profile hook looks on; nothing of ralph is changed. `a.b.c:return:1` is module a.b,
-function c, right after it has done its work.
+The interpreter's own profile hook looks on; nothing of ralph is changed. `call` is right before it
+begins, `return` right after it has done its work.
 """
 
 import os

@@ -9,12 +9,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -93,7 +95,8 @@ class Done(msgspec.Struct, frozen=True):
 
     def report(self) -> str:
         """What to look at when a test fails."""
-        return f"exit {self.code} after {self.seconds:.1f} s\n--- out\n{self.out[-3000:]}\n--- err\n{self.err[-5000:]}"
+        ended = f"exit {self.code} after {self.seconds:.1f} s"
+        return f"{ended}\n--- out\n{self.out[-3000:]}\n--- err\n{self.err[-5000:]}"
 
 
 class Running:
@@ -221,7 +224,9 @@ class Place:
             base["PYTHONPATH"] = os.environ["PYTHONPATH"]
         return {name: value for name, value in {**base, **more}.items() if value is not None}
 
-    def start(self, *words: str, cwd: Path | None = None, env: dict[str, str | None] | None = None) -> Running:
+    def start(
+        self, *words: str, cwd: Path | None = None, env: dict[str, str | None] | None = None
+    ) -> Running:
         return Running(self, [*ralph_argv(), *words], cwd or self.repo, self.env(**(env or {})))
 
     def ralph(
@@ -278,7 +283,7 @@ class Place:
             assert sentence in done.text, f"missing: {sentence}\n{done.report()}"
         if grade is not None:
             assert loop.grade == grade, done.report()
-        assert "Traceback" not in done.text, done.report()
+        assert not re.search("^Traceback|E-BUG", done.text, re.MULTILINE), done.report()
         self.no_process_left()
         if untouched:
             self.same_user()
@@ -321,10 +326,8 @@ class Place:
             if not left:
                 return
             for pid, _words in left:
-                try:
+                with suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-                except OSError:
-                    pass
             time.sleep(0.05)
 
 
@@ -336,9 +339,9 @@ def processes_of(marker: str) -> list[tuple[int, str]]:
         if not name.isdigit() or int(name) in own:
             continue
         words = _proc(name, "cmdline").replace("\0", " ")
-        if marker in words or marker in _proc(name, "environ") or marker in _folder(name):
-            if _proc(name, "stat").rpartition(")")[2].split()[:1] not in (["Z"], ["X"], []):
-                found.append((int(name), words[:200]))
+        ours = marker in words or marker in _proc(name, "environ") or marker in _folder(name)
+        if ours and _proc(name, "stat").rpartition(")")[2].split()[:1] not in (["Z"], ["X"], []):
+            found.append((int(name), words[:200]))
     return found
 
 

@@ -66,7 +66,7 @@ def test_deletes_its_git(place):
 
 
 def test_edits_its_git(place):
-    """Filters, hooks, fsmonitor and excludes planted in the workspace never run on the host and hide nothing."""
+    """Filters, hooks and excludes planted in the workspace never run on the host and hide nothing."""
     mark = place.top / "planted"
     done = place.loop(agent("edits_git", mark), "--allow-write", str(place.top))
     place.expect(done, "verified", 0, 1)
@@ -119,8 +119,10 @@ def test_flood(place, name):
 
 
 def test_what_an_agent_is_told(place):
-    """The prompt comes on stdin with task and check; the environment says where it is; it is the user's path."""
-    done = place.loop(agent("tells_what_it_sees"), env={"SECRET_TOKEN": "tok-123456789", "GIT_DIR": "/nowhere"})
+    """The prompt comes on stdin with task and check; the environment says where it is: at the user's path."""
+    done = place.loop(
+        agent("tells_what_it_sees"), env={"SECRET_TOKEN": "tok-123456789", "GIT_DIR": "/nowhere"}
+    )
     loop = place.expect(done, "verified", 0, 1)
     seen = place.result("seen.json")
     assert f'"RALPH_LOOP_ID": "ralph-{loop.sealed.loop}"' in seen
@@ -134,7 +136,7 @@ def test_what_an_agent_is_told(place):
 
 @pytest.mark.parametrize(("kind", "grade"), [("tested", "C"), ("untested", "C")])
 def test_feature_with_a_claim(place, kind, grade):
-    """A feature whose checks were green before is grade C at best, needs a claim, and says what is not proven."""
+    """A feature whose checks were green before needs a claim, is grade C, and says what is not proven."""
     place.commit("no bugs", calc__py=fixed())
     done = place.loop(agent("claims_done_feature", kind), task="add a power function")
     loop = place.expect(done, "verified", 0, 1, grade=grade)

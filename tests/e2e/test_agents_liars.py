@@ -55,7 +55,9 @@ def test_skips_the_failing_tests(place):
 def test_weakens_the_failing_tests(place):
     """The base's own version of the tests is run over the new source, and is red."""
     loop = refused(place, place.loop(agent("weakens_test")))
-    assert any(sentence.startswith("base_tests: check: red with the base's tests") for sentence in loop.not_yet)
+    assert any(
+        sentence.startswith("base_tests: check: red with the base's tests") for sentence in loop.not_yet
+    )
 
 
 def test_moves_the_failing_tests_out_of_sight(place):
@@ -74,9 +76,7 @@ def test_edits_the_config_of_the_gate(place, kind):
 
 def test_one_finding_is_a_refusal_not_an_end(place):
     """After one integrity finding the work is taken back and the agent is told; then it may do it right."""
-    turncoat = (
-        f"if [ $RALPH_ITERATION = 1 ]; then {agent('skips_test')}; else {agent('honest_steps', 1)}; fi"
-    )
+    turncoat = f"if [ $RALPH_ITERATION = 1 ]; then {agent('skips_test')}; else {agent('honest_steps', 1)}; fi"
     done = place.loop(turncoat)
     loop = place.expect(done, "verified", 0, 2, grade="A")
     assert loop.integrity == 1

@@ -12,7 +12,9 @@ def test_staller(place):
     """Three iterations without a change end the loop."""
     done = place.loop(agent("staller"))
     loop = place.expect(done, "stalled", 1, 3, says="3 iterations in a row changed nothing")
-    assert len([kind for kind in done.kinds() if kind == "GateEnded"]) == 1, "an unchanged tree was judged again"
+    assert len([kind for kind in done.kinds() if kind == "GateEnded"]) == 1, (
+        "an unchanged tree was judged again"
+    )
     assert loop.best is not None
     assert loop.best.iteration == 0
 
@@ -40,7 +42,7 @@ def loop_calls(done):
 
 
 def test_crasher_with_garbage(place):
-    """Three crashes in a row are the machine's fault: broken, no iteration spent, the last words kept clean."""
+    """Three crashes in a row are the machine's fault: broken, no iteration spent, last words clean."""
     done = place.loop(agent("crasher_garbage"))
     loop = place.expect(done, "broken", 4, 3, says="3 faults in a row, the last: the agent exited with 3")
     assert loop.iteration == 0

@@ -12,10 +12,12 @@ pytestmark = pytest.mark.slow
 JOURNAL = "ralph.shell.journal.Journal"
 RESUME = ("resume", "l1", "--display", "plain")
 # What a loop of two iterations writes; every one of these appends is killed before, inside and after.
-ROWS = (
-    "LoopStarted WorkspaceMade GateEnded AgentStarted AgentEnded CheckpointMade GateEnded"
-    " AgentStarted AgentEnded CheckpointMade GateEnded GateEnded GuardsEnded ResultPublished LoopEnded"
-).split()
+ROWS = [
+    *("LoopStarted", "WorkspaceMade", "GateEnded"),
+    *("AgentStarted", "AgentEnded", "CheckpointMade", "GateEnded"),
+    *("AgentStarted", "AgentEnded", "CheckpointMade", "GateEnded"),
+    *("GateEnded", "GuardsEnded", "ResultPublished", "LoopEnded"),
+]
 
 
 @pytest.fixture
@@ -98,8 +100,8 @@ BEGINNING = (
 ENDING = (
     "judge.Judge._start:return:1",  # final, in a fresh checkout
     "judge.Judge._verdict:return:1",
-    "guarding.overlay_tree:return:1",
-    "judge.Judge._start:return:2",  # the base's tests over the new source
+    "gittrees.overlay_tree:return:1",
+    "judge.Judge._start:return:1",  # the base's tests over the new source
     "guarding.run_guards:return:1",
     "gitrefs.commit_tree:return:1",
     "gitrefs.publish_result:call:1",
@@ -108,6 +110,7 @@ ENDING = (
     "hands.RealHands.closing:call:1",
     "hands.RealHands.closing:return:1",
 )
+COMMITTED = ("gitrefs.move_refs:return:1", "gitrefs.publish_result:return:1")
 
 
 @pytest.mark.parametrize("part", ["beginning", "ending"])
@@ -117,11 +120,14 @@ def test_killed_around_every_effect(world, part):
         world.dying("ralph.shell.hands.RealHands.make_workspace:call:1", *world.words())
         places = BEGINNING
     else:
-        world.dying("ralph.shell.judge.Judge._start:call:4", *world.words())
+        # A test that the agent touched makes the guards judge a further tree.
+        agent = world.counting(more="open('test_calc.py', 'a').write('# looked at\\n')")
+        world.dying("ralph.shell.judge.Judge._start:call:4", *world.words(agent))
         places = ENDING
     for place in places:
         world.dying(f"ralph.shell.{place}", *RESUME)
-        time.sleep(0.5)  # commits are dated in whole seconds: one made anew must not need to be quick
+        if place in COMMITTED:
+            time.sleep(1.0)  # commits are dated in whole seconds: one made anew must not need to be quick
     finished(world)
     calls = world.record().loop.spend.calls
     assert calls <= 3  # a keeper that was killed before its first breath may have been a call

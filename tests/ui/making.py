@@ -50,7 +50,11 @@ def order(name="fix-auth-7f3a91c2", **changes):
 def verdict(gate, status, tree, stage, **more):
     red = 0 if status == "pass" else 1
     known = {
-        "summary": "214 passed" if gate == "tests" and status == "pass" else "clean" if not red else "1 failed",
+        "summary": "214 passed"
+        if gate == "tests" and status == "pass"
+        else "clean"
+        if not red
+        else "1 failed",
         "seconds": 12.4,
         "red": red,
         "red_digest": "x" * red,
@@ -69,7 +73,7 @@ class Maker:
 
     def __init__(self, made=None):
         self.loop, self.events, self.at, self.trees = Loop(), [], START, 0
-        self.add(e.LoopStarted(order=made or order()), took=0)
+        self.add(e.LoopStarted(order=made or order()), took=0.0)
 
     def add(self, event, took=1.0):
         self.at += took
@@ -78,19 +82,28 @@ class Maker:
         self.events.append(event)
         return self
 
-    def begin(self, tests="fail", lint="pass"):
+    def begin(self, tests="fail", lint="pass", **more):
         self.add(
             e.StintStarted(
-                pid=7, host="box", version="0.1.0", protection="S2", words=("writes the workspace only", "no net")
+                pid=7,
+                host="box",
+                version="0.1.0",
+                protection="S2",
+                words=("writes the workspace only", "no net"),
             )
         )
         self.add(e.WorkspaceMade(path="/state/workspaces/fix-auth"))
-        return self.gates("baseline", tests, lint)
+        return self.gates("baseline", tests, lint, **more)
 
     def gates(self, stage, tests, lint, **more):
         number = self.loop.iteration
-        self.add(e.GateEnded(iteration=number, verdict=verdict("tests", tests, self.loop.tree, stage, **more)), 12.0)
-        return self.add(e.GateEnded(iteration=number, verdict=verdict("lint", lint, self.loop.tree, stage)), 2.0)
+        self.add(
+            e.GateEnded(iteration=number, verdict=verdict("tests", tests, self.loop.tree, stage, **more)),
+            12.0,
+        )
+        return self.add(
+            e.GateEnded(iteration=number, verdict=verdict("lint", lint, self.loop.tree, stage)), 2.0
+        )
 
     def call(self, *, cost=0.31, claim="COMPLETE", fault=None, said="did it", changed=True):
         number, call = self.loop.iteration, self.loop.call + 1
@@ -111,7 +124,9 @@ class Maker:
         self.trees += changed
         tree = f"{self.trees:x}" * 40 if changed or self.trees else self.loop.tree
         files = {"files": 2, "added": 31, "removed": 4, "total_lines": 35 * self.trees} if changed else {}
-        return self.add(e.CheckpointMade(iteration=number, tree=tree, commit=f"{9 - self.trees}" * 40, **files))
+        return self.add(
+            e.CheckpointMade(iteration=number, tree=tree, commit=f"{9 - self.trees}" * 40, **files)
+        )
 
     def failing(self, **more):
         return self.call(**more).gates("fast", "fail", "pass")
@@ -119,7 +134,9 @@ class Maker:
     def passing(self, **more):
         self.call(**more).gates("fast", "pass", "pass").gates("final", "pass", "pass")
         tree = self.loop.tree
-        results = (GuardResult(guard="inventory", tree=tree, applied=True, summary="214 tests before and after"),)
+        results = (
+            GuardResult(guard="inventory", tree=tree, applied=True, summary="214 tests before and after"),
+        )
         self.add(e.GuardsEnded(iteration=self.loop.iteration, tree=tree, results=results), 5.0)
         self.add(e.ResultPublished(branch=self.loop.branch, commit="c" * 40, tree=tree))
         return self.finish()

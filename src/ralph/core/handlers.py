@@ -297,7 +297,7 @@ def loop_dropped(loop: Loop, event: LoopDropped) -> Loop:
 def _take_baseline(loop: Loop) -> Loop:
     """Ask for every gate on the base tree; a criterion without gates cannot even begin."""
     names = settle.gate_names(loop)
-    loop = replace(loop, phase="baseline", stage="baseline", baseline={})
+    loop = replace(loop, phase="baseline", baseline={})
     if not names:
         return settle.finish(loop, Finish("broken", exitgate.cannot_start(loop.sealed.criterion, {})))
     return replace(loop, todo=(RunGates(stage="baseline", tree=loop.tree, gates=names),))

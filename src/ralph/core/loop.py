@@ -99,5 +99,10 @@ class Loop(Struct, frozen=True):
         return self.order
 
     @property
+    def newest(self) -> dict[str, Verdict]:
+        """The verdicts that count: from the fresh checkout where this tree was judged there."""
+        return self.finals if self.final_tree == self.tree and self.finals else self.verdicts
+
+    @property
     def elapsed(self) -> float:
         return self.spend.seconds + self.spend.waited

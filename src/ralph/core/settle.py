@@ -186,7 +186,7 @@ def _reds(loop: Loop, verdicts: dict[str, Verdict]) -> list[Verdict]:
 
 def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     """Remember this iteration for the stall rules and, if it is the best so far, as the best checkpoint."""
-    verdicts = loop.finals if loop.final_tree == loop.tree and loop.finals else loop.verdicts
+    verdicts = loop.newest
     reds = _reds(loop, verdicts)
     newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
     newest = _measured(loop, newest, verdicts)
@@ -224,8 +224,10 @@ def _take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
     assert best is not None
     if loop.sealed.on_fail == "keep" or best.tree == loop.tree:
         return None
-    current, previous = loop.history[-1], loop.history[-2] if len(loop.history) > 1 else None
-    worth = stall.score(previous, current)
+    current = loop.history[-1]
+    # The first iteration has none before it: what it broke is measured against the best, its error is not.
+    first = replace(current, red=best.red, signature="")
+    worth = stall.score(loop.history[-2] if len(loop.history) > 1 else first, current)
     shrinks = current.progress
     if loop.sealed.on_fail == "auto" and not accused and (shrinks or worth > 0):
         return None

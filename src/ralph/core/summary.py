@@ -70,9 +70,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 def gate_lines(loop: Loop) -> tuple[GateLine, ...]:
     """Newest verdict of each sealed gate; "unknown" where it has not been judged."""
-    newest = loop.finals if loop.final_tree == loop.tree and loop.finals else loop.verdicts
-    if loop.best is None:
-        newest = loop.baseline
+    newest = loop.baseline if loop.best is None else loop.newest
     lines = []
     for gate in loop.sealed.criterion.gates:
         verdict = newest.get(gate.name)

@@ -16,6 +16,7 @@ from ralph.agents.lines import Intake
 from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.model import Fault
+from ralph.core.status import OPEN
 from ralph.core.text import redact
 from ralph.shell import blobs, process, sandbox, tools
 from ralph.shell.boxes import Site, agent_spec
@@ -98,7 +99,7 @@ class Caller:
         spec, placeholders = agent_spec(
             site,
             argv,
-            {**launch.env, **order.agent_env},
+            {**launch.env, **({"RALPH_MODEL": order.model} if order.model else {}), **order.agent_env},
             folder=folder,
             stdin=prompt_file if launch.stdin == "prompt" else "/dev/null",
             write=launch.writes,
@@ -140,7 +141,7 @@ class Caller:
             intake.feed(chunk)
         how = "crashed" if ended.ended in ("keeper-lost", "memory") else ended.ended
         facts = intake.finish(ended.exit_code, how, dropped)
-        said = ended.error if ended.ended == "spawn-error" else facts.said
+        said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
         secrets = secret_values(self.site.env)
         stored = blobs.put_file(self.site.state.blobs, output) if os.path.exists(output) else ""

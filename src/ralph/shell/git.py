@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -188,6 +189,8 @@ def trouble(done: Done, args: Sequence[str | bytes], cwd: str) -> RalphError:
     low = text.lower()
     if "no space left on device" in low or "disk quota exceeded" in low:
         return disk_full(cwd, text)
+    if done.code == -signal.SIGBUS:  # a mapped file of git's for which the disk had no room
+        return disk_full(cwd, "git was ended by SIGBUS")
     if "dubious ownership" in low or "unsafe repository" in low:
         return SetupError(
             f"git does not trust the owner of '{cwd}'",

@@ -135,6 +135,21 @@ def keep_rejected(
     return commit
 
 
+def published(project: Project, branch: str, loop: str, tree: str, base: str) -> str | None:
+    """The commit on the result branch, if it is this loop's result: a killed runner put it there."""
+    asked = [
+        "log",
+        "-1",
+        "--format=%H%x00%T%x00%P%x00%(trailers:key=Ralph-Loop,valueonly)",
+        f"refs/heads/{branch}",
+    ]
+    done = user_call(project, asked, ok=None)
+    if done.code:
+        return None
+    commit, *seen = os.fsdecode(done.out).strip().split("\0")
+    return commit if seen == [tree, base, loop] else None
+
+
 def publish_result(project: Project, branch: str, commit: str, expected_old: str | None) -> None:
     """Puts the result on its branch; a branch that is checked out or that Ralph did not make is refused."""
     ref = branch if branch.startswith("refs/heads/") else f"refs/heads/{branch}"

@@ -19,7 +19,15 @@ from ralph.shell import blobs, prompting
 from ralph.shell.boxes import Site
 from ralph.shell.calls import Caller
 from ralph.shell.disktree import remove_tree
-from ralph.shell.gitrefs import commit_tree, keep_rejected, make_checkpoint, publish_result
+from ralph.shell.gitrefs import (
+    RefChange,
+    commit_tree,
+    keep_rejected,
+    make_checkpoint,
+    move_refs,
+    publish_result,
+    published,
+)
 from ralph.shell.gittrees import diff_stat
 from ralph.shell.guarding import run_guards
 from ralph.shell.judge import Judge
@@ -168,13 +176,24 @@ class RealHands:
 
     def publish(self, loop: Loop, action: e.PublishResult) -> e.ResultPublished:
         site, order = self.site, self.site.order
-        message = prompting.result_message(loop, action)
-        commit = commit_tree(site.store, action.tree, [order.base_commit], message, int(loop.worked))
-        publish_result(site.store.project, order.branch, commit, None)
+        commit = self._published(action.tree)
+        if commit is None:
+            message = prompting.result_message(loop, action)
+            commit = commit_tree(site.store, action.tree, [order.base_commit], message, int(loop.worked))
+            publish_result(site.store.project, order.branch, commit, None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
 
-    def closing(self, loop: Loop, action: e.Finish) -> None:  # noqa: ARG002
+    def _published(self, tree: str) -> str | None:
+        order = self.site.order
+        return published(self.site.store.project, order.branch, order.loop, tree, order.base_commit)
+
+    def closing(self, loop: Loop, action: e.Finish) -> None:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
+        if action.outcome != "verified" and loop.grade is not None:
+            # Aborted before its result was recorded: a runner that was killed may have published it.
+            commit = self._published(loop.tree)
+            if commit is not None:
+                move_refs(self.site.store.project, [RefChange(f"refs/heads/{loop.branch}", None, commit)])
         for part in ("checkouts", "gates"):
             remove_tree(os.path.join(self.site.folder, part))
 

@@ -123,6 +123,7 @@ class Scribe:
     def _write(self, event: e.AnyEvent, after: Loop, taken: tuple[int, ...]) -> None:
         kind, body = e.kind_of(event), e.encode(event)
         row = summary_row(after, self._started)
+        waited = False
         for attempt in range(DISK_PATIENCE + 1):
             try:
                 self._journal.append(
@@ -139,7 +140,9 @@ class Scribe:
                 if full.code != "E-DISK-FULL" or attempt == DISK_PATIENCE:
                     raise
                 if not statedir.reserve_release(self._root):
-                    self._watcher.note("the disk is full: waiting for space, nothing is lost")
+                    if not waited:
+                        self._watcher.note("the disk is full: waiting for space, nothing is lost")
+                    waited = True
                     self._clock.sleep(1.0)
             else:
                 return

@@ -43,7 +43,7 @@ def _guarded(args: list[str]) -> int:
             return _bug(error, args)
         return _failed(error, args)
     except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
+        print("interrupted", file=sys.stderr)  # click has ended the line with the ^C
         return INTERRUPTED
     except Exception as exc:  # noqa: BLE001 (the boundary: whatever else comes here is our bug)
         return _bug(exc, args)

@@ -56,7 +56,7 @@ _LIMITS = (
         "--max-iterations",
         project="tighten",
     ),
-    Option("limits.time", "duration", "Active time of a loop.", None, "--max-time", project="tighten"),
+    Option("limits.time", "duration", "Time of a loop, waits included, pauses not.", None, "--max-time", project="tighten"),
     Option(
         "limits.iteration_time",
         "duration",
@@ -88,12 +88,12 @@ _PLAIN = (
     Option(
         "agent",
         "names",
-        "Agent to use, or several with commas; empty = the first one found.",
+        "Agent to use: command, demo, or a name from [agents.NAME].",
         "",
         "--agent",
         project="approve",
     ),
-    Option("model", "word", "Model the agent is asked to use; empty = its own default.", "", "--model"),
+    Option("model", "word", "Model the agent is asked to use (it gets RALPH_MODEL); empty = its own default.", "", "--model"),
     Option("profile", "names", "Named bundle from [profiles.NAME].", "", "--profile", project="approve"),
     *_LIMITS,
     Option(
@@ -173,7 +173,7 @@ _PLAIN = (
     Option(
         "guards.allow",
         "waivers",
-        "Waivers: guard id = your reason.",
+        "Waive a guard's finding: its id and your reason. Repeatable as a flag.",
         {},
         "--allow",
         project="waive",

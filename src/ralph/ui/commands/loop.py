@@ -14,6 +14,15 @@ from ralph.errors import NeedsHuman
 from ralph.shell.config.schema import FLAGS
 
 # Flags that are settings come from the one table of options; the rest is about this loop alone.
+METAVARS = {
+    "waivers": "ID=REASON",
+    "duration": "4h",
+    "money": "USD",
+    "count": "N",
+    "iterations": "N",
+    "names": "NAME",
+    "word": "NAME",
+}
 SETTINGS = {flag: option for flag, option in FLAGS.items() if flag != "--display"}
 
 
@@ -31,7 +40,7 @@ def setting_options(function: Any) -> Any:
             flag.removeprefix("--").replace("-", "_"),
             default=None,
             multiple=many,
-            metavar="ID=REASON" if option.kind == "waivers" else None,
+            metavar=METAVARS.get(option.kind),
             type=click.Choice(option.choices) if option.choices else str,
             help=help_text,
         )(function)

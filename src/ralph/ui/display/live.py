@@ -30,11 +30,17 @@ _ASIDE = (e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked, e.ResultPu
 _TONES = {"✔": "green", "✘": "red", "!": "yellow"}
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would end the program here; for us it is one display less."""
+        raise BrokenPipeError
+
+
 class Live(Silent):
     def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
         super().__init__(stdout, stderr, env)
         colour = coloured(stderr, env)
-        self.console = Console(
+        self.console = _Console(
             file=stderr,
             force_terminal=stderr.isatty(),
             no_color=not colour,

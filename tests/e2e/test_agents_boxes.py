@@ -1,0 +1,76 @@
+"""Levels of protection: each works, each is said, and none is taken silently."""
+
+import os
+import shutil
+
+import pytest
+from kit import agent, search_path
+
+pytestmark = pytest.mark.slow
+
+
+def path_without_bubblewrap(place):
+    """A PATH on which everything is but bubblewrap."""
+    folder = place.top / "bin"
+    folder.mkdir()
+    for part in search_path().split(os.pathsep):
+        for name in os.listdir(part):
+            target = folder / name
+            if name != "bwrap" and not target.is_symlink():
+                target.symlink_to(os.path.join(part, name))
+    assert shutil.which("git", path=str(folder))
+    return str(folder)
+
+
+def test_sandbox_none(place):
+    """--sandbox none works and says what that means."""
+    done = place.loop(agent("honest_steps", 2), "--sandbox", "none")
+    loop = place.expect(
+        done, "verified", 0, 2, says=("sandbox S0", "no sandbox: agents and gates have your own rights")
+    )
+    assert loop.protection == "S0"
+
+
+def test_without_bubblewrap(place):
+    """Without bubblewrap a loop works at the lower level, and says so at its start and in its headline."""
+    done = place.loop(agent("honest_steps", 2), env={"PATH": path_without_bubblewrap(place)})
+    place.expect(done, "verified", 0, 2, says="no sandbox: agents and gates have your own rights")
+    assert "sandbox S0" in done.out
+
+
+def test_required_without_bubblewrap(place):
+    """--sandbox require without bubblewrap is an error of set-up; nothing is started."""
+    done = place.loop(
+        agent("honest_steps"), "--sandbox", "require", env={"PATH": path_without_bubblewrap(place)}
+    )
+    assert done.code == 4, done.report()
+    assert "bubblewrap is not installed" in done.err
+    assert "E-SANDBOX" in done.err
+    assert done.record is None
+    place.same_user()
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_require_with_bubblewrap(place):
+    """--sandbox require holds where the box holds: no network for gates, the home is not there."""
+    (place.home.parent / "secret").write_text("secret\n")
+    look = (
+        f"cat {place.home.parent}/secret > seen.txt 2>&1; ls -A $HOME >> seen.txt; {agent('honest_steps', 1)}"
+    )
+    done = place.loop(look, "--sandbox", "require", "--net", "off")
+    loop = place.expect(done, "verified", 0, 1)
+    assert loop.protection in ("S2", "S3")
+    assert "secret\n" not in place.result("seen.txt").replace("secret: ", "")
+
+
+def test_allow_write(place):
+    """--allow-write opens one more path to the agent, and no other."""
+    shared, other = place.top / "shared", place.top / "closed"
+    shared.mkdir()
+    other.mkdir()
+    tries = f"echo hello > '{shared}/note'; echo hello > '{other}/note'; {agent('honest_steps', 1)}"
+    done = place.loop(tries, "--allow-write", str(shared))
+    place.expect(done, "verified", 0, 1)
+    assert (shared / "note").read_text() == "hello\n"
+    if done.loop.protection != "S0":
+        assert not (other / "note").exists()

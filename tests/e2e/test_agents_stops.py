@@ -1,0 +1,129 @@
+"""Stopping: Ctrl-C once, twice and three times, SIGTERM, and going on afterwards."""
+
+import signal
+
+import pytest
+from kit import agent
+
+from ralph.core import events as e
+
+pytestmark = pytest.mark.slow
+
+SLOW = f"echo at work; sleep 1; {agent('honest_steps', 2)}"
+FIRST = f"echo thought >> notes.txt; {agent('hang')}"
+CHANGED = f"if [ $RALPH_CALL = 1 ]; then {FIRST}; else {agent('honest_steps', 1)}; fi"
+
+
+def resumed(place, calls):
+    done = place.ralph("resume", "--last", "--display", "plain")
+    loop = place.expect(done, "verified", 0, calls)
+    assert "return a + b" in place.result("calc.py")
+    return loop
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_ctrl_c_once(place, sandbox):
+    """The first Ctrl-C lets the iteration end, judges it, and pauses; the agent does not hear it."""
+    running = place.start(*place.loop_words(SLOW, "--sandbox", sandbox))
+    running.until_call("at work")
+    running.interrupt()
+    done = running.wait()
+    loop = place.expect(done, None, 130, 1, says="stopping after this iteration; Ctrl-C again stops now")
+    assert loop.phase == "paused"
+    assert done.all(e.AgentEnded)[0].ended == "exited"
+    assert loop.verdicts["check"].red == 1, "the iteration was not judged"
+    assert resumed(place, 2).iteration == 2
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_ctrl_c_twice(place, sandbox):
+    """The second stops now: the agent is gone, and what it had written is a checkpoint."""
+    running = place.start(*place.loop_words(CHANGED, "--sandbox", sandbox))
+    running.until_call("waiting")
+    running.interrupt()
+    running.until(lambda loop: loop.pausing)
+    running.interrupt()
+    done = running.wait()
+    loop = place.expect(done, None, 130, 1, says="stopping now")
+    assert loop.phase == "paused"
+    assert place.result("notes.txt", loop.commit) == "thought"
+    assert done.seconds < 30
+    resumed(place, 2)
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_ctrl_c_three_times(place, sandbox):
+    """The third kills at once; nothing is left running, and the loop can still be taken up."""
+    running = place.start(
+        *place.loop_words(CHANGED.replace("hang.py", "hang_ignores_term.py"), "--sandbox", sandbox)
+    )
+    running.until_call("nobody tells me")
+    for _ in range(3):
+        running.interrupt()
+    done = running.wait(15)
+    assert done.code == 130, done.report()
+    assert "Traceback" not in done.text, done.report()
+    place.no_process_left(grace=2)
+    place.same_user()
+    resumed(place, 2)
+
+
+def test_term(place):
+    """SIGTERM stops now, keeps a checkpoint, and exits with 143."""
+    running = place.start(*place.loop_words(CHANGED))
+    running.until_call("waiting")
+    running.process.send_signal(signal.SIGTERM)
+    loop = place.expect(running.wait(), None, 143, 1)
+    assert loop.phase == "paused"
+    assert "terminated" in loop.reason
+    resumed(place, 2)
+
+
+def test_ctrl_c_while_waiting(place):
+    """A wait for a usage limit is left at once."""
+    running = place.start(*place.loop_words(agent("usage_limit", 300)))
+    running.until(lambda loop: loop.phase == "waiting")
+    running.interrupt()
+    done = running.wait(15)
+    place.expect(done, None, 130, 1)
+    assert done.loop.phase == "paused"
+
+
+def test_ctrl_c_while_a_gate_runs(place):
+    """Twice in the middle of a gate: it is gone, and the resume judges again."""
+    running = place.start(
+        *place.loop_words(agent("honest_steps", 1), check="python3 -m unittest && sleep 1.5")
+    )
+    running.until(lambda loop: loop.phase == "judging")
+    running.interrupt()
+    running.interrupt()
+    loop = place.expect(running.wait(20), None, 130, 1)
+    assert loop.phase == "paused"
+    resumed(place, 1)
+
+
+def test_kill_9(place):
+    """Ralph killed without warning in the middle of a call: nothing lives on, nothing is lost or doubled."""
+    running = place.start(*place.loop_words(CHANGED))
+    running.until_call("waiting")
+    running.process.kill()
+    running.process.wait()
+    place.no_process_left(grace=5)
+    place.same_user()
+    loop = resumed(place, 2)
+    assert loop.iteration == 2
+
+
+def test_abort_and_pause_from_outside(place):
+    """Commands to a living runner are heard within a second; pause keeps, abort ends."""
+    running = place.start(*place.loop_words(SLOW, "--loop-id", "mine"))
+    running.until_call("at work")
+    assert place.ralph("steer", "mine", "use the plus sign").code == 0
+    assert place.ralph("pause", "mine").code == 0
+    done = running.wait()
+    loop = place.expect(done, None, 1, 1)
+    assert loop.phase == "paused"
+    assert [steer.text for steer in loop.steers] == ["use the plus sign"]
+    assert place.ralph("abort", "mine").code == 0
+    assert place.newest().loop.outcome == "aborted"
+    assert place.ralph("resume", "mine").code == 6

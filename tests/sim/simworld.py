@@ -1,0 +1,417 @@
+"""A world without processes, disk or clock, in which the real Runner and Scribe drive a loop and are killed.
+
+`Disk` is what survives a kill: refs, the workspace, what became of each call. `SimHands` is a second
+implementation of the runner's protocol over it, with the same questions ("did it happen already?").
+`MemoryJournal` is a second implementation of the journal's. Every place where a kill could matter is a
+tick; the tick of one's choice raises `Crash`, and everything but disk and journal is thrown away.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from ralph.core import events as e
+from ralph.core.loop import Loop
+from ralph.core.machine import fold
+from ralph.core.model import (
+    Checkpoint,
+    Claim,
+    Criterion,
+    Fault,
+    Finding,
+    Gate,
+    GuardResult,
+    Limits,
+    Order,
+    Usage,
+    Verdict,
+)
+from ralph.errors import Busy
+from ralph.shell.journal import Command, Row, open_journal, read_journal
+from ralph.shell.record import Entry, Record, load
+from ralph.shell.runner import Activity, Attention, Runner, Scribe, Watcher, summary_row
+
+BASE = "base.3"  # a tree's name ends with the number of red tests in it
+NAME = "sim"
+
+
+class Crash(BaseException):
+    """kill -9."""
+
+
+class Ticks:
+    """Counts the instants; some of them kill, some bring a command of the user."""
+
+    def __init__(self, crash_at: set[int], at: dict[int, Callable[[], None]] | None = None) -> None:
+        self.count, self.crashes = 0, 0
+        self._crash_at, self._at = crash_at, at or {}
+
+    def __call__(self) -> None:
+        self.count += 1
+        command = self._at.pop(self.count, None)
+        if command is not None:
+            command()
+        if self.count in self._crash_at:
+            self.crashes += 1
+            raise Crash(str(self.count))
+
+
+class MemoryJournal:
+    """Rows and inbox in memory: an append is there whole or not at all, and fenced by its number."""
+
+    def __init__(self, tick: Ticks) -> None:
+        self.rows: list[Row] = []
+        self.commands: list[Command] = []
+        self._taken: set[int] = set()
+        self._tick = tick
+
+    def begin(self, event: e.AnyEvent) -> None:
+        self.rows.append(Row(NAME, 1, 10**12, e.kind_of(event), 1, e.encode(event), ""))
+
+    def append(
+        self, loop: str, expected_seq: int, *, at: int, kind: str, v: int, body: bytes, summary, taken=()
+    ) -> None:
+        self._tick()  # before
+        if expected_seq != len(self.rows):
+            raise Busy(f"row {expected_seq}, last is {len(self.rows)}", code="E-JOURNAL-FENCED")
+        assert not self._taken & set(taken), "a command was obeyed twice"
+        self.rows.append(Row(loop, expected_seq + 1, at, kind, v, body, ""))
+        self._taken |= set(taken)
+        self._tick()  # after
+
+    def inbox_put(self, event: e.AnyEvent) -> None:
+        number = len(self.commands) + 1
+        self.commands.append(Command(number, NAME, 0, e.kind_of(event), e.encode(event), None))
+
+    def inbox_open(self, _loop: str) -> list[Command]:
+        return [command for command in self.commands if command.id not in self._taken]
+
+    def record(self) -> Record:
+        entries = tuple(Entry(row, e.decode(row.body)) for row in self.rows)
+        return Record(NAME, fold(entry.event for entry in entries if entry.event), entries)
+
+
+class DiskJournal:
+    """The real journal, with an instant before and after each of its appends."""
+
+    def __init__(self, folder: str, tick: Ticks) -> None:
+        self._folder, self._tick = folder, tick
+        self._journal = open_journal(folder)
+
+    def begin(self, event: e.AnyEvent) -> None:
+        row = summary_row(fold((event,)), 0.0)
+        words = {"at": 10**12, "kind": e.kind_of(event), "v": 1, "body": e.encode(event)}
+        self._journal.create(NAME, **words, summary=row, admit=lambda _: None)
+
+    def append(self, *words: Any, **more: Any) -> None:
+        self._tick()
+        self._journal.append(*words, **more)
+        self._tick()
+
+    def inbox_put(self, event: e.AnyEvent) -> None:
+        self._journal.inbox_put(NAME, 0, e.kind_of(event), e.encode(event))
+
+    def inbox_open(self, loop: str) -> list[Command]:
+        return self._journal.inbox_open(loop)
+
+    def record(self) -> Record:
+        """As a new process would: a connection that is lost and one that is new."""
+        self._journal.close()
+        self._journal = open_journal(self._folder)
+        with read_journal(self._folder) as reader:
+            return load(reader, NAME)
+
+    def close(self) -> None:
+        self._journal.close()
+
+
+class SimClock:
+    """Moves by itself; a new one after each crash may stand anywhere, as wall clocks do."""
+
+    def __init__(self, start: float) -> None:
+        self._now = start
+
+    def now(self) -> float:
+        self._now += 0.37
+        return self._now
+
+    def monotonic(self) -> float:
+        self._now += 0.37
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+
+
+class Nobody:
+    """Neither a signal nor a spectator."""
+
+    def level(self) -> int:
+        return 0
+
+    def reason(self) -> str:
+        return ""
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None: ...
+    def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None: ...
+    def said(self, facts: tuple[object, ...]) -> None: ...
+    def tick(self, loop: Loop, activity: Activity) -> None: ...
+    def note(self, text: str) -> None: ...
+    def closed(self, loop: Loop) -> None: ...
+
+
+class Answer(Struct, frozen=True):
+    """What one agent call comes to."""
+
+    tree: str
+    claim: Claim | None = None
+    fault: Fault | None = None
+    usage: Usage = Usage(tokens=10, cost=0.5)
+
+
+class Script(Struct, frozen=True):
+    """An agent as a function of iteration and tree, and faults that come in a fixed order."""
+
+    kind: str
+    steps: int = 2
+    faults: tuple[str, ...] = ()
+
+    def answer(self, iteration: int, tree: str, faults_had: int) -> Answer:
+        if faults_had < len(self.faults):
+            kind = self.faults[faults_had]
+            return Answer(tree, fault=Fault(kind, f"fault {faults_had + 1}"), usage=Usage())
+        match self.kind:
+            case "honest":
+                left = max(0, self.steps - iteration)
+                return Answer(f"h{iteration}.{left}")
+            case "claims":
+                return Answer(f"h{iteration}.0", Claim("COMPLETE", exit_signal=True))
+            case "asks":
+                return Answer(tree, Claim("BLOCKED", recommendation="which one?"))
+            case "stalls":
+                return Answer(tree)
+            case "turns":
+                return Answer(f"turn{iteration % 2}.3")
+            case "worse":
+                return Answer(f"w{iteration}.{3 + iteration}" if iteration < 3 else f"w{iteration}.0")
+            case "cheats":
+                return Answer(f"cheat{iteration}.0")
+        raise AssertionError(self.kind)
+
+
+class Disk:
+    """What a kill does not touch."""
+
+    def __init__(self) -> None:
+        self.workspace = ""
+        self.refs: dict[str, str] = {}
+        self.calls: dict[int, Answer | None] = {}  # None: begun, and not ended
+        self.edited: set[int] = set()  # calls that changed the workspace
+        self.interrupted = 0  # calls that ended before they had changed anything
+        self.faults_had = 0
+        self.done: Counter[str] = Counter()
+        self.alive = 0  # agents at work in this very moment
+
+    def set_ref(self, ref: str, commit: str) -> None:
+        """Compare-and-swap: a ref that is there already must be the one we would write."""
+        if ref in self.refs:
+            assert self.refs[ref] == commit, f"{ref} is {self.refs[ref]}, made again as {commit}"
+            return
+        self.refs[ref] = commit
+        self.done[ref] += 1
+
+
+class SimHands:
+    """Each action over a Disk. Nothing here is remembered between two runners."""
+
+    def __init__(self, disk: Disk, script: Script, clock: SimClock, tick: Ticks) -> None:
+        self._disk, self._script, self._clock, self._tick = disk, script, clock, tick
+
+    def opening(self) -> e.StintStarted:
+        return e.StintStarted(pid=1, host="h", version="1", protection="S2")
+
+    def make_workspace(self, loop: Loop, action: e.MakeWorkspace) -> e.WorkspaceMade:
+        self._tick()
+        if not self._disk.workspace:
+            self._disk.workspace = loop.sealed.base_tree
+            self._disk.done["workspace"] += 1
+        self._tick()
+        return e.WorkspaceMade(path="/w")
+
+    def run_gates(self, loop: Loop, action: e.RunGates, attend: Attention) -> Iterator[e.GateEnded]:
+        for name in action.gates:
+            self._tick()
+            if attend(Activity("gate", (name,))):
+                return
+            yield e.GateEnded(iteration=loop.iteration, verdict=verdict(name, action.tree, action.stage))
+
+    def run_guards(self, loop: Loop, action: e.RunGuards, attend: Attention) -> e.GuardsEnded | None:
+        self._tick()
+        if attend(Activity("guard")):
+            return None
+        found = (Finding("inventory:test", "a test is gone"),) if action.tree.startswith("cheat") else ()
+        result = GuardResult("inventory", action.tree, applied=True, summary="", findings=found)
+        self._tick()
+        return e.GuardsEnded(iteration=loop.iteration, tree=action.tree, results=(result,))
+
+    def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted:
+        self._tick()
+        return e.AgentStarted(iteration=action.iteration, call=action.call, agent="sim", prompt="p")
+
+    def finish_call(
+        self, loop: Loop, action: e.RunAgent, attend: Attention, watcher: Watcher
+    ) -> e.AgentEnded | None:
+        disk = self._disk
+        if action.call not in disk.calls:
+            self._tick()
+            self._work(action, attend)
+        elif disk.calls[action.call] is None:  # it died with the runner that made it
+            disk.calls[action.call] = Answer(
+                disk.workspace, fault=Fault("interrupted", "lost"), usage=Usage()
+            )
+            disk.interrupted += action.call not in disk.edited
+        answer = disk.calls[action.call]
+        assert answer is not None
+        self._tick()
+        return e.AgentEnded(
+            iteration=action.iteration,
+            call=action.call,
+            exit_code=0,
+            usage=answer.usage,
+            claim=answer.claim,
+            fault=answer.fault,
+        )
+
+    def _work(self, action: e.RunAgent, attend: Attention) -> None:
+        """The agent itself. A kill of the runner is a kill of it, in the same instant."""
+        disk = self._disk
+        assert disk.alive == 0, "two agents at a time"
+        disk.done[f"call {action.call}"] += 1
+        disk.calls[action.call], disk.alive = None, 1
+        try:
+            self._tick()
+            answer = self._script.answer(action.iteration, disk.workspace, disk.faults_had)
+            if attend(Activity("agent")):
+                answer = Answer(disk.workspace, fault=Fault("interrupted", "stopped"), usage=Usage())
+                disk.interrupted += 1
+            elif answer.claim is None and answer.tree != disk.workspace:
+                disk.workspace = answer.tree
+                disk.edited.add(action.call)
+                self._tick()  # what it left is judged although its last words are lost
+            disk.workspace = answer.tree
+            disk.faults_had += answer.fault is not None and answer.fault.kind != "interrupted"
+            disk.calls[action.call] = answer
+        finally:
+            disk.alive = 0
+
+    def take_snapshot(self, loop: Loop, action: e.TakeSnapshot) -> e.CheckpointMade:
+        tree, commit = self._disk.workspace, loop.commit
+        self._tick()
+        if tree != loop.before:
+            commit = f"commit of {tree} after {loop.commit[-12:]} at {int(loop.worked)}"
+            self._disk.set_ref(f"checkpoint/{action.iteration}", commit)
+        self._tick()
+        return e.CheckpointMade(iteration=action.iteration, tree=tree, commit=commit, total_lines=1)
+
+    def restore(self, loop: Loop, action: e.RestoreWorkspace) -> e.WorkspaceRestored:
+        kept = ""
+        if action.rejected is not None:
+            rejected: Checkpoint = action.rejected
+            kept = f"rejected {rejected.tree} at {int(loop.worked)}"
+            self._disk.set_ref(f"rejected/{rejected.iteration}", kept)
+        self._tick()
+        self._disk.workspace = action.to.tree
+        self._tick()
+        return e.WorkspaceRestored(iteration=loop.iteration, tree=action.to.tree, rejected=kept)
+
+    def wait(self, loop: Loop, action: e.Wait, attend: Attention) -> e.WaitOver | None:
+        self._tick()
+        if attend(Activity("wait", (action.why,))):
+            return None
+        self._clock.sleep(action.seconds)
+        return e.WaitOver()
+
+    def publish(self, loop: Loop, action: e.PublishResult) -> e.ResultPublished:
+        self._tick()
+        commit = f"result {action.tree} at {int(loop.worked)}"
+        self._disk.set_ref("result", commit)
+        self._tick()
+        return e.ResultPublished(branch="b", commit=commit, tree=action.tree)
+
+    def closing(self, loop: Loop, action: e.Finish) -> None:
+        self._tick()
+        if action.outcome != "verified":
+            self._disk.refs.pop("result", None)  # of a runner that was killed before it could say so
+        self._tick()
+
+
+def verdict(gate: str, tree: str, stage: str) -> Verdict:
+    """Gates are functions of a tree; `lint` is always green."""
+    red = 0 if gate == "lint" else int(tree.rpartition(".")[2])
+    if not red:
+        return Verdict(gate, tree, stage, "pass", per_test=True, fixed_count=3, witness_count=3)
+    return Verdict(
+        gate, tree, stage, "fail", per_test=True, red=red, red_digest=f"d{red}", signature=f"s{red}"
+    )
+
+
+def order(iterations: int = 6) -> Order:
+    gates = (
+        Gate("test", "test", ("test",), proof=True),
+        Gate("lint", "lint", ("lint",)),
+    )
+    return Order(
+        loop=NAME,
+        task="make it work",
+        repo="/repo",
+        criterion=Criterion("test-pass", gates),
+        limits=Limits(iterations=iterations),
+        agent="sim",
+        base_commit="c0",
+        base_tree=BASE,
+        branch="ralph/sim",
+    )
+
+
+class Ended(Struct):
+    loop: Loop
+    disk: Disk
+    kinds: list[str]
+    ticks: int
+    crashes: int
+
+
+def live(
+    script: Script,
+    crash_at: set[int],
+    commands: dict[int, e.AnyEvent] | None = None,
+    seed: int = 0,
+    journal: Callable[[Ticks], MemoryJournal | DiskJournal] = MemoryJournal,
+) -> Ended:
+    """One loop to its end through as many runners as it takes."""
+    chance, tick = random.Random(seed), Ticks(crash_at)
+    disk, store = Disk(), journal(tick)
+    for at, command in (commands or {}).items():
+        tick._at[at] = lambda command=command: store.inbox_put(command)
+    store.begin(e.LoopStarted(order=order(), at=1e9))
+    for _ in range(len(crash_at) + 20):
+        clock = SimClock(1e9 + chance.uniform(-1e6, 1e6))
+        scribe = Scribe(store, NAME, store.record(), clock, Nobody(), "/nowhere")
+        try:
+            if scribe.loop.phase == "paused":
+                scribe.append(e.ResumeAsked())
+            hands = SimHands(disk, script, clock, tick)
+            loop = Runner(hands, scribe, clock, Nobody(), Nobody()).drive()
+        except Crash:
+            assert disk.alive == 0
+            continue
+        if loop.phase == "ended":
+            record = store.record()
+            assert record.loop == loop, "what was folded anew is not what was alive"
+            return Ended(loop, disk, [entry.row.kind for entry in record.entries], tick.count, tick.crashes)
+    raise AssertionError("it never ended")

@@ -1,0 +1,113 @@
+"""The runner's law in a simulated world: killed at any instant, it comes to the end it would have come to."""
+
+import random
+
+import pytest
+from simworld import DiskJournal, Ended, Script, live
+
+from ralph.core import events as e
+
+SCRIPTS = {
+    "honest": Script("honest", 3),
+    "honest at once": Script("honest", 1),
+    "claims done": Script("claims"),
+    "asks": Script("asks"),
+    "stalls": Script("stalls"),
+    "turns": Script("turns"),
+    "gets worse, is taken back": Script("worse"),
+    "cheats": Script("cheats"),
+    "crashes twice": Script("honest", 2, ("crash", "timeout")),
+    "is limited": Script("honest", 2, ("limit", "limit")),
+    "is broken": Script("honest", 2, ("crash", "crash", "crash")),
+    "login expired": Script("honest", 2, ("auth",)),
+}
+
+
+def same(plain: Ended, seen: Ended) -> None:
+    """The same end, and nothing lost or done twice on the way."""
+    loop, undisturbed = seen.loop, plain.loop
+    ends = [(one.outcome, one.reason, one.grade, one.iteration, one.tree) for one in (undisturbed, loop)]
+    assert ends[0] == ends[1]
+    assert loop.not_yet == undisturbed.not_yet
+    assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
+    assert seen.disk.refs.keys() == plain.disk.refs.keys()
+    # Each call that was spent is in the record, and only those that a kill interrupted were made again.
+    assert loop.spend.calls == seen.kinds.count("AgentStarted") == seen.kinds.count("AgentEnded")
+    assert loop.spend.calls == undisturbed.spend.calls + seen.disk.interrupted
+    assert sum(key.startswith("call ") for key in seen.disk.done) <= loop.spend.calls
+    told = [one for one in seen.disk.calls.values() if one is not None and one.usage.tokens]
+    assert (loop.spend.tokens or 0) == 10 * len(told)
+    assert seen.kinds.count("LoopEnded") == 1
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_one_kill_at_every_instant(name):
+    """Whatever the agent does, one kill at any instant changes nothing but the number of stints."""
+    script = SCRIPTS[name]
+    plain = live(script, set())
+    for instant in range(1, plain.ticks + 1):
+        seen = live(script, {instant}, seed=instant)
+        assert seen.crashes == 1
+        same(plain, seen)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_many_kills(seed):
+    """Many kills, also of runners that were just recovering, change nothing either."""
+    chance = random.Random(seed)
+    for name, script in SCRIPTS.items():
+        plain = live(script, set())
+        crashes = {at for at in range(1, 3 * plain.ticks) if chance.random() < 0.1}
+        crashes |= {at + 1 for at in crashes if chance.random() < 0.5} | {chance.randint(1, plain.ticks)}
+        seen = live(script, crashes, seed=seed)
+        assert seen.crashes, name
+        same(plain, seen)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [e.Steered(text="look here"), e.PauseAsked(reason="lunch"), e.PauseAsked(reason="now", now=True)],
+)
+def test_a_command_and_a_kill_at_every_instant(command):
+    """A command is heard once, before or after any kill, and the loop still comes to its end."""
+    script = SCRIPTS["honest at once"]
+    plain = live(script, set())
+    for at in range(1, plain.ticks, 3):
+        undisturbed = live(script, set(), {at: command})
+        for instant in range(at, undisturbed.ticks + 1, 2):
+            seen = live(script, {instant}, {at: command}, seed=at)
+            assert (seen.loop.outcome, seen.loop.tree) == ("verified", "h1.0")
+            assert seen.kinds.count(e.kind_of(command)) <= 1
+            assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
+
+
+def test_an_abort_and_a_kill_at_every_instant():
+    """An abort that was heard ends the loop as aborted, unless the result was already there."""
+    script = SCRIPTS["honest"]
+    plain = live(script, set())
+    for at in range(1, plain.ticks, 4):
+        for instant in range(at, at + 12):
+            seen = live(script, {instant}, {at: e.AbortAsked(reason="enough")}, seed=at)
+            heard = "AbortAsked" in seen.kinds
+            assert seen.loop.outcome == ("verified" if "result" in seen.disk.refs else "aborted") or not heard
+            assert seen.kinds.count("AbortAsked") <= 1
+            assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
+
+
+@pytest.mark.slow
+def test_kills_over_the_real_journal(tmp_path):
+    """The same over SQLite, its connection lost with each kill."""
+    script = SCRIPTS["honest"]
+    plain = live(script, set())
+    opened = []
+
+    def journal(tick):
+        opened.append(DiskJournal(str(tmp_path), tick))
+        return opened[-1]
+
+    try:
+        seen = live(script, set(range(3, 3 * plain.ticks, 7)), journal=journal)
+    finally:
+        opened[0].close()
+    assert seen.crashes > 10
+    same(plain, seen)
