@@ -61,7 +61,7 @@ def _option(option: click.Option) -> str:
 def events() -> str:
     """Each kind of event, its version and the fields of its body."""
     lines = ["| kind | version | body |", "|---|---|---|"]
-    for kind in AnyEvent.__args__:  # type: ignore[attr-defined]
+    for kind in AnyEvent.__args__:
         fields = [f"`{field.name}`" for field in msgspec.structs.fields(kind) if field.name != "at"]
         lines.append(f"| {kind.__name__} | {VERSIONS[kind.__name__]} | {', '.join(fields)} |")
     return "\n".join(lines)

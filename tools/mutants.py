@@ -35,7 +35,7 @@ OWN_TESTS = {
     "machine": ("machine_whole", "machine_table"),
     "handlers": ("machine_table", "machine_faults", "machine_asked", "machine_refused", "machine_landing"),
     "settle": ("settle", "settle_endings"),
-    "loop": ("machine_table",),
+    "loop": ("machine_table", "events"),
 }
 MACHINE = (*OWN_TESTS["handlers"], *OWN_TESTS["settle"], "machine_whole")
 THEN = (*MACHINE, "exitgate", "grade", "stall", "summary", "prompt", "machine_properties")

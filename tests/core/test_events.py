@@ -6,6 +6,7 @@ import builders as b
 import msgspec
 import pytest
 import test_machine_whole
+from msgspec.structs import asdict
 
 from ralph.core import events as e
 from ralph.core.loop import Loop
@@ -41,6 +42,12 @@ def test_facts_and_loops_cannot_be_changed() -> None:
     for value, field in ((e.Steered(text="x"), "text"), (e.RunGuards(tree="t"), "tree"), (Loop(), "phase")):
         with pytest.raises(AttributeError, match="immutable"):
             setattr(value, field, "y")
+
+
+def test_a_new_loop_knows_nothing() -> None:
+    """Before its first fact a loop holds no words at all, only where it stands."""
+    words = {name: value for name, value in asdict(Loop()).items() if isinstance(value, str) and value}
+    assert words == {"phase": "new", "stage": "baseline", "held_phase": "working"}
 
 
 def test_a_loop_before_its_order_has_none() -> None:

@@ -159,6 +159,11 @@ def test_blocks(proof: bool, base: Any, now: Verdict, blocked: bool) -> None:
 FIVE = named("a", "b", "c", "d", "e", "f", "g")
 
 
+def said(text: str) -> tuple[Finding, ...]:
+    """What a check that is read by its exit code alone is known by."""
+    return (Finding("exit", text),)
+
+
 @pytest.mark.parametrize(
     ("gate", "verdict", "words"),
     [
@@ -171,6 +176,11 @@ FIVE = named("a", "b", "c", "d", "e", "f", "g")
         (b.gate(), b.red(count=5, findings=FIVE[:5]), "5 red: a, b, c, d, e"),
         (b.gate(), b.red(count=9, findings=FIVE), "9 red: a, b, c, d, e and 4 more"),
         (b.gate(), b.red(count=0, findings=named("a"), summary="odd"), "odd"),
+        (b.gate(), b.red(summary="exit code 1", findings=said("a\n b  c \n")), "exit code 1: b c"),
+        (b.gate(), b.red(summary="exit code 1", findings=said("x" * 121)), f"exit code 1: {'x' * 119}…"),
+        (b.gate(), b.red(summary="exit code 1", findings=said("exit code 1")), "exit code 1"),
+        (b.gate(), b.red(summary="exit code 1", findings=said("")), "exit code 1"),
+        (LINT, b.red(summary="1", findings=said("a"), new_red=("exit",), new_red_count=1), "1: a"),
         (
             b.gate(),
             b.red(count=2, findings=named("a"), new_red=("z",), new_red_count=1),

@@ -50,6 +50,14 @@ STINTS = [
     )
     for phase, loop in LIVE.items()
 ]
+STINTS += [
+    Row(
+        "a pause that was asked of a runner that is gone is over",
+        replace(CALLING, pausing="lunch", pause_now=True),
+        e.StintStarted(pid=2, host="h", version="1", protection=CALLING.protection),
+        {"pausing": "", "pause_now": False},
+    )
+]
 PAUSES = [
     Row("a pause during a call waits for it", CALLING, e.PauseAsked(reason="lunch"), {"pausing": "lunch"}),
     Row(

@@ -220,7 +220,7 @@ GUARDED = [
     ),
     Row(
         "an integrity finding accuses the tree: never the best, taken back",
-        *found(b.guard("t1", "test_a")),
+        *found(b.guard(name="protected"), b.guard("t1", "test_a")),
         {
             "phase": "working",
             "not_yet": ("inventory: test_a is gone",),

@@ -30,7 +30,9 @@ try:
 except BlockingIOError:
     say("overlap")
 say("start")
-time.sleep({before})
+until = time.monotonic() + {before}
+while time.monotonic() < until and not os.path.exists({go!r}):
+    time.sleep(0.02)
 left = fix(1)
 {more}
 event("usage", tokens=100, cost=0.25)
@@ -52,12 +54,13 @@ class World(Place):
         self.outside.mkdir()
 
     def counting(self, before: float = 0.0, after: float = 0.0, more: str = "") -> str:
-        """The counting agent; it sleeps `before` and `after` its edit, and does `more` with it."""
+        """The counting agent: sleeps `before` (at most until a file `go` comes) and `after` its edit."""
         path = self.top / "tools" / "agent.py"
         path.parent.mkdir(exist_ok=True)
         shutil.copy(SCRIPTED / "_lib.py", path.parent)
         log = str(self.outside / "calls")
-        path.write_text(AGENT.format(log=log, before=before, after=after, more=more))
+        go = str(self.outside / "go")
+        path.write_text(AGENT.format(log=log, go=go, before=before, after=after, more=more))
         path.chmod(0o755)
         return str(path)
 
@@ -101,7 +104,8 @@ class World(Place):
         record = self.record()
         loop, log = record.loop, self.calls()
         kinds = [entry.row.kind for entry in record.entries]
-        assert (loop.phase, loop.outcome, loop.grade) == ("ended", "verified", "A"), loop.reason
+        ended = (loop.phase, loop.outcome, loop.grade)
+        assert ended == ("ended", "verified", "A"), (ended, loop.reason, loop.unproven)
         assert loop.iteration == iterations
         assert not [line for line in log if line[0] == "overlap"], log
         started = [call for word, call, _ in log if word == "start"]
@@ -110,8 +114,7 @@ class World(Place):
         assert set(started) <= set(range(1, loop.spend.calls + 1))
         if calls is not None:
             assert loop.spend.calls == calls, log
-        ended = sum(word == "end" for word, _, _ in log)
-        assert ended <= loop.spend.calls
+        assert sum(word == "end" for word, _, _ in log) <= loop.spend.calls
         assert loop.spend.tokens == 100 * loop.spend.calls - 100 * self._silent(record)
         self._commits(loop, iterations)
         assert "LoopEnded" in kinds

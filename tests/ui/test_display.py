@@ -55,7 +55,8 @@ ralph · fix-auth-7f3a91c2 · command
   task     fix the failing auth tests
   class    test-pass
   checks   tests: pytest -q · lint (keep green): ruff check .
-  sandbox  S2: writes the workspace only; no net
+  sandbox  S2: writes the workspace only
+           no net
   limits   at most 15 iterations
   watch: ralph logs fix-auth-7f3a91c2 -f     stop: ctrl-c (after this iteration), or ralph abort fix-auth-7f3a91c2
 22:13:22  workspace    /state/workspaces/fix-auth

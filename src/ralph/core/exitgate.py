@@ -11,8 +11,10 @@ from msgspec import Struct
 
 from ralph.core.grade import Proof, at_least, prove
 from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Gate, Grade, GuardResult, Verdict
+from ralph.core.text import one_line
 
 SHOWN = 5  # failing tests named in one sentence
+LAST_WORDS = 120
 NO_GATE = "there is no required gate, so nothing can prove this task"
 
 
@@ -113,6 +115,9 @@ def describe(gate: Gate, verdict: Verdict) -> str:
     if verdict.status in ("error", "skipped"):
         return f"could not be judged ({verdict.summary or verdict.cause or verdict.status})"
     named = [finding.key for finding in verdict.findings[:SHOWN]]
+    if named == ["exit"]:  # no test and no place has a name: what the check said last says more
+        last = one_line(verdict.findings[0].message.rstrip().rpartition("\n")[2], LAST_WORDS)
+        return verdict.summary if last in ("", verdict.summary) else f"{verdict.summary}: {last}"
     if not gate.proof and verdict.new_red:
         named = list(verdict.new_red[:SHOWN])
         return f"{verdict.new_red_count} newly red: {_list(named, verdict.new_red_count)}"

@@ -71,7 +71,8 @@ def loop_started(loop: Loop, event: LoopStarted) -> Loop:
 
 
 def stint_started(loop: Loop, event: StintStarted) -> Loop:
-    return replace(loop, protection=event.protection)
+    """A pause was asked of the runner before this one: it is gone, and somebody took the loop up again."""
+    return replace(loop, protection=event.protection, pausing="", pause_now=False)
 
 
 def workspace_made(loop: Loop, event: WorkspaceMade) -> Loop:

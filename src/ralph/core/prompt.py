@@ -30,7 +30,7 @@ SENTENCE = 500
 SENTENCES = 30
 TRIED = 10
 HIDDEN = "hidden"  # origin of a gate that the agent never sees
-SECRET_GUARDS = frozenset({"canary", "hidden", "sabotage"})
+SECRET_GUARDS = frozenset({"canary", "sabotage"})
 
 
 class Feedback(Struct, frozen=True):
@@ -117,13 +117,9 @@ def _compiled(template: str) -> Template:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
-    # Not HTML: escaping would change the task's own words.
+    # Without escaping: this is not HTML, and the task's own words must stay as they are.
     environment = SandboxedEnvironment(
-        undefined=StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+        undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
     return environment.from_string(template)
 

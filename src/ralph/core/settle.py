@@ -134,8 +134,6 @@ def paused(loop: Loop) -> Loop:
     return replace(
         loop,
         phase="paused",
-        held=(),
-        held_phase="working",
         pausing="",
         pause_now=False,
         reason=loop.pausing,

@@ -16,6 +16,7 @@ from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell import cgroup, sandbox, tools
 from ralph.shell.gitstore import Store
+from ralph.shell.nursery import Nursery
 from ralph.shell.process import CallSpec
 from ralph.shell.sandbox import Box, Frame, Share
 from ralph.shell.statedir import State
@@ -38,6 +39,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     level: str
     words: tuple[str, ...]
     known: tools.Known = msgspec.field(default_factory=tools.Known)
+    nursery: Nursery | None = None
 
     @property
     def folder(self) -> str:

@@ -110,7 +110,7 @@ class Caller:
         for path, text in launch.files.items():
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        return process.start_call(folder, spec), placeholders
+        return process.start_call(folder, spec, site.nursery), placeholders
 
     def _watch(self, call: process.Call, attend: Attention, watcher: Watcher) -> None:
         """Show what streams in until the call ends; a request to drop it becomes a stop."""

@@ -222,8 +222,7 @@ def _finish_landing(held: Opened) -> Landed:
     order = loop.sealed
     start = order.base_commit if order.with_changes and _parent_base(loop) == loop.landing_old else None
     plan = Landing(old=loop.landing_old, new=loop.landing_new, user_start=start)
-    answer = landing.recover_landing(held.store, plan, note=held.note)
-    done = answer == "landed"
+    done = _taken_up(held, plan)
     held.scribe.append(e.LandingEnded(direction="land", done=done, note="finished after an interruption"))
     branch = (held.store.project.branch or "").removeprefix("refs/heads/")
     if not done:
@@ -233,6 +232,19 @@ def _finish_landing(held: Opened) -> Landed:
     return Landed(
         branch=branch, old=plan.old, new=plan.new, verified=True, note="finished after an interruption"
     )
+
+
+def _taken_up(held: Opened, plan: Landing) -> bool:
+    """Finish what a killed command began; False when it had not begun.
+
+    Its note stands from before the first effect until after the last: without one it is all or nothing.
+    """
+    if os.path.exists(held.note):
+        return landing.recover_landing(held.store, plan, note=held.note) == "landed"
+    result = plan.old if plan.undo else plan.new
+    asked = ["merge-base", "--is-ancestor", result, held.store.project.head]
+    there = user_call(held.store.project, asked, ok=None).code == 0
+    return there is not plan.undo
 
 
 def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
@@ -245,11 +257,9 @@ def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
             )
         start = order.base_commit if order.with_changes and _parent_base(loop) == loop.landing_old else None
         plan = Landing(old=loop.landing_old, new=loop.landing_new, user_start=start)
+        back = Landing(old=plan.new, new=plan.old, user_start=start, undo=True)
         branch = (held.store.project.branch or "").removeprefix("refs/heads/")
-        if loop.landing == "undoing" and os.path.exists(held.note):
-            back = Landing(old=plan.new, new=plan.old, user_start=start, undo=True)
-            landing.recover_landing(held.store, back, note=held.note)
-        else:
+        if loop.landing != "undoing" or not _taken_up(held, back):
             held.scribe.append(e.LandingStarted(direction="undo", branch=branch, old=plan.old, new=plan.new))
             try:
                 landing.undo_landing(held.store, plan, note=held.note)

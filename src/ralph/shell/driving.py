@@ -28,6 +28,7 @@ from ralph.shell.gitstore import Store, open_store
 from ralph.shell.gittrees import tree_of
 from ralph.shell.hands import RealHands
 from ralph.shell.journal_rows import Summary
+from ralph.shell.nursery import Nursery
 from ralph.shell.project import find_project
 from ralph.shell.runner import Runner, Scribe, Watcher, summary_row
 from ralph.shell.snapshot import Start, start_refs
@@ -168,7 +169,7 @@ def _admit(state: State, repo: str, most: int) -> Callable[[list[Summary]], None
     return admit
 
 
-def open_site(order: Order, state: State, env: Mapping[str, str]) -> Site:
+def open_site(order: Order, state: State, env: Mapping[str, str], nursery: Nursery | None = None) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo)
     bwrap, shield = shield_of(order.sandbox, order.network, state.root, env)
@@ -182,7 +183,14 @@ def open_site(order: Order, state: State, env: Mapping[str, str]) -> Site:
         unshare=shutil.which("unshare", path=env.get("PATH")),
         level=shield.level,
         words=shield.words,
+        nursery=nursery,
     )
+
+
+def _stale(scribe: Scribe) -> tuple[int, ...]:
+    """Commands to stop that came too late for a loop which had stopped already: a resume answers them."""
+    stops = {e.kind_of(e.PauseAsked()), e.kind_of(e.AbortAsked())}
+    return tuple(number for number, kind, _ in scribe.inbox() if kind in stops)
 
 
 def drive(
@@ -200,13 +208,13 @@ def drive(
     state = open_state(state_dir(env), create=True)
     lock = lock or take_lock(state, name, clock.now())
     try:
-        with journal_.open_journal(state.root) as journal, signals.installed():
+        with journal_.open_journal(state.root) as journal, signals.installed(), Nursery() as nursery:
             with journal_.read_journal(state.root) as reader:
                 found = record.load(reader, name)
             scribe = Scribe(journal, name, found, clock, watcher, state.root)
             for event in first:
-                scribe.append(event)
-            site = open_site(scribe.loop.sealed, state, env)
+                scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
+            site = open_site(scribe.loop.sealed, state, env, nursery)
             hands = RealHands(site, clock, min_free)
             return Runner(hands, scribe, clock, signals, watcher).drive()
     finally:

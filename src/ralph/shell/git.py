@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import BinaryIO
 
 import msgspec
 
@@ -147,13 +150,7 @@ def call(
     """One git process. `ok=None` accepts every exit code; `limit` cuts stdout and ends git there."""
     argv = [git.binary, *args]
     try:
-        if limit is not None:
-            done = _limited(argv, env, cwd, limit)
-        else:
-            ended = subprocess.run(
-                argv, env=env, cwd=cwd, input=stdin, capture_output=True, check=False, timeout=TIMEOUT_SECONDS
-            )
-            done = Done(ended.returncode, ended.stdout, ended.stderr)
+        done = _whole(argv, env, cwd, stdin) if limit is None else _limited(argv, env, cwd, limit)
     except subprocess.TimeoutExpired as slow:
         raise SetupError(
             f"git {_verb(args)} did not end within {TIMEOUT_SECONDS:.0f} s", code="E-GIT-TIMEOUT", at=cwd
@@ -163,6 +160,41 @@ def call(
     if ok is not None and done.code not in ok:
         raise trouble(done, args, cwd)
     return done
+
+
+def _whole(argv: list[str | bytes], env: Mapping[str, str], cwd: str, stdin: bytes) -> Done:
+    """All that git says, through files in memory: it never waits for us, and we wait for its end alone."""
+    with ExitStack() as files:
+        given, out, err = (files.enter_context(_memory(name)) for name in ("in", "out", "err"))
+        given.write(stdin)
+        given.seek(0)
+        with subprocess.Popen(argv, env=env, cwd=cwd, stdin=given, stdout=out, stderr=err) as child:
+            _await(child)
+        return Done(child.returncode, _content(out), _content(err))
+
+
+def _memory(name: str) -> BinaryIO:
+    return open(os.memfd_create(name), "r+b")
+
+
+def _content(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _await(child: subprocess.Popen[bytes]) -> None:
+    """Until it ends, woken by the kernel: `wait` with a time limit would look, sleep and look again."""
+    handle = os.pidfd_open(child.pid)
+    try:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        if not poller.poll(TIMEOUT_SECONDS * 1000):
+            raise subprocess.TimeoutExpired(child.args, TIMEOUT_SECONDS)
+    except BaseException:
+        child.kill()
+        raise
+    finally:
+        os.close(handle)
 
 
 def _limited(argv: list[str | bytes], env: Mapping[str, str], cwd: str, limit: int) -> Done:

@@ -133,7 +133,7 @@ class Judge:
         located = tools.find(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
         full = (located or os.path.join(_user_cwd(site, gate), argv[0]), *argv[1:])
         spec, placeholders = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=gate.env)
-        call = process.start_call(folder, spec)
+        call = process.start_call(folder, spec, site.nursery)
         return Work(
             gate=gate,
             folder=folder,

@@ -97,7 +97,8 @@ def _load(path: str) -> _Note | None:
 
 def recover(store: Store, landing: Landing, note: str) -> str:
     """Brings a begun landing to its end, or says that it never began. See `landing.recover_landing`."""
-    _wait_for_child(note)
+    project = find_project(store.project.top, store.project.git)
+    _wait_for_child(project, note)
     project = find_project(store.project.top, store.project.git)
     final = landing.new
     _drop_our_lock(project, note)
@@ -298,11 +299,13 @@ def _lock(project: Project) -> str:
     return os.path.join(project.git_dir, "index.lock")
 
 
-def _wait_for_child(note: str) -> None:
-    """A git of ours may outlive a killed Ralph: let it finish."""
+def _wait_for_child(project: Project, note: str) -> None:
+    """A git of ours may outlive a killed Ralph: let it finish. Before its pid is noted, any git may be it."""
     seen = _load(note)
     until = time.monotonic() + _WAIT_SECONDS
-    while seen is not None and seen.pid and _start_time(seen.pid) == seen.started != "":
+    while seen is not None and (
+        _start_time(seen.pid) == seen.started != "" if seen.pid else _git_at_work(project)
+    ):
         if time.monotonic() > until:
             raise Busy("the git that lands the result is still at work", code="E-LAND-BUSY", at=note)
         time.sleep(0.02)

@@ -122,7 +122,8 @@ def _read(fd: int) -> Holder:
 
 
 def _locked(path: str, seen: Holder, now: int) -> Busy:
-    name = os.path.basename(path)
+    folder, name = os.path.split(path)
+    name = os.path.basename(folder) if name == "lock" else name
     who = f"pid {seen.pid} on {seen.host}" if seen.pid else "a process that left no name"
     age = f", since {max(0, now - seen.since) // 1000} s" if seen.pid else ""
     gone = bool(seen.pid) and not identity.alive(seen.pid, seen.start, seen.boot)

@@ -13,7 +13,6 @@ import fcntl
 import json
 import os
 import select
-import sys
 import time
 from typing import Literal
 
@@ -21,9 +20,9 @@ import msgspec
 
 from ralph.errors import Bug, SetupError
 from ralph.shell import cgroup, proctree
+from ralph.shell.nursery import Nursery, Streams, start_alone
 
 MARKER = "INVOCATION_ID"  # a name services have anyway: it must not tell judged code that it is judged
-START = "import sys; sys.path.append(sys.argv[1]); from ralph.shell.keeper import main; main()"
 
 EndedBy = Literal[
     "exited", "timeout", "idle", "memory", "stopped", "killed", "runner-lost", "keeper-lost", "spawn-error"
@@ -80,10 +79,18 @@ class Call:
     """A living call: the pipes to its keeper. Not a value: it holds file descriptors."""
 
     def __init__(
-        self, folder: str, keeper_pid: int, pipes: tuple[int, int], spec: CallSpec, marker: str
+        self,
+        folder: str,
+        keeper_pid: int,
+        pipes: tuple[int, int],
+        spec: CallSpec,
+        marker: str,
+        *,
+        nursed: bool,
     ) -> None:
         self.folder = folder
         self.keeper_pid = keeper_pid
+        self.nursed = nursed
         self.control, self.report = pipes
         self.spec = spec
         self.marker = marker
@@ -92,7 +99,7 @@ class Call:
         self.ended: Ended | None = None
 
 
-def start_call(folder: str, spec: CallSpec) -> Call:
+def start_call(folder: str, spec: CallSpec, nursery: Nursery | None = None) -> Call:
     """Spawn the keeper of one call in `folder`, detached from our terminal and streams."""
     if not os.path.isabs(spec.argv[0]):
         raise Bug(f'argv[0] "{spec.argv[0]}" is not an absolute path', at=folder)
@@ -108,14 +115,15 @@ def start_call(folder: str, spec: CallSpec) -> Call:
         report, report_write = _pipe(opened)
         null = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
         opened.append(null)
-        pid = _spawn_keeper(folder, control_read, report_write, null)
+        streams = Streams(control_read, report_write, null)
+        pid = nursery.keeper(folder, streams) if nursery else start_alone(folder, streams)
     except OSError as error:
         for fd in opened:
             os.close(fd)
         raise _cannot_start(error, folder) from error
     for fd in (control_read, report_write, null):
         os.close(fd)
-    call = Call(folder, pid, (control, report), spec, marker)
+    call = Call(folder, pid, (control, report), spec, marker, nursed=nursery is not None)
     _say(call, (json.dumps(spec.env) + "\n").encode())
     return call
 
@@ -124,25 +132,6 @@ def _pipe(opened: list[int]) -> tuple[int, int]:
     ends = os.pipe()
     opened.extend(ends)
     return ends
-
-
-def _spawn_keeper(folder: str, control_read: int, report_write: int, null: int) -> int:
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    argv = [sys.executable, "-I", "-S", "-X", "utf8", "-c", START, package, os.path.join(folder, "spec.json")]
-    env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-    return os.posix_spawn(
-        sys.executable,
-        argv,
-        env,
-        file_actions=[
-            (os.POSIX_SPAWN_DUP2, control_read, 0),
-            (os.POSIX_SPAWN_DUP2, report_write, 1),
-            (os.POSIX_SPAWN_DUP2, null, 2),
-        ],
-        setsid=True,
-        setsigmask=[],
-        setsigdef=[_signal.SIGINT, _signal.SIGTERM, _signal.SIGPIPE],
-    )
 
 
 def _cannot_start(error: OSError, folder: str) -> SetupError:
@@ -218,18 +207,26 @@ def wait(call: Call) -> Ended:
 
 def _close(call: Call) -> Ended:
     """The keeper has spoken or is gone. Reap it, and believe only a whole result."""
-    os.close(call.report)
     os.close(call.control)
-    _, status = os.waitpid(call.keeper_pid, 0)
+    how = _collected(call)
+    os.close(call.report)
     if call.line.endswith(b"\n"):
         return msgspec.json.decode(call.line, type=Ended)
     if (result := read_result(call.folder)) is not None:
         return result
     survivors = _empty(call.folder, call.marker)
-    code = os.waitstatus_to_exitcode(status)
-    how = f"by signal {-code}" if code < 0 else f"with code {code}"
     error = f"the keeper ended {how}"
     return Ended(ended="keeper-lost", error=error, method=call.spec.method, survivors=survivors)
+
+
+def _collected(call: Call) -> str:
+    """Wait until the keeper is gone; the words for how it went. One of the nursery's is not our child."""
+    if call.nursed:
+        while os.read(call.report, 1 << 16):
+            pass
+        return "without a word"
+    code = os.waitstatus_to_exitcode(os.waitpid(call.keeper_pid, 0)[1])
+    return f"by signal {-code}" if code < 0 else f"with code {code}"
 
 
 def follow(call: Call, limit: int = 1 << 20) -> bytes:

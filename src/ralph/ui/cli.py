@@ -6,6 +6,7 @@ to what each command says of itself.
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 
 import click
@@ -48,6 +49,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         found: click.Command = import_module(f"ralph.ui.commands.{cmd_name}").command
+        gc.freeze()
+        gc.enable()
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -5,6 +5,7 @@ Commands raise; nothing below this file prints an error or leaves the process by
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ BUG = 70
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    gc.disable()  # importing makes no garbage, only work for its collector; `cli` turns it on again
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a locale that lacks a character must not end a loop
             stream.reconfigure(errors="replace")

@@ -7,7 +7,7 @@ The shell fills it in. Guards only look; when they need another gate call they s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -20,6 +20,14 @@ class Change(Struct, frozen=True):
     status: Literal["A", "M", "D", "R", "T"]
     path: str
     old_path: str = ""  # for R: what it was called at the base
+    mode: str = "100644"  # as git writes it; "000000" when deleted
+    old_mode: str = "100644"
+    size: int | None = None  # bytes in the result; None = not known
+
+    @property
+    def before(self) -> str:
+        """Its path at the base."""
+        return self.old_path or self.path
 
 
 class Executed(Struct, frozen=True):
@@ -42,6 +50,9 @@ class Facts(Struct, frozen=True):
     executed: dict[str, Executed] = {}
     protect: tuple[str, ...] = ()
     waivers: dict[str, str] = {}  # finding key, or its part before the colon -> the user's reason
+    base_paths: frozenset[str] = frozenset()  # every file of the base; empty = not known
+    task: str = ""
+    memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 
 
 class Overlay(Struct, frozen=True):

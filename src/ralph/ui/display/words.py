@@ -25,7 +25,7 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
         f"  task     {safe(order.task, 300)}",
         f"  class    {order.criterion.task_class}",
         f"  checks   {DOT.join(gates) or 'none'}",
-        f"  sandbox  {sandbox_words(loop.protection, words)}",
+        *sandbox_lines(loop.protection, words),
         f"  limits   {limit_words(loop.limits)}",
     ]
     lines += [f"  note     {safe(warning, 300)}" for warning in order.warnings]
@@ -38,9 +38,10 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def sandbox_words(level: str, words: tuple[str, ...]) -> str:
-    told = "; ".join(safe(word, 200) for word in words)
-    return f"{level or 'unknown'}: {told}" if told else level or "unknown"
+def sandbox_lines(level: str, words: tuple[str, ...]) -> list[str]:
+    """What the box really blocks, a sentence a line: this is read by somebody who wants to know."""
+    first, *rest = [safe(word, 200) for word in words] or ["what it blocks was not told"]
+    return [f"  sandbox  {level or 'unknown'}: {first}", *(f"           {word}" for word in rest)]
 
 
 def resumed_words(loop: Loop) -> str:
