@@ -137,7 +137,9 @@ def check_memory(call: Call, now: float) -> float:
     limit = call.spec["watch_memory_bytes"]
     if not limit:
         return float("inf")
-    if now >= call.next_memory:
+    if not call.next_memory:  # a call that has just begun holds nothing yet, and a look reads all of /proc
+        call.next_memory = now + MEMORY_SAMPLE_SECONDS
+    elif now >= call.next_memory:
         call.next_memory = now + MEMORY_SAMPLE_SECONDS
         used = sum(p.rss for p in proctree.descendants(os.getpid()))
         call.peak_rss_kb = max(call.peak_rss_kb or 0, used // 1024)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from signal import SIGINT, SIGTERM
+from typing import IO
 
 from ralph.core.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.loop import Loop
@@ -21,6 +22,7 @@ from ralph.shell.record import load
 from ralph.shell.runner import Activity
 from ralph.shell.statedir import open_state, state_dir
 from ralph.ui.display import Display, make_watcher
+from ralph.ui.display.plain import Plain
 
 ENDINGS = {"verified": 0, "blocked": 3, "broken": 4}
 
@@ -81,7 +83,8 @@ def drive_and_show(
             screen = stack.enter_context(
                 make_watcher(mode, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, env=env)
             )
-            watcher = Both(screen, stack.enter_context(_log(env, name)))
+            log = stack.enter_context(_log_file(env, name))
+            watcher = Both(screen, Plain(log, log, {**env, "NO_COLOR": "1"}))
             try:
                 loop = drive(name, env, watcher, min_free=min_free, lock=lock, first=first, signals=signals)
             finally:
@@ -103,19 +106,16 @@ def _answer(loop: Loop) -> str:
         return ""
 
 
-def _log(env: Mapping[str, str], name: str) -> Display:
+def _log_file(env: Mapping[str, str], name: str) -> IO[str]:
     """The loop's own log, with `latest` pointing at it."""
-    from ralph.ui.display.plain import Plain
-
     logs = open_state(state_dir(env), create=True).logs
     path = os.path.join(logs, f"{name}.log")
-    file = open(path, "a", encoding="utf-8", opener=lambda p, f: os.open(p, f | os.O_NOFOLLOW, 0o600))  # noqa: SIM115
     latest = os.path.join(logs, "latest")
     with suppress(OSError):
         fresh = f"{latest}.{os.getpid()}"
         os.symlink(f"{name}.log", fresh)
         os.replace(fresh, latest)
-    return Plain(file, file, {**env, "NO_COLOR": "1"})
+    return open(path, "a", encoding="utf-8", opener=lambda p, f: os.open(p, f | os.O_NOFOLLOW, 0o600))
 
 
 def write_report(env: Mapping[str, str], name: str) -> None:

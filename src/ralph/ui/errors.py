@@ -44,18 +44,7 @@ def error_envelope(error: RalphError) -> dict[str, dict[str, str]]:
 
 # Kinds that are finer than the class of the error: scripts tell "no such loop" from "bad flag".
 _KINDS = {"E-LOOP-UNKNOWN": "not_found", "E-LOOP-NONE": "not_found", "E-LOOP-AMBIGUOUS": "ambiguous"}
-KINDS = (
-    "usage",
-    "not_found",
-    "ambiguous",
-    "nothing_to_do",
-    "blocked",
-    "setup",
-    "journal",
-    "busy",
-    "bug",
-    "interrupted",
-)
+KINDS = ("usage", "not_found", "ambiguous", "nothing_to_do", "blocked", "setup", "journal", "busy", "bug")
 
 
 def bug_text(exc: BaseException, argv: Sequence[str]) -> str:

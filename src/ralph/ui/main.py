@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         code = _silenced()
+    finally:
+        gc.enable()
     return code
 
 
