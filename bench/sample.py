@@ -144,5 +144,7 @@ def floor_iterations(here: Place, iterations: int) -> list[float]:
     copy = os.path.join(here.root, "floor")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(here.repo, copy)
-    done = subprocess.run(["bash", "-c", script], cwd=copy, env=here.env, capture_output=True, check=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=copy, env=here.env, capture_output=True, check=True, text=True
+    )
     return [float(after) - float(before) for before, after in pairwise(done.stdout.split())]

@@ -36,6 +36,8 @@ OWN_TESTS = {
     "handlers": ("machine_table", "machine_faults", "machine_asked", "machine_refused", "machine_landing"),
     "settle": ("settle", "settle_endings"),
     "loop": ("machine_table", "events"),
+    "status": ("status_law", "status"),
+    "compare": ("compare_law", "compare"),
 }
 MACHINE = (*OWN_TESTS["handlers"], *OWN_TESTS["settle"], "machine_whole")
 THEN = (*MACHINE, "exitgate", "grade", "stall", "summary", "prompt", "machine_properties")

@@ -341,6 +341,19 @@ WAITS = [
         {"phase": "working", "fault": None, "iteration": 1, "wait_why": "", "todo": (e.RunAgent(1, 2),)},
     ),
     Row(
+        "a wait until a named time is over: the time is forgotten",
+        b.waiting(reset_at=90.0),
+        e.WaitOver(),
+        {
+            "phase": "working",
+            "fault": None,
+            "iteration": 1,
+            "wait_until": None,
+            "wait_why": "",
+            "todo": (e.RunAgent(1, 2),),
+        },
+    ),
+    Row(
         "the wait is over and the time is up",
         replace(b.waiting("crash"), limits=Limits(time=4.0), spend=replace(WAITING.spend, waited=4.0)),
         e.WaitOver(),

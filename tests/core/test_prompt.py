@@ -159,10 +159,10 @@ def test_feedback_keeps_to_its_budget_and_short_parts_stay_whole() -> None:
 
 def test_one_endless_line_keeps_to_the_budget_and_uses_it() -> None:
     """A single line of any length is cut too, and not to nothing."""
-    facts = told(LATER, Feedback("test", "x" * 100_000), Feedback("lint", "y" * 100_000))
-    sizes = [len(part.excerpt) for part in facts.feedback]
+    long = (Feedback("test", "x" * 100_000), Feedback("lint", "one line"), Feedback("style", "y" * 100_000))
+    sizes = [len(part.excerpt) for part in told(LATER, *long).feedback]
     assert sum(sizes) <= BUDGET
-    assert min(sizes) > BUDGET * 0.4
+    assert min(sizes[0], sizes[2]) > BUDGET * 0.49
 
 
 def test_an_excerpt_has_so_many_lines() -> None:

@@ -332,6 +332,15 @@ WAITS = [
         {**wait(800.0, 4600.0, "2 calls an hour used"), "call_times": (1000.0, 3700.0)},
     ),
     Row(
+        "a wait for a provider and then one for the hour that would pass the time limit",
+        b.work(b.based(sealed(Limits(calls_per_hour=1, time=9.0))), BASE, fault=Fault("crash", "busy")),
+        e.WaitOver(at=10.0),
+        {
+            "phase": "working",
+            "todo": done("exhausted", "1 calls an hour used; waiting for that would pass the time limit"),
+        },
+    ),
+    Row(
         "a wait for a provider and then one for the hour",
         b.work(b.based(sealed(Limits(calls_per_hour=1))), BASE, fault=Fault("crash", "busy")),
         e.WaitOver(at=10.0),

@@ -155,7 +155,7 @@ class Running:
             err = self.err.read_text(errors="replace")[-3000:]
             raise AssertionError(f"ralph had not ended after {limit} s\n{err}") from None
         return Done(
-            code=code,
+            code=code if code >= 0 else 128 - code,  # as a shell says it
             out=self.out.read_text(errors="replace"),
             err=self.err.read_text(errors="replace"),
             seconds=time.monotonic() - self._began,
@@ -177,7 +177,7 @@ class Place:
             shutil.copy(seen, self.state / "protection.json")
         lib.make_calc(str(self.repo), extra=extra, README__md="# calc\n", kept__txt="one\n")
         self._add_dirt()
-        self.before = userstate.user_state(self.repo)
+        self.forget()
         self.home_before = self._home()
 
     def _add_dirt(self) -> None:
@@ -210,6 +210,10 @@ class Place:
         names = [name.replace("__", ".") for name in files]
         self.git("-c", "core.hooksPath=/dev/null", "add", *names)
         self.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", message, "--", *names)
+        self.forget()
+
+    def forget(self) -> None:
+        """From here on this is what the user's repository must stay."""
         self.before = userstate.user_state(self.repo)
 
     def env(self, **more: str | None) -> dict[str, str]:

@@ -69,7 +69,7 @@ def test_approval(place):
     """Commands from a repository's own config are shown and need a word of the user, once, by hash."""
     (place.repo / "ralph.toml").write_text(f'[gates.tests]\nrun = "{PROOF}"\n')
     words = ["loop", "make the tests pass", "--agent-cmd", agent("honest_steps", 1), "--display", "plain"]
-    place.before = before(place)
+    place.forget()
     done = place.ralph(*words)
     assert done.code == 3, done.report()
     assert done.record is None
@@ -82,12 +82,6 @@ def test_approval(place):
     (place.repo / "ralph.toml").write_text('[gates.tests]\nrun = "true"\n')
     changed = place.ralph(*words)
     assert changed.code == 3, "another command was approved by the old word"
-
-
-def before(place):
-    from kit import userstate
-
-    return userstate.user_state(place.repo)
 
 
 def test_two_proofs(place):

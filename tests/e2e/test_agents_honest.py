@@ -164,4 +164,4 @@ def test_every_scripted_agent_is_driven():
     """No scripted agent is left out of the whole-loop tests."""
     names = {path.stem for path in SCRIPTED.glob("[a-z]*.py")}
     text = "".join(path.read_text() for path in SCRIPTED.parent.glob("test_agents_*.py"))
-    assert names - set(re.findall(r'"(\w+)"', text)) == set()
+    assert names - set(re.findall(r"[\"'](\w+)[\"']", text)) == set()

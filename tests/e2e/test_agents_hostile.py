@@ -66,10 +66,53 @@ def test_kills_its_parent(place, sandbox):
     done = place.loop(agent("kills_parent"), "--sandbox", sandbox)
     if sandbox == "auto":
         place.expect(done, "verified", 0, 1)
-    else:  # the keeper is dead, and with it the call: a fault, three of which are broken
-        loop = done.loop
-        place.expect(done, loop.outcome, {"verified": 0, "broken": 4}[loop.outcome or ""], loop.spend.calls)
-        assert done.all(e.AgentEnded)[0].ended == "keeper-lost"
+    else:  # the keeper is dead, and with it the call before it changed anything: three faults are broken
+        place.expect(done, "broken", 4, 3, says="3 faults in a row")
+        assert [event.ended for event in done.all(e.AgentEnded)] == ["keeper-lost"] * 3
+
+
+def test_kills_the_runner(place):
+    """An agent without a box that kills Ralph itself ends with it; the loop is taken up where it was."""
+    kills = "if [ $RALPH_CALL = 1 ]; then kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 60; fi"
+    done = place.loop(f"{kills}; {agent('honest_steps', 1)}", "--sandbox", "none")
+    assert done.code == 137, done.report()
+    place.no_process_left(grace=5)
+    again = place.ralph("resume", "--last", "--display", "plain")
+    loop = place.expect(again, "verified", 0, 2)
+    assert loop.iteration == 1
+
+
+def test_escape_sequences_and_secrets(place):
+    """What an agent prints is shown clean of terminal sequences and of the user's secrets, and kept that way."""
+    key = "sk-verysecret-0123456789"
+    words = f"printf 'key %s \\033]0;title\\007\\033[31mred' $OPENAI_API_KEY; {agent('staller')}"
+    done = place.loop(words, "--max-iterations", "1", env={"OPENAI_API_KEY": key})
+    place.expect(done, "exhausted", 1, 1)
+    kept = "".join(path.read_text(errors="replace") for path in place.state.glob("*/*.log"))
+    told = place.ralph("report", env={"OPENAI_API_KEY": key}).out
+    for text in (done.text, kept, told):
+        assert text
+        assert key not in text
+        assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_a_check_that_leaves_processes(place, sandbox):
+    """What a check leaves running is gone when its verdict is there."""
+    check = f"sh -c 'setsid sleep 600 {place.top} & python3 -m unittest' 2>&1"
+    done = place.loop(agent("honest_steps", 1), "--sandbox", sandbox, check=check)
+    place.expect(done, "verified", 0, 1)
+
+
+def test_edits_the_script_of_the_check(place):
+    """A script of the repository that is the check is not the agent's to change."""
+    place.commit("a check", check__sh="#!/bin/sh\npython3 -m unittest\n")
+    (place.repo / "check.sh").chmod(0o755)
+    place.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "executable", "--", "check.sh")
+    place.forget()
+    done = place.loop("echo '#!/bin/sh' > check.sh", check="./check.sh")
+    loop = place.expect(done, "blocked", 3, 2, says="tampered with twice")
+    assert any("check.sh" in sentence for sentence in loop.not_yet), loop.not_yet
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Agents that get nowhere, crash, hang or run into a limit: each ends with its own outcome and reason."""
 
 import pytest
-from kit import agent
+from kit import agent, lib
 
 from ralph.core import events as e
 
@@ -30,11 +30,20 @@ def test_same_error(place):
 
 
 def test_oscillator(place):
-    """Two versions that take turns are noticed."""
+    """Going back and forth between two wrong versions is the same error, whichever of them stands there."""
     done = place.loop(agent("oscillator"), "--on-fail", "keep")
-    loop = place.expect(done, "stalled", 1, loop_calls(done))
-    assert loop.spend.calls <= 6
-    assert "take turns" in loop.reason or "same error" in loop.reason
+    place.expect(done, "stalled", 1, 5, says="the same error 5 times in a row")
+
+
+def test_oscillation_between_two_errors(place):
+    """Repairing one thing by breaking the other is noticed at four turns and ended at six."""
+    source = lib.calc_source()
+    versions = {name: lib.set_body(source, name, lib.right(name)) for name in ("add", "mul")}
+    place.commit("two halves", half1__txt=versions["add"], half0__txt=versions["mul"])
+    done = place.loop("cat half$((RALPH_ITERATION % 2)).txt > calc.py", "--on-fail", "keep")
+    place.expect(done, "stalled", 1, 6, says="take turns (6 iterations)")
+    prompts = [place.prompt(event.prompt) for event in done.all(e.AgentStarted)]
+    assert ["stop undoing and redoing" in prompt for prompt in prompts] == [False] * 4 + [True] * 2
 
 
 def loop_calls(done):
@@ -71,6 +80,14 @@ def test_usage_limit_beyond_the_time_limit(place):
     done = place.loop(agent("usage_limit", 600), "--max-time", "30s")
     place.expect(done, "exhausted", 1, 1, says="waiting for that would pass the time limit")
     assert done.seconds < 20
+
+
+def test_usage_limit_without_a_time(place):
+    """A limit that does not say when it is lifted is waited out with a growing pause."""
+    line = '{"ralph": 1, "type": "limit", "message": "slow down"}'
+    done = place.loop(f"echo '{line}'; exit 1", "--max-time", "60s")
+    loop = place.expect(done, "exhausted", 1, 1, says="limit: slow down; waiting for that would pass")
+    assert loop.iteration == 0
 
 
 @pytest.mark.parametrize("name", ["hang", "hang_ignores_term"])

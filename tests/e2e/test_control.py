@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -172,32 +173,22 @@ def test_a_stale_command_does_not_stop_a_resume(world):
     assert world.record().loop.outcome == "verified"
 
 
-def test_readers_of_a_directory_they_cannot_write(world, tmp_path):
+def test_readers_of_a_directory_they_cannot_write(world):
     """status, logs and report work for another user, on a state directory that nobody can write."""
     done = world.ralph(*world.words())
     assert done.code == 0, done.report()
-    copy = tmp_path / "copy"
-    shutil.copytree(world.state, copy, ignore=shutil.ignore_patterns("workspaces", "loops"))
-    for folder, _, files in os.walk(copy):
-        for name in files:
-            os.chmod(os.path.join(folder, name), 0o444)
-        os.chmod(folder, 0o555)
-    for above in (tmp_path, *tmp_path.parents[:2]):
-        os.chmod(above, os.stat(above).st_mode | 0o055)
     command = [sys.executable, "-m", "ralph"]
     if os.geteuid() == 0:
-        setpriv = shutil.which("setpriv")
-        command = [setpriv or "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
-        tried = subprocess.run([*command[:4], sys.executable, "-c", "import ralph"], cwd="/", check=False)
-        if setpriv is None or tried.returncode:
-            pytest.skip("no plain user here can execute this Python")
-    env = {
-        **world.env(),
-        "RALPH_STATE_DIR": str(copy),
-        "HOME": "/nonexistent",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+        plain = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        tried = [*plain, sys.executable, "-c", "import ralph.ui.main"]
+        if shutil.which("setpriv") is None or subprocess.run(tried, cwd="/", check=False).returncode:
+            pytest.skip("no plain user here can execute this Python: NOT tested")
+        command = [*plain, *command]
+    top = tempfile.mkdtemp(prefix="readers-")  # outside of pytest's own folders, which are private
     try:
+        state = _closed_copy(world.state, os.path.join(top, "state"))
+        os.chmod(top, 0o755)
+        env = {**world.env(), "RALPH_STATE_DIR": state, "HOME": "/", "PYTHONDONTWRITEBYTECODE": "1"}
         for words, text in (
             (("status", "--all"), "verified"),
             (("status", "l1"), "verified"),
@@ -210,5 +201,16 @@ def test_readers_of_a_directory_they_cannot_write(world, tmp_path):
             assert seen.returncode == 0, seen.stderr
             assert text in seen.stdout
     finally:
-        for folder, _, _ in os.walk(copy):
-            os.chmod(folder, 0o755)
+        for folder, _, _ in os.walk(top):
+            os.chmod(folder, 0o700)
+        shutil.rmtree(top)
+
+
+def _closed_copy(source, copy):
+    """The state for everybody to read and nobody to write."""
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("workspaces", "loops"))
+    for folder, _, files in os.walk(copy):
+        for name in files:
+            os.chmod(os.path.join(folder, name), 0o444)
+        os.chmod(folder, 0o555)
+    return copy

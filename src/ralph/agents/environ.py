@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 
 from ralph.agents import CallContext
 
@@ -73,11 +74,11 @@ _SHORTEST_SECRET = 8
 
 def agent_environ(call: CallContext, *allowed: Iterable[str]) -> dict[str, str]:
     """The agent's whole environment: allowed variables of the user, and where it is in the loop."""
-    patterns = [pattern for group in allowed for pattern in group]
+    let_in = _any_of(tuple(pattern for group in allowed for pattern in group))
     env = {
         name: value
         for name, value in call.environ.items()
-        if not name.startswith("RALPH_") and any(fnmatchcase(name, pattern) for pattern in patterns)
+        if not name.startswith("RALPH_") and let_in.match(name)
     }
     env[LOOP_MARKER] = call.loop
     env["RALPH_ITERATION"] = str(call.iteration)
@@ -85,6 +86,11 @@ def agent_environ(call: CallContext, *allowed: Iterable[str]) -> dict[str, str]:
     env["RALPH_WORKSPACE"] = call.workspace
     env["RALPH_PROMPT_FILE"] = call.prompt_file
     return env
+
+
+@lru_cache(maxsize=8)
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, patterns)) or r"(?!)")
 
 
 def enclosing_loop(environ: Mapping[str, str]) -> str:

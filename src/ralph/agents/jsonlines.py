@@ -85,11 +85,13 @@ class JsonLinesParser:
         )
 
     def _fact(self, fields: dict[str, Any]) -> AgentFact | None:
-        make = _TYPES.get(fields.get("type", "")) if isinstance(fields.get("type"), str) else None
+        kind = fields.get("type")
+        make = _TYPES.get(kind) if isinstance(kind, str) else None
         fact = make(fields) if make is not None else None
+        if isinstance(fact, Said):  # by far the most frequent: not through the table below
+            self._tail.add(fact.text.encode() + b"\n")
+            return fact
         match fact:
-            case Said(text=text):
-                self._tail.add(text.encode() + b"\n")
             case Spent(tokens=tokens, cost=cost):
                 if tokens is not None:
                     self._tokens = (self._tokens or 0) + tokens
@@ -104,7 +106,7 @@ class JsonLinesParser:
                     self._denials.append(what)
             case _:
                 pass
-        if fields.get("type") == "claim":
+        if kind == "claim":
             fact = self._claimed(fields)
         return fact
 
@@ -120,12 +122,19 @@ def _record(line: bytes) -> dict[str, Any] | None:
     if b'"ralph"' not in line:
         return None
     try:
-        fields = msgspec.json.decode(line.decode("utf-8", "replace"))
+        fields = _decoded(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     if not isinstance(fields, dict) or fields.get("ralph") != 1:
         return None
     return fields
+
+
+def _decoded(line: bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, ValueError):  # once more with bad bytes replaced: few lines have any
+        return msgspec.json.decode(line.decode("utf-8", "replace"))
 
 
 def _from_a_line(piece: bytes) -> bytes:

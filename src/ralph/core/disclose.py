@@ -53,6 +53,12 @@ def gate_of(entry: Mapping[str, Any], places: Mapping[str, str]) -> Gate:
     return msgspec.structs.replace(gate, tool="", tool_sha="")
 
 
+def same_text(told: str, real: str) -> bool:
+    """Is this the text that was told, with some machine's places where it says {{home}} and the like?"""
+    parts = re.split(r"\{\{[a-z]+\}\}", told)
+    return re.fullmatch("/.*".join(map(re.escape, parts)), real, re.DOTALL) is not None
+
+
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 

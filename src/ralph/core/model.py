@@ -241,6 +241,7 @@ class Order(Struct, frozen=True, omit_defaults=True):
     allow_write: tuple[str, ...] = ()
     share: tuple[str, ...] = ()
     setup: str = ""
+    setup_cwd: str = "."  # inside the repository
     prefix: str = ""  # folder inside the repository where ralph was called
     with_changes: bool = False
     history: Literal["shared", "base"] = "shared"

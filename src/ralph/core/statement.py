@@ -18,9 +18,8 @@ from ralph.core.disclose import clean, gate_entry, sha256
 from ralph.core.loop import Loop
 from ralph.core.model import Counts, Grade, GuardResult, Spend, Status, TaskClass, Verdict
 
-STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE = "urn:ralph:proof:v1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
+_RENAMED = {"type_": "_type", "predicate_type": "predicateType"}
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _HASH = re.compile(r"(?:[0-9a-f]{64})?")
 
@@ -105,18 +104,18 @@ class Predicate(Struct, frozen=True):
     sandbox: Sandbox
     environment: Environment
     agent: Agent
-    spend: dict[str, float | None]
+    spend: dict[str, int | float | None]
     iterations: int
     ralph: str
     started: str
     finished: str
 
 
-class Statement(Struct, frozen=True, rename={"type_": "_type", "predicate_type": "predicateType"}):
+class Statement(Struct, frozen=True, kw_only=True, rename=_RENAMED):
+    type_: Literal["https://in-toto.io/Statement/v1"]
     subject: tuple[Subject, ...]
+    predicate_type: Literal["urn:ralph:proof:v1"]
     predicate: Predicate
-    type_: Literal["https://in-toto.io/Statement/v1"] = "https://in-toto.io/Statement/v1"
-    predicate_type: Literal["urn:ralph:proof:v1"] = "urn:ralph:proof:v1"
 
     @property
     def tree(self) -> str:
@@ -146,6 +145,8 @@ def statement(loop: Loop, facts: Facts) -> Statement:
     order = loop.sealed
     criterion = order.criterion
     made = Statement(
+        type_="https://in-toto.io/Statement/v1",
+        predicate_type="urn:ralph:proof:v1",
         subject=(
             Subject("tree", {"gitTree": loop.tree}),
             Subject("commit", {"gitCommit": loop.result or order.base_commit}),
@@ -235,7 +236,7 @@ def _guarded(result: GuardResult) -> Guarded:
     return Guarded(result.guard, result.integrity, result.applied, result.summary, keys)
 
 
-def _spend(spend: Spend) -> dict[str, float | None]:
+def _spend(spend: Spend) -> dict[str, int | float | None]:
     return {
         "calls": spend.calls,
         "calls_of_unknown_cost": spend.blind,

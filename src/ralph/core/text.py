@@ -44,6 +44,8 @@ def clean(text: str | bytes) -> str:
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     narrow = text.isascii()
+    if narrow and text.isprintable():  # most lines by far: nothing to do
+        return text
     if "\x1b" in text or (not narrow and any(start in text for start in _C1_STARTS)):
         text = _SEQUENCE.sub("", text)
     for end in _LINE_ENDS if narrow else _LINE_ENDS + _WIDE_LINE_ENDS:

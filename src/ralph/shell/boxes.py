@@ -73,10 +73,6 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     def objects_at(self) -> str | None:
         return OBJECTS_AT if self.boxed else None
 
-    def shares(self) -> tuple[Share, ...]:
-        repo = self.order.repo
-        return tuple(Share(os.path.join(repo, path), os.path.join(repo, path)) for path in self.order.share)
-
 
 def agent_spec(
     site: Site,
@@ -89,6 +85,7 @@ def agent_spec(
     read: tuple[str, ...],
     wall: float,
     idle: float | None,
+    shares: tuple[Share, ...],
 ) -> tuple[CallSpec, tuple[str, ...]]:
     """The call of an agent, and the placeholders to take away after it."""
     order = site.order
@@ -109,8 +106,8 @@ def agent_spec(
         tmp_dir=_made(folder, "tmp"),
         write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write)),
         read=(*_on_path(site, site.path), *read),
-        shares=site.shares(),
-        stage=_made(folder, "overlay") if order.share else None,
+        shares=shares,
+        stage=_made(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir),
         network=order.network,
         chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
@@ -131,7 +128,14 @@ def agent_spec(
 
 
 def gate_spec(
-    site: Site, gate: Gate, argv: tuple[str, ...], *, checkout: str, folder: str, env: dict[str, str]
+    site: Site,
+    gate: Gate,
+    argv: tuple[str, ...],
+    *,
+    checkout: str,
+    folder: str,
+    env: dict[str, str],
+    shares: tuple[Share, ...],
 ) -> tuple[CallSpec, tuple[str, ...]]:
     """The call of a gate over one checkout. `env` is what the gate's own table adds."""
     order = site.order
@@ -146,8 +150,8 @@ def gate_spec(
             *_on_path(site, gate_path(site, gate)),
             *_named(site, gate, argv),
         ),
-        shares=site.shares(),
-        stage=_made(folder, "overlay") if order.share else None,
+        shares=shares,
+        stage=_made(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir),
         network=gate.network,
         chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
@@ -158,6 +162,7 @@ def gate_spec(
     words["PATH"] = gate_path(site, gate)
     if not site.boxed:
         words["TMPDIR"] = box.tmp_dir or ""
+        words.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # an editable install leads to the user's own files
         words["PATH"] = os.pathsep.join(
             sandbox.outside(box, part) for part in words["PATH"].split(os.pathsep)
         )
@@ -181,7 +186,9 @@ def _named(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
     found: list[str] = []
     for word in (argv[0], *(word for words in commands for word in words)):
         if os.path.isabs(word) and os.path.isfile(word):
-            needs = tools.prefixes(word, path=site.path, home=site.home, repo=site.order.repo)
+            needs = tools.prefixes(
+                word, path=site.path, home=site.home, repo=site.order.repo, known=site.known
+            )
             found += needs if os.access(word, os.X_OK) else (os.path.normpath(word),)
     return tuple(dict.fromkeys(found))
 

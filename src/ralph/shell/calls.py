@@ -22,6 +22,7 @@ from ralph.shell import blobs, process, sandbox, tools
 from ralph.shell.boxes import Site, agent_spec
 from ralph.shell.disktree import remove_tree
 from ralph.shell.runner import Activity, Attention, Watcher
+from ralph.shell.sandbox import Share
 
 BREATH = 0.1
 
@@ -35,7 +36,13 @@ class Caller:
         return os.path.join(self.site.folder, "calls", str(call))
 
     def finish(
-        self, loop: Loop, action: e.RunAgent, prompt: bytes, attend: Attention, watcher: Watcher
+        self,
+        loop: Loop,
+        action: e.RunAgent,
+        prompt: bytes,
+        shares: tuple[Share, ...],
+        attend: Attention,
+        watcher: Watcher,
     ) -> e.AgentEnded:
         """Begin the call, or take up what an earlier runner began; its tree is empty on return."""
         folder = self.folder(action.call)
@@ -49,7 +56,7 @@ class Caller:
         prompt_file = os.path.join(folder, "prompt.md")
         with open(prompt_file, "wb") as file:
             file.write(prompt)
-        started = self._start(loop, action, folder, prompt_file)
+        started = self._start(loop, action, folder, prompt_file, shares)
         if isinstance(started, Fault):
             return e.AgentEnded(
                 iteration=action.iteration,
@@ -70,7 +77,7 @@ class Caller:
         return self._account(action, folder, call.ended)
 
     def _start(
-        self, loop: Loop, action: e.RunAgent, folder: str, prompt_file: str
+        self, loop: Loop, action: e.RunAgent, folder: str, prompt_file: str, shares: tuple[Share, ...]
     ) -> tuple[process.Call, tuple[str, ...]] | Fault:
         site, order = self.site, self.site.order
         context = agents.CallContext(
@@ -106,6 +113,7 @@ class Caller:
             read=tuple(read),
             wall=max(1.0, min(loop.limits.iteration_time, left)),
             idle=loop.limits.idle,
+            shares=shares,
         )
         for path, text in launch.files.items():
             with open(path, "w", encoding="utf-8") as file:

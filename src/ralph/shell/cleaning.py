@@ -1,8 +1,8 @@
 """`ralph clean`: what is no longer needed, found first and removed only when told so.
 
 Ended loops older than the retention lose their workspace, private home, call folders and rejected refs;
-refs of checkpoints, the result branch and the journal stay. Folders of no loop and evidence that no
-record names go too. What the user made is never touched.
+refs of checkpoints, the result branch and the journal stay. Folders of no loop, evidence that no record
+names, and dependencies that no loop has used for so long go too. What the user made is never touched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ralph.errors import RalphError
-from ralph.shell import blobs, record
+from ralph.shell import blobs, record, setup
 from ralph.shell.disktree import remove_tree
 from ralph.shell.gitrefs import RefChange, loop_ref, move_refs, read_refs
 from ralph.shell.journal import Reader, read_journal
@@ -50,13 +50,18 @@ def find_waste(env: Mapping[str, str], older_than: float, now: float) -> list[Wa
             path = os.path.join(place, name)
             if name not in rows and now - os.lstat(path).st_mtime >= min(older_than, DAY):
                 found.append(Waste(path, "belongs to no loop", _size(path)))
+    for path, age in setup.builds(state.root, now):
+        if age >= older_than:
+            found.append(Waste(path, f"dependencies not used for {int(age / DAY)} days", _size(path)))
     found += _stray_blobs(state, kept, now - min(older_than, DAY))
     return found
 
 
 def _folders(state: State, name: str, why: str) -> list[Waste]:
     places = [os.path.join(state.workspaces, name)]
-    places += [os.path.join(state.loops, name, part) for part in ("home", "calls", "checkouts", "gates")]
+    places += [
+        os.path.join(state.loops, name, part) for part in ("home", "calls", "checkouts", "gates", "deps")
+    ]
     return [Waste(path, why, _size(path)) for path in places if os.path.isdir(path)]
 
 
@@ -97,9 +102,13 @@ def _size(path: str) -> int:
 
 def remove_waste(env: Mapping[str, str], waste: list[Waste], older_than: float, now: float) -> int:
     """Bytes given back."""
-    for item in waste:
-        remove_tree(item.path)
     state = open_state(state_dir(env), create=True)
+    built = {path for path, _ in setup.builds(state.root, now)}
+    for item in waste:
+        if item.path not in built:
+            remove_tree(item.path)
+        else:
+            setup.discard(item.path)
     with read_journal(state.root) as reader:
         old = [
             row

@@ -6,6 +6,7 @@ lockfiles in a tree. Not here: how sharing is done (sandbox) and what builds a f
 
 from __future__ import annotations
 
+import configparser
 import os
 import posixpath
 import tomllib
@@ -24,10 +25,9 @@ _PYTHON_LOCKS = (
     "pdm.lock",
     "Pipfile.lock",
     "pylock.toml",
-    "setup.cfg",
     "setup.py",
-    "tox.ini",
 )
+_INI = ("setup.cfg", "tox.ini")
 _NODE_LOCKS = (
     "package-lock.json",
     "npm-shrinkwrap.json",
@@ -48,22 +48,38 @@ def shareable(store: Store, tree: str, share: Iterable[str] = ()) -> list[Share]
     """The ignored dependency folders of the user's work tree, and the `share` list, that are really there."""
     top = store.project.top
     listed = entries(store, tree)
-    wanted: dict[str, str] = {}
-    for folder in ["", *_project_folders(listed)]:
-        for name in (*PYTHON_FOLDERS, *NODE_FOLDERS):
-            wanted[posixpath.join(folder, name)] = "dependencies of this project"
-    automatic = [path for path in wanted if _plain_folder(top, path)]
+    automatic = [path for path in _usual(listed) if _plain_folder(top, path)]
     ignored = _ignored(store, automatic)
     found = [
-        Share(path, wanted[path]) for path in automatic if path in ignored and not _tracked(listed, path)
+        Share(path, "dependencies of this project")
+        for path in automatic
+        if path in ignored and not _tracked(listed, path)
     ]
-    named = {one.path for one in found}
-    for path in share:
-        clean = posixpath.normpath(path)
-        inside = not clean.startswith(("../", "/")) and clean not in (".", "..", ".git")
-        if inside and clean not in named and _plain_folder(top, clean) and not _tracked(listed, clean):
-            found.append(Share(clean, "named in 'share'"))
-    return found
+    taken = {one.path for one in found}
+    more = [path for path in named(share) if path not in taken and _plain_folder(top, path)]
+    return found + [Share(path, "named in 'share'") for path in more if not _tracked(listed, path)]
+
+
+def built(store: Store, tree: str, at: str, share: Iterable[str] = ()) -> list[str]:
+    """The dependency folders that stand in the checkout `at` of a tree after its setup command."""
+    listed, top = entries(store, tree), os.path.realpath(at)
+    wanted = list(dict.fromkeys([*_usual(listed), *named(share)]))
+    found = [path for path in wanted if _plain_folder(top, path) and not _tracked(listed, path)]
+    # A link on the way would lead out of what was built.
+    real = [path for path in found if os.path.realpath(os.path.join(top, path)) == os.path.join(top, path)]
+    return [path for path in real if not any(path.startswith(other + "/") for other in real)]
+
+
+def named(share: Iterable[str]) -> list[str]:
+    """The `share` list, less what leads out of the repository."""
+    clean = (posixpath.normpath(path) for path in share)
+    return [path for path in clean if not path.startswith(("../", "/")) and path not in (".", "..", ".git")]
+
+
+def _usual(listed: Collection[str]) -> list[str]:
+    """Where the usual tools install, whether or not anything is there."""
+    folders = dict.fromkeys(["", *_project_folders(listed)])
+    return [posixpath.join(folder, name) for folder in folders for name in (*PYTHON_FOLDERS, *NODE_FOLDERS)]
 
 
 def _project_folders(listed: Collection[str]) -> list[str]:
@@ -108,6 +124,8 @@ def lockfiles(store: Store, tree: str) -> dict[str, str]:
             found[path] = entry.oid
         elif name == "pyproject.toml":
             found[path] = _tables(store, tree, path, entry, _python_tables)
+        elif name in _INI:
+            found[path] = _tables(store, tree, path, entry, _ini_tables)
         elif name == "package.json":
             found[path] = _tables(store, tree, path, entry, _node_tables)
     return found
@@ -131,7 +149,7 @@ def _tables(store: Store, tree: str, path: str, entry: Entry, pick: object) -> s
     raw = read_blob(store, tree, path) or b""
     try:
         return str(msgspec.json.encode(pick(raw), order="sorted").decode())
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, RecursionError, configparser.Error):
         return entry.oid
 
 
@@ -149,6 +167,18 @@ def _python_tables(raw: bytes) -> object:
         tool.get("uv"),
         tool.get("pdm"),
     ]
+
+
+def _ini_tables(raw: bytes) -> object:
+    """What setuptools and tox install from, without the settings of linters and test runners beside it."""
+    parser = configparser.RawConfigParser(strict=False)
+    parser.read_string(raw.decode("utf-8"))
+    keys = {"install_requires", "python_requires", "setup_requires", "tests_require", "deps", "extras"}
+    found: dict[str, dict[str, str]] = {}
+    for name in parser.sections():
+        whole = name.startswith(("options.extras_require", "options.entry_points"))
+        found[name] = {key: text for key, text in parser.items(name) if whole or key in keys}
+    return {name: values for name, values in found.items() if values}
 
 
 def _node_tables(raw: bytes) -> object:

@@ -143,6 +143,8 @@ def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, 
 def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, ...]]:
     """Dependency folders that may be shared in: only while what they were built from is the base's."""
     warnings = (*order.warnings, *pinned.warnings)
+    if order.setup:  # builds its own; the names say which of its folders are wanted
+        return {"share": tuple(deps.named(order.share)), "warnings": warnings}
     found = tuple(share.path for share in deps.shareable(store, pinned.base_tree, order.share))
     changed = deps.lockfiles_changed(store, pinned.base_tree, tree_of(store, pinned.user_start_commit))
     if found and changed:

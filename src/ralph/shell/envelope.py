@@ -22,7 +22,7 @@ LARGEST = 8 << 20  # bytes of an envelope
 _SIGNATURES = 8
 
 
-class BadEnvelope(ValueError):
+class BadEnvelope(ValueError):  # noqa: N818
     """It cannot be read as one of ours; the message says why."""
 
 
@@ -49,7 +49,7 @@ class Sealed(msgspec.Struct, frozen=True):
 def seal(payload: bytes, signer: Signer) -> bytes:
     """The envelope with this payload, as one line of JSON."""
     from securesystemslib.dsse import Envelope
-    from securesystemslib.signer import CryptoSigner, SSlibKey
+    from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-defined]
 
     public = SSlibKey.from_crypto(signer.private.public_key(), keyid=signer.public.id)
     made = Envelope(payload, PAYLOAD_TYPE, {})
@@ -72,7 +72,7 @@ def unseal(data: bytes) -> Sealed:
 def signed_by(sealed: Sealed, keys: Mapping[str, Public]) -> Public | None:
     """The first of these keys whose signature over exactly this payload holds."""
     from securesystemslib.exceptions import VerificationError
-    from securesystemslib.signer import SSlibKey
+    from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
 
     from ralph.shell.keys import parse_public
 

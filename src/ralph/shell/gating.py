@@ -67,6 +67,9 @@ def judge_here(
     try:
         store = open_store(project, os.path.join(folder, "store"))
         tree = tree_of(store, project.head) if head else user_tree(store, os.path.join(folder, "index"))[0]
+        share = tuple(one.path for one in deps.shareable(store, tree, settings.share))
+        if settings.setup:
+            share = tuple(deps.named(settings.share))
         order = Order(
             loop=name,
             task="",
@@ -75,7 +78,9 @@ def judge_here(
             limits=Limits(),
             agent="",
             sandbox=settings.sandbox,
-            share=tuple(share.path for share in deps.shareable(store, tree, settings.share)),
+            share=share,
+            setup=settings.setup,
+            setup_cwd=os.path.dirname(settings.project.path) or "." if settings.project else ".",
         )
         judge = Judge(open_site(order, state, env), find_modules(store, tree, folder))
         verdicts = []

@@ -23,6 +23,7 @@ from ralph.errors import RalphError, SetupError
 
 OLDEST = (2, 35)
 TIMEOUT_SECONDS = 600.0
+OWN_GROUP = 0  # a terminal's Ctrl-C goes to a whole group: git would die of it in the middle of a checkpoint
 
 # Everything by which a repository's configuration makes git start another program, or write on its own.
 HARMLESS: tuple[tuple[str, str], ...] = (
@@ -168,7 +169,9 @@ def _whole(argv: list[str | bytes], env: Mapping[str, str], cwd: str, stdin: byt
         given, out, err = (files.enter_context(_memory(name)) for name in ("in", "out", "err"))
         given.write(stdin)
         given.seek(0)
-        with subprocess.Popen(argv, env=env, cwd=cwd, stdin=given, stdout=out, stderr=err) as child:
+        with subprocess.Popen(
+            argv, env=env, cwd=cwd, stdin=given, stdout=out, stderr=err, process_group=OWN_GROUP
+        ) as child:
             _await(child)
         return Done(child.returncode, _content(out), _content(err))
 
@@ -200,7 +203,13 @@ def _await(child: subprocess.Popen[bytes]) -> None:
 def _limited(argv: list[str | bytes], env: Mapping[str, str], cwd: str, limit: int) -> Done:
     # stderr is dropped: nobody drains it here, and a full pipe would hang git.
     with subprocess.Popen(
-        argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        argv,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        process_group=OWN_GROUP,
     ) as child:
         assert child.stdout is not None
         out = child.stdout.read(limit)

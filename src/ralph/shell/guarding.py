@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from ralph.core.loop import Loop
 from ralph.core.model import Finding, GuardResult, Reading
 from ralph.core.text import one_line, trim
-from ralph.gates.guards import Change, Facts, inspect, overlay_request
-from ralph.shell.gittrees import changed_paths, overlay_tree, read_blob
+from ralph.gates.guards import Facts, inspect, overlay_request
+from ralph.shell.gittrees import overlay_tree
+from ralph.shell.guardfacts import look
 from ralph.shell.judge import Judge
 from ralph.shell.runner import Attention
 
@@ -27,20 +28,20 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
         reading = judge.base_reading(gate.name, loop.baseline)
         if reading is not None:
             base[gate.name] = reading
+    seen = look(store, order.base_tree, tree)
     facts = Facts(
         tree=tree,
         gates=order.criterion.gates,
         base=base,
         final={name: judge.reading(verdict) for name, verdict in loop.finals.items()},
-        changes=tuple(
-            Change(status=change.status, path=change.path, old_path=change.old_path or "")  # type: ignore[arg-type]
-            for change in changed_paths(store, order.base_tree, tree)
-        ),
-        read_base=lambda path: read_blob(store, order.base_tree, path),
-        read_result=lambda path: read_blob(store, tree, path),
+        changes=seen.changes,
+        read_base=seen.read_base,
+        read_result=seen.read_result,
         executed={name: seen for name, verdict in loop.finals.items() if (seen := judge.executed(verdict))},
         protect=order.protect,
         waivers=order.criterion.waivers,
+        base_paths=seen.base_paths,
+        task=order.task,
     )
     request = overlay_request(facts)
     if request is not None:

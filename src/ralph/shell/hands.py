@@ -80,7 +80,9 @@ class RealHands:
 
     def make_workspace(self, loop: Loop, action: e.MakeWorkspace) -> e.WorkspaceMade:  # noqa: ARG002
         refuse_full_disk(self.site.state, self._min_free)
-        return e.WorkspaceMade(path=self.workspace.path, shares=self.site.order.share, notes=())
+        order = self.site.order
+        notes = (f"dependencies are built by: {one_line(order.setup, 200)}",) if order.setup else ()
+        return e.WorkspaceMade(path=self.workspace.path, shares=order.share, notes=notes)
 
     def run_gates(self, loop: Loop, action: e.RunGates, attend: Attention) -> Iterator[e.GateEnded]:
         refuse_full_disk(self.site.state, self._min_free)
@@ -110,7 +112,9 @@ class RealHands:
         self, loop: Loop, action: e.RunAgent, attend: Attention, watcher: Watcher
     ) -> e.AgentEnded | None:
         prompt = blobs.get(self.site.state.blobs, loop.prompt)
-        return self._caller.finish(loop, action, prompt, attend, watcher)
+        found = self.judge.deps.shares(loop.tree, attend)
+        shares = found if isinstance(found, tuple) else ()  # without them it can still mend a lockfile
+        return self._caller.finish(loop, action, prompt, shares, attend, watcher)
 
     def take_snapshot(self, loop: Loop, action: e.TakeSnapshot) -> e.CheckpointMade:
         site, order, workspace = self.site, self.site.order, self.workspace
@@ -194,7 +198,7 @@ class RealHands:
             commit = self._published(loop.tree)
             if commit is not None:
                 move_refs(self.site.store.project, [RefChange(f"refs/heads/{loop.branch}", None, commit)])
-        for part in ("checkouts", "gates"):
+        for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
 
 

@@ -27,6 +27,8 @@ from ralph.shell.boxes import Site, gate_path, gate_spec
 from ralph.shell.checkout import Module, fresh_checkout, update_checkout
 from ralph.shell.disktree import remove_tree
 from ralph.shell.runner import Activity, Attention
+from ralph.shell.sandbox import Share
+from ralph.shell.setup import Deps
 
 KEPT_OUTPUT = 8 << 20
 SHOWN_FINDINGS = 8
@@ -66,6 +68,7 @@ class Judge:
     def __init__(self, site: Site, modules: tuple[Module, ...]) -> None:
         self.site = site
         self._modules = modules
+        self.deps = Deps(site, modules)
         self._base: dict[str, Reading] = {}
 
     def judge(
@@ -81,10 +84,13 @@ class Judge:
         waiting, running = list(gates), list[Work]()
         began = time.monotonic()
         try:
+            shares = self.deps.shares(tree, attend)
+            if shares is None:
+                return
             while waiting or running:
                 while waiting and _fits(waiting[0], running):
                     gate = waiting.pop(0)
-                    work = self._start(gate, tree, stage)
+                    work = shares if isinstance(shares, Reading) else self._start(gate, tree, stage, shares)
                     if isinstance(work, Reading):
                         yield self._verdict(gate, tree, stage, work, baseline, readings)
                     else:
@@ -115,24 +121,27 @@ class Judge:
             process.wait(work.call)
             sandbox.remove_placeholders(work.placeholders)
 
-    def _start(self, gate: Gate, tree: str, stage: Stage) -> Work | Reading:
+    def _start(self, gate: Gate, tree: str, stage: Stage, shares: tuple[Share, ...]) -> Work | Reading:
         site = self.site
         number = site.order.criterion.gates.index(gate)
         folder = os.path.join(site.folder, "gates", f"{stage}-{number}")
         if os.path.exists(os.path.join(folder, "spec.json")):
             process.recover_call(folder)  # of a runner that was killed: its tree is gone after this
         remove_tree(folder)
-        tool_sha = self._tool(gate)
+        tool_sha = self._tool(gate, shares)
         if isinstance(tool_sha, Reading):
             return tool_sha
-        checkout, proven = self._checkout(number, tree, fresh=stage in ("final", "overlay"))
+        checkout, proven = self._checkout(number, tree, shares, fresh=stage in ("final", "overlay"))
         os.makedirs(os.path.join(folder, "tmp", "r"), mode=0o700)
         report = os.path.join(folder, "tmp", "r", "report")
         named = "/tmp/r/report" if site.boxed else report  # noqa: S108
         argv = exec_argv(gate, named)
         located = tools.find(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
+        located = _in_shares(site, gate, shares) or located
         full = (located or os.path.join(_user_cwd(site, gate), argv[0]), *argv[1:])
-        spec, placeholders = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=gate.env)
+        spec, placeholders = gate_spec(
+            site, gate, full, checkout=checkout, folder=folder, env=gate.env, shares=shares
+        )
         call = process.start_call(folder, spec, site.nursery)
         return Work(
             gate=gate,
@@ -148,20 +157,22 @@ class Judge:
             proven=proven,
         )
 
-    def _checkout(self, number: int, tree: str, *, fresh: bool) -> tuple[str, str]:
+    def _checkout(self, number: int, tree: str, shares: tuple[Share, ...], *, fresh: bool) -> tuple[str, str]:
         site = self.site
         base = os.path.join(site.folder, "checkouts", f"{'fresh' if fresh else 'kept'}-{number}")
         os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
         fill = fresh_checkout if fresh else update_checkout
         proven = fill(site.store, base, base + ".index", tree, keep=(), modules=self._modules)
-        for share in site.order.share:  # mount points of what is shared in; empty in the checkout itself
+        for share in shares:  # mount points of what is shared in; empty in the checkout itself
+            point = os.path.join(base, os.path.relpath(share.at, site.order.repo))
             if site.boxed:
-                os.makedirs(os.path.join(base, share), exist_ok=True)
-            elif not os.path.lexists(os.path.join(base, share)):
-                os.symlink(os.path.join(site.order.repo, share), os.path.join(base, share))
+                os.makedirs(point, exist_ok=True)
+            elif not os.path.lexists(point):
+                os.makedirs(os.path.dirname(point), exist_ok=True)
+                os.symlink(share.source, point)
         return base, proven
 
-    def _tool(self, gate: Gate) -> str | Reading:
+    def _tool(self, gate: Gate, shares: tuple[Share, ...]) -> str | Reading:
         """The hash of the gate's tool; one that is missing or is not the sealed one gives no verdict."""
         site = self.site
         path = gate_path(site, gate)
@@ -174,6 +185,8 @@ class Judge:
             known=site.known,
         )
         if isinstance(found, tools.Missing):
+            if _in_shares(site, gate, shares):
+                return ""  # built by the user's setup command, which was approved
             if not os.path.isabs(gate.argv[0]) and "/" in gate.argv[0]:
                 return ""  # stands in the judged tree, which may have it although the user's checkout has not
             hint = f"; install it with: {found.hint}" if found.hint else ""
@@ -287,6 +300,19 @@ def _fits(gate: Gate, running: list[Work]) -> bool:
     if gate.exclusive or any(work.gate.exclusive for work in running):
         return not running
     return len(running) < min(PARALLEL, os.cpu_count() or 1)
+
+
+def _in_shares(site: Site, gate: Gate, shares: tuple[Share, ...]) -> str | None:
+    """The gate's program where its PATH leads into a folder that a setup command built."""
+    if "/" in gate.argv[0]:
+        return None
+    for part in gate_path(site, gate).split(os.pathsep)[: len(gate.path)]:
+        for share in shares:
+            if share.source != share.at and sandbox.covers(share.at, part):
+                inside = os.path.join(part, gate.argv[0])
+                if os.access(share.source + inside[len(share.at) :], os.X_OK):
+                    return inside
+    return None
 
 
 def _user_cwd(site: Site, gate: Gate) -> str:

@@ -157,7 +157,9 @@ def take_snapshot(
         seeds = _prepare(workspace, warnings)
         work = index + ".new"
         if os.path.lexists(index):
-            shutil.copyfile(index, work)
+            # With its file time: git looks into files that are as young as the index, and a copy that is
+            # younger would hide an edit of the same size within the same second.
+            shutil.copy2(index, work)
         else:
             private_call(store, ["read-tree", previous], index=work)
         tree = _plain_tree(

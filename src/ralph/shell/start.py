@@ -126,6 +126,7 @@ def _order(request: Request, settings: config.Settings, project: Project, *, nam
         allow_write=tuple(os.path.abspath(os.path.join(request.cwd, path)) for path in request.allow_write),
         share=settings.share,
         setup=settings.setup,
+        setup_cwd=os.path.dirname(settings.project.path) or "." if settings.project else ".",
         prefix=project.prefix.rstrip("/"),
         with_changes=request.with_changes,
         history=settings.history,

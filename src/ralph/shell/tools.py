@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 
 import msgspec
 
@@ -88,11 +89,20 @@ Hashes = dict[tuple[str, int, int, int, int], str]
 
 
 class Known:
-    """What one stint has learnt about tools; each answer holds until the files it came from change."""
+    """What one stint has learnt about tools; an answer holds until the file or a folder of PATH changes."""
 
     def __init__(self) -> None:
         self.hashes: Hashes = {}
-        self.folders: dict[tuple[str, str, str], tuple[object, tuple[str, ...]]] = {}
+        self._answers: dict[tuple[str, ...], tuple[object, tuple[str, ...]]] = {}
+
+    def recall(
+        self, executable: str, path: str, home: str, repo: str, find_out: Callable[[], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        key = (executable, path, home, repo)
+        stamp = tuple(map(_stamp, (executable, *path.split(os.pathsep))))
+        if key not in self._answers or self._answers[key][0] != stamp:
+            self._answers[key] = (stamp, find_out())
+        return self._answers[key][1]
 
 
 def resolve(
@@ -112,7 +122,7 @@ def resolve(
         real=real,
         sha256=file_hash(real, known.hashes if known else {}),
         in_repo=_below(repo, found),
-        prefixes=prefixes(found, path=path, home=home, repo=repo),
+        prefixes=prefixes(found, path=path, home=home, repo=repo, known=known),
     )
 
 
@@ -138,8 +148,14 @@ def file_hash(path: str, cache: Hashes) -> str:
     return cache[key]
 
 
-def prefixes(executable: str, *, path: str, home: str, repo: str) -> tuple[str, ...]:
+def prefixes(
+    executable: str, *, path: str, home: str, repo: str, known: Known | None = None
+) -> tuple[str, ...]:
     """Every folder (or file) that a box must show for `executable` to work; system ones left out."""
+    if known is not None:
+        return known.recall(
+            executable, path, home, repo, lambda: prefixes(executable, path=path, home=home, repo=repo)
+        )
     found: set[str] = set()
     _collect(executable, path, home, found, DEPTH)
     return tuple(sorted(p for p in found if not _below(repo, p)))
@@ -150,23 +166,8 @@ def path_prefixes(path: str, *, home: str, repo: str, known: Known | None = None
 
     Without this a gate that calls `python3` through `make` would silently get another one inside.
     """
-    if known is None:
-        return _path_prefixes(path, home, repo)
-    key, stamp = (path, home, repo), tuple(map(_stamp, path.split(os.pathsep)))
-    if key not in known.folders or known.folders[key][0] != stamp:
-        known.folders[key] = (stamp, _path_prefixes(path, home, repo))
-    return known.folders[key][1]
-
-
-def _stamp(folder: str) -> tuple[int, int] | None:
-    try:
-        stat = os.stat(folder)
-    except OSError:
-        return None
-    return stat.st_ino, stat.st_mtime_ns
-
-
-def _path_prefixes(path: str, home: str, repo: str) -> tuple[str, ...]:
+    if known is not None:
+        return known.recall("", path, home, repo, lambda: path_prefixes(path, home=home, repo=repo))
     found: set[str] = set()
     for part in path.split(os.pathsep):
         if not os.path.isabs(part) or not os.path.isdir(part) or _in_system(part) or _below(repo, part):
@@ -263,6 +264,14 @@ def _shebang(executable: str, path: str) -> list[str]:
         names = [word for word in words[1:] if not word.startswith("-") and "=" not in word][:1]
         return [words[0], *(f for n in names if (f := find(n, path=path, cwd="/")))]
     return words[:1]
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _below(folder: str, path: str) -> bool:

@@ -153,7 +153,7 @@ def write_workspace_git(workspace: Workspace, commit: str) -> None:
         pack = os.path.join(git_dir, "objects", "pack", "pack")
         asked = ["pack-objects", "--revs", "-q", "--delta-base-offset", pack]
         private_call(workspace.store, asked, stdin=commit.encode() + b"\n")
-    shutil.copyfile(workspace.index, os.path.join(git_dir, "index"))
+    shutil.copy2(workspace.index, os.path.join(git_dir, "index"))  # with its time: git goes by it
 
 
 def _quoted(path: str) -> str:

@@ -36,6 +36,9 @@ COMMANDS: dict[str, str] = {
     "clean": "Remove what is no longer needed.",
     "completions": "Print the completion script of a shell.",
     "version": "Show the version.",
+    "verify": "Check a proof, and run its gates again.",
+    "bundle": "Export the proof of a verified loop.",
+    "keys": "Keys that sign proofs, and whom to trust.",
 }
 
 

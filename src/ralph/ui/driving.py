@@ -78,6 +78,8 @@ def drive_and_show(
 ) -> int:
     """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer."""
     signals = SignalCount()
+    if as_json and lock is not None:
+        _show_begun(env, name)
     while True:
         with ExitStack() as stack:
             screen = stack.enter_context(
@@ -93,6 +95,15 @@ def drive_and_show(
         if not answer:
             return exit_code(loop, signals)
         lock, first = None, (ResumeAsked(author="terminal"), Steered(text=answer, author="terminal"))
+
+
+def _show_begun(env: Mapping[str, str], name: str) -> None:
+    """What was recorded when the loop was made: its stream has no gap at the beginning either."""
+    from ralph.ui.eventjson import row_line
+
+    with read_journal(state_dir(env)) as reader:
+        for row in reader.rows(name):
+            print(row_line(row).decode(), flush=True)
 
 
 def _answer(loop: Loop) -> str:

@@ -56,7 +56,9 @@ KINDS: dict[str, Kind] = {
     "suppressions.silenced": _accuse("comments that silence the tool of a proof gate grew"),
     "suppressions.baseline": _accuse("an ignore file or baseline of a checker grew"),
     "suppressions.grown": _not_yet("comments that silence a checker of another gate grew"),
-    "environment.customize": _accuse("`sitecustomize.py` or `usercustomize.py`: Python runs it at every start"),
+    "environment.customize": _accuse(
+        "`sitecustomize.py` or `usercustomize.py`: Python runs it at every start"
+    ),
     "environment.startup": _accuse("a `.pth` file with code: Python runs it at every start"),
     "environment.entry_point": _accuse("package metadata in the tree registers a pytest plugin"),
     "environment.shadow": _accuse("a local module takes the place of the test runner"),

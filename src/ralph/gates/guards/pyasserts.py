@@ -151,9 +151,8 @@ def _compared(op: str, one: ast.expr, two: ast.expr, place: Place, line: int) ->
     strength = _OPERATORS.get(op, LOOSE)
     if op == "IsNot" and isinstance(two, ast.Constant) and two.value is None:
         strength = TRUTH
-    if is_literal(one, scope) and is_literal(two, scope):
-        strength = NOTHING
-    elif op in ("Eq", "Is", "GtE", "LtE", "In") and shape(one, scope) == shape(two, scope) and not _local(one, two):
+    fixed = is_literal(one, scope) and is_literal(two, scope)
+    if fixed or (op in ("Eq", "Is", "GtE", "LtE", "In") and _itself(one, two, scope)):
         strength = NOTHING
     elif op == "Eq" and last(two) == "ANY":
         strength = TRUTH
@@ -162,9 +161,12 @@ def _compared(op: str, one: ast.expr, two: ast.expr, place: Place, line: int) ->
     return _made(op, one, two, strength, place, line)
 
 
-def _local(one: ast.expr, two: ast.expr) -> bool:
-    """Two different variables have the same shape, but nobody knows their values."""
-    return isinstance(one, ast.Name) and isinstance(two, ast.Name) and one.id != two.id
+def _itself(one: ast.expr, two: ast.expr, scope: Scope) -> bool:
+    """`f(x) == f(x)`. Two variables set by the same call may well differ: that is a fair question."""
+    if isinstance(one, ast.Name) and isinstance(two, ast.Name):
+        return one.id == two.id
+    named = Scope(values=scope.values)
+    return shape(one, named) == shape(two, named)
 
 
 def _made(op: str, one: ast.expr, two: ast.expr | None, strength: int, place: Place, line: int) -> Assertion:
@@ -213,6 +215,8 @@ def _covers_all(test: ast.BoolOp, scope: Scope) -> bool:
     """`x or not x`."""
     shapes = {shape(value, scope) for value in test.values}
     return any(
-        isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not) and shape(value.operand, scope) in shapes
+        isinstance(value, ast.UnaryOp)
+        and isinstance(value.op, ast.Not)
+        and shape(value.operand, scope) in shapes
         for value in test.values
     )

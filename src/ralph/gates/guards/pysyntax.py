@@ -77,15 +77,15 @@ def scope_of(function: Function) -> Scope:
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             counts[node.id] += 1
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        elif (
+            isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+        ):
             values[node.targets[0].id] = node.value
         elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension)):
             for target in ast.walk(node.target):
                 if isinstance(target, ast.Name):
                     counts[target.id] += 2
-    return Scope(
-        frozenset(counts), {name: value for name, value in values.items() if counts[name] == 1}
-    )
+    return Scope(frozenset(counts), {name: value for name, value in values.items() if counts[name] == 1})
 
 
 def shape(node: ast.AST, scope: Scope, depth: int = _INLINE) -> str:

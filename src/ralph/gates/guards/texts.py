@@ -20,7 +20,9 @@ from ralph.gates.guards.paths import is_config, is_test
 CAP = 2 << 20  # larger files are not looked into; the junk guard names added ones
 LINE_CAP = 4000
 FILE_MODES = ("100644", "100755", "100664")
-_TESTING = re.compile(r"(?:^|[/_.-])(?:test|tests|testing|conftest|fixtures?|mocks?|stubs?|spec|e2e)(?=[/_.-])")
+_TESTING = re.compile(
+    r"(?:^|[/_.-])(?:test|tests|testing|conftest|fixtures?|mocks?|stubs?|spec|e2e)(?=[/_.-])"
+)
 _ASIDE = re.compile(r"(?:^|/)(?:examples?|docs?|samples?|demos?|scripts?|tools?|bin|benchmarks?|bench)/")
 _COMMENT = re.compile(r"(?:^|[^:\w'\"])(//|/\*|#|--|;|<!--|\*)(.*)")
 

@@ -1,0 +1,74 @@
+"""Memory of Ralph's own processes: the runner, its nurse and its keepers, never the agent or the gates.
+
+The sum of their resident sets, which counts shared pages twice and so errs on the high side. Looked at
+every ten milliseconds while a loop runs.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+
+from sample import Place
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+LOOK_SECONDS = 0.01
+AIM = 60.0  # MB
+
+
+def own_memory(root: int) -> int:
+    """Resident bytes of a `ralph` process and of its helpers."""
+    total, todo = 0, [root]
+    while todo:
+        pid = todo.pop()
+        total += _resident(pid)
+        todo += [child for child in _children(pid) if _is_ours(child)]
+    return total
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def _is_ours(pid: int) -> bool:
+    """A keeper or the nurse. A keeper that has forked but not yet executed what it keeps counts too."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return b"ralph.shell." in file.read()
+    except OSError:
+        return False
+
+
+def _resident(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * PAGE
+    except (OSError, IndexError):
+        return 0
+
+
+def peak_of(argv: list[str], here: Place, when: Callable[[], bool] = lambda: False) -> tuple[int, int]:
+    """Peak of a whole command, and its peak up to the moment when `when` first became true."""
+    early = peak = 0
+    reached = False
+    with subprocess.Popen(
+        argv, cwd=here.repo, env=here.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as child:
+        while child.poll() is None:
+            peak = max(peak, own_memory(child.pid))
+            if not reached:
+                early, reached = peak, when()
+            time.sleep(LOOK_SECONDS)
+    return peak, early
+
+
+def calls_made(here: Place, name: str) -> int:
+    """How many agent calls a loop has begun, by the folders it keeps of them."""
+    try:
+        return len(os.listdir(os.path.join(here.state, "loops", name, "calls")))
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,126 @@
+"""Which packages a dependency file asks for, and from where. Names and sources only; versions as text.
+
+Lockfiles are read by name as far as their lines tell; what cannot be parsed gives nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+import msgspec
+
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)")
+_FILE = re.compile(
+    r"(?:^|/)(?:pyproject\.toml|setup\.cfg|Pipfile|[^/]*requirements[^/]*\.(?:txt|in)|requirements/[^/]+\.(?:txt|in)"
+    r"|constraints[^/]*\.txt|package\.json|environment\.ya?ml)\Z"
+)
+_LOCK = re.compile(
+    r"(?:^|/)(?:uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|package-lock\.json|npm-shrinkwrap\.json|yarn\.lock"
+    r"|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|go\.sum|Gemfile\.lock|composer\.lock|pylock[^/]*\.toml)\Z"
+)
+_LOCKED = re.compile(
+    r"^name = \"([\w.-]+)\"$|^ {2,8}\"(?:node_modules/)?((?:@[\w.-]+/)?[\w.-]+)\": \{$"
+    r"|^\"?((?:@[\w.-]+/)?[\w.-]+)@[^\n]*:$|^  /?'?((?:@[\w.-]+/)?[\w.-]+)@[^\n]*:$",
+    re.MULTILINE,
+)
+_JS_TABLES = (
+    "dependencies",
+    "devDependencies",
+    "peerDependencies",
+    "optionalDependencies",
+    "overrides",
+    "resolutions",
+)
+Wanted = dict[str, str]  # package -> what is said of it: version, url, path
+
+
+def is_manifest(path: str) -> bool:
+    return bool(_FILE.search(path))
+
+
+def is_lock(path: str) -> bool:
+    return bool(_LOCK.search(path))
+
+
+def wanted(path: str, text: str) -> Wanted:
+    name = path.rsplit("/", 1)[-1]
+    try:
+        if name in ("pyproject.toml", "Pipfile"):
+            return _toml(tomllib.loads(text))
+        if name == "package.json":
+            return _json(text)
+        if name.endswith((".txt", ".in")):
+            return _lines(text.split("\n"))
+        return _lines(line.lstrip(" -\t") for line in text.split("\n") if line[:1].isspace())
+    except (ValueError, TypeError, AttributeError, RecursionError, msgspec.DecodeError):
+        return {}
+
+
+def locked(text: str) -> frozenset[str]:
+    return frozenset(
+        _plain(next(part for part in found if part)) for found in _LOCKED.findall(text) if any(found)
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower() if not name.startswith("@") else name.lower()
+
+
+def _lines(lines: Any) -> Wanted:
+    found: Wanted = {}
+    for line in lines:
+        bare = line.split(" #")[0].strip()
+        if not bare or bare.startswith(("#", "-", "[")):
+            continue
+        match = _REQUIREMENT.match(bare)
+        if match:
+            found[_plain(match.group(1))] = match.group(2)[:200]
+    return found
+
+
+def _toml(data: dict[str, Any]) -> Wanted:
+    found: Wanted = {}
+    project = data.get("project", {})
+    tool = data.get("tool", {})
+    groups = [project.get("dependencies", []), data.get("build-system", {}).get("requires", [])]
+    groups += [
+        *project.get("optional-dependencies", {}).values(),
+        *data.get("dependency-groups", {}).values(),
+    ]
+    groups += [
+        *tool.get("pdm", {}).get("dev-dependencies", {}).values(),
+        tool.get("uv", {}).get("dev-dependencies", []),
+    ]
+    for group in groups:
+        found |= _lines(item for item in group if isinstance(item, str))
+    poetry = tool.get("poetry", {})
+    tables = [poetry.get("dependencies", {}), poetry.get("dev-dependencies", {})]
+    tables += [group.get("dependencies", {}) for group in poetry.get("group", {}).values()]
+    tables += [data.get("packages", {}), data.get("dev-packages", {})]  # Pipfile
+    for table in tables:
+        found |= {_plain(name): _said(value) for name, value in table.items()}
+    for name, source in tool.get("uv", {}).get("sources", {}).items():
+        found[_plain(name)] = _said(source)
+    return found
+
+
+def _json(text: str) -> Wanted:
+    data = msgspec.json.decode(text, type=dict[str, Any])
+    found: Wanted = {}
+    for table in _JS_TABLES:
+        entries = data.get(table, {})
+        if isinstance(entries, dict):
+            found |= {_plain(name): _said(value) for name, value in entries.items()}
+    return found
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, str):
+        return value[:200]
+    return (
+        " ".join(f"{key}={item}" for key, item in value.items())[:200]
+        if isinstance(value, dict)
+        else str(value)[:200]
+    )

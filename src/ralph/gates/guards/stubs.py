@@ -1,0 +1,131 @@
+"""Guard "stubs": added lines hold no unfinished work. Hygiene: not yet.
+
+A comment `ralph: allow stubs <reason>` on the line, or on the one above it, keeps one on purpose. A comment
+that names its issue or an address is a plan, not a stub.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from ralph.core.model import Finding, GuardResult
+from ralph.gates.guards.facts import Facts
+from ralph.gates.guards.kinds import settled
+from ralph.gates.guards.pystubs import stub_functions
+from ralph.gates.guards.pysyntax import TROUBLE, parsed
+from ralph.gates.guards.texts import Line, Pair, comments, fresh, is_testing, pairs
+
+NAME = "stubs"
+_ALLOW = re.compile(r"ralph:\s*allow\s+stubs\s+\S")
+_WORD = re.compile(r"\b(?:TODO|FIXME)\b(?!\s*\(?\s*#?\d|\([^)]*\d)|^\W*(?:XXX|HACK)\b(?![-\w])")
+_PLANNED = re.compile(r"#\d+|https?://|\b[A-Z]{2,10}-\d+\b|\b(?:gh|bpo)-?\d+")
+_HINT = re.compile(r"TODO|FIXME|XXX|HACK")
+_CODE = re.compile(
+    r"\.(?:py|pyi|js|mjs|cjs|jsx|ts|mts|cts|tsx|vue|svelte|go|rs|java|kt|kts|scala|c|h|cc|cpp|hpp|cs|rb|php|swift|dart|ex|exs|sh"
+    r"|bash|lua|zig|sql)\Z"
+)
+_NOT_YET = r"(?:TODO|not[ _-]?(?:yet )?implemented|unimplemented)"
+_EMPTY = re.compile(  # lines that may be the whole body of a function; only then a file is parsed
+    r"(?:^|:)[ \t]*(?:pass|\.\.\.|raise NotImplementedError\b.*"
+    r"|return [\"'](?i:placeholder|not|todo|fixme|stub|dummy).*)[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
+_THROWN = re.compile(
+    rf"throw new Error\(\s*[\"'`]{_NOT_YET}|\b(?:todo|unimplemented)!\(|panic\(\s*[\"`]{_NOT_YET}"
+    rf"|UnsupportedOperationException\(\s*\"{_NOT_YET}|NotImplementedException\(\)|^\s*TODO\(",
+    re.IGNORECASE,
+)
+
+
+def check(facts: Facts) -> GuardResult:
+    findings: list[Finding] = []
+    by_path = {pair.path: pair for pair in pairs(facts)}
+    for path, lines in fresh(facts).items():
+        if _CODE.search(path):
+            findings += _comments(by_path[path], lines)
+            findings += _thrown(by_path[path], lines)
+    findings += _functions(facts)
+    return settled(NAME, facts, findings, good="no stub in added lines", bad="unfinished work in added lines")
+
+
+def _allowed(pair: Pair, number: int) -> bool:
+    lines = pair.new.split("\n")
+    return any(_ALLOW.search(line) for line in lines[max(0, number - 2) : number])
+
+
+def _comments(pair: Pair, lines: list[Line]) -> list[Finding]:
+    suspects = [line for line in lines if _HINT.search(line.text)]
+    if not suspects:
+        return []
+    remarks = comments(pair.path, pair.new)
+    found = []
+    for line in suspects:
+        remark = remarks.get(line.number, "")
+        word = _WORD.search(remark.lstrip("#/*<!- "))
+        if word and not _PLANNED.search(remark) and not _allowed(pair, line.number):
+            name = word.group().strip(" \t#/*:-")
+            text = f"a comment says {name} in {pair.path}, line {line.number}: do it, or name its issue"
+            found.append(
+                Finding(_key("comment", pair.path, line.text), text, path=pair.path, line=line.number)
+            )
+    return found
+
+
+def _thrown(pair: Pair, lines: list[Line]) -> list[Finding]:
+    if pair.path.endswith((".py", ".pyi")) or is_testing(pair.path):
+        return []
+    found = []
+    for line in lines:
+        if _THROWN.search(line.text) and not _allowed(pair, line.number):
+            text = f"line {line.number} of {pair.path} says that something is not implemented"
+            found.append(
+                Finding(_key("placeholder", pair.path, line.text), text, path=pair.path, line=line.number)
+            )
+    return found
+
+
+def _functions(facts: Facts) -> list[Finding]:
+    lines = fresh(facts)
+    suspects = [
+        pair
+        for pair in pairs(facts)
+        if pair.path.endswith(".py") and any(_EMPTY.search(line.text) for line in lines.get(pair.path, ()))
+    ]
+    known: set[str] = set()
+    for pair in pairs(facts) if suspects else ():
+        if pair.change.before.endswith(".py") and _EMPTY.search(pair.old):
+            known |= _dumps(facts, pair)
+    found = []
+    for pair in suspects:
+        tree = parsed(facts, "new", pair.path, pair.new)
+        if tree is None:
+            continue
+        before = parsed(facts, "old", pair.change.before, pair.old) if pair.old else None
+        try:
+            for stub in stub_functions(tree, before, known, is_tests=is_testing(pair.path)):
+                if not _allowed(pair, stub.line) and not _allowed(pair, stub.inner):
+                    key = f"stubs.{stub.kind}:{pair.path} {stub.name}"
+                    found.append(Finding(key, f"{stub.name} {stub.says}", path=pair.path, line=stub.line))
+        except TROUBLE:
+            continue
+    return found
+
+
+def _dumps(facts: Facts, pair: Pair) -> set[str]:
+    """Small functions of the base, to know them again where they moved to."""
+    tree = parsed(facts, "old", pair.change.before, pair.old)
+    if tree is None:
+        return set()
+    try:
+        return {
+            ast.dump(node)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and len(node.body) <= 2
+        }
+    except TROUBLE:
+        return set()
+
+
+def _key(kind: str, path: str, line: str) -> str:
+    return f"stubs.{kind}:{path} {' '.join(line.split())[:80]}"

@@ -1,0 +1,117 @@
+"""Re-running the gates of a statement: the same judge, boxes and fresh checkouts as in a loop.
+
+Nothing is journaled, and what it leaves in the state directory is removed again. What was sealed elsewhere
+is foreign: its commands are shown and approved before this is called, and some things are never accepted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from ralph.core.model import Criterion, Gate, Limits, Order, Reading, Verdict
+from ralph.gates.readers import READERS
+from ralph.gates.seal import SHELL
+from ralph.shell import deps
+from ralph.shell.checkout import find_modules
+from ralph.shell.config.settings import Approval, Item
+from ralph.shell.disktree import remove_tree
+from ralph.shell.driving import loop_folder, open_site
+from ralph.shell.gitstore import open_store
+from ralph.shell.judge import Judge
+from ralph.shell.project import Project
+from ralph.shell.runner import Attention
+from ralph.shell.statedir import open_state, state_dir
+
+Sandbox = Literal["auto", "require", "none"]
+_VERSION = "ralph verify 1"
+_LOADER = ("LD_", "DYLD_", "GLIBC_")  # these act on the sandbox's own program, outside of the box
+
+
+class Rerun(msgspec.Struct, frozen=True):
+    gate: Gate
+    verdict: Verdict
+    reading: Reading
+    tool_sha: str
+
+
+def objection(gate: Gate) -> str:
+    """Why a gate of a statement is not run at all, whoever signed it; "" when it may be."""
+    try:
+        words = tuple(shlex.split(gate.run))
+    except ValueError:
+        words = ()
+    if not gate.argv or gate.argv not in (words, (*SHELL, gate.run)):
+        return "what it executes is not the command it names"
+    if os.path.isabs(gate.cwd) or ".." in gate.cwd.split("/"):
+        return f"its folder '{gate.cwd[:80]}' is outside of the repository"
+    if gate.read not in READERS:
+        return f"its reader '{gate.read[:80]}' is not known to this version"
+    loader = [name for name in gate.env if name.upper().startswith(_LOADER)]
+    if loader:
+        return f"it sets {loader[0][:80]}, which would act outside of the box"
+    if not 0 < gate.timeout <= 86400:
+        return f"its time limit is {gate.timeout} s"
+    return ""
+
+
+def approval_for(loop: str, gates: Sequence[Gate]) -> Approval:
+    """What a human has to agree to before foreign gates run: each command whole, nothing cut."""
+    items = tuple(Item(f"gates.{gate.name}", _words(gate), f"statement of {loop}") for gate in gates)
+    plain = [_VERSION, [msgspec.to_builtins(gate) for gate in gates]]
+    digest = hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()
+    return Approval(digest, "", items)
+
+
+def _words(gate: Gate) -> str:
+    from ralph.shell.config.schema import clean
+
+    more = [f"in {gate.cwd}"] if gate.cwd != "." else []
+    more += ["with network"] if gate.network else ["without network"]
+    more += [f"{name}={value}" for name, value in sorted(gate.env.items())]
+    more += [f"arguments added: {shlex.join(gate.reporter)}"] if gate.reporter else []
+    more += [f"PATH begins with {os.pathsep.join(gate.path)}"] if gate.path else []
+    return clean(f'gate "{gate.name}" executes {gate.run} ({", ".join(more)})')
+
+
+def rerun(
+    project: Project,
+    gates: tuple[Gate, ...],
+    tree: str,
+    env: Mapping[str, str],
+    *,
+    sandbox: Sandbox,
+    share: tuple[str, ...],
+    token: str,
+    attend: Attention,
+) -> Iterator[Rerun]:
+    """Each gate over a fresh checkout of `tree`, as it comes in."""
+    state = open_state(state_dir(env), create=True)
+    name = f"verify-{token}"
+    folder = loop_folder(state, name)
+    os.makedirs(folder, mode=0o700)
+    try:
+        store = open_store(project, os.path.join(folder, "store"))
+        order = Order(
+            loop=name,
+            task="",
+            repo=project.top,
+            criterion=Criterion(task_class="custom", gates=gates),
+            limits=Limits(),
+            agent="",
+            sandbox=sandbox,
+            share=tuple(found.path for found in deps.shareable(store, tree, share)),
+        )
+        judge = Judge(open_site(order, state, env), find_modules(store, tree, folder))
+        readings: dict[str, Reading] = {}
+        for verdict in judge.judge(gates, tree, "final", {}, attend, readings):
+            executed = judge.executed(verdict)
+            gate = order.criterion.gate(verdict.gate)
+            yield Rerun(gate, verdict, readings[gate.name], executed.tool_sha if executed else "")
+    finally:
+        remove_tree(folder)

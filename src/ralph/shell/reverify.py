@@ -1,0 +1,128 @@
+"""The last part of a verification: every gate run again here, and held against what was attested.
+
+The result's gates first, then what proved the task once more over the base, where it must be red as it
+was. Gates of a loop that was driven here are taken from its record; all others are foreign, run only in a
+box and only once a human has agreed to their commands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ralph.core.disclose import gate_of
+from ralph.core.model import Gate
+from ralph.shell import approvals, proofs
+from ralph.shell.checks import Check, Signed
+from ralph.shell.comparing import compared
+from ralph.shell.project import user_call
+from ralph.shell.rerun import Rerun, Sandbox, approval_for, objection, rerun
+from ralph.shell.statedir import config_dir
+
+
+def run_again(signed: Signed) -> Iterator[Check]:
+    """One check for each gate of the result, then one for each proof over the base."""
+    made, record = signed.made, signed.record
+    gates: list[Gate] = []
+    for entry in made.predicate.gates:
+        found = _gate(signed, entry)
+        if isinstance(found, Gate):
+            gates.append(found)
+        else:
+            yield found
+    if not gates:
+        yield Check("re-run", "fail", "every gate is withheld, so there is nothing to see for oneself")
+        return
+    if record is None:
+        yield from _approval(signed)
+    attested = {said.gate: said for said in made.predicate.verdicts}
+    entries = {str(gate["name"]): gate for gate in made.predicate.gates}
+    seen = 0
+    for one in _judged(signed, tuple(gates), made.tree):
+        seen += 1
+        name = one.gate.name
+        reading = proofs.evidence(signed.case.found, signed.case.state, attested[name].reading)
+        state, words = compared(one, attested[name], reading)
+        if one.tool_sha != entries[name].get("tool_sha", one.tool_sha):
+            words += f"; its tool is another file here (sha256 {one.tool_sha[:12] or 'none'})"
+        yield _check(one, name, state, words)
+    if seen < len(gates):
+        yield Check("re-run", "fail", f"{len(gates) - seen} of {len(gates)} gates gave no verdict")
+    yield from _at_base(signed, tuple(gate for gate in gates if gate.proof))
+
+
+def _check(one: Rerun, name: str, state: str, words: str) -> Check:
+    # An advisory gate never blocked the loop, so it does not block its proof.
+    state = "note" if state == "fail" and not one.gate.required else state
+    return Check(name, state, words, seconds=one.verdict.seconds)  # type: ignore[arg-type]
+
+
+def _gate(signed: Signed, entry: Mapping[str, Any]) -> Gate | Check:
+    """The gate to run for an entry; a check that says why there is none."""
+    name, record = str(entry["name"]), signed.record
+    if record is not None:
+        return msgspec.structs.replace(record.loop.sealed.criterion.gate(name), tool="", tool_sha="")
+    if entry.get("withheld"):
+        words = f"withheld ({entry['withheld']}): only committed to, so not run again"
+        return Check(name, "note", words)
+    home = os.path.normpath(signed.case.env.get("HOME") or "/")
+    try:
+        gate = gate_of(entry, {"repository": signed.project.top, "home": home})
+    except msgspec.ValidationError as error:
+        return Check(name, "fail", f"it cannot be read: {error}")
+    wrong = objection(gate)
+    return Check(name, "fail", wrong) if wrong else gate
+
+
+def _approval(signed: Signed) -> Iterator[Check]:
+    """Foreign commands run only once a human has seen them."""
+    request = signed.case.request
+    folder = config_dir(signed.case.env)
+    # As the statement names them, without places of this machine: the same bundle has one hash each time.
+    gates = [gate_of(entry, {}) for entry in signed.made.predicate.gates if not entry.get("withheld")]
+    needed = approval_for(signed.made.predicate.loop, gates)
+    if request.yes or approvals.is_approved(folder, needed.hash):
+        return
+    approvals.remember(folder, needed, request.now)
+    words = ("these commands come from elsewhere and need your approval", *approvals.words(needed))
+    yield Check("approval", "ask", "\n".join(words), f"ralph approve {needed.short}")
+
+
+def _at_base(signed: Signed, proof: tuple[Gate, ...]) -> Iterator[Check]:
+    """What proves the task was red before: seen again on the base, where the base is here."""
+    made = signed.made
+    base = made.predicate.base
+    if base.tree == made.tree or not proof:
+        return
+    if user_call(signed.project, ["cat-file", "-e", f"{base.tree}^{{tree}}"], ok=None).code:
+        words = f"commit {base.commit[:12]} is not here, so that it was red before is not seen"
+        yield Check("base", "note", words)
+        return
+    before = {said.gate: said for said in made.predicate.baseline}
+    for one in _judged(signed, proof, base.tree):
+        name, said = f"{one.gate.name} at base", before.get(one.gate.name)
+        now = one.verdict.status
+        if said is None:
+            yield Check(name, "note", f"{now}; not attested")
+        elif (said.status == "pass") != (now == "pass"):
+            yield _check(one, name, "fail", f"{now} here, attested as {said.status}")
+        else:
+            yield _check(one, name, "pass", f"{now}, as attested")
+
+
+def _judged(signed: Signed, gates: tuple[Gate, ...], tree: str) -> Iterator[Rerun]:
+    request, record = signed.case.request, signed.record
+    sandbox: Sandbox = "require" if record is None else record.loop.sealed.sandbox
+    return rerun(
+        signed.project,
+        gates,
+        tree,
+        signed.case.env,
+        sandbox=request.sandbox or sandbox,
+        share=signed.made.predicate.environment.share,
+        token=request.token,
+        attend=signed.case.attend,
+    )
