@@ -1,11 +1,12 @@
 """Mutation testing of the core: does a test notice each small wrong change?
 
-    tools/mutants.py [MODULE...] [--list]
+    tools/mutants.sh [MODULE...]
 
 Each mutant runs in a forked child that has loaded everything but `ralph.core`, so that the tables of
 the tests are built anew over the changed code. First come the module's own tests, then the rest of the
 machine's; a child that takes too long counts as killed. A survivor whose line is quoted in
-design/core.md is explained; any other makes this program end with 1.
+design/core.md is explained; any other makes this program end with 1. It works on the tree it stands in;
+mutants.sh gives it a copy, so that an edit made meanwhile cannot pass for a killed mutant.
 """
 
 from __future__ import annotations
@@ -97,11 +98,10 @@ def mutants_of(module: str) -> list[Mutant]:
     return [Mutant(module, site, lines[site.line - 1].strip()) for site in sites(tree)]
 
 
-def is_killed(mutant: Mutant | None) -> bool:
+def is_killed(module: str, mutant: Mutant | None) -> bool:
     """In a child: run the tests over the change. Plain calls first, for speed; pytest has the last word."""
     import pytest
 
-    module = mutant.module if mutant else "machine"
     if mutant is not None:
         _, tree = source_of(module)
         path = os.path.join(CORE, f"{module}.py")
@@ -139,7 +139,7 @@ def _rows(names: str | Sequence[str], values: Sequence[Any]) -> list[dict[str, A
     return rows
 
 
-def start(mutant: Mutant | None) -> int:
+def start(module: str, mutant: Mutant | None) -> int:
     pid = os.fork()
     if pid:
         return pid
@@ -148,7 +148,7 @@ def start(mutant: Mutant | None) -> int:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        code = 0 if is_killed(mutant) else 9
+        code = 0 if is_killed(module, mutant) else 9
     except BaseException:  # noqa: BLE001  # whatever a wrong change raises, somebody noticed
         code = 0
     finally:
@@ -162,7 +162,7 @@ def survivors(mutants: list[Mutant], workers: int) -> list[Mutant]:
     while waiting or running:
         while waiting and len(running) < workers:
             mutant = waiting.pop()
-            running[start(mutant)] = (mutant, time.monotonic())
+            running[start(mutant.module, mutant)] = (mutant, time.monotonic())
         for pid, (mutant, since) in list(running.items()):
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
@@ -182,6 +182,9 @@ def warm_up() -> None:
     for name in ("hypothesis.stateful", "jinja2.sandbox", "msgspec", "pytest"):
         importlib.import_module(name)
     assert "ralph.core" not in sys.modules
+    found = importlib.util.find_spec("ralph")
+    assert found is not None
+    assert str(found.origin).startswith(ROOT), f"{found.origin} would be tested, not {ROOT}"
 
 
 def main(argv: list[str]) -> int:
@@ -190,10 +193,11 @@ def main(argv: list[str]) -> int:
         design = file.read()
     os.chdir(ROOT)
     warm_up()
-    _, status = os.waitpid(start(None), 0)
-    if os.waitstatus_to_exitcode(status) != 9:
-        say("the tests of the core fail without any change: nothing to learn from mutants")
-        return 2
+    for module in modules:
+        _, status = os.waitpid(start(module, None), 0)
+        if os.waitstatus_to_exitcode(status) != 9:
+            say(f"the tests of {module} fail without any change: nothing to learn from mutants")
+            return 2
     total, unexplained, explained, begun = 0, 0, 0, time.monotonic()
     for module in modules:
         mutants = mutants_of(module)

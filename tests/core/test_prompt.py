@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ralph.core import events as e
 from ralph.core.machine import decide
-from ralph.core.prompt import BUDGET, Check, Feedback, PromptFacts, facts_of, render
+from ralph.core.prompt import BUDGET, UNSHOWN, Check, Feedback, PromptFacts, facts_of, render
 from ralph.core.status import STATUS_INSTRUCTIONS, parse_status
 from ralph.errors import UserError
 
@@ -77,7 +77,7 @@ def test_the_facts_of_a_later_call() -> None:
     loop = decide(loop, e.Steered(text="use tabs")).loop
     facts = told(loop, Feedback("test", "E  boom"), tried=("iteration 1: guessed",))
     assert (facts.iteration, facts.first) == (2, False)
-    assert facts.not_yet == ("test: 2 failed",)
+    assert facts.not_yet == ("test: 2 failed", UNSHOWN)
     assert facts.feedback == (Feedback("test", "E  boom"),)
     assert facts.tried == ("iteration 1: guessed",)
     assert (facts.redirect, facts.reverted) == ("the same error", "iteration 1 was taken back")
@@ -122,6 +122,14 @@ def test_hidden_checks_and_canaries_are_never_mentioned() -> None:
     for word in ("secret", "vault", "canary", "hidden", "sabotage", "it passed"):
         assert word not in prompt.lower()
     assert "E  boom" in prompt
+
+
+def test_something_withheld_is_not_told_as_done() -> None:
+    """Where every sentence told is met and one is withheld, the agent still hears that work is left."""
+    only = replace(LATER, not_yet=("secret-suite: vault",))
+    assert told(only).not_yet == (UNSHOWN,)
+    assert "not shown to you is still missing: look again at what the task asks for" in text(only)
+    assert told(replace(LATER, not_yet=("test: 2 failed",))).not_yet == ("test: 2 failed",)
 
 
 def test_what_is_quoted_stands_between_nonce_lines_and_cannot_end_them() -> None:

@@ -19,6 +19,7 @@ from ralph.shell.journal import read_journal
 from ralph.shell.record import load
 
 NAME = "l1"
+KILLED = 128 + signal.SIGKILL
 AGENT = """#!/usr/bin/env python3
 import fcntl, os, time
 from _lib import done, event, fix, more
@@ -72,7 +73,7 @@ class World(Place):
     def dying(self, die: str, *words: str, limit: float = 60) -> Done:
         """ralph, killed with SIGKILL at that place of its own code; see dying.py."""
         done = self.maybe_dying(die, *words, limit=limit)
-        assert done.code == -signal.SIGKILL, f"it did not die at {die}\n{done.report()}"
+        assert done.code == KILLED, f"it did not die at {die}\n{done.report()}"
         return done
 
     def maybe_dying(self, die: str, *words: str, limit: float = 60) -> Done:

@@ -68,7 +68,8 @@ def test_deletes_its_git(place):
 def test_edits_its_git(place):
     """Filters, hooks and excludes planted in the workspace never run on the host and hide nothing."""
     mark = place.top / "planted"
-    done = place.loop(agent("edits_git", mark), "--allow-write", str(place.top))
+    waiver = "environment=here the planted attributes are the point"
+    done = place.loop(agent("edits_git", mark), "--allow-write", str(place.top), "--allow", waiver)
     place.expect(done, "verified", 0, 1)
     assert not mark.exists()
     assert "return a + b" in place.result("calc.py")

@@ -73,7 +73,10 @@ def test_kills_its_parent(place, sandbox):
 
 def test_kills_the_runner(place):
     """An agent without a box that kills Ralph itself ends with it; the loop is taken up where it was."""
-    kills = "if [ $RALPH_CALL = 1 ]; then kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 60; fi"
+    above = (
+        "p=$PPID; until grep -qz '^--agent-cmd' /proc/$p/cmdline; do p=$(cut -d' ' -f4 /proc/$p/stat); done"
+    )
+    kills = f"if [ $RALPH_CALL = 1 ]; then {above}; kill -9 $p; sleep 60; fi"
     done = place.loop(f"{kills}; {agent('honest_steps', 1)}", "--sandbox", "none")
     assert done.code == 137, done.report()
     place.no_process_left(grace=5)
@@ -83,7 +86,7 @@ def test_kills_the_runner(place):
 
 
 def test_escape_sequences_and_secrets(place):
-    """What an agent prints is shown clean of terminal sequences and of the user's secrets, and kept that way."""
+    """What an agent prints is shown, logged and reported without terminal sequences and secrets."""
     key = "sk-verysecret-0123456789"
     words = f"printf 'key %s \\033]0;title\\007\\033[31mred' $OPENAI_API_KEY; {agent('staller')}"
     done = place.loop(words, "--max-iterations", "1", env={"OPENAI_API_KEY": key})
@@ -108,7 +111,7 @@ def test_edits_the_script_of_the_check(place):
     """A script of the repository that is the check is not the agent's to change."""
     place.commit("a check", check__sh="#!/bin/sh\npython3 -m unittest\n")
     (place.repo / "check.sh").chmod(0o755)
-    place.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "executable", "--", "check.sh")
+    place.git("-c", "core.hooksPath=/dev/null", "commit", "-qm", "executable", "--", "check.sh")
     place.forget()
     done = place.loop("echo '#!/bin/sh' > check.sh", check="./check.sh")
     loop = place.expect(done, "blocked", 3, 2, says="tampered with twice")

@@ -241,7 +241,7 @@ def test_from_a_sub_folder(place):
 
 
 def test_two_loops_side_by_side(place):
-    """Two loops in one repository at once end with a branch each and touch neither each other nor the user."""
+    """Two loops in one repository at once end with a branch each and do not disturb each other."""
     both = [
         place.start(*place.loop_words(agent("honest_steps", 1), "--loop-id", name)) for name in ("a", "b")
     ]

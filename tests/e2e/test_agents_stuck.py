@@ -109,7 +109,7 @@ def test_hang_three_times_is_broken(place):
 
 def test_idle(place):
     """Silence is bounded by its own clock."""
-    done = place.loop(agent("hang"), "--idle-timeout", "1s", "--max-time", "2s")
+    done = place.loop(agent("hang"), "--idle-timeout", "1s", "--max-time", "5s")
     place.expect(done, "exhausted", 1, loop_calls(done))
     assert done.all(e.AgentEnded)[0].ended == "idle"
 

@@ -29,6 +29,7 @@ EXCERPT_LINES = 200
 SENTENCE = 500
 SENTENCES = 30
 TRIED = 10
+UNSHOWN = "something that is not shown to you is still missing: look again at what the task asks for"
 HIDDEN = "hidden"  # origin of a gate that the agent never sees
 SECRET_GUARDS = frozenset({"canary", "sabotage"})
 
@@ -139,6 +140,8 @@ def _told(loop: Loop) -> tuple[str, ...]:
     """The not-yet sentences without those that would give a hidden check or a canary away."""
     hidden = {gate.name for gate in loop.sealed.criterion.gates if gate.origin == HIDDEN} | SECRET_GUARDS
     told = [line for line in loop.not_yet if line.partition(":")[0] not in hidden]
+    if len(told) < len(loop.not_yet):
+        told.append(UNSHOWN)
     lines = tuple(one_line(line, SENTENCE) for line in told[:SENTENCES])
     more = len(told) - len(lines)
     return (*lines, f"and {more} more") if more else lines

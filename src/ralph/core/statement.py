@@ -78,7 +78,8 @@ class Environment(Struct, frozen=True):
     platform: str
     variables: tuple[str, ...]  # names only
     share: tuple[str, ...]
-    setup: str
+    setup: str  # the command that builds dependencies
+    setup_cwd: str
     config: str
 
 
@@ -250,12 +251,14 @@ def _spend(spend: Spend) -> dict[str, int | float | None]:
 def _environment(loop: Loop, facts: Facts) -> Environment:
     order = loop.sealed
     tools = {gate.name: gate.tool_sha for gate in order.criterion.gates}
-    seen = [facts.platform, facts.variables, order.share, order.setup, order.config_digest, tools]
+    seen: list[object] = [facts.platform, facts.variables, order.share, order.setup, order.setup_cwd]
+    seen += [order.config_digest, tools]
     return Environment(
         digest=sha256(msgspec.json.encode(seen, order="deterministic")),
         platform=facts.platform,
         variables=facts.variables,
         share=order.share,
         setup=order.setup,
+        setup_cwd=order.setup_cwd,
         config=order.config_digest,
     )

@@ -7,6 +7,7 @@ give plain calls that work at the workspace's own path.
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 import msgspec
@@ -196,7 +197,9 @@ def _named(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
 def _group(site: Site, folder: str) -> str | None:
     if site.level != "S3":
         return None
-    return cgroup.make(f"ralph-{site.order.loop}-{os.path.basename(folder)}")
+    # By its whole path: a group of the same name may belong to a loop of another state directory.
+    place = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+    return cgroup.make(f"ralph-{os.path.basename(folder)}-{place}")
 
 
 def _made(folder: str, name: str) -> str:

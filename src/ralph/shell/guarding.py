@@ -28,19 +28,19 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
         reading = judge.base_reading(gate.name, loop.baseline)
         if reading is not None:
             base[gate.name] = reading
-    seen = look(store, order.base_tree, tree)
+    trees = look(store, order.base_tree, tree)
     facts = Facts(
         tree=tree,
         gates=order.criterion.gates,
         base=base,
         final={name: judge.reading(verdict) for name, verdict in loop.finals.items()},
-        changes=seen.changes,
-        read_base=seen.read_base,
-        read_result=seen.read_result,
+        changes=trees.changes,
+        read_base=trees.read_base,
+        read_result=trees.read_result,
         executed={name: seen for name, verdict in loop.finals.items() if (seen := judge.executed(verdict))},
         protect=order.protect,
         waivers=order.criterion.waivers,
-        base_paths=seen.base_paths,
+        base_paths=trees.base_paths,
         task=order.task,
     )
     request = overlay_request(facts)

@@ -12,6 +12,7 @@ import _signal  # type: ignore[import-not-found]
 import _socket
 import gc
 import os
+import resource  # noqa: F401 - every keeper wants it; here it is loaded once for all
 import sys
 
 from ralph.shell.keeper import keep

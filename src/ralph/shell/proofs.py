@@ -55,6 +55,8 @@ def evidence(found: Found, state: State, digest: str) -> bytes | None:
     """The bytes behind a hash of the statement, from the bundle or from what is kept here."""
     from hashlib import sha256
 
+    if not digest:
+        return None
     if found.folder:
         for shelf in ("evidence", "readings"):
             with suppress(FileNotFoundError), open(os.path.join(found.folder, shelf, digest), "rb") as file:
@@ -133,12 +135,9 @@ def _loop(state: State, name: str, record: Record) -> Found:
         sealed = attest.load(state, name)
         candidates = (sealed,) if sealed else ()
         if sealed is None:
-            why = (
-                ""
-                if loop.outcome == "verified"
-                else f", because it is not verified ({loop.outcome or loop.phase})"
-            )
-            trouble = f"loop '{name}' has no attestation{why}"
+            verified = loop.outcome == "verified"
+            why = f"`ralph bundle {name}` makes one" if verified else f"it is {loop.outcome or loop.phase}"
+            trouble = f"loop '{name}' has no attestation: {why}"
     except BadEnvelope as bad:
         trouble = f"its attestation cannot be read: {bad}"
     commit = loop.result or loop.sealed.base_commit

@@ -19,10 +19,11 @@ from ralph.gates.readers import READERS
 from ralph.gates.seal import SHELL
 from ralph.shell import deps
 from ralph.shell.checkout import find_modules
+from ralph.shell.config.schema import clean
 from ralph.shell.config.settings import Approval, Item
 from ralph.shell.disktree import remove_tree
 from ralph.shell.driving import loop_folder, open_site
-from ralph.shell.gitstore import open_store
+from ralph.shell.gitstore import Store, open_store
 from ralph.shell.judge import Judge
 from ralph.shell.project import Project
 from ralph.shell.runner import Attention
@@ -31,6 +32,16 @@ from ralph.shell.statedir import open_state, state_dir
 Sandbox = Literal["auto", "require", "none"]
 _VERSION = "ralph verify 1"
 _LOADER = ("LD_", "DYLD_", "GLIBC_")  # these act on the sandbox's own program, outside of the box
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gates stand on: how they are boxed, and where dependencies come from."""
+
+    sandbox: Sandbox
+    share: tuple[str, ...] = ()
+    setup: str = ""
+    setup_cwd: str = "."
+    base_tree: str = ""
 
 
 class Rerun(msgspec.Struct, frozen=True):
@@ -48,7 +59,7 @@ def objection(gate: Gate) -> str:
         words = ()
     if not gate.argv or gate.argv not in (words, (*SHELL, gate.run)):
         return "what it executes is not the command it names"
-    if os.path.isabs(gate.cwd) or ".." in gate.cwd.split("/"):
+    if outside(gate.cwd):
         return f"its folder '{gate.cwd[:80]}' is outside of the repository"
     if gate.read not in READERS:
         return f"its reader '{gate.read[:80]}' is not known to this version"
@@ -60,17 +71,22 @@ def objection(gate: Gate) -> str:
     return ""
 
 
-def approval_for(loop: str, gates: Sequence[Gate]) -> Approval:
+def outside(folder: str) -> bool:
+    return os.path.isabs(folder) or ".." in folder.split("/")
+
+
+def approval_for(loop: str, gates: Sequence[Gate], setup: str = "") -> Approval:
     """What a human has to agree to before foreign gates run: each command whole, nothing cut."""
-    items = tuple(Item(f"gates.{gate.name}", _words(gate), f"statement of {loop}") for gate in gates)
-    plain = [_VERSION, [msgspec.to_builtins(gate) for gate in gates]]
+    where = f"statement of {loop}"
+    items = tuple(Item(f"gates.{gate.name}", _words(gate), where) for gate in gates)
+    if setup:
+        items += (Item("setup", clean(f"setup executes {setup} (with network)"), where),)
+    plain = [_VERSION, setup, [msgspec.to_builtins(gate) for gate in gates]]
     digest = hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()
     return Approval(digest, "", items)
 
 
 def _words(gate: Gate) -> str:
-    from ralph.shell.config.schema import clean
-
     more = [f"in {gate.cwd}"] if gate.cwd != "." else []
     more += ["with network"] if gate.network else ["without network"]
     more += [f"{name}={value}" for name, value in sorted(gate.env.items())]
@@ -85,8 +101,7 @@ def rerun(
     tree: str,
     env: Mapping[str, str],
     *,
-    sandbox: Sandbox,
-    share: tuple[str, ...],
+    terms: Terms,
     token: str,
     attend: Attention,
 ) -> Iterator[Rerun]:
@@ -104,8 +119,11 @@ def rerun(
             criterion=Criterion(task_class="custom", gates=gates),
             limits=Limits(),
             agent="",
-            sandbox=sandbox,
-            share=tuple(found.path for found in deps.shareable(store, tree, share)),
+            sandbox=terms.sandbox,
+            share=_shares(store, tree, terms),
+            setup=terms.setup,
+            setup_cwd=terms.setup_cwd,
+            base_tree=terms.base_tree,
         )
         judge = Judge(open_site(order, state, env), find_modules(store, tree, folder))
         readings: dict[str, Reading] = {}
@@ -115,3 +133,9 @@ def rerun(
             yield Rerun(gate, verdict, readings[gate.name], executed.tool_sha if executed else "")
     finally:
         remove_tree(folder)
+
+
+def _shares(store: Store, tree: str, terms: Terms) -> tuple[str, ...]:
+    if terms.setup:
+        return tuple(deps.named(terms.share))
+    return tuple(found.path for found in deps.shareable(store, tree, terms.share))

@@ -15,11 +15,12 @@ import msgspec
 
 from ralph.core.disclose import gate_of
 from ralph.core.model import Gate
+from ralph.core.text import REDACTED
 from ralph.shell import approvals, proofs
 from ralph.shell.checks import Check, Signed
 from ralph.shell.comparing import compared
 from ralph.shell.project import user_call
-from ralph.shell.rerun import Rerun, Sandbox, approval_for, objection, rerun
+from ralph.shell.rerun import Rerun, Terms, approval_for, objection, outside, rerun
 from ralph.shell.statedir import config_dir
 
 
@@ -83,7 +84,10 @@ def _approval(signed: Signed) -> Iterator[Check]:
     folder = config_dir(signed.case.env)
     # As the statement names them, without places of this machine: the same bundle has one hash each time.
     gates = [gate_of(entry, {}) for entry in signed.made.predicate.gates if not entry.get("withheld")]
-    needed = approval_for(signed.made.predicate.loop, gates)
+    setup, inside = _setup(signed)
+    if outside(inside):
+        yield Check("setup", "fail", f"its folder '{inside[:80]}' is outside of the repository")
+    needed = approval_for(signed.made.predicate.loop, gates, setup)
     if request.yes or approvals.is_approved(folder, needed.hash):
         return
     approvals.remember(folder, needed, request.now)
@@ -114,15 +118,44 @@ def _at_base(signed: Signed, proof: tuple[Gate, ...]) -> Iterator[Check]:
 
 
 def _judged(signed: Signed, gates: tuple[Gate, ...], tree: str) -> Iterator[Rerun]:
-    request, record = signed.case.request, signed.record
-    sandbox: Sandbox = "require" if record is None else record.loop.sealed.sandbox
+    case = signed.case
     return rerun(
         signed.project,
         gates,
         tree,
-        signed.case.env,
-        sandbox=request.sandbox or sandbox,
-        share=signed.made.predicate.environment.share,
-        token=request.token,
-        attend=signed.case.attend,
+        case.env,
+        terms=_terms(signed),
+        token=case.request.token,
+        attend=case.attend,
     )
+
+
+def _terms(signed: Signed) -> Terms:
+    """In the loop's own repository as in the loop; elsewhere what is installed, or built for a bundle."""
+    request, record = signed.case.request, signed.record
+    sandbox = request.sandbox or (record.loop.sealed.sandbox if record else "require")
+    if record is not None and record.loop.sealed.repo == signed.project.top:
+        order = record.loop.sealed
+        return Terms(
+            sandbox=sandbox,
+            share=order.share,
+            setup=order.setup,
+            setup_cwd=order.setup_cwd,
+            base_tree=order.base_tree,
+        )
+    setup, inside = _setup(signed)
+    setup = setup.replace("{{repository}}", signed.project.top)
+    return Terms(sandbox=sandbox, setup=setup, setup_cwd=inside)
+
+
+def _setup(signed: Signed) -> tuple[str, str]:
+    """The command that builds dependencies, and its folder; in the throw-away repository of a bundle only.
+
+    In the user's own, what a stranger's tree builds would be kept for all loops with the same lockfiles.
+    """
+    if signed.case.found.project is not None:
+        return "", "."
+    if signed.record is not None:
+        return signed.record.loop.sealed.setup, signed.record.loop.sealed.setup_cwd
+    told = signed.made.predicate.environment
+    return ("", ".") if REDACTED in told.setup else (told.setup, told.setup_cwd)

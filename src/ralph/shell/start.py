@@ -20,6 +20,7 @@ from ralph.agents.command import split_command
 from ralph.agents.environ import enclosing_loop
 from ralph.core.infer import task_class
 from ralph.core.model import Criterion, Gate, Order, TaskClass
+from ralph.core.prompt import HIDDEN
 from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import approvals, config, tools
@@ -38,6 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     cwd: str
     checks: tuple[str, ...] = ()
+    hidden_checks: tuple[str, ...] = ()
     agent_cmd: str = ""
     task_class: str = ""
     until: str = ""
@@ -244,13 +246,19 @@ def seal_gates(
     for text in request.checks:
         name, run = _named(text, [gate.name for gate in gates])
         gates.append(seal(name, run, cwd=project.prefix.rstrip("/") or ".", tree_paths=paths, proof=True))
+    for text in request.hidden_checks:
+        name, run = _named(text, [gate.name for gate in gates], "hidden")
+        cwd = project.prefix.rstrip("/") or "."
+        gates.append(_unseen(seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN), request))
     alone = not gates and not any(spec.proof for spec in settings.gates.values())
     for name, spec in settings.gates.items():
         if any(gate.name == name for gate in gates):
             continue
         table = msgspec.structs.asdict(spec)
+        origin = HIDDEN if table.pop("hidden") else "config"
         table["proof"] = spec.required and (spec.proof or (alone and alone_is_proof))
-        gates.append(seal(name, table.pop("run"), tree_paths=paths, origin="config", **table))
+        gate = seal(name, table.pop("run"), tree_paths=paths, origin=origin, **table)
+        gates.append(_unseen(gate, request) if origin == HIDDEN else gate)
     if not any(gate.required for gate in gates):
         raise UserError(
             "there is no check that could prove this task",
@@ -261,7 +269,19 @@ def seal_gates(
     return tuple(_with_tool(gate, project, env) for gate in gates)
 
 
-def _named(text: str, taken: list[str]) -> tuple[str, str]:
+def _unseen(gate: Gate, request: Request) -> Gate:
+    """A hidden gate stands outside the repository: what is in it, the agent can read."""
+    if gate.own_files:
+        raise UserError(
+            f'hidden check "{gate.name}" names a file of the repository: {gate.own_files[0]}',
+            code="E-HIDDEN-INSIDE",
+            why="the agent could read it; expected a command whose files stand elsewhere",
+            next=f'ralph loop "{_short(request.task)}" --hidden-check "python3 $HOME/checks/property.py"',
+        )
+    return gate
+
+
+def _named(text: str, taken: list[str], kind: str = "check") -> tuple[str, str]:
     """NAME=CMD, or a command that is given a name."""
     match = re.match(r"([a-z][a-z0-9_-]{0,30})=(.*\S.*)", text, re.DOTALL)
     if match and match.group(1) in taken:
@@ -274,10 +294,10 @@ def _named(text: str, taken: list[str]) -> tuple[str, str]:
         raise UserError(
             "a check is empty, expected a command", code="E-CHECK-EMPTY", next="ralph loop --help"
         )
-    name, number = "check", 1
+    name, number = kind, 1
     while name in taken:
         number += 1
-        name = f"check-{number}"
+        name = f"{kind}-{number}"
     return name, text
 
 

@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         code = _silenced()
     finally:
+        gc.freeze()  # else the interpreter looks through everything once more before it ends
         gc.enable()
     return code
 

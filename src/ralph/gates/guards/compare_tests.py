@@ -65,11 +65,11 @@ def _paired(before: Test, after: Test) -> tuple[list[Assertion], list[Assertion]
     have = Counter(item.same for item in after.asserts if not item.dead)
     missing = []
     for item in before.asserts:
-        if item.dead or not item.strength:
+        if item.dead:
             continue
         if have[item.same] > 0:
             have[item.same] -= 1
-        else:
+        elif item.strength:
             missing.append(item)
     spare = []
     for item in reversed(after.asserts):
@@ -80,7 +80,7 @@ def _paired(before: Test, after: Test) -> tuple[list[Assertion], list[Assertion]
 
 
 def _skips(before: Test, after: Test, *, fine: bool, ran: bool) -> list[Problem]:
-    if len(after.skips) <= len(before.skips):
+    if len(after.skips) <= len(before.skips) or not before.is_test:
         return []
     had = Counter(skip.kind for skip in before.skips)
     for skip in after.skips:

@@ -23,8 +23,8 @@ _PLUGIN = re.compile(
 )
 _RUNNERS = words(
     "pytest pluggy iniconfig coverage pytest-cov unittest2 nose2 mypy ruff flake8 pylint pyright tox nox jest "
-    "vitest mocha ava chai c8 nyc eslint typescript tsx ts-node @playwright/test @jest/core "
-    "@vitest/runner"
+    "vitest mocha ava chai c8 nyc eslint typescript tsx ts-node @jest/core "
+    "@playwright/test @vitest/runner"
 )
 _ELSEWHERE = re.compile(
     r"git\+|https?://|\bgit\s*=|\burl\s*=|\bpath\s*=|file:|link:|portal:|\bnpm:|github:|\b\w+/\w+#"

@@ -102,6 +102,11 @@ def kind_of(finding: Finding) -> str:
     return finding.key.split(":", 1)[0]
 
 
+def _is_hygiene(finding: Finding) -> bool:
+    kind = KINDS.get(kind_of(finding))
+    return kind is not None and not kind.integrity
+
+
 def accuses(result: GuardResult) -> bool:
     """Is one of the findings an accusation? Kinds not listed here are what their guard says."""
     if not result.findings:
@@ -113,8 +118,11 @@ def accuses(result: GuardResult) -> bool:
 def settled(
     guard: str, facts: Facts, findings: Iterable[Finding], *, good: str, bad: str, blind: str = ""
 ) -> GuardResult:
-    """A guard's result. `blind` says what it should have looked at and could not; one finding a key."""
-    unique = tuple({finding.key: finding for finding in findings}.values())
+    """A guard's result. `blind` says what it should have looked at and could not; one finding a key.
+
+    Accusations stand first: what is shown may be cut.
+    """
+    unique = tuple(sorted({finding.key: finding for finding in findings}.values(), key=_is_hygiene))
     summary = f"{bad} ({len(unique)})" if unique else good
     hygiene = all(not kind.integrity for name, kind in KINDS.items() if name.startswith(f"{guard}."))
     result = GuardResult(

@@ -41,10 +41,7 @@ class Test(Struct, frozen=True):
     cases: tuple[tuple[str, ...], ...] = ()  # literal cases, each as its parts
     loops: int = 0  # parametrisations and loops whose cases are known
     calls: frozenset[str] = frozenset()
-
-    @property
-    def is_test(self) -> bool:
-        return self.name.rsplit(".", 1)[-1].lower().startswith("test")
+    is_test: bool = True  # else a helper
 
 
 class Module(Struct, frozen=True):
@@ -123,6 +120,7 @@ def _read(function: Function, name: str, skips: tuple[Skip, ...], data: dict[str
         tuple(walk.cases),
         walk.loops,
         calls,
+        is_test=function.name.lower().startswith("test"),
     )
 
 

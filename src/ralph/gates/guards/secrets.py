@@ -91,7 +91,7 @@ def _look(line: Line) -> tuple[str, str]:
 def _is_password(value: str) -> bool:
     """Random enough to be real: no word, no path, no reference to somewhere else."""
     if _PLACEHOLDER.search(value) or re.search(
-        r"[(){}<>$]|::|/\w+/|^[a-z_.-]+\Z|^[A-Z_]+\Z|\.(?:py|js|json|com|org|io)\b", value
+        r"[(){}<>]|^\$\w+\Z|::|/\w+/|^[a-z_.-]+\Z|^[A-Z_]+\Z|\.(?:py|js|json|com|org|io)\b", value
     ):
         return False
     mixed = bool(re.search(r"\d", value)) and bool(re.search(r"[A-Za-z]", value))

@@ -19,8 +19,8 @@ from ralph.gates.guards.pysyntax import TROUBLE, dotted, last, parsed
 from ralph.gates.guards.texts import Line, Pair, fresh, is_aside, is_testing, pairs
 
 _HINT = re.compile(
-    r"pytest|unittest|pluggy|doctest|builtins|_exit|sys\.exit|\bexit\(|\bquit\(|SystemExit|_getframe|inspect|f_back|f_locals"
-    r"|__eq__|settrace|setprofile|meta_path|path_hooks|test_\w*\.py|tests?/|get_referrers|sys\.modules"
+    r"pytest|PYTEST|unittest|pluggy|doctest|builtins|_exit|sys\.exit|\bexit\(|\bquit\(|SystemExit|_getframe|inspect|f_back|f_locals"
+    r"|__eq__|__ne__|settrace|setprofile|meta_path|path_hooks|test_\w*\.py|tests?/|get_referrers|sys\.modules"
 )
 _RUNNERS = words("pytest _pytest unittest pluggy doctest nose nose2")
 _BUILTINS = ("builtins", "__builtins__", "builtins.__dict__")
@@ -37,8 +37,9 @@ _FRAMES = frozenset(
 _TRACING = frozenset(("sys.settrace", "sys.setprofile", "threading.settrace"))
 _READS = frozenset(("open", "read_text", "read_bytes", "Path"))
 _JS_PATCH = re.compile(
-    r"(?:^|[\s;{(])(?:assert|expect|globalThis\.(?:expect|assert|test|it|describe)|global\.(?:expect|assert|test|it|describe)"
-    r"|Module\._load|Module\.prototype\.require)(?:\.\w+)*\s*=(?!=|>)|require\(\s*[\"'](?:node:)?assert[\"']\s*\)\.\w+\s*="
+    r"(?:^|[\s;{(])(?:(?:assert|expect)(?:\.\w+)+|global(?:This)?\.(?:expect|assert|test|it|describe)(?:\.\w+)*"
+    r"|Module\._load|Module\.prototype\.require)\s*=(?!=|>)"
+    r"|require\(\s*[\"'](?:node:)?assert(?:/strict)?[\"']\s*\)(?:\.\w+)+\s*=(?!=|>)"
     r"|Object\.(?:defineProperty|assign)\(\s*(?:assert|expect)\b"
 )
 _JS_USES = re.compile(

@@ -56,7 +56,14 @@ _LIMITS = (
         "--max-iterations",
         project="tighten",
     ),
-    Option("limits.time", "duration", "Time of a loop, waits included, pauses not.", None, "--max-time", project="tighten"),
+    Option(
+        "limits.time",
+        "duration",
+        "Time of a loop, waits included, pauses not.",
+        None,
+        "--max-time",
+        project="tighten",
+    ),
     Option(
         "limits.iteration_time",
         "duration",
@@ -93,7 +100,13 @@ _PLAIN = (
         "--agent",
         project="approve",
     ),
-    Option("model", "word", "Model the agent is asked to use (it gets RALPH_MODEL); empty = its own default.", "", "--model"),
+    Option(
+        "model",
+        "word",
+        "Model the agent is asked to use (it gets RALPH_MODEL); empty = its own default.",
+        "",
+        "--model",
+    ),
     Option("profile", "names", "Named bundle from [profiles.NAME].", "", "--profile", project="approve"),
     *_LIMITS,
     Option(
@@ -221,6 +234,7 @@ _GATES = (
     Option(
         "gates.*.minimum", "percent", 'Lowest percentage, with read = "coverage".', None, project="approve"
     ),
+    Option("gates.*.hidden", "switch", "true = the agent is never told of it.", False, project="user"),
 )
 _AGENTS = (
     Option("agents.*.command", "text", "Command of an agent of your own.", "", project="approve"),

@@ -50,6 +50,7 @@ class GateSpec(Struct, frozen=True):
     exclusive: bool = False
     fail_on: Severity = "P1"
     minimum: float | None = None
+    hidden: bool = False
 
 
 class AgentSpec(Struct, frozen=True):

@@ -68,6 +68,13 @@ def typed_settings(given: dict[str, Any]) -> dict[str, object]:
     help="Command that proves the task; red now, green after. Repeatable.",
 )
 @click.option(
+    "--hidden-check",
+    "hidden_checks",
+    multiple=True,
+    metavar="[NAME=]CMD",
+    help="Check that the agent is never told of; its files stand outside the repository. Repeatable.",
+)
+@click.option(
     "--agent-cmd",
     default="",
     metavar="CMD",
@@ -164,6 +171,7 @@ def _prepared(given: dict[str, Any], env: dict[str, str]) -> Any:
         task=given["task"],
         cwd=os.getcwd(),
         checks=given["checks"],
+        hidden_checks=given["hidden_checks"],
         agent_cmd=given["agent_cmd"],
         task_class=given["task_class"],
         until=given["until"],
