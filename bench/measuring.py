@@ -53,6 +53,11 @@ def median(values: Iterable[float]) -> float:
     return statistics.median(values)
 
 
+def quiet(values: Sequence[float]) -> float:
+    """The lower quartile: for processes of some milliseconds, to which a busy neighbour can only add."""
+    return statistics.quantiles(values, n=4)[0]
+
+
 def typical_ratio(above: Sequence[float], below: Sequence[float]) -> float:
     """The median of the rounds' own ratios: a neighbour who wakes up disturbs both sides of a round."""
     return statistics.median(a / b for a, b in zip(above, below, strict=True))

@@ -32,7 +32,7 @@ def main() -> int:
     # A user's installation has bytecode; a work tree may not, and some environments forbid writing it.
     compileall.compile_dir(os.path.dirname(ralph.__file__), quiet=2)
     lines: list[Line] = []
-    print(f"{'':<52}{'floor':>10}{'ralph':>10}{'':>4}{'value':>12}{'aim':>10}", flush=True)
+    print(f"{'':<54}{'floor':>9}{'ralph':>11}{'value':>14}{'aim':>7}", flush=True)
     for part in PARTS:
         if part in words.names or not words.names:
             for line in importlib.import_module(part).measure(words.quick):
@@ -48,7 +48,8 @@ def shown(line: Line) -> str:
     floor = "" if line.floor is None else f"{line.floor:.1f}"
     value, aim = f"{line.value:.2f} {line.value_unit}", f"{line.aim:g}"
     met = "met" if line.met else "MISSED"
-    return f"{f'{line.part}: {line.what}':<52}{floor:>10}{line.ralph:>10.1f} {line.unit:<3}{value:>12}{aim:>10}  {met}"
+    what, ralph_ = f"{line.part}: {line.what}", f"{line.ralph:.1f} {line.unit}"
+    return f"{what:<54}{floor:>9}{ralph_:>11}{value:>14}{aim:>7}  {met}"
 
 
 def write_results(lines: list[Line], *, quick: bool) -> None:

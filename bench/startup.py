@@ -1,4 +1,4 @@
-"""`ralph --help` and `ralph status` with 1,000 loops in the journal, beside an interpreter that does nothing."""
+"""`ralph --help` and `ralph status` with 1,000 loops in the journal, beside an idle interpreter."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-from measuring import Line, interleaved, median, ratio_line, typical_ratio
+from measuring import Line, interleaved, quiet, ratio_line
 from msgspec import json
 from msgspec.structs import replace
 from sample import RALPH, Place, make_project, place, ralph_loop
@@ -33,12 +33,9 @@ def measure(quick: bool) -> list[Line]:
             lambda: _seconds([RALPH, "--help"], here),
             lambda: _seconds([RALPH, "status"], here),
         )
-    bare, rest = seconds[0], seconds[1:]
+    bare, rest = quiet(seconds[0]), map(quiet, seconds[1:])
     names = ("ralph --help", f"ralph status, {LOOPS:,} loops")
-    return [
-        ratio_line(PART, name, median(bare), median(bare) * typical_ratio(taken, bare), AIM)
-        for name, taken in zip(names, rest, strict=True)
-    ]
+    return [ratio_line(PART, name, bare, taken, AIM) for name, taken in zip(names, rest, strict=True)]
 
 
 def _seconds(argv: list[str], here: Place) -> float:

@@ -128,7 +128,10 @@ def test_something_withheld_is_not_told_as_done() -> None:
     """Where every sentence told is met and one is withheld, the agent still hears that work is left."""
     only = replace(LATER, not_yet=("secret-suite: vault",))
     assert told(only).not_yet == (UNSHOWN,)
-    assert "not shown to you is still missing: look again at what the task asks for" in text(only)
+    assert (
+        "- something that is not shown to you is still missing: look again at what the task asks for\n"
+        in text(only)
+    )
     assert told(replace(LATER, not_yet=("test: 2 failed",))).not_yet == ("test: 2 failed",)
 
 

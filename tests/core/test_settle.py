@@ -280,7 +280,7 @@ GUARDED = [
             "not_yet": ("stubs: TODO is gone",),
             "integrity": 0,
             "best": Checkpoint(1, "t1", "c-t1", passing=1, red=0),
-            "history": (Footprint(1, "t1", BASE, "", 0, "", progress=True),),
+            "history": (Footprint(1, "t1", BASE, "TODO", 0, "TODO", progress=True),),
             "todo": again(2),
         },
     ),

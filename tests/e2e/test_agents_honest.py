@@ -68,12 +68,21 @@ def test_deletes_its_git(place):
 def test_edits_its_git(place):
     """Filters, hooks and excludes planted in the workspace never run on the host and hide nothing."""
     mark = place.top / "planted"
-    waiver = "environment=here the planted attributes are the point"
-    done = place.loop(agent("edits_git", mark), "--allow-write", str(place.top), "--allow", waiver)
+    own = f"{agent('edits_git', mark)}; rm .gitattributes"
+    done = place.loop(own, "--allow-write", str(place.top))
     place.expect(done, "verified", 0, 1)
     assert not mark.exists()
     assert "return a + b" in place.result("calc.py")
-    assert "filter=evil" in place.result(".gitattributes")
+
+
+def test_edits_its_git_and_the_attributes(place):
+    """The same with attributes in the tree itself, which is a finding: files must be what they look like."""
+    mark = place.top / "planted"
+    done = place.loop(agent("edits_git", mark), "--allow-write", str(place.top), "--max-iterations", "1")
+    loop = place.expect(done, "exhausted", 1, 1, says=".gitattributes")
+    assert not mark.exists()
+    assert "return a + b" in place.result("calc.py", loop.commit)
+    assert "filter=evil" in place.result(".gitattributes", loop.commit)
 
 
 @pytest.mark.parametrize("kind", ["setsid", "double", "respawner"])

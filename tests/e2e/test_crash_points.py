@@ -1,6 +1,7 @@
 """kill -9 of Ralph at every append of its journal, around every effect, and at any moment; then resume."""
 
 import random
+import subprocess
 import time
 
 import pytest
@@ -84,8 +85,8 @@ BEGINNING = (
     "judge.Judge._read:return:1",  # evidence there, no verdict
     "hands.RealHands.open_call:return:1",
     "calls.Caller._start:call:1",
-    "process._spawn_keeper:call:1",
-    "process._spawn_keeper:return:1",
+    "nursery.Nursery.keeper:call:1",
+    "nursery.Nursery.keeper:return:1",
     "calls.Caller._account:call:1",
     "calls.Caller._account:return:1",
     "snapshot.take_snapshot:call:1",
@@ -131,6 +132,18 @@ def test_killed_around_every_effect(world, part):
     calls = world.record().loop.spend.calls
     assert calls <= 3  # a keeper that was killed before its first breath may have been a call
     world.whole(calls=calls)
+
+
+def test_aborted_after_a_kill_that_had_published(world):
+    """A result branch that was made and never recorded goes when the loop is aborted instead of resumed."""
+    world.dying("ralph.shell.gitrefs.publish_result:return:1", *world.words())
+    assert world.git("for-each-ref", "refs/heads/ralph") != ""
+    assert world.ralph("abort", "l1").code == 0
+    loop = world.record().loop
+    assert (loop.outcome, loop.result) == ("aborted", "")
+    assert world.git("for-each-ref", "refs/heads/ralph") == ""
+    assert "checkpoint/2" in world.refs()
+    world.same_user()
 
 
 @pytest.mark.parametrize("edited", [False, True])
@@ -179,21 +192,23 @@ def test_recovery_is_killed_again_and_again(world):
 def test_killed_at_any_moment(world, seed):
     """Killed from outside at moments that nobody chose, the loop still comes whole to its end."""
     chance = random.Random(seed)
-    agent = world.counting(before=0.15, after=0.15)
-    words, killed = world.words(agent), 0
-    for _ in range(10):
+    words = world.words(world.counting(before=0.2, after=0.2))
+    for _ in range(8):
         running = world.start(*words)
+        stints = stints_of(world)
+        while running.process.poll() is None and stints_of(world) == stints:
+            time.sleep(0.01)
         try:
-            running.process.wait(chance.uniform(0.1, 1.6))
-        except Exception:
+            running.process.wait(chance.uniform(0, 0.5))
+        except subprocess.TimeoutExpired:
             running.process.kill()
             running.process.wait()
-            killed += 1
-        else:
-            break
-        if world.newest() is not None:
-            words = list(RESUME)
+        words = list(RESUME)
     if world.record().loop.outcome is None:
         finished(world)
     world.whole()
-    assert killed >= 3
+    assert stints_of(world) >= 4
+
+
+def stints_of(world):
+    return 0 if world.newest() is None else world.kinds().count("StintStarted")

@@ -5,14 +5,20 @@ import hashlib
 import io
 import json
 import os
+import re
+import shlex
 import shutil
+import subprocess
 import tarfile
 import xml.etree.ElementTree as ET
+from importlib import import_module
 from pathlib import Path
 
+import msgspec
 import pytest
-from kit import Place, agent, userstate
+from kit import Place, agent, ralph_argv, search_path, userstate
 
+from ralph.core.statement import Predicate
 from ralph.shell import trust
 from ralph.shell.envelope import seal
 
@@ -321,3 +327,74 @@ def test_the_statement_tells_nothing_of_the_machine(proven):
     payload = base64.b64decode(json.loads(proven.parts()["envelope.dsse.json"])["payload"]).decode()
     for path in (proven.place.repo, proven.place.home, proven.place.state, os.path.expanduser("~")):
         assert f"{path}" not in payload, path
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "verify.md"
+
+
+def block(kind: str) -> str:
+    """The commands of the docs, as they stand there."""
+    return DOCS.read_text().partition(f"<!-- tested: {kind} -->\n```\n")[2].partition("```")[0]
+
+
+def shell(proven, script: str, cwd: Path, **more: str):
+    """A script of the docs, with `ralph` on PATH as it is for users."""
+    tools = cwd.parent / "bin"
+    tools.mkdir(exist_ok=True)
+    (tools / "ralph").write_text(f'#!/bin/sh\nexec {shlex.join(ralph_argv())} "$@"\n')
+    (tools / "ralph").chmod(0o755)
+    env = proven.place.env(PATH=search_path(str(tools)), **more)
+    argv = ["/bin/sh", "-eu", "-c", script]
+    return subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("brings", ["base", "request"])
+def test_the_recipe_for_a_pull_request_works(proven, own, tmp_path, brings):
+    """Green with the key of the base branch; a key that the request itself brings is never looked at."""
+    says(own("bundle", proven.name, "--note"), 0)
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    userstate.git(tmp_path, "clone", "-q", str(proven.place.repo), str(clone))
+    (clone / ".ralph").mkdir()
+    shutil.copy(proven.key(tmp_path), clone / ".ralph" / "signer.pem")
+    branch = "main" if brings == "base" else "request"
+    userstate.git(clone, "checkout", "-q", "-B", branch)
+    userstate.git(clone, "add", "-f", ".ralph/signer.pem")
+    userstate.git(clone, "commit", "-q", "-m", "a key")
+    userstate.git(tmp_path, "clone", "-q", "--bare", str(clone), str(origin))
+    userstate.git(proven.place.repo, "push", "-q", str(origin), "refs/notes/ralph", proven.loop.branch)
+    ci = tmp_path / "ci"
+    userstate.git(tmp_path, "clone", "-q", str(origin), str(ci))
+    userstate.git(ci, "checkout", "-q", proven.loop.result)
+    names = {"BASE": "main", "HEAD_SHA": proven.loop.result, "TEMP": str(tmp_path)}
+    names |= {"RALPH_STATE_DIR": str(tmp_path / "s"), "XDG_CONFIG_HOME": str(tmp_path / "c")}
+    done = shell(proven, block("ci"), ci, **names)
+    if brings == "request":
+        assert done.returncode == 128, done.stdout + done.stderr
+        assert "signer.pem" in done.stderr
+        return
+    assert done.returncode == 0, done.stdout + done.stderr
+    suite = ET.parse(ci / "ralph-verify.xml").getroot()
+    assert suite.get("failures") == "0"
+    assert {"subject", "check", "check at base"} <= {case.get("name") for case in suite.iter("testcase")}
+
+
+def test_the_source_can_be_taken_out_by_hand(proven, tmp_path):
+    """With tar and git alone, as the docs say."""
+    shutil.copy(proven.tar, tmp_path / "proof.tar")
+    names = {"BASE": proven.loop.sealed.base_commit, "RESULT": proven.loop.result}
+    done = shell(proven, block("by hand"), tmp_path, **names)
+    assert done.returncode == 0, done.stderr
+    assert "return a + b" in (tmp_path / "again" / "calc.py").read_text()
+
+
+def test_the_docs_name_every_field_and_every_command():
+    """What is in the predicate is explained, and what is explained is there."""
+    text = DOCS.read_text()
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", text.partition("## The statement")[2], re.MULTILINE)
+    named = set(re.findall(r"`(\w+)`", " ".join(rows)))
+    assert named == {field.encode_name for field in msgspec.structs.fields(Predicate)}
+    for command, options in re.findall(r"^ralph (verify|bundle|keys \w+)(.*)$", text, re.MULTILINE):
+        module = import_module(f"ralph.ui.commands.{command.split()[0]}").command
+        found = module.commands[command.split()[1]] if " " in command else module
+        known = {option for param in found.params for option in param.opts}
+        assert set(re.findall(r"(?<= )--?[a-z-]+", options.partition("#")[0])) <= known, options

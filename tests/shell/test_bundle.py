@@ -256,7 +256,7 @@ def test_the_standalone_script_agrees(packed, tmp_path):
     retar(tmp_path / "edited.tar", {**parts, "envelope.dsse.json": json.dumps(envelope).encode()})
 
     def run(*words):
-        argv = [sys.executable, "-I", SCRIPT, *words]
+        argv = [sys.executable, SCRIPT, *words]
         return subprocess.run(argv, capture_output=True, text=True, check=False)
 
     good = run(packed, "--key", tmp_path / "key.pem")

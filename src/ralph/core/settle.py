@@ -190,7 +190,9 @@ def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     newest = _measured(loop, newest, verdicts)
     best = loop.best
     assert best is not None
-    guilt = "|".join(finding.key for result in loop.guards for finding in result.findings) if accused else ""
+    # What a guard keeps saying is an error that stays the same, also where every check is green.
+    looked = accused or loop.guarded_tree == loop.tree
+    guilt = "|".join(finding.key for result in loop.guards for finding in result.findings if looked)
     footprint = Footprint(
         iteration=loop.iteration,
         tree=loop.tree,

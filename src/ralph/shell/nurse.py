@@ -57,11 +57,10 @@ def become_keeper(folder: str, streams: list[int]) -> None:
 
 
 def main() -> None:
+    os.closerange(3, 65536)  # whatever the runner's own parents left open is not for keepers
     for number in (_signal.SIGINT, _signal.SIGHUP, _signal.SIGQUIT):
         _signal.signal(number, _signal.SIG_IGN)
-    _signal.signal(
-        _signal.SIGCHLD, _signal.SIG_IGN
-    )  # the kernel collects keepers: the runner reads their words
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # the kernel collects keepers; the runner hears them
     gc.freeze()  # pages that nobody writes to stay shared
     runner = _socket.socket(fileno=os.dup(0))
     serve(runner)

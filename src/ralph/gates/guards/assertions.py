@@ -18,8 +18,9 @@ from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.hooks import hook_findings
 from ralph.gates.guards.kinds import settled
 from ralph.gates.guards.paths import is_test
+from ralph.gates.guards.pymodule import Module, is_same, outline
 from ralph.gates.guards.pysyntax import TROUBLE, parsed
-from ralph.gates.guards.pytests import Module, Test, read_module
+from ralph.gates.guards.pytests import Test, read_test
 from ralph.gates.guards.states import Standing, standing
 from ralph.gates.guards.texts import Pair, is_testing, pairs
 
@@ -33,6 +34,14 @@ class _Seen(Struct, frozen=True):
     name: str
     before: Test
     after: Test
+
+
+class _Both(Struct, frozen=True):
+    """The changed test files, at the base and in the result, and where the base's files are now."""
+
+    old: dict[str, Module]
+    new: dict[str, Module]
+    moved: dict[str, str]
 
 
 def check(facts: Facts) -> GuardResult:
@@ -70,86 +79,106 @@ def check(facts: Facts) -> GuardResult:
 
 
 def _python(facts: Facts, changed: list[Pair], shown: Standing) -> tuple[list[Finding], list[str]]:
-    old: dict[str, Module] = {}
-    new: dict[str, Module] = {}
+    both = _Both({}, {}, {pair.change.before: pair.path for pair in changed if pair.change.status != "D"})
     unread: list[str] = []
     for pair in changed:
-        for side, path, text, into in (
-            ("old", pair.change.before, pair.old, old),
-            ("new", pair.path, pair.new, new),
-        ):
+        if pair.old == pair.new:
+            continue
+        sides = (("old", pair.change.before, pair.old, both.old), ("new", pair.path, pair.new, both.new))
+        for side, path, text, into in sides:
             module = _module(facts, side, path, text)
             if module is not None:
                 into[path] = module
-            elif side == "new" and pair.change.before in old:
+            elif side == "new" and pair.change.before in both.old:
                 unread.append(path)
-    moved = {pair.change.before: pair.path for pair in changed if pair.change.status != "D"}
-    pool = _pool(new)
-    found: list[Finding] = []
-    for seen in _matched(old, new, moved):
-        where = moved.get(seen.path, seen.path)
-        is_test = seen.before.is_test  # a helper is as good as the tests around it
-        passes = shown.passes(seen.path, seen.name) if is_test else shown.file_passes(seen.path)
-        ran = shown.ran(seen.path, seen.name) or shown.ran(where, seen.name)
-        doubled = new[where].doubled.get(seen.name) if where in new else None
-        if doubled and seen.name not in old[seen.path].doubled and not passes and is_test:
-            text = f"{seen.name} is defined a second time, and the later one hides it"
-            found.append(
-                Finding(f"assertions.shadowed:{seen.path}::{seen.name}", text, path=where, line=doubled)
-            )
-        problems = compare(seen.before, seen.after, pool, passes=passes, ran=ran)
-        found += [_finding(seen, where, problem) for problem in problems]
-    return found, unread
+    try:
+        seen, pool = _read(both)
+    except TROUBLE:
+        return [], [*unread, *both.new]
+    return [finding for one in seen for finding in _held(one, both, pool, shown)], unread
+
+
+def _held(seen: _Seen, both: _Both, pool: Pool, shown: Standing) -> Iterator[Finding]:
+    where = both.moved.get(seen.path, seen.path)
+    is_test = seen.before.is_test  # a helper is as good as the tests around it
+    passes = shown.passes(seen.path, seen.name) if is_test else shown.file_passes(seen.path)
+    ran = shown.ran(seen.path, seen.name) or shown.ran(where, seen.name)
+    doubled = both.new[where].doubled.get(seen.name) if where in both.new else None
+    if doubled and seen.name not in both.old[seen.path].doubled and not passes and is_test:
+        key = f"assertions.shadowed:{seen.path}::{seen.name}"
+        text = f"{seen.name} is defined a second time, and the later one hides it"
+        yield Finding(key, text, path=where, line=doubled)
+    for problem in compare(seen.before, seen.after, pool, passes=passes, ran=ran):
+        yield _finding(seen, where, problem)
 
 
 def _module(facts: Facts, side: str, path: str, text: str) -> Module | None:
     if not text:
-        return Module({}, {})
+        return Module({}, {}, {})
     tree = parsed(facts, side, path, text)
     if tree is None:
         return None
     try:
-        return read_module(tree)
+        return outline(tree, text)
     except TROUBLE:
         return None
 
 
-def _matched(old: dict[str, Module], new: dict[str, Module], moved: dict[str, str]) -> Iterator[_Seen]:
-    """Each base test with its successor: in its own file, else the only one of that name elsewhere."""
-    taken: set[tuple[str, str]] = set()
-    left: list[tuple[str, Test]] = []
-    for path, module in old.items():
-        there = new.get(moved.get(path, ""))
-        for name, test in module.tests.items():
-            if there is not None and name in there.tests:
-                taken.add((moved[path], name))
-                yield _Seen(path, name, test, there.tests[name])
-            elif test.is_test:
-                left.append((path, test))
-    elsewhere: dict[str, list[tuple[str, Test]]] = {}
-    for path, module in new.items():
-        for name, test in module.tests.items():
-            if (path, name) not in taken:
-                elsewhere.setdefault(name.rsplit(".", 1)[-1], []).append((path, test))
-    for path, test in left:
-        places = elsewhere.get(test.name.rsplit(".", 1)[-1], [])
-        if len(places) == 1:
-            yield _Seen(path, test.name, test, places[0][1])
+def _read(both: _Both) -> tuple[list[_Seen], Pool]:
+    """Everything that differs, read in full: base tests with their successors, and what there is in all."""
+    seen: list[_Seen] = []
+    gone: list[tuple[str, Test]] = []
+    added: list[tuple[str, Test]] = []
+    for path, module in both.old.items():
+        there = both.new.get(both.moved.get(path, ""), Module({}, {}, {}))
+        changed = frozenset(
+            name for name, text in module.tables.items() if there.tables.get(name) != text
+        ) | (there.tables.keys() - module.tables.keys())
+        for name, entry in module.entries.items():
+            after = there.entries.get(name)
+            if after is None:
+                gone.append((path, read_test(entry)))
+            elif not is_same(entry, after, changed) or name in there.doubled:
+                seen.append(_Seen(path, name, read_test(entry), read_test(after)))
+    origin = {now: path for path, now in both.moved.items()}
+    for path, module in both.new.items():
+        was = both.old.get(origin.get(path, ""), Module({}, {}, {}))
+        added += [
+            (path, read_test(entry)) for name, entry in module.entries.items() if name not in was.entries
+        ]
+    pool = _pool(
+        [*(one.before for one in seen), *(test for _, test in gone)],
+        [*(one.after for one in seen), *(test for _, test in added)],
+        both.new,
+    )
+    return [*seen, *_elsewhere(gone, added)], pool
 
 
-def _pool(new: dict[str, Module]) -> Pool:
-    """Everything the changed test files of the result assert, to find again what moved."""
+def _elsewhere(gone: list[tuple[str, Test]], added: list[tuple[str, Test]]) -> Iterator[_Seen]:
+    """Tests that left their file, with the only new one of that name."""
+    places: dict[str, list[Test]] = {}
+    for _, test in added:
+        places.setdefault(test.name.rsplit(".", 1)[-1], []).append(test)
+    for path, test in gone:
+        found = places.get(test.name.rsplit(".", 1)[-1], [])
+        if test.is_test and len(found) == 1:
+            yield _Seen(path, test.name, test, found[0])
+
+
+def _pool(before: list[Test], after: list[Test], new: dict[str, Module]) -> Pool:
+    """What the change as a whole asserts more or less often than the base, to find again what moved."""
     asserts: Counter[tuple[str, str, str]] = Counter()
     cases: Counter[tuple[str, ...]] = Counter()
-    asserting: set[str] = set()
-    for module in new.values():
-        for name, test in module.tests.items():
-            live = [item for item in test.asserts if not item.dead and item.strength]
-            asserts.update(item.same for item in live)
-            cases.update(test.cases)
-            if live and not test.is_test:
-                asserting.add(name.rsplit(".", 1)[-1])
-    return Pool(asserts, cases, frozenset(asserting))
+    for sign, tests in ((1, after), (-1, before)):
+        for test in tests:
+            for item in test.asserts:
+                if not item.dead and item.strength:
+                    asserts[item.same] += sign
+            if sign > 0:
+                cases.update(test.cases)
+    helpers = (entry for module in new.values() for entry in module.entries.values() if not entry.is_test)
+    asserting = frozenset(entry.node.name for entry in helpers if "assert" in entry.text)
+    return Pool(asserts, cases, asserting)
 
 
 def _finding(seen: _Seen, where: str, problem: Problem) -> Finding:

@@ -22,8 +22,8 @@ _PLUGIN = re.compile(
     r"ignore-fail|xfail|plugin-retries)[\w-]*)\Z|(?:flaky|pytest-rerunfailures|pytest-flakefighters|retryjest)\Z"
 )
 _RUNNERS = words(
-    "pytest pluggy iniconfig coverage pytest-cov unittest2 nose2 mypy ruff flake8 pylint pyright tox nox jest "
-    "vitest mocha ava chai c8 nyc eslint typescript tsx ts-node @jest/core "
+    "pytest pluggy iniconfig coverage pytest-cov unittest2 nose2 mypy ruff flake8 pylint pyright tox nox "
+    "jest vitest mocha ava chai c8 nyc eslint typescript tsx ts-node @jest/core "
     "@playwright/test @vitest/runner"
 )
 _ELSEWHERE = re.compile(

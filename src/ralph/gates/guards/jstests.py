@@ -65,7 +65,7 @@ def look(changed: list[Pair], standing: Standing) -> tuple[list[Finding], str]:
             raise
         except BaseException:  # noqa: BLE001 - a panic of the parser is no Exception
             unread.append(pair.path)
-    pool = _pool(new)
+    pool = _pool(old, new)
     found: list[Finding] = []
     for pair in changed:
         if pair.path in unread:
@@ -93,14 +93,13 @@ def _held(
     ]
 
 
-def _pool(new: dict[str, dict[str, Test]]) -> Pool:
-    asserts = Counter(
-        item.same
-        for tests in new.values()
-        for test in tests.values()
-        for item in test.asserts
-        if item.strength
-    )
+def _pool(old: dict[str, dict[str, Test]], new: dict[str, dict[str, Test]]) -> Pool:
+    asserts: Counter[tuple[str, str, str]] = Counter()
+    for sign, files in ((1, new), (-1, old)):
+        for test in (test for tests in files.values() for test in tests.values()):
+            for item in test.asserts:
+                if not item.dead and item.strength:
+                    asserts[item.same] += sign
     return Pool(asserts, Counter(), frozenset())
 
 

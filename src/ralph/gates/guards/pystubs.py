@@ -28,12 +28,11 @@ class Stub(Struct, frozen=True):
     says: str
     line: int
     inner: int  # the line of its only statement
+    dump: str
 
 
-def stub_functions(
-    tree: ast.Module, before: ast.Module | None, known: set[str], *, is_tests: bool
-) -> Iterator[Stub]:
-    """`known`: dumps of the base's small functions, wherever they stood. In tests only empty tests count."""
+def stub_functions(tree: ast.Module, before: ast.Module | None, *, is_tests: bool) -> Iterator[Stub]:
+    """In tests only empty tests count."""
     had = {name: node for name, node, _ in _functions(before)} if before is not None else {}
     subclassed = {
         last(base) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases
@@ -42,7 +41,7 @@ def stub_functions(
         if is_tests and not node.name.startswith("test"):
             continue
         found = _emptiness(node)
-        if found is None or ast.dump(node) in known:
+        if found is None:
             continue
         kind, says = found
         if _on_purpose(node, owner, subclassed, kind):
@@ -52,7 +51,7 @@ def stub_functions(
             if _emptiness(old) is not None:
                 continue
             kind, says = "emptied", "had a body at the base and has none now"
-        yield Stub(kind, name, says, node.lineno, node.body[-1].lineno)
+        yield Stub(kind, name, says, node.lineno, node.body[-1].lineno, ast.dump(node))
 
 
 def _functions(tree: ast.Module | None) -> Iterator[tuple[str, Function, ast.ClassDef | None]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from typing import cast
 
 from msgspec import Struct
@@ -65,7 +66,8 @@ def last(node: ast.AST | None) -> str:
     return dotted(node).rsplit(".", 1)[-1]
 
 
-def scope_of(function: Function) -> Scope:
+def scope_of(function: Function, nodes: Iterable[ast.AST]) -> Scope:
+    """`nodes`: everything in the function."""
     counts: Counter[str] = Counter()
     values: dict[str, ast.expr] = {}
     arguments = function.args
@@ -74,7 +76,7 @@ def scope_of(function: Function) -> Scope:
     for extra in (arguments.vararg, arguments.kwarg):
         if extra is not None:
             counts[extra.arg] += 2
-    for node in ast.walk(function):
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             counts[node.id] += 1
         elif (

@@ -1,17 +1,17 @@
-"""The tests of one Python file: their assertions, skips and cases, each with what makes it void.
+"""One function of a Python test file: its assertions, skips and cases, each with what makes it void.
 
-Helpers count as well: an assertion may live in a function that tests call. Which of this is worse than at
-the base is for the guard "assertions" to say.
+Which of this is worse than at the base is for `compare_tests` to say.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from ralph.gates.guards.pyasserts import BROAD, Assertion, Place, from_assert, from_call, from_raise
+from ralph.gates.guards.pymodule import Entry
 from ralph.gates.guards.pyskips import Skip, skips_in, skips_on
 from ralph.gates.guards.pysyntax import Function, Scope, dotted, last, scope_of, shape, truth
 
@@ -44,105 +44,37 @@ class Test(Struct, frozen=True):
     is_test: bool = True  # else a helper
 
 
-class Module(Struct, frozen=True):
-    tests: dict[str, Test]  # of two with one name the later, as Python has it
-    doubled: dict[str, int]  # names defined twice in one place -> line of the later one
-
-
-def read_module(tree: ast.Module) -> Module:
-    tests: dict[str, Test] = {}
-    doubled: dict[str, int] = {}
-    data = _tables(tree.body)
-    _collect(tree.body, "", skips_in(tree.body), data, tests, doubled)
-    return Module(tests, doubled)
-
-
-def _tables(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
-    """Lists with a name: cases often live beside their test."""
-    return {
-        node.targets[0].id: node.value
-        for node in body
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
-    }
-
-
-def _collect(
-    body: Sequence[ast.stmt],
-    prefix: str,
-    skips: tuple[Skip, ...],
-    data: dict[str, ast.expr],
-    tests: dict[str, Test],
-    doubled: dict[str, int],
-) -> None:
-    for node in _definitions(body):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name) and prefix + target.id in tests:
-                    doubled[prefix + target.id] = node.lineno
-            continue
-        name = prefix + node.name
-        if isinstance(node, ast.ClassDef):
-            inner = (*skips, *skips_on(node.decorator_list), *skips_in(node.body))
-            _collect(node.body, f"{name}.", inner, data | _tables(node.body), tests, doubled)
-            continue
-        if name in tests and not any(last(item) in ("overload", "setter") for item in node.decorator_list):
-            doubled[name] = node.lineno
-        tests[name] = _read(node, name, skips, data)
-
-
-def _definitions(body: Sequence[ast.stmt]) -> Iterator[Function | ast.ClassDef | ast.Assign]:
-    for node in body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)):
-            yield node
-        elif isinstance(node, (ast.If, ast.Try)):
-            branches = [node.body, node.orelse]
-            if isinstance(node, ast.Try):
-                branches += [handler.body for handler in node.handlers]
-            for branch in branches:
-                # Two definitions in two branches are alternatives: the first stands for both.
-                yield from _definitions(branch)
-                if any(isinstance(item, (ast.FunctionDef, ast.ClassDef)) for item in branch):
-                    break
-
-
-def _read(function: Function, name: str, skips: tuple[Skip, ...], data: dict[str, ast.expr]) -> Test:
-    walk = _Walk(function, data)
+def read_test(entry: Entry) -> Test:
+    function = entry.node
+    nodes = list(ast.walk(function))
+    walk = _Walk(function, nodes, entry.data)
     walk.block(function.body, Place(walk.scope))
     for decorator in function.decorator_list:
         walk.parametrised(decorator)
-    calls = frozenset(last(node.func) for node in ast.walk(function) if isinstance(node, ast.Call))
-    own = (*skips_on(function.decorator_list), *skips_in(list(_statements(function))))
+    inner = [node for node in nodes if isinstance(node, ast.stmt) and node is not function]
     return Test(
-        name,
+        entry.name,
         function.lineno,
         tuple(walk.found),
-        (*skips, *own),
+        (*entry.skips, *skips_on(function.decorator_list), *skips_in(inner)),
         tuple(walk.cases),
         walk.loops,
-        calls,
-        is_test=function.name.lower().startswith("test"),
+        frozenset(last(node.func) for node in nodes if isinstance(node, ast.Call)),
+        is_test=entry.is_test,
     )
-
-
-def _statements(function: Function) -> Iterator[ast.stmt]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.stmt) and node is not function:
-            yield node
 
 
 class _Walk:
     """Goes through a function's statements in order and notes what is asserted where."""
 
-    def __init__(self, function: Function, data: dict[str, ast.expr]) -> None:
-        self.scope: Scope = scope_of(function)
+    def __init__(self, function: Function, nodes: list[ast.AST], data: dict[str, ast.expr]) -> None:
+        self.scope: Scope = scope_of(function, nodes)
         self.data = data
         self.found: list[Assertion] = []
         self.cases: list[tuple[str, ...]] = []
         self.loops = 0
         self.used = frozenset(
-            node.id
-            for node in ast.walk(function)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         )
 
     def block(self, body: Sequence[ast.stmt], place: Place) -> bool:

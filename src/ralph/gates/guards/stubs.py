@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import cast
 
 from ralph.core.model import Finding, GuardResult
 from ralph.gates.guards.facts import Facts
@@ -92,10 +93,6 @@ def _functions(facts: Facts) -> list[Finding]:
         for pair in pairs(facts)
         if pair.path.endswith(".py") and any(_EMPTY.search(line.text) for line in lines.get(pair.path, ()))
     ]
-    known: set[str] = set()
-    for pair in pairs(facts) if suspects else ():
-        if pair.change.before.endswith(".py") and _EMPTY.search(pair.old):
-            known |= _dumps(facts, pair)
     found = []
     for pair in suspects:
         tree = parsed(facts, "new", pair.path, pair.new)
@@ -103,8 +100,9 @@ def _functions(facts: Facts) -> list[Finding]:
             continue
         before = parsed(facts, "old", pair.change.before, pair.old) if pair.old else None
         try:
-            for stub in stub_functions(tree, before, known, is_tests=is_testing(pair.path)):
-                if not _allowed(pair, stub.line) and not _allowed(pair, stub.inner):
+            for stub in stub_functions(tree, before, is_tests=is_testing(pair.path)):
+                allowed = _allowed(pair, stub.line) or _allowed(pair, stub.inner)
+                if not allowed and stub.dump not in _known(facts):
                     key = f"stubs.{stub.kind}:{pair.path} {stub.name}"
                     found.append(Finding(key, f"{stub.name} {stub.says}", path=pair.path, line=stub.line))
         except TROUBLE:
@@ -112,8 +110,19 @@ def _functions(facts: Facts) -> list[Finding]:
     return found
 
 
-def _dumps(facts: Facts, pair: Pair) -> set[str]:
+def _known(facts: Facts) -> set[str]:
     """Small functions of the base, to know them again where they moved to."""
+    if "small" not in facts.memo:
+        facts.memo["small"] = {
+            dump
+            for pair in pairs(facts)
+            if pair.change.before.endswith(".py") and _EMPTY.search(pair.old)
+            for dump in _dumps(facts, pair)
+        }
+    return cast(set[str], facts.memo["small"])
+
+
+def _dumps(facts: Facts, pair: Pair) -> set[str]:
     tree = parsed(facts, "old", pair.change.before, pair.old)
     if tree is None:
         return set()

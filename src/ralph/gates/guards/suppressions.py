@@ -83,7 +83,23 @@ MARKS = (
         files=".java .kt .kts",
     ),
 )
-_ANY = re.compile("|".join(f"(?:{mark.pattern.pattern})" for mark in MARKS), re.IGNORECASE)
+# Cheap to look for: no line without one of these can hold any mark.
+_HINTS = (
+    *(
+        "noqa",
+        "ignore",
+        "disable",
+        "pragma",
+        "nosec",
+        "nosem",
+        "gitleaks",
+        "@ts-",
+        "nolint",
+        "allow(",
+        "expect(",
+    ),
+    *("todo", "suppress", "pyright", "mypy:", "fixme", "pylint"),
+)
 # Commands behind which any checker may stand.
 _OPEN = re.compile(
     r"\b(?:make|just|task|tox|nox|poe|invoke|pre-commit|prek|npm|pnpm|yarn|bun|gradle\w*|mvn\w*|rake|hatch)\b|\.sh\b|^/bin/sh",
@@ -157,25 +173,47 @@ def _grown(facts: Facts) -> list[tuple[_Mark, str, int, int]]:
 
 def _counted(pair: Pair) -> list[tuple[_Mark, int, list[int]]]:
     """Per kind: how many at the base, and the lines of those in the result. Strings do not count."""
-    if not _ANY.search(pair.new) and not _ANY.search(pair.old):
-        return []
-    sides: list[tuple[list[str], dict[int, str]]] = []
-    for text in (pair.old, pair.new):
-        if not _ANY.search(text):
-            sides.append(([], {}))
-            continue
-        sides.append((text.split("\n"), comments(pair.path, text)))
-    counted = []
+    sides = [_suspects(text) for text in (pair.old, pair.new)]
+    rough = _rows(pair, sides)
+    if all(len(lines) <= before for _, before, lines in rough):
+        return rough
+    remarks = [
+        comments(pair.path, text) if lines else {}
+        for text, lines in zip((pair.old, pair.new), sides, strict=True)
+    ]
+    return _rows(pair, sides, remarks)
+
+
+def _suspects(text: str) -> dict[int, str]:
+    low = text.lower()
+    if not any(hint in low for hint in _HINTS):
+        return {}
+    return {
+        number: line
+        for number, line in enumerate(text.split("\n"), 1)
+        if any(hint in line.lower() for hint in _HINTS)
+    }
+
+
+def _rows(
+    pair: Pair, sides: list[dict[int, str]], remarks: list[dict[int, str]] | None = None
+) -> list[tuple[_Mark, int, list[int]]]:
+    """By whole lines, or by the comments in them when those are given."""
+    found = []
     for mark in MARKS:
         if mark.files and not pair.path.endswith(tuple(mark.files.split())):
             continue
-        numbers = []
-        for lines, remarks in sides:
-            where = enumerate(lines, 1) if mark.anywhere else remarks.items()
-            numbers.append([number for number, text in where if mark.pattern.search(text)])
+        numbers = [
+            [
+                number
+                for number, text in (side if mark.anywhere or remarks is None else remarks[at]).items()
+                if mark.pattern.search(text)
+            ]
+            for at, side in enumerate(sides)
+        ]
         if numbers[0] or numbers[1]:
-            counted.append((mark, len(numbers[0]), numbers[1]))
-    return counted
+            found.append((mark, len(numbers[0]), numbers[1]))
+    return found
 
 
 def _weight(mark: _Mark, facts: Facts) -> tuple[str, str]:

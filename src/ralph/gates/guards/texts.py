@@ -18,7 +18,6 @@ from ralph.gates.guards.facts import Change, Facts
 from ralph.gates.guards.paths import is_config, is_test
 
 CAP = 2 << 20  # larger files are not looked into; the junk guard names added ones
-LINE_CAP = 4000
 FILE_MODES = ("100644", "100755", "100664")
 _TESTING = re.compile(
     r"(?:^|[/_.-])(?:test|tests|testing|conftest|fixtures?|mocks?|stubs?|spec|e2e)(?=[/_.-])"
@@ -80,7 +79,7 @@ def _fresh(changed: list[Pair]) -> dict[str, list[Line]]:
             if own[bare] > 0:
                 own[bare] -= 1
             elif bare:
-                left.append(Line(number, line[:LINE_CAP]))
+                left.append(Line(number, line))
         spare += own
         if left:
             found[pair.path] = left
@@ -122,7 +121,7 @@ def comments(path: str, text: str) -> dict[int, str]:
             return exact
     found = {}
     for number, line in enumerate(text.split("\n"), 1):
-        match = _COMMENT.search(line[:LINE_CAP])
+        match = _COMMENT.search(line)
         if match:
             found[number] = match.group(1) + match.group(2)
     return found
