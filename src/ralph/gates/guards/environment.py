@@ -33,7 +33,7 @@ _DOTENV = re.compile(
 )
 _STEERS = re.compile(
     r"\b(?:PYTEST_ADDOPTS|PYTEST_PLUGINS|LD_PRELOAD|PYTHONSTARTUP|PYTHONHOME|BASH_ENV|PYTHONINSPECT)\b"
-    r"|\bNODE_OPTIONS\b[^\n]*(?:--require|--import|--loader|-r )"
+    r"|\bNODE_OPTIONS\b.{0,300}(?:--require|--import|--loader|-r )"
     r"|^\s*[\"']?(?:script-shell|node-options|scriptShell)\b"
 )
 _PLUGIN = re.compile(r"^\[pytest11\]", re.MULTILINE)

@@ -46,7 +46,7 @@ _JS_USES = re.compile(
     r"[\"'](?:node:)?(?:assert(?:/strict)?|test|module)[\"']|\b(?:globalThis|global)\.|[\"'](?:chai|@jest/globals|vitest)[\"']"
 )
 _JS_EXIT = re.compile(
-    r"^process\.(?:exit\(0?\)|reallyExit)|process\.on\(\s*[\"'](?:exit|beforeExit)[\"'].*exitCode\s*=\s*0"
+    r"^process\.(?:exit\(0?\)|reallyExit)|process\.on\(\s*[\"'](?:exit|beforeExit)[\"'].{0,200}exitCode\s*=\s*0"
 )
 _JS_DETECT = re.compile(r"process\.env\.(?:NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST(?:_\w+)?)\b")
 
