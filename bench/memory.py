@@ -16,14 +16,15 @@ LOOK_SECONDS = 0.01
 AIM = 60.0  # MB
 
 
-def own_memory(root: int) -> int:
-    """Resident bytes of a `ralph` process and of its helpers."""
-    total, todo = 0, [root]
-    while todo:
-        pid = todo.pop()
-        total += _resident(pid)
-        todo += [child for child in _children(pid) if _is_ours(child)]
-    return total
+def own_memory(runner: int) -> int:
+    """Resident bytes of a runner, its nurse and its keepers."""
+    helpers = _helpers(runner)
+    keepers = [keeper for nurse in helpers for keeper in _helpers(nurse)]
+    return sum(map(_resident, (runner, *helpers, *keepers)))
+
+
+def _helpers(pid: int) -> list[int]:
+    return [child for child in _children(pid) if _is_ours(child)]
 
 
 def _children(pid: int) -> list[int]:
@@ -35,7 +36,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _is_ours(pid: int) -> bool:
-    """A keeper or the nurse. A keeper that has forked but not yet executed what it keeps counts too."""
+    """A keeper or the nurse; not what a keeper keeps, nor git."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return b"ralph.shell." in file.read()

@@ -1,4 +1,4 @@
-"""For all tests: no example is judged by the clock, because machines are busy; nothing of the user's is inherited."""
+"""For all tests: no example is judged by the clock, and nothing of the user's environment is inherited."""
 
 from __future__ import annotations
 
