@@ -8,7 +8,6 @@ it does not do: run the gates again, or compare the source with your repository;
 Exit code 0: everything holds. 1: something does not, and the last line says what. 2: used wrongly.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
 import argparse

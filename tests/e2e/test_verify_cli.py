@@ -291,6 +291,24 @@ def test_a_note_carries_the_proof_through_git(proven, own, stranger, tmp_path):
     says(done, 0, "✔ subject", "none here", "✔ check at base", "VERIFIED: commit")
 
 
+def test_a_hidden_check_is_seen_again_by_its_user_and_told_to_nobody_else(place, tmp_path):
+    """Where the loop was it runs again; elsewhere a line says that it was not seen, and no word more."""
+    check = tmp_path / "property_check.py"
+    check.write_text("import sys; sys.path.insert(0, '.'); import calc; assert calc.add(20, 22) == 42\n")
+    done = place.loop(agent("honest_steps", 1), "--hidden-check", f"python3 {check}")
+    name = place.expect(done, "verified", 0, 1).sealed.loop
+    tar = tmp_path / "proof.tar"
+    says(place.ralph("bundle", name, "-o", str(tar)), 0, "left out: hidden")
+    says(place.ralph("verify", name), 0, "✔ hidden...", "✔ hidden at base")
+    with tarfile.open(tar) as packed:
+        parts = {entry.name: packed.extractfile(entry).read() for entry in packed}
+    told = base64.b64decode(json.loads(parts["envelope.dsse.json"])["payload"])
+    assert b"property_check" not in told + b"".join(data for part, data in parts.items() if "/" in part)
+    env = {"RALPH_STATE_DIR": str(tmp_path / "s"), "XDG_CONFIG_HOME": str(tmp_path / "c")}
+    words = ("verify", str(tar), "--trust", str(tar), "--yes")
+    says(place.ralph(*words, env=env, cwd=tmp_path), 0, "- hidden", "withheld (hidden)", "but not: hidden")
+
+
 def test_json_and_junit_say_the_same(proven, own, stranger, tmp_path):
     """One object with every check; a report that CI servers read, red when it is not verified."""
     good = json.loads(own("verify", proven.name, "--json").out)
@@ -298,7 +316,9 @@ def test_json_and_junit_say_the_same(proven, own, stranger, tmp_path):
     assert [check["name"] for check in good["checks"]][:3] == ["signature", "trust", "subject"]
     report = tmp_path / "verify.xml"
     done = stranger("verify", proven.tar, "--json", "--junit", report)
-    assert (done.code, json.loads(done.out)["exit_code"]) == (3, 3)
+    told = json.loads(done.out)
+    assert (done.code, told["exit_code"]) == (3, 3)
+    assert (told["verified"], told["grade"], told["tree"]) == (False, None, None)  # nothing of it is believed
     suite = ET.parse(report).getroot()
     assert suite.get("failures") == "1"
     assert [case.get("name") for case in suite.iter("testcase")] == ["signature", "trust"]

@@ -60,6 +60,17 @@ def test_a_damaged_envelope_is_made_again(made, damage):
     assert _bytes(path) == first
 
 
+def test_an_envelope_by_a_key_that_nobody_knows_is_made_again(made, tmp_path):
+    """What somebody put there in the user's name does not stand."""
+    path = attest.attest(made.state, made.record, made.env)
+    first = _bytes(path)
+    other = trust.signing({**made.env, "XDG_CONFIG_HOME": str(tmp_path / "other")}, NOW)
+    with open(path, "wb") as file:
+        file.write(seal(unseal(first).payload, other))
+    attest.attest(made.state, made.record, made.env)
+    assert _bytes(path) == first
+
+
 def test_the_statement_names_no_place_of_this_machine(tmp_path):
     """Not in the task, not in a gate's command, not in what a gate said."""
     repo = tmp_path / "home" / "work" / "calc"

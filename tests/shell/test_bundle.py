@@ -93,6 +93,8 @@ def test_the_source_comes_back_without_older_history(made, packed, tmp_path):
     project = source.unpack(file, str(tmp_path / "repo"), base, result, tree)
     assert git(project.top, "rev-list", "--count", "HEAD") == "2"
     assert "a + b" in git(project.top, "show", "HEAD:calc.py")
+    there = git(project.top, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
+    assert made.commit("main~1") not in there
     for wrong in ((result, result, tree), (base, base, tree), (base, result, made.commit("main^{tree}"))):
         with pytest.raises(BadSource):
             source.unpack(file, str(tmp_path / f"repo-{wrong[0][:4]}{wrong[1][:4]}{wrong[2][:4]}"), *wrong)

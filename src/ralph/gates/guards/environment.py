@@ -38,9 +38,7 @@ _STEERS = re.compile(
 )
 _PLUGIN = re.compile(r"^\[pytest11\]", re.MULTILINE)
 _METADATA = re.compile(r"\.(?:egg-info|dist-info)/entry_points\.txt\Z")
-_ATTRIBUTE = re.compile(
-    r"\bfilter=(?!lfs\b)|\bworking-tree-encoding=|\bexport-subst\b|\bmerge=(?!union|ours|binary|text)\w"
-)
+_ATTRIBUTE = re.compile(r"\bfilter=(?!lfs\b)|\bworking-tree-encoding=|\bmerge=(?!union|ours|binary|text)\w")
 _MODULE = re.compile(r"^\s*(?:update\s*=\s*!|url\s*=\s*(?:ext::|file:|/|-))", re.MULTILINE)
 _ASKED = re.compile(r"submodule|bump|updat|upgrad|vendor", re.IGNORECASE)
 

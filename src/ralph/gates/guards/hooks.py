@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator, Sequence
 
 from ralph.core.model import Finding
 from ralph.gates.guards.facts import Facts
+from ralph.gates.guards.paths import is_config
 from ralph.gates.guards.pysyntax import TROUBLE, Function, last, parsed
 from ralph.gates.guards.texts import new_numbers, pairs
 
+_DEFINED = re.compile(r"^[ \t]*(?:async )?def pytest_", re.MULTILINE)
 _REPORTS = ("outcome", "exitstatus", "wasxfail", "testsfailed")
 _FORCED = ("force_result", "force_exception", "_exit")
 _COLLECTS = ("pytest_collection_modifyitems", "pytest_itemcollected", "pytest_collection_finish")
@@ -18,24 +22,28 @@ _REPLACES = ("pytest_pyfunc_call", "pytest_runtest_protocol", "pytest_runtestloo
 def hook_findings(facts: Facts) -> list[Finding]:
     found = []
     for pair in pairs(facts):
-        if not pair.path.endswith(".py") or "pytest_" not in pair.new:
+        if not pair.path.endswith(".py") or not _DEFINED.search(pair.new):
             continue
-        tree = parsed(facts, "new", pair.path, pair.new)
-        if tree is None:
-            continue
+        if not is_config(pair.path) and _DEFINED.search(pair.old):
+            continue  # a plugin is what is being developed here
         new = new_numbers(facts, pair.path)
-        for node in ast.walk(tree):
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not node.name.startswith(
-                "pytest_"
-            ):
-                continue
+        tree = parsed(facts, "new", pair.path, pair.new) if new else None
+        for node in _hooks(tree.body if tree is not None else []):
             line = _bends(node, new)
             if line:
+                key = f"assertions.hook:{pair.path}::{node.name}"
                 text = f"{node.name} changes what tests report, or which are run"
-                found.append(
-                    Finding(f"assertions.hook:{pair.path}::{node.name}", text, path=pair.path, line=line)
-                )
+                found.append(Finding(key, text, path=pair.path, line=line))
     return found
+
+
+def _hooks(body: Sequence[ast.stmt]) -> Iterator[Function]:
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if node.name.startswith("pytest_"):
+                yield node
+        elif isinstance(node, (ast.ClassDef, ast.If, ast.Try)):
+            yield from _hooks(node.body)
 
 
 def _bends(hook: Function, new: frozenset[int]) -> int:
@@ -67,7 +75,7 @@ def _decides(node: ast.AST, hook: str) -> bool:
     if isinstance(node, ast.Call):
         name = last(node.func)
         if name in _FORCED:
-            return True
+            return "runtest" in hook or hook in _REPLACES or name == "_exit"
         if name == "setattr" and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
             return node.args[1].value in _REPORTS
         owner = last(node.func.value) if isinstance(node.func, ast.Attribute) else ""

@@ -13,7 +13,7 @@ from ralph.gates.guards.facts import Change, Facts
 from ralph.gates.guards.ignore import ignored
 from ralph.gates.guards.kinds import settled
 from ralph.gates.guards.paths import is_test
-from ralph.gates.guards.texts import decode, is_aside
+from ralph.gates.guards.texts import decode, is_aside, is_testing
 
 NAME = "junk"
 LARGE = 1 << 20

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ralph.gates.guards.pysyntax import dotted, last
+from ralph.gates.guards.pysyntax import dotted, last, truth
 
 _MARKS = ("skip", "skipif", "xfail", "skipIf", "skipUnless", "expectedFailure")
 _CALLS = ("pytest.skip", "pytest.xfail", "pytest.importorskip", "self.skipTest", "unittest.skip")
@@ -22,6 +22,7 @@ class Skip(Struct, frozen=True):
     kind: str
     line: int
     machine: bool = False  # depends on platform, version or what is installed
+    depends: bool = False  # on anything at all: it may or may not skip
 
 
 def skips_on(decorators: Sequence[ast.expr]) -> tuple[Skip, ...]:
@@ -38,7 +39,7 @@ def skips_on(decorators: Sequence[ast.expr]) -> tuple[Skip, ...]:
 def skips_in(body: Sequence[ast.stmt]) -> tuple[Skip, ...]:
     """Skips among these statements themselves: calls, `pytestmark`, `__test__ = False`."""
     found: list[Skip] = []
-    excused = _excused(body)
+    excused, under = _conditional(body)
     for node in body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             found += _called(node.value)
@@ -52,35 +53,57 @@ def skips_in(body: Sequence[ast.stmt]) -> tuple[Skip, ...]:
                 found += _called(node.value)
         elif isinstance(node, ast.Raise) and last(node.exc) in ("SkipTest", "Skipped"):
             found.append(Skip("skip", node.lineno))
-    return tuple(Skip(skip.kind, skip.line, machine=skip.machine or skip.line in excused) for skip in found)
+    return tuple(
+        Skip(
+            skip.kind,
+            skip.line,
+            machine=skip.machine or skip.line in excused,
+            depends=skip.depends or skip.line in under,
+        )
+        for skip in found
+    )
 
 
-def _excused(body: Sequence[ast.stmt]) -> frozenset[int]:
-    """Lines under a condition that speaks of the machine, or where an import failed."""
-    lines: set[int] = set()
+def _conditional(body: Sequence[ast.stmt]) -> tuple[frozenset[int], frozenset[int]]:
+    """Lines under a condition that speaks of the machine or a failed import; lines under any condition."""
+    machine: set[int] = set()
+    under: set[int] = set()
     for node in body:
-        if isinstance(node, ast.If) and _MACHINE.search(ast.dump(node.test)):
-            branches = node.body
+        branches: list[ast.stmt] = []
+        if isinstance(node, ast.If) and truth(node.test) is None:
+            branches, about = node.body, bool(_MACHINE.search(ast.dump(node.test)))
         elif isinstance(node, ast.Try):
-            caught = [
-                handler
-                for handler in node.handlers
-                if "Import" in last(handler.type) or "ModuleNotFound" in last(handler.type)
-            ]
-            branches = [statement for handler in caught for statement in handler.body]
+            branches = [inner for handler in node.handlers for inner in handler.body]
+            about = any(
+                "Import" in last(item.type) or "NotFound" in last(item.type) for item in node.handlers
+            )
         else:
             continue
-        lines |= {
-            inner.lineno for branch in branches for inner in ast.walk(branch) if hasattr(inner, "lineno")
+        lines = {
+            inner.lineno for branch in branches for inner in ast.walk(branch) if isinstance(inner, ast.stmt)
         }
-    return frozenset(lines)
+        under |= lines
+        machine |= lines if about else set()
+    return frozenset(machine), frozenset(under)
+
+
+def _has_condition(mark: ast.expr, name: str) -> bool:
+    """Is there a condition, and could it be either way?"""
+    if name in ("skip", "expectedFailure"):
+        return False
+    for node in ast.walk(mark):
+        if isinstance(node, ast.Call) and last(node.func) == name:
+            given = [*node.args, *(word.value for word in node.keywords if word.arg == "condition")]
+            return bool(given) and truth(given[0]) is None
+    return False
 
 
 def _called(call: ast.Call) -> list[Skip]:
     name = dotted(call.func)
     if name not in _CALLS:
         return []
-    return [Skip(name.rsplit(".", 1)[-1], call.lineno, machine="importorskip" in name)]
+    optional = "importorskip" in name
+    return [Skip(name.rsplit(".", 1)[-1], call.lineno, machine=optional, depends=optional)]
 
 
 def _marks(node: ast.expr) -> list[Skip]:
@@ -91,6 +114,7 @@ def _marks(node: ast.expr) -> list[Skip]:
         name = inner.attr if isinstance(inner, ast.Attribute) else inner.id
         if name not in _MARKS or (name in ("skip", "xfail") and isinstance(inner, ast.Name)):
             continue
-        machine = name in ("skipif", "skipIf", "skipUnless") and bool(_MACHINE.search(ast.dump(node)))
-        found.append(Skip(name, getattr(inner, "lineno", 0), machine=machine))
+        depends = _has_condition(node, name)
+        machine = depends and bool(_MACHINE.search(ast.dump(node)))
+        found.append(Skip(name, getattr(inner, "lineno", 0), machine=machine, depends=depends))
     return found

@@ -16,6 +16,10 @@ _PURPOSE = re.compile(
 _OPEN_CLASS = re.compile(
     r"Null|No[A-Z_]|Dummy|Fake|Mock|Stub|Base|Abstract|Mixin|Interface|Protocol|Hook|Plugin|Backend|Handler|Visitor"
 )
+_EXPLAINED = re.compile(
+    r"nothing|no-?op|intentional|deliberate|on purpose|override|overrid|subclass|hook|optional|compat|never|not supported",
+    re.IGNORECASE,
+)
 _WORDS = re.compile(
     r"^\s*(?:placeholder|not[ _-]?(?:yet )?implemented|todo\b|fixme\b|stub\b|dummy (?:value|result))",
     re.IGNORECASE,
@@ -76,6 +80,8 @@ def _emptiness(node: Function) -> tuple[str, str] | None:
         and isinstance(body[0].value, ast.Constant)
         and isinstance(body[0].value.value, str)
     )
+    if documented and _EXPLAINED.search(str(body[0].value.value)):  # type: ignore[attr-defined]
+        return None
     rest = body[1:] if documented else body
     if len(rest) != 1:
         return None

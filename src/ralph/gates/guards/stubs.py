@@ -15,12 +15,16 @@ from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.kinds import settled
 from ralph.gates.guards.pystubs import stub_functions
 from ralph.gates.guards.pysyntax import TROUBLE, parsed
-from ralph.gates.guards.texts import Line, Pair, comments, fresh, is_testing, pairs
+from ralph.gates.guards.texts import Line, Pair, comments, fresh, is_aside, is_testing, pairs
 
 NAME = "stubs"
 _ALLOW = re.compile(r"ralph:\s*allow\s+stubs\s+\S")
 _WORD = re.compile(r"\b(?:TODO|FIXME)\b(?!\s*\(?\s*#?\d|\([^)]*\d)|^\W*(?:XXX|HACK)\b(?![-\w])")
-_PLANNED = re.compile(r"#\d+|https?://|\b[A-Z]{2,10}-\d+\b|\b(?:gh|bpo)-?\d+")
+_PLANNED = re.compile(
+    r"\b(?i:when|once|until|after|as soon as|in v?\d|remove \d)\b|#\d+|https?://|\b[A-Z]{2,10}-\d+\b|\b(?:gh|bpo)-?\d+"
+)
+# A plan names its issue or its time; a stub names neither.
+_GENERATED = re.compile(r"generated|do not edit", re.IGNORECASE)
 _HINT = re.compile(r"TODO|FIXME|XXX|HACK")
 _CODE = re.compile(
     r"\.(?:py|pyi|js|mjs|cjs|jsx|ts|mts|cts|tsx|vue|svelte|go|rs|java|kt|kts|scala|c|h|cc|cpp|hpp|cs|rb|php|swift|dart|ex|exs|sh"
@@ -44,7 +48,8 @@ def check(facts: Facts) -> GuardResult:
     by_path = {pair.path: pair for pair in pairs(facts)}
     for path, lines in fresh(facts).items():
         if _CODE.search(path):
-            findings += _comments(by_path[path], lines)
+            if not is_testing(path) and not is_aside(path) and not _GENERATED.search(by_path[path].new[:400]):
+                findings += _comments(by_path[path], lines)
             findings += _thrown(by_path[path], lines)
     findings += _functions(facts)
     return settled(NAME, facts, findings, good="no stub in added lines", bad="unfinished work in added lines")
@@ -91,7 +96,9 @@ def _functions(facts: Facts) -> list[Finding]:
     suspects = [
         pair
         for pair in pairs(facts)
-        if pair.path.endswith(".py") and any(_EMPTY.search(line.text) for line in lines.get(pair.path, ()))
+        if pair.path.endswith(".py")
+        and not is_aside(pair.path)
+        and any(_EMPTY.search(line.text) for line in lines.get(pair.path, ()))
     ]
     found = []
     for pair in suspects:

@@ -80,7 +80,7 @@ def _fresh(changed: list[Pair]) -> dict[str, list[Line]]:
                 own[bare] -= 1
             elif bare:
                 left.append(Line(number, line))
-        spare += own
+        spare.update({bare: number for bare, number in own.items() if number > 0})
         if left:
             found[pair.path] = left
     if not spare:

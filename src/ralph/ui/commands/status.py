@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
-import click
 import msgspec
 
 from ralph.shell.journal_reader import Reader
@@ -22,23 +22,15 @@ from ralph.ui.rows import WORDS, ListRow, cells, checked, json_row, list_row, st
 LIMIT = 20
 
 
-@click.command(short_help="Show loops and where they stand.")
-@click.argument("loop", required=False)
-@click.option("--all", "every", is_flag=True, help="Loops of all projects, not only of this one.")
-@click.option("--limit", default=LIMIT, show_default=True, metavar="N", help="At most N loops; 0 for all.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object; see docs/json.md.")
-@click.option("-q", "quiet", is_flag=True, help="Names only.")
-def command(loop: str | None, every: bool, limit: int, as_json: bool, quiet: bool) -> int:
-    """Show the loops of this project, or one LOOP in detail.
-
-    LOOP is a name, an id, or the beginning of one. A loop that should be driven and is not is called
-    crashed; `ralph resume` takes it up again.
-
-    \b
-    Examples:
-      ralph status
-      ralph status fix-auth --json
-    """
+def show(
+    loop: str | None = None,
+    *,
+    every: bool = False,
+    limit: int = LIMIT,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> int:
+    """What the command does; `ralph status` alone comes here without waiting for click."""
     state = state_here()
     with Reader(state.root) as reader:
         if loop is not None:
@@ -221,3 +213,38 @@ def _gate_line(line: dict[str, Any]) -> str:
     notes += [] if line["required"] else ["advisory"]
     words = "  ".join(filter(None, (safe(line["summary"], 120), ", ".join(notes))))
     return f"  gate       {safe(line['gate'], 30)}  {line['verdict']}  {words}".rstrip()
+
+
+def __getattr__(name: str) -> Any:
+    """`command`, made when it is asked for: click takes longer to load than a list to be shown."""
+    if name != "command":
+        raise AttributeError(name)
+    return _command()
+
+
+@lru_cache(maxsize=1)
+def _command() -> Any:
+    import click
+
+    @click.command(short_help="Show loops and where they stand.")
+    @click.argument("loop", required=False)
+    @click.option("--all", "every", is_flag=True, help="Loops of all projects, not only of this one.")
+    @click.option(
+        "--limit", default=LIMIT, show_default=True, metavar="N", help="At most N loops; 0 for all."
+    )
+    @click.option("--json", "as_json", is_flag=True, help="One JSON object; see docs/json.md.")
+    @click.option("-q", "quiet", is_flag=True, help="Names only.")
+    def status(loop: str | None, every: bool, limit: int, as_json: bool, quiet: bool) -> int:
+        """Show the loops of this project, or one LOOP in detail.
+
+        LOOP is a name, an id, or the beginning of one. A loop that should be driven and is not is called
+        crashed; `ralph resume` takes it up again.
+
+        \b
+        Examples:
+          ralph status
+          ralph status fix-auth --json
+        """
+        return show(loop, every=every, limit=limit, as_json=as_json, quiet=quiet)
+
+    return status

@@ -119,7 +119,10 @@ def _headline(outcome: Outcome, *, rerun: bool) -> None:
     assert outcome.sealed is not None
     made = outcome.sealed.statement
     grade = f"grade {made.predicate.grade}" if made.predicate.grade else "already satisfied"
-    gates = "gates run again here" if rerun else "gates NOT run again"
+    seen = {check.name for check in outcome.checks if check.state == "pass"}
+    unseen = [safe(str(gate["name"]), 40) for gate in made.predicate.gates if gate["name"] not in seen]
+    but = f", but not: {', '.join(unseen)}" if unseen else ""
+    gates = f"gates run again here{but}" if rerun else "gates NOT run again"
     facts = f"{grade}, sandbox {safe(made.predicate.sandbox.level, 8)}, tree {made.tree[:12]}, {gates}"
     print(f"VERIFIED: {outcome.found.words}: {facts}")
     for sentence in made.predicate.not_proven:
