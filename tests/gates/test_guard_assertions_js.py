@@ -3,8 +3,8 @@
 import sys
 
 import pytest
-
 from guardkit import facts_of, kinds_of
+
 from ralph.core.model import Gate, Reading
 from ralph.gates.guards import REGISTRY
 

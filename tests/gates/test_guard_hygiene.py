@@ -3,8 +3,8 @@
 import subprocess
 
 import pytest
-
 from guardkit import facts_of, kinds_of, result_of
+
 from ralph.gates.guards import REGISTRY
 from ralph.gates.guards.ignore import ignored
 

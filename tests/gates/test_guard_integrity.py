@@ -4,8 +4,8 @@ import importlib.util
 import py_compile
 
 import pytest
-
 from guardkit import PYTEST, facts_of, kinds_of, result_of
+
 from ralph.core.model import Gate
 from ralph.gates.guards import REGISTRY, inspect
 
@@ -75,9 +75,11 @@ def test_suppressions_that_do_not_grow(before, after, gates):
 
 def test_coverage_by_configuration():
     """A pytest gate whose configuration asks for coverage relies on the pragma too."""
-    config = {"pyproject.toml": "[tool.coverage.report]\nfail_under = 90\n"}
+    config = {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = "--cov --cov-fail-under=90"\n'}
     before, after = {**config, "a.py": LINE}, {**config, "a.py": "import os  # pragma: no cover\n"}
-    assert kinds_of("suppressions", before, after) == ["silenced"]
+    assert kinds_of("suppressions", before, after) == ["grown"]
+    plain = {"pyproject.toml": "[tool.coverage.report]\nfail_under = 90\n"}
+    assert kinds_of("suppressions", {**plain, "a.py": LINE}, {**plain, "a.py": after["a.py"]}) == []
 
 
 def test_suppressions_that_no_gate_knows_are_noted():

@@ -3,10 +3,10 @@
 import time
 
 import pytest
+from guardkit import PYTEST, changes_of, facts_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from guardkit import PYTEST, changes_of, facts_of
 from ralph.core.model import Gate
 from ralph.gates.guards import KINDS, REGISTRY, Facts, inspect
 
@@ -52,7 +52,7 @@ HOSTILE = {
     "toml bomb": b"a=" + b"[" * 3000,
     "globs": b"[" * 200 + b"\n" + b"**/" * 100 + b"\n!" + b"*" * 300 + b"\n\\\n",
     "huge number": b"assert " + b"9" * 10000 + b"\n",
-    "surrogate": "def test_x():\n    assert '\\ud800' == 1\n".encode(),
+    "surrogate": b"def test_x():\n    assert '\\ud800' == 1\n",
     "escape": b"def test_x():\n    assert '\\d' == f()\n",
 }
 
@@ -70,7 +70,7 @@ def answers(before, after, gates=(PYTEST, LINT)):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_contents(name):
     """No content of any file makes a guard fail, on either side of the change."""
-    good = {path: b"def test_x():\n    assert f() == 1\n" for path in PATHS}
+    good = dict.fromkeys(PATHS, b"def test_x():\n    assert f() == 1\n")
     bad = dict.fromkeys(PATHS, HOSTILE[name])
     answers(good, bad)
     answers(bad, good)

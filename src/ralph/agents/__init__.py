@@ -55,11 +55,12 @@ class Launch(Struct, frozen=True):
     reads: tuple[str, ...] = ()  # paths that must be readable in the box
 
 
-class Said(Struct, frozen=True, tag=True):
+# Facts of plain values come by the hundred thousand, and cannot be part of a cycle: not for the collector.
+class Said(Struct, frozen=True, tag=True, gc=False):
     text: str
 
 
-class ToolUsed(Struct, frozen=True, tag=True):
+class ToolUsed(Struct, frozen=True, tag=True, gc=False):
     tool: str
     path: str = ""
     detail: str = ""
@@ -67,19 +68,19 @@ class ToolUsed(Struct, frozen=True, tag=True):
     removed: int | None = None
 
 
-class Spent(Struct, frozen=True, tag=True):
+class Spent(Struct, frozen=True, tag=True, gc=False):
     """What was used since the last such fact: a difference, never a running total."""
 
     tokens: int | None = None
     cost: float | None = None
 
 
-class LimitHit(Struct, frozen=True, tag=True):
+class LimitHit(Struct, frozen=True, tag=True, gc=False):
     message: str
     reset_at: float | None = None  # epoch seconds
 
 
-class FaultSeen(Struct, frozen=True, tag=True):
+class FaultSeen(Struct, frozen=True, tag=True, gc=False):
     kind: FaultKind
     message: str = ""
 
@@ -88,11 +89,11 @@ class Claimed(Struct, frozen=True, tag=True):
     claim: Claim
 
 
-class Denied(Struct, frozen=True, tag=True):
+class Denied(Struct, frozen=True, tag=True, gc=False):
     what: str
 
 
-class Raw(Struct, frozen=True, tag=True):
+class Raw(Struct, frozen=True, tag=True, gc=False):
     """A line nobody understood: kept, shown on demand, never fatal."""
 
     line: str

@@ -25,6 +25,7 @@ class Intake:
     def feed(self, chunk: bytes) -> list[AgentFact]:
         """The facts in this chunk, in order."""
         facts: list[AgentFact] = []
+        parse = self._parser.feed
         if self._record:
             chunk = self._continue_record(chunk, facts)
         start, size = 0, len(chunk)
@@ -39,7 +40,11 @@ class Intake:
             if end < 0:
                 self._hold(chunk[brace:], facts)
                 break
-            self._line(chunk[brace:end], facts)
+            if end - brace > self._longest:
+                self._line(chunk[brace:end], facts)
+            else:
+                self._inside_text = False
+                facts += parse(chunk[brace:end])
             start = end + 1
         return facts
 

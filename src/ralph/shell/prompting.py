@@ -12,7 +12,7 @@ from importlib.resources import files
 from ralph.core.events import PublishResult
 from ralph.core.loop import Loop
 from ralph.core.model import Footprint, Verdict
-from ralph.core.prompt import Feedback, facts_of, render
+from ralph.core.prompt import HIDDEN, Feedback, facts_of, render
 from ralph.core.text import one_line
 
 
@@ -55,7 +55,9 @@ def result_message(loop: Loop, action: PublishResult) -> str:
         verdict = loop.finals[gate.name]
         role = "proof" if gate.proof else "required" if gate.required else "advisory"
         lines.append(f"  {gate.name} ({role}): {verdict.status}, {one_line(verdict.summary, 100)}")
-        lines.append(f"    $ {one_line(gate.run, 200)}  evidence {verdict.evidence[:16]}")
+        # Later agents read the history: a hidden check must not be told there either.
+        run = "(hidden)" if gate.origin == HIDDEN else f"$ {one_line(gate.run, 200)}"
+        lines.append(f"    {run}  evidence {verdict.evidence[:16]}")
     lines += [f"Not proven: {one_line(sentence, 200)}" for sentence in loop.unproven]
     trailers = [
         f"Ralph-Loop: {order.loop}",

@@ -36,6 +36,7 @@ blobs/       evidence and large texts, each named by its SHA-256
 workspaces/  isolated clones in which agents work
 logs/        logs of Ralph itself
 reports/     the newest reports
+attestations/  signed proofs of verified loops
 reserve      empty space that is given back when the disk is full
 
 Remove loops with `ralph drop` and `ralph clean`, not by hand.

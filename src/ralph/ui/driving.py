@@ -130,9 +130,17 @@ def _log_file(env: Mapping[str, str], name: str) -> IO[str]:
 
 
 def write_report(env: Mapping[str, str], name: str) -> None:
-    """The report on disk, also after trouble; it can be made again at any time by `ralph report`."""
+    """Report and, for a verified loop, attestation on disk; both can be made again at any time."""
     from ralph.ui.report import write_reports
 
     state = open_state(state_dir(env), create=True)
-    with suppress(RalphError), read_journal(state.root) as reader:
-        write_reports(state, load(reader, name))
+    try:
+        with read_journal(state.root) as reader:
+            record = load(reader, name)
+        write_reports(state, record)
+        if record.loop.outcome == "verified" and record.loop.result:
+            from ralph.shell.attest import attest
+
+            attest(state, record, env)
+    except RalphError as trouble:
+        print(f"note: {trouble.what} ({trouble.why})", file=sys.stderr)

@@ -124,7 +124,7 @@ def _was_large(change: Change, facts: Facts) -> bool:
 
 def _binary(path: str, facts: Facts, endings: frozenset[str]) -> Finding | None:
     if (
-        is_test(path)
+        is_testing(path)
         or is_aside(path)
         or _ASSET.search(path)
         or _DATA.search(path)

@@ -17,7 +17,7 @@ _OPEN_CLASS = re.compile(
     r"Null|No[A-Z_]|Dummy|Fake|Mock|Stub|Base|Abstract|Mixin|Interface|Protocol|Hook|Plugin|Backend|Handler|Visitor"
 )
 _EXPLAINED = re.compile(
-    r"nothing|no-?op|intentional|deliberate|on purpose|override|overrid|subclass|hook|optional|compat|never|not supported",
+    r"nothing|no-?op|intentional|deliberate|on purpose|overrid|subclass|hook|optional|compat|never",
     re.IGNORECASE,
 )
 _WORDS = re.compile(

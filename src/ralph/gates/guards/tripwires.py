@@ -86,12 +86,7 @@ def _python(facts: Facts, pair: Pair, new: frozenset[int]) -> list[Finding]:
             if getattr(node, "lineno", 0) in new:
                 found += _patches(node, names, pair)
                 if not is_testing(pair.path):
-                    # What this file did at the base already is its trade.
-                    found += [
-                        one
-                        for one in _peeks(node, names, pair)
-                        if one.key.split(" ")[-1].split(".")[-1] not in pair.old
-                    ]
+                    found += [one for one in _peeks(node, names, pair) if not _had(one, pair)]
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not is_testing(pair.path):
                 found += _equal(node, pair, new)
         if not is_testing(pair.path) and not is_aside(pair.path):
@@ -99,6 +94,13 @@ def _python(facts: Facts, pair: Pair, new: frozenset[int]) -> list[Finding]:
     except TROUBLE:
         return found
     return found
+
+
+def _had(finding: Finding, pair: Pair) -> bool:
+    """What this file did at the base already is its trade."""
+    kind, _, what = finding.key.partition(":")
+    word = what.rsplit(" ", 1)[-1].rsplit(".", 1)[-1]
+    return kind.rsplit(".", 1)[-1] in ("frames", "tracing", "detects") and word in pair.old
 
 
 def _imports(tree: ast.Module) -> dict[str, str]:

@@ -25,7 +25,7 @@ def command(as_json: bool) -> int:
     from importlib.metadata import PackageNotFoundError, version
 
     libraries = {}
-    for name in ("click", "jinja2", "junitparser", "msgspec", "platformdirs", "rich"):
+    for name in ("click", "jinja2", "junitparser", "msgspec", "rich", "securesystemslib"):
         try:
             libraries[name] = version(name)
         except PackageNotFoundError:
