@@ -107,7 +107,10 @@ ATTACKS = {
     "swallowed": (
         swap(
             TWO,
-            "    try:\n        assert add(2, 2) == 4\n    except Exception:\n        pass\n    assert add(0, 0) == 0\n",
+            (
+                "    try:\n        assert add(2, 2) == 4\n    except Exception:\n        pass\n"
+                "    assert add(0, 0) == 0\n"
+            ),
         ),
         ["dead"],
     ),
@@ -121,14 +124,20 @@ ATTACKS = {
     "suppressed": (
         swap(
             TWO,
-            "    with contextlib.suppress(AssertionError):\n        assert add(2, 2) == 4\n    assert add(0, 0) == 0\n",
+            (
+                "    with contextlib.suppress(AssertionError):\n        assert add(2, 2) == 4\n"
+                "    assert add(0, 0) == 0\n"
+            ),
         ),
         ["dead"],
     ),
     "finally returns": (
         swap(
             TWO,
-            "    try:\n        assert add(2, 2) == 4\n    finally:\n        return\n    assert add(0, 0) == 0\n",
+            (
+                "    try:\n        assert add(2, 2) == 4\n    finally:\n        return\n"
+                "    assert add(0, 0) == 0\n"
+            ),
         ),
         ["dead"],
     ),
@@ -259,20 +268,29 @@ HONEST = {
     "cases split": (
         BASE,
         swap("(2, 3, 5), ", "")
-        + "\n\n@pytest.mark.parametrize('a, b, c', [(2, 3, 5)])\ndef test_big(a, b, c):\n    assert add(a, b) == c\n",
+        + (
+            "\n\n@pytest.mark.parametrize('a, b, c', [(2, 3, 5)])\ndef test_big(a, b, c):\n"
+            "    assert add(a, b) == c\n"
+        ),
     ),
     "turned into cases": (
         BASE,
         swap(
             "def test_add():\n" + TWO,
-            "@pytest.mark.parametrize('a, c', [(2, 4), (0, 0)])\ndef test_add(a, c):\n    assert add(a, a) == c\n",
+            (
+                "@pytest.mark.parametrize('a, c', [(2, 4), (0, 0)])\ndef test_add(a, c):\n"
+                "    assert add(a, a) == c\n"
+            ),
         ),
     ),
     "helper extracted": (
         BASE,
         swap(
             "def test_add():\n" + TWO,
-            "def is_sum(a, b, want):\n    assert add(a, b) == want\n\n\ndef test_add():\n    is_sum(2, 2, 4)\n    is_sum(0, 0, 0)\n",
+            (
+                "def is_sum(a, b, want):\n    assert add(a, b) == want\n\n\ndef test_add():\n"
+                "    is_sum(2, 2, 4)\n    is_sum(0, 0, 0)\n"
+            ),
         ),
     ),
     "helper inlined": (
@@ -281,8 +299,13 @@ HONEST = {
     ),
     "pytest style": (
         UNIT,
-        "from calc import add\nimport pytest\n\n\nclass TestAdd:\n    def test_add(self):\n        assert add(2, 2) == 4\n"
-        '        assert "a" in "abc"\n\n    def test_bad(self):\n        with pytest.raises(ValueError):\n            add(None, None)\n',
+        (
+            "from calc import add\nimport pytest\n\n\nclass TestAdd:\n"
+            "    def test_add(self):\n        assert add(2, 2) == 4\n"
+        )(
+            '        assert "a" in "abc"\n\n    def test_bad(self):\n'
+            "        with pytest.raises(ValueError):\n            add(None, None)\n"
+        ),
     ),
     "subject renamed": (BASE, BASE.replace("add(", "plus(").replace("import add", "import plus")),
     "narrower exception": (BASE.replace("raises(ValueError", "raises(Exception"), BASE),
@@ -297,7 +320,10 @@ HONEST = {
         swap(
             TWO,
             TWO
-            + "    try:\n        parse('y')\n    except Exception as error:\n        assert 'y' in str(error)\n",
+            + (
+                "    try:\n        parse('y')\n    except Exception as error:\n"
+                "        assert 'y' in str(error)\n"
+            ),
         ),
     ),
     "new helper": (BASE, BASE + "\n\ndef make():\n    return 3\n"),
@@ -386,21 +412,37 @@ def test_ids_of_unittest_and_gates_without_ids():
 
 
 HOOKS = {
-    "outcome": "def pytest_runtest_makereport(item, call):\n    out = yield\n    out.get_result().outcome = 'passed'\n",
+    "outcome": (
+        "def pytest_runtest_makereport(item, call):\n    out = yield\n"
+        "    out.get_result().outcome = 'passed'\n"
+    ),
     "force": "def pytest_runtest_call(item):\n    out = yield\n    out.force_result(None)\n",
     "exit status": "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n",
-    "items dropped": "def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if 'add' not in i.name]\n",
+    "items dropped": (
+        "def pytest_collection_modifyitems(items):\n"
+        "    items[:] = [i for i in items if 'add' not in i.name]\n"
+    ),
     "items cleared": "def pytest_collection_modifyitems(items):\n    items.clear()\n",
     "call replaced": "def pytest_pyfunc_call(pyfuncitem):\n    return True\n",
     "setattr": "def pytest_report_teststatus(report):\n    setattr(report, 'outcome', 'passed')\n",
 }
 GOOD_HOOKS = {
-    "looks on": "def pytest_runtest_makereport(item, call):\n    out = yield\n    item.rep = out.get_result()\n",
+    "looks on": (
+        "def pytest_runtest_makereport(item, call):\n    out = yield\n    item.rep = out.get_result()\n"
+    ),
     "sorts": "def pytest_collection_modifyitems(items):\n    items[:] = sorted(items, key=str)\n",
-    "by option": "def pytest_collection_modifyitems(config, items):\n    if not config.getoption('--all'):\n        items[:] = []\n",
-    "marks": "def pytest_collection_modifyitems(items):\n    for item in items:\n        item.add_marker('slow')\n",
+    "by option": (
+        "def pytest_collection_modifyitems(config, items):\n"
+        "    if not config.getoption('--all'):\n        items[:] = []\n"
+    ),
+    "marks": (
+        "def pytest_collection_modifyitems(items):\n    for item in items:\n        item.add_marker('slow')\n"
+    ),
     "options": "def pytest_addoption(parser):\n    parser.addoption('--all')\n",
-    "stricter": "def pytest_runtest_makereport(item, call):\n    out = yield\n    out.get_result().outcome = 'failed'\n",
+    "stricter": (
+        "def pytest_runtest_makereport(item, call):\n    out = yield\n"
+        "    out.get_result().outcome = 'failed'\n"
+    ),
 }
 
 
@@ -420,7 +462,7 @@ def test_good_hooks(name):
 
 
 def test_unreadable_results():
-    """A test file this Python cannot read leaves the guard blind, and it says so; broken bases accuse nobody."""
+    """A test file this Python cannot read leaves the guard blind, and it says so; a broken base is fine."""
     blind = REGISTRY["assertions"](facts_of({PATH: BASE}, {PATH: "def test_add(:\n"}))
     assert (blind.applied, blind.findings) == (False, ())
     assert PATH in blind.summary

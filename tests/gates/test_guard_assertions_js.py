@@ -103,7 +103,7 @@ def test_honest_change(name):
 
 
 def test_base_version_passes():
-    """Where the base's version passes over the new source, its assertions may be rewritten; skips may not grow."""
+    """Where the base's version passes over the new source, only skips may not grow."""
     seen = {"tests": Reading("pass", "", tests={"adds": "pass", "big > numbers": "pass"})}
     fields = {"gates": (NODE,), "base": seen, "overlay": seen, "final": seen}
     assert kinds_of("assertions", {PATH: BASE}, {PATH: ATTACKS["weaker"][0]}, **fields) == []
@@ -121,7 +121,7 @@ def test_any_text(path, text):
 
 
 def test_without_the_extra(monkeypatch):
-    """Without the extra the guard says that it did not look, and names it; Python is compared all the same."""
+    """Without the extra the guard says that it did not look, and names the extra."""
     monkeypatch.setitem(sys.modules, "ast_grep_py", None)
     given = facts_of({PATH: BASE}, {PATH: ATTACKS["removed"][0]}, gates=(NODE,))
     seen = REGISTRY["assertions"](given)

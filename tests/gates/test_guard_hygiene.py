@@ -84,11 +84,20 @@ STUBS = {
     "async": ("async def f(x):\n    ...\n", ["body"]),
 }
 NO_STUBS = {
-    "abstract": "import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self):\n        raise NotImplementedError\n",
+    "abstract": (
+        "import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self):\n"
+        "        raise NotImplementedError\n"
+    ),
     "base class": "class BaseStore:\n    def save(self):\n        raise NotImplementedError\n",
-    "subclassed": "class Store:\n    def save(self):\n        raise NotImplementedError\nclass Disk(Store):\n    def save(self):\n        return 1\n",
+    "subclassed": (
+        "class Store:\n    def save(self):\n        raise NotImplementedError\n"
+        "class Disk(Store):\n    def save(self):\n        return 1\n"
+    ),
     "protocol": "from typing import Protocol\nclass P(Protocol):\n    def f(self) -> int: ...\n",
-    "overload": "from typing import overload\n@overload\ndef f(x: int) -> int: ...\n@overload\ndef f(x: str) -> str: ...\ndef f(x):\n    return x\n",
+    "overload": (
+        "from typing import overload\n@overload\ndef f(x: int) -> int: ...\n@overload\n"
+        "def f(x: str) -> str: ...\ndef f(x):\n    return x\n"
+    ),
     "override": "class Quiet(Handler):\n    def log_message(self, *args):\n        pass\n",
     "group": "@click.group()\ndef cli():\n    pass\n",
     "dunder": "class A:\n    def __init__(self):\n        pass\n",
@@ -249,10 +258,9 @@ def test_nested_repositories():
 def test_ignore_rules(rules, path, yes, tmp_path):
     """.gitignore means here what it means to git."""
     assert ignored(path, lambda at: rules if at == ".gitignore" else "") is yes
-    call = {"cwd": tmp_path, "check": False, "capture_output": True}
-    subprocess.run(["git", "init", "-q"], **call)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     (tmp_path / ".gitignore").write_text(rules)
-    asked = subprocess.run(["git", "check-ignore", "-q", "--no-index", path], **call)
+    asked = subprocess.run(["git", "check-ignore", "-q", "--no-index", path], cwd=tmp_path, check=False)
     assert (asked.returncode == 0) is yes
 
 

@@ -175,7 +175,7 @@ def test_projects_that_are_a_runner():
     ],
 )
 def test_shims(path, mode, expected):
-    """An executable named like a tool of the gates stands in its way; installed ones are for the junk guard."""
+    """An executable named like a tool stands in its way; installed ones are for the junk guard."""
     own = gate("mytool run")
     assert kinds_of("environment", {}, {path: "x"}, modes={path: mode}, gates=(PYTEST, own)) == expected
 
@@ -222,7 +222,10 @@ GOOD_CODE = {
     "fork": "import os\ndef child():\n    os._exit(0)\n",
     "cleanup": "import atexit\natexit.register(print, 'bye')\n",
     "real equal": "class A:\n    def __eq__(self, other):\n        return self.x == other.x\n",
-    "equal by type": "class A:\n    def __eq__(self, other):\n        if not isinstance(other, A):\n            return False\n        return True\n",
+    "equal by type": (
+        "class A:\n    def __eq__(self, other):\n        if not isinstance(other, A):\n"
+        "            return False\n        return True\n"
+    ),
     "gettext": "import builtins\nbuiltins._ = str\n",
     "own module": "import calc\ncalc.add = None\n",
     "mock": "import unittest.mock\nunittest.mock.DEFAULT = 1\n",
