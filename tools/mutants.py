@@ -77,7 +77,7 @@ class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self._tree, self._path, "exec"), module.__dict__)  # noqa: S102
+        exec(compile(self._tree, self._path, "exec"), module.__dict__)
 
 
 def say(text: str) -> None:

@@ -55,6 +55,20 @@ class TestAdd(unittest.TestCase):
         with self.assertRaises(ValueError):
             add(None, None)
 """
+PLAIN = """\
+import pytest
+from calc import add
+
+
+class TestAdd:
+    def test_add(self):
+        assert add(2, 2) == 4
+        assert "a" in "abc"
+
+    def test_bad(self):
+        with pytest.raises(ValueError):
+            add(None, None)
+"""
 
 
 def swap(old, new, base=BASE):
@@ -297,16 +311,7 @@ HONEST = {
         BASE,
         swap("    check_box(Box())", '    box = Box()\n    assert box.size > 3\n    assert box.name == "b"'),
     ),
-    "pytest style": (
-        UNIT,
-        (
-            "from calc import add\nimport pytest\n\n\nclass TestAdd:\n"
-            "    def test_add(self):\n        assert add(2, 2) == 4\n"
-        )(
-            '        assert "a" in "abc"\n\n    def test_bad(self):\n'
-            "        with pytest.raises(ValueError):\n            add(None, None)\n"
-        ),
-    ),
+    "pytest style": (UNIT, PLAIN),
     "subject renamed": (BASE, BASE.replace("add(", "plus(").replace("import add", "import plus")),
     "narrower exception": (BASE.replace("raises(ValueError", "raises(Exception"), BASE),
     "skip taken away": (swap("def test_add", "@pytest.mark.skip\ndef test_add"), BASE),

@@ -47,6 +47,43 @@ def test_silenced_tool_of_a_proof(name):
     assert result_of("suppressions", {path: LINE}, {path: text}, gates=(with_gate,)).integrity
 
 
+MAKEFILE = """\
+.PHONY: test check
+SRC := src
+test: build
+\tpytest -q
+check: lint test
+lint:
+\truff check $(SRC)
+build:
+\techo built
+"""
+SCRIPTS = '{"scripts": {"test": "node --test", "ci": "npm run style && npm test", "style": "eslint ."}}'
+
+
+@pytest.mark.parametrize(
+    ("run", "path", "own", "expected"),
+    [
+        ("make check", "a.py", {"Makefile": MAKEFILE}, ["grown"]),
+        ("make test", "a.py", {"Makefile": MAKEFILE}, []),
+        ("make", "a.py", {"Makefile": MAKEFILE}, []),
+        ("npm run ci", "a.js", {"package.json": SCRIPTS}, ["grown"]),
+        ("npm test", "a.js", {"package.json": SCRIPTS}, []),
+        ("npm test", "a.js", {"package.json": "not json eslint"}, ["grown"]),
+        ("./check.sh", "a.py", {"check.sh": "#!/bin/sh\nruff check .\npytest\n"}, ["grown"]),
+        ("./check.sh", "a.py", {"check.sh": "#!/bin/sh\npytest\n"}, []),
+        ("pre-commit run --all-files", "a.py", {}, ["grown"]),
+        ("hatch run unit", "a.py", {}, []),
+    ],
+)
+def test_what_stands_behind_a_command(run, path, own, expected):
+    """Recipes, scripts and task files tell which checkers a gate runs."""
+    with_gate = gate(run, proof=True, own_files=tuple(own))
+    text = "import os  # noqa\n" if path.endswith("py") else "// eslint-disable-next-line\nimport os\n"
+    before, after = {**own, path: LINE}, {**own, path: text}
+    assert kinds_of("suppressions", before, after, gates=(with_gate,)) == expected
+
+
 @pytest.mark.parametrize("with_gate", [MAKE, KEEP])
 def test_silenced_tool_of_another_gate(with_gate):
     """Where another gate may run the tool it is only not yet."""
@@ -65,12 +102,24 @@ def test_silenced_tool_of_another_gate(with_gate):
         ({"a.py": "x = 1  # noqa\n"}, {"a.py": "x = 1\n"}, (RUFF,)),
         ({"a.py": LINE}, {"a.py": "text = '# noqa'\nmore = '''\n# type: ignore\n'''\n"}, (RUFF, MYPY)),
         ({"a.md": LINE}, {"a.md": "Use noqa sparingly\n"}, (RUFF,)),
+        ({"a.py": "x  # noqa\n"}, {"a.py": "x  # noqa: E501\n"}, (RUFF,)),
         ({"a.py": "x  # noqa\ny  # noqa\n"}, {"b.py": "x  # noqa\n", "c.py": "y  # noqa\n"}, (RUFF,)),
     ],
 )
 def test_suppressions_that_do_not_grow(before, after, gates):
     """Kept, moved and quoted suppressions, and those no gate could be fooled by, are no findings."""
     assert kinds_of("suppressions", before, after, gates=gates) == []
+
+
+def test_bare_suppressions():
+    """A suppression that drops its code silences more than before."""
+    before, after = {"a.py": "x  # noqa: E501\n"}, {"a.py": "x  # noqa\n"}
+    assert kinds_of("suppressions", before, after, gates=(RUFF,)) == ["silenced"]
+    before, after = {"a.py": "x  # type: ignore[arg]\n"}, {"a.py": "x  # type: ignore\n"}
+    assert kinds_of("suppressions", before, after, gates=(MYPY,)) == ["silenced"]
+    assert (
+        len(result_of("suppressions", {"a.py": LINE}, {"a.py": "x  # noqa\n"}, gates=(RUFF,)).findings) == 1
+    )
 
 
 def test_coverage_by_configuration():
@@ -96,7 +145,13 @@ def test_baselines(path):
     assert kinds_of("suppressions", {path: "a\n"}, {path: "a\nb\n"}) == ["baseline"]
     assert kinds_of("suppressions", {}, {path: "a\n"}) == ["baseline"]
     assert kinds_of("suppressions", {path: "a\nb\n"}, {path: "a\n"}) == []
-    assert kinds_of("suppressions", {path: "a\n"}, {path: "# why\na\n"}) == []
+
+
+def test_baselines_that_only_move():
+    """A pattern file accuses for any new pattern, a list of findings only when it gets longer."""
+    assert kinds_of("suppressions", {".semgrepignore": "a\nb\n"}, {".semgrepignore": "*\n"}) == ["baseline"]
+    assert kinds_of("suppressions", {".semgrepignore": "a\n"}, {".semgrepignore": "# why\na\n"}) == []
+    assert kinds_of("suppressions", {"mypy-baseline.txt": "a:1\n"}, {"mypy-baseline.txt": "a:2\n"}) == []
 
 
 FILES = {
@@ -230,6 +285,7 @@ GOOD_CODE = {
     "own module": "import calc\ncalc.add = None\n",
     "mock": "import unittest.mock\nunittest.mock.DEFAULT = 1\n",
     "word": "x = 'pytest is nice'\n",
+    "module's name": "import sys\ndef f():\n    return sys._getframe(1).f_globals['__name__']\n",
     "environment": "import os\nDEBUG = os.environ.get('DEBUG')\n",
 }
 

@@ -119,6 +119,9 @@ class Parser(Protocol):
     def feed(self, line: bytes) -> tuple[AgentFact, ...]:
         """One complete line that begins with `{`, without its line end."""
 
+    def absorb(self, lines: bytes) -> None:
+        """Many such lines with their line ends: as `feed` for each, when nobody asks for the facts."""
+
     def text(self, block: bytes) -> tuple[AgentFact, ...]:
         """Any other output, in pieces as they came: many lines, or part of one."""
 

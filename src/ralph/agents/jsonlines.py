@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any, cast, get_args
 
 import msgspec
@@ -41,6 +42,17 @@ _FIRST_MILLISECONDS = 1e11  # as seconds this is the year 5138: such a time is i
 _LAST_MOMENT = 1e14
 
 
+class _Words(msgspec.Struct, gc=False):
+    """Of a line, what tells whether it holds nothing but words."""
+
+    ralph: int = 0
+    type: str = ""
+    text: str | None = None
+
+
+_WORDS = msgspec.json.Decoder(_Words)
+
+
 class JsonLinesParser:
     """One call's output in text or JSON lines."""
 
@@ -61,6 +73,34 @@ class JsonLinesParser:
             self._tail.add(line + b"\n")
             return (Raw(one_line(line[: 4 * _LINE], _LINE)),)
         return (fact,)
+
+    def absorb(self, lines: bytes) -> None:
+        """Of words only the last ones are kept: all but those are decoded and let go."""
+        try:
+            found = _WORDS.decode_lines(lines)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            found = []
+        split = lines.split(b"\n")[:-1]
+        words: list[str] = []
+        for line, record in zip_longest(split, found):
+            if record is not None and record.ralph == 1 and record.type == "text" and record.text is not None:
+                words.append(record.text)
+            else:
+                self._keep(words)
+                words.clear()
+                if record is None or record.ralph == 1:
+                    self.feed(line)
+                else:  # another tool's record: text, as it is for `feed`
+                    self._tail.add(line + b"\n")
+        self._keep(words)
+
+    def _keep(self, words: list[str]) -> None:
+        room, first = _TAIL, len(words)
+        while first > 0 and room > 0:
+            first -= 1
+            room -= len(words[first])
+        for text in words[first:]:
+            self._tail.add(clean(text[-_TAIL:]).encode() + b"\n")
 
     def text(self, block: bytes) -> tuple[AgentFact, ...]:
         self._tail.add(block)

@@ -146,7 +146,7 @@ class Caller:
         intake = Intake(self._adapter.stream(self.site.order))
         dropped = ended.dropped_bytes or 0
         for chunk in _output(folder, gap=bool(dropped)):
-            intake.feed(chunk)
+            intake.absorb(chunk)
         how = "crashed" if ended.ended in ("keeper-lost", "memory") else ended.ended
         facts = intake.finish(ended.exit_code, how, dropped)
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()

@@ -8,16 +8,21 @@ gate runs it, it is a note in the summary.
 from __future__ import annotations
 
 import re
+from typing import cast
 
 from msgspec import Struct
 
 from ralph.core.model import Finding, Gate, GuardResult
+from ralph.gates.command import words
+from ralph.gates.guards.behind import behind
 from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.kinds import settled
 from ralph.gates.guards.paths import is_test
 from ralph.gates.guards.texts import Pair, comments, pairs
 
 NAME = "suppressions"
+_BARE = "bare "  # without a code: it silences everything on its line
+_Sides = tuple[dict[int, str], dict[int, str]]  # line -> text, at the base and in the result
 
 
 class _Mark(Struct, frozen=True):
@@ -83,34 +88,23 @@ MARKS = (
         anywhere=True,
         files=".java .kt .kts",
     ),
+    _mark("bare noqa", r"#\s*noqa\b(?!\s*:)", _LINT),
+    _mark("bare type: ignore", r"#\s*type\s*:\s*ignore\b(?!\[)", _TYPES),
 )
 # Cheap to look for: no line without one of these can hold any mark.
-_HINTS = (
-    *(
-        "noqa",
-        "ignore",
-        "disable",
-        "pragma",
-        "nosec",
-        "nosem",
-        "gitleaks",
-        "@ts-",
-        "nolint",
-        "allow(",
-        "expect(",
-    ),
-    *("todo", "suppress", "pyright", "mypy:", "fixme", "pylint"),
+_HINTS = words(
+    "noqa ignore disable pragma nosec nosem gitleaks @ts- nolint allow( expect( todo suppress pyright mypy: "
+    "fixme pylint"
 )
-# Commands behind which any checker may stand.
-_OPEN = re.compile(
-    r"\b(?:make|just|task|tox|nox|poe|invoke|pre-commit|prek|npm|pnpm|yarn|bun|gradle\w*|mvn\w*|rake|hatch)\b|\.sh\b|^/bin/sh",
-)
+# Commands behind which any checker may stand, and nobody can look.
+_OPEN = re.compile(r"\b(?:lint|check|style|quality|verify|pre-commit|prek|ci|all)\b")
 _BASELINE = re.compile(
     r"(?:^|/)(?:\.semgrepignore|\.gitleaksignore|\.trivyignore|\.secrets\.baseline|\.bandit|\.snyk|osv-scanner\.toml"
     r"|mypy-baseline\.txt|\.mypy-baseline\.txt|\.?basedpyright/baseline\.json|\.eslintignore|eslint-suppressions\.json"
     r"|\.stylelintignore|\.rubocop_todo\.yml|phpstan-baseline\.(?:neon|php)|detekt-baseline\.xml|lint-baseline\.xml"
     r"|\.betterer\.results|ruff-baseline\.json|\.pylint-baseline)\Z"
 )
+_GENERATED = re.compile(r"(?:json|baseline|txt|xml|neon|php|results)\Z")  # lists of findings, not of patterns
 _COVERED = re.compile(r"--cov-fail-under")  # in addopts: then plain pytest judges coverage
 _COVERAGE_FILES = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".coveragerc")
 
@@ -118,15 +112,17 @@ _COVERAGE_FILES = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".cov
 def check(facts: Facts) -> GuardResult:
     findings = [*_baselines(facts)]
     notes = []
+    told: set[tuple[str, str]] = set()
     for mark, path, line, more in _grown(facts):
+        if (path, mark.name.removeprefix(_BARE)) in told:
+            continue  # a bare one more is one more already
+        told.add((path, mark.name))
         word = f'"{mark.name}"'
         kind, gate = _weight(mark, facts)
         if kind == "note":
             notes.append(f"{more} more {word} in {path}")
             continue
-        text = (
-            f"{path} has {more} more {word} than at the base, and gate {gate} may rely on what that silences"
-        )
+        text = f"{path} has {more} more {word} than at the base, which may silence what gate {gate} looks for"
         findings.append(Finding(f"suppressions.{kind}:{path} {mark.name}", text, path=path, line=line))
     good = "no suppression was added that a gate could be fooled by"
     if notes:
@@ -141,13 +137,12 @@ def _baselines(facts: Facts) -> list[Finding]:
     for pair in pairs(facts):
         if not _BASELINE.search(pair.path) or pair.change.status == "D":
             continue
-        had = {line.strip() for line in pair.old.split("\n")}
-        added = [
-            line
-            for line in pair.new.split("\n")
-            if line.strip() not in had and not line.lstrip().startswith("#")
-        ]
-        if added and pair.new.count("\n") >= pair.old.count("\n"):
+        had = {line.strip(" ,\t") for line in pair.old.split("\n")} | {""}
+        now = [line.strip(" ,\t") for line in pair.new.split("\n") if not line.lstrip().startswith("#")]
+        grown = any(line not in had for line in now)
+        if _GENERATED.search(pair.path):  # line numbers in it change with every edit; more lines are more
+            grown = pair.new.count("\n") > pair.old.count("\n")
+        if grown:
             text = f"{pair.path} leaves out more than at the base: a checker no longer looks there"
             found.append(Finding(f"suppressions.baseline:{pair.path}", text, path=pair.path))
     return found
@@ -155,34 +150,41 @@ def _baselines(facts: Facts) -> list[Finding]:
 
 def _grown(facts: Facts) -> list[tuple[_Mark, str, int, int]]:
     """(kind, file, a line of it, how many more): only what the change as a whole has more of."""
-    rows: dict[str, list[tuple[str, int, int]]] = {}
-    for pair in pairs(facts):
-        if pair.change.status == "D" and not pair.old:
-            continue
-        for mark, before, lines in _counted(pair):
-            rows.setdefault(mark.name, []).append((pair.path, lines[-1] if lines else 0, len(lines) - before))
+    sides = {pair.path: (_suspects(pair.old), _suspects(pair.new)) for pair in pairs(facts)}
+    files = [pair for pair in pairs(facts) if any(sides[pair.path])]
     found = []
     for mark in MARKS:
-        counted = rows.get(mark.name, ())
-        total = sum(more for _, _, more in counted)
-        for path, line, more in counted:
+        rows = [row for pair in files if (row := _counted(mark, pair, sides[pair.path])) is not None]
+        if sum(len(lines) - before for _, before, lines in rows) <= 0:
+            continue
+        if not mark.anywhere and _weight(mark, facts)[0] != "note":
+            asked = [pair for pair, _, _ in rows]
+            rows = [row for pair in asked if (row := _counted(mark, pair, _remarks(facts, pair))) is not None]
+        total = sum(len(lines) - before for _, before, lines in rows)
+        for pair, before, lines in rows:
+            more = len(lines) - before
             if total > 0 and more > 0:
-                found.append((mark, path, line, min(more, total)))
+                found.append((mark, pair.path, lines[-1], min(more, total)))
                 total -= more
     return found
 
 
-def _counted(pair: Pair) -> list[tuple[_Mark, int, list[int]]]:
-    """Per kind: how many at the base, and the lines of those in the result. Strings do not count."""
-    sides = [_suspects(text) for text in (pair.old, pair.new)]
-    rough = _rows(pair, sides)
-    if all(len(lines) <= before for _, before, lines in rough):
-        return rough
-    remarks = [
-        comments(pair.path, text) if lines else {}
-        for text, lines in zip((pair.old, pair.new), sides, strict=True)
-    ]
-    return _rows(pair, sides, remarks)
+def _counted(mark: _Mark, pair: Pair, sides: _Sides) -> tuple[Pair, int, list[int]] | None:
+    """How many at the base, and the lines of those in the result."""
+    if mark.files and not pair.path.endswith(tuple(mark.files.split())):
+        return None
+    if mark.name == "pragma: no cover" and is_test(pair.path):
+        return None  # how much of the tests is covered says nothing about the source
+    before, after = ([number for number, text in side.items() if mark.pattern.search(text)] for side in sides)
+    return (pair, len(before), after) if before or after else None
+
+
+def _remarks(facts: Facts, pair: Pair) -> _Sides:
+    """The comments of both sides: what stands in a string silences nothing. Only asked where it matters."""
+    key = f"comments:{pair.path}"
+    if key not in facts.memo:
+        facts.memo[key] = (comments(pair.change.before, pair.old), comments(pair.path, pair.new))
+    return cast(_Sides, facts.memo[key])
 
 
 def _suspects(text: str) -> dict[int, str]:
@@ -196,29 +198,6 @@ def _suspects(text: str) -> dict[int, str]:
     }
 
 
-def _rows(
-    pair: Pair, sides: list[dict[int, str]], remarks: list[dict[int, str]] | None = None
-) -> list[tuple[_Mark, int, list[int]]]:
-    """By whole lines, or by the comments in them when those are given."""
-    found = []
-    for mark in MARKS:
-        if mark.files and not pair.path.endswith(tuple(mark.files.split())):
-            continue
-        if mark.name == "pragma: no cover" and is_test(pair.path):
-            continue  # how much of the tests is covered says nothing about the source
-        numbers = [
-            [
-                number
-                for number, text in (side if mark.anywhere or remarks is None else remarks[at]).items()
-                if mark.pattern.search(text)
-            ]
-            for at, side in enumerate(sides)
-        ]
-        if numbers[0] or numbers[1]:
-            found.append((mark, len(numbers[0]), numbers[1]))
-    return found
-
-
 def _weight(mark: _Mark, facts: Facts) -> tuple[str, str]:
     """silenced, grown or note; and the gate that makes it so."""
     verdicts = [(_relies(mark, gate, facts), gate) for gate in facts.gates]
@@ -230,12 +209,12 @@ def _weight(mark: _Mark, facts: Facts) -> tuple[str, str]:
 
 
 def _relies(mark: _Mark, gate: Gate, facts: Facts) -> str:
-    words = f"{gate.run} {gate.read}"
-    named = bool(mark.tools.search(words))
-    if named:
+    if mark.tools.search(f"{gate.run} {gate.read}"):
         return "proof" if gate.proof else "other"
     if mark.name == "pragma: no cover" and gate.read == "pytest":
         texts = (facts.read_base(path) or b"" for path in _COVERAGE_FILES)
         if any(_COVERED.search(text[:200_000].decode("utf-8", "replace")) for text in texts):
             return "other"
-    return "other" if _OPEN.search(gate.run) else ""
+    if mark.tools.search(behind(gate, facts.read_base)):
+        return "other"
+    return "other" if not gate.own_files and _OPEN.search(gate.run) else ""

@@ -34,6 +34,9 @@ _TEST_FILE = re.compile(
 _FRAMES = frozenset(
     ("sys._getframe", "inspect.stack", "inspect.currentframe", "inspect.getouterframes", "gc.get_referrers")
 )
+# Only with these a frame tells what its caller holds; its module's name is asked for by many.
+_OWN_FRAME = ("sys._getframe", "inspect.currentframe")
+_LOOKS_BACK = re.compile(r"\bf_(?:locals|back|code)\b")
 _TRACING = frozenset(("sys.settrace", "sys.setprofile", "threading.settrace"))
 _READS = frozenset(("open", "read_text", "read_bytes", "Path"))
 _JS_PATCH = re.compile(
@@ -160,13 +163,13 @@ def _peeks(node: ast.AST, names: dict[str, str], pair: Pair) -> Iterator[Finding
     line = int(getattr(node, "lineno", 0))
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         modules = [item.name for item in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-        if any(module.split(".")[0] == "_pytest" for module in modules):
+        if any(module.split(".")[0] == "_pytest" for module in modules) and "pytest" not in pair.old:
             yield _finding(
                 "internals", pair, "_pytest", "imports the insides of pytest, and is no test", line
             )
     elif isinstance(node, ast.Call):
         name = _real(node.func, names)
-        if name in _FRAMES:
+        if name in _FRAMES and (name not in _OWN_FRAME or _LOOKS_BACK.search(pair.new)):
             yield _finding("frames", pair, name, f"looks at who called it ({name})", line)
         elif name in _TRACING or name.startswith(("sys.meta_path.", "sys.path_hooks.")):
             yield _finding("tracing", pair, name, f"hooks into Python itself ({name})", line)
