@@ -54,7 +54,7 @@ def median(values: Iterable[float]) -> float:
 
 
 def quiet(values: Sequence[float]) -> float:
-    """The lower quartile: for processes of some milliseconds, to which a busy neighbour can only add."""
+    """The lower quartile: for what happens once and quickly, to which a busy neighbour can only add."""
     return statistics.quantiles(values, n=4)[0]
 
 

@@ -257,9 +257,10 @@ def test_forker_leaves_processes(calc, tmp_path, kind, least):
         facts, _ = call_agent(calc, "forker", kind, mark)
         assert facts.claim.status == "COMPLETE"
         deadline = time.monotonic() + 10
-        while len(marked(mark)) < least and time.monotonic() < deadline:
+        # One look decides: between two of them a process may be in the middle of a fork.
+        while len(found := marked(mark)) < least and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert len(marked(mark)) >= least
+        assert len(found) >= least
     finally:
         clear(mark)
 

@@ -1,5 +1,7 @@
 """Facts from two sets of files, as the shell would fill them in."""
 
+import re
+
 from ralph.core.model import Gate, Reading
 from ralph.gates.guards import KINDS, REGISTRY, Change, Facts
 
@@ -51,6 +53,7 @@ def result_of(guard, before, after, **fields):
         assert finding.key.split(":")[0] in KINDS, finding.key
         assert finding.message.strip()
         assert finding.path
+        assert re.fullmatch(r"[\w.:/~\n -]+", finding.key), "a waiver could not hold it"
     return result
 
 

@@ -7,10 +7,13 @@ pieces it came in, because cutting 200 MB of plain text into lines would cost mo
 
 from __future__ import annotations
 
+import re
+
 from ralph.agents import AgentFact, CallFacts, Parser
 
 LONGEST_LINE = 1 << 20  # a longer line is no record: its bytes are passed on as text
 _BRACE = b"{"
+_ROW_END = re.compile(rb"\n(?!\{)")  # the end of a line after which no line begins with a brace
 
 
 class Intake:
@@ -49,15 +52,22 @@ class Intake:
         return facts
 
     def absorb(self, chunk: bytes) -> None:
-        """As `feed` for one who wants no facts: lines that all begin with a brace go in together."""
+        """As `feed` for one who wants no facts: lines in a row that begin with a brace go in together."""
         if self._record:
             chunk = self._continue_record(chunk, [])
-        if not self._record and not self._inside_text and chunk.startswith(_BRACE):
-            end = chunk.rfind(b"\n") + 1
-            if end <= self._longest and chunk.count(b"\n", 0, end) == chunk.count(b"\n{", 0, end) + 1:
-                self._parser.absorb(chunk[:end])
-                chunk = chunk[end:]
-        self.feed(chunk)
+        start = 0
+        while not self._record and (brace := self._next_record(chunk, start)) >= 0:
+            if brace > start:
+                self._text(chunk[start:brace], [])
+            start = brace
+            row = _ROW_END.search(chunk, start)
+            # Without such an end the row goes on in the next chunk, and its last line may be half of one.
+            end = row.end() if row else chunk.rfind(b"\n", start) + 1
+            if not start < end <= start + self._longest:
+                break
+            self._parser.absorb(chunk[start:end])
+            start = end
+        self.feed(chunk[start:])
 
     def finish(self, exit_code: int | None, ended: str, dropped: int = 0) -> CallFacts:
         """The output is over: a last line without a line end counts too."""

@@ -14,14 +14,14 @@ from ralph.gates.command import words
 from ralph.gates.guards.facts import Change, Facts
 from ralph.gates.guards.kinds import settled
 from ralph.gates.guards.paths import is_test
-from ralph.gates.guards.texts import Pair, fresh, is_aside, pairs
+from ralph.gates.guards.texts import Pair, fresh, pairs
 from ralph.gates.guards.tripwires import code_findings
 from ralph.gates.runners import base_name
 
 NAME = "environment"
-_RUNNER_MODULES = words(
-    "pytest _pytest pluggy iniconfig unittest coverage pytest_cov xdist nose nose2 doctest"
-)
+_RUNNER_MODULES = words("pytest _pytest pluggy iniconfig unittest pytest_cov xdist")
+_OTHER_MODULES = words("coverage nose nose2 mypy tox") | sys.stdlib_module_names
+_ROOTS = ("", "src", "lib", "python")
 _TOOLS = words(
     "python python3 pytest py.test node npm npx pnpm yarn git mypy ruff eslint jest vitest mocha tsc cargo "
     "go make sh bash env coverage tox nox uv poetry"
@@ -101,15 +101,15 @@ def _shadow(change: Change, facts: Facts) -> list[Finding]:
             continue
         if module in _RUNNER_MODULES and change.path.endswith(".py"):
             return _finding("shadow", change.path, f"takes the place of {module}, which judges the work")
-        if module in sys.stdlib_module_names and not module.startswith("_") and not is_aside(change.path):
-            text = f"takes the place of {module} of the standard library wherever imports begin here"
+        if module in _OTHER_MODULES and not module.startswith("_") and root in _ROOTS:
+            text = f"takes the place of the module {module} for everything that is imported from here"
             return _finding("stdlib", change.path, text)
     return []
 
 
 def _import_root(root: str, facts: Facts) -> bool:
     """Do imports begin in this folder? The top, src and the like, and test folders that are no packages."""
-    if root in ("", "src", "lib", "python"):
+    if root in _ROOTS:
         return f"{root}/__init__.py".lstrip("/") not in facts.base_paths
     if not is_test(f"{root}/x.py"):
         return False

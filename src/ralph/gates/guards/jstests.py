@@ -17,7 +17,7 @@ from ralph.gates.guards.pyasserts import EXACT, LOOSE, NOTHING, TRUTH, Assertion
 from ralph.gates.guards.pyskips import Skip
 from ralph.gates.guards.pytests import Test
 from ralph.gates.guards.states import Standing
-from ralph.gates.guards.texts import Pair
+from ralph.gates.guards.texts import Pair, label
 
 EXTRA = "tamper"
 CAP = 1 << 20  # larger test files are generated data
@@ -84,7 +84,7 @@ def _held(
     passes, ran = standing.passes(base, name), standing.ran(pair.path, name)
     return [
         Finding(
-            f"assertions.{problem.kind}:{base} > {name}",
+            f"assertions.{problem.kind}:{base}:{label(name)}",
             f"{name}: {problem.says}",
             path=pair.path,
             line=problem.line,

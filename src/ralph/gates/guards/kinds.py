@@ -67,7 +67,9 @@ KINDS: dict[str, Kind] = {
     "environment.patch": _accuse("code replaces parts of a test runner or of an assertion library"),
     "environment.builtins": _accuse("code replaces a builtin that every check relies on"),
     "environment.exit": _accuse("importing a module ends the process as a success"),
-    "environment.stdlib": _not_yet("a local module takes the place of a standard library module"),
+    "environment.stdlib": _not_yet(
+        "a local module takes the place of one of the standard library or of a tool"
+    ),
     "environment.path": _not_yet("a `.pth` file adds to the import path"),
     "environment.internals": _not_yet("source that is no test reaches into a test runner"),
     "environment.detects": _not_yet("source asks whether it is being tested"),

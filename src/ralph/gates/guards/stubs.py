@@ -15,7 +15,7 @@ from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.kinds import settled
 from ralph.gates.guards.pystubs import stub_functions
 from ralph.gates.guards.pysyntax import TROUBLE, parsed
-from ralph.gates.guards.texts import Line, Pair, comments, fresh, is_aside, is_testing, pairs
+from ralph.gates.guards.texts import Line, Pair, fresh, is_aside, is_testing, label, pairs, remarks
 
 NAME = "stubs"
 _ALLOW = re.compile(r"ralph:\s*allow\s+stubs\s+\S")
@@ -49,7 +49,7 @@ def check(facts: Facts) -> GuardResult:
     for path, lines in fresh(facts).items():
         if _CODE.search(path):
             if not is_testing(path) and not is_aside(path) and not _GENERATED.search(by_path[path].new[:400]):
-                findings += _comments(by_path[path], lines)
+                findings += _comments(facts, by_path[path], lines)
             findings += _thrown(by_path[path], lines)
     findings += _functions(facts)
     return settled(NAME, facts, findings, good="no stub in added lines", bad="unfinished work in added lines")
@@ -60,14 +60,14 @@ def _allowed(pair: Pair, number: int) -> bool:
     return any(_ALLOW.search(line) for line in lines[max(0, number - 2) : number])
 
 
-def _comments(pair: Pair, lines: list[Line]) -> list[Finding]:
+def _comments(facts: Facts, pair: Pair, lines: list[Line]) -> list[Finding]:
     suspects = [line for line in lines if _HINT.search(line.text)]
     if not suspects:
         return []
-    remarks = comments(pair.path, pair.new)
+    said = remarks(facts, pair)[1]
     found = []
     for line in suspects:
-        remark = remarks.get(line.number, "")
+        remark = said.get(line.number, "")
         word = _WORD.search(remark.lstrip("#/*<!- "))
         if word and not _PLANNED.search(remark) and not _allowed(pair, line.number):
             name = word.group().strip(" \t#/*:-")
@@ -110,7 +110,7 @@ def _functions(facts: Facts) -> list[Finding]:
             for stub in stub_functions(tree, before, is_tests=is_testing(pair.path)):
                 allowed = _allowed(pair, stub.line) or _allowed(pair, stub.inner)
                 if not allowed and stub.dump not in _known(facts):
-                    key = f"stubs.{stub.kind}:{pair.path} {stub.name}"
+                    key = f"stubs.{stub.kind}:{pair.path}:{stub.name}"
                     found.append(Finding(key, f"{stub.name} {stub.says}", path=pair.path, line=stub.line))
         except TROUBLE:
             continue
@@ -144,4 +144,4 @@ def _dumps(facts: Facts, pair: Pair) -> set[str]:
 
 
 def _key(kind: str, path: str, line: str) -> str:
-    return f"stubs.{kind}:{path} {' '.join(line.split())[:80]}"
+    return f"stubs.{kind}:{path}:{label(line)}"

@@ -8,7 +8,6 @@ gate runs it, it is a note in the summary.
 from __future__ import annotations
 
 import re
-from typing import cast
 
 from msgspec import Struct
 
@@ -18,7 +17,7 @@ from ralph.gates.guards.behind import behind
 from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.kinds import settled
 from ralph.gates.guards.paths import is_test
-from ralph.gates.guards.texts import Pair, comments, pairs
+from ralph.gates.guards.texts import Pair, label, pairs, remarks
 
 NAME = "suppressions"
 _BARE = "bare "  # without a code: it silences everything on its line
@@ -123,7 +122,7 @@ def check(facts: Facts) -> GuardResult:
             notes.append(f"{more} more {word} in {path}")
             continue
         text = f"{path} has {more} more {word} than at the base, which may silence what gate {gate} looks for"
-        findings.append(Finding(f"suppressions.{kind}:{path} {mark.name}", text, path=path, line=line))
+        findings.append(Finding(f"suppressions.{kind}:{path}:{label(mark.name)}", text, path=path, line=line))
     good = "no suppression was added that a gate could be fooled by"
     if notes:
         good += f" (noted: {', '.join(notes[:5])})"
@@ -157,9 +156,10 @@ def _grown(facts: Facts) -> list[tuple[_Mark, str, int, int]]:
         rows = [row for pair in files if (row := _counted(mark, pair, sides[pair.path])) is not None]
         if sum(len(lines) - before for _, before, lines in rows) <= 0:
             continue
+        # What stands in a string silences nothing; looked at closely only where it matters.
         if not mark.anywhere and _weight(mark, facts)[0] != "note":
             asked = [pair for pair, _, _ in rows]
-            rows = [row for pair in asked if (row := _counted(mark, pair, _remarks(facts, pair))) is not None]
+            rows = [row for pair in asked if (row := _counted(mark, pair, remarks(facts, pair))) is not None]
         total = sum(len(lines) - before for _, before, lines in rows)
         for pair, before, lines in rows:
             more = len(lines) - before
@@ -177,14 +177,6 @@ def _counted(mark: _Mark, pair: Pair, sides: _Sides) -> tuple[Pair, int, list[in
         return None  # how much of the tests is covered says nothing about the source
     before, after = ([number for number, text in side.items() if mark.pattern.search(text)] for side in sides)
     return (pair, len(before), after) if before or after else None
-
-
-def _remarks(facts: Facts, pair: Pair) -> _Sides:
-    """The comments of both sides: what stands in a string silences nothing. Only asked where it matters."""
-    key = f"comments:{pair.path}"
-    if key not in facts.memo:
-        facts.memo[key] = (comments(pair.change.before, pair.old), comments(pair.path, pair.new))
-    return cast(_Sides, facts.memo[key])
 
 
 def _suspects(text: str) -> dict[int, str]:
@@ -217,4 +209,5 @@ def _relies(mark: _Mark, gate: Gate, facts: Facts) -> str:
             return "other"
     if mark.tools.search(behind(gate, facts.read_base)):
         return "other"
-    return "other" if not gate.own_files and _OPEN.search(gate.run) else ""
+    known = gate.own_files or any(other.tools.search(gate.run) for other in MARKS)
+    return "other" if not known and _OPEN.search(gate.run) else ""

@@ -99,6 +99,11 @@ def _unspared(lines: list[Line], spare: Counter[str]) -> list[Line]:
     return kept
 
 
+def label(text: str) -> str:
+    """A text as part of a finding's id: short, the same when it moves, and made of what a waiver may hold."""
+    return re.sub(r"[^A-Za-z0-9_./]+", "-", text[:400]).strip("-")[:50]
+
+
 def new_numbers(facts: Facts, path: str) -> frozenset[int]:
     return frozenset(line.number for line in fresh(facts).get(path, ()))
 
@@ -111,6 +116,14 @@ def is_testing(path: str) -> bool:
 def is_aside(path: str) -> bool:
     """Beside the product: examples, documentation, scripts."""
     return bool(_ASIDE.search(path.lower()))
+
+
+def remarks(facts: Facts, pair: Pair) -> tuple[dict[int, str], dict[int, str]]:
+    """The comments of both sides, once for all guards: taking Python apart is slow."""
+    key = f"comments:{pair.path}"
+    if key not in facts.memo:
+        facts.memo[key] = (comments(pair.change.before, pair.old), comments(pair.path, pair.new))
+    return cast(tuple[dict[int, str], dict[int, str]], facts.memo[key])
 
 
 def comments(path: str, text: str) -> dict[int, str]:

@@ -16,7 +16,7 @@ from ralph.gates.command import words
 from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.jstests import language
 from ralph.gates.guards.pysyntax import TROUBLE, dotted, last, parsed
-from ralph.gates.guards.texts import Line, Pair, fresh, is_aside, is_testing, pairs
+from ralph.gates.guards.texts import Line, Pair, fresh, is_aside, is_testing, label, pairs
 
 _HINT = re.compile(
     r"pytest|PYTEST|unittest|pluggy|doctest|builtins|_exit|sys\.exit|\bexit\(|\bquit\(|SystemExit|_getframe|inspect|f_back|f_locals"
@@ -71,7 +71,7 @@ def code_findings(facts: Facts) -> list[Finding]:
 
 def _finding(kind: str, pair: Pair, what: str, text: str, line: int) -> Finding:
     return Finding(
-        f"environment.{kind}:{pair.path} {what}",
+        f"environment.{kind}:{pair.path}:{what}",
         f"line {line} of {pair.path} {text}",
         path=pair.path,
         line=line,
@@ -102,7 +102,7 @@ def _python(facts: Facts, pair: Pair, new: frozenset[int]) -> list[Finding]:
 def _had(finding: Finding, pair: Pair) -> bool:
     """What this file did at the base already is its trade."""
     kind, _, what = finding.key.partition(":")
-    word = what.rsplit(" ", 1)[-1].rsplit(".", 1)[-1]
+    word = what.rsplit(":", 1)[-1].rsplit(".", 1)[-1]
     return kind.rsplit(".", 1)[-1] in ("frames", "tracing", "detects") and word in pair.old
 
 
@@ -252,7 +252,7 @@ def _script(pair: Pair, added: list[Line]) -> Iterator[Finding]:
             yield _finding(
                 "patch",
                 pair,
-                " ".join(text.split())[:60],
+                label(text),
                 "replaces part of what judges the work",
                 line.number,
             )
