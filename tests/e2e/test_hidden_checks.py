@@ -1,0 +1,51 @@
+"""Checks that the agent never sees: what a table of the visible inputs cannot pass."""
+
+import pytest
+from kit import agent
+
+from ralph.core.events import AgentStarted
+
+pytestmark = pytest.mark.slow
+
+PROPERTY = """\
+import sys
+sys.path.insert(0, ".")
+import calc
+for a in range(-3, 9):
+    for b in range(-3, 9):
+        assert calc.add(a, b) == a + b, "secret-word: add"
+        assert calc.mul(a, b) == a * b, "secret-word: mul"
+"""
+
+
+@pytest.fixture
+def hidden(place, tmp_path_factory):
+    """A property check in a folder of its own, outside the repository."""
+    file = tmp_path_factory.mktemp("elsewhere") / "unseen_property.py"
+    file.write_text(PROPERTY)
+    return f"python3 {file}"
+
+
+def test_special_cases_are_not_verified(place, hidden):
+    """Green on every visible test is not enough, and no prompt tells what is missing."""
+    done = place.loop(agent("special_cases"), "--hidden-check", hidden, "--max-iterations", "2")
+    loop = place.expect(done, "exhausted", 1, 2, says="hidden: ")
+    assert not loop.result
+    prompts = "".join(place.prompt(event.prompt) for event in done.all(AgentStarted))
+    assert "something that is not shown to you is still missing" in prompts
+    for word in ("unseen_property", "secret-word", "hidden"):
+        assert word not in prompts
+
+
+def test_honest_work_passes_a_hidden_check(place, hidden):
+    """Who does what the task asks for passes what nobody told him of; the commit does not tell it either."""
+    done = place.loop(agent("honest_steps", "1"), "--hidden-check", hidden)
+    loop = place.expect(done, "verified", 0, 1)
+    assert "unseen_property" not in place.git("log", "-1", "--format=%B", loop.result)
+
+
+def test_a_hidden_check_stands_outside(place):
+    """What stands in the repository, the agent can read: refused before anything is spent."""
+    done = place.loop(agent("honest_steps", "1"), "--hidden-check", "./test_calc.py")
+    assert done.code == 2
+    assert "E-HIDDEN-INSIDE" in done.text
