@@ -19,7 +19,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NAME_WORDS = "a name of letters, digits, - and _, at most 40"
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./:@+\[\]-]{0,199}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_GUARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}")
+_GUARD = re.compile(r"[A-Za-z0-9][^=\x00-\x1f\x7f-\x9f]{0,299}")  # ids hold test names, brackets and all
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9_-]*)*")
 _LONGEST = 8192  # characters of one text: a command nobody can read cannot be approved either
 _MOST = 256  # entries of one list or table
