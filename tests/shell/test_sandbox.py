@@ -12,6 +12,7 @@ from hostile.callkit import BWRAP, PYTHON
 
 from ralph.errors import UserError
 from ralph.shell import process, sandbox, tools
+from ralph.shell.disktree import remove_tree
 from ralph.shell.sandbox import Box, Frame, Share, boxed, call_spec
 
 needs_bwrap = pytest.mark.skipif(BWRAP is None, reason="bubblewrap is not installed")
@@ -261,8 +262,8 @@ def test_share_as_overlay_takes_writes_and_keeps_them_private(tmp_path):
     assert text == f"{os.getuid()}\ndepy\n"
     assert ended.exit_code == 0
     assert {p.name: p.read_text() for p in venv.iterdir()} == {"lib": "dep"}
-    sandbox.clear_stage(str(stage))
-    assert list(stage.iterdir()) == []
+    remove_tree(str(stage))
+    assert not stage.exists()
 
 
 @needs_bwrap

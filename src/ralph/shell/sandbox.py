@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -302,13 +301,3 @@ def gate_env(user: Mapping[str, str], home: str, extra: Mapping[str, str]) -> di
 def clean_path(path: str) -> str:
     """PATH without relative entries: they would mean another folder inside."""
     return os.pathsep.join(part for part in path.split(os.pathsep) if os.path.isabs(part))
-
-
-def clear_stage(path: str) -> None:
-    """Empty an overlay's stage: the kernel leaves a folder in it that nobody may enter."""
-    for top, folders, _ in os.walk(path):
-        for name in folders:
-            if not os.path.islink(os.path.join(top, name)):
-                os.chmod(os.path.join(top, name), 0o700)
-    for name in os.listdir(path):
-        shutil.rmtree(os.path.join(path, name))
