@@ -21,7 +21,7 @@ class Comparison(Struct, frozen=True):
     red_digest: str
     new_red: tuple[str, ...] = ()  # red now, not red at the base
     fixed: tuple[str, ...] = ()  # red at the base, seen green now
-    witness: tuple[str, ...] = ()  # of those, the ones the base itself brought
+    witness: tuple[str, ...] = ()  # of those, the ones the base itself brought, red each time
     vanished: tuple[str, ...] = ()  # known at the base as tests, not seen now
 
 
@@ -51,7 +51,7 @@ def compare(base: Reading | None, now: Reading, *, fail_on: Severity = "P1") -> 
         red_digest=digest(unseen),
         new_red=tuple(sorted(red_now - red_base)),
         fixed=fixed,
-        witness=tuple(key for key in fixed if key != "exit"),
+        witness=tuple(key for key in fixed if key != "exit" and key not in base.flaky),
         vanished=gone,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ralph.core.grade import Proof, at_least, prove
+from ralph.core.grade import OWN_WITNESS, Proof, at_least, prove
 from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Gate, Grade, GuardResult, Verdict
 from ralph.core.text import one_line
 
@@ -50,34 +50,46 @@ def judge(
     criterion: Criterion,
     baseline: dict[str, Verdict],
     now: dict[str, Verdict],
-    guards: tuple[GuardResult, ...],
+    guards: tuple[GuardResult, ...] | None,
     *,
     changed: bool,
     claim: Claim | None,
     protection: str,
 ) -> Exit:
-    """May this tree leave the loop? `guards` is empty while only the fast verdicts are in."""
+    """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?"""
     not_yet = _red(criterion, baseline, now)
     if not any(gate.required for gate in criterion.gates):
         not_yet.append(NO_GATE)
-    for result in guards:
+    if guards == ():
+        not_yet.append("no guard has looked at this tree")
+    for result in guards or ():
         not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
     if not_yet:
         return Exit(verified=False, not_yet=tuple(not_yet))
     if not changed and criterion.task_class not in MAKE_IT_GREEN:
         return Exit(verified=False, not_yet=("nothing has been changed yet",))
-    proof = prove(criterion, baseline, now, guards, protection)
+    proof = prove(criterion, baseline, now, guards or (), protection)
     missing = _short_of(proof, criterion, claim)
+    if guards is None and not proof.witness and changed and at_least(OWN_WITNESS, criterion.min_grade):
+        missing = _in_progress(claim)  # the guards may find a witness among the agent's own tests
     return Exit(verified=not missing, not_yet=missing, grade=proof.grade, unproven=proof.unproven)
+
+
+def _in_progress(claim: Claim | None) -> tuple[str, ...]:
+    if claim is not None and claim.status == "IN_PROGRESS":
+        return ("the agent says that its work is still in progress",)
+    return ()
 
 
 def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[str, ...]:
     """What stands between a green tree and the exit."""
-    sentences = []
+    sentences: list[str] = []
     if not at_least(proof.grade, criterion.min_grade):
         why = "; ".join(proof.unproven)
         sentences.append(f"the proof is grade {proof.grade} and {criterion.min_grade} is asked for: {why}")
-    if not proof.witness and not (claim and claim.status == "COMPLETE"):
+    if proof.own:
+        sentences += _in_progress(claim)
+    elif not proof.witness and not (claim and claim.status == "COMPLETE"):
         sentences.append(
             "all checks are green, but none of them was red before: "
             "write a test for the new behaviour, then say COMPLETE in the status block"

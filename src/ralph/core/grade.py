@@ -14,11 +14,16 @@ from ralph.core.model import Criterion, Gate, Grade, GuardResult, Verdict
 
 # At these levels the judged tree stands at the user's own path, so the files that were loaded are known.
 BOXED = frozenset({"S2", "S3"})
+_MEASURES = frozenset({"witness", "sabotage"})
+
+
+OWN_WITNESS: Grade = "B"  # as good as it gets when the witness is the agent's own test
 
 
 class Proof(Struct, frozen=True):
     grade: Grade
     witness: bool  # something the agent did not write was red and is green
+    own: bool  # the agent's own tests were red on the base source, are green, and notice sabotage
     unproven: tuple[str, ...]
 
 
@@ -49,6 +54,7 @@ def prove(
     seen = [(gate, _witness(baseline.get(gate.name), now[gate.name])) for gate in criterion.proof]
     witnesses = [gate for gate, kind in seen if kind != "none"]
     by_exit = [gate.name for gate, kind in seen if kind == "exit"]
+    own = _own(guards)
     grade: Grade
     if witnesses:
         grade = "A"
@@ -62,17 +68,37 @@ def prove(
         if protection not in BOXED:
             grade = "B"
             open_points.append(f"sandbox {protection or 'S0'}: which files the checks loaded is not proven")
+    elif own:
+        grade = OWN_WITNESS
+        open_points.append(f"the witness is the agent's own: {own}")
+        open_points += [result.summary for result in guards if not result.applied]
     else:
         known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
         grade = "C" if known else "D"
         open_points.append("nothing that was red before is green now: only that nothing got worse is shown")
+        open_points += [result.summary for result in guards if result.guard in _MEASURES and result.counted]
         if not known:
             open_points.append("checks read by exit code only: which tests exist is not known")
     open_points += _old_red(criterion.gates, baseline, now)
     open_points += [f"waived: {key} ({reason})" for key, reason in sorted(criterion.waivers.items())]
-    if criterion.waivers and grade == "A":
+    open_points += [f"in quarantine: {key} ({why})" for key, why in sorted(criterion.quarantine.items())]
+    if (criterion.waivers or criterion.quarantine) and grade == "A":
         grade = "B"
-    return Proof(grade=grade, witness=bool(witnesses), unproven=tuple(open_points))
+    return Proof(
+        grade=grade,
+        witness=bool(witnesses),
+        own=bool(own) and not witnesses,
+        unproven=tuple(open_points),
+    )
+
+
+def _own(guards: tuple[GuardResult, ...]) -> str:
+    """How the agent's own tests show the change, in words; "" when they do not."""
+    counted = {name: number for result in guards for name, number in result.counted.items()}
+    if not counted.get("witness") or not counted.get("noticed"):
+        return ""
+    said = f"{counted['noticed']} of {counted.get('sabotaged', 0)} sabotages were noticed"
+    return f"{counted['witness']} tests red on the base source and green now, {said}"
 
 
 def _old_red(gates: tuple[Gate, ...], baseline: dict[str, Verdict], now: dict[str, Verdict]) -> list[str]:

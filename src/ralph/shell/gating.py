@@ -74,7 +74,7 @@ def judge_here(
             loop=name,
             task="",
             repo=project.top,
-            criterion=Criterion(task_class="custom", gates=wanted),
+            criterion=Criterion(task_class="custom", gates=wanted, confirm=1),
             limits=Limits(),
             agent="",
             sandbox=settings.sandbox,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -129,6 +129,15 @@ def overlay_tree(
             for inner in _below(wanted, found):
                 del wanted[inner]
             wanted[found] = base[found]
+    return write_entries(store, wanted)
+
+
+def edited_tree(store: Store, tree: str, files: Mapping[str, bytes]) -> str:
+    """The tree with other contents for some files it has."""
+    wanted = entries(store, tree)
+    for path, content in files.items():
+        oid = private_call(store, ["hash-object", "-w", "--stdin"], stdin=content).out.decode().strip()
+        wanted[path] = Entry(wanted[path].mode, oid)
     return write_entries(store, wanted)
 
 

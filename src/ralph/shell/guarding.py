@@ -1,27 +1,96 @@
-"""Guards, performed: the facts they look at, and the further gate call that one of them may ask for.
+"""Guards, performed: the facts they look at, and the further gate calls that some of them ask for.
 
-What a guard thinks is in `gates.guards`. Here the base's tests and configs are put over the new source,
-judged in a fresh checkout, and handed back with everything else.
+What a guard thinks is in `gates.guards`. First those that only look at trees and readings; when they find
+nothing, one batch of calls in fresh boxes: the base's tests over the new source, the result again with
+canaries, the result's new tests over the base source. Then, where new tests are the witness, the sabotage.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.loop import Loop
-from ralph.core.model import Finding, GuardResult, Reading
+from ralph.core.model import Finding, Gate, GuardResult, Reading
 from ralph.core.text import one_line, trim
-from ralph.gates.guards import Facts, inspect, overlay_request
-from ralph.shell.gittrees import overlay_tree
+from ralph.gates.canary import Planted, harvest
+from ralph.gates.guards import (
+    CALLED,
+    READ,
+    Broken,
+    Facts,
+    Request,
+    Sabotage,
+    inspect,
+    overlay_request,
+    repeated,
+    sabotage_request,
+    witness_request,
+    witnesses,
+)
+from ralph.gates.observers import narrowed
+from ralph.shell.gatecalls import GateCall
+from ralph.shell.gittrees import edited_tree, overlay_tree
 from ralph.shell.guardfacts import look
 from ralph.shell.judge import Judge
 from ralph.shell.runner import Attention
 
 SHOWN = 20
+SABOTAGE_SECONDS = 60.0  # at least this long, or as long as the suite itself took
+SABOTAGE_SLOTS = 2
+
+
+class _Batch(Struct):
+    """What the calls of one batch said, by purpose and gate."""
+
+    overlay: dict[str, Reading] = {}
+    repeats: dict[str, tuple[Reading, ...]] = {}
+    witness: dict[str, Reading] = {}
+    evidence: dict[str, tuple[str, ...]] = {}
+    owed: int = 0
 
 
 def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[GuardResult, ...] | None:
-    """Every guard's result for `tree`; None when asked to drop it."""
+    """Every guard's result for `tree`, as far as it was looked; None when asked to drop it."""
+    facts = _facts(judge, loop, tree)
+    looked = inspect(facts, READ)
+    if any(result.findings for result in looked):
+        return tuple(_bounded(result) for result in looked)  # it is refused already, at no further cost
+    over, show = overlay_request(facts), witness_request(facts)
+    trees = {}
+    store, base_tree = judge.site.store, judge.site.order.base_tree
+    if over is not None:
+        trees["overlay"] = overlay_tree(store, base_tree, tree, restore=over.restore, drop=over.drop)
+    if show is not None:
+        trees["witness"] = overlay_tree(store, tree, base_tree, restore=show.take, drop=show.drop)
+    batch = _Batch()
+    if not _call(judge, facts, trees, show, batch, attend):
+        return None
+    facts = replace(
+        facts,
+        overlay=batch.overlay if over is not None else None,
+        repeats=batch.repeats,
+        witness=batch.witness if show is not None else None,
+    )
+    if show is not None:
+        broken = _sabotage(judge, loop, facts, show, batch, attend)
+        if broken is None:
+            return None
+        facts = replace(facts, sabotage=broken)
+    called = inspect(facts, CALLED)
+    evidence = {
+        "base_tests": batch.evidence.get("overlay", ()),
+        "repeat": batch.evidence.get("final", ()),
+        **{name: batch.evidence.get(name, ()) for name in ("canary", "witness", "sabotage")},
+    }
+    called = tuple(replace(result, evidence=evidence.get(result.guard, ())) for result in called)
+    return tuple(_bounded(result) for result in (*looked, *called))
+
+
+def _facts(judge: Judge, loop: Loop, tree: str) -> Facts:
     order, store = judge.site.order, judge.site.store
     base: dict[str, Reading] = {}
     for gate in order.criterion.gates:
@@ -29,7 +98,7 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
         if reading is not None:
             base[gate.name] = reading
     trees = look(store, order.base_tree, tree)
-    facts = Facts(
+    return Facts(
         tree=tree,
         gates=order.criterion.gates,
         base=base,
@@ -42,18 +111,134 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
         waivers=order.criterion.waivers,
         base_paths=trees.base_paths,
         task=order.task,
+        task_class=order.criterion.task_class,
+        confirm=order.criterion.confirm,
     )
-    request = overlay_request(facts)
-    if request is not None:
-        overlay = overlay_tree(store, order.base_tree, tree, restore=request.restore, drop=request.drop)
-        readings: dict[str, Reading] = {}
-        gates = tuple(gate for gate in order.criterion.gates if gate.required)
-        for _ in judge.judge(gates, overlay, "overlay", loop.baseline, attend, readings):
-            pass
-        if len(readings) < len(gates):
-            return None
-        facts = replace(facts, overlay=readings)
-    return tuple(_bounded(result) for result in inspect(facts))
+
+
+def _call(
+    judge: Judge,
+    facts: Facts,
+    trees: dict[str, str],
+    show: Request | None,
+    batch: _Batch,
+    attend: Attention,
+) -> bool:
+    """The batch. False when asked to drop it."""
+    wanted: list[GateCall] = []
+    planted: dict[str, Planted] = {}
+    for gate in facts.gates:
+        if not gate.required:
+            continue
+        if "overlay" in trees:
+            wanted.append(GateCall(gate, trees["overlay"], "overlay", judge.slot(gate, "overlay")))
+        final = facts.final[gate.name]
+        if not repeated(gate, final):
+            continue
+        wanted += _repeats(judge, facts, gate, planted, overlaid="overlay" in trees)
+        if show is not None:
+            narrow = narrowed(gate, show.tests, _exists(facts))
+            wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
+    batch.owed = len(wanted)
+    for heard in judge.hear(wanted, facts.tree, attend):
+        batch.owed -= 1
+        stage, name, reading = heard.call.stage, heard.call.gate.name, heard.reading
+        if heard.evidence:
+            batch.evidence = {**batch.evidence, stage: (*batch.evidence.get(stage, ()), heard.evidence)}
+        if stage == "overlay":
+            batch.overlay = {**batch.overlay, name: reading}
+        elif stage == "witness":
+            batch.witness = {**batch.witness, name: reading}
+        else:
+            if stage == "canary":
+                reading = harvest(reading, planted[name])
+            batch.repeats = {**batch.repeats, name: (*batch.repeats.get(name, ()), reading)}
+    return batch.owed == 0
+
+
+def _repeats(
+    judge: Judge, facts: Facts, gate: Gate, planted: dict[str, Planted], *, overlaid: bool
+) -> list[GateCall]:
+    """As often as the verdict is to be confirmed, the first time with canaries; the overlay counts as one."""
+    more = max(0, facts.confirm - 1 - (overlaid and facts.confirm > 2))
+    calls = []
+    for number in range(more):
+        slot = judge.slot(gate, f"again{number}")
+        if number:
+            calls.append(GateCall(gate, facts.tree, "final", slot))
+            continue
+        call, bird = judge.with_canary(gate, facts.tree, facts.final[gate.name], slot, "final")
+        if bird is not None:
+            planted[gate.name] = bird
+        calls.append(call)
+    return calls
+
+
+def _exists(facts: Facts) -> Callable[[str], bool]:
+    added = {change.path for change in facts.changes if change.status != "D"}
+    folders = {path.rsplit("/", 1)[0] for path in (*facts.base_paths, *added) if "/" in path}
+    for folder in list(folders):
+        parts = folder.split("/")
+        folders |= {"/".join(parts[:count]) for count in range(1, len(parts))}
+    known = facts.base_paths | added | folders | {"."}
+    return known.__contains__
+
+
+def _sabotage(
+    judge: Judge, loop: Loop, facts: Facts, show: Request, batch: _Batch, attend: Attention
+) -> tuple[Broken, ...] | None:
+    """Each sabotage tried on the witness tests, while there is time; None when asked to drop it."""
+    shown = set(witnesses(facts)[0])
+    if not shown:
+        return ()
+    asked = sabotage_request(facts)
+    gates = [gate for gate in facts.gates if gate.name in batch.witness and _shows(gate, facts, shown)]
+    seconds = max([SABOTAGE_SECONDS, *(loop.finals[gate.name].seconds for gate in gates)])
+    until = time.monotonic() + seconds
+    noticed: dict[str, bool] = {}
+    owed: dict[str, str] = {}
+    wanted: list[GateCall] = []
+    for number, item in enumerate(asked):
+        broken = _broken_tree(judge, facts.tree, item)
+        owed[broken] = item.name
+        for gate in gates:
+            narrow = narrowed(gate, show.tests, _exists(facts))
+            slot = judge.slot(gate, f"broken{number % SABOTAGE_SLOTS}")
+            wanted.append(GateCall(narrow, broken, "sabotage", slot, fresh=False))
+    total, answers = len(wanted), 0
+    for heard in judge.hear(wanted, facts.tree, attend):
+        answers += 1
+        name = owed[heard.call.tree]
+        noticed[name] = noticed.get(name, False) or _noticed(heard.reading, shown)
+        if heard.evidence:
+            batch.evidence["sabotage"] = (*batch.evidence.get("sabotage", ()), heard.evidence)
+        if time.monotonic() > until:
+            total -= len(wanted)
+            wanted.clear()
+    if answers < total:
+        return None
+    return tuple(Broken(item.name, noticed.get(item.name)) for item in asked)
+
+
+def _broken_tree(judge: Judge, tree: str, item: Sabotage) -> str:
+    store = judge.site.store
+    if item.content is not None:
+        return edited_tree(store, tree, {item.path: item.content})
+    return overlay_tree(store, judge.site.order.base_tree, tree, restore=(item.path,))
+
+
+def _shows(gate: Gate, facts: Facts, shown: set[str]) -> bool:
+    tests = facts.final[gate.name].tests
+    return gate.name in shown if tests is None else any(name in shown for name in tests)
+
+
+def _noticed(reading: Reading, shown: set[str]) -> bool:
+    """Is one of the witnesses red, or no longer to be loaded? Others may be red for reasons of their own."""
+    if reading.status == "pass":
+        return False
+    if reading.tests is None:
+        return True
+    return any(reading.tests.get(name) != "pass" for name in shown)
 
 
 def _bounded(result: GuardResult) -> GuardResult:

@@ -116,7 +116,7 @@ def rerun(
             loop=name,
             task="",
             repo=project.top,
-            criterion=Criterion(task_class="custom", gates=gates),
+            criterion=Criterion(task_class="custom", gates=gates, confirm=1),
             limits=Limits(),
             agent="",
             sandbox=terms.sandbox,

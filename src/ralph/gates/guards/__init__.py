@@ -4,7 +4,8 @@ A guard is `check(facts: Facts) -> GuardResult`: it looks at readings, changes a
 spawns nothing. Integrity guards accuse (`integrity=True`), hygiene guards only say not yet. To add
 one: write its file with `NAME` and `check`, give its findings keys "<guard>.<kind>:<what>", add the row
 here and its kinds to `kinds`. A guard that needs another gate call asks for it by a request as
-`overlay_request` does, and finds the answer in Facts.
+`overlay_request` does, finds the answer in Facts and stands in CALLED; those in READ look at trees and
+readings that are there anyway, so they come first.
 """
 
 from __future__ import annotations
@@ -18,28 +19,51 @@ from ralph.gates.guards import (
     assertions,
     base_tests,
     caches,
+    canary,
     dependencies,
     environment,
     inventory,
     junk,
     pinned,
     protected,
+    repeat,
+    sabotage,
     secrets,
     stubs,
     suppressions,
+    witness,
 )
-from ralph.gates.guards.facts import Change, Executed, Facts, Overlay
+from ralph.gates.guards.facts import Broken, Change, Executed, Facts, Overlay
 from ralph.gates.guards.kinds import KINDS, accuses
 from ralph.gates.guards.overlay import overlay_request
+from ralph.gates.guards.repeat import repeated
+from ralph.gates.guards.sabotage import Sabotage, sabotage_request
+from ralph.gates.guards.witness import Request, witness_request, witnesses
 
-__all__ = ["KINDS", "REGISTRY", "Change", "Executed", "Facts", "Overlay", "inspect", "overlay_request"]
+__all__ = [
+    "CALLED",
+    "KINDS",
+    "READ",
+    "REGISTRY",
+    "Broken",
+    "Change",
+    "Executed",
+    "Facts",
+    "Overlay",
+    "Request",
+    "Sabotage",
+    "inspect",
+    "overlay_request",
+    "repeated",
+    "sabotage_request",
+    "witness_request",
+    "witnesses",
+]
 
-REGISTRY: dict[str, Callable[[Facts], GuardResult]] = {
-    inventory.NAME: inventory.check,
-    base_tests.NAME: base_tests.check,
+Check = Callable[[Facts], GuardResult]
+READ: dict[str, Check] = {
     protected.NAME: protected.check,
     pinned.NAME: pinned.check,
-    assertions.NAME: assertions.check,
     suppressions.NAME: suppressions.check,
     environment.NAME: environment.check,
     caches.NAME: caches.check,
@@ -48,11 +72,21 @@ REGISTRY: dict[str, Callable[[Facts], GuardResult]] = {
     stubs.NAME: stubs.check,
     junk.NAME: junk.check,
 }
+CALLED: dict[str, Check] = {
+    inventory.NAME: inventory.check,
+    base_tests.NAME: base_tests.check,
+    assertions.NAME: assertions.check,
+    repeat.NAME: repeat.check,
+    canary.NAME: canary.check,
+    witness.NAME: witness.check,
+    sabotage.NAME: sabotage.check,
+}
+REGISTRY: dict[str, Check] = {**READ, **CALLED}
 
 
-def inspect(facts: Facts) -> tuple[GuardResult, ...]:
-    """Every guard's result for one tree, with the user's waivers applied."""
-    return tuple(_waive(check(facts), facts.waivers) for check in REGISTRY.values())
+def inspect(facts: Facts, checks: dict[str, Check] = REGISTRY) -> tuple[GuardResult, ...]:
+    """These guards' results for one tree, with the user's waivers applied."""
+    return tuple(_waive(check(facts), facts.waivers) for check in checks.values())
 
 
 def _waive(result: GuardResult, waivers: dict[str, str]) -> GuardResult:

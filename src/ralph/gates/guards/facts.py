@@ -1,7 +1,7 @@
 """What guards may look at: one final judgement, as plain data and two functions that read the trees.
 
-The shell fills it in. Guards only look; when they need another gate call they say so by
-`overlay_request`, and the shell performs it.
+The shell fills it in. Guards only look; when they need another gate call they say so by a request
+(`overlay_request`, `witness_request`, `sabotage_request`), and the shell performs it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from ralph.core.model import Gate, Reading
+from ralph.core.model import Gate, Reading, TaskClass
 
 
 class Change(Struct, frozen=True):
@@ -38,6 +38,13 @@ class Executed(Struct, frozen=True):
     tool_sha: str = ""
 
 
+class Broken(Struct, frozen=True):
+    """One sabotage: a function of the change broken on purpose, and what the new tests said."""
+
+    name: str  # "path: function"
+    noticed: bool | None  # None: not tried, the time was up
+
+
 class Facts(Struct, frozen=True):
     tree: str
     gates: tuple[Gate, ...]
@@ -52,6 +59,13 @@ class Facts(Struct, frozen=True):
     waivers: dict[str, str] = {}  # finding key, or its part before the colon -> the user's reason
     base_paths: frozenset[str] = frozenset()  # every file of the base; empty = not known
     task: str = ""
+    task_class: TaskClass = "custom"
+    confirm: int = 1  # how often the final verdict was to be green
+    repeats: dict[
+        str, tuple[Reading, ...]
+    ] = {}  # further final readings of the same tree, a canary beside one
+    witness: dict[str, Reading] | None = None  # the result's tests over the base source; None: not asked for
+    sabotage: tuple[Broken, ...] | None = None  # None: not asked for
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 
 
