@@ -24,7 +24,7 @@ _EXACT = frozenset(
     {"_type", "predicateType", "gitTree", "gitCommit", "name", "gate", "guard", "loop", "tree", "commit"}
     | {"status", "sha256", "evidence", "reading", "inventory", "digest", "config", "started", "finished"}
 )
-_FOREIGN = ("env", "waivers")  # tables whose keys are the user's own words
+_FOREIGN = ("env", "waivers", "quarantine")  # tables whose keys are the user's own words
 
 
 def gate_entry(gate: Gate, places: Mapping[str, str], secrets: tuple[str, ...] = ()) -> dict[str, Any]:

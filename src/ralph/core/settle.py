@@ -30,7 +30,11 @@ DENIAL_CAP = 2
 BACK_OFF = {  # first wait in seconds after a fault that time can heal; doubled with each in a row
     "limit": 300.0,
     "overload": 20.0,
+    "server": 20.0,
     "network": 20.0,
+    "hollow": 20.0,
+    "protocol": 1.0,
+    "request": 1.0,
     "disk": 30.0,
     "crash": 1.0,
     "timeout": 1.0,
@@ -39,7 +43,13 @@ BACK_OFF = {  # first wait in seconds after a fault that time can heal; doubled 
 
 
 def gate_names(loop: Loop) -> tuple[str, ...]:
-    return tuple(gate.name for gate in loop.sealed.criterion.gates)
+    """What was red last comes first, then what is quick: a red answer is the sooner there."""
+
+    def order(gate: Gate) -> tuple[bool, float]:
+        seen = loop.newest.get(gate.name)
+        return (seen is None or seen.status == "pass", seen.seconds if seen is not None else 0.0)
+
+    return tuple(gate.name for gate in sorted(loop.sealed.criterion.gates, key=order))
 
 
 def finish(loop: Loop, action: Finish) -> Loop:
@@ -53,7 +63,7 @@ def judged(loop: Loop) -> Loop:
         order.criterion,
         loop.baseline,
         loop.verdicts,
-        (),
+        None,
         changed=loop.tree != order.base_tree,
         claim=loop.claim,
         protection=loop.protection,
@@ -92,7 +102,7 @@ def _final_answer(loop: Loop, *, guards: bool) -> exitgate.Exit:
         order.criterion,
         loop.baseline,
         loop.finals,
-        loop.guards if guards else (),
+        loop.guards if guards else None,
         changed=loop.tree != order.base_tree,
         claim=loop.claim,
         protection=loop.protection,

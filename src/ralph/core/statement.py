@@ -64,6 +64,7 @@ class Guarded(Struct, frozen=True):
     applied: bool
     summary: str
     findings: tuple[str, ...]
+    counted: dict[str, int] = {}  # what it measured: witness, sabotaged, noticed, repeats
 
 
 class Sandbox(Struct, frozen=True):
@@ -110,6 +111,8 @@ class Predicate(Struct, frozen=True):
     ralph: str
     started: str
     finished: str
+    confirm: int = 1  # how often the final verdict was green
+    quarantine: dict[str, str] = {}  # test id -> owner, expiry and reason
 
 
 class Statement(Struct, frozen=True, kw_only=True, rename=_RENAMED):
@@ -174,6 +177,8 @@ def statement(loop: Loop, facts: Facts) -> Statement:
             ralph=facts.version,
             started=facts.started,
             finished=facts.finished,
+            confirm=criterion.confirm,
+            quarantine=criterion.quarantine,
         ),
     )
     told = clean(msgspec.to_builtins(made), facts.places, facts.secrets)
@@ -234,11 +239,14 @@ def _said(verdict: Verdict, facts: Facts) -> Said:
 
 def _guarded(result: GuardResult) -> Guarded:
     keys = tuple(finding.key for finding in result.findings)
-    return Guarded(result.guard, result.integrity, result.applied, result.summary, keys)
+    return Guarded(
+        result.guard, result.integrity, result.applied, result.summary, keys, counted=result.counted
+    )
 
 
 def _spend(spend: Spend) -> dict[str, int | float | None]:
     return {
+        **({"cost_estimated": True} if spend.estimated else {}),
         "calls": spend.calls,
         "calls_of_unknown_cost": spend.blind,
         "cost_usd": spend.cost,

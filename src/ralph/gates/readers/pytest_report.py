@@ -25,6 +25,11 @@ from ralph.gates.readers.observation import (
 _NOT_THERE = re.compile(
     r"^ERROR: (?:file or directory not found|not found|found no collectors for):? .*$", re.MULTILINE
 )
+# The last line that pytest itself prints; what the report says must not be milder.
+_SUMMED = re.compile(
+    r"^[= ]*(?=[^\n]*\d (?:passed|failed|error))([^\n]*) in \d[\d.:]*s?[^\n]*$", re.MULTILINE
+)
+_BAD = re.compile(r"(\d+) (?:failed|errors?)\b")
 _PLACE = re.compile(r"^(?:E\s+File \"([^\"\n]+)\", line (\d+)|([^\s:\n][^:\n]*\.py):(\d+):)", re.MULTILINE)
 
 
@@ -53,7 +58,14 @@ def read(obs: Observation, gate: Gate) -> Reading:
         if case.state == "fail":
             line = _line(case, obs, gate, path)
             findings.append(Finding(name, message(case.text) or "failed", path=path, line=line))
-    return settle_tests(obs, count(tests), tests, files, findings, red=report.red if not findings else "")
+    return settle_tests(
+        obs,
+        count(tests),
+        tests,
+        files,
+        findings,
+        red=report.red or _told_otherwise(obs, tests, findings) if not findings else "",
+    )
 
 
 def _id(case: Case) -> str:
@@ -89,3 +101,12 @@ def _uncollected(case: Case, path: str, obs: Observation, gate: Gate) -> Finding
     where, line = inside[-1] if inside else (path, 0)
     text = f"{path or case.name} could not be collected\n{case.text}"
     return Finding(f"{COLLECT}{path or case.name}", message(text), path=where or path, line=line)
+
+
+def _told_otherwise(obs: Observation, tests: dict[str, TestState], findings: list[Finding]) -> str:
+    """Judged code could write the report anew; what pytest printed before is then worse than it."""
+    if findings or "fail" in tests.values():
+        return ""
+    lines = _SUMMED.findall(clean(obs.output[-16_000:]))
+    bad = sum(int(number) for number in _BAD.findall(lines[-1])) if lines else 0
+    return f"the output tells of {bad} failures that the report does not show" if bad else ""
