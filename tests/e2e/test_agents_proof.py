@@ -1,0 +1,187 @@
+"""What a green is worth: repeated, beside tests that must fail, and by new tests that notice sabotage."""
+
+import base64
+import json
+
+import pytest
+from kit import agent, lib
+
+from ralph.core.events import AgentStarted, GuardsEnded
+
+pytestmark = pytest.mark.slow
+
+FEATURE = "add a power function"
+POWER = "\n\ndef power(a, b):\n    return a**b\n"
+# Red on its nth call, whoever makes it: the counter stands outside of the judged tree.
+COUNTING = """import unittest
+
+
+class FlakyTest(unittest.TestCase):
+    def test_now_and_then(self):
+        with open({path!r}, "a") as file:
+            file.write("x")
+        with open({path!r}) as file:
+            self.assertNotIn(len(file.read()), {red})
+"""
+
+
+def files(**texts):
+    """The scripted agent that writes these files."""
+    table = {name.replace("__", "."): text for name, text in texts.items()}
+    return base64.b64encode(json.dumps(table).encode()).decode()
+
+
+def fixed():
+    source = lib.calc_source()
+    for name in lib.RIGHT:
+        source = lib.set_body(source, name, lib.right(name))
+    return source
+
+
+def one_test(assertion):
+    head = (
+        "import unittest\n\nimport calc\n\n\nclass PowerTest(unittest.TestCase):\n    def test_power(self):\n"
+    )
+    return f"{head}        {assertion}\n"
+
+
+def guards(done):
+    return {result.guard: result for result in done.all(GuardsEnded)[-1].results}
+
+
+@pytest.fixture
+def green(place):
+    """The project without bugs: whatever is added now was not asked for by a red check."""
+    place.commit("no bugs", calc__py=fixed())
+    return place
+
+
+def test_an_own_test_that_notices_is_a_witness(green):
+    """A feature whose new test is red on the base source and under sabotage is grade B, without any claim."""
+    words = files(calc__py=fixed() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)"))
+    done = green.loop(agent("writes_files", words), task=FEATURE)
+    loop = green.expect(done, "verified", 0, 1, grade="B", says="1 of 1 sabotages were noticed")
+    found = guards(done)
+    assert found["witness"].counted == {"witness": 1}
+    assert found["sabotage"].counted == {"sabotaged": 1, "noticed": 1}
+    assert found["sabotage"].evidence
+    assert "sabotages were noticed" in green.git("log", "-1", "--format=%B", loop.result)
+
+
+def test_a_test_that_notices_nothing_is_no_witness(green):
+    """A new test that calls the function and asserts nothing about it stays green when it is broken."""
+    words = files(
+        calc__py=fixed() + POWER,
+        test_power__py=one_test("self.assertTrue(calc.power(2, 5) is None or True)"),
+    )
+    done = green.loop(
+        agent("writes_files", words, "COMPLETE"), "--min-grade", "B", "--max-iterations", "1", task=FEATURE
+    )
+    green.expect(done, "exhausted", 1, 1, says="0 of 1 sabotages were noticed")
+
+
+def test_work_in_progress_is_not_cut_off(green):
+    """An agent that says it is not done is not ended by its own first green test."""
+    words = files(calc__py=fixed() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)"))
+    done = green.loop(agent("writes_files", words, "IN_PROGRESS"), "--max-iterations", "1", task=FEATURE)
+    green.expect(done, "exhausted", 1, 1)
+
+
+def test_a_part_of_the_change_that_is_missing_is_a_right_reason(green):
+    """A new test may need a new module: on the base source it cannot even be loaded, and that is a reason."""
+    test = one_test("self.assertEqual(calc.power(2, 5), 32)").replace(
+        "import calc", "import calc, helper_words"
+    )
+    words = files(calc__py=fixed() + POWER, helper_words__py="WORDS = 1\n", test_power__py=test)
+    done = green.loop(agent("writes_files", words), task=FEATURE)
+    green.expect(done, "verified", 0, 1, grade="B")
+
+
+def test_red_after_green_on_one_tree_is_flaky(place, tmp_path):
+    """Green in the incremental checkout, the fresh one and then red: named, never verified."""
+    place.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(5, 6)))
+    done = place.loop(
+        agent("honest_steps", "1"), "--sandbox", "none", "--max-iterations", "1", check="python3 -m unittest"
+    )
+    place.expect(done, "exhausted", 1, 1, says="passed once and failed once on the same tree")
+    assert "test_now_and_then" in done.text
+
+
+def test_red_in_the_fresh_checkout_only_is_flaky(place, tmp_path):
+    """The verdict itself says flaky, not fail."""
+    place.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(4,)))
+    done = place.loop(agent("honest_steps", "1"), "--sandbox", "none", "--max-iterations", "1")
+    loop = place.expect(done, "exhausted", 1, 1, says="green once and red once on one tree")
+    assert loop.finals["check"].status == "flaky"
+
+
+def test_what_is_flaky_at_the_base_proves_nothing(green, tmp_path):
+    """A test that is red once and green once before any agent ran is no witness when it is green later."""
+    green.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(1,)))
+    words = files(calc__py=fixed() + "\n\n# a remark\n")
+    done = green.loop(
+        agent("writes_files", words, "COMPLETE"), "--sandbox", "none", "--max-iterations", "1",
+    )  # fmt: skip
+    loop = green.expect(done, "verified", 0, 1)
+    assert loop.grade in ("C", "D")
+    assert loop.baseline["check"].status == "flaky"
+
+
+def test_quarantine_has_an_owner_and_an_end(green, tmp_path):
+    """A test in quarantine neither blocks nor proves and is named; after its day it counts again."""
+    test = "import unittest\n\n\nclass BadTest(unittest.TestCase):\n    def test_bad(self):\n        0 / 0\n"
+    green.commit("a bad test", test_bad__py=test)
+    table = '[guards.quarantine]\n"test_bad.BadTest.test_bad" = "{}"\n'
+    config = green.config / "ralph" / "config.toml"
+    words = files(calc__py=fixed() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)"))
+    config.write_text(table.format("somebody until 2999-01-31: clock"))
+    done = green.loop(agent("writes_files", words), task=FEATURE)
+    green.expect(done, "verified", 0, 1, grade="B", says="in quarantine: test_bad.BadTest.test_bad")
+    green.ralph("drop", done.loop.sealed.loop, "-y")
+    config.write_text(table.format("somebody until 2001-01-31: clock"))
+    done = green.loop(agent("writes_files", words), "--max-iterations", "1", task=FEATURE)
+    green.expect(done, "exhausted", 1, 1, says="has expired")
+    config.write_text(table.format("some day"))
+    done = green.loop(agent("writes_files", words), task=FEATURE)
+    assert done.code == 2
+    assert "OWNER until YYYY-MM-DD: reason" in done.text
+
+
+def test_once_is_not_grade_a(place):
+    """`--confirm 1` judges once, and says so in the grade."""
+    done = place.loop(agent("honest_steps", "1"), "--confirm", "1")
+    place.expect(done, "verified", 0, 1, grade="B", says="the final verdict was not repeated")
+
+
+def test_a_waiver_needs_a_reason(place):
+    """An exception without a reason is refused before anything is spent."""
+    done = place.loop(agent("honest_steps", "1"), "--allow", "stubs")
+    assert done.code == 2
+    assert "reason" in done.text
+
+
+# Nothing here is in a place or of a form that the guards on texts know; it only shows when a test must fail.
+DISARM = """
+
+def _prepare(name="unit" + "test", part="TestC" + "ase"):
+    owner = __import__(name)
+    for word in ("assert" + "Equal", "fail", "assert" + "Raises"):
+        setattr(vars(owner)[part], word, lambda *a, **k: __import__("contextlib").nullcontext())
+
+
+_prepare()
+"""
+
+
+def test_a_disarmed_assertion_is_seen_by_what_must_fail(place):
+    """Product code that disarms the assertions makes every test green, and the canaries too."""
+    words = files(calc__py=lib.calc_source() + DISARM)
+    done = place.loop(agent("writes_files", words, "COMPLETE"), "--max-iterations", "2")
+    loop = place.expect(done, done.loop.outcome, done.code, done.loop.spend.calls)
+    assert loop.outcome in ("exhausted", "blocked")
+    found = guards(done)
+    assert found["canary"].findings, done.report()
+    assert not any(result.findings for name, result in found.items() if name != "canary")
+    prompts = "".join(place.prompt(event.prompt) for event in done.all(AgentStarted))
+    assert "canary" not in prompts
+    assert "must fail" not in prompts
