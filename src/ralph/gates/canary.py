@@ -19,13 +19,12 @@ from ralph.core.model import Canary, Finding, Gate, Reading
 from ralph.core.repeat import counted
 from ralph.gates import canary_text
 from ralph.gates.guards.paths import is_test
-from ralph.gates.observers import selects
+from ralph.gates.observers import JS, selects
 from ralph.gates.readers.observation import in_words
 from ralph.gates.runners import recognise
 
 READS = frozenset({"pytest", "unittest", "node"})
 _HOSTS = 3  # files looked at before giving up
-_JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 
 
 class Planted(Struct, frozen=True):
@@ -43,12 +42,16 @@ def plant(
     paths: Callable[[], Collection[str]],
     read: Callable[[str], bytes | None],
     nonce: str,
+    prefer: Collection[str] = (),
 ) -> Planted | None:
-    """None where no canary can be put: an unknown runner, no test that passes, no file that is known."""
+    """None where no canary can be put: an unknown runner, no test that passes, no file that is known.
+
+    `prefer` names files that are as they were at the base: what a canary does there is known.
+    """
     runner = recognise(gate.argv) if gate.read in READS else None
     if runner is None or not reading.tests or "pass" not in reading.tests.values():
         return None
-    for path in _hosts(gate, reading, paths)[:_HOSTS]:
+    for path in sorted(_hosts(gate, reading, paths), key=lambda path: path not in prefer)[:_HOSTS]:
         content = read(path)
         if content is None:
             continue
@@ -66,8 +69,8 @@ def _hosts(gate: Gate, reading: Reading, paths: Callable[[], Collection[str]]) -
         known = set(paths())
         folders = Counter(path for name in green if (path := _module_file(name, gate.cwd, known)))
     elif gate.read == "node" and not reading.files:
-        named = [word.removeprefix("./") for word in gate.argv if word.endswith(_JS)]
-        inside = [path for path in paths() if path.endswith(_JS) and "node_modules/" not in path]
+        named = [word.removeprefix("./") for word in gate.argv if word.endswith(JS)]
+        inside = [path for path in paths() if path.endswith(JS) and "node_modules/" not in path]
         lead = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
         chosen = [path for path in inside if path in {lead + name for name in named}]
         folders = Counter(chosen or [path for path in inside if is_test(path) and path.startswith(lead)])
@@ -103,7 +106,7 @@ def harvest(reading: Reading, planted: Planted) -> Reading:
     nonce, tests = planted.nonce, reading.tests or {}
     seen = {name: state for name, state in tests.items() if nonce in name}
     kinds = canary_text.KINDS[planted.gate.read]
-    states = {kind: [state for name, state in seen.items() if name.endswith(f"_{kind}")] for kind in kinds}
+    states = {kind: [state for name, state in seen.items() if f"{nonce}_{kind}" in name] for kind in kinds}
     told = next((f.message for f in reading.findings if nonce in f.key and nonce in f.message), "")
     canary = Canary(
         red=tuple(kind for kind, found in states.items() if found and set(found) == {"fail"}),

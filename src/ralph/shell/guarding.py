@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ralph.core.loop import Loop
 from ralph.core.model import Finding, Gate, GuardResult, Reading
+from ralph.core.prompt import HIDDEN
 from ralph.core.text import one_line, trim
 from ralph.gates.canary import Planted, harvest
 from ralph.gates.guards import (
@@ -41,6 +42,7 @@ from ralph.shell.runner import Attention
 SHOWN = 20
 SABOTAGE_SECONDS = 60.0  # at least this long, or as long as the suite itself took
 SABOTAGE_SLOTS = 2
+SABOTAGE_PATIENCE = 15.0  # seconds for one call, or four times what the gate took
 
 
 class _Batch(Struct):
@@ -136,7 +138,7 @@ def _call(
         if not repeated(gate, final):
             continue
         wanted += _repeats(judge, facts, gate, planted, overlaid="overlay" in trees)
-        if show is not None:
+        if show is not None and gate.origin != HIDDEN:
             narrow = narrowed(gate, show.tests, _exists(facts))
             wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
     batch.owed = len(wanted)
@@ -167,7 +169,8 @@ def _repeats(
         if number:
             calls.append(GateCall(gate, facts.tree, "final", slot))
             continue
-        call, bird = judge.with_canary(gate, facts.tree, facts.final[gate.name], slot, "final")
+        final, same = facts.final[gate.name], facts.base_paths - {change.path for change in facts.changes}
+        call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same)
         if bird is not None:
             planted[gate.name] = bird
         calls.append(call)
@@ -195,6 +198,7 @@ def _sabotage(
     gates = [gate for gate in facts.gates if gate.name in batch.witness and _shows(gate, facts, shown)]
     seconds = max([SABOTAGE_SECONDS, *(loop.finals[gate.name].seconds for gate in gates)])
     until = time.monotonic() + seconds
+    patience = max([SABOTAGE_PATIENCE, *(4 * loop.finals[gate.name].seconds for gate in gates)])
     noticed: dict[str, bool] = {}
     owed: dict[str, str] = {}
     wanted: list[GateCall] = []
@@ -203,6 +207,7 @@ def _sabotage(
         owed[broken] = item.name
         for gate in gates:
             narrow = narrowed(gate, show.tests, _exists(facts))
+            narrow = replace(narrow, timeout=min(gate.timeout, patience))  # broken code may never end
             slot = judge.slot(gate, f"broken{number % SABOTAGE_SLOTS}")
             wanted.append(GateCall(narrow, broken, "sabotage", slot, fresh=False))
     total, answers = len(wanted), 0

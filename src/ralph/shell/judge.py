@@ -8,7 +8,7 @@ means the core's.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -105,7 +105,13 @@ class Judge:
         return f"{purpose}-{names.index(gate.name)}"
 
     def with_canary(
-        self, gate: Gate, tree: str, reading: Reading, slot: str, otherwise: str
+        self,
+        gate: Gate,
+        tree: str,
+        reading: Reading,
+        slot: str,
+        otherwise: str,
+        prefer: Collection[str] = (),
     ) -> tuple[GateCall, Planted | None]:
         """The gate once more on this tree, with canaries where some can be put; else as it is."""
         store = self.site.store
@@ -115,6 +121,7 @@ class Judge:
             lambda: gittrees.list_tree(store, tree),
             lambda path: gittrees.read_blob(store, tree, path),
             "".join(secrets.choice("abcdef") + secrets.choice("0123456789") for _ in range(4)),
+            prefer,
         )
         if bird is None:
             return GateCall(gate, tree, otherwise, slot), None
