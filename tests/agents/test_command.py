@@ -151,12 +151,14 @@ def test_unknown_agent_is_refused():
     with pytest.raises(UserError) as caught:
         load("oracle")
     assert caught.value.code == "E-AGENT-UNKNOWN"
-    assert "command, demo" in caught.value.why
+    assert "claude, codex, command" in caught.value.why
 
 
 @pytest.mark.parametrize("name", sorted(ADAPTERS))
 def test_every_adapter_has_the_protocol(name):
     """Each registered adapter loads, probes and gives a parser that ends."""
     adapter = load(name)
-    assert adapter.probe(USER).installed
-    assert adapter.stream(order()).finish(0, "exited", 0).fault is None
+    own = name in ("command", "demo")
+    assert adapter.probe({**USER, "PATH": "/nowhere"}).installed == own
+    fault = adapter.stream(order()).finish(0, "exited", 0).fault
+    assert (fault is None) == own  # a CLI that ends without a word has not worked

@@ -13,14 +13,25 @@ from typing import Literal, Protocol, cast
 
 from msgspec import Struct
 
-from ralph.core.model import Claim, Fault, FaultKind, Order, Usage
+from ralph.core.model import AgentSession, Claim, Fault, FaultKind, Order, Usage
 from ralph.errors import UserError
 
 # name -> module, imported when first asked for
 ADAPTERS: dict[str, str] = {
+    "claude": "ralph.agents.claude",
+    "codex": "ralph.agents.codex",
+    "gemini": "ralph.agents.gemini",
+    "goose": "ralph.agents.goose",
+    "opencode": "ralph.agents.opencode",
+    "copilot": "ralph.agents.copilot",
+    "qwen": "ralph.agents.qwen",
+    "aider": "ralph.agents.aider",
+    "mini": "ralph.agents.mini",
     "command": "ralph.agents.command",
     "demo": "ralph.agents.demo",
 }
+
+PROMPT_AS_JSON = "{prompt_json}"  # in a launch's files: stands for the prompt as a JSON string
 
 
 class Probe(Struct, frozen=True):
@@ -30,6 +41,11 @@ class Probe(Struct, frozen=True):
     version: str = ""
     path: str = ""
     hint: str = ""
+    version_argv: tuple[str, ...] = ()  # prints the version; an adapter spawns nothing, its caller may
+    login: Literal["yes", "no", "unknown"] = "unknown"
+    login_hint: str = ""  # how to log in, or where the login was seen
+    features: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()  # in words: what it may write below the home, inside a box
 
 
 class CallContext(Struct, frozen=True):
@@ -40,7 +56,13 @@ class CallContext(Struct, frozen=True):
     call: int
     workspace: str
     prompt_file: str
-    environ: Mapping[str, str]  # the user's own; an allow-list of it reaches the agent
+    environ: Mapping[str, str]  # the user's and the configuration's; an allow-list of it reaches the agent
+    scratch: str = ""  # folder of this call for files that the agent may read
+    tmp: str = ""  # folder of this call that the agent may write
+    boxed: bool = False  # a sandbox was seen to hold: the CLI's own permissions may be bypassed
+    session: AgentSession | None = None  # conversation to go on with
+    token: str = ""  # a new UUID, for CLIs that let one choose a conversation's id
+    cost_left: float | None = None  # US dollars that this loop may still spend
 
 
 class Launch(Struct, frozen=True):
@@ -49,15 +71,22 @@ class Launch(Struct, frozen=True):
     argv: tuple[str, ...]
     env: dict[str, str]  # the whole environment of the agent, except what the box itself must set
     stdin: Literal["prompt", "none"] = "prompt"
-    files: dict[str, str] = {}  # written for this call before it starts: path as the agent sees it -> text
+    files: dict[str, str] = {}  # written for this call before it starts, below `scratch`: path -> text
     tools: tuple[str, ...] = ()  # words to be resolved outside the box; the first must exist
     writes: tuple[str, ...] = ()  # paths the agent may write besides its workspace
     reads: tuple[str, ...] = ()  # paths that must be readable in the box
+    login: tuple[str, ...] = ()  # the CLI's own folders below the home, writable where they exist
+    protect: tuple[str, ...] = ()  # parts of those that stay as they are: settings, hooks
+    hide: tuple[str, ...] = ()  # parts of those that look empty: conversations about other work
+    outputs: tuple[str, ...] = ()  # files below `tmp` that the CLI leaves for the parser
+    session: str = ""  # id that this call's conversation will have, where it can be chosen
+    pin: bool = False  # the program must stay the same for the whole loop
 
 
 # Facts of plain values come by the hundred thousand, and cannot be part of a cycle: not for the collector.
 class Said(Struct, frozen=True, tag=True, gc=False):
     text: str
+    message: str = ""  # pieces of the same message in a row belong together
 
 
 class ToolUsed(Struct, frozen=True, tag=True, gc=False):
@@ -73,16 +102,41 @@ class Spent(Struct, frozen=True, tag=True, gc=False):
 
     tokens: int | None = None
     cost: float | None = None
+    fresh: int | None = None
+    cached: int | None = None
+    written: int | None = None
 
 
 class LimitHit(Struct, frozen=True, tag=True, gc=False):
     message: str
     reset_at: float | None = None  # epoch seconds
+    after: float | None = None  # or so many seconds from when it was said
+    stop: bool = False  # the CLI would sit it out: end the call
 
 
 class FaultSeen(Struct, frozen=True, tag=True, gc=False):
     kind: FaultKind
     message: str = ""
+    stop: bool = False  # the CLI would go on trying what cannot work: end the call
+
+
+class Retried(Struct, frozen=True, tag=True, gc=False):
+    """The CLI tries again by itself: no fault yet, but the name of one if the call ends in it."""
+
+    kind: FaultKind
+    message: str = ""
+    after: float | None = None
+
+
+class SessionSeen(Struct, frozen=True, tag=True, gc=False):
+    id: str
+
+
+class Closed(Struct, frozen=True, tag=True, gc=False):
+    """The CLI's last word on the call. Only with this, a good one, and exit code 0 a call has worked."""
+
+    ok: bool
+    words: str | None = None  # the agent's final message, where the CLI repeats it
 
 
 class Claimed(Struct, frozen=True, tag=True):
@@ -99,7 +153,9 @@ class Raw(Struct, frozen=True, tag=True, gc=False):
     line: str
 
 
-AgentFact = Said | ToolUsed | Spent | LimitHit | FaultSeen | Claimed | Denied | Raw
+AgentFact = (
+    Said | ToolUsed | Spent | LimitHit | FaultSeen | Retried | SessionSeen | Closed | Claimed | Denied | Raw
+)
 
 
 class CallFacts(Struct, frozen=True):
@@ -111,6 +167,8 @@ class CallFacts(Struct, frozen=True):
     denials: tuple[str, ...]
     said: str  # last words, cleaned and cut
     problems: tuple[str, ...] = ()  # what was wrong with how the claim was made
+    session: AgentSession | None = None
+    after: float | None = None  # seconds from the end of the call until a limit is lifted
 
 
 class Parser(Protocol):
@@ -125,6 +183,9 @@ class Parser(Protocol):
     def text(self, block: bytes) -> tuple[AgentFact, ...]:
         """Any other output, in pieces as they came: many lines, or part of one."""
 
+    def file(self, name: str, data: bytes) -> None:
+        """A file that the launch named among its outputs, read after the end."""
+
     def finish(self, exit_code: int | None, ended: str, dropped: int) -> CallFacts:
         """The call is over. `dropped` counts bytes of output that this parser never saw."""
 
@@ -136,7 +197,8 @@ class Adapter(Protocol):
 
     def launch(self, order: Order, call: CallContext) -> Launch: ...
 
-    def stream(self, order: Order) -> Parser: ...
+    def stream(self, order: Order, session: AgentSession | None = None) -> Parser:
+        """A parser for one call; `session` is the conversation that the call went on with."""
 
 
 def load(name: str) -> Adapter:

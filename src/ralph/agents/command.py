@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from ralph.agents import CallContext, Launch, Parser, Probe
 from ralph.agents.environ import ORDINARY, PROVIDERS, agent_environ
 from ralph.agents.jsonlines import JsonLinesParser
-from ralph.core.model import Order
+from ralph.core.model import AgentSession, Order
 from ralph.errors import UserError
 
 PROMPT_FILE = "{prompt_file}"
@@ -74,7 +74,7 @@ def launch(order: Order, call: CallContext) -> Launch:
     )
 
 
-def stream(order: Order) -> Parser:  # noqa: ARG001
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
     return JsonLinesParser()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from ralph.agents import CallContext, Launch, Parser, Probe
 from ralph.agents.environ import ORDINARY, agent_environ
 from ralph.agents.jsonlines import JsonLinesParser
-from ralph.core.model import Order
+from ralph.core.model import AgentSession, Order
 from ralph.errors import UserError
 
 SCRIPTS: tuple[str, ...] = ("honest", "wrong", "liar", "staller", "crasher", "hang", "limit")
@@ -25,6 +25,8 @@ def probe(environ: Mapping[str, str]) -> Probe:  # noqa: ARG001
         version="built in",
         path=_program(),
         hint="scripted, works on the sample project only: ralph demo",
+        login="yes",
+        features=("tokens", "cost"),
     )
 
 
@@ -46,7 +48,7 @@ def launch(order: Order, call: CallContext) -> Launch:
     )
 
 
-def stream(order: Order) -> Parser:  # noqa: ARG001
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
     return JsonLinesParser()
 
 

@@ -8,9 +8,8 @@ RALPH_STATUS block (see `core.status`) is, and a `claim` line goes before it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from itertools import zip_longest
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 import msgspec
 
@@ -27,7 +26,8 @@ from ralph.agents import (
     ToolUsed,
 )
 from ralph.agents.endings import fault_of
-from ralph.agents.lines import Tail
+from ralph.agents.fields import Fields, moment, number, record, whole, words
+from ralph.agents.lines import Tail, last_words
 from ralph.core.model import Claim, FaultKind, Usage
 from ralph.core.status import claim_from, parse_status
 from ralph.core.text import clean, one_line
@@ -35,11 +35,7 @@ from ralph.core.text import clean, one_line
 _TAIL = 64 * 1024  # bytes of text in which a status block is looked for
 _GLIMPSE = 1000  # bytes of a block of plain text that are worth showing live
 _LINE = 400
-_SAID_LINES, _SAID_CHARS = 40, 4000
 _MOST_DENIALS = 20
-_MOST_TOKENS = 10**15
-_FIRST_MILLISECONDS = 1e11  # as seconds this is the year 5138: such a time is in milliseconds
-_LAST_MOMENT = 1e14
 
 
 class _Words(msgspec.Struct, gc=False):
@@ -82,13 +78,13 @@ class JsonLinesParser:
             found = []
         split = lines.split(b"\n")[:-1]
         words: list[str] = []
-        for line, record in zip_longest(split, found):
-            if record is not None and record.ralph == 1 and record.type == "text" and record.text is not None:
-                words.append(record.text)
+        for line, row in zip_longest(split, found):
+            if row is not None and row.ralph == 1 and row.type == "text" and row.text is not None:
+                words.append(row.text)
             else:
                 self._keep(words)
                 words.clear()
-                if record is None or record.ralph == 1:
+                if row is None or row.ralph == 1:
                     self.feed(line)
                 else:  # another tool's record: text, as it is for `feed`
                     self._tail.add(line + b"\n")
@@ -107,6 +103,9 @@ class JsonLinesParser:
         shown = clean(_from_a_line(block[-_GLIMPSE:]) if len(block) > _GLIMPSE else block).strip()
         return (Said(shown),) if shown else ()
 
+    def file(self, name: str, data: bytes) -> None:
+        """This format has no files beside its output."""
+
     def finish(self, exit_code: int | None, ended: str, dropped: int) -> CallFacts:
         words = clean(self._tail.bytes())
         claim, problems = self._claim, self._problems
@@ -120,11 +119,11 @@ class JsonLinesParser:
             claim=claim,
             fault=fault_of(exit_code, ended, self._limit, self._fault, words),
             denials=tuple(self._denials),
-            said=_last_words(words.strip()),
+            said=last_words(words.strip()),
             problems=problems,
         )
 
-    def _fact(self, fields: dict[str, Any]) -> AgentFact | None:
+    def _fact(self, fields: Fields) -> AgentFact | None:
         kind = fields.get("type")
         make = _TYPES.get(kind) if isinstance(kind, str) else None
         fact = make(fields) if make is not None else None
@@ -150,41 +149,22 @@ class JsonLinesParser:
             fact = self._claimed(fields)
         return fact
 
-    def _claimed(self, fields: dict[str, Any]) -> Claimed | None:
+    def _claimed(self, fields: Fields) -> Claimed | None:
         pairs = {key.upper(): _word(value) for key, value in fields.items() if key not in ("ralph", "type")}
         parsed = claim_from(pairs)
         self._claim, self._problems = parsed.claim, parsed.problems
         return Claimed(parsed.claim) if parsed.claim is not None else None
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def _record(line: bytes) -> Fields | None:
     """The object on this line if it is one of ours."""
-    if b'"ralph"' not in line:
-        return None
-    try:
-        fields = _decoded(line)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-    if not isinstance(fields, dict) or fields.get("ralph") != 1:
-        return None
-    return fields
-
-
-def _decoded(line: bytes) -> Any:
-    try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, ValueError):  # once more with bad bytes replaced: few lines have any
-        return msgspec.json.decode(line.decode("utf-8", "replace"))
+    fields = record(line) if b'"ralph"' in line else None
+    return fields if fields is not None and fields.get("ralph") == 1 else None
 
 
 def _from_a_line(piece: bytes) -> bytes:
     """A piece of a text from its first whole line on, so that no sequence is shown in half."""
     return piece[piece.find(b"\n") + 1 :]
-
-
-def _last_words(words: str) -> str:
-    last = "\n".join(words[-_SAID_CHARS:].split("\n")[-_SAID_LINES:])
-    return last if len(last) == len(words) else "…" + last[1:]
 
 
 def _word(value: object) -> str:
@@ -193,82 +173,45 @@ def _word(value: object) -> str:
     return str(value) if isinstance(value, str | int) else ""
 
 
-def _words(fields: dict[str, Any], key: str, width: int = _LINE) -> str:
-    value = fields.get(key, "")
-    return one_line(value[: 8 * width], width) if isinstance(value, str) else ""
-
-
-def _number(fields: dict[str, Any], key: str, most: float) -> float | None:
-    value = fields.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if 0 <= value <= most else None
-
-
-def _whole(fields: dict[str, Any], key: str) -> int | None:
-    value = _number(fields, key, _MOST_TOKENS)
-    return int(value) if value is not None else None
-
-
-def _said(fields: dict[str, Any]) -> Said | None:
+def _said(fields: Fields) -> Said | None:
     text = fields.get("text")
     return Said(clean(text[-_TAIL:])) if isinstance(text, str) else None
 
 
-def _tool(fields: dict[str, Any]) -> ToolUsed | None:
-    tool = _words(fields, "tool")
+def _tool(fields: Fields) -> ToolUsed | None:
+    tool = words(fields, "tool")
     if not tool:
         return None
     return ToolUsed(
         tool,
-        _words(fields, "path"),
-        _words(fields, "detail"),
-        _whole(fields, "added"),
-        _whole(fields, "removed"),
+        words(fields, "path"),
+        words(fields, "detail"),
+        whole(fields, "added"),
+        whole(fields, "removed"),
     )
 
 
-def _spent(fields: dict[str, Any]) -> Spent | None:
-    tokens, cost = _whole(fields, "tokens"), _number(fields, "cost", _MOST_TOKENS)
+def _spent(fields: Fields) -> Spent | None:
+    tokens, cost = whole(fields, "tokens"), number(fields, "cost")
     return Spent(tokens, cost) if tokens is not None or cost is not None else None
 
 
-def _limit(fields: dict[str, Any]) -> LimitHit:
-    return LimitHit(_words(fields, "message"), _moment(fields.get("reset_at")))
+def _limit(fields: Fields) -> LimitHit:
+    return LimitHit(words(fields, "message"), moment(fields.get("reset_at")))
 
 
-def _fault(fields: dict[str, Any]) -> FaultSeen:
+def _fault(fields: Fields) -> FaultSeen:
     kind = fields.get("kind")
     known = cast("FaultKind", kind) if kind in get_args(FaultKind) else "crash"
-    return FaultSeen(known, _words(fields, "message"))
+    return FaultSeen(known, words(fields, "message"))
 
 
-def _denied(fields: dict[str, Any]) -> Denied | None:
-    what = _words(fields, "what")
+def _denied(fields: Fields) -> Denied | None:
+    what = words(fields, "what")
     return Denied(what) if what else None
 
 
-def _moment(value: object) -> float | None:
-    """Epoch seconds from seconds, milliseconds or ISO 8601 (without a zone: UTC)."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value.strip())
-            zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return zoned.timestamp()
-        except (ValueError, OverflowError):
-            pass
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    if not isinstance(value, int | float) or not 0 < value <= _LAST_MOMENT:
-        return None
-    return value / 1000 if value >= _FIRST_MILLISECONDS else float(value)
-
-
-_TYPES: dict[str, Callable[[dict[str, Any]], AgentFact | None]] = {
+_TYPES: dict[str, Callable[[Fields], AgentFact | None]] = {
     "text": _said,
     "tool": _tool,
     "usage": _spent,

@@ -2,7 +2,7 @@
 
 Only lines that begin with `{` are cut out and held until complete; everything else is passed on in the
 pieces it came in, because cutting 200 MB of plain text into lines would cost more than running the agent.
-`Tail` keeps the last words of a call. Nothing here knows any format.
+`Tail` keeps the last bytes of a call. Nothing here knows any format.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from ralph.agents import AgentFact, CallFacts, Parser
 
 LONGEST_LINE = 1 << 20  # a longer line is no record: its bytes are passed on as text
+_SAID_LINES, _SAID_CHARS = 40, 4000
 _BRACE = b"{"
 _ROW_END = re.compile(rb"\n(?!\{)")  # the end of a line after which no line begins with a brace
 
@@ -132,3 +133,9 @@ class Tail:
 
     def bytes(self) -> bytes:
         return bytes(self._kept[-self._size :])
+
+
+def last_words(words: str) -> str:
+    """The end of what was said, as much as a record holds."""
+    last = "\n".join(words[-_SAID_CHARS:].split("\n")[-_SAID_LINES:])
+    return last if len(last) == len(words) else "…" + last[1:]

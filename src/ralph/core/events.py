@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from ralph.core.model import (
+    AgentSession,
     Checkpoint,
     Claim,
     Fault,
@@ -75,6 +76,8 @@ class AgentEnded(Event, frozen=True, tag="AgentEnded"):
     said: str = ""  # last words, cleaned and cut
     output: str = ""  # blob
     dropped: int = 0  # bytes of output that were not kept
+    session: AgentSession | None = None
+    program: str = ""  # hash of the agent's program, where its adapter pins it
 
 
 class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):

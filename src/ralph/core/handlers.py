@@ -43,12 +43,16 @@ from ralph.core.events import (
     WorkspaceRestored,
 )
 from ralph.core.loop import Loop
-from ralph.core.model import RESUMABLE, Fault, Limits, Spend, Steer, Usage
+from ralph.core.model import RESUMABLE, AgentSession, Fault, Limits, Spend, Steer, Usage
 from ralph.errors import IllegalEvent
 
 replace = msgspec.structs.replace
 FAULT_CAP = 3  # in a row: the machinery is broken
-LIMIT_CAP = 10  # usage limits in a row without one call that worked
+LIMIT_CAP = 10  # in a row without one call that worked, of what only time can heal
+HEALED_BY_TIME = frozenset({"limit", "overload", "server", "network"})
+UNCOUNTED = frozenset({"interrupted", "budget"})
+FORGETS = frozenset({"context", "request", "hollow", "protocol", "crash"})  # the conversation may be why
+SQUEEZE_CAP = 4
 
 
 def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
@@ -125,6 +129,7 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
     if not loop.calling or event.call != loop.call:
         _illegal(loop, event, "no such call is open")
     denied = loop.denied + 1 if event.denials else 0
+    agent = loop.sealed.agent
     return replace(
         loop,
         calling=False,
@@ -133,8 +138,24 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
         denials=event.denials,
         denied=denied,
         spend=_spent(loop.spend, event.usage),
+        session=_kept_session(loop, event),
+        squeezed=_squeezed(loop, event.fault),
+        programs={**loop.programs, agent: event.program} if event.program else loop.programs,
         todo=(TakeSnapshot(iteration=loop.iteration),),
     )
+
+
+def _kept_session(loop: Loop, event: AgentEnded) -> AgentSession | None:
+    """The conversation that the next call goes on with; a fault that it may have caused ends it."""
+    if not loop.sealed.keep_session or (event.fault is not None and event.fault.kind in FORGETS):
+        return None
+    return event.session or loop.session
+
+
+def _squeezed(loop: Loop, fault: Fault | None) -> int:
+    if fault is None:
+        return 0
+    return min(SQUEEZE_CAP, loop.squeezed + 1) if fault.kind == "context" else loop.squeezed
 
 
 def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
@@ -234,7 +255,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
     if held:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
-        loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=())
+        loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=(), programs={})
         loop = replace(loop, judged_tree="", final_tree="", guarded_tree="")
     return _take_baseline(loop) if loop.best is None else settle.limit_or_call(loop)
 
@@ -330,11 +351,13 @@ def _after_fault(loop: Loop, fault: Fault) -> Loop:
         return settle.finish(loop, Finish("aborted", loop.aborting))
     if fault.kind == "auth":
         return settle.finish(loop, Finish("blocked", f"the agent's login has expired: {fault.message}"))
+    if fault.kind in ("credit", "upgraded"):
+        return settle.finish(loop, Finish("blocked", fault.message))
     if fault.kind == "missing":
         return settle.finish(loop, Finish("broken", f"the agent cannot be started: {fault.message}"))
-    if fault.kind == "limit":
+    if fault.kind in HEALED_BY_TIME:
         loop = replace(loop, limits_hit=loop.limits_hit + 1)
-    elif fault.kind != "interrupted":
+    elif fault.kind not in UNCOUNTED:
         loop = replace(loop, faults=loop.faults + 1)
     if loop.faults >= FAULT_CAP or loop.limits_hit >= LIMIT_CAP:
         count = max(loop.faults, loop.limits_hit)
@@ -347,7 +370,13 @@ def _after_fault(loop: Loop, fault: Fault) -> Loop:
 def _spent(spend: Spend, usage: Usage) -> Spend:
     tokens = spend.tokens if usage.tokens is None else (spend.tokens or 0) + usage.tokens
     cost = spend.cost if usage.cost is None else (spend.cost or 0.0) + usage.cost
-    return replace(spend, tokens=tokens, cost=cost, blind=spend.blind + (usage.cost is None))
+    return replace(
+        spend,
+        tokens=tokens,
+        cost=cost,
+        blind=spend.blind + (usage.cost is None),
+        estimated=spend.estimated or usage.estimated,
+    )
 
 
 def _raised(limits: Limits, event: ResumeAsked) -> Limits:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ralph.core.events import Action
 from ralph.core.model import (
+    AgentSession,
     Checkpoint,
     Claim,
     Fault,
@@ -63,7 +64,10 @@ class Loop(Struct, frozen=True):
     claim: Claim | None = None
     fault: Fault | None = None
     faults: int = 0  # in a row
-    limits_hit: int = 0  # usage limits in a row
+    limits_hit: int = 0  # in a row: usage limits, overloads, failures of provider and network
+    squeezed: int = 0  # how often the prompt was halved because the agent could not read it all
+    session: AgentSession | None = None  # the agent's newest conversation, when it is to go on
+    programs: dict[str, str] = {}  # agent -> hash of the program that this loop began with
     denials: tuple[str, ...] = ()
     denied: int = 0  # calls in a row that were refused a permission
     integrity: int = 0  # iterations in which an integrity guard found something

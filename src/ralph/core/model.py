@@ -13,7 +13,7 @@ from msgspec import Struct
 Phase = Literal["new", "baseline", "working", "judging", "waiting", "paused", "ended"]
 Outcome = Literal["verified", "exhausted", "stalled", "blocked", "aborted", "broken"]
 Status = Literal["pass", "fail", "error", "skipped", "flaky"]
-Stage = Literal["baseline", "fast", "final", "overlay"]
+Stage = Literal["baseline", "fast", "final"]
 Grade = Literal["A", "B", "C", "D"]
 Severity = Literal["P0", "P1", "P2"]
 TestState = Literal["pass", "fail", "skipped"]
@@ -80,6 +80,15 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     skipped: int = 0
 
 
+class Canary(Struct, frozen=True, omit_defaults=True):
+    """What became of the tests that Ralph put beside the others and that must fail, by kind."""
+
+    red: tuple[str, ...] = ()  # failed, as they must
+    silent: tuple[str, ...] = ()  # were seen and did not fail
+    unseen: tuple[str, ...] = ()
+    runner: dict[str, str] = {}  # parts of the runner as the failing test saw them: name -> digest
+
+
 class Reading(Struct, frozen=True, omit_defaults=True):
     """What a reader made of a gate's output: every test by id where ids are known."""
 
@@ -92,6 +101,8 @@ class Reading(Struct, frozen=True, omit_defaults=True):
     tests: dict[str, TestState] | None = None
     findings: tuple[Finding, ...] = ()
     files: dict[str, str] = {}  # test id -> file it stands in, where the reader knows
+    flaky: tuple[str, ...] = ()  # red keys that changed between two calls on the same tree
+    canary: Canary | None = None  # None: no canary was run with it
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True):
@@ -117,6 +128,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     findings: tuple[Finding, ...] = ()  # first few, for screens and prompts
     evidence: str = ""  # blob that holds argv, tool, environment, output, reports
     reading: str = ""  # blob that holds the whole Reading
+    repeats: tuple[str, ...] = ()  # evidence of the further calls that this verdict rests on
 
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):
@@ -126,6 +138,8 @@ class GuardResult(Struct, frozen=True, omit_defaults=True):
     summary: str
     findings: tuple[Finding, ...] = ()
     integrity: bool = True  # integrity guards accuse; hygiene guards only say not yet
+    counted: dict[str, int] = {}  # what it measured: witness, sabotaged, noticed, repeats
+    evidence: tuple[str, ...] = ()  # blobs of the gate calls it asked for
 
 
 class Limits(Struct, frozen=True, omit_defaults=True):
@@ -149,6 +163,7 @@ class Spend(Struct, frozen=True, omit_defaults=True):
     tokens: int | None = None
     cost: float | None = None
     blind: int = 0
+    estimated: bool = False  # part of the cost was computed from tokens and prices
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
@@ -156,19 +171,59 @@ class Usage(Struct, frozen=True, omit_defaults=True):
 
     tokens: int | None = None
     cost: float | None = None
+    fresh: int | None = None  # of the tokens: read by the model for the first time
+    cached: int | None = None  # read from its cache
+    written: int | None = None  # by the model
+    estimated: bool = False  # the cost was computed from tokens and prices
+
+
+class Price(Struct, frozen=True, omit_defaults=True):
+    """US dollars for a million tokens, as the user gave them."""
+
+    fresh: float
+    written: float
+    cached: float | None = None  # None = as fresh ones
+
+
+class AgentSession(Struct, frozen=True, omit_defaults=True):
+    """A conversation of an agent CLI, and what it had used in all when it was last heard of."""
+
+    id: str
+    agent: str = ""
+    tokens: int | None = None
+    cost: float | None = None
+    fresh: int | None = None
+    cached: int | None = None
+    written: int | None = None
+
+
+class KeySource(Struct, frozen=True, omit_defaults=True):
+    """Where a key comes from at each call, and the variable it goes into; the key itself is kept nowhere."""
+
+    into: str
+    variable: str = ""
+    command: str = ""
 
 
 FaultKind = Literal[
-    "limit",
-    "overload",
+    "limit",  # a usage limit, with the time of its reset where one was named
+    "overload",  # the provider is too busy (529, 503)
+    "server",  # the provider failed (other 5xx)
     "network",
-    "auth",
+    "auth",  # the login or key was refused
+    "credit",  # nothing left to pay with
+    "request",  # the provider refused the request itself: unknown model, malformed
+    "context",  # more than the model can read at once
+    "turns",  # the agent's own bound on turns
+    "budget",  # the bound on money that Ralph gave to this one call
+    "hollow",  # ended as if all were well, reported an error and used nothing
+    "protocol",  # ended as if all were well, without its last word
     "crash",
     "timeout",
     "idle",
     "interrupted",
     "missing",
-    "context",
+    "upgraded",  # the program is not the one that this loop began with
     "disk",
 ]
 
@@ -207,6 +262,8 @@ class Criterion(Struct, frozen=True, omit_defaults=True):
     min_grade: Grade = "C"
     waivers: dict[str, str] = {}  # guard id -> the user's reason
     until: str = ""
+    confirm: int = 3  # how often the final verdict must be green, each time in a fresh box
+    quarantine: dict[str, str] = {}  # test id -> owner, expiry and reason: neither red nor a witness
 
     @property
     def proof(self) -> tuple[Gate, ...]:
@@ -229,6 +286,9 @@ class Order(Struct, frozen=True, omit_defaults=True):
     agent_settings: dict[str, str] = {}
     agent_env: dict[str, str] = {}  # what the configuration adds to the agent's environment
     model: str = ""
+    key: KeySource | None = None
+    price: Price | None = None
+    keep_session: bool = False  # the agent's conversation goes on from call to call
     base_commit: str = ""
     base_tree: str = ""
     user_start: str = ""

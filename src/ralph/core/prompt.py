@@ -86,7 +86,9 @@ def facts_of(loop: Loop, feedback: tuple[Feedback, ...], tried: tuple[str, ...],
         first=loop.iteration <= 1,
         checks=tuple(_check(gate, loop.newest.get(gate.name)) for gate in visible),
         not_yet=_told(loop),
-        feedback=_fitted(tuple(part for part in feedback if part.gate in names), nonce),
+        feedback=_fitted(
+            tuple(part for part in feedback if part.gate in names), nonce, BUDGET >> loop.squeezed
+        ),
         tried=tuple(one_line(line, SENTENCE) for line in tried[-TRIED:]),
         reverted=loop.reverted,
         redirect=loop.redirect,
@@ -147,9 +149,9 @@ def _told(loop: Loop) -> tuple[str, ...]:
     return (*lines, f"and {more} more") if more else lines
 
 
-def _fitted(parts: tuple[Feedback, ...], nonce: str) -> tuple[Feedback, ...]:
+def _fitted(parts: tuple[Feedback, ...], nonce: str, budget: int) -> tuple[Feedback, ...]:
     """Cut to the budget: short ones stay whole, what they leave goes to the longer ones."""
-    room = BUDGET
+    room = budget
     fitted: dict[int, Feedback] = {}
     by_length = sorted(range(len(parts)), key=lambda number: len(parts[number].excerpt))
     for done, number in enumerate(by_length):

@@ -17,6 +17,7 @@ from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell import cgroup, sandbox, tools
 from ralph.shell.gitstore import Store
+from ralph.shell.loginplaces import Places
 from ralph.shell.nursery import Nursery
 from ralph.shell.process import CallSpec
 from ralph.shell.sandbox import Box, Frame, Share
@@ -87,11 +88,12 @@ def agent_spec(
     wall: float,
     idle: float | None,
     shares: tuple[Share, ...],
+    own: Places = Places(),  # noqa: B008 (frozen)
 ) -> tuple[CallSpec, tuple[str, ...]]:
-    """The call of an agent, and the placeholders to take away after it."""
+    """The call of an agent, and the placeholders to take away after it. `own` are its CLI's folders."""
     order = site.order
     home_dir = _made(site.folder, "home")
-    binds = list(site.object_dirs()) if site.boxed else []
+    binds = [*site.object_dirs(), *own.binds] if site.boxed else []
     if site.boxed and sandbox.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
         # The user's own file, not the workspace's: an agent must not be able to rewrite itself.
         inside = os.path.join(AGENT_AT, os.path.basename(argv[0]))
@@ -105,11 +107,11 @@ def agent_spec(
         home=site.home,
         home_dir=home_dir,
         tmp_dir=_made(folder, "tmp"),
-        write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write)),
+        write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write, *own.write)),
         read=(*_on_path(site, site.path), *read),
         shares=shares,
         stage=_made(folder, "overlay") if shares else None,
-        hide=(site.state.root, site.config_dir),
+        hide=(site.state.root, site.config_dir, *own.hide),
         network=order.network,
         chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
     )

@@ -7,24 +7,31 @@ became of it: a result is used, a survivor is ended, and a call that never began
 from __future__ import annotations
 
 import os
+import stat
 import time
+import uuid
 from collections.abc import Iterator
+
+import msgspec
 
 from ralph import agents
 from ralph.agents.environ import secret_values
 from ralph.agents.lines import Intake
+from ralph.agents.prices import priced
 from ralph.core import events as e
 from ralph.core.loop import Loop
-from ralph.core.model import Fault
+from ralph.core.model import AgentSession, Fault
 from ralph.core.status import OPEN
 from ralph.core.text import redact
-from ralph.shell import blobs, process, sandbox, tools
+from ralph.shell import blobs, credentials, process, sandbox, tools
 from ralph.shell.boxes import Site, agent_spec
 from ralph.shell.disktree import remove_tree
+from ralph.shell.loginplaces import Places, clear, places
 from ralph.shell.runner import Activity, Attention, Watcher
 from ralph.shell.sandbox import Share
 
 BREATH = 0.1
+LARGEST = 32 << 20  # bytes of a file that a CLI leaves for its parser
 
 
 class Caller:
@@ -50,7 +57,7 @@ class Caller:
             found = process.recover_call(folder)
             if found.state != "never-started":
                 ended = found.ended or process.Ended(ended="runner-lost")
-                return self._account(action, folder, ended)
+                return self._account(loop, action, folder, ended)
         remove_tree(folder)
         os.makedirs(folder, mode=0o700)
         prompt_file = os.path.join(folder, "prompt.md")
@@ -67,108 +74,203 @@ class Caller:
             )
         call, placeholders = started
         try:
-            self._watch(call, attend, watcher)
+            self._watch(loop, call, attend, watcher)
         finally:
             if call.ended is None:
                 process.kill(call)
                 process.wait(call)
             sandbox.remove_placeholders(placeholders)
         assert call.ended is not None
-        return self._account(action, folder, call.ended)
+        return self._account(loop, action, folder, call.ended)
 
     def _start(
         self, loop: Loop, action: e.RunAgent, folder: str, prompt_file: str, shares: tuple[Share, ...]
     ) -> tuple[process.Call, tuple[str, ...]] | Fault:
         site, order = self.site, self.site.order
-        context = agents.CallContext(
+        key = credentials.fetch(order.key, site.env)
+        if isinstance(key, Fault):
+            return key
+        given = {**order.agent_env, **key}
+        context = self._context(loop, action, folder, prompt_file, {**site.env, **given})
+        launch = self._adapter.launch(order, context)
+        found = self._tools(loop, launch)
+        if isinstance(found, Fault):
+            return found
+        argv, read, program = found
+        own = places(launch, folder) if site.boxed else Places()
+        left = loop.limits.time - loop.elapsed if loop.limits.time is not None else float("inf")
+        spec, placeholders = agent_spec(
+            site,
+            argv,
+            {**launch.env, **({"RALPH_MODEL": order.model} if order.model else {}), **given},
+            folder=folder,
+            stdin=prompt_file if launch.stdin == "prompt" else "/dev/null",
+            write=launch.writes,
+            read=(prompt_file, context.scratch, *launch.reads, *read),
+            wall=max(1.0, min(loop.limits.iteration_time, left)),
+            idle=loop.limits.idle,
+            shares=shares,
+            own=own,
+        )
+        for path, text in launch.files.items():
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace(agents.PROMPT_AS_JSON, _as_json(prompt_file)))
+        with open(os.path.join(folder, "kept.json"), "wb") as kept:
+            kept.write(msgspec.json.encode(_Kept(program, launch.session, launch.outputs)))
+        return process.start_call(folder, spec, site.nursery), placeholders
+
+    def _context(
+        self, loop: Loop, action: e.RunAgent, folder: str, prompt_file: str, environ: dict[str, str]
+    ) -> agents.CallContext:
+        site, order = self.site, self.site.order
+        scratch, tmp = os.path.join(folder, "given"), os.path.join(folder, "tmp")
+        os.makedirs(scratch, mode=0o700, exist_ok=True)
+        cost, spent = loop.limits.cost, loop.spend.cost or 0.0
+        return agents.CallContext(
             loop=f"ralph-{order.loop}",
             iteration=action.iteration,
             call=action.call,
             workspace=site.seen(),
             prompt_file=prompt_file,
-            environ=site.env,
+            environ=environ,
+            scratch=scratch,
+            tmp="/tmp" if site.boxed else tmp,  # noqa: S108
+            boxed=site.boxed,
+            session=loop.session,
+            token=str(uuid.uuid4()),
+            cost_left=None if cost is None else max(0.0, cost - spent),
         )
-        launch = self._adapter.launch(order, context)
+
+    def _tools(
+        self, loop: Loop, launch: agents.Launch
+    ) -> tuple[tuple[str, ...], tuple[str, ...], str] | Fault:
+        """The command with its program found, what must be seen for that, and the program's hash."""
+        site, order, argv = self.site, self.site.order, launch.argv
         cwd = os.path.normpath(os.path.join(order.repo, order.prefix))
-        read = [prompt_file, *launch.reads]
-        argv = launch.argv
+        read: list[str] = []
+        program = ""
         for word in launch.tools:
             found = tools.resolve(
                 word, path=site.path, cwd=cwd, repo=order.repo, home=site.home, known=site.known
             )
             if isinstance(found, tools.Tool):
                 read += found.prefixes
-                argv = (found.path, *argv[1:]) if word == argv[0] else argv
+                if word == launch.argv[0]:
+                    argv = (found.path, *argv[1:])
+                    program = found.sha256 if launch.pin else ""
             elif word == argv[0]:
                 hint = f"; install it with: {found.hint}" if found.hint else ""
                 return Fault("missing", f'"{word}": {found.why}{hint}')
-        left = loop.limits.time - loop.elapsed if loop.limits.time is not None else float("inf")
-        spec, placeholders = agent_spec(
-            site,
-            argv,
-            {**launch.env, **({"RALPH_MODEL": order.model} if order.model else {}), **order.agent_env},
-            folder=folder,
-            stdin=prompt_file if launch.stdin == "prompt" else "/dev/null",
-            write=launch.writes,
-            read=tuple(read),
-            wall=max(1.0, min(loop.limits.iteration_time, left)),
-            idle=loop.limits.idle,
-            shares=shares,
-        )
-        for path, text in launch.files.items():
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        return process.start_call(folder, spec, site.nursery), placeholders
+        known = loop.programs.get(order.agent, program)
+        if program != known:
+            told = f"{known[:12]} at the start of this loop, {program[:12]} now"
+            return Fault("upgraded", f'"{argv[0]}" was upgraded or replaced in mid-loop: {told}')
+        return argv, tuple(read), program
 
-    def _watch(self, call: process.Call, attend: Attention, watcher: Watcher) -> None:
+    def _watch(self, loop: Loop, call: process.Call, attend: Attention, watcher: Watcher) -> None:
         """Show what streams in until the call ends; a request to drop it becomes a stop."""
-        intake = Intake(self._adapter.stream(self.site.order))
+        intake = Intake(self._adapter.stream(self.site.order, loop.session))
         began = heard = time.monotonic()
         total, asked_at = 0, 0.0
         while call.ended is None:
             process.poll([call], BREATH)
             chunk = process.follow(call)
             now = time.monotonic()
+            hopeless = False
             if chunk:
                 total, heard = total + len(chunk), now
                 facts = intake.feed(chunk)
                 if facts:
                     watcher.said(tuple(facts))
-            if (
-                attend(Activity("agent", (self.site.order.agent,), now - began, total, now - heard))
-                and not asked_at
-            ):
+                    hopeless = any(getattr(fact, "stop", False) for fact in facts)
+            asked = attend(Activity("agent", (self.site.order.agent,), now - began, total, now - heard))
+            if (asked or hopeless) and not asked_at:
                 asked_at = now
                 process.stop(call)
 
-    def _account(self, action: e.RunAgent, folder: str, ended: process.Ended) -> e.AgentEnded:
+    def _account(self, loop: Loop, action: e.RunAgent, folder: str, ended: process.Ended) -> e.AgentEnded:
         """The whole output through a new parser: what was shown while it streamed decides nothing."""
-        intake = Intake(self._adapter.stream(self.site.order))
+        order, kept = self.site.order, _kept(folder)
+        parser = self._adapter.stream(order, loop.session)
+        intake = Intake(parser)
         dropped = ended.dropped_bytes or 0
         for chunk in _output(folder, gap=bool(dropped)):
             intake.absorb(chunk)
+        for name, data in _files(folder, kept.outputs):
+            parser.file(name, data)
         how = "crashed" if ended.ended in ("keeper-lost", "memory") else ended.ended
         facts = intake.finish(ended.exit_code, how, dropped)
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
-        secrets = secret_values(self.site.env)
+        secrets = secret_values({**self.site.env, **order.agent_env})
         stored = blobs.put_file(self.site.state.blobs, output) if os.path.exists(output) else ""
-        for part in ("tmp", "overlay"):
+        clear(folder)
+        for part in ("tmp", "overlay", "given", "blank"):
             remove_tree(os.path.join(folder, part))
+        session = facts.session or AgentSession("")
+        if not session.id:  # the stream does not tell it: the one that was chosen at the start
+            session = msgspec.structs.replace(session, id=kept.session)
         return e.AgentEnded(
             iteration=action.iteration,
             call=action.call,
             exit_code=ended.exit_code,
             ended=ended.ended,
             seconds=ended.seconds or 0.0,
-            usage=facts.usage,
+            usage=priced(facts.usage, order.price),
             claim=facts.claim,
-            fault=facts.fault,
+            fault=_timed(facts, secrets),
             denials=tuple(redact(what, secrets)[:500] for what in facts.denials[:20]),
             said=redact(said, secrets)[:4000],
             output=stored,
             dropped=dropped,
+            session=msgspec.structs.replace(session, agent=order.agent) if session.id else None,
+            program=kept.program,
         )
+
+
+def _timed(facts: agents.CallFacts, secrets: tuple[str, ...]) -> Fault | None:
+    """The fault without secrets; a wait that was told in seconds becomes a time of day."""
+    fault = facts.fault
+    if fault is None:
+        return None
+    reset = fault.reset_at
+    if reset is None and fault.kind == "limit" and facts.after is not None:
+        reset = time.time() + facts.after
+    return Fault(fault.kind, redact(fault.message, secrets), reset)
+
+
+def _as_json(prompt_file: str) -> str:
+    with open(prompt_file, "rb") as file:
+        return msgspec.json.encode(file.read().decode("utf-8", "replace")).decode()
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """What must be known of a call after its end, also by a runner that did not begin it."""
+
+    program: str = ""
+    session: str = ""
+    outputs: tuple[str, ...] = ()
+
+
+def _kept(folder: str) -> _Kept:
+    try:
+        with open(os.path.join(folder, "kept.json"), "rb") as file:
+            return msgspec.json.decode(file.read(), type=_Kept)
+    except (OSError, msgspec.DecodeError):
+        return _Kept()
+
+
+def _files(folder: str, names: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """What the CLI left beside its output. The agent could have written it too: bounded, and never a link."""
+    for name in names:
+        path = os.path.join(folder, "tmp", os.path.basename(name))
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            continue
+        with os.fdopen(handle, "rb") as file:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                yield name, file.read(LARGEST)
 
 
 def _output(folder: str, *, gap: bool) -> Iterator[bytes]:

@@ -11,9 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ralph import __version__
 from ralph.core import events as e
 from ralph.core.loop import Loop
+from ralph.core.model import Verdict
 from ralph.core.text import one_line
 from ralph.shell import blobs, prompting
 from ralph.shell.boxes import Site
@@ -88,7 +91,7 @@ class RealHands:
         refuse_full_disk(self.site.state, self._min_free)
         gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
         for verdict in self.judge.judge(gates, action.tree, action.stage, loop.baseline, attend):
-            yield e.GateEnded(iteration=loop.iteration, verdict=verdict)
+            yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict))
 
     def run_guards(self, loop: Loop, action: e.RunGuards, attend: Attention) -> e.GuardsEnded | None:
         results = run_guards(self.judge, loop, action.tree, attend)
@@ -200,6 +203,16 @@ class RealHands:
                 move_refs(self.site.store.project, [RefChange(f"refs/heads/{loop.branch}", None, commit)])
         for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
+
+
+def _steady(loop: Loop, verdict: Verdict) -> Verdict:
+    """Red in the fresh checkout after green in the incremental one is flaky, and named so."""
+    before = loop.verdicts.get(verdict.gate)
+    if verdict.stage != "final" or verdict.status != "fail" or before is None or before.tree != verdict.tree:
+        return verdict
+    if before.status != "pass":
+        return verdict
+    return replace(verdict, status="flaky", summary=f"green once and red once on one tree: {verdict.summary}")
 
 
 def _disagreement(loop: Loop) -> str:

@@ -34,7 +34,7 @@ def approval_of(project: dict[str, Entry], repo: str) -> Approval | None:
 
     digest = sha256(msgspec.json.encode([_VERSION, asked], order="deterministic")).hexdigest()
     items = tuple(
-        Item(key, _words(key, fields), wheres[key], waiver=key == "guards.allow")
+        Item(key, _words(key, fields), wheres[key], waiver=key.startswith("guards."))
         for key, fields in asked.items()
     )
     return Approval(digest, clean(repo), items)
@@ -47,6 +47,7 @@ _VERBS = {
     "setup": "setup executes",
     "report.copy_to": "copies reports into",
     "guards.allow": "waives these guards:",
+    "guards.quarantine": "puts these tests in quarantine:",
 }
 
 

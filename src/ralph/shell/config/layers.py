@@ -16,7 +16,7 @@ import msgspec
 
 from ralph.core.model import Limits
 from ralph.errors import UserError
-from ralph.shell.config import files
+from ralph.shell.config import files, profiles
 from ralph.shell.config.ask import approval_of
 from ralph.shell.config.files import Layer
 from ralph.shell.config.schema import BY_KEY, LIMIT_KEYS, NAMED, OPTIONS, Option, option_of, show
@@ -66,6 +66,7 @@ def load(
         for option in OPTIONS
         if "*" not in option.key
     }
+    _put(entries, profiles.layer())
     _put(entries, user)
     own = dict(entries)
     _put(entries, _permitted(project, own, user, warnings, admitted=admitted))

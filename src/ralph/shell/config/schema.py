@@ -17,6 +17,7 @@ from ralph.shell.config.settings import Value
 Kind = Literal[
     "text", "word", "names", "choice", "switch", "count", "iterations", "days", "duration", "money", "size",
     "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
+    "quarantine",
 ]  # fmt: skip
 
 # What a repository's file may do with a key:
@@ -39,7 +40,7 @@ class Option(Struct, frozen=True):
     @property
     def env(self) -> str:
         """The variable has the flag's name where there is a flag, else the key's; tables have none."""
-        if "*" in self.key:
+        if "*" in self.key or self.kind == "quarantine":
             return ""
         name = self.flag.removeprefix("--") if self.flag else self.key
         return "RALPH_" + re.sub(r"[.-]", "_", name).upper()
@@ -95,7 +96,7 @@ _PLAIN = (
     Option(
         "agent",
         "names",
-        "Agent to use: command, demo, or a name from [agents.NAME].",
+        "Agent to use: a name from `ralph agents list` or from [agents.NAME].",
         "",
         "--agent",
         project="approve",
@@ -103,11 +104,25 @@ _PLAIN = (
     Option(
         "model",
         "word",
-        "Model the agent is asked to use (it gets RALPH_MODEL); empty = its own default.",
+        "Model the agent is asked to use; empty = what its own settings say.",
         "",
         "--model",
     ),
-    Option("profile", "names", "Named bundle from [profiles.NAME].", "", "--profile", project="approve"),
+    Option(
+        "profile",
+        "names",
+        "Named bundle of agent, model, environment and limits: claude, glm5, minimax, or [profiles.NAME].",
+        "",
+        "--profile",
+        project="approve",
+    ),
+    Option(
+        "keep_session",
+        "switch",
+        "The agent's conversation goes on from iteration to iteration, instead of a fresh one each time.",
+        False,
+        "--keep-session",
+    ),
     *_LIMITS,
     Option(
         "on_fail",
@@ -124,6 +139,15 @@ _PLAIN = (
         "C",
         "--min-grade",
         choices=("D", "C", "B", "A"),
+        project="tighten",
+    ),
+    Option(
+        "confirm",
+        "choice",
+        "How often the final verdict must be green, each time in a fresh box; 1 also judges the base once.",
+        "3",
+        "--confirm",
+        choices=("1", "2", "3", "4", "5"),
         project="tighten",
     ),
     Option(
@@ -193,6 +217,14 @@ _PLAIN = (
         union=True,
     ),
     Option(
+        "guards.quarantine",
+        "quarantine",
+        'Flaky tests that neither block nor prove: id = "OWNER until YYYY-MM-DD: reason".',
+        {},
+        project="waive",
+        union=True,
+    ),
+    Option(
         "protect.paths",
         "inners",
         "Further paths whose change is a finding.",
@@ -245,7 +277,13 @@ _AGENTS = (
 _PROFILES = (
     Option("profiles.*.agent", "names", "The agent.", "", project="approve"),
     Option("profiles.*.model", "word", "The model.", "", project="approve"),
-    Option("profiles.*.env", "env", "Environment variables the agent gets.", {}, project="approve"),
+    Option("profiles.*.env", "env", "Environment variables the agent gets; no keys.", {}, project="approve"),
+    Option("profiles.*.key_from", "word", "Variable of yours that holds the key.", "", project="approve"),
+    Option("profiles.*.key_command", "text", "Or the command that prints it.", "", project="approve"),
+    Option("profiles.*.key_as", "word", "Variable in which the agent gets the key.", "", project="approve"),
+    Option("profiles.*.price_input", "money", "USD for a million tokens read.", None, project="approve"),
+    Option("profiles.*.price_output", "money", "USD for a million tokens written.", None, project="approve"),
+    Option("profiles.*.price_cached", "money", "USD for a million from the cache.", None, project="approve"),
     *(Option(f"profiles.*.{limit.key}", limit.kind, limit.doc, None, project="approve") for limit in _LIMITS),
 )
 
@@ -316,7 +354,7 @@ _RULE_WORDS = {
 _KIND_WORDS = {
     "names": "text", "word": "text", "switch": "true or false", "count": "number", "iterations": "number",
     "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
-    "waivers": "table", "prefix": "text",
+    "waivers": "table", "prefix": "text", "quarantine": "table",
 }  # fmt: skip
 
 

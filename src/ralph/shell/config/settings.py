@@ -66,6 +66,12 @@ class ProfileSpec(Struct, frozen=True):
     agent: str = ""
     model: str = ""
     env: dict[str, str] = {}
+    key_from: str = ""
+    key_command: str = ""
+    key_as: str = ""
+    price_input: float | None = None
+    price_output: float | None = None
+    price_cached: float | None = None
     limits: dict[str, int | float | None] = {}
 
 
@@ -109,9 +115,11 @@ class Settings(Struct, frozen=True):
     agent: str = ""  # "" = the caller picks one that is installed
     model: str = ""
     profile: str = ""
+    keep_session: bool = False
     limits: Limits = Limits()
     on_fail: Literal["auto", "keep", "revert"] = "auto"
     min_grade: Grade = "C"
+    confirm: str = "3"
     sandbox: Literal["auto", "require", "none"] = "auto"
     net: Literal["on", "off"] = "on"
     share: tuple[str, ...] = ()
@@ -122,6 +130,7 @@ class Settings(Struct, frozen=True):
     display: Literal["auto", "live", "plain", "none"] = "auto"
     report_copy_to: str = ""
     guards_allow: dict[str, str] = {}
+    guards_quarantine: dict[str, str] = {}
     protect_paths: tuple[str, ...] = ()
     retention_keep_days: int = 30
     retention_min_free: int = 1_000_000_000

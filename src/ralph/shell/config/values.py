@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from ralph.shell import units
+from ralph.shell.config import quarantine
 from ralph.shell.config.schema import Option, clean
 from ralph.shell.config.settings import Value
 
@@ -19,6 +20,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NAME_WORDS = "a name of letters, digits, - and _, at most 40"
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./:@+\[\]-]{0,199}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_KEY = re.compile(r"(?:_|^)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 _GUARD = re.compile(r"[A-Za-z0-9][^=\x00-\x1f\x7f-\x9f]{0,299}")  # ids hold test names, brackets and all
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9_-]*)*")
 _LONGEST = 8192  # characters of one text: a command nobody can read cannot be approved either
@@ -60,7 +62,7 @@ def parse_words(option: Option, words: list[str]) -> Value:
     """A flag that was given several times."""
     if option.kind == "waivers":
         pairs = (word.partition("=") for word in words)
-        return parse(option, {guard: reason or "given on the command line" for guard, _, reason in pairs})
+        return parse(option, {guard: reason for guard, _, reason in pairs})
     return parse(option, words)
 
 
@@ -209,9 +211,14 @@ def _pairs(raw: object) -> dict[str, object]:
 
 def _env(option: Option, raw: object) -> dict[str, str]:
     pairs = _pairs(raw)
-    for name in pairs:
+    for name, value in pairs.items():
         if not _VARIABLE.fullmatch(name) or name.upper().startswith("RALPH_"):
             raise ValueError(f"names of environment variables, none of them RALPH_…; not {seen(name)}")
+        if value and _KEY.search(name) and not option.key.startswith("gates."):
+            raise ValueError(
+                f"no key in a file, but {name} looks like one; a profile takes it from your environment "
+                '(key_from = "VARIABLE") or from a command (key_command = "…")'
+            )
     return {name: _scalar(option, value) for name, value in pairs.items()}
 
 
@@ -236,9 +243,22 @@ def _waivers(option: Option, raw: object) -> dict[str, str]:
     for guard, reason in pairs.items():
         if not _GUARD.fullmatch(guard) or not isinstance(reason, str) or not reason.strip():
             raise ValueError(
-                f'guard ids with a reason each, such as stubs = "generated code"; not {seen(guard)}'
+                f'guard ids with a reason each, such as stubs="generated code"; not {seen(guard)} alone'
             )
     return {guard: _text(option, reason) for guard, reason in pairs.items()}
+
+
+def _quarantine(option: Option, raw: object) -> dict[str, str]:
+    pairs = _pairs(raw)
+    found = {}
+    for test, said in pairs.items():
+        try:
+            found[_text(option, test)] = quarantine.checked(_text(option, said))
+        except ValueError:
+            raise ValueError(
+                f'test ids, each with "OWNER until YYYY-MM-DD: reason"; not {seen(said)}'
+            ) from None
+    return found
 
 
 _READERS: dict[str, Callable[[Option, object], Value]] = {
@@ -262,4 +282,5 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "table": _table,
     "waivers": _waivers,
     "prefix": _prefix,
+    "quarantine": _quarantine,
 }

@@ -1,0 +1,121 @@
+"""aider: `aider --message-file FILE`. It prints words only and always exits with 0.
+
+So its own lines are all there is: `Tokens: …` after an answer, and the class of a litellm error. It has no
+tools; it edits files by parsing the model's answer. Its map of the repository is off, since the map's cache
+would stand in the result.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Iterator, Mapping
+
+from ralph.agents import (
+    AgentFact,
+    CallContext,
+    Closed,
+    FaultSeen,
+    Launch,
+    LimitHit,
+    Parser,
+    Probe,
+    Retried,
+    Said,
+    Spent,
+    ToolUsed,
+)
+from ralph.agents import cli as cli_
+from ralph.agents.cli import Cli
+from ralph.agents.environ import PROVIDERS
+from ralph.agents.stream import Account, Format, StreamParser
+from ralph.core.model import AgentSession, FaultKind, Order
+from ralph.core.text import one_line
+
+CLI = Cli(
+    name="aider",
+    program="aider",
+    install="uv tool install aider-chat",
+    env=("AIDER_*", *PROVIDERS),
+    keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"),
+    login="export OPENAI_API_KEY=…",
+    certain=False,
+    quiet={"AIDER_CHECK_UPDATE": "false", "AIDER_ANALYTICS_DISABLE": "true"},
+    features=("tokens", "cost", "allow-list"),
+)
+_PLAIN = (
+    "--yes-always --no-auto-commits --no-dirty-commits --no-check-update --analytics-disable --no-gitignore "
+    "--no-show-model-warnings --no-show-release-notes --no-pretty --no-stream --no-detect-urls --map-tokens 0"
+)
+_TOKENS = re.compile(r"Tokens: ([\d.,]+[kM]?) sent,(?: ([\d.,]+[kM]?) cache \w+,)* ([\d.,]+[kM]?) received\.")
+_COST = re.compile(r"Cost: \$([\d.]+) message")
+_ERROR = re.compile(r"litellm\.(\w+(?:Error|Exception))")
+_EDIT = re.compile(r"Applied edit to (.+)")
+_HEADERS = ("Aider v", "Model: ", "Main model: ", "Weak model: ", "Git repo: ", "Repo-map: ", "Added ")
+_SCALE = {"k": 1_000, "M": 1_000_000}
+_KINDS: dict[str, FaultKind] = {
+    "AuthenticationError": "auth",
+    "PermissionDeniedError": "auth",
+    "RateLimitError": "limit",
+    "ServiceUnavailableError": "overload",
+    "InternalServerError": "server",
+    "BadGatewayError": "server",
+    "APIConnectionError": "network",
+    "APIError": "server",
+    "Timeout": "network",
+    "ContextWindowExceededError": "context",
+    "BadRequestError": "request",
+    "NotFoundError": "request",
+    "BudgetExceededError": "credit",
+}
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    return cli_.probe(CLI, environ)
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    argv = ["--message-file", call.prompt_file, *_PLAIN.split(), *cli_.model_words(order, "--model")]
+    for flag, name in (("--input-history-file", "input"), ("--chat-history-file", "chat.md")):
+        argv += [flag, os.path.join(call.tmp, f"aider.{name}")]
+    if not call.boxed:
+        argv.append("--no-suggest-shell-commands")
+    return cli_.launch(CLI, order, call, *argv, stdin="none")
+
+
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
+    return StreamParser(FORMAT, session, login=CLI.login)
+
+
+def _line(account: Account, line: str) -> Iterator[AgentFact]:
+    tokens = _TOKENS.match(line)
+    if tokens:
+        sent, received = _count(tokens[1]), _count(tokens[3])
+        cost = _COST.search(line)
+        yield Spent(sent + received, float(cost[1]) if cost else None, sent, None, received)
+        yield Closed(ok=True)
+    elif error := _ERROR.search(line):
+        yield from _failed(error[1], one_line(line, 300))
+    elif edit := _EDIT.match(line):
+        yield ToolUsed("edit", one_line(edit[1], 300))
+    elif line.startswith("Retrying in "):
+        yield Retried("network", one_line(line, 300))
+    elif line.startswith(_HEADERS):
+        account.seen["begun"] = "yes"  # what comes before is of its start, not of the model
+    elif "begun" in account.seen:
+        yield Said(f"{line}\n", "answer")
+
+
+def _failed(name: str, message: str) -> Iterator[AgentFact]:
+    kind = _KINDS.get(name, "crash")
+    yield Closed(ok=False)
+    yield LimitHit(message) if kind == "limit" else FaultSeen(kind, message)
+
+
+def _count(word: str) -> int:
+    scale = _SCALE.get(word[-1], 1)
+    digits = re.sub(r"[^\d.]", "", word)
+    return int(float(digits) * scale) if re.fullmatch(r"\d+(?:\.\d+)?", digits) else 0
+
+
+FORMAT = Format(events={}, prose=_line)

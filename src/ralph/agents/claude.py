@@ -1,0 +1,183 @@
+"""Claude Code: `claude -p --output-format stream-json`, the prompt on stdin.
+
+Its `result` says "success" on API errors too, so `is_error` decides; one call may print several results.
+Totals of a resumed conversation include what came before. Verified with 2.1.x (design/agents.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ralph.agents import (
+    AgentFact,
+    CallContext,
+    Closed,
+    FaultSeen,
+    Launch,
+    LimitHit,
+    Parser,
+    Probe,
+    Retried,
+    SessionSeen,
+    blocks,
+)
+from ralph.agents import cli as cli_
+from ralph.agents.cli import Cli, Folder
+from ralph.agents.fields import Fields, moment, number, status, table, text, whole, words
+from ralph.agents.provider import kind_of, seen
+from ralph.agents.stream import Account, Format, StreamParser, Total
+from ralph.core.model import AgentSession, FaultKind, Order
+
+CLI = Cli(
+    name="claude",
+    program="claude",
+    install="npm install -g @anthropic-ai/claude-code",
+    env=("ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS"),
+    keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    signs=(".credentials.json",),
+    login="claude auth login",
+    folders=(Folder(".claude", "CLAUDE_CONFIG_DIR"),),
+    protect=(
+        "settings.json",
+        "settings.local.json",
+        "CLAUDE.md",
+        "hooks",
+        "plugins",
+        "commands",
+        "agents",
+        "skills",
+    ),
+    hide=("projects", "todos", "file-history", "shell-snapshots", "history.jsonl"),
+    quiet={
+        "CLAUDE_CODE_MAX_RETRIES": "2",
+        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    },
+    features=("cost", "tokens", "resume", "turns", "budget", "allow-list"),
+)
+_EDITS = ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS", "TodoWrite")
+_REASONS: dict[str, FaultKind] = {
+    "max_turns": "turns",
+    "budget_exhausted": "budget",
+    "prompt_too_long": "context",
+    "error_max_turns": "turns",
+    "error_max_budget_usd": "budget",
+}
+_OLD_LIMIT = re.compile(r"\|(\d{10,13})$")  # the reset at the end of a result that is marked as an error
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    return cli_.probe(CLI, environ)
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    settings = order.agent_settings
+    argv = ["-p", "--output-format", "stream-json", "--verbose", *cli_.model_words(order, "--model")]
+    if call.boxed:
+        argv.append("--dangerously-skip-permissions")
+    else:
+        allowed = (*_EDITS, *(f"Bash({run})" for run in cli_.visible_checks(order)))
+        argv += ["--permission-mode", "acceptEdits", "--allowedTools"]
+        argv += [*allowed, *cli_.listed(settings, "allow")]
+    if call.session:
+        argv += ["--resume", call.session.id]
+    if "max_turns" in settings:
+        argv += ["--max-turns", settings["max_turns"]]
+    if call.cost_left is not None:
+        argv += ["--max-budget-usd", f"{max(0.01, call.cost_left):.2f}"]
+    # Root may bypass permissions only where this says that something else holds it.
+    return cli_.launch(CLI, order, call, *argv, env={"IS_SANDBOX": "1"} if call.boxed else None)
+
+
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
+    return StreamParser(FORMAT, session, login=CLI.login)
+
+
+def _system(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    kind = text(fields, "subtype")
+    if kind == "init":
+        session = words(fields, "session_id", 100)
+        if session:
+            yield SessionSeen(session)
+    elif kind == "api_retry":
+        yield from _retry(fields)
+
+
+def _retry(fields: Fields) -> Iterator[AgentFact]:
+    """It tries again by itself: pointless for a refused login, and our business for a long wait."""
+    code = words(fields, "error", 60)
+    found: FaultKind = kind_of(status(fields.get("error_status")), code) or "network"
+    delay = (number(fields, "retry_delay_ms") or 0.0) / 1000
+    message = f"the provider answered {fields.get('error_status') or 'nothing'} ({code or 'no reason'})"
+    if found in ("auth", "credit"):
+        yield FaultSeen(found, message, stop=True)
+    elif delay > 60:
+        yield LimitHit(message, after=delay, stop=True)
+    else:
+        yield Retried(found, message, delay)
+
+
+def _rate_limit(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    info = table(fields, "rate_limit_info")
+    if info.get("status") == "rejected":
+        kind = words(info, "rateLimitType", 40).replace("_", " ")
+        yield LimitHit(f"usage limit reached ({kind or 'no kind named'})", moment(info.get("resetsAt")))
+
+
+def _assistant(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    if fields.get("is_api_error_message") is True:  # the CLI's own words in the agent's place
+        return
+    yield from blocks.spoken(fields)
+
+
+def _result(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
+    yield _totals(fields)
+    yield from blocks.denials(fields)
+    said = text(fields, "result")
+    reason = words(fields, "terminal_reason", 40) or words(fields, "subtype", 40)
+    capped = _REASONS.get(reason) or _REASONS.get(words(fields, "subtype", 40))
+    if fields.get("is_error") is not True and capped is None:
+        yield Closed(ok=True, words=said or None)
+        return
+    yield Closed(ok=False)
+    message = words(fields, "result") or "; ".join(map(str, fields.get("errors") or ())) or reason
+    if capped is not None:
+        yield FaultSeen(capped, message)
+        return
+    old = _OLD_LIMIT.search(said)
+    found = seen(
+        status(fields.get("api_error_status")),
+        message,
+        code=words(fields, "error", 60) or words(fields, "api_error", 60),
+        reset_at=moment(old[1]) if old else None,
+        otherwise="network" if reason == "api_error" else "crash",
+    )
+    if not isinstance(found, LimitHit) or account.limit is None:  # its own event says when it is lifted
+        yield found
+
+
+def _totals(fields: Fields) -> Total:
+    """Of the whole conversation: `usage` is of one turn, and a call may have several results."""
+    models = [row for row in table(fields, "modelUsage").values() if isinstance(row, dict)]
+    cost = number(fields, "total_cost_usd")
+    if not isinstance(fields.get("modelUsage"), dict):
+        return Total(cost=cost)
+    fresh = sum(whole(model, "inputTokens", "cacheCreationInputTokens") or 0 for model in models)
+    cached = sum(whole(model, "cacheReadInputTokens") or 0 for model in models)
+    written = sum(whole(model, "outputTokens") or 0 for model in models)
+    return Total(fresh + cached + written, cost, fresh, cached, written)
+
+
+FORMAT = Format(
+    events={
+        "system": _system,
+        "assistant": _assistant,
+        "result": _result,
+        "rate_limit_event": _rate_limit,
+    },
+    quiet=frozenset(
+        {"user", "stream_event", "tool_progress", "auth_status", "tool_use_summary", "keep_alive"}
+    ),
+)

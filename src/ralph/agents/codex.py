@@ -1,0 +1,188 @@
+"""Codex: `codex exec --json -`, the prompt on stdin.
+
+Its totals are of the whole thread, resumed parts included. An `error` may be a plain warning; only
+`turn.failed` ends a turn badly. With a base URL in the environment a provider of our own is declared, because
+the built-in one retries in ways that no setting turns down.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from ralph.agents import (
+    AgentFact,
+    CallContext,
+    Closed,
+    FaultSeen,
+    Launch,
+    LimitHit,
+    Parser,
+    Probe,
+    Retried,
+    Said,
+    SessionSeen,
+    ToolUsed,
+)
+from ralph.agents import cli as cli_
+from ralph.agents.cli import Cli, Folder
+from ralph.agents.fields import Fields, record, rows, status, table, text, whole, words
+from ralph.agents.provider import kind_of, seen
+from ralph.agents.stream import Account, Format, StreamParser, Total
+from ralph.core.model import AgentSession, FaultKind, Order
+
+CLI = Cli(
+    name="codex",
+    program="codex",
+    install="npm install -g @openai/codex",
+    env=("OPENAI_*", "CODEX_*", "AZURE_OPENAI_*"),
+    keys=("CODEX_API_KEY", "OPENAI_API_KEY"),
+    signs=("auth.json",),
+    login="codex login",
+    folders=(Folder(".codex", "CODEX_HOME"),),
+    protect=("config.toml", "hooks.json", "AGENTS.md", "prompts", "skills", "rules", "plugins"),
+    hide=("sessions", "archived_sessions", "history.jsonl"),
+    features=("tokens", "resume", "allow-list"),
+)
+_WAITING = "waiting for network"
+# Its failed turns carry a sentence of its own and no code: these are the ones it has.
+_SENTENCES: tuple[tuple[str, FaultKind], ...] = (
+    ("Selected model is at capacity", "overload"),
+    ("experiencing high demand", "server"),
+    ("hit your usage limit", "limit"),
+    ("Quota exceeded", "credit"),
+    ("ran out of room in the model's context window", "context"),
+    ("stream disconnected before completion", "network"),
+)
+_RESET = re.compile(r"try again at (\w{3})\w* (\d{1,2})\w\w, (\d{4}) (\d{1,2}:\d\d) ([AP]M)")
+_STATUS = re.compile(r"\b(?:status|error)\s*:?\s+(\d{3})\b")
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    return cli_.probe(CLI, environ)
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    argv = ["exec", "resume", call.session.id] if call.session else ["exec"]
+    argv += ["--json", "--skip-git-repo-check", *cli_.model_words(order, "-m")]
+    for part in ("plugins", "apps", "remote_plugin"):
+        argv += ["--disable", part]
+    argv += ["-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"]
+    if call.boxed:
+        argv.append("--dangerously-bypass-approvals-and-sandbox")
+    else:
+        argv += ["-c", 'approval_policy="never"', "-c", 'sandbox_mode="workspace-write"']
+    argv += _provider(call.environ)
+    return cli_.launch(CLI, order, call, *argv, *cli_.listed(order.agent_settings, "args"), "-", bare=True)
+
+
+def _provider(environ: Mapping[str, str]) -> list[str]:
+    url = environ.get("OPENAI_BASE_URL", "")
+    if not url:
+        return []
+    key = "CODEX_API_KEY" if environ.get("CODEX_API_KEY") else "OPENAI_API_KEY"
+    table_ = {"name": "ralph", "base_url": url, "env_key": key, "wire_api": "responses"}
+    words_ = [f"{name}={json.dumps(value)}" for name, value in table_.items()]
+    words_ += ["request_max_retries=0", "stream_max_retries=1"]
+    return ["-c", "model_provider=ralph", "-c", f"model_providers.ralph={{{','.join(words_)}}}"]
+
+
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
+    return StreamParser(FORMAT, session, login=CLI.login)
+
+
+def _thread(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    thread = words(fields, "thread_id", 100)
+    if thread:
+        yield SessionSeen(thread)
+
+
+def _item(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    item = table(fields, "item")
+    match item.get("type"):
+        case "agent_message":
+            yield Said(text(item, "text"))
+        case "command_execution":
+            yield ToolUsed("shell", detail=words(item, "command"))
+        case "file_change":
+            for change in rows(item, "changes"):
+                yield ToolUsed(f"file {words(change, 'kind', 20)}".strip(), words(change, "path"))
+        case "mcp_tool_call" | "web_search" | "collab_tool_call":
+            yield ToolUsed(words(item, "tool", 80) or text(item, "type"), detail=words(item, "query"))
+        case _:
+            pass
+
+
+def _notice(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    """A warning, or one of its own attempts to connect again; that it waits for a network has no end."""
+    message = words(fields, "message")
+    if _WAITING in message:
+        yield FaultSeen("network", message, stop=True)
+    elif message.startswith("Reconnecting"):
+        found = _STATUS.search(message)
+        kind = kind_of(status(found[1])) if found else None
+        if kind == "limit":  # how long it would wait is not told, and may be an hour
+            yield LimitHit(message, stop=True)
+        elif kind in ("auth", "credit"):
+            yield FaultSeen(kind, message, stop=True)
+        else:
+            yield Retried(kind or "network", message)
+
+
+def _failed(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield Closed(ok=False)
+    error = table(fields, "error")
+    message = words(error, "message")
+    body = _body(text(error, "message"))
+    code = words(error, "code", 60) or words(body, "code", 60) or words(body, "type", 60)
+    found = status(body.get("status")) or status(error.get("status_code"))
+    if found is None and (told := _STATUS.search(message)):
+        found = status(told[1])
+    sentence: FaultKind = next((kind for words_, kind in _SENTENCES if words_ in message), "crash")
+    if found is None and not code and sentence == "limit":
+        yield LimitHit(message, _reset(message))
+    else:
+        yield seen(found, message, code=code, otherwise=sentence)
+
+
+def _reset(message: str) -> float | None:
+    """The time at the end of its sentence, as it writes it: in the zone of this machine."""
+    found = _RESET.search(message)
+    if not found:
+        return None
+    try:
+        return datetime.strptime(" ".join(found.groups()), "%b %d %Y %I:%M %p").astimezone().timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _body(message: str) -> Fields:
+    """The provider's own error object, which it puts into the message."""
+    start = message.find("{")
+    body = record(message[start : message.rfind("}") + 1].encode()) if start >= 0 else None
+    return (table(body, "error") or body) if body else {}
+
+
+def _completed(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
+    usage = table(fields, "usage")
+    total = whole(usage, "input_tokens", "output_tokens")
+    cached = whole(usage, "cached_input_tokens")
+    fresh = whole(usage, "input_tokens")
+    yield Total(
+        total, None, None if fresh is None else fresh - (cached or 0), cached, whole(usage, "output_tokens")
+    )
+    yield Closed(ok=True)
+
+
+FORMAT = Format(
+    events={
+        "thread.started": _thread,
+        "item.completed": _item,
+        "error": _notice,
+        "turn.failed": _failed,
+        "turn.completed": _completed,
+    },
+    quiet=frozenset({"turn.started", "item.started", "item.updated"}),
+)

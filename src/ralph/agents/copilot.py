@@ -1,0 +1,190 @@
+"""Copilot CLI: `copilot --output-format json`, the prompt on stdin.
+
+Tokens stand only in a file that it leaves, its conversation's id only in the last event; so the id is chosen
+before. Without permission for a tool it goes on and exits with 0.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterator, Mapping
+
+from ralph.agents import (
+    AgentFact,
+    CallContext,
+    Closed,
+    Denied,
+    Launch,
+    LimitHit,
+    Parser,
+    Probe,
+    Retried,
+    Said,
+    SessionSeen,
+    ToolUsed,
+    blocks,
+)
+from ralph.agents import cli as cli_
+from ralph.agents.cli import Cli, Folder
+from ralph.agents.fields import Fields, number, rows, size_of, status, table, text, whole, words
+from ralph.agents.provider import kind_of, seen
+from ralph.agents.stream import Account, Format, StreamParser, Total
+from ralph.core.model import AgentSession, Order
+
+CLI = Cli(
+    name="copilot",
+    program="copilot",
+    install="npm install -g @github/copilot",
+    env=("COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"),
+    keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
+    signs=("config.json",),
+    login="copilot login",
+    certain=False,
+    folders=(Folder(".copilot", "COPILOT_HOME"),),
+    protect=(
+        "hooks",
+        "agents",
+        "skills",
+        "plugins",
+        "mcp-config.json",
+        "settings.json",
+        "copilot-instructions.md",
+    ),
+    hide=("session-state", "history-session-state", "logs"),
+    features=("tokens", "resume", "allow-list"),
+)
+USAGE = "copilot-usage.json"
+PATIENCE = 60.0  # seconds of its own waiting that are let pass
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    return cli_.probe(CLI, environ)
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    session = call.session.id if call.session else call.token
+    argv = ["--output-format", "json", "--no-auto-update", "--session-id", session]
+    argv += ["--usage-output-file", os.path.join(call.tmp, USAGE), *cli_.model_words(order, "--model")]
+    if call.boxed:
+        argv += ["--allow-all-tools", "--allow-all-paths"]
+    else:
+        allowed = ["write", *(f"shell({run})" for run in cli_.visible_checks(order))]
+        for tool in (*allowed, *cli_.listed(order.agent_settings, "allow")):
+            argv += ["--allow-tool", tool]
+    return cli_.launch(CLI, order, call, *argv, outputs=(USAGE,), session=session)
+
+
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
+    return StreamParser(FORMAT, session, login=CLI.login)
+
+
+def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    data = table(fields, "data")
+    if data.get("parentToolCallId") is None and text(data, "content"):
+        yield Said(text(data, "content"))
+    for call in rows(data, "toolRequests"):
+        yield _tool(words(call, "name", 80), table(call, "arguments"))
+
+
+def _tool(name: str, given: Fields) -> ToolUsed:
+    used = blocks.used(name, given)
+    if isinstance(given.get("new_str"), str):
+        added, removed = size_of(text(given, "old_str"), text(given, "new_str"))
+        return ToolUsed(used.tool, used.path, used.detail, added, removed)
+    if isinstance(given.get("file_text"), str):
+        return ToolUsed(used.tool, used.path, used.detail, *size_of("", text(given, "file_text")))
+    return used
+
+
+def _tool_ended(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    data = table(fields, "data")
+    error = table(data, "error")
+    if data.get("success") is False and words(error, "code", 40) in ("denied", "rejected"):
+        yield Denied(words(error, "message", 200))
+
+
+def _retry(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    data = table(fields, "data")
+    code = status(data.get("statusCode"))
+    delay = number(data, "delayMs")
+    message = words(data, "message") or f"the provider answered {code or 'nothing'}"
+    if delay is not None and delay / 1000 > PATIENCE:
+        yield LimitHit(message, after=delay / 1000, stop=True)
+    else:
+        yield Retried(kind_of(code) or "network", message)
+
+
+def _failure(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    """One request failed; whether that is the end, a later event says."""
+    data = table(fields, "data")
+    account.seen["status"] = str(data.get("statusCode") or "")
+    yield from _retry(account, fields)
+
+
+def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    data = table(fields, "data")
+    code = status(data.get("statusCode")) or status(account.seen.get("status"))
+    kind = words(data, "errorType", 60)
+    message = words(data, "message") or kind or "the agent reported a failure"
+    yield Closed(ok=False)
+    yield seen(code, message, code=kind, otherwise="network" if kind == "query" else "crash")
+
+
+def _result(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    session = words(fields, "sessionId", 100)
+    if session:
+        yield SessionSeen(session)
+    failed = account.fault is not None or account.limit is not None
+    yield Closed(ok=fields.get("exitCode") == 0 and not failed)
+
+
+def _file(_account: Account, _name: str, fields: Fields) -> Iterator[Total]:
+    usages = [table(row, "usage") for row in table(fields, "modelMetrics").values() if isinstance(row, dict)]
+    if not usages:
+        return
+    read = sum(whole(usage, "inputTokens") or 0 for usage in usages)
+    cached = sum(whole(usage, "cacheReadTokens") or 0 for usage in usages)
+    written = sum(whole(usage, "outputTokens") or 0 for usage in usages)
+    yield Total(read + written, None, max(0, read - cached), cached, written)
+
+
+FORMAT = Format(
+    events={
+        "assistant.message": _message,
+        "tool.execution_complete": _tool_ended,
+        "assistant.turn_retry": _retry,
+        "model.call_failure": _failure,
+        "session.error": _error,
+        "result": _result,
+    },
+    quiet=frozenset(
+        {
+            "assistant.idle",
+            "assistant.intent",
+            "assistant.message_delta",
+            "assistant.message_start",
+            "assistant.reasoning",
+            "assistant.reasoning_delta",
+            "assistant.streaming_delta",
+            "assistant.tool_call_delta",
+            "assistant.turn_end",
+            "assistant.turn_start",
+            "assistant.usage",
+            "model.call_final_result",
+            "model.call_finished",
+            "model.call_start",
+            "session.background_tasks_changed",
+            "session.idle",
+            "session.mcp_servers_loaded",
+            "session.skills_loaded",
+            "session.start",
+            "session.tools_updated",
+            "session.usage_info",
+            "tool.execution_partial_result",
+            "tool.execution_start",
+            "tool.shell_output",
+            "user.message",
+        }
+    ),
+    file=_file,
+)

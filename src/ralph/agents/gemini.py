@@ -1,0 +1,205 @@
+"""Gemini CLI: `gemini --output-format stream-json`, the prompt on stdin.
+
+Its settings come from a file of this call, which the CLI reads as the system's. It exits with the HTTP
+status modulo 256, and with numbers of its own for set-up, input and turns. Figures are of one process.
+"""
+
+from __future__ import annotations
+
+import json
+import os.path
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ralph.agents import (
+    AgentFact,
+    CallContext,
+    Closed,
+    Denied,
+    FaultSeen,
+    Launch,
+    Parser,
+    Probe,
+    Said,
+    SessionSeen,
+    Spent,
+    ToolUsed,
+)
+from ralph.agents import cli as cli_
+from ralph.agents.cli import Cli, Folder
+from ralph.agents.fields import Fields, patch_size, size_of, status, table, text, whole, words
+from ralph.agents.provider import kind_of, seen
+from ralph.agents.stream import Account, Format, StreamParser
+from ralph.core.model import AgentSession, FaultKind, Order
+
+CLI = Cli(
+    name="gemini",
+    program="gemini",
+    install="npm install -g @google/gemini-cli",
+    env=("GEMINI_*", "GOOGLE_*"),
+    keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    signs=("oauth_creds.json",),
+    login="gemini",
+    folders=(Folder(".gemini", "GEMINI_CLI_HOME", ".gemini"),),
+    protect=(
+        "settings.json",
+        "GEMINI.md",
+        "trustedFolders.json",
+        "extensions",
+        "commands",
+        "skills",
+        "policies",
+    ),
+    hide=("tmp", "history"),
+    quiet={"GEMINI_CLI_NO_RELAUNCH": "true"},
+    features=("tokens", "resume", "turns", "allow-list"),
+)
+_EXITS: dict[int, FaultKind] = {41: "auth", 42: "request", 44: "missing", 52: "request", 53: "turns"}
+_HTTP = re.compile(r"\bstatus:? (\d{3})\b|\"code\":\s*(\d{3})\b|\[API Error: .*?\b([45]\d\d)\b")
+# A tool that its approval mode does not allow is not even offered: calling it is asking for it.
+_REFUSED = frozenset({"tool_not_registered", "policy_violation", "execution_denied"})
+_WAIT = re.compile(r"\bretry after (\d{1,7})(?:\.\d+)?s\b")
+_GONE = ("fetch failed", "[API Error: terminated]", "ECONNREFUSED", "ECONNRESET", "Model stream ended")
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    return cli_.probe(CLI, environ)
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    argv = ["--output-format", "stream-json", "--skip-trust", *cli_.model_words(order, "-m")]
+    argv += ["--approval-mode", "yolo" if call.boxed else "auto_edit"]
+    if call.session:
+        argv += ["--resume", call.session.id]
+    path = os.path.join(call.scratch, "gemini.json")
+    return cli_.launch(
+        CLI,
+        order,
+        call,
+        *argv,
+        env={"GEMINI_CLI_SYSTEM_SETTINGS_PATH": path},
+        files={path: json.dumps(_settings(order, call))},
+    )
+
+
+def _settings(order: Order, call: CallContext) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "general": {"maxAttempts": 2, "enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    if call.environ.get("GEMINI_API_KEY"):  # a base URL alone selects a login that only a screen can do
+        settings["security"] = {"auth": {"selectedType": "gemini-api-key"}}
+    if "max_turns" in order.agent_settings:
+        settings["model"] = {"maxSessionTurns": int(order.agent_settings["max_turns"])}
+    if not call.boxed:
+        allowed = [f"run_shell_command({run})" for run in cli_.visible_checks(order)]
+        settings["tools"] = {"allowed": [*allowed, *cli_.listed(order.agent_settings, "allow")]}
+    return settings
+
+
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
+    return StreamParser(FORMAT, session, login=CLI.login)
+
+
+def _init(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    session = words(fields, "session_id", 100)
+    if session:
+        yield SessionSeen(session)
+
+
+def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    if fields.get("role") == "assistant":
+        yield Said(text(fields, "content"), "delta" if fields.get("delta") is True else "")
+
+
+def _tool(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    name, given = words(fields, "tool_name", 80), table(fields, "parameters")
+    added = removed = None
+    if isinstance(given.get("content"), str):
+        added, removed = size_of("", text(given, "content"))
+    elif isinstance(given.get("new_string"), str):
+        added, removed = size_of(text(given, "old_string"), text(given, "new_string"))
+    elif isinstance(given.get("patch"), str):
+        added, removed = patch_size(text(given, "patch"))
+    path = words(given, "file_path") or words(given, "path") or words(given, "dir_path")
+    yield ToolUsed(name or "tool", path, words(given, "command"), added, removed)
+
+
+def _tool_result(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    error = table(fields, "error")
+    kind = words(error, "type", 60).lower()
+    if kind in _REFUSED:
+        yield Denied(words(error, "message", 200) or words(fields, "tool_id", 80))
+
+
+def _notice(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    """A warning, or what went wrong where the result itself does not say."""
+    if fields.get("severity") == "error":
+        account.seen["failure"] = words(fields, "message")
+    yield from ()
+
+
+def _result(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield _spent(table(fields, "stats"))
+    if fields.get("status") == "success":
+        yield Closed(ok=True)
+        return
+    yield Closed(ok=False)
+    error = table(fields, "error")
+    message = words(error, "message") or account.seen.get("failure", "the agent reported a failure")
+    yield _failure(account, message, words(error, "type", 60))
+
+
+def _failure(account: Account, message: str, kind: str) -> AgentFact:
+    """Its error types are names of classes, its status stands in the message that the provider sent."""
+    account.seen["failure"] = message
+    if kind == "FatalTurnLimitedError":
+        return FaultSeen("turns", message)
+    if kind == "FatalAuthenticationError":
+        return FaultSeen("auth", message)
+    found, wait = _HTTP.search(message), _WAIT.search(message)
+    code = status(next(filter(None, found.groups()))) if found else None
+    gone = any(words_ in message for words_ in _GONE)
+    after = float(wait[1]) if wait else None
+    return seen(code, message, after=after, otherwise="network" if gone else "crash")
+
+
+def _spent(stats: Fields) -> Spent:
+    cached = whole(stats, "cached")
+    fresh = whole(stats, "input_tokens")
+    return Spent(
+        whole(stats, "total_tokens"),
+        None,
+        None if fresh is None else max(0, fresh - (cached or 0)),
+        cached,
+        whole(stats, "output_tokens"),
+    )
+
+
+def _ending(account: Account, exit_code: int | None) -> Iterator[AgentFact]:
+    """The exit code is the status of the provider's answer, modulo 256, or one of its own."""
+    if not exit_code or exit_code < 0 or (account.fault is not None and account.fault.kind != "crash"):
+        return
+    if account.limit is not None:
+        return
+    said = account.seen.get("failure", "")
+    if exit_code in _EXITS:
+        yield FaultSeen(_EXITS[exit_code], said or f"the agent exited with {exit_code}")
+        return
+    code = next((number for number in range(400, 600) if number % 256 == exit_code), None)
+    if kind_of(code) is not None and exit_code != 1:
+        yield seen(code, said or f"the provider answered {code}")
+
+
+FORMAT = Format(
+    events={
+        "init": _init,
+        "message": _message,
+        "tool_use": _tool,
+        "tool_result": _tool_result,
+        "error": _notice,
+        "result": _result,
+    },
+    ending=_ending,
+)

@@ -1,0 +1,158 @@
+"""goose: `goose run -i - --output-format stream-json`, the prompt on stdin.
+
+It reports failures as assistant text and exits with 0. What tells its own words from the model's is
+structured: a message of the model carries `metadata.inference`, one of goose itself does not. Totals are of
+the whole conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ralph.agents import (
+    AgentFact,
+    CallContext,
+    Closed,
+    FaultSeen,
+    Launch,
+    Parser,
+    Probe,
+    Said,
+    ToolUsed,
+)
+from ralph.agents import cli as cli_
+from ralph.agents.cli import Cli, Folder
+from ralph.agents.environ import PROVIDERS
+from ralph.agents.fields import Fields, number, rows, size_of, status, table, text, whole, words
+from ralph.agents.provider import seen
+from ralph.agents.stream import Account, Format, StreamParser, Total
+from ralph.core.model import AgentSession, FaultKind, Order
+
+CLI = Cli(
+    name="goose",
+    program="goose",
+    install="npm install -g @aaif/goose-binary-linux-x64",
+    env=("GOOSE_*", *PROVIDERS),
+    keys=("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY"),
+    signs=("secrets.yaml", "config.yaml"),
+    login="goose configure",
+    certain=False,
+    folders=(Folder(".config/goose", "XDG_CONFIG_HOME", "goose"),),
+    protect=("config.yaml", ".goosehints", "memory", "recipes"),
+    quiet={
+        "GOOSE_MODE": "auto",
+        "GOOSE_DISABLE_KEYRING": "1",
+        "GOOSE_TELEMETRY_ENABLED": "false",
+        # Retries stay, the waits between them go: it would sit out an hour without a word.
+        "GOOSE_PROVIDER_SKIP_BACKOFF": "true",
+    },
+    features=("tokens", "resume", "turns"),
+)
+_STATUS = re.compile(r"\((\d{3})\b|\bStatus: (\d{3})\b")
+_KINDS: dict[str, FaultKind] = {"authentication": "auth", "credits_exhausted": "credit"}
+# Beginnings of its own messages: the only place where it says what went wrong.
+_OWN: tuple[tuple[str, FaultKind], ...] = (
+    ("Ran into this error: Authentication error", "auth"),
+    ("Ran into this error: Rate limit", "limit"),
+    ("Ran into this error: Server error: Overloaded", "overload"),
+    ("Ran into this error: Server error", "server"),
+    ("Ran into this error: Credits exhausted", "credit"),
+    ("Ran into this error: Context length", "context"),
+    ("Ran into this error: Request failed", "request"),
+    ("Ran into this error", "crash"),
+    ("Network error", "network"),
+    ("I've reached the maximum number of actions", "turns"),
+    ("Unable to continue: Context limit", "context"),
+)
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    return cli_.probe(CLI, environ)
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    argv = ["run", "-i", "-", "--output-format", "stream-json", "--quiet"]
+    argv += ["--no-profile", "--with-builtin", "developer", *cli_.model_words(order, "--model")]
+    session = call.session.id if call.session else f"ralph-{call.token}"
+    argv += [*(("-r",) if call.session else ()), "-n", session]
+    if "max_turns" in order.agent_settings:
+        argv += ["--max-turns", order.agent_settings["max_turns"]]
+    return cli_.launch(CLI, order, call, *argv, session=session)
+
+
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
+    return StreamParser(FORMAT, session, login=CLI.login)
+
+
+def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    message = table(fields, "message")
+    if message.get("role") != "assistant":
+        return
+    own = "inference" not in table(message, "metadata")
+    for block in rows(message, "content"):
+        match block.get("type"):
+            case "text" if own and _own(text(block, "text")):
+                yield _reported(words(block, "text"))
+            case "text":
+                yield Said(text(block, "text"), words(message, "id", 100))
+            case "toolRequest":
+                yield _tool(table(block, "toolCall", "value"))
+            case "error":
+                kind = _KINDS.get(words(block, "kind", 60))
+                told = words(block, "message")
+                yield FaultSeen(kind, told) if kind else _reported(told)
+            case "systemNotification" if _own(words(block, "msg")):
+                yield _reported(words(block, "msg"))
+            case _:
+                pass
+
+
+def _own(said: str) -> FaultKind | None:
+    return next((kind for beginning, kind in _OWN if said.startswith(beginning)), None)
+
+
+def _reported(message: str) -> AgentFact:
+    found = _STATUS.search(message)
+    code = status(next(filter(None, found.groups()))) if found else None
+    kind = _own(message)
+    if kind in ("limit", None) or (code is not None and kind in ("server", "request")):
+        return seen(code or (429 if kind == "limit" else None), message)
+    return FaultSeen(kind, message)
+
+
+def _tool(call: Fields) -> ToolUsed:
+    given = table(call, "arguments")
+    added = removed = None
+    if isinstance(given.get("content"), str):
+        added, removed = size_of("", text(given, "content"))
+    elif isinstance(given.get("after"), str):
+        added, removed = size_of(text(given, "before"), text(given, "after"))
+    return ToolUsed(
+        words(call, "name", 80) or "tool", words(given, "path"), words(given, "command"), added, removed
+    )
+
+
+def _complete(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
+    total = whole(fields, "total_tokens")
+    yield Total(
+        total,
+        number(fields, "cost_usd"),
+        whole(fields, "input_tokens", "cache_write_input_tokens"),
+        whole(fields, "cache_read_input_tokens"),
+        whole(fields, "output_tokens"),
+    )
+    failed = account.fault is not None or account.limit is not None or not total
+    yield Closed(ok=not failed)
+
+
+def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield Closed(ok=False)
+    if account.fault is None and account.limit is None:
+        yield _reported(words(fields, "error"))
+
+
+FORMAT = Format(
+    events={"message": _message, "complete": _complete, "error": _error},
+    quiet=frozenset({"notification"}),
+)

@@ -1,0 +1,132 @@
+"""OpenCode: `opencode run --format json`, the prompt on stdin.
+
+It has no last event: the end is a finished step with the reason "stop", and exit code 0. Tokens and cost are
+those of each step, so they are added up. A provider of one's own stands in OPENCODE_CONFIG_CONTENT.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from ralph.agents import (
+    AgentFact,
+    CallContext,
+    Closed,
+    Launch,
+    Parser,
+    Probe,
+    Said,
+    SessionSeen,
+    Spent,
+    blocks,
+)
+from ralph.agents import cli as cli_
+from ralph.agents.cli import Cli, Folder
+from ralph.agents.environ import PROVIDERS
+from ralph.agents.fields import Fields, moment, number, status, table, text, whole, words
+from ralph.agents.provider import seen
+from ralph.agents.stream import Account, Format, StreamParser
+from ralph.core.model import AgentSession, FaultKind, Order
+
+CLI = Cli(
+    name="opencode",
+    program="opencode",
+    install="npm install -g opencode-ai",
+    env=("OPENCODE_*", *PROVIDERS),
+    keys=("OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"),
+    signs=("auth.json",),
+    login="opencode auth login",
+    certain=False,
+    folders=(Folder(".local/share/opencode", "XDG_DATA_HOME", "opencode"),),
+    settings=(Folder(".config/opencode", "XDG_CONFIG_HOME", "opencode"),),
+    hide=("storage", "snapshot", "log"),
+    quiet={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+    features=("tokens", "cost", "resume", "allow-list"),
+)
+_NAMES: dict[str, FaultKind] = {
+    "ProviderAuthError": "auth",
+    "ContextOverflowError": "context",
+    "MessageOutputLengthError": "crash",
+    "MessageAbortedError": "interrupted",
+}
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    return cli_.probe(CLI, environ)
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    argv = ["run", "--format", "json", *cli_.model_words(order, "-m")]
+    if call.boxed:
+        argv.append("--auto")
+    if call.session:
+        argv += ["--session", call.session.id]
+    return cli_.launch(CLI, order, call, *argv, env=None if call.boxed else _allowed(order))
+
+
+def _allowed(order: Order) -> dict[str, str]:
+    """Without a sandbox: edits, and the commands of the checks. By itself it would execute anything."""
+    runs = (*cli_.visible_checks(order), *cli_.listed(order.agent_settings, "allow"))
+    bash = {"*": "deny", **dict.fromkeys(runs, "allow")}
+    return {"OPENCODE_PERMISSION": json.dumps({"edit": "allow", "bash": bash, "webfetch": "deny"})}
+
+
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
+    return StreamParser(FORMAT, session, login=CLI.login)
+
+
+def _met(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    session = words(fields, "sessionID", 100)
+    if session and session != account.session:
+        yield SessionSeen(session)
+
+
+def _text(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield from _met(account, fields)
+    yield Said(text(table(fields, "part"), "text"))
+
+
+def _tool(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield from _met(account, fields)
+    part = table(fields, "part")
+    yield blocks.used(words(part, "tool", 80), table(part, "state", "input"))
+
+
+def _finished(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield from _met(account, fields)
+    part = table(fields, "part")
+    tokens = table(part, "tokens")
+    fresh = whole(tokens, "input")
+    cached = whole(table(tokens, "cache"), "read")
+    stored = whole(table(tokens, "cache"), "write")
+    written = whole(tokens, "output", "reasoning")
+    known = [count for count in (fresh, cached, stored, written) if count is not None]
+    total = sum(known) if known else None
+    yield Spent(
+        total, number(part, "cost"), None if fresh is None else fresh + (stored or 0), cached, written
+    )
+    reason = part.get("reason")
+    if reason != "tool-calls":
+        yield Closed(ok=reason == "stop")
+
+
+def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield from _met(account, fields)
+    yield Closed(ok=False)
+    error = table(fields, "error")
+    data = table(error, "data")
+    name = words(error, "name", 60)
+    message = words(data, "message") or name or "the agent reported a failure"
+    headers = table(data, "responseHeaders")
+    wait = moment(headers.get("retry-after"))
+    found = status(data.get("statusCode"))
+    kind = _NAMES.get(name)
+    otherwise = kind or ("network" if data.get("isRetryable") is True else "crash")
+    yield seen(found, message, after=wait, otherwise=otherwise)
+
+
+FORMAT = Format(
+    events={"text": _text, "tool_use": _tool, "step_finish": _finished, "error": _error, "step_start": _met},
+    quiet=frozenset({"reasoning"}),
+)

@@ -1,0 +1,91 @@
+"""Errors of model providers by their structured signs: an HTTP status, or a code of the wire protocol.
+
+One table for all CLIs, because they hand on the same answers of the same providers. Prose is not read, with
+one exception inside an error that is marked as one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ralph.agents import FaultSeen, LimitHit
+from ralph.core.model import FaultKind
+
+_STATUS: dict[int, FaultKind] = {
+    401: "auth",
+    402: "credit",
+    403: "auth",
+    408: "network",
+    413: "context",
+    429: "limit",
+    503: "overload",
+    529: "overload",
+}
+_CODES: dict[str, FaultKind] = {
+    "authentication_error": "auth",
+    "authentication_failed": "auth",
+    "invalid_api_key": "auth",
+    "permission_error": "auth",
+    "oauth_org_not_allowed": "auth",
+    "unauthorized": "auth",
+    "billing_error": "credit",
+    "insufficient_quota": "credit",
+    "insufficient_balance": "credit",
+    "rate_limit": "limit",
+    "rate_limit_error": "limit",
+    "rate_limit_exceeded": "limit",
+    "resource_exhausted": "limit",
+    "usage_limit_reached": "limit",
+    "overloaded": "overload",
+    "overloaded_error": "overload",
+    "server_is_overloaded": "overload",
+    "unavailable": "overload",
+    "api_error": "server",
+    "internal": "server",
+    "internal_server_error": "server",
+    "server_error": "server",
+    "connection_error": "network",
+    "network": "network",
+    "timeout": "network",
+    "context_length_exceeded": "context",
+    "context_window_exceeded": "context",
+    "prompt_too_long": "context",
+    "request_too_large": "context",
+    "invalid_request": "request",
+    "invalid_request_error": "request",
+    "model_not_found": "request",
+    "not_found_error": "request",
+}
+# Some providers refuse a prompt that is too long as they refuse any bad request, and tell it in words only.
+_TOO_LONG = re.compile(
+    r"prompt is too long|input is too long|token count .{0,40}exceeds|maximum context length|context window",
+    re.IGNORECASE,
+)
+
+
+def kind_of(status: int | None, code: str = "") -> FaultKind | None:
+    """The fault behind a provider's answer; a code says more than its status. None = not told."""
+    known = _CODES.get(code.lower())
+    if known is not None:
+        return known
+    if status is None or status < 400:
+        return None
+    return _STATUS.get(status, "server" if status >= 500 else "request")
+
+
+def seen(
+    status: int | None,
+    message: str,
+    *,
+    code: str = "",
+    reset_at: float | None = None,
+    after: float | None = None,
+    otherwise: FaultKind = "crash",
+) -> FaultSeen | LimitHit:
+    """The fact to report; what cannot be told apart is `otherwise`."""
+    kind = kind_of(status, code) or otherwise
+    if kind == "request" and _TOO_LONG.search(message):
+        kind = "context"
+    if kind == "limit":
+        return LimitHit(message, reset_at, after)
+    return FaultSeen(kind, message)

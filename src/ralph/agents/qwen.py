@@ -1,0 +1,144 @@
+"""Qwen Code: `qwen -o stream-json`, the prompt on stdin. Its events copy Claude Code's, its exits Gemini's.
+
+At its own bounds it exits with 53 or 55 and prints no `result`. Tokens are of the whole conversation; no cost
+is reported.
+"""
+
+from __future__ import annotations
+
+import json
+import os.path
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ralph.agents import (
+    AgentFact,
+    CallContext,
+    Closed,
+    FaultSeen,
+    Launch,
+    LimitHit,
+    Parser,
+    Probe,
+    Retried,
+    SessionSeen,
+    blocks,
+)
+from ralph.agents import cli as cli_
+from ralph.agents.cli import Cli, Folder
+from ralph.agents.fields import Fields, number, status, table, text, whole, words
+from ralph.agents.provider import kind_of, seen
+from ralph.agents.stream import Account, Format, StreamParser, Total
+from ralph.core.model import AgentSession, FaultKind, Order
+
+CLI = Cli(
+    name="qwen",
+    program="qwen",
+    install="npm install -g @qwen-code/qwen-code",
+    env=("QWEN_*", "OPENAI_*", "DASHSCOPE_*", "ANTHROPIC_*", "GEMINI_*"),
+    keys=("OPENAI_API_KEY", "DASHSCOPE_API_KEY"),
+    signs=("oauth_creds.json",),
+    login="qwen",
+    folders=(Folder(".qwen"),),
+    protect=("settings.json", "QWEN.md", "trustedFolders.json", "extensions", "commands", "skills", "agents"),
+    hide=("tmp", "projects", "todos"),
+    quiet={"QWEN_CODE_NO_RELAUNCH": "true"},
+    features=("tokens", "resume", "turns", "allow-list"),
+)
+_EXITS: dict[int, FaultKind] = {41: "auth", 42: "request", 52: "request", 53: "turns", 55: "turns"}
+_STATUS = re.compile(r"\b(?:API Error: |status(?: code)?:? )?([45]\d\d)\b")
+_GONE = ("Connection error", "fetch failed", "ECONNREFUSED", "ECONNRESET", "terminated")
+PATIENCE = 60.0  # seconds of its own waiting that are let pass
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    return cli_.probe(CLI, environ)
+
+
+def launch(order: Order, call: CallContext) -> Launch:
+    argv = ["-o", "stream-json", *cli_.model_words(order, "-m")]
+    argv += ["--approval-mode", "yolo" if call.boxed else "auto-edit"]
+    if not call.boxed:
+        for run in cli_.visible_checks(order):
+            argv += ["--allowed-tools", f"run_shell_command({run})"]
+        for tool in cli_.listed(order.agent_settings, "allow"):
+            argv += ["--allowed-tools", tool]
+    if call.environ.get("OPENAI_API_KEY"):
+        argv += ["--auth-type", "openai"]
+    if call.session:
+        argv += ["--resume", call.session.id]
+    if "max_turns" in order.agent_settings:
+        argv += ["--max-session-turns", order.agent_settings["max_turns"]]
+    path = os.path.join(call.scratch, "qwen.json")
+    return cli_.launch(
+        CLI,
+        order,
+        call,
+        *argv,
+        env={"QWEN_CODE_SYSTEM_SETTINGS_PATH": path},
+        files={path: json.dumps(_SETTINGS)},
+    )
+
+
+_SETTINGS: dict[str, Any] = {
+    "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+    "privacy": {"usageStatisticsEnabled": False},
+    "model": {"generationConfig": {"maxRetries": 1}},
+    "security": {"folderTrust": {"enabled": False}},
+}
+
+
+def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
+    return StreamParser(FORMAT, session, login=CLI.login)
+
+
+def _system(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    kind = text(fields, "subtype")
+    if kind in ("init", "session_start") and (session := words(fields, "session_id", 100)):
+        yield SessionSeen(session)
+    elif kind == "retry":
+        delay = (number(fields, "delayMs") or 0.0) / 1000
+        message = words(fields, "message") or "the provider did not answer as it should"
+        if delay > PATIENCE:
+            yield LimitHit(message, after=delay, stop=True)
+        else:
+            yield Retried("network", message, delay)
+
+
+def _assistant(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield from blocks.spoken(fields)
+
+
+def _result(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
+    usage = table(fields, "usage")
+    cached = whole(usage, "cache_read_input_tokens")
+    read, written = whole(usage, "input_tokens"), whole(usage, "output_tokens")
+    fresh = None if read is None else max(0, read - (cached or 0))
+    yield Total(whole(usage, "input_tokens", "output_tokens"), None, fresh, cached, written)
+    yield from blocks.denials(fields)
+    if fields.get("is_error") is not True:
+        yield Closed(ok=True, words=text(fields, "result") or None)
+        return
+    yield Closed(ok=False)
+    error = table(fields, "error")
+    message = words(error, "message") or words(fields, "result") or "the agent reported a failure"
+    found = _STATUS.search(message)
+    gone = any(words_ in message for words_ in _GONE)
+    yield seen(status(found[1]) if found else None, message, otherwise="network" if gone else "crash")
+
+
+def _ending(account: Account, exit_code: int | None) -> Iterator[AgentFact]:
+    if exit_code in _EXITS and account.fault is None and account.limit is None:
+        yield FaultSeen(_EXITS[exit_code])
+    elif exit_code and exit_code > 55 and account.closed is None:
+        code = next((number_ for number_ in range(400, 600) if number_ % 256 == exit_code), None)
+        if kind_of(code) is not None:
+            yield seen(code, f"the provider answered {code}")
+
+
+FORMAT = Format(
+    events={"system": _system, "assistant": _assistant, "result": _result},
+    quiet=frozenset({"user", "stream_event"}),
+    ending=_ending,
+)

@@ -1,0 +1,131 @@
+"""Which agent a loop gets: adapter, command line, settings, key and price, as typed and configured.
+
+Looked up once, before the loop starts. Nothing is started here; a key is only named, never read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from ralph import agents
+from ralph.agents.command import split_command
+from ralph.core.model import KeySource, Price
+from ralph.errors import SetupError, UserError
+from ralph.shell import config, tools
+from ralph.shell.project import Project
+
+NO_CHOICE = frozenset({"command", "demo"})  # adapters that nobody gets without asking
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    agent: str
+    argv: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
+    env: dict[str, str] = {}
+    key: KeySource | None = None
+    price: Price | None = None
+    reports_cost: bool = False
+    allow_list: bool = True  # what it may do can be bounded without a sandbox
+    notes: tuple[str, ...] = ()
+
+
+def choose(
+    settings: config.Settings,
+    project: Project,
+    env: Mapping[str, str],
+    *,
+    command: str = "",
+    typed: Mapping[str, str] | None = None,
+) -> Choice:
+    """The agent of a loop, or the reason why there is none. `command` is what `--agent-cmd` gave."""
+    cwd = os.path.join(project.top, project.prefix)
+    profile = settings.profiles.get(settings.profile, config.ProfileSpec())
+    price, key = price_of(profile), key_of(profile)
+    if command:
+        argv = _located(split_command(command), cwd, project, env)
+        given = settings.agent_env("command")
+        return Choice(agent="command", argv=argv, settings=dict(typed or {}), env=given, key=key, price=price)
+    name, notes = (settings.agent, ()) if settings.agent else _installed(env)
+    own = settings.agents.get(name, config.AgentSpec())
+    extra = {"write": "\n".join(own.write), **own.settings, **(typed or {})}
+    extra = {word: value for word, value in extra.items() if value}
+    given = settings.agent_env(name)
+    if own.command:
+        argv = _located(split_command(own.command), cwd, project, env)
+        return Choice(agent="command", argv=argv, settings=extra, env=given, key=key, price=price)
+    found = agents.load(name).probe({**env, **given})
+    if not found.installed:
+        raise SetupError(
+            f'agent "{name}" is not installed',
+            code="E-AGENT-MISSING",
+            why=f"install it with: {found.hint}" if found.hint else "its program is not on PATH",
+            next="ralph agents list",
+        )
+    return Choice(
+        agent=name,
+        settings=extra,
+        env=given,
+        key=key,
+        price=price,
+        reports_cost="cost" in found.features or price is not None,
+        allow_list=name in NO_CHOICE or "allow-list" in found.features,
+        notes=notes,
+    )
+
+
+def refuse_unheld(choice: Choice, level: str, wanted: str) -> None:
+    """An agent that cannot be bounded by a list of its own needs a sandbox, or the user's word for none."""
+    if choice.allow_list or level in ("S2", "S3") or wanted == "none":
+        return
+    raise SetupError(
+        f'agent "{choice.agent}" may do anything, and no sandbox holds here (level {level})',
+        code="E-AGENT-UNHELD",
+        why="it has no list of allowed tools that works without a person; expected a sandbox around it",
+        next="ralph doctor",
+    )
+
+
+def key_of(profile: config.ProfileSpec) -> KeySource | None:
+    if not (profile.key_from or profile.key_command):
+        return None
+    return KeySource(profile.key_as or profile.key_from, profile.key_from, profile.key_command)
+
+
+def price_of(profile: config.ProfileSpec) -> Price | None:
+    """Both directions must be known: half a price is none."""
+    if profile.price_input is None or profile.price_output is None:
+        return None
+    return Price(profile.price_input, profile.price_output, profile.price_cached)
+
+
+def _installed(env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """The first agent that is installed and logged in; somebody who has one need not name it."""
+    for name in agents.ADAPTERS:
+        if name not in NO_CHOICE:
+            found = agents.load(name).probe(env)
+            if found.installed and found.login == "yes":
+                return name, (f"agent {name} is used: it is installed and logged in (--agent for another)",)
+    raise UserError(
+        "no agent was named, and none is installed and logged in",
+        code="E-AGENT-NONE",
+        why='expected --agent NAME or --agent-cmd CMD, or agent = "…" in ralph.toml',
+        next="ralph agents list",
+    )
+
+
+def _located(argv: tuple[str, ...], cwd: str, project: Project, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The command with its program as an absolute path: inside a box a relative one means another file."""
+    path = env.get("PATH", os.defpath)
+    found = tools.resolve(argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))
+    if isinstance(found, tools.Missing):
+        raise SetupError(
+            f'the agent command "{argv[0]}" cannot be started: {found.why}',
+            code="E-AGENT-MISSING",
+            at=cwd,
+            why="it was looked for in the folder where ralph was called, then on PATH",
+            next=found.hint or "ralph agents list",
+        )
+    return (found.path, *argv[1:])

@@ -1,0 +1,171 @@
+"""How each CLI is started: the prompt never as an argument, permissions bypassed only inside a box that holds."""
+
+import json
+
+import pytest
+from streamkit import CLIS, context, order
+
+from ralph.agents import load
+from ralph.core.model import AgentSession, Criterion, Gate
+
+BYPASS = {
+    "claude": "--dangerously-skip-permissions",
+    "codex": "--dangerously-bypass-approvals-and-sandbox",
+    "gemini": "yolo",
+    "qwen": "yolo",
+    "copilot": "--allow-all-tools",
+    "opencode": "--auto",
+}
+SECRETS = {
+    "AWS_SECRET_ACCESS_KEY": "aws-secret",
+    "SSH_AUTH_SOCK": "/run/agent",
+    "GIT_DIR": "/elsewhere",
+    "LD_PRELOAD": "/evil.so",
+    "RALPH_STATE_DIR": "/state",
+}
+GATES = (
+    Gate("tests", "pytest -q", ("pytest", "-q"), proof=True),
+    Gate("secret", "python3 /checks/it.py", ("python3",), origin="hidden"),
+)
+
+
+def launched(cli, boxed=True, session=None, settings=None, environ=None, keep=False, **fields):
+    given = order(cli, agent_settings=settings or {}, criterion=Criterion("custom", GATES), keep_session=keep)
+    base = {"PATH": "/usr/bin", "HOME": "/home/someone", **SECRETS, **(environ or {})}
+    return load(cli).launch(given, context(boxed=boxed, session=session, environ=base, **fields))
+
+
+@pytest.mark.parametrize("cli", CLIS)
+def test_the_prompt_is_no_argument(cli):
+    """The prompt comes on stdin or as a file: arguments are short, and visible to everybody."""
+    launch = launched(cli)
+    named = any("/call/prompt.md" in word for word in launch.argv)
+    quoted = any("{prompt_json}" in text for text in launch.files.values())
+    assert (launch.stdin == "prompt") + named + quoted == 1
+    assert launch.tools == (launch.argv[0],)
+    assert launch.pin
+
+
+@pytest.mark.parametrize("cli", CLIS)
+def test_only_its_own_variables_reach_it(cli):
+    """An agent gets its provider's variables and the ordinary ones; nothing else of the user."""
+    env = launched(cli).env
+    assert not set(env) & set(SECRETS)
+    assert env["RALPH_LOOP_ID"] == "ralph-x-12345678"
+    assert "ANTHROPIC_API_KEY" not in launched("codex", environ={"ANTHROPIC_API_KEY": "k"}).env
+    assert "OPENAI_API_KEY" not in launched("claude", environ={"OPENAI_API_KEY": "k"}).env
+
+
+@pytest.mark.parametrize("cli", sorted(BYPASS))
+def test_permissions_are_bypassed_only_in_a_box(cli):
+    """Where no sandbox holds, the CLI's own list bounds it: edits and the visible checks, never a hidden one."""
+    assert BYPASS[cli] in launched(cli, boxed=True).argv
+    unheld = launched(cli, boxed=False)
+    assert BYPASS[cli] not in unheld.argv
+    words = " ".join((*unheld.argv, *unheld.files.values(), *unheld.env.values()))
+    assert "/checks/it.py" not in words
+    if cli != "codex":  # it has a sandbox of its own instead
+        assert "pytest -q" in words
+
+
+def test_a_users_own_word_on_retries_stands():
+    """What turns the CLI's retries down gives way to what the user has set."""
+    assert launched("claude").env["CLAUDE_CODE_MAX_RETRIES"] == "2"
+    mine = launched("claude", environ={"CLAUDE_CODE_MAX_RETRIES": "7"})
+    assert mine.env["CLAUDE_CODE_MAX_RETRIES"] == "7"
+
+
+@pytest.mark.parametrize("cli", ["claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen"])
+def test_a_conversation_goes_on(cli):
+    """With a conversation from the call before, its id is among the arguments; without one it is not."""
+    session = AgentSession("conversation-7", cli)
+    assert "conversation-7" in launched(cli, session=session).argv
+    assert "conversation-7" not in launched(cli).argv
+
+
+def test_models_are_named_only_when_asked_for():
+    """The model comes from the CLI's own settings unless the user names one."""
+    for cli in CLIS:
+        plain = load(cli).launch(order(cli), context())
+        asked = load(cli).launch(order(cli, model="some-model"), context())
+        assert "some-model" in asked.argv
+        assert not {"--model", "-m"} & set(plain.argv)
+
+
+def test_login_folders():
+    """A CLI's own folder is writable in the box, its settings and hooks are not, other work looks empty."""
+    launch = launched("claude")
+    assert launch.login == ("/home/someone/.claude",)
+    assert "/home/someone/.claude/settings.json" in launch.protect
+    assert "/home/someone/.claude/hooks" in launch.protect
+    assert "/home/someone/.claude/projects" in launch.hide
+    assert launched("claude", keep=True).hide == ()  # the conversation to go on with is in there
+    moved = launched("codex", environ={"CODEX_HOME": "/data/codex"})
+    assert moved.login == ("/data/codex",)
+    assert "/data/codex/hooks.json" in moved.protect
+
+
+def test_settings_go_into_a_file_of_the_call():
+    """Settings that only a file can hold are written for this call, never into the user's home."""
+    for cli in ("gemini", "qwen"):
+        launch = launched(cli, environ={"GEMINI_API_KEY": "k"}, settings={"max_turns": "3"})
+        (path,) = launch.files
+        assert path.startswith("/call/given/")
+        assert path in launch.env.values()
+        json.loads(launch.files[path])
+
+
+def test_a_budget_is_handed_on():
+    """What the loop may still spend bounds the one call too, where the CLI can hold a bound."""
+    assert "1.50" in launched("claude", cost_left=1.5).argv
+    assert "0.01" in launched("claude", cost_left=0.0).argv  # 0 would mean without a bound
+    assert "--max-budget-usd" not in launched("claude").argv
+
+
+def test_codex_declares_a_provider_for_an_address():
+    """With an address in the environment Codex gets a provider whose retries are turned down."""
+    launch = launched("codex", environ={"OPENAI_BASE_URL": 'http://x/"v1"', "OPENAI_API_KEY": "k"})
+    table = next(word for word in launch.argv if word.startswith("model_providers.ralph="))
+    assert '"http://x/\\"v1\\""' in table
+    assert "request_max_retries=0" in table
+    assert "k" not in launch.argv
+
+
+def test_users_words_are_added():
+    """Arguments, tools and variables of the user's own settings reach the CLI."""
+    settings = {"args": "--verbose\n--flag", "allow": "WebFetch", "env": "MY_*", "write": "/data"}
+    launch = launched("claude", boxed=False, settings=settings, environ={"MY_VAR": "1"})
+    assert launch.argv[-2:] == ("--verbose", "--flag")
+    assert "WebFetch" in launch.argv
+    assert launch.env["MY_VAR"] == "1"
+    assert launch.writes == ("/data",)
+
+
+@pytest.mark.parametrize("cli", CLIS)
+def test_probe_tells_what_is_missing(cli, tmp_path):
+    """A CLI that is not there says how to install it; one that is there says which words print its version."""
+    nowhere = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    missing = load(cli).probe(nowhere)
+    assert not missing.installed
+    assert missing.hint
+    program = tmp_path / launched(cli).argv[0]
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    found = load(cli).probe(nowhere)
+    assert found.installed
+    assert found.version_argv[0] == str(program)
+    assert found.login in ("no", "unknown")
+
+
+def test_probe_sees_a_login(tmp_path):
+    """A key in the environment or the CLI's own file of credentials is a login."""
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    assert load("claude").probe({**env, "ANTHROPIC_API_KEY": "k"}).login == "yes"
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / ".credentials.json").write_text("{}")
+    found = load("claude").probe(env)
+    assert found.login == "yes"
+    assert any(str(tmp_path / ".claude") in place for place in found.places)
