@@ -28,6 +28,7 @@ from ralph.core.model import (
 
 BASE = "t0"
 COMPLETE = Claim("COMPLETE")
+CRITERION = ("min_grade", "waivers", "until", "confirm", "quarantine")
 
 
 def gate(name: str = "test", *, proof: bool = True, **more: Any) -> Gate:
@@ -35,7 +36,7 @@ def gate(name: str = "test", *, proof: bool = True, **more: Any) -> Gate:
 
 
 def order(*gates: Gate, task_class: Any = "test-pass", limits: Limits | None = None, **more: Any) -> Order:
-    criterion = {key: more.pop(key) for key in ("min_grade", "waivers", "until") if key in more}
+    criterion = {key: more.pop(key) for key in CRITERION if key in more}
     return Order(
         loop="fix-1",
         task="make it work",
@@ -71,6 +72,14 @@ def guard(tree: str = "t1", *found: str, name: str = "inventory", **more: Any) -
     findings = tuple(Finding(key=key, message=f"{key} is gone") for key in found)
     return GuardResult(
         **{"guard": name, "tree": tree, "applied": True, "summary": "", "findings": findings, **more}
+    )
+
+
+def measured(tree: str = "t1", *, witness: int = 1, sabotaged: int = 1, noticed: int = 1) -> tuple[Any, ...]:
+    """What the guards say of the agent's own tests; by default that they are a witness."""
+    return (
+        guard(tree, name="witness", counted={"witness": witness}),
+        guard(tree, name="sabotage", counted={"sabotaged": sabotaged, "noticed": noticed}),
     )
 
 

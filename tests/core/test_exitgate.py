@@ -35,10 +35,39 @@ def leave(
     claim: Claim | None = None,
     **criterion: Any,
 ) -> Exit:
-    criterion = {"task_class": "bug-fix", "gates": gates, **criterion}
+    """Asked when the guards are in; by default one that found nothing."""
+    return asked(
+        guards or (b.guard(),), base, now, gates=gates, changed=changed, claim=claim, criterion=criterion
+    )
+
+
+def may(
+    base: tuple[Verdict, ...] = BASE,
+    now: tuple[Verdict, ...] = NOW,
+    *,
+    gates: tuple[Gate, ...] = (b.gate(),),
+    changed: bool = True,
+    claim: Claim | None = None,
+    **criterion: Any,
+) -> Exit:
+    """Asked while only verdicts are in: is the rest of the judgement worth its cost?"""
+    return asked(None, base, now, gates=gates, changed=changed, claim=claim, criterion=criterion)
+
+
+def asked(
+    guards: tuple[GuardResult, ...] | None,
+    base: tuple[Verdict, ...],
+    now: tuple[Verdict, ...],
+    *,
+    gates: tuple[Gate, ...],
+    changed: bool,
+    claim: Claim | None,
+    criterion: dict[str, Any],
+) -> Exit:
+    fields = {"task_class": "bug-fix", "gates": gates, **criterion}
     by_name = [{verdict.gate: verdict for verdict in verdicts} for verdicts in (base, now)]
     return judge(
-        Criterion(**criterion), by_name[0], by_name[1], guards, changed=changed, claim=claim, protection="S2"
+        Criterion(**fields), by_name[0], by_name[1], guards, changed=changed, claim=claim, protection="S2"
     )
 
 
@@ -51,6 +80,16 @@ WEAK = Exit(verified=True, grade="C", unproven=(NOTHING_RED,))
 OLD = (*BASE, b.red("lint", count=3))
 PAIR = (b.gate(), LINT)
 MISSED = b.guard("t1", "test_a", "test_b")
+SHOWN = b.guard(name="witness", counted={"witness": 1})
+NOTICED = b.guard(name="sabotage", counted={"sabotaged": 2, "noticed": 2})
+DEAF = b.guard(name="sabotage", summary="0 of 2 noticed", counted={"sabotaged": 2, "noticed": 0})
+OWN = (
+    "the witness is the agent's own: 1 tests red on the base source and green now, "
+    "2 of 2 sabotages were noticed"
+)
+WORKING = Claim("IN_PROGRESS", exit_signal=True)
+STILL = "the agent says that its work is still in progress"
+UNSHOWN = Exit(verified=False, not_yet=(CLAIM_NEEDED,), grade="C", unproven=(NOTHING_RED,))
 OLD_NAMED = Exit(verified=True, grade="A", unproven=("lint was red before this loop and still is (fail)",))
 ROWS: list[tuple[str, Exit, Exit]] = [
     ("red before, green now", leave(), YES),
@@ -123,7 +162,93 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         ),
     ),
     ("the best grade is asked for and there", leave(min_grade="A"), YES),
+    (
+        "the agent's own witness needs no claim",
+        leave(GREEN, GREEN, SHOWN, NOTICED),
+        Exit(verified=True, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "the agent's own witness, and the agent says it is done",
+        leave(GREEN, GREEN, SHOWN, NOTICED, claim=b.COMPLETE),
+        Exit(verified=True, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "the agent's own witness, and the agent says it is blocked",
+        leave(GREEN, GREEN, SHOWN, NOTICED, claim=Claim("BLOCKED")),
+        Exit(verified=True, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "the agent's own witness while it is still at work: not yet",
+        leave(GREEN, GREEN, SHOWN, NOTICED, claim=WORKING),
+        no(STILL, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "the agent's own witness where more is asked for, and it is still at work",
+        leave(GREEN, GREEN, SHOWN, NOTICED, claim=WORKING, min_grade="A"),
+        no(f"the proof is grade B and A is asked for: {OWN}", STILL, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "tests of its own that notice nothing are no witness: a claim is needed",
+        leave(GREEN, GREEN, SHOWN, DEAF),
+        no(CLAIM_NEEDED, grade="C", unproven=(NOTHING_RED, "", "0 of 2 noticed")),
+    ),
+    (
+        "a red guard beside the agent's own witness",
+        leave(GREEN, GREEN, SHOWN, NOTICED, MISSED),
+        no("inventory: test_a is gone", "inventory: test_b is gone"),
+    ),
+    ("before the guards: red before, green now", may(), YES),
+    ("before the guards: a witness of the user's, at work or not", may(claim=WORKING), YES),
+    ("before the guards: red", may(now=(b.red(summary="1 failed"),)), no("test: 1 failed")),
+    ("before the guards: nothing changed", may(changed=False), no("nothing has been changed yet")),
+    (
+        "before the guards: no witness yet, so they are worth a look",
+        may(GREEN, GREEN),
+        Exit(verified=True, grade="C", unproven=(NOTHING_RED,)),
+    ),
+    ("before the guards: no witness yet, and a claim", may(GREEN, GREEN, claim=b.COMPLETE), WEAK),
+    (
+        "before the guards: they may find what grade B asks for",
+        may(GREEN, GREEN, min_grade="B"),
+        Exit(verified=True, grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "before the guards: they may find a witness where the exit code is all that is known",
+        may((b.green(),), (b.green(),)),
+        Exit(
+            verified=True,
+            grade="D",
+            unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is not known"),
+        ),
+    ),
+    (
+        "before the guards: the agent says that it is blocked",
+        may(GREEN, GREEN, claim=Claim("BLOCKED")),
+        Exit(verified=True, grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "before the guards: the agent is still at work",
+        may(GREEN, GREEN, claim=WORKING),
+        UNSHOWN,
+    ),
+    (
+        "before the guards: no test of the agent's own earns grade A",
+        may(GREEN, GREEN, claim=b.COMPLETE, min_grade="A"),
+        no(f"the proof is grade C and A is asked for: {NOTHING_RED}", grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "before the guards: an unchanged tree brings no test of its own",
+        may(GREEN, GREEN, changed=False, task_class="custom"),
+        UNSHOWN,
+    ),
 ]
+
+
+def test_no_guard_at_all() -> None:
+    """Guards that were asked for and did not answer are not guards that found nothing."""
+    criterion = {"task_class": "bug-fix"}
+    given = asked((), BASE, NOW, gates=(b.gate(),), changed=True, claim=b.COMPLETE, criterion=criterion)
+    assert given == no("no guard has looked at this tree")
 
 
 @pytest.mark.parametrize(("given", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])

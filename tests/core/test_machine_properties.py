@@ -62,6 +62,7 @@ guard_results = st.builds(
     st.lists(st.sampled_from(["k1", "k2"]), max_size=1),
     st.booleans(),
 )
+measures = st.builds(b.measured, trees, witness=st.integers(0, 1), noticed=st.integers(0, 1))
 clocks: dict[str, Any] = {"at": st.floats(0, 9999), "took": st.floats(-5, 50)}
 directions = st.sampled_from(["land", "undo"])
 EVENTS = st.one_of(
@@ -79,7 +80,10 @@ EVENTS = st.one_of(
     st.builds(e.CheckpointMade, iteration=small, tree=trees, commit=st.just("c")),
     st.builds(e.GateEnded, iteration=small, verdict=verdicts, **clocks),
     st.builds(
-        e.GuardsEnded, iteration=small, tree=trees, results=st.lists(guard_results, max_size=2).map(tuple)
+        e.GuardsEnded,
+        iteration=small,
+        tree=trees,
+        results=st.lists(guard_results, max_size=2).map(tuple) | measures,
     ),
     st.builds(e.WorkspaceRestored, iteration=small, tree=trees),
     st.builds(e.WaitOver, **clocks),
@@ -122,7 +126,8 @@ def obey(draw: Any, loop: Loop) -> e.AnyEvent:
             verdict = replace(draw(verdicts), gate=name, tree=owed.tree, stage=owed.stage, status=status)
             return e.GateEnded(iteration=loop.iteration, verdict=verdict, **times)
         case e.RunGuards():
-            found = draw(st.lists(guard_results, max_size=2)) if draw(RARELY) else []
+            found = draw(st.lists(guard_results, max_size=2)) if draw(RARELY) else [b.guard()]
+            found += draw(measures)
             results = tuple(replace(result, tree=owed.tree) for result in found)
             return e.GuardsEnded(iteration=loop.iteration, tree=owed.tree, results=results, **times)
         case e.RunAgent() if not loop.calling:
@@ -158,6 +163,7 @@ class Books:
         self.base: dict[str, str] = {}
         self.final: dict[tuple[str, str], str] = {}
         self.found: dict[str, tuple[GuardResult, ...]] = {}
+        self.looked: dict[str, tuple[GuardResult, ...]] = {}
         self.accused: set[str] = set()
         self.calls = 0
 
@@ -168,6 +174,7 @@ class Books:
             case e.GateEnded(verdict=verdict) if verdict.stage == "final":
                 self.final[verdict.tree, verdict.gate] = verdict.status
             case e.GuardsEnded():
+                self.looked[event.tree] = event.results
                 self.found[event.tree] = tuple(result for result in event.results if result.findings)
                 if any(result.integrity for result in self.found[event.tree]):
                     self.accused.add(event.tree)
@@ -257,8 +264,24 @@ class Machine(RuleBasedStateMachine):
             return
         assert all(books.final.get((loop.tree, name)) == "pass" for name in proof)
         assert books.found[loop.tree] == ()
+        assert books.looked[loop.tree]
         assert loop.grade is not None
         assert loop.grade <= loop.sealed.criterion.min_grade
+
+    @invariant()
+    def without_a_witness_the_agent_has_to_say_so(self) -> None:
+        loop, books = self.loop, self.books
+        if loop.outcome != "verified" or loop.reason.startswith("already satisfied"):
+            return
+        proof = [gate.name for gate in loop.sealed.criterion.proof]
+        if any(books.base[name] in ("fail", "error") for name in proof) and loop.grade in ("A", "B"):
+            return  # perhaps a check of the user's
+        counted = {name: many for one in books.looked[loop.tree] for name, many in one.counted.items()}
+        if counted.get("witness") and counted.get("noticed"):
+            assert loop.grade == "B"
+        else:
+            assert loop.grade in ("C", "D")
+            assert loop.claim == b.COMPLETE
 
     @invariant()
     def limits_hold(self) -> None:

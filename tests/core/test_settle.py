@@ -90,7 +90,16 @@ KEEP = sealed(on_fail="keep")
 HYGIENE = b.guard("t1", "TODO", name="stubs", integrity=False)
 # Fast it looked like a witness, in the fresh checkout like none: the claim decides.
 BY_EXIT = b.judge(b.work(b.based(C_CLASS, b.red(per_test=True)), "t1"), b.green())
-UNCLAIMED = b.judge(BY_EXIT, b.final(b.green(per_test=True)))
+UNCLAIMED = b.conclude(b.judge(BY_EXIT, b.final(b.green(per_test=True))), b.guard())
+AT_WORK = Claim("IN_PROGRESS")
+NO_TEST = b.green(per_test=True)  # green, and nothing of it was red before
+UNSHOWN = b.guarding(GREEN_BASE, "t1", NO_TEST)
+CHOOSY = b.based(b.order(task_class="implement-feature", min_grade="A"), NO_TEST)
+NOTHING_RED = "nothing that was red before is green now: only that nothing got worse is shown"
+OWN = (
+    "the witness is the agent's own: 1 tests red on the base source and green now, "
+    "1 of 1 sabotages were noticed"
+)
 # Judged in full where the sandbox was weaker than the grade asks for.
 TOP = b.order(min_grade="A")
 WITNESSED = b.green(per_test=True, witness_count=1)
@@ -134,19 +143,77 @@ JUDGED = [
         {"phase": "working", "not_yet": ("test: fail",), "todo": again(3)},
     ),
     Row(
-        "green, but never red before, and no claim: not yet",
-        *last(b.work(GREEN_BASE, "t1"), b.green(per_test=True)),
-        {"phase": "working", "not_yet": (NO_WITNESS,), "todo": again(2)},
-    ),
-    Row(
-        "a claim without a new tree asks for the final judgement",
-        *snap(b.iterate(GREEN_BASE, "t1", b.green(per_test=True)), "t1", b.COMPLETE),
+        "green, but never red before: the guards may find a witness, so it is judged in full",
+        *last(b.work(GREEN_BASE, "t1"), NO_TEST),
         {"phase": "judging", "stage": "final", "todo": (e.RunGates("final", "t1", ("test",)),)},
     ),
     Row(
-        "a claim without a new tree completes a proof: the fresh verdicts stand, the guards are asked",
-        *snap(UNCLAIMED, "t1", b.COMPLETE),
+        "green, but never red before, in the fresh checkout too: the guards are asked",
+        *last(b.judge(b.work(GREEN_BASE, "t1"), NO_TEST), b.final(NO_TEST)),
         {"phase": "judging", "todo": (e.RunGuards(tree="t1"),)},
+    ),
+    Row(
+        "green, but never red before, while the agent says it is at work: not yet",
+        *last(b.work(GREEN_BASE, "t1", AT_WORK), NO_TEST),
+        {
+            "phase": "working",
+            "not_yet": (NO_WITNESS,),
+            "unproven": (NOTHING_RED,),
+            "final_tree": "",
+            "todo": again(2),
+        },
+    ),
+    Row(
+        "green, but never red before, where only a witness of the user's would do: no guard is asked",
+        *last(b.work(CHOOSY, "t1", b.COMPLETE), NO_TEST),
+        {
+            "phase": "working",
+            "not_yet": (f"the proof is grade C and A is asked for: {NOTHING_RED}",),
+            "final_tree": "",
+            "todo": again(2),
+        },
+    ),
+    Row(
+        "what was in progress is judged in full when the agent says nothing more",
+        *snap(b.iterate(GREEN_BASE, "t1", NO_TEST, claim=AT_WORK), "t1"),
+        {"phase": "judging", "stage": "final", "todo": (e.RunGates("final", "t1", ("test",)),)},
+    ),
+    Row(
+        "the agent's own tests show it: verified without a claim",
+        *found(*b.measured(), loop=UNSHOWN),
+        {
+            "phase": "judging",
+            "grade": "B",
+            "not_yet": (),
+            "unproven": (OWN,),
+            "todo": (e.PublishResult(tree="t1", grade="B"),),
+        },
+    ),
+    Row(
+        "the agent's own tests notice no sabotage and there is no claim: not yet",
+        *found(*b.measured(noticed=0), loop=UNSHOWN),
+        {"phase": "working", "not_yet": (NO_WITNESS,), "grade": None, "todo": again(2)},
+    ),
+    Row(
+        "nothing shows it and there is no claim: not yet",
+        *found(b.guard(), loop=UNSHOWN),
+        {"phase": "working", "not_yet": (NO_WITNESS,), "todo": again(2)},
+    ),
+    Row(
+        "nothing shows it, but the agent says it is done: grade C",
+        *found(b.guard(), loop=b.guarding(GREEN_BASE, "t1", NO_TEST, claim=b.COMPLETE)),
+        {"phase": "judging", "grade": "C", "todo": (e.PublishResult(tree="t1", grade="C"),)},
+    ),
+    Row(
+        "guards that did not look at all verify nothing",
+        b.guarding(READY),
+        e.GuardsEnded(iteration=1, tree="t1", results=()),
+        {"phase": "working", "not_yet": ("no guard has looked at this tree",), "todo": again(2)},
+    ),
+    Row(
+        "a claim without a new tree completes a proof: nothing is judged again",
+        *snap(UNCLAIMED, "t1", b.COMPLETE),
+        {"phase": "judging", "grade": "C", "todo": (e.PublishResult(tree="t1", grade="C"),)},
     ),
     Row(
         "without the claim nothing moves",

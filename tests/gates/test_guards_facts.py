@@ -2,8 +2,18 @@
 
 import pytest
 
-from ralph.core.model import Counts, Finding, Gate, Reading
-from ralph.gates.guards import REGISTRY, Change, Executed, Facts, Overlay, inspect, overlay_request
+from ralph.core.model import Canary, Counts, Finding, Gate, Reading
+from ralph.gates.guards import (
+    CALLED,
+    READ,
+    REGISTRY,
+    Change,
+    Executed,
+    Facts,
+    Overlay,
+    inspect,
+    overlay_request,
+)
 from ralph.gates.guards.paths import is_test, matches
 from ralph.gates.seal import exec_argv
 
@@ -318,22 +328,41 @@ def test_waivers():
         {"tests": reading({NAME: "pass", "b.py::t": "pass"})},
         {"tests": reading({"c.py::t": "pass"})},
     )
-    whole = inspect(facts(base=base, final=final, waivers={"inventory.deleted": "rewritten"}))[0]
+
+    def inventory(waivers):
+        results = inspect(facts(base=base, final=final, waivers=waivers))
+        return next(result for result in results if result.guard == "inventory")
+
+    whole = inventory({"inventory.deleted": "rewritten"})
     assert whole.findings == ()
     assert "rewritten" in whole.summary
-    one = inspect(facts(base=base, final=final, waivers={f"inventory.deleted:{NAME}": "obsolete"}))[0]
+    one = inventory({f"inventory.deleted:{NAME}": "obsolete"})
     assert [finding.key for finding in one.findings] == ["inventory.deleted:b.py::t"]
-    none = inspect(facts(base=base, final=final, waivers={"inventory": "x", "inventory.del": "x"}))[0]
+    none = inventory({"inventory": "x", "inventory.del": "x"})
     assert len(none.findings) == 2
 
 
 def test_every_guard_answers_for_the_tree():
     """Each guard in the table gives one result under its own name."""
+    told = Canary(red=("a", "b", "c", "d"), runner={"_pytest.runner:call_and_report": "abc"})
+    base, final = reading({NAME: "pass"}, canary=told), reading({NAME: "pass"})
     results = inspect(
-        facts(base={"tests": reading({NAME: "pass"})}, final={"tests": reading({NAME: "pass"})})
+        facts(
+            base={"tests": base},
+            final={"tests": final},
+            confirm=3,
+            repeats={"tests": (reading({NAME: "pass"}, canary=told), final)},
+        )
     )
     assert [result.guard for result in results] == list(REGISTRY)
     assert all(result.applied and not result.findings and result.tree == "t" for result in results)
+
+
+def test_those_that_cost_nothing_come_first():
+    """What is only read is looked at before a further gate call is made, and no guard is in both tables."""
+    assert {**READ, **CALLED} == REGISTRY
+    assert not READ.keys() & CALLED.keys()
+    assert list(REGISTRY) == [*READ, *CALLED]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,16 @@ COV = b'{"totals":{"percent_covered":90.0,"num_statements":10}}'
 MYPY_OK = b"Success: no issues found in 3 source files\n"
 UNIT_OK = b"test_a (m.T.test_a) ... ok\n\n" + b"-" * 70 + b"\nRan 1 test in 0.001s\n\nOK\n"
 
+JEST_OK = (
+    b'{"success":true,"numTotalTests":1,"testResults":[{"name":"/p/a.test.js","status":"passed",'
+    b'"assertionResults":[{"title":"t","status":"passed","ancestorTitles":[]}]}]}'
+)
+GO_OK = b'{"Action":"pass","Package":"m","Test":"TestA"}\n{"Action":"pass","Package":"m"}\n'
+CARGO_OK = (
+    b"     Running unittests src/lib.rs (target/debug/deps/x-1)\n\nrunning 1 test\ntest t ... ok\n\n"
+    b"test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n"
+)
+
 
 def gate(read, **fields):
     return Gate(name="g", run="tool x", argv=("tool", "x"), read=read, **fields)
@@ -47,6 +57,16 @@ PROOFS = {
     "mypy": {"output": MYPY_OK},
     "sarif": {"report": SARIF_CLEAN},
     "coverage": {"report": COV},
+    "jest": {"report": JEST_OK},
+    "vitest": {"report": JEST_OK},
+    "go": {"output": GO_OK},
+    "cargo": {"output": CARGO_OK},
+    "maven": {"report": GREEN},
+    "gradle": {"report": GREEN},
+    "eslint": {"report": b'[{"filePath":"/p/a.js","messages":[]}]'},
+    "tsc": {},
+    "clippy": {"output": b'{"reason":"build-finished","success":true}\n'},
+    "golangci": {"output": b"0 issues.\n"},
 }
 
 
@@ -139,6 +159,15 @@ def test_oversized_report_is_refused(name):
         ("ruff", b"{}"),
         ("ruff", b"[" * 100_000),
         ("ruff", b'[{"code":1}]'),
+        ("eslint", None),
+        ("eslint", b"[]"),
+        ("eslint", b"[{"),
+        ("eslint", b"[" * 100_000),
+        ("jest", None),
+        ("jest", b"{}"),
+        ("jest", b'{"testResults":[],"success":true}'),
+        ("jest", JEST_OK[:-9]),
+        ("vitest", JEST_OK.replace(b'"passed","ancestor', b'"pending","ancestor')),
         ("sarif", None),
         ("sarif", b"{}"),
         ("sarif", b'{"version":"2.1.0","runs":[]}'),
@@ -159,11 +188,40 @@ def test_oversized_report_is_refused(name):
         ("coverage", b"TN:\nSF:a.py\nDA:1,1\n"),
         ("coverage", b"TN:\nSF:a.py\nend_of_record\n"),
         ("coverage", BOMB),
+        ("coverage", b"mode: set\n"),
+        ("coverage", b"mode: set\nx/a.go:3.24,3.40 1"),
     ],
 )
 def test_bad_reports_of_other_readers(name, report):
     """Reports that say nothing, or nothing sensible, are errors even when the exit code is 0."""
     assert look(name, report=report).status == "error"
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("jest", {"report": JEST_OK.replace(b'"numTotalTests":1', b'"numTotalTests":9')}),
+        ("jest", {"report": JEST_OK.replace(b'"success":true', b'"success":false')}),
+        ("jest", {"report": JEST_OK.replace(b'"passed","assert', b'"failed","assert')}),
+        ("go", {"output": b""}),
+        ("go", {"output": GO_OK + b"\n[... 9 bytes left out ...]\n" + GO_OK}),
+        ("go", {"output": GO_OK + b'{"Action":"fail","Package":"other"}\n'}),
+        ("go", {"output": GO_OK.replace(b'"pass"', b'"skip"')}),
+        ("cargo", {"output": b""}),
+        ("cargo", {"output": CARGO_OK.replace(b"test t ... ok\n", b"")}),
+        ("cargo", {"output": CARGO_OK.replace(b"... ok", b"... FAILED")}),
+        ("cargo", {"output": CARGO_OK[: CARGO_OK.index(b"test result")]}),
+        ("clippy", {"output": b""}),
+        ("clippy", {"output": b'{"reason":"build-finished","success":false}\n'}),
+        ("tsc", {"output": b"error TS18003: No inputs were found in config file\n"}),
+        ("tsc", {"output": b"a.ts(1,2): error TS2322: no\n"}),
+        ("golangci", {"output": b"level=error msg: no go files to analyze\n"}),
+        ("golangci", {"output": b"a.go:1:2: unused (unused)\n"}),
+    ],
+)
+def test_words_that_do_not_add_up_are_not_green(name, seen):
+    """What a runner leaves behind is held against itself, and exit code 0 is not enough."""
+    assert look(name, **seen).status in ("fail", "error")
 
 
 def test_cobertura_total_is_not_believed_against_its_lines():
@@ -299,7 +357,9 @@ def test_absolute_paths_become_the_repository_s(tmp_path):
         b"=" * 400_000,
     ],
 )
-@pytest.mark.parametrize("name", ["unittest", "mypy", "exit", "pytest"])
+@pytest.mark.parametrize(
+    "name", ["unittest", "mypy", "exit", "pytest", "go", "cargo", "tsc", "golangci", "clippy"]
+)
 def test_hostile_output_takes_linear_time(name, noise):
     """No output makes a reader's patterns run away."""
     output = b"test_a (m.T.test_a) ... " + noise + b"\n" + UNIT_OK

@@ -201,6 +201,10 @@ class Script(Struct, frozen=True):
                 return Answer(f"w{iteration}.{3 + iteration}" if iteration < 3 else f"w{iteration}.0")
             case "cheats":
                 return Answer(f"cheat{iteration}.0")
+            case "shows":
+                return Answer(f"own{iteration}.0")
+            case "says so later":
+                return Answer("bare.0", Claim("COMPLETE") if tree == "bare.0" else None)
         raise AssertionError(self.kind)
 
 
@@ -256,8 +260,10 @@ class SimHands:
             return None
         found = (Finding("inventory:test", "a test is gone"),) if action.tree.startswith("cheat") else ()
         result = GuardResult("inventory", action.tree, applied=True, summary="", findings=found)
+        shown = {"witness": 1, "noticed": 1} if action.tree.startswith("own") else {}
+        measure = GuardResult("witness", action.tree, applied=True, summary="", counted=shown)
         self._tick()
-        return e.GuardsEnded(iteration=loop.iteration, tree=action.tree, results=(result,))
+        return e.GuardsEnded(iteration=loop.iteration, tree=action.tree, results=(result, measure))
 
     def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted:
         self._tick()
@@ -354,7 +360,8 @@ def verdict(gate: str, tree: str, stage: str) -> Verdict:
     """Gates are functions of a tree; `lint` is always green."""
     red = 0 if gate == "lint" else int(tree.rpartition(".")[2])
     if not red:
-        return Verdict(gate, tree, stage, "pass", per_test=True, fixed_count=3, witness_count=3)
+        witness = 0 if tree.startswith(("own", "bare")) else 3
+        return Verdict(gate, tree, stage, "pass", per_test=True, fixed_count=3, witness_count=witness)
     return Verdict(
         gate, tree, stage, "fail", per_test=True, red=red, red_digest=f"d{red}", signature=f"s{red}"
     )

@@ -16,6 +16,8 @@ SCRIPTS = {
     "turns": Script("turns"),
     "gets worse, is taken back": Script("worse"),
     "cheats": Script("cheats"),
+    "brings its own test": Script("shows"),
+    "claims without a new tree": Script("says so later"),
     "crashes twice": Script("honest", 2, ("crash", "timeout")),
     "is limited": Script("honest", 2, ("limit", "limit")),
     "is broken": Script("honest", 2, ("crash", "crash", "crash")),

@@ -52,7 +52,8 @@ _TAILS = _set(
     "error errors warning warnings failure failures finding findings problem problems issue issues"
 ) | _set("complaint complaints check checks violation violations")
 _JOINTS = _set(
-    "and or for to with so that in of when until where which by from into on if because while without via"
+    "and or for to with so that in of when until where which by from into on if because while without via "
+    "above over beyond past below under"
 ) | {"using", "as", ",", ".", ";", ":", "!", "?", "\n"}
 _FILLERS = _set("please can could would you kindly lets let us now just we need want should to i must")
 _LAST = _set("please now again first too asap here up")

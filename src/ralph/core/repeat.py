@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ralph.core.compare import red_keys
 from ralph.core.model import Counts, Reading, Severity, TestState
 
-_WORSE: dict[str, int] = {"pass": 0, "skipped": 1, "fail": 2}
+_WORSE: tuple[TestState, ...] = ("pass", "skipped", "fail")
 SHOWN = 3
 
 
@@ -31,8 +31,7 @@ def merged(first: Reading, second: Reading, fail_on: Severity = "P1") -> Reading
     if first.tests is not None and second.tests is not None:
         tests = {**first.tests}
         for name, state in second.tests.items():
-            if _WORSE[state] >= _WORSE[tests.get(name, "pass")]:
-                tests[name] = state
+            tests[name] = max(tests.get(name, state), state, key=_WORSE.index)
     elif first.tests is not None or second.tests is not None:
         tests = first.tests or second.tests
     known = {finding.key: finding for finding in (*second.findings, *first.findings)}
@@ -66,7 +65,8 @@ def counted(tests: Mapping[str, TestState]) -> Counts:
 
 
 def without(reading: Reading, ids: Collection[str], fail_on: Severity = "P1") -> Reading:
-    """The reading with these tests counted as skipped; green when nothing else was red."""
+    """The reading with these tests counted as skipped; green when nothing else was red, and something was
+    green: a gate in which only quarantined tests passed has judged nothing."""
     if not reading.tests or not ids:
         return reading
     hit = [name for name in reading.tests if name in ids]
@@ -77,6 +77,8 @@ def without(reading: Reading, ids: Collection[str], fail_on: Severity = "P1") ->
     words = f"{reading.summary}, {len(hit)} in quarantine" + (f" ({len(failed)} red)" if failed else "")
     findings = tuple(finding for finding in reading.findings if finding.key not in ids)
     left = replace(reading, tests=tests, counts=counted(tests), findings=findings, summary=words)
+    if reading.status == "pass" and "pass" not in tests.values():
+        return replace(left, status="error", cause="all-skipped")
     if reading.status != "fail" or not failed or not _only_these(reading, left, fail_on):
         return left
     return replace(left, status="pass", findings=tuple(f for f in findings if f.key != "exit"))
@@ -84,6 +86,6 @@ def without(reading: Reading, ids: Collection[str], fail_on: Severity = "P1") ->
 
 def _only_these(before: Reading, left: Reading, fail_on: Severity) -> bool:
     """Was the quarantine all that made it red? Then something else must still have passed."""
-    red = red_keys(replace(left, status="fail"), fail_on)
+    red = red_keys(left, fail_on)
     assert left.tests is not None
     return red == {"exit"} and "pass" in left.tests.values() and not before.cause

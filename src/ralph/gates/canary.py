@@ -20,7 +20,7 @@ from ralph.core.repeat import counted
 from ralph.gates import canary_text
 from ralph.gates.guards.paths import is_test
 from ralph.gates.observers import JS, selects
-from ralph.gates.readers.observation import in_words
+from ralph.gates.readers.observation import SUCCESS, in_words
 from ralph.gates.runners import recognise
 
 READS = frozenset({"pytest", "unittest", "node"})
@@ -107,6 +107,8 @@ def harvest(reading: Reading, planted: Planted) -> Reading:
     seen = {name: state for name, state in tests.items() if nonce in name}
     kinds = canary_text.KINDS[planted.gate.read]
     states = {kind: [state for name, state in seen.items() if f"{nonce}_{kind}" in name] for kind in kinds}
+    if any(state == "fail" for state in seen.values()):  # then the runner itself has to end in red
+        states["exit"] = ["pass" if SUCCESS in reading.summary else "fail"]
     told = next((f.message for f in reading.findings if nonce in f.key and nonce in f.message), "")
     canary = Canary(
         red=tuple(kind for kind, found in states.items() if found and set(found) == {"fail"}),

@@ -13,30 +13,25 @@ from msgspec.structs import replace
 
 from ralph.core.model import Gate
 from ralph.gates.canary_text import owner
+from ralph.gates.command import words
 from ralph.gates.runners import Runner, recognise
 
-_VALUED = frozenset(
-    {"-k", "-m", "-p", "-c", "-o", "-n", "-W", "-s", "-t", "--rootdir", "--ignore", "--deselect", "--maxfail"}
-    | {
-        "--confcutdir",
-        "--basetemp",
-        "--import-mode",
-        "--tb",
-        "--cov",
-        "--cov-report",
-        "--cov-config",
-        "--dist",
-    }
-    | {"--start-directory", "--pattern", "--top-level-directory", "--durations", "--timeout", "--color"}
-    | {
-        "--test-name-pattern",
-        "--test-skip-pattern",
-        "--test-concurrency",
-        "--test-timeout",
-        "--test-reporter",
-    }
-    | {"--test-reporter-destination", "--import", "--require", "-r", "--test-shard", "--log-level"}
-)
+# Options that take the next word as their value, where they have none of their own ("--tb=short").
+_VALUED = {
+    "pytest": words(
+        "-k -m -p -c -o -n -W -r --rootdir --ignore --ignore-glob --deselect --maxfail --confcutdir "
+        "--basetemp --import-mode --tb --cov --cov-report --cov-config --cov-fail-under --dist --durations "
+        "--timeout --color --log-level --log-file --junitxml --junit-xml --junit-prefix --override-ini "
+        "--config-file --capture --verbosity --html --css --json-report-file --numprocesses --maxprocesses "
+        "--reruns --seed"
+    ),
+    "unittest": words("-k -s -p -t --start-directory --pattern --top-level-directory --durations"),
+    "node": words(
+        "--test-name-pattern --test-skip-pattern --test-concurrency --test-timeout --test-reporter "
+        "--test-reporter-destination --test-shard --import --require -r -C --conditions --loader --env-file"
+    ),
+}
+JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 
 
 def _relative(path: str, cwd: str) -> str:
@@ -47,18 +42,15 @@ def selects(gate: Gate, runner: Runner, path: str, names: tuple[str, ...]) -> Ga
     """The gate with these further tests of a file chosen too, also where it stops at the first failure."""
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
     here = _relative(path, gate.cwd)
+    chosen = [rest[at] for at in _chosen(runner.name, rest)]
     if runner.name == "pytest":
-        exact = any("::" in word for word in _chosen(rest))
-        added = [f"{here}::{name}" for name in names] if exact else []
-        if "-k" in rest[:-1]:
-            at = rest.index("-k") + 1
-            rest[at] = f"({rest[at]}) or {' or '.join(names)}"
-        at = rest.index("--") if "--" in rest else len(rest)
-        rest = [*rest[:at], *added, "--maxfail=0", *rest[at:]]
+        added = [f"{here}::{name}" for name in names] if any("::" in word for word in chosen) else []
+        end = rest.index("--") if "--" in rest else len(rest)
+        rest = [*_or_names(rest[:end], names), *added, "--maxfail=0", *rest[end:]]
     elif runner.name == "unittest":
         rest = [word for word in rest if word not in ("-f", "--failfast")]
         module = here.removesuffix(".py").replace("/", ".")
-        owned = [word for word in _chosen(rest) if word.startswith(f"{module}.")]
+        owned = [word for word in chosen if word.startswith(f"{module}.")]
         mark = names[0].rsplit("_", 2)[1]
         rest += [f"{module}.{owner(mark)}"] if owned else []
         if "-k" in rest[:-1]:
@@ -76,27 +68,41 @@ def narrowed(gate: Gate, files: Collection[str], exists: Callable[[str], bool]) 
         return gate
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
     cwd = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
-    chosen = set(_chosen(rest))
-
-    def is_place(word: str) -> bool:
-        return word in chosen and exists(posixpath.normpath(cwd + word.split("::", 1)[0]))
-
-    kept = [word for word in rest if not is_place(word)]
-    if any(word in chosen for word in kept) and runner.name == "node":
-        return gate  # a glob of the shell's kind: which files it means is not known here
+    endings = (".py",) if runner.name == "pytest" else JS
+    inside = [path for path in sorted(files) if path.startswith(cwd) and path.endswith(endings)]
+    if not inside:
+        return gate  # data beside the tests, or tests of another runner: which of its own read them?
+    chosen = _chosen(runner.name, rest)
+    known = [at for at in chosen if exists(posixpath.normpath(cwd + rest[at].split("::", 1)[0]))]
+    if runner.name == "node" and len(known) < len(chosen):
+        return gate  # a pattern that node itself resolves: which files it means is not known here
+    kept = [word for at, word in enumerate(rest) if at not in known]
     at = kept.index("--") if "--" in kept else len(kept)
-    places = [_relative(path, gate.cwd) for path in sorted(files)]
+    places = [_relative(path, gate.cwd) for path in inside]
     return replace(gate, argv=(*before, *kept[:at], *places, *kept[at:]))
 
 
-def _chosen(rest: list[str]) -> list[str]:
-    """The words of a runner's arguments that are neither options nor their values."""
-    found, skip = [], False
-    for word in rest:
+def _chosen(runner: str, rest: list[str]) -> list[int]:
+    """Where in a runner's arguments the words stand that are neither options nor their values."""
+    found, skip, options = [], False, True
+    for at, word in enumerate(rest):
         if skip:
             skip = False
-        elif word in _VALUED:
-            skip = True
-        elif not word.startswith("-"):
-            found.append(word)
+        elif not options or not word.startswith("-"):
+            found.append(at)
+        elif word == "--":
+            options = False
+        else:
+            skip = word in _VALUED[runner]
     return found
+
+
+def _or_names(rest: list[str], names: tuple[str, ...]) -> list[str]:
+    """Arguments of pytest with these names let through by every `-k`, of which the last one counts."""
+    said, skip = list(rest), ""
+    for at, word in enumerate(rest):
+        if skip == "-k" or (not skip and word.startswith("-k") and word != "-k"):
+            lead = "" if skip else "-k"
+            said[at] = f"{lead}({word.removeprefix(lead)}) or {' or '.join(names)}"
+        skip = word if not skip and word in _VALUED["pytest"] else ""
+    return said

@@ -11,6 +11,7 @@ import re
 from msgspec import Struct
 
 from ralph.gates.command import words
+from ralph.gates.otherrunners import insert_other, other_reporter, recognise_other
 
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?\Z")
 _PYTHON_VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
@@ -39,7 +40,7 @@ _TOOLS = {"pytest": "pytest", "py.test": "pytest", "mypy": "mypy", "ruff": "ruff
 
 
 class Runner(Struct, frozen=True):
-    name: str  # pytest, unittest, node, ruff, mypy
+    name: str  # pytest, unittest, node, ruff, mypy, or one of `otherrunners`
     at: int  # index of the first argument after the runner's own word
 
 
@@ -149,7 +150,10 @@ def _tool(name: str, argv: tuple[str, ...], at: int) -> Runner | None:
         word in ("-O", "--output") or word.startswith("--output=") for word in argv[at:]
     ):
         return None
-    return Runner(tool, at) if tool else None
+    if tool:
+        return Runner(tool, at)
+    other = recognise_other(name, argv, at)
+    return Runner(*other) if other else None
 
 
 def _node(argv: tuple[str, ...], at: int) -> Runner | None:
@@ -192,7 +196,9 @@ def reporter(runner: Runner, argv: tuple[str, ...]) -> tuple[str, ...]:
             "--no-color-output",
             "--error-summary",
         )
-    return _node_reporter(argv[: runner.at], rest)
+    if runner.name == "node":
+        return _node_reporter(argv[: runner.at], rest)
+    return other_reporter(runner.name, rest)
 
 
 def _node_reporter(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
@@ -215,6 +221,9 @@ def _count(argv: tuple[str, ...], name: str) -> int:
 def insert(runner: Runner, argv: tuple[str, ...], added: tuple[str, ...]) -> tuple[str, ...]:
     """The command with the reporter where it takes effect: last, so that it wins, but before `--`."""
     at = runner.at
+    other = insert_other(runner.name, argv, at, added)
+    if other is not None:
+        return other
     if runner.name != "node":
         rest = argv[runner.at :]
         at += rest.index("--") if "--" in rest else len(rest)

@@ -16,6 +16,7 @@ import msgspec
 from ralph import agents
 from ralph.errors import RalphError
 from ralph.shell import record
+from ralph.shell.agentprobe import probe_all
 from ralph.shell.git import find_git
 from ralph.shell.journal import read_journal
 from ralph.shell.probe import probe_levels
@@ -34,9 +35,20 @@ def check_up(env: Mapping[str, str], min_free: int) -> list[Look]:
     looks += _git(env)
     looks += _state(env, min_free)
     looks += _sandbox(env)
-    for name in sorted(agents.ADAPTERS):
-        found = agents.load(name).probe(env)
-        looks.append(Look(f"agent {name}", "ok" if found.installed else "note", found.version or found.hint))
+    return looks + _agents(env)
+
+
+def _agents(env: Mapping[str, str]) -> list[Look]:
+    """Each agent, whether it is logged in, and what of the home it may write in its box."""
+    looks = []
+    for name, found in probe_all(agents.ADAPTERS, env).items():
+        words = [found.version or ("installed" if found.installed else "not installed")]
+        if found.installed and found.login != "unknown":
+            words.append("logged in" if found.login == "yes" else "not logged in")
+        ready = found.installed and found.login != "no"
+        fix = "" if ready or not found.installed else found.hint.removeprefix("log in with: ")
+        looks.append(Look(f"agent {name}", "ok" if ready else "note", ", ".join(words), fix))
+        looks += [Look("", "ok", place) for place in found.places]
     return looks
 
 

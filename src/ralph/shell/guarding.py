@@ -14,8 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.loop import Loop
-from ralph.core.model import Finding, Gate, GuardResult, Reading
+from ralph.core.model import Canary, Finding, Gate, GuardResult, Reading
 from ralph.core.prompt import HIDDEN
+from ralph.core.repeat import changed_keys
 from ralph.core.text import one_line, trim
 from ralph.gates.canary import Planted, harvest
 from ralph.gates.guards import (
@@ -129,6 +130,7 @@ def _call(
     """The batch. False when asked to drop it."""
     wanted: list[GateCall] = []
     planted: dict[str, Planted] = {}
+    minded: dict[str, Canary | None] = {}
     for gate in facts.gates:
         if not gate.required:
             continue
@@ -139,7 +141,7 @@ def _call(
             continue
         wanted += _repeats(judge, facts, gate, planted, overlaid="overlay" in trees)
         if show is not None and gate.origin != HIDDEN:
-            narrow = narrowed(gate, show.tests, _exists(facts))
+            narrow = _narrow(facts, gate, show)
             wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
     batch.owed = len(wanted)
     for heard in judge.hear(wanted, facts.tree, attend):
@@ -154,8 +156,31 @@ def _call(
         else:
             if stage == "canary":
                 reading = harvest(reading, planted[name])
+                if _minds(facts, name, reading):
+                    gate = next(gate for gate in facts.gates if gate.name == name)
+                    wanted.append(GateCall(gate, facts.tree, "final", heard.call.slot))
+                    batch.owed, minded[name] = batch.owed + 1, reading.canary
+                    continue
+            elif name in minded:
+                reading = replace(reading, canary=minded.pop(name))
             batch.repeats = {**batch.repeats, name: (*batch.repeats.get(name, ()), reading)}
     return batch.owed == 0
+
+
+def _minds(facts: Facts, name: str, reading: Reading) -> bool:
+    """Red beside a canary, which the base had none of: perhaps the canary is why, so a plain call tells."""
+    base = facts.base.get(name)
+    if base is not None and base.canary is not None:
+        return False  # it did not mind at the base: what is red now is red
+    fail_on = next(gate.fail_on for gate in facts.gates if gate.name == name)
+    return bool(changed_keys(facts.final[name], reading, fail_on))
+
+
+def _narrow(facts: Facts, gate: Gate, show: Request) -> Gate:
+    """The gate looking at the new tests only, as far as they are its own."""
+    own = set(facts.final[gate.name].files.values())
+    tests = [path for path in show.tests if path in own] if own else show.tests
+    return narrowed(gate, tests, _exists(facts))
 
 
 def _repeats(
@@ -206,7 +231,7 @@ def _sabotage(
         broken = _broken_tree(judge, facts.tree, item)
         owed[broken] = item.name
         for gate in gates:
-            narrow = narrowed(gate, show.tests, _exists(facts))
+            narrow = _narrow(facts, gate, show)
             narrow = replace(narrow, timeout=min(gate.timeout, patience))  # broken code may never end
             slot = judge.slot(gate, f"broken{number % SABOTAGE_SLOTS}")
             wanted.append(GateCall(narrow, broken, "sabotage", slot, fresh=False))
@@ -214,7 +239,9 @@ def _sabotage(
     for heard in judge.hear(wanted, facts.tree, attend):
         answers += 1
         name = owed[heard.call.tree]
-        noticed[name] = noticed.get(name, False) or _noticed(heard.reading, shown)
+        noticed[name] = noticed.get(name, False) or _noticed(
+            heard.reading, shown, facts.final[heard.call.gate.name]
+        )
         if heard.evidence:
             batch.evidence["sabotage"] = (*batch.evidence.get("sabotage", ()), heard.evidence)
         if time.monotonic() > until:
@@ -237,13 +264,13 @@ def _shows(gate: Gate, facts: Facts, shown: set[str]) -> bool:
     return gate.name in shown if tests is None else any(name in shown for name in tests)
 
 
-def _noticed(reading: Reading, shown: set[str]) -> bool:
-    """Is one of the witnesses red, or no longer to be loaded? Others may be red for reasons of their own."""
+def _noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
+    """Is one of this gate's witnesses red, or not loaded? Others may be red for reasons of their own."""
     if reading.status == "pass":
         return False
     if reading.tests is None:
         return True
-    return any(reading.tests.get(name) != "pass" for name in shown)
+    return any(reading.tests.get(name) != "pass" for name in shown.intersection(final.tests or ()))
 
 
 def _bounded(result: GuardResult) -> GuardResult:

@@ -15,15 +15,17 @@ from typing import get_args
 
 import msgspec
 
-from ralph import agents
-from ralph.agents.command import split_command
 from ralph.agents.environ import enclosing_loop
 from ralph.core.infer import task_class
+from ralph.core.inferkinds import gate_kind, proof_kinds
+from ralph.core.inferred import Check
 from ralph.core.model import Criterion, Gate, Order, TaskClass
 from ralph.core.prompt import HIDDEN
 from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import approvals, config, tools
+from ralph.shell.agentchoice import choose, refuse_unheld
+from ralph.shell.config.quarantine import in_quarantine
 from ralph.shell.probe import Protection, protection
 from ralph.shell.project import Project, find_project, survey, user_call
 from ralph.shell.snapshot import resolve_commit
@@ -50,6 +52,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     loop_id: str = ""
     flags: dict[str, object] = {}
     agent_settings: dict[str, str] = {}
+    inferred: tuple[Check, ...] = ()  # checks that were found, shown and agreed to
+    notes: tuple[str, ...] = ()  # how they were found
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,14 +79,30 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         )
     _check_task(request.task)
     project, settings = read_settings(request, env, now)
-    agent, argv, agent_settings = _agent(request, settings, project, env)
-    config.check_limits(settings, config.explicit_limits(settings), agent != "command")
+    chosen_agent = choose(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
+    config.check_limits(settings, config.explicit_limits(settings), chosen_agent.reports_cost)
     base = resolve_commit(project, request.base) if request.base else project.head
-    chosen = _class(request)
-    gates = seal_gates(request, settings, project, base, env, alone_is_proof=chosen != "regression")
+    chosen = class_of(request)
+    gates = seal_gates(
+        request,
+        settings,
+        project,
+        base,
+        env,
+        alone_is_proof=chosen != "regression",
+        aims=proof_kinds(chosen),
+    )
     state = open_state(state_dir(env), create=True)
     _, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
-    warnings = (*settings.warnings, *survey(project), *_config_note(settings, project, base))
+    refuse_unheld(chosen_agent, shield.level, settings.sandbox)
+    held, expired = in_quarantine(settings.guards_quarantine, now)
+    warnings = (
+        *settings.warnings,
+        *chosen_agent.notes,
+        *expired,
+        *survey(project),
+        *_config_note(settings, project, base),
+    )
     order = _order(request, settings, project, name=_name(request, token))
     order = msgspec.structs.replace(
         order,
@@ -92,10 +112,15 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
             min_grade=settings.min_grade,
             waivers=settings.guards_allow,
             until=request.until,
+            confirm=int(settings.confirm),
+            quarantine=held,
         ),
-        agent=agent,
-        agent_argv=argv,
-        agent_settings=agent_settings,
+        agent=chosen_agent.agent,
+        agent_argv=chosen_agent.argv,
+        agent_settings=chosen_agent.settings,
+        agent_env=chosen_agent.env,
+        key=chosen_agent.key,
+        price=chosen_agent.price,
         warnings=warnings,
     )
     return Prepared(
@@ -117,8 +142,8 @@ def _order(request: Request, settings: config.Settings, project: Project, *, nam
         criterion=Criterion(task_class="custom", gates=()),
         limits=settings.limits,
         agent="",
-        agent_env=settings.agent_env(settings.agent),
         model=settings.model,
+        keep_session=settings.keep_session,
         head_commit=project.head,
         head_branch=(project.branch or "").removeprefix("refs/heads/"),
         branch=_branch(request, settings, project, name),
@@ -170,53 +195,7 @@ def _check_task(task: str) -> None:
         )
 
 
-def _agent(
-    request: Request, settings: config.Settings, project: Project, env: Mapping[str, str]
-) -> tuple[str, tuple[str, ...], dict[str, str]]:
-    """Adapter, command line and settings of the agent."""
-    cwd = os.path.join(project.top, project.prefix)
-    if request.agent_cmd:
-        argv = _located(split_command(request.agent_cmd), cwd, project, env)
-        return "command", argv, dict(request.agent_settings)
-    name = settings.agent
-    if not name:
-        raise UserError(
-            "no agent was named",
-            code="E-AGENT-NONE",
-            why='expected --agent NAME or --agent-cmd CMD, or agent = "…" in ralph.toml',
-            next='ralph loop TASK --check CMD --agent-cmd "./my-agent.sh"',
-        )
-    own = settings.agents.get(name)
-    if own is not None and own.command:
-        extra = {"write": "\n".join(own.write), **own.settings}
-        return "command", _located(split_command(own.command), cwd, project, env), extra
-    found = agents.load(name).probe(env)
-    if not found.installed:
-        raise SetupError(
-            f'agent "{name}" is not installed',
-            code="E-AGENT-MISSING",
-            why=found.hint,
-            next="ralph agents list",
-        )
-    return name, (), {**(own.settings if own else {}), **request.agent_settings}
-
-
-def _located(argv: tuple[str, ...], cwd: str, project: Project, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The command with its program as an absolute path: inside a box a relative one means another file."""
-    path = env.get("PATH", os.defpath)
-    found = tools.resolve(argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))
-    if isinstance(found, tools.Missing):
-        raise SetupError(
-            f'the agent command "{argv[0]}" cannot be started: {found.why}',
-            code="E-AGENT-MISSING",
-            at=cwd,
-            why="it was looked for in the folder where ralph was called, then on PATH",
-            next=found.hint or "ralph agents list",
-        )
-    return (found.path, *argv[1:])
-
-
-def _class(request: Request) -> TaskClass:
+def class_of(request: Request) -> TaskClass:
     if not request.task_class:
         return task_class(request.task)
     try:
@@ -238,8 +217,12 @@ def seal_gates(
     env: Mapping[str, str],
     *,
     alone_is_proof: bool,
+    aims: frozenset[str] = frozenset(),
 ) -> tuple[Gate, ...]:
-    """`--check` is the proof; configured gates stay green, or are the proof where nothing else is."""
+    """`--check` is the proof; configured gates stay green, or are the proof where nothing else is.
+
+    Of those, the ones that check what the task is about (`aims`), when there are such.
+    """
     listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
     paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
     gates: list[Gate] = []
@@ -250,13 +233,17 @@ def seal_gates(
         name, run = _named(text, [gate.name for gate in gates], "hidden")
         cwd = project.prefix.rstrip("/") or "."
         gates.append(_unseen(seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN), request))
+    gates += [_inferred(check, paths) for check in request.inferred]
     alone = not gates and not any(spec.proof for spec in settings.gates.values())
+    fitting = {name for name, spec in settings.gates.items() if gate_kind(name, spec.run) in aims}
     for name, spec in settings.gates.items():
         if any(gate.name == name for gate in gates):
             continue
         table = msgspec.structs.asdict(spec)
         origin = HIDDEN if table.pop("hidden") else "config"
-        table["proof"] = spec.required and (spec.proof or (alone and alone_is_proof))
+        table["proof"] = spec.required and (
+            spec.proof or (alone and alone_is_proof and (not fitting or name in fitting))
+        )
         gate = seal(name, table.pop("run"), tree_paths=paths, origin=origin, **table)
         gates.append(_unseen(gate, request) if origin == HIDDEN else gate)
     if not any(gate.required for gate in gates):
@@ -267,6 +254,19 @@ def seal_gates(
             next=f'ralph loop "{_short(request.task)}" --check "pytest -q"',
         )
     return tuple(_with_tool(gate, project, env) for gate in gates)
+
+
+def _inferred(check: Check, paths: frozenset[str]) -> Gate:
+    return seal(
+        check.name,
+        check.run,
+        cwd=check.cwd,
+        tree_paths=paths,
+        proof=check.proof,
+        read=check.read,
+        minimum=check.minimum,
+        origin="inferred",
+    )
 
 
 def _unseen(gate: Gate, request: Request) -> Gate:

@@ -16,6 +16,7 @@ from ralph.errors import EXIT_CODES
 # Order of the help: starting, watching, deciding, setting up.
 COMMANDS: dict[str, str] = {
     "loop": "Work on a task until it is verified done.",
+    "route": "Say what a sentence asks for, and start nothing.",
     "status": "Show loops and where they stand.",
     "logs": "Show what happened in a loop.",
     "report": "Show the report of a loop.",
@@ -28,6 +29,8 @@ COMMANDS: dict[str, str] = {
     "pause": "Stop a loop after its iteration.",
     "abort": "End loops for good.",
     "gates": "List gates, or run them on your work tree.",
+    "infer": "Show what would prove a task here.",
+    "init": "Find the checks of this project, write ralph.toml.",
     "config": "Show the settings and where each came from.",
     "approve": "Approve commands that a repository brings.",
     "agents": "List the agents that can be used.",
@@ -64,13 +67,29 @@ class LazyGroup(click.Group):
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), text) for code, text in EXIT_CODES])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if len(args) > 1 and args[0] in ("-y", "--yes") and _is_sentence(args[1]):
+            args = [*args[1:], args[0]]
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
+        if _is_sentence(name):
+            from ralph.ui.commands.route import bare_command
+
+            gc.freeze()
+            gc.enable()
+            return "loop", bare_command(), args  # its options are those of `ralph loop`
         if name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(f"there is no command '{name}'{_meant(name)}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _is_sentence(text: str) -> bool:
+    """No command has white space in it, so this is something said; whether it asks for a loop shows later."""
+    return not text.startswith("-") and len(text.split()) > 1
 
 
 def _meant(name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable, Mapping
 
 from ralph.errors import SetupError, UserError
 
@@ -107,8 +108,13 @@ def make_project(folder: str) -> None:
             code="E-DEMO-FOLDER",
             next="ralph demo",
         )
+    commit_files(folder, _COMMITS)
+
+
+def commit_files(folder: str, commits: Iterable[tuple[str, Mapping[str, str]]]) -> None:
+    """Makes the folder a repository with these commits, each a subject and files with their content."""
     _git(folder, "-c", "init.defaultBranch=main", "init", "--quiet", "--template=")
-    for number, (subject, files) in enumerate(_COMMITS):
+    for number, (subject, files) in enumerate(commits):
         for name, content in files.items():
             with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as file:
                 file.write(content)

@@ -42,7 +42,7 @@ def _numbers(loop: Loop, change: Change | None) -> list[str]:
     parts = [
         plural(loop.iteration, "iteration") if spend.calls else "no agent call",
         clock(loop.elapsed),
-        cost_words(spend.cost, spend.blind, spend.calls),
+        cost_words(spend.cost, spend.blind, spend.calls, estimated=spend.estimated),
     ]
     if change is not None:
         parts.append(change_words(*change))

@@ -68,15 +68,14 @@ def dollars(amount: float) -> str:
     return f"${amount:.2f}" if amount == 0 or amount >= 0.01 else f"${amount:.4f}"
 
 
-def cost_words(cost: float | None, blind: int, calls: int) -> str:
-    """What was spent. Calls that did not tell are never counted as free."""
+def cost_words(cost: float | None, blind: int, calls: int, *, estimated: bool = False) -> str:
+    """What was spent. Calls that did not tell are never counted as free; what Ralph computed has a ≈."""
     if not calls:
         return dollars(0)
     if cost is None:
         return "cost unknown"
-    if blind:
-        return f"{dollars(cost)} + {plural(blind, 'call')} of unknown cost"
-    return dollars(cost)
+    amount = f"≈{dollars(cost)}" if estimated else dollars(cost)
+    return f"{amount} + {plural(blind, 'call')} of unknown cost" if blind else amount
 
 
 def plural(number: int, noun: str) -> str:

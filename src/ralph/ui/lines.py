@@ -15,6 +15,7 @@ from ralph.ui.format import (
     brief,
     change_words,
     clock,
+    cost_words,
     dollars,
     plural,
     safe,
@@ -94,7 +95,7 @@ def _agent_ended(event: e.AgentEnded) -> str:
         how,
         clock(event.seconds),
         "tokens unknown" if usage.tokens is None else f"{thousands(usage.tokens)} tokens",
-        "cost unknown" if usage.cost is None else dollars(usage.cost),
+        cost_words(usage.cost, 0, 1, estimated=usage.estimated),
         f"claim {event.claim.status}" if event.claim else "no claim",
     ]
     if event.fault:

@@ -70,7 +70,9 @@ def _summary(report: Report) -> list[str]:
 
 
 def _details(report: Report) -> list[str]:
-    cost = cost_words(report.cost, report.calls_of_unknown_cost, report.calls)
+    cost = cost_words(
+        report.cost, report.calls_of_unknown_cost, report.calls, estimated=report.cost_estimated
+    )
     files = "unknown" if report.change is None else str(report.change["files"])
     tokens = "unknown" if report.tokens is None else thousands(report.tokens)
     sandbox = report.sandbox or "unknown"

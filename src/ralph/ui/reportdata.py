@@ -104,6 +104,7 @@ class Report(Struct, frozen=True, kw_only=True):
     cost: float | None
     tokens: int | None
     calls_of_unknown_cost: int
+    cost_estimated: bool  # part of it was computed from tokens and prices
     limits: Limits
     change: dict[str, int] | None
     changed_lines: int
@@ -170,6 +171,7 @@ def make_report(record: Record, blobs: str | None = None, change: Change | None 
         cost=loop.spend.cost,
         tokens=loop.spend.tokens,
         calls_of_unknown_cost=loop.spend.blind,
+        cost_estimated=loop.spend.estimated,
         limits=loop.limits,
         change=None if change is None else change._asdict(),
         changed_lines=loop.lines,

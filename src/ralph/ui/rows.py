@@ -21,7 +21,9 @@ LIMITS: dict[str, Any] = {  # what the journal leaves out because it is the defa
     "iterations": 15, "time": None, "iteration_time": 1800.0, "idle": None, "cost": None, "tokens": None,
     "calls_per_hour": None,
 }  # fmt: skip
-SPEND: dict[str, Any] = {"calls": 0, "seconds": 0.0, "waited": 0.0, "tokens": None, "cost": None, "blind": 0}
+SPEND: dict[str, Any] = {
+    "calls": 0, "seconds": 0.0, "waited": 0.0, "tokens": None, "cost": None, "blind": 0, "estimated": False,
+}  # fmt: skip
 VERDICT: dict[str, Any] = {
     "gate": "",
     "verdict": "unknown",
@@ -137,7 +139,7 @@ def cells(row: ListRow, now: float, *, with_repo: bool) -> tuple[str, ...]:
         f"it {body['iteration']}/{limit if limit is not None else '∞'}",
         checks(body["verdicts"]),
         f"{clock(spend['seconds'] + spend['waited'])}  "
-        + cost_words(spend["cost"], spend["blind"], spend["calls"]),
+        + cost_words(spend["cost"], spend["blind"], spend["calls"], estimated=spend["estimated"]),
         ago(now - row.updated),
         row.trouble or f"{where}{task}",
     )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.model import Claim, Fault, GuardResult, Usage, Verdict
-from ralph.ui.format import MARKS, change_words, clock, dollars, safe
+from ralph.ui.format import MARKS, change_words, clock, cost_words, safe
 
 
 class Call(Struct, frozen=True):
@@ -141,7 +141,7 @@ def call_parts(call: Call) -> list[str]:
 
 
 def call_cost(call: Call) -> str:
-    return "cost unknown" if call.usage.cost is None else dollars(call.usage.cost)
+    return cost_words(call.usage.cost, 0, 1, estimated=call.usage.estimated)
 
 
 def call_line(call: Call) -> str:

@@ -1,35 +1,91 @@
 """What stands behind a gate's command at the base: the recipe, the script, the task it calls.
 
-Only as far as needed to tell which checkers a gate may run; a text to look for words in, nothing more.
+Only as far as needed to tell which checkers a gate may run (a text to look for words in), and which files of
+the repository it is made of in the end.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from ralph.core.model import Gate
+from ralph.gates.command import simple_commands
+from ralph.gates.guards.facts import Facts
+from ralph.gates.ownfiles import own_files
 
 _RULE = re.compile(r"^([\w.%/ -]+?)\s*::?(?!=)([^\n]*(?:\n[ \t]+[^\n]*)*)", re.MULTILINE)
 _STEPS = 50  # targets and scripts followed at most
+_FAMILIES = (
+    ("GNUmakefile", "makefile", "Makefile"),
+    ("justfile", "Justfile", ".justfile"),
+    ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"),
+)
+_LISTS = (".toml", ".ini", ".cfg", ".json5", ".yml", ".yaml", ".py", ".js", ".ts")
 
 
 def behind(gate: Gate, read: Callable[[str], bytes | None]) -> str:
     """The command itself, and what its own files say about it."""
-    texts = [gate.run]
-    for path in gate.own_files:
-        text = (read(path) or b"")[:500_000].decode("utf-8", "replace")
-        name = path.rsplit("/", 1)[-1].lower()
-        if name == "package.json":
-            texts.append(_scripts(gate.run, text))
-        elif name.endswith("makefile"):
-            texts.append(_recipes(gate.run, text))
-        else:
-            texts.append(text)
-    return "\n".join(texts)
+    return "\n".join([gate.run, *(_said(gate.run, path, read) for path in gate.own_files)])
+
+
+def made_of(facts: Facts) -> dict[str, str]:
+    """Every file that a gate's command leads to at the base -> that gate's name.
+
+    A script that a recipe calls is as much a part of the check as the recipe.
+    """
+    if "made of" not in facts.memo:
+        facts.memo["made of"] = {path: gate.name for gate in facts.gates for path in _followed(gate, facts)}
+    return cast(dict[str, str], facts.memo["made of"])
+
+
+def goes_before(path: str, facts: Facts) -> str:
+    """The gate that would read this file in place of the one it was sealed with; "" = none.
+
+    `make` looks for a GNUmakefile before a Makefile.
+    """
+    folder, _, name = path.rpartition("/")
+    for family in _FAMILIES:
+        if name in family and path not in facts.base_paths:
+            others = {f"{folder}/{other}".lstrip("/") for other in family} - {path}
+            return next((gate for known, gate in made_of(facts).items() if known in others), "")
+    return ""
+
+
+def _followed(gate: Gate, facts: Facts) -> list[str]:
+    def exists(path: str) -> bool:
+        return path in facts.base_paths if facts.base_paths else facts.read_base(path) is not None
+
+    found: list[str] = []
+    todo = list(gate.own_files)
+    while todo and len(found) < _STEPS:
+        path = todo.pop()
+        if path in found:
+            continue
+        found.append(path)
+        if not path.endswith(_LISTS):  # one that lists settings calls nothing
+            lines = (line.lstrip("\t @-+") for line in _said(gate.run, path, facts.read_base).split("\n"))
+            folder = posixpath.dirname(path) if _is_task_file(path) else gate.cwd
+            commands = simple_commands("\n".join(line for line in lines if not line.startswith("#")))
+            todo += own_files(commands, folder or ".", exists)
+    return found
+
+
+def _is_task_file(path: str) -> bool:
+    name = path.rsplit("/", 1)[-1].lower()
+    return name == "package.json" or name.endswith("makefile")
+
+
+def _said(run: str, path: str, read: Callable[[str], bytes | None]) -> str:
+    """What a file says about this command."""
+    text = (read(path) or b"")[:500_000].decode("utf-8", "replace")
+    if not _is_task_file(path):
+        return text
+    return _scripts(run, text) if path.endswith("package.json") else _recipes(run, text)
 
 
 def _scripts(run: str, text: str) -> str:

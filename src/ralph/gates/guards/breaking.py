@@ -8,6 +8,7 @@ ast-grep where the extra is there; other languages have no functions here.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from ralph.gates.guards.jstests import CAP, language
@@ -36,25 +37,26 @@ def broken_versions(path: str, old: bytes | None, new: bytes) -> list[tuple[str,
 
 
 def _python(old: bytes | None, new: bytes) -> list[tuple[str, bytes]]:
-    before = {} if old is None else _described(_quiet_parse(old))
-    tree = ast.parse(new)
-    lines = new.decode().splitlines(keepends=True)
+    before = set() if old is None else _described(_quiet_parse(old))
+    text = new.decode("utf-8-sig")
+    tree = ast.parse(text)
+    lines = _LINE.findall(text)
     found = []
     for name, node in _functions(tree):
-        said = ast.dump(node)
-        if before.get(name) == said or _is_empty(node):
+        if (name, ast.dump(node)) in before or _is_empty(node):
             continue
-        text = _with_body(lines, node)
+        broken = _with_body(lines, node)
         try:
-            ast.parse(text)
+            ast.parse(broken)
         except SyntaxError:
             continue
-        found.append((_length(node), name, text.encode()))
+        found.append((_length(node), name, new[: len(new) - len(text.encode())] + broken.encode()))
     found.sort(key=lambda item: (-item[0], item[1]))
     return [(name, content) for _, name, content in found]
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")  # as Python counts: a form feed ends no line
 
 
 def _quiet_parse(source: bytes) -> ast.Module:
@@ -77,8 +79,9 @@ def _functions(tree: ast.AST, lead: str = "") -> list[tuple[str, _Function]]:
     return found
 
 
-def _described(tree: ast.Module) -> dict[str, str]:
-    return {name: ast.dump(node) for name, node in _functions(tree)}
+def _described(tree: ast.Module) -> set[tuple[str, str]]:
+    """A name may stand there more than once: a property and its setter, the branches of an `if`."""
+    return {(name, ast.dump(node)) for name, node in _functions(tree)}
 
 
 def _is_empty(node: _Function) -> bool:
@@ -101,13 +104,15 @@ def _with_body(lines: list[str], node: _Function) -> str:
     first, last = node.body[0], node.body[-1]
     assert last.end_lineno is not None
     assert last.end_col_offset is not None
-    start_line = lines[first.lineno - 1].encode()
+    marks = first.decorator_list if isinstance(first, _Function | ast.ClassDef) else []
+    start = min([first.lineno, *(mark.lineno for mark in marks)])  # a decorator stands above its function
+    start_line = lines[start - 1].encode()
     end_line = lines[last.end_lineno - 1].encode()
     head, tail = start_line[: first.col_offset].decode(), end_line[last.end_col_offset :].decode()
     body = "return None"
     if _yields(node):
         body = "return\n" + head + "yield" if not head.strip() else "return; yield"
-    return "".join([*lines[: first.lineno - 1], head + body + tail, *lines[last.end_lineno :]])
+    return "".join([*lines[: start - 1], head + body + tail, *lines[last.end_lineno :]])
 
 
 def _yields(node: ast.AST) -> bool:

@@ -42,6 +42,8 @@ def _hooks(body: Sequence[ast.stmt]) -> Iterator[Function]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if node.name.startswith("pytest_"):
                 yield node
+            else:
+                yield from _hooks(node.body)  # a plugin made while running
         elif isinstance(node, (ast.ClassDef, ast.If, ast.Try)):
             yield from _hooks(node.body)
 

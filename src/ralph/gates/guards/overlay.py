@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ralph.gates.command import simple_commands
+from ralph.gates.guards.behind import goes_before, made_of
 from ralph.gates.guards.facts import Change, Facts, Overlay
 from ralph.gates.guards.paths import is_config, is_hijack, is_test
 from ralph.gates.guards.semantic import settings_changed
@@ -13,7 +14,7 @@ def overlay_request(facts: Facts) -> Overlay | None:
     known = {
         path for reading in (*facts.base.values(), *facts.final.values()) for path in reading.files.values()
     }
-    own = {path for gate in facts.gates for path in gate.own_files}
+    own = {*made_of(facts), *(change.path for change in facts.changes if goes_before(change.path, facts))}
     named = _named(facts)
     restore: set[str] = set()
     drop: set[str] = set()

@@ -1,16 +1,20 @@
 """Guard "protected": what judges the work was not edited by the work.
 
-Ralph's own config, CI, the files a gate's command is made of, runner configs of the base and the
-user's `protect` globs. Changed tests are no finding here: the overlay judges those. Files that hold
-other things too (pyproject.toml, package.json, …) count only when a runner's settings in them changed.
+Ralph's own config, CI, the files a gate's command is made of (followed into the scripts that a recipe calls),
+runner configs of the base and the user's `protect` globs. Changed tests are no finding here: the overlay
+judges those. Files that hold other things too (pyproject.toml, package.json, …) count only when a runner's
+settings in them changed; what only adds to a conftest.py or a Makefile is welcome (`additions`).
 """
 
 from __future__ import annotations
 
 from ralph.core.model import Finding, GuardResult
+from ralph.gates.guards.additions import adds_fixtures, adds_targets
+from ralph.gates.guards.behind import goes_before, made_of
 from ralph.gates.guards.facts import Change, Facts
 from ralph.gates.guards.overlay import changed_settings
 from ralph.gates.guards.paths import is_ci, is_config, is_ralph, matches
+from ralph.gates.guards.texts import decode
 
 NAME = "protected"
 _VERBS = {"A": "was added", "M": "was changed", "D": "was deleted", "R": "was moved", "T": "was replaced"}
@@ -48,14 +52,27 @@ def _kind(path: str, existed: bool, change: Change, facts: Facts) -> tuple[str, 
         return "ralph", "it says how work here is judged"
     if is_ci(path):
         return "ci", "it belongs to continuous integration"
-    owner = next((gate.name for gate in facts.gates if path in gate.own_files), None)
+    if not existed and (gate := goes_before(path, facts)):
+        return "gate", f"gate {gate} would read it in place of its own file"
+    owner = made_of(facts).get(path)
     if not existed or (owner is None and not is_config(path)):
         return None
-    if not _differs(change, facts):
+    if not _differs(change, facts) or _only_adds(change, facts):
         return None
     if owner is not None:
         return "gate", f"gate {owner} is made of it"
     return "config", "it configures a test runner or a checker"
+
+
+def _only_adds(change: Change, facts: Facts) -> bool:
+    """A fixture more in conftest.py, a target more in a Makefile: nothing of the base is judged otherwise."""
+    if change.status != "M":
+        return False
+    old, new = decode(facts.read_base(change.path)), decode(facts.read_result(change.path))
+    name = change.path.rsplit("/", 1)[-1]
+    if name == "conftest.py":
+        return adds_fixtures(facts, change.path, old, new)
+    return name in ("Makefile", "makefile", "GNUmakefile") and adds_targets(old, new, facts.base_paths)
 
 
 def _differs(change: Change, facts: Facts) -> bool:

@@ -18,6 +18,7 @@ from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.kinds import settled
 from ralph.gates.guards.paths import is_test
 from ralph.gates.guards.texts import Pair, label, pairs, remarks
+from ralph.gates.guards.vaguer import vaguer
 
 NAME = "suppressions"
 _BARE = "bare "  # without a code: it silences everything on its line
@@ -90,6 +91,7 @@ MARKS = (
     _mark("bare noqa", r"#\s*noqa\b(?!\s*:)", _LINT),
     _mark("bare type: ignore", r"#\s*type\s*:\s*ignore\b(?!\[)", _TYPES),
 )
+_ANY = _mark("Any", r"\bAny\b", _TYPES)
 # Cheap to look for: no line without one of these can hold any mark.
 _HINTS = words(
     "noqa ignore disable pragma nosec nosem gitleaks @ts- nolint allow( expect( todo suppress pyright mypy: "
@@ -109,7 +111,7 @@ _COVERAGE_FILES = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".cov
 
 
 def check(facts: Facts) -> GuardResult:
-    findings = [*_baselines(facts)]
+    findings = [*_baselines(facts), *_vague(facts)]
     notes = []
     told: set[tuple[str, str]] = set()
     for mark, path, line, more in _grown(facts):
@@ -145,6 +147,22 @@ def _baselines(facts: Facts) -> list[Finding]:
             text = f"{pair.path} leaves out more than at the base: a checker no longer looks there"
             found.append(Finding(f"suppressions.baseline:{pair.path}", text, path=pair.path))
     return found
+
+
+def _vague(facts: Facts) -> list[Finding]:
+    """Where a gate relies on types, one that became Any is a place where it no longer looks."""
+    gate = next((gate for gate in facts.gates if _ANY.tools.search(f"{gate.run} {gate.read}")), None)
+    if gate is None:
+        return []
+    return [
+        Finding(
+            f"suppressions.grown:{each.path}:Any:{each.function}",
+            f"an annotation of {each.function} became Any, where gate {gate.name} no longer looks",
+            path=each.path,
+            line=each.line,
+        )
+        for each in vaguer(facts)
+    ]
 
 
 def _grown(facts: Facts) -> list[tuple[_Mark, str, int, int]]:

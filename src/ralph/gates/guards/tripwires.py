@@ -10,17 +10,21 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from ralph.core.model import Finding
 from ralph.gates.command import words
 from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.jstests import language
+from ralph.gates.guards.paths import is_test
+from ralph.gates.guards.pieces import put_together
 from ralph.gates.guards.pysyntax import TROUBLE, dotted, last, parsed
 from ralph.gates.guards.texts import Line, Pair, fresh, is_aside, is_testing, label, pairs
 
 _HINT = re.compile(
     r"pytest|PYTEST|unittest|pluggy|doctest|builtins|_exit|sys\.exit|\bexit\(|\bquit\(|SystemExit|_getframe|inspect|f_back|f_locals"
-    r"|__eq__|__ne__|settrace|setprofile|meta_path|path_hooks|test_\w*\.py|tests?/|get_referrers|sys\.modules"
+    r"|__eq__|__ne__|settrace|setprofile|meta_path|path_hooks|test_\w*\.py|tests?/|get_referrers|get_objects|sys\.modules|tb_frame"
+    r"|[\"']\s*\+\s*b?[\"']|[\"']\.join\([(\[]"
 )
 _RUNNERS = words("pytest _pytest unittest pluggy doctest nose nose2")
 _BUILTINS = ("builtins", "__builtins__", "builtins.__dict__")
@@ -32,7 +36,10 @@ _TEST_FILE = re.compile(
     r"(?:^|/)test_\w+\.py\Z|(?:^|/)tests?/[\w/.-]*\Z|\w+_test\.py\Z|\.(?:test|spec)\.[jt]sx?\Z"
 )
 _FRAMES = frozenset(
-    ("sys._getframe", "inspect.stack", "inspect.currentframe", "inspect.getouterframes", "gc.get_referrers")
+    (
+        *("sys._getframe", "inspect.stack", "inspect.currentframe", "inspect.getouterframes"),
+        *("gc.get_referrers", "gc.get_objects"),
+    )
 )
 # Only with these a frame tells what its caller holds; its module's name is asked for by many.
 _OWN_FRAME = ("sys._getframe", "inspect.currentframe")
@@ -51,6 +58,8 @@ _JS_USES = re.compile(
 _JS_EXIT = re.compile(
     r"^process\.(?:exit\(0?\)|reallyExit)|process\.on\(\s*[\"'](?:exit|beforeExit)[\"'].{0,200}exitCode\s*=\s*0"
 )
+_JS_READS_TESTS = re.compile(r"\.(?:test|spec)\\?\.[cm]?[jt]sx?\b")
+_JS_PIECES = re.compile(r"[\"'](?:node:)?as[\"']\s*[,+]\s*[\"']sert|[\"']node:as?[\"']\s*[,+]")
 _JS_DETECT = re.compile(r"process\.env\.(?:NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST(?:_\w+)?)\b")
 
 
@@ -83,13 +92,14 @@ def _python(facts: Facts, pair: Pair, new: frozenset[int]) -> list[Finding]:
     if tree is None:
         return []
     names = _imports(tree)
+    tests = _test_files(facts)
     found: list[Finding] = []
     try:
         for node in ast.walk(tree):
             if getattr(node, "lineno", 0) in new:
                 found += _patches(node, names, pair)
                 if not is_testing(pair.path):
-                    found += [one for one in _peeks(node, names, pair) if not _had(one, pair)]
+                    found += [one for one in _peeks(node, names, pair, tests) if not _had(one, pair)]
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not is_testing(pair.path):
                 found += _equal(node, pair, new)
         if not is_testing(pair.path) and not is_aside(pair.path):
@@ -159,8 +169,19 @@ def _patches(node: ast.AST, names: dict[str, str], pair: Pair) -> Iterator[Findi
             yield _finding("builtins", pair, attribute, f"replaces the builtin {attribute}", line)
 
 
-def _peeks(node: ast.AST, names: dict[str, str], pair: Pair) -> Iterator[Finding]:
+def _test_files(facts: Facts) -> frozenset[str]:
+    """Names of the base's test files, for whoever puts their paths together."""
+    if "test files" not in facts.memo:
+        names = (path.rsplit("/", 1)[-1] for path in facts.base_paths if is_test(path))
+        facts.memo["test files"] = frozenset(name for name in names if "test" in name)
+    return cast(frozenset[str], facts.memo["test files"])
+
+
+def _peeks(node: ast.AST, names: dict[str, str], pair: Pair, tests: frozenset[str]) -> Iterator[Finding]:
     line = int(getattr(node, "lineno", 0))
+    kind, word = put_together(node)
+    if kind:
+        yield _finding(kind, pair, word, f"has a telling word as a text, whole or in pieces ({word})", line)
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         modules = [item.name for item in node.names] if isinstance(node, ast.Import) else [node.module or ""]
         if any(module.split(".")[0] == "_pytest" for module in modules) and "pytest" not in pair.old:
@@ -175,11 +196,17 @@ def _peeks(node: ast.AST, names: dict[str, str], pair: Pair) -> Iterator[Finding
             yield _finding("tracing", pair, name, f"hooks into Python itself ({name})", line)
         elif last(node.func) in _READS and any(_is_test_file(arg) for arg in node.args):
             yield _finding("tests", pair, "file", "opens a test file", line)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in tests:
+        yield _finding("tests", pair, "file", f"names a test file ({node.value})", line)
     elif isinstance(node, ast.Constant) and node.value == "PYTEST_CURRENT_TEST":
         yield _finding("detects", pair, "PYTEST_CURRENT_TEST", "asks whether it is being tested", line)
     elif isinstance(node, ast.Compare) and _real(node.comparators[0], names) == "sys.modules":
         if isinstance(node.left, ast.Constant) and node.left.value in _RUNNERS:
             yield _finding("detects", pair, str(node.left.value), "asks whether it is being tested", line)
+    elif isinstance(node, ast.Attribute) and node.attr in ("f_back", "f_locals"):
+        yield _finding(
+            "frames", pair, node.attr, f"looks into the frame of another function ({node.attr})", line
+        )
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         yield from _equal(node, pair, frozenset((line,)))
 
@@ -255,6 +282,12 @@ def _script(pair: Pair, added: list[Line]) -> Iterator[Finding]:
                 label(text),
                 "replaces part of what judges the work",
                 line.number,
+            )
+        elif not testing and "readFile" in pair.new and _JS_READS_TESTS.search(text):
+            yield _finding("tests", pair, "file", "looks for test files, and reads files", line.number)
+        elif not testing and _JS_PIECES.search(text):
+            yield _finding(
+                "internals", pair, "assert", "puts a telling word together from pieces", line.number
             )
         elif not testing and not is_aside(pair.path) and "process." in text:
             if _JS_EXIT.search(text) and not pair.new.startswith("#!"):

@@ -114,7 +114,7 @@ def witnesses(facts: Facts) -> tuple[tuple[str, ...], str]:
             continue
         if final.tests is None:
             text = " ".join(finding.message for finding in over.findings)
-            if right_reason(text, added):
+            if over.status == "fail" and right_reason(text, added):
                 shown.append(gate.name)
             else:
                 why = "they are red on the base source for another reason than the change"

@@ -13,7 +13,7 @@ from ralph.core.model import Gate, Reading
 from ralph.errors import Bug
 from ralph.gates.readers.observation import MAX_REPORT, Observation
 
-__all__ = ["MAX_REPORT", "READERS", "Observation", "reader"]
+__all__ = ["LOCATED", "MAX_REPORT", "READERS", "Observation", "reader"]
 
 READERS: dict[str, str] = {
     "exit": "by_exit",
@@ -25,7 +25,20 @@ READERS: dict[str, str] = {
     "mypy": "mypy_text",
     "sarif": "sarif_json",
     "coverage": "coverage_report",
+    "jest": "jest_json",
+    "vitest": "jest_json",
+    "go": "go_json",
+    "cargo": "cargo_text",
+    "maven": "junit_report",
+    "gradle": "junit_report",
+    "eslint": "eslint_json",
+    "tsc": "tsc_text",
+    "clippy": "cargo_json",
+    "golangci": "golangci_text",
 }
+
+# Readers that locate findings instead of tests: green is known finding by finding, not by exit code alone.
+LOCATED: frozenset[str] = frozenset({"ruff", "mypy", "sarif", "eslint", "tsc", "clippy", "golangci"})
 
 
 def reader(name: str) -> Callable[[Observation, Gate], Reading]:

@@ -1,4 +1,4 @@
-"""Reader "coverage": coverage.py JSON, Cobertura XML or LCOV against the gate's minimum.
+"""Reader "coverage": coverage.py JSON, Cobertura XML, LCOV or Go's profile against the gate's minimum.
 
 Without a minimum the exit code decides and the percentage is only shown.
 """
@@ -6,6 +6,7 @@ Without a minimum the exit code decides and the percentage is only shown.
 from __future__ import annotations
 
 import math
+import re
 
 import msgspec
 from msgspec import Struct
@@ -99,7 +100,9 @@ def load(report: bytes) -> Coverage:
         return _cobertura(report)
     if head.startswith((b"TN:", b"SF:")):
         return _lcov(report)
-    raise Bad("the report is neither coverage.py JSON, Cobertura XML nor LCOV")
+    if head.startswith(b"mode: "):
+        return _go_profile(report)
+    raise Bad("the report is neither coverage.py JSON, Cobertura XML, LCOV nor a Go profile")
 
 
 class _Sum(Struct):
@@ -162,6 +165,33 @@ def _without_doctype(report: bytes) -> bytes:
     if start < 0 or end < 0 or b"[" in report[start:end]:
         return report
     return report[:start] + report[end + 1 :]
+
+
+_BLOCK = re.compile(r"(\S{1,400}):(\d{1,7})\.\d{1,7},\d{1,7}\.\d{1,7} (\d{1,7}) (\d{1,12})")
+
+
+def _go_profile(report: bytes) -> Coverage:
+    """Blocks of statements; one that several test binaries report counts once, hit if any of them hit it."""
+    blocks: dict[str, tuple[str, int, int, bool]] = {}
+    for row in report.decode("utf-8", "replace").splitlines():
+        if not row.strip() or row.startswith("mode: "):
+            continue
+        hit = _BLOCK.fullmatch(row.strip())
+        if hit is None:
+            raise Bad(f"the report is torn (line {row[:40]!r})")
+        key = row.rsplit(" ", 1)[0]
+        before = key in blocks and blocks[key][3]
+        blocks[key] = (hit.group(1), int(hit.group(2)), int(hit.group(3)), before or hit.group(4) != "0")
+    sources = []
+    for path in dict.fromkeys(block[0] for block in blocks.values()):
+        own = [block for block in blocks.values() if block[0] == path]
+        whole = sum(block[2] for block in own)
+        seen = sum(block[2] for block in own if block[3])
+        missing = tuple(sorted(block[1] for block in own if not block[3])[:10])
+        sources.append(Source(path, 100 * seen / whole if whole else 100.0, missing))
+    total = sum(block[2] for block in blocks.values())
+    covered = sum(block[2] for block in blocks.values() if block[3])
+    return Coverage(100 * covered / total if total else 0.0, total, tuple(sources))
 
 
 def _lcov(report: bytes) -> Coverage:

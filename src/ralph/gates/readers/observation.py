@@ -21,6 +21,7 @@ TAIL_LINES = 40
 TAIL_CHARS = 4000
 MESSAGE_LINES = 30
 MESSAGE_CHARS = 3000
+SUCCESS = "although the exit code is 0"  # said of a report with something red in it
 SHOWN_TESTS = 200  # failing tests that get a text of their own; their ids are all kept
 _RANK: dict[str, int] = {"pass": 0, "skipped": 1, "fail": 2}
 _MISSING = re.compile(
@@ -172,7 +173,7 @@ def settle_tests(
             findings.append(Finding("exit", f"{red}\n{last_lines(obs)}".strip()))
             words += f", {red}"
         if obs.exit_code == 0:
-            words += ", although the exit code is 0"
+            words += f", {SUCCESS}"
         return Reading("fail", words, counts=counts, tests=tests, findings=tuple(findings), files=files)
     if counts.passed + counts.skipped == 0:
         return unjudged("no-tests", "no tests were found", obs)
@@ -204,7 +205,7 @@ def settle_findings(
         words += f", {len(blocking)} of them blocking"
     if blocking:
         if obs.exit_code == 0:
-            words += ", although the exit code is 0"
+            words += f", {SUCCESS}"
         return Reading("fail", words, findings=tuple(findings))
     if obs.exit_code == 0 or (obs.exit_code in red_exits and findings):
         return Reading("pass", words if findings else "clean", findings=tuple(findings))

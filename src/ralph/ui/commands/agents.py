@@ -1,11 +1,24 @@
-"""`ralph agents`: which agents can be used here."""
+"""`ralph agents`: which agents can be used here, and whether one of them really works."""
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
+import sys
+import time
+from typing import Any
 
 import click
+
+TASK = "make the test pass: add(2, 3) must be 5"
+CHECK = "test=python3 -m unittest -q"
+FILES = {
+    "calc.py": "def add(a, b):\n    return a - b\n",
+    "test_calc.py": "import unittest\n\nfrom calc import add\n\n\nclass Add(unittest.TestCase):\n"
+    "    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n",
+    ".gitignore": "__pycache__/\n",
+}
 
 
 @click.group(short_help="List the agents that can be used.")
@@ -13,22 +26,46 @@ def command() -> None:
     """Agents: the built-in adapters, and those that your configuration names."""
 
 
-@command.command("list", short_help="Each agent, and whether it is installed.")
+@command.command("list", short_help="Each agent: installed, version, login, features.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def list_(as_json: bool) -> int:
-    """Each agent, and whether it is installed.
+    """Each agent: whether it is installed, its version, whether it is logged in, what it can do.
+
+    Versions are asked of the programs themselves; nothing is sent to a model.
 
     \b
     Example:
       ralph agents list
     """
+    from ralph.ui.format import safe, table
+
+    rows = _rows(dict(os.environ))
+    if as_json:
+        print(json.dumps({"v": 1, "agents": rows}))
+        return 0
+    cells = [
+        (
+            safe(row["name"]),
+            "ready" if row["installed"] else "missing",
+            safe(row["version"], 30),
+            {"yes": "logged in", "no": "not logged in", "unknown": "login unknown"}[row["login"]],
+            safe(" ".join(row["features"]), 60),
+            safe(row["hint"], 80),
+        )
+        for row in rows
+    ]
+    for line in table(cells):
+        print(line)
+    return 0
+
+
+def _rows(env: dict[str, str]) -> list[dict[str, Any]]:
     from ralph import agents
     from ralph.shell import approvals, config
+    from ralph.shell.agentprobe import probe_all
     from ralph.shell.statedir import config_dir
-    from ralph.ui.format import safe, table
     from ralph.ui.place import project_here
 
-    env = dict(os.environ)
     user_dir = config_dir(env)
     settings = config.load(
         cwd=os.getcwd(),
@@ -38,27 +75,62 @@ def list_(as_json: bool) -> int:
         user_dir=user_dir,
         trust=approvals.trusted(user_dir),
     )
-    rows = []
-    for name in sorted(agents.ADAPTERS):
-        probe = agents.load(name).probe(env)
-        rows.append(
-            {"agent": name, "installed": probe.installed, "version": probe.version, "hint": probe.hint}
-        )
+    rows = [
+        {
+            "name": name,
+            "installed": found.installed,
+            "version": found.version,
+            "login": found.login,
+            "features": list(found.features),
+            "hint": found.hint,
+        }
+        for name, found in probe_all(agents.ADAPTERS, env).items()
+    ]
     for name, spec in sorted(settings.agents.items()):
         if spec.command:
-            rows.append({"agent": name, "installed": True, "version": "configured", "hint": spec.command})
-    if as_json:
-        print(json.dumps({"v": 1, "agents": rows}))
-        return 0
-    cells = [
-        (
-            safe(str(row["agent"])),
-            "ready" if row["installed"] else "missing",
-            str(row["version"]),
-            safe(str(row["hint"]), 80),
-        )
-        for row in rows
-    ]
-    for line in table(cells):
-        print(line)
-    return 0
+            rows.append(
+                {
+                    "name": name,
+                    "installed": True,
+                    "version": "configured",
+                    "login": "unknown",
+                    "features": [],
+                    "hint": spec.command,
+                }
+            )
+    return rows
+
+
+@command.command("test", short_help="A short loop of one agent on a project that is thrown away.")
+@click.argument("name")
+@click.option("--model", default=None, metavar="NAME", help="Model the agent is asked to use.")
+@click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
+@click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md.")
+def test(name: str, model: str | None, display: str, as_json: bool) -> int:
+    """Let agent NAME mend one line in a throw-away project: at most two calls of its model.
+
+    \b
+    Example:
+      ralph agents test claude
+    """
+    import tempfile
+
+    from ralph.shell.driving import begin
+    from ralph.shell.start import Request, prepare
+    from ralph.ui.demo_project import commit_files
+    from ralph.ui.driving import drive_and_show
+
+    with tempfile.TemporaryDirectory(prefix="ralph-agent-test-") as folder:
+        project = os.path.join(folder, "project")
+        os.mkdir(project)
+        commit_files(project, [("A function with a bug", FILES)])
+        # Its record goes away with it: this loop is about the agent, and nobody will land its result.
+        env = {**os.environ, "RALPH_STATE_DIR": os.path.join(folder, "state")}
+        flags = {"--agent": name, "--model": model, "--max-iterations": "2", "--iteration-timeout": "10m"}
+        request = Request(task=TASK, cwd=project, checks=(CHECK,), flags=dict(flags))
+        prepared = prepare(request, env=env, token=secrets.token_hex(4), now=time.time())
+        loop, lock = begin(prepared, env, time.time())
+        code = drive_and_show(loop, env, mode=display, as_json=as_json, min_free=0, lock=lock, may_ask=False)
+    works = "works: it changed a file, and Ralph verified the result" if code == 0 else "did not do it"
+    print(f"agent {name} {works}", file=sys.stderr)
+    return code

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+LEVELS = ("minimal", "default", "full", "security")
+
 
 @click.group(short_help="List gates, or run them on your work tree.")
 def command() -> None:
@@ -57,13 +59,25 @@ def list_(checks: tuple[str, ...], as_json: bool) -> int:
 @click.argument("names", nargs=-1, metavar="[NAME…]")
 @click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
 @click.option("--base", is_flag=True, help="Judge HEAD instead of your work tree.")
+@click.option("--minimal", "level", flag_value="minimal", help="Only lint.")
+@click.option("--default", "level", flag_value="default", help="Only lint, format and types.")
+@click.option("--full", "level", flag_value="full", help="All of them but security.")
+@click.option("--changed", is_flag=True, help="Only gates that your uncommitted changes could concern.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def run(names: tuple[str, ...], checks: tuple[str, ...], base: bool, as_json: bool) -> int:
+def run(
+    names: tuple[str, ...],
+    checks: tuple[str, ...],
+    base: bool,
+    level: str | None,
+    changed: bool,
+    as_json: bool,
+) -> int:
     """Judge a snapshot of your work tree in a clean checkout; your files are not touched.
 
     \b
     Examples:
       ralph gates run
+      ralph gates run --minimal --changed
       ralph gates run --base --check "pytest -q"
     """
     import msgspec
@@ -82,6 +96,10 @@ def run(names: tuple[str, ...], checks: tuple[str, ...], base: bool, as_json: bo
             place = f"{finding.path}:{finding.line}: " if finding.path else ""
             print(f"    {safe(place + finding.message.split(chr(10))[0], 160)}")
 
+    if level or changed:
+        from ralph.ui.gatechoice import chosen_names
+
+        names = chosen_names(_request(checks), names, level or "", changed=changed)
     tree, verdicts = judge_here(
         _request(checks),
         dict(os.environ),
@@ -99,3 +117,40 @@ def run(names: tuple[str, ...], checks: tuple[str, ...], base: bool, as_json: bo
     else:
         print(f"tree {short(tree)}: {'every required gate passes' if green else 'not green'}")
     return 0 if green else 1
+
+
+@command.command("infer", short_help="Find gates for this project.")
+@click.option("--level", default="full", show_default=True, type=click.Choice(LEVELS), help="How many kinds.")
+@click.option("--write", is_flag=True, help="Try them and add them to ralph.toml, as `ralph init` does.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("-y", "--yes", is_flag=True, help="Agree to everything that is shown.")
+@click.pass_context
+def infer(ctx: click.Context, level: str, write: bool, as_json: bool, yes: bool) -> int:
+    """Find gates for this project by its manifests, CI files and documents; nothing is executed.
+
+    \b
+    Examples:
+      ralph gates infer
+      ralph gates infer --write
+    """
+    from ralph.ui.commands.init import command as init
+
+    given = {"level": level, "no_try": False, "dry_run": not write, "as_json": as_json, "yes": yes}
+    return int(ctx.invoke(init, **given))
+
+
+@command.command("explain", short_help="Say what a gate is, and why.")
+@click.argument("name")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
+def explain(name: str, checks: tuple[str, ...]) -> int:
+    """What a gate executes, where it comes from, how it is read and when it counts.
+
+    \b
+    Example:
+      ralph gates explain tests
+    """
+    from ralph.ui.gatechoice import explain_lines
+
+    for line in explain_lines(_request(checks), name):
+        print(line)
+    return 0

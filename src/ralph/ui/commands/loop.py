@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ralph.errors import NeedsHuman
+from ralph.shell.config.profiles import FLAGS as PROFILE_FLAGS
 from ralph.shell.config.schema import FLAGS
 
 # Flags that are settings come from the one table of options; the rest is about this loop alone.
@@ -30,6 +31,7 @@ def setting_options(function: Any) -> Any:
     """One click option for each setting that has a flag, with the table's own words."""
     for flag, option in reversed(SETTINGS.items()):
         many = option.kind in ("waivers", "texts")
+        switch: dict[str, Any] = {"is_flag": True, "flag_value": "true"} if option.kind == "switch" else {}
         help_text = (
             option.doc
             if option.default in (None, "", {}, ())
@@ -43,7 +45,11 @@ def setting_options(function: Any) -> Any:
             metavar=METAVARS.get(option.kind),
             type=click.Choice(option.choices) if option.choices else str,
             help=help_text,
+            **switch,
         )(function)
+    for profile, names in PROFILE_FLAGS.items():
+        words = f"The same as --profile {profile}."
+        function = click.option(*names, f"profile_{profile}", is_flag=True, help=words)(function)
     return function
 
 
@@ -55,7 +61,11 @@ def _shown(option: Any) -> str:
 
 def typed_settings(given: dict[str, Any]) -> dict[str, object]:
     """What was typed, by flag."""
-    return {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in SETTINGS}
+    typed = {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in SETTINGS}
+    for profile in PROFILE_FLAGS:
+        if given[f"profile_{profile}"] and typed["--profile"] is None:
+            typed["--profile"] = profile
+    return typed
 
 
 @click.command(short_help="Work on a task until it is verified done.")
@@ -118,6 +128,14 @@ def typed_settings(given: dict[str, Any]) -> dict[str, object]:
 @click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md.")
 @click.option("--dry-run", is_flag=True, help="Show criterion, gates, box and limits; spend nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Never ask.")
+@click.option(
+    "--no-infer",
+    "--no-infer-completion",
+    "no_infer",
+    is_flag=True,
+    help="Without a check, stop instead of looking for one.",
+)
+@click.option("--auto-criteria", is_flag=True, help="Use an inferred check of medium confidence too.")
 def command(**given: Any) -> int:
     """Work on TASK until Ralph itself has verified the result.
 
@@ -129,6 +147,7 @@ def command(**given: Any) -> int:
     Examples:
       ralph loop "make the tests pass" --check "pytest -q" --agent-cmd "./my-agent.sh"
       ralph loop "fix the parser" --check tests="pytest -q" --max-iterations 5 --dry-run
+      ralph loop "raise the coverage above 80%" --dry-run
     """
     from ralph.shell.driving import begin
     from ralph.ui.driving import drive_and_show
@@ -184,7 +203,7 @@ def _prepared(given: dict[str, Any], env: dict[str, str]) -> Any:
     )
     token = secrets.token_hex(4)
     try:
-        return prepare(request, env=env, token=token, now=time.time())
+        return prepare(_checked(request, given, env), env=env, token=token, now=time.time())
     except NeedsHuman as asks:
         if asks.code != "E-APPROVAL" or given["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
@@ -192,7 +211,16 @@ def _prepared(given: dict[str, Any], env: dict[str, str]) -> Any:
         if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
             raise
         approvals.approve(config_dir(env), asks.next.rsplit(" ", 1)[-1], time.time())
-        return prepare(request, env=env, token=token, now=time.time())
+        return prepare(_checked(request, given, env), env=env, token=token, now=time.time())
+
+
+def _checked(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
+    """The request with a check: its own, the project's, or an inferred one that was agreed to."""
+    if request.checks or request.hidden_checks or given["no_infer"] or not request.task.strip():
+        return request
+    from ralph.ui.criterion import adopt
+
+    return adopt(request, env, yes=given["yes"], auto=given["auto_criteria"], dry=given["dry_run"])
 
 
 def _say(text: str) -> None:

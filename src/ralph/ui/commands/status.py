@@ -174,7 +174,9 @@ def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, st
         (
             "cost",
             _against(
-                cost_words(spend["cost"], spend["blind"], spend["calls"]).removeprefix("cost "),
+                cost_words(
+                    spend["cost"], spend["blind"], spend["calls"], estimated=spend["estimated"]
+                ).removeprefix("cost "),
                 limits["cost"],
                 "${:.2f}".format,
             ),

@@ -105,7 +105,7 @@ def spend_lines(loop: Loop, activity: Doing | None) -> list[Text]:
     if limits.iterations is not None:
         gauge = bar(loop.iteration, limits.iterations, CELLS)
         lines.append(Text(f"it    {loop.iteration}/{limits.iterations} {gauge}"))
-    cost = cost_words(spend.cost, spend.blind, spend.calls)
+    cost = cost_words(spend.cost, spend.blind, spend.calls, estimated=spend.estimated)
     if limits.cost is not None and spend.cost is not None:
         cost = f"{cost}/{dollars(limits.cost)} {bar(spend.cost, limits.cost, CELLS)}"
     lines.append(Text(cost if cost.startswith("cost") else f"cost  {cost}"))

@@ -52,7 +52,7 @@ def resumed_words(loop: Loop) -> str:
             f"iteration {loop.iteration}",
             loop.phase,
             f"{clock(loop.elapsed)} used",
-            cost_words(spend.cost, spend.blind, spend.calls),
+            cost_words(spend.cost, spend.blind, spend.calls, estimated=spend.estimated),
         )
     )
 

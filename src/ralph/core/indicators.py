@@ -1,0 +1,277 @@
+"""Words of completion in an agent's final message, and the dual condition that they are one half of.
+
+An indicator is a claim in plain words: STATUS COMPLETE, or a phrase of the shipped table that the agent says
+itself and without reserve. What it quotes, denies, expects, asks or repeats from its prompt does not count.
+An iteration counts once, however often it says so. Nothing here verifies anything: the dual condition stands
+beside the proof and never in its place (`exitgate`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+from ralph.core.markdown import rows
+from ralph.core.model import Claim
+from ralph.core.status import CLOSE, OPEN
+from ralph.core.text import one_line
+
+WINDOW = 3
+NEEDED = 2
+STATUS = "STATUS: COMPLETE"
+LONGEST = 200_000  # characters of a message that are looked at, from its end
+SHOWN = 120
+
+
+class Words(NamedTuple):
+    """One language: what says that all is done, and what takes it back."""
+
+    language: str
+    phrases: tuple[str, ...]
+    reserves: tuple[str, ...]
+
+
+_THING = r"(?:task|project|work|implementation|plan|feature set|job)"
+_ENDED = r"(?:complete|completed|done|finished|implemented)"
+_ES_THING = r"(?:la tarea|el trabajo|el proyecto|la implementaci[oó]n|el plan)"
+_ES_ENDED = r"(?:complet[oa]s?|completad[oa]s?|terminad[oa]s?|finalizad[oa]s?|hech[oa]s?|list[oa]s?)"
+ENGLISH = Words(
+    "en",
+    (
+        rf"all (?:of )?(?:the )?(?:plan(?:ned)? )?(?:tasks|items|work|requirements|stories|features)"
+        rf"(?: (?:is|are|has been|have been))?(?: now)?(?: all)?(?: fully)? {_ENDED}",
+        rf"everything (?:is|has been)(?: now)?(?: fully)? {_ENDED}",
+        rf"(?:the|our|my) (?:whole |entire )?{_THING} (?:is|has been)(?: now)?(?: fully)? {_ENDED}",
+        rf"(?<![\w ]){_THING} (?:complete|completed|finished)",  # at the beginning: "First task complete" is one
+        r"nothing (?:is |remains )?(?:else )?(?:left )?to (?:do|implement)",
+        r"(?:there is |there are )?no (?:more |remaining |further |open |outstanding )+(?:tasks|work|items)"
+        r"(?: (?:left|remain|remaining|to do))?",
+        r"all done",
+        r"ready for (?:review|release|merging|merge|production)",
+    ),
+    (
+        r"not", r"n['\u2019]t", r"never", r"cannot", r"without", r"almost", r"nearly", r"partly", r"partially",
+        r"mostly", r"half", r"once", r"when", r"whenever", r"if", r"unless", r"until", r"after", r"before",
+        r"as soon as", r"will", r"would", r"should", r"could", r"may", r"might", r"must", r"going to", r"expect",
+        r"except", r"apart from", r"but", r"however", r"although", r"though", r"yet", r"still", r"remains?",
+        r"remaining", r"left", r"todo", r"to be", r"far from", r"hard to say", r"claim(?:s|ed)?", r"said", r"says",
+        r"pretend", r"whether", r"unsure", r"fail(?:s|ed|ing|ure|ures)?", r"blocked", r"first (?:part|step|half)",
+        r"phase", r"this (?:task|item|step|iteration)", r"current (?:task|item)",
+    ),
+)  # fmt: skip
+SPANISH = Words(
+    "es",
+    (
+        rf"todas las tareas (?:ya )?(?:est[aá]n|han sido|han quedado|quedaron) {_ES_ENDED}",
+        rf"todo (?:ya )?(?:est[aá]|ha sido|ha quedado|qued[oó]) {_ES_ENDED}",
+        rf"{_ES_THING} (?:ya )?(?:est[aá]|ha sido|ha quedado|qued[oó]) (?:ya )?{_ES_ENDED}",
+        r"no queda(?:n)? (?:nada|ninguna tarea|m[aá]s trabajo|tareas)(?: m[aá]s)?(?: por hacer| pendientes?)?",
+        r"no hay (?:m[aá]s )?tareas pendientes",
+        r"(?:proyecto|trabajo|tarea) (?:completad[oa]|terminad[oa]|finalizad[oa])",
+    ),
+    (
+        r"no", r"a[uú]n", r"todav[ií]a", r"casi", r"nunca", r"sin", r"cuando", r"una vez", r"si", r"hasta",
+        r"despu[eé]s", r"antes", r"ser[aá]n?", r"estar[aá]n?", r"quedar[aá]n?", r"deber[ií]an?", r"deben?",
+        r"podr[ií]an?", r"pero", r"excepto", r"salvo", r"falta(?:n)?", r"aunque", r"fall(?:a|an|[oó]|os)",
+        r"bloquead[oa]s?", r"fase", r"esta tarea", r"quiz[aá]s?",
+    ),
+)  # fmt: skip
+CHINESE = Words(
+    "zh",
+    (
+        r"(?:所有|全部)(?:的)?(?:任务|任務|工作|项目|項目|需求|功能)(?:都|均)?(?:已经|已經|已)?(?:全部)?(?:完成|实现|實現)",
+        r"(?:已经|已經|已)?全部(?:完成|实现|實現)",
+        r"(?:任务|任務|工作|项目|項目|专案|專案|计划|計劃)(?:都)?(?:已经|已經|已)(?:全部)?完成",
+        r"(?:没有|沒有|无|無)(?:任何)?(?:剩余|剩餘|其他|未完成)(?:的)?(?:任务|任務|工作|事项|事項)",
+        r"大功告成",
+    ),
+    (
+        r"未", r"没", r"沒", r"不", r"尚", r"还", r"還", r"几乎", r"幾乎", r"差不多", r"快要", r"即将", r"即將",
+        r"将", r"將", r"一旦", r"如果", r"若", r"当", r"當", r"等", r"直到", r"之后", r"之後", r"以后", r"以後",
+        r"后再", r"後再", r"才", r"除了", r"但", r"应该", r"應該", r"可能", r"必须", r"必須", r"需要", r"失败",
+        r"失敗", r"阶段", r"階段", r"是否", r"吗", r"嗎",
+    ),
+)  # fmt: skip
+LANGUAGES = (ENGLISH, SPANISH, CHINESE)
+
+
+class _Compiled(NamedTuple):
+    phrases: re.Pattern[str]
+    reserves: re.Pattern[str]
+
+
+def _compiled(words: Words) -> _Compiled:
+    spaced = words.language != "zh"
+    phrases = "|".join(f"(?:{one})" for one in words.phrases)
+    reserves = "|".join(words.reserves)
+    if spaced:  # whole words; "n't" is the end of one
+        phrases = rf"(?<!\w)(?:{phrases})(?!\w)"
+        reserves = rf"(?:(?<!\w)|(?=n['\u2019]t))(?:{reserves})(?!\w)"
+    return _Compiled(re.compile(phrases, re.IGNORECASE), re.compile(reserves, re.IGNORECASE))
+
+
+_TABLES = {words.language: _compiled(words) for words in LANGUAGES}
+# What is shown rather than said. An opening quote that is never closed quotes the rest of its paragraph.
+_SHOWN = re.compile(
+    r"`[^`]*(?:`|$)|\"[^\"]*(?:\"|$)|\u201c[^\u201d]*(?:\u201d|$)|\u00ab[^\u00bb]*(?:\u00bb|$)"
+    r"|\u300c[^\u300d]*(?:\u300d|$)|\u300e[^\u300f]*(?:\u300f|$)|(?<![\w])['\u2018][^'\u2019]*['\u2019](?!\w)"
+)
+_SENTENCE = re.compile(r"[^.!?;\u3002\uff01\uff1f\uff1b\u2026]+[.!?;\u3002\uff01\uff1f\uff1b\u2026]*")
+_QUESTION = ("?", "\uff1f")
+
+
+class Indication(Struct, frozen=True, omit_defaults=True):
+    """What one iteration's final message says about being finished."""
+
+    iteration: int
+    complete: bool = False  # STATUS COMPLETE
+    phrases: tuple[str, ...] = ()
+    signal: bool = False  # EXIT_SIGNAL true
+
+    @property
+    def counts(self) -> bool:
+        return self.complete or bool(self.phrases)
+
+
+def indication(iteration: int, message: str, claim: Claim | None, prompt: str = "") -> Indication:
+    """One iteration's word. A claim that work is left, or that it is blocked, beats every phrase."""
+    if claim is not None and claim.status != "COMPLETE":
+        return Indication(iteration)
+    return Indication(
+        iteration,
+        complete=claim is not None,
+        phrases=phrases_in(message, prompt),
+        signal=claim is not None and claim.exit_signal,
+    )
+
+
+def phrases_in(message: str, prompt: str = "") -> tuple[str, ...]:
+    """The sentences that say without reserve that everything is done."""
+    told = {_folded(sentence) for part in _paragraphs(prompt) for sentence in _SENTENCE.findall(part)}
+    found: dict[str, None] = {}
+    for part in _paragraphs(message[-LONGEST:]):
+        for sentence in _SENTENCE.findall(_SHOWN.sub(" \ufffc ", part)):
+            if _folded(sentence) not in told and _says_done(sentence):
+                found[one_line(sentence, SHOWN)] = None
+    return tuple(found)
+
+
+def _says_done(sentence: str) -> bool:
+    if sentence.rstrip().endswith(_QUESTION):
+        return False
+    for table in _TABLES.values():
+        rest, times = table.phrases.subn(" ", sentence)
+        if times and not table.reserves.search(rest):
+            return True
+    return False
+
+
+def _folded(sentence: str) -> str:
+    return " ".join(sentence.casefold().split()).strip(" .!;:*_#-\u3002\uff01")
+
+
+def _paragraphs(text: str) -> Iterable[str]:
+    """The agent's own words: without status blocks, code, comments and quoted lines; wrapped lines joined."""
+    joined: list[str] = []
+    in_block = False
+    for row in rows(text):
+        bare = row.text.strip()
+        if bare in (OPEN, CLOSE):
+            in_block = bare == OPEN
+        speaks = (
+            row.kind in ("text", "bullet", "box", "heading") and not in_block and bare not in (OPEN, CLOSE)
+        )
+        if row.kind != "text" or not speaks:
+            if joined:
+                yield " ".join(joined)
+            joined = []
+        if speaks:
+            joined.append(_EMPHASIS.sub("", row.text))
+    if joined:
+        yield " ".join(joined)
+
+
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)\*|\*(?!\w)")
+Name = Literal["no open item", "tests pass", "no unresolved error", "no meaningful work left"]
+NAMES: tuple[Name, ...] = ("no open item", "tests pass", "no unresolved error", "no meaningful work left")
+
+
+class Checked(Struct, frozen=True, omit_defaults=True):
+    """What Ralph found itself about the four conditions of EXIT_SIGNAL; None = it was not looked at."""
+
+    open_items: int | None = None
+    failing: tuple[str, ...] | None = None  # tests of the whole suite that do not pass
+    errors: tuple[str, ...] | None = None  # of this iteration: faults, gates that could not be judged
+    remaining: tuple[str, ...] | None = None  # stubs, half features, an open review
+
+
+class Condition(Struct, frozen=True):
+    name: Name
+    holds: bool | None  # None = unknown, which is not true
+    why: str = ""
+
+
+class Dual(Struct, frozen=True):
+    """Both halves, each by itself, so that a screen can show which one is missing."""
+
+    indicators: int
+    needed: int
+    signal: bool
+    conditions: tuple[Condition, ...]
+
+    @property
+    def language(self) -> bool:
+        return self.indicators >= self.needed
+
+    @property
+    def supported(self) -> bool:
+        return self.signal and all(one.holds for one in self.conditions)
+
+    @property
+    def holds(self) -> bool:
+        return self.language and self.supported
+
+
+def dual_condition(said: Sequence[Indication], checked: Checked) -> Dual:
+    """The rule over the last iterations, oldest first. The signal is that of the last one."""
+    window = {one.iteration: one for one in said[-WINDOW:]}
+    count = sum(one.counts for one in window.values())
+    signal = bool(said) and said[-1].signal
+    return Dual(count, NEEDED, signal, _conditions(checked))
+
+
+def _conditions(checked: Checked) -> tuple[Condition, ...]:
+    unknown = "it was not checked"
+    open_items = checked.open_items
+    found = [
+        Condition(NAMES[0], None, unknown)
+        if open_items is None
+        else Condition(NAMES[0], open_items == 0, f"{open_items} open" if open_items else "")
+    ]
+    for name, some in zip(NAMES[1:], (checked.failing, checked.errors, checked.remaining), strict=True):
+        if some is None:
+            found.append(Condition(name, None, unknown))
+        else:
+            first = one_line(some[0], SHOWN) if some else ""
+            more = f" and {len(some) - 1} more" if len(some) > 1 else ""
+            found.append(Condition(name, not some, first + more))
+    return tuple(found)
+
+
+def dual_sentences(dual: Dual) -> tuple[str, ...]:
+    """What is missing, one sentence each; nothing when the condition holds."""
+    found = []
+    if not dual.language:
+        found.append(
+            f"{dual.indicators} of the last {WINDOW} iterations said that everything is done, "
+            f"and {dual.needed} are needed"
+        )
+    if not dual.signal:
+        found.append("the agent has not signalled that nothing is left (EXIT_SIGNAL: true)")
+    for one in dual.conditions:
+        if not one.holds:
+            found.append(f"{one.name}: {'unknown, ' if one.holds is None else 'no, '}{one.why}")
+    return tuple(found)

@@ -1,0 +1,287 @@
+"""From what was found to what is proposed: the synthesis of all layers. Pure.
+
+Precedence: the user's own words, a matching item or use case, documents, CI, manifests. Nothing that was not
+approved and tried is above medium, except what the user typed. Which command of a kind is the best one is
+decided in `inferpick`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+
+from msgspec.structs import replace
+
+from ralph.core import inferwords, predicate
+from ralph.core.infercover import coverage_check
+from ralph.core.inferkinds import AIMS
+from ralph.core.inferpick import Part, Where, as_check, lower, of_kind, pick
+from ralph.core.inferred import (
+    LAYER_WORDS,
+    Alternative,
+    Candidate,
+    Check,
+    Confidence,
+    Found,
+    Proposal,
+    joined,
+)
+from ralph.core.model import TaskClass
+from ralph.core.predicate import Predicate, Unclear
+
+SHOWN = 8  # rejected alternatives that are told
+_WORDS: dict[str, str] = {
+    "test-pass": "the tests pass",
+    "type-clean": "the type checker finds nothing",
+    "lint-clean": "the linter finds nothing",
+    "build-pass": "the build succeeds",
+    "bug-fix": "a test that shows the bug fails before and passes after, and the suite is green",
+    "implement-feature": "tests for the new code exist and pass, and the suite is green",
+    "regression": "everything that is green now stays green",
+    "custom": "the checks pass",
+}
+_MISSING = {"test": "runs the tests", "types": "checks types", "lint": "lints", "build": "builds"}
+_RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
+_TEXTS = (".md", ".rst", ".txt", ".adoc", ".html")
+EXAMPLES = (
+    'ralph loop "make the tests pass" --check "pytest -q"',
+    'ralph loop "raise the coverage of src/auth above 80%"',
+    'ralph loop "fix the crash on empty input in src/parser.py"',
+    'ralph loop "extract the retry logic from client.py" --check "npm test"',
+)
+
+
+def choose(task: str, task_class: TaskClass, found: Found, *, until: str = "", prefix: str = "") -> Proposal:
+    """The proposal for a task, not approved and not tried."""
+    made = Proposal(task=task, task_class=task_class, until=until)
+    place = Where(task, task_class, found, prefix)
+    if until:
+        parsed = predicate.parse(until)
+        if isinstance(parsed, Unclear):
+            return refuse(made, f'"{parsed.text}" cannot be judged: {parsed.why}', parsed.example)
+        return _joined(made, place, [(_from_predicate(one, place), predicate.words(one)) for one in parsed])
+    items = [one for one in found.candidates if one.layer == "artifact" and not one.rejected]
+    if items:
+        return _explicit(made, place, [as_check(one, f"item-{n}") for n, one in enumerate(items, 1)])
+    command = inferwords.task_command(task)
+    if command:
+        return _explicit(made, place, [_typed(command, place)])
+    wish = inferwords.unmeasured(task)
+    if wish or inferwords.only_a_wish(task):
+        why = f'nothing measures "{wish}"' if wish else "no object, number or kind of check is named in it"
+        return refuse(made, f"the task names no state that could be checked: {why}")
+    if task_class == "docs" or inferwords.is_study(task):
+        return _written(replace(made, task_class="docs"), place)
+    if task_class == "coverage":
+        parsed = predicate.parse(f"coverage {task}")
+        asked = (
+            next((one for one in parsed if one.kind == "coverage"), _RISES)
+            if isinstance(parsed, list)
+            else _RISES
+        )
+        return _joined(made, place, [(_from_predicate(asked, place), predicate.words(asked))])
+    return _by_class(made, place)
+
+
+def refuse(made: Proposal, why: str, example: str = "") -> Proposal:
+    first = (f'ralph loop TASK --until "{example}"',) if example else ()
+    return replace(made, refused=why, examples=(*first, *EXAMPLES)[:4])
+
+
+def _typed(command: str, place: Where) -> Check:
+    """A command that the user named, in the local form that was found for it."""
+    check = Check(name="check", run=command, kind="custom", cwd=place.prefix.rstrip("/") or ".", layer="task")
+    found = place.found.candidates
+    same = next((one for one in found if one.layer == "task" and one.was == command), None)
+    return replace(check, run=same.run, resolved=same.resolved, tool=same.tool) if same else check
+
+
+def _explicit(made: Proposal, place: Where, checks: list[Check]) -> Proposal:
+    first = checks[0]
+    says = (
+        "the task names the command itself"
+        if first.layer == "task"
+        else f"{first.where} says how it is verified"
+    )
+    part = Part(tuple(checks), (f"{says} ({LAYER_WORDS[first.layer]})",), "high")
+    return _finish(made, place, part, " and ".join(f"`{check.run}` exits 0" for check in checks))
+
+
+def _joined(made: Proposal, place: Where, parts: list[tuple[Part | str, str]]) -> Proposal:
+    """All parts of a stated criterion, or the reason why one of them has no check."""
+    whole = Part((), (), "high")
+    for part, _ in parts:
+        if isinstance(part, str):
+            thrown = _alternatives(place.found, ())
+            return replace(refuse(made, part), alternatives_considered=thrown)
+        whole = Part((*whole.checks, *part.checks), (*whole.why, *part.why), lower(whole.level, part.level))
+    return _finish(made, place, whole, " and ".join(words for _, words in parts))
+
+
+def _from_predicate(one: Predicate, place: Where) -> Part | str:
+    if one.command:
+        check = replace(_typed(one.command, place), run=predicate.as_command(one))
+        return Part((check,), (f"the criterion names the command itself ({LAYER_WORDS['task']})",), "high")
+    if one.metric == "coverage":
+        tests = pick("test", place) or pick("coverage", place)
+        if tests is None:
+            return "no test command was found whose coverage could be measured"
+        measured = next(
+            (made for best in tests.chosen if (made := coverage_check(best, one, place.found))), None
+        )
+        if measured is None:
+            # `make test` hides its runner; another command for the same tests may not.
+            others = [c for c in place.found.candidates if c.kind == "test" and c.resolved and not c.rejected]
+            measured = next((made for c in others if (made := coverage_check(c, one, place.found))), None)
+        if measured is None:
+            return f"it is not known how to measure coverage with `{tests.chosen[0].run}`"
+        why = (*tests.why, f"{measured.tool} can report coverage")
+        return Part((measured,), why, "medium" if one.sort == "compare" else tests.level)
+    part = of_kind(one.kind or "test", place, proof=one.sort != "compare")
+    return part if part is not None else f"no command that {_missing(one.kind)} was found"
+
+
+def _by_class(made: Proposal, place: Where) -> Proposal:
+    proofs, keeps = AIMS[made.task_class]
+    whole = Part((), (), "high")
+    for kind in (*proofs, *keeps):
+        part = of_kind(kind, place, proof=kind in proofs)
+        if part is None and kind in proofs:
+            thrown = _alternatives(place.found, ())
+            why = f"no command that {_missing(kind)} was found in documents, manifests or CI"
+            if thrown:
+                why += f"; `{thrown[0].criterion}` was dropped: {thrown[0].rejected_because}"
+            return replace(refuse(made, why), alternatives_considered=thrown)
+        if part is None or (kind in keeps and not _worth_keeping(kind, part)):
+            continue
+        whole = Part((*whole.checks, *part.checks), (*whole.why, *part.why), lower(whole.level, part.level))
+    if not whole.checks:
+        return replace(
+            refuse(made, "no command that checks anything was found in documents, manifests or CI"),
+            alternatives_considered=_alternatives(place.found, ()),
+        )
+    if made.task_class == "regression":
+        # A verb that says nothing of its aim: green checks cannot tell whether the wish was granted.
+        whole = replace(whole, level=lower(whole.level, "medium"))
+    return _finish(made, place, whole, _WORDS[made.task_class])
+
+
+def _worth_keeping(kind: str, part: Part) -> bool:
+    """Tests and builds are; style only where documents or CI ask for it (rule 20)."""
+    first = part.checks[0]
+    return first.tool != "compileall" and (kind in ("test", "build") or first.layer in ("docs", "ci"))
+
+
+def _missing(kind: str) -> str:
+    return _MISSING.get(kind, f"is a check of kind {kind}")
+
+
+def _written(made: Proposal, place: Where) -> Proposal:
+    """Documents and studies: a structural check on a named output, or a refusal."""
+    present = set(place.found.paths)
+    named = inferwords.named_paths(made.task)
+    fresh = [path for path in named if path not in present and path.endswith(_TEXTS)][:3]
+    if fresh:
+        checks = tuple(
+            Check(
+                name=f"written-{number}", run=f"test -s {shlex.quote(path)}", kind="structure", layer="task"
+            )
+            for number, path in enumerate(fresh, 1)
+        )
+        part = Part(checks, ("the output is named in the task; its content is not judged",), "low")
+        made = _finish(made, place, part, " and ".join(f"{path} exists and is not empty" for path in fresh))
+        return replace(made, grade_at_most="C")
+    part_of_docs = _docstrings(made, place) or of_kind("docs", place, proof=False)
+    if part_of_docs is not None:
+        words = (
+            "no public name lacks a docstring"
+            if part_of_docs.checks[0].proof
+            else "the documentation still builds"
+        )
+        return replace(_finish(made, place, part_of_docs, words), grade_at_most="C")
+    why = "what is written can only be checked when its file is named and does not exist yet"
+    return refuse(made, why, "`test -s docs/guide.md` passes")
+
+
+def _docstrings(made: Proposal, place: Where) -> Part | None:
+    lint = [
+        one for one in place.found.candidates if one.tool == "ruff" and one.kind == "lint" and one.resolved
+    ]
+    if not lint or "docstring" not in made.task.lower():
+        return None
+    paths = place.found.paths
+    inside = [
+        name
+        for name in inferwords.named_paths(made.task)
+        if any(path == name or path.startswith(name + "/") for path in paths)
+    ]
+    run = f"{lint[0].run.split(' check')[0]} check --select D1 {shlex.quote(inside[0] if inside else '.')}"
+    check = replace(as_check(lint[0], "docs"), run=run, kind="docs")
+    return Part((check,), (f"{lint[0].where} has ruff, whose rules D1 find missing docstrings",), "medium")
+
+
+def _alternatives(found: Found, checks: tuple[Check, ...]) -> tuple[Alternative, ...]:
+    """What was seen and not taken, with the reason."""
+    used = {(check.run, check.cwd) for check in checks}
+    kinds = {check.kind for check in checks}
+    rows: dict[str, str] = {}
+    for one in found.candidates:
+        text = one.was or one.run
+        if (one.run, one.cwd) in used or text in rows:
+            continue
+        why = _rejection(one)
+        if why and (one.rejected or not kinds or one.kind in kinds):
+            rows[text] = why
+    return tuple(Alternative(text[:200], why[:300]) for text, why in list(rows.items())[:SHOWN])
+
+
+def _rejection(one: Candidate) -> str:
+    where = one.where or "the files"
+    if one.rejected.endswith(("is no check that is known", "is not used as a check here")):
+        return ""
+    if one.rejected:
+        return f"{one.rejected} ({where})"
+    if one.network:
+        return f"{where}: it needs the network"
+    return f"{where}: {'less trusted than what was chosen' if one.resolved else 'not found on this machine'}"
+
+
+def _finish(made: Proposal, place: Where, part: Part, criterion: str) -> Proposal:
+    chosen = _unique(part.checks)
+    level = part.level
+    warnings = []
+    for check in chosen:
+        if not check.resolved:
+            level = lower(level, "medium")
+            hint = f"; install it with: {check.hint}" if check.hint else ""
+            warnings.append(f'"{posixpath.basename(check.run.split()[0])}" cannot be started here{hint}')
+    if not place.found.tests and any(check.kind == "test" for check in chosen):
+        warnings.append("there are no tests yet: the criterion is that tests for the new code exist and pass")
+    typed = all(check.layer == "task" for check in chosen) and level == "high"
+    now: Confidence = level if typed else lower(level, "medium")
+    first = f"the task is of class {made.task_class} (layer 1, verb)"
+    return replace(
+        made,
+        criterion=criterion,
+        verification_command=joined(chosen),
+        rationale=(first, *dict.fromkeys(part.why), *place.found.demands[:2]),
+        confidence=now,
+        reachable=level,
+        alternatives_considered=_alternatives(place.found, chosen),
+        needs_human_confirmation=now != "high",
+        checks=chosen,
+        warnings=(*warnings, *place.found.skipped[:3]),
+    )
+
+
+def _unique(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    """Each command once, each name once."""
+    found: dict[tuple[str, str], Check] = {}
+    names: dict[str, int] = {}
+    for check in checks:
+        if (check.run, check.cwd) in found:
+            continue
+        names[check.name] = names.get(check.name, 0) + 1
+        number = names[check.name]
+        found[check.run, check.cwd] = check if number == 1 else replace(check, name=f"{check.name}-{number}")
+    return tuple(found.values())

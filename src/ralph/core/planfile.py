@@ -1,0 +1,313 @@
+"""IMPLEMENTATION_PLAN.md: read strictly, written so that reading it again gives the same plan.
+
+    - [ ] `login-form`: Show the login form (P0, S, serves AUTH-1 AUTH-2, after store)
+      > a note
+
+Boxes: ` ` open, `x` done, `!` blocked, `-` cancelled. Further tags: human, chore, optional. A box below
+another one is an item of its own, and the upper one waits for it. What is not understood is kept as a note
+and named; nothing is lost and nothing raises. Items without an id get one from their title.
+How a laid-out file is changed without writing it anew is in `plansheet`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from ralph.core.markdown import Row, plain, rows
+from ralph.core.model import Finding
+from ralph.core.plan import (
+    HIGH,
+    ID,
+    LOW,
+    MEDIUM,
+    TAG_WORDS,
+    Item,
+    Missing,
+    Plan,
+    Size,
+    State,
+    id_of,
+    line,
+    normal,
+    normal_item,
+)
+
+NAME = "IMPLEMENTATION_PLAN.md"
+MARKS: dict[State, str] = {"open": " ", "done": "x", "blocked": "!", "cancelled": "-"}
+_STATES: dict[str, State] = {" ": "open", "x": "done", "X": "done", "!": "blocked", "-": "cancelled"}
+_PRIORITIES = {"p0": HIGH, "p1": MEDIUM, "p2": LOW}
+_SIZES: dict[str, Size] = {"s": "S", "m": "M", "l": "L"}
+_LISTS = (  # words before ids -> the field
+    (("serves",), "serves"),
+    (("covers",), "serves"),
+    (("after",), "after"),
+    (("depends", "on"), "after"),
+    (("depends-on",), "after"),
+    (("needs",), "after"),
+)
+
+
+class Group(NamedTuple):
+    kind: str  # items, completed, missing, notes
+    priority: int | None = None
+    optional: bool = False
+
+
+_START = r"^(?:\W|\d|priority\b)*"
+_LATER = "optional|future|nice[ -]to[ -]have|later|someday|stretch"
+_HEADINGS: tuple[tuple[re.Pattern[str], Group], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), group)
+    for pattern, group in (
+        (rf"{_START}missing spec", Group("missing")),
+        (
+            rf"{_START}(?:{_LATER})\b|\((?:optional|future)\)$",
+            Group("items", None, optional=True),
+        ),
+        (rf"{_START}(?:completed?|done|finished)\b", Group("completed")),
+        (rf"{_START}(?:p0|high|critical|blockers?)\b", Group("items", HIGH)),
+        (rf"{_START}(?:p1|medium|core)\b", Group("items", MEDIUM)),
+        (rf"{_START}(?:p2|low|polish)\b", Group("items", LOW)),
+        (rf"{_START}notes?\b", Group("notes")),
+        (rf"{_START}found\b", Group("items")),
+    )
+)
+BASIS = re.compile(r"<!-- ralph plan: specs=([0-9a-f]{0,128}) code=([0-9a-f]{0,128}) -->")
+_LEADING = re.compile(r"`([^`]{1,60})`:(?:\s+|$)")
+_BOLD = re.compile(r"\*\*([A-Za-z0-9][A-Za-z0-9._-]{0,59})(?::\*\*|\*\*:)\s+")
+# An id without marks: it must look like one, or every "Fix: …" would be one.
+_BARE = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)+|[A-Z]{1,8}-?\d{1,6}|\d{1,4}(?:\.\d{1,4})+):\s+")
+_RANK = re.compile(r"(?:\*\*|\[|\()?(P[0-2])(?:\*\*|\]|\))?(?::|\s)\s*", re.IGNORECASE)
+_NAMED = re.compile(r"`([^`]{1,200})`(?::(?:\s+|$)|$)")
+
+
+class Parsed(Struct, frozen=True):
+    """A plan, where its items stand, and everything that was not as it should be."""
+
+    plan: Plan
+    problems: tuple[Finding, ...] = ()
+    lines: dict[str, int] = {}
+    missing_listed: bool = False  # the section is there, if only to say none
+
+
+class _Draft:
+    """An item while it is read; its id may come from its title once all explicit ids are known."""
+
+    def __init__(self, row: Row, group: Group) -> None:
+        self.line, self.indent = row.line, row.indent
+        self.state: State = _STATES.get(row.mark, "open")
+        self.optional = group.optional
+        self.priority = MEDIUM if group.priority is None else group.priority
+        self.id, self.title = "", ""
+        self.size: Size = ""
+        self.lists: dict[str, list[str]] = {"after": [], "serves": []}
+        self.human = self.chore = False
+        self.notes: list[str] = []
+        self.below: list[_Draft] = []
+
+
+class _Reader:
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.drafts: list[_Draft] = []
+        self.missing: list[Missing] = []
+        self.notes: list[str] = []
+        self.problems: list[Finding] = []
+        self.basis = ("", "")
+        self.missing_listed = False
+        self._groups: list[tuple[int, Group]] = []
+        self._items: list[_Draft] = []  # the item that was read last, below those around it
+
+    @property
+    def group(self) -> Group:
+        return self._groups[-1][1] if self._groups else Group("items")
+
+    def complain(self, row_line: int, rule: str, message: str, severity: str = "P1") -> None:
+        self.problems.append(
+            Finding(
+                key=f"{rule}:{line(message)}",
+                message=message,
+                path=self.path,
+                line=row_line,
+                severity="P1" if severity == "P1" else "P2",
+            )
+        )
+
+    def take(self, row: Row) -> None:
+        if row.kind == "blank":
+            return
+        if row.kind == "heading":
+            self._heading(row)
+        elif row.kind == "comment" and (found := BASIS.fullmatch(row.text)):
+            self.basis = (found[1], found[2])
+        elif row.kind in ("box", "bullet") and self.group.kind == "missing":
+            self._missing(row)
+        elif row.kind == "box":
+            self._box(row)
+        elif self._items and row.indent > self._items[-1].indent:
+            self._items[-1].notes.append(row.text)
+        else:
+            self._items = []
+            if row.kind == "bullet" and self.group.kind == "items":
+                self.complain(
+                    row.line, "plan-no-box", f"a line without a box is no item: '{line(row.text)[:60]}'", "P2"
+                )
+            self.notes.append(row.text)
+
+    def _heading(self, row: Row) -> None:
+        self._items = []
+        while self._groups and self._groups[-1][0] >= row.level:
+            self._groups.pop()
+        words = plain(row.text)
+        group = next((group for pattern, group in _HEADINGS if pattern.search(words)), None)
+        if group is None and row.level > 1:
+            self.notes.append(words)
+        inherited = self.group
+        if group is not None and group.kind == "items" and inherited.optional:
+            group = group._replace(optional=True)  # "### High" below "## Future" is still the future
+        self._groups.append((row.level, group or inherited))
+        self.missing_listed = self.missing_listed or self.group.kind == "missing"
+
+    def _missing(self, row: Row) -> None:
+        text = row.text.strip()
+        if found := _NAMED.match(text):
+            self.missing.append(Missing(found[1], text[found.end() :]))
+        elif text and text.lower().rstrip(".") not in ("none", "(none)", "nothing"):
+            name, colon, why = text.partition(": ")
+            self.missing.append(Missing(plain(name), why) if colon else Missing(plain(text)))
+
+    def _box(self, row: Row) -> None:
+        draft = _Draft(row, self.group)
+        if row.mark not in _STATES:
+            self.complain(
+                row.line, "plan-box", f"a box holds '{row.mark}', expected one of ' ', 'x', '!', '-'"
+            )
+        if self.group.kind == "completed" and draft.state == "open":
+            self.complain(row.line, "plan-open-completed", "an open box stands under Completed", "P2")
+        self._words(draft, row)
+        while self._items and self._items[-1].indent >= row.indent:
+            self._items.pop()
+        if self._items:
+            self._items[-1].below.append(draft)
+        self._items.append(draft)
+        self.drafts.append(draft)
+
+    def _words(self, draft: _Draft, row: Row) -> None:
+        text = row.text.strip()
+        explicit = _LEADING.match(text)
+        if explicit is None and (rank := _RANK.match(text)):
+            draft.priority, text = _PRIORITIES[rank[1].lower()], text[rank.end() :]
+        found = explicit or _BOLD.match(text) or _BARE.match(text)
+        if found:
+            text = text[found.end() :]
+            if ID.fullmatch(found[1]) and found[1].lower() not in TAG_WORDS:
+                draft.id = found[1]
+            else:
+                self.complain(row.line, "plan-id", f"'{line(found[1])}' is not an id: letters, digits, . _ -")
+        opened = text.rfind("(") if text.endswith(")") else -1
+        if opened >= 0 and ")" not in text[opened:-1]:
+            unknown, known = self._tags(draft, text[opened + 1 : -1])
+            if known:
+                text = text[:opened]
+                for part in unknown:
+                    self.complain(row.line, "plan-tag", f"there is no tag '{line(part)[:60]}'")
+                    draft.notes.append(f"tag not understood: {part}")
+        draft.title = line(text)
+        if not draft.title:
+            self.complain(row.line, "plan-title", "an item has no title")
+
+    def _tags(self, draft: _Draft, text: str) -> tuple[list[str], bool]:
+        """Sets what is known; the parts that are not, and whether anything was."""
+        unknown: list[str] = []
+        filling = ""
+        known = False
+        parts = [part.split() for part in text.split(",")]
+        if not any(self._tag(None, words, "")[1] for words in parts):
+            return [], False
+        for words in parts:
+            filling, understood = self._tag(draft, words, filling)
+            known = known or understood
+            if not understood and words:
+                unknown.append(" ".join(words))
+        return unknown, known
+
+    def _tag(self, draft: _Draft | None, words: list[str], filling: str) -> tuple[str, bool]:
+        """One part between commas: the list that further ids would go into, and whether it was understood."""
+        lowered = [word.lower() for word in words]
+        for heads, field in _LISTS:
+            rest = words[len(heads) :]
+            if tuple(lowered[: len(heads)]) == heads and rest and all(map(ID.fullmatch, rest)):
+                if draft:
+                    draft.lists[field] += rest
+                return field, True
+        word = lowered[0] if len(lowered) == 1 else ""
+        if word in TAG_WORDS:
+            if draft:
+                _set_word(draft, word)
+            return "", True
+        if filling and words and draft and all(map(ID.fullmatch, words)):  # serves A-1, A-2
+            draft.lists[filling] += words
+            return filling, True
+        return filling, False
+
+
+def _set_word(draft: _Draft, word: str) -> None:
+    if word in _PRIORITIES:
+        draft.priority = _PRIORITIES[word]
+    elif word in _SIZES:
+        draft.size = _SIZES[word]
+    elif word == "optional":
+        draft.optional = True
+    elif word == "chore":
+        draft.chore = True
+    else:
+        draft.human = True
+
+
+def parse_plan(text: str, path: str = NAME) -> Parsed:
+    """The plan in a text. Never raises; what is wrong with the whole of it is for `plancheck`."""
+    reader = _Reader(path)
+    for row in rows(text):
+        reader.take(row)
+    taken = {draft.id for draft in reader.drafts if draft.id}
+    lines: dict[str, int] = {}
+    for draft in reader.drafts:
+        if not draft.id:
+            draft.id = id_of(draft.title, taken)
+            taken.add(draft.id)
+        lines.setdefault(draft.id, draft.line)
+    plan = Plan(
+        items=tuple(_item(draft) for draft in reader.drafts),
+        missing=tuple(reader.missing),
+        notes=tuple(reader.notes),
+        specs=reader.basis[0],
+        code=reader.basis[1],
+    )
+    return Parsed(normal(plan), tuple(reader.problems), lines, reader.missing_listed)
+
+
+def _item(draft: _Draft) -> Item:
+    return Item(
+        id=draft.id,
+        title=draft.title,
+        priority=draft.priority,
+        size=draft.size,
+        after=(*draft.lists["after"], *(child.id for child in draft.below)),
+        serves=tuple(draft.lists["serves"]),
+        state=draft.state,
+        optional=draft.optional,
+        human=draft.human,
+        chore=draft.chore,
+        notes=tuple(draft.notes),
+    )
+
+
+def parse_item(text: str, line_number: int, path: str = "") -> tuple[Item, tuple[Finding, ...]]:
+    """One line of any list read as an item; without an id of its own it has the one of its title."""
+    reader = _Reader(path)
+    reader.take(Row(line_number, "box", text, mark=" "))
+    draft = reader.drafts[0]
+    draft.id = draft.id or id_of(draft.title)
+    return normal_item(_item(draft)), tuple(reader.problems)

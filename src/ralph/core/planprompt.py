@@ -1,0 +1,65 @@
+"""The plan as an agent sees it in build mode: its one item in full, the rest as numbers and a short outlook.
+
+Bounded on every side, so that a prompt does not grow with the plan. What is said of criteria comes from the
+specs (`specs.SpecCriterion`), cut to size here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ralph.core.plan import Item
+from ralph.core.planselect import Board, Choice, some, tally
+from ralph.core.plansheet import tags_of
+from ralph.core.specs import SpecCriterion
+from ralph.core.text import one_line
+
+WIDTH = 300
+NOTES = 20
+CRITERIA = 12
+OUTLOOK = 5
+
+
+def item_text(board: Board, choice: Choice, criteria: Mapping[str, SpecCriterion]) -> str:
+    """What build mode tells of the plan: one item to do now, and what not to begin yet."""
+    item = choice.item
+    if item is None:
+        return "\n".join(_numbers(board))
+    lines = [f"{item.id}: {item.title} ({tags_of(item)})", f"chosen because {choice.why}"]
+    for one in item.serves[:CRITERIA]:
+        lines += _criterion(one, criteria.get(one))
+    if len(item.serves) > CRITERIA:
+        lines.append(f"… and {len(item.serves) - CRITERIA} more criteria")
+    lines += [f"note: {one_line(note, WIDTH)}" for note in item.notes[:NOTES]]
+    if len(item.notes) > NOTES:
+        lines.append(f"… and {len(item.notes) - NOTES} more notes")
+    lines += _numbers(board)
+    lines += _outlook(board, item)
+    return "\n".join(lines)
+
+
+def _criterion(name: str, found: SpecCriterion | None) -> list[str]:
+    if found is None:
+        return [f"criterion {name}: no spec has it"]
+    lines = [f"criterion {name}: {one_line(found.title, WIDTH)}".rstrip(": ")]
+    for word, clauses in (("Given", found.given), ("When", found.when), ("Then", found.then)):
+        lines += [f"  {word} {one_line(clause, WIDTH)}" for clause in clauses[:CRITERIA]]
+    return lines
+
+
+def _numbers(board: Board) -> list[str]:
+    found = tally(board)
+    words = [f"{found.done} of {found.total} items are verified", f"{found.open} open"]
+    words += [f"{found.blocked} blocked"] if found.blocked else []
+    words += [f"{found.optional_open} of the open ones optional"] if found.optional_open else []
+    return ["plan: " + ", ".join(words)]
+
+
+def _outlook(board: Board, item: Item) -> list[str]:
+    """What comes afterwards, so that nobody begins it now by accident."""
+    ranked = board.ranked
+    others = board.ready & ranked.required & ~(1 << ranked.at[item.id])
+    names = [ranked.items[at] for at in some(others, OUTLOOK)]
+    if not names:
+        return []
+    return ["not now, later:", *(f"  {one.id}: {one_line(one.title, WIDTH)}" for one in names)]

@@ -1,0 +1,39 @@
+"""Criteria inference: from a task and a repository to a proposal. Reads and resolves; executes nothing.
+
+`propose` is the one entry. What happens with a proposal (shown, approved, tried, adopted) is in `trying` and
+`adopting`; how one is chosen from what was found is in `core.inferchoose`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from ralph.core.infer import task_class
+from ralph.core.inferchoose import choose
+from ralph.core.inferred import Proposal
+from ralph.core.model import TaskClass
+
+__all__ = ["Proposal", "propose"]
+
+
+def propose(
+    task: str,
+    repo: str = "",
+    cwd: str = ".",
+    *,
+    until: str = "",
+    chosen: TaskClass | None = None,
+    env: Mapping[str, str] | None = None,
+    base: str = "",
+) -> Proposal:
+    """What would prove `task` in the repository around `cwd`, not approved and not tried.
+
+    `repo` is looked at when `cwd` is empty. A proposal with `refused` set is none; its `examples` would do.
+    """
+    from ralph.shell.inference.survey import survey
+    from ralph.shell.project import find_project
+
+    project = find_project(cwd or repo)
+    found = survey(project, base or project.head, task, os.environ if env is None else env)
+    return choose(task, chosen or task_class(task), found, until=until, prefix=project.prefix)

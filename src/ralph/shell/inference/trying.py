@@ -1,0 +1,82 @@
+"""Trying a proposal once, in the gate box, over the base commit; only after somebody agreed to it.
+
+The same judge as in a loop (`shell.gating`). What the trial says settles the confidence, and the number that
+"coverage increases" is measured against.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from ralph.core.inferpick import lower
+from ralph.core.inferred import Proposal, Trial, joined
+from ralph.core.model import Gate, Verdict
+from ralph.core.predicate import Predicate, minimum
+from ralph.shell.runner import Attention
+from ralph.shell.start import Request
+
+_PERCENT = re.compile(r"^(\d{1,3}(?:\.\d+)?) % covered")
+_RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
+
+
+def tried(
+    proposal: Proposal,
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    token: str,
+    now: float,
+    attend: Attention = lambda _: False,
+    told: Callable[[Gate, Verdict], None] = lambda _gate, _verdict: None,
+) -> Proposal:
+    """The proposal with what each of its checks said; every command in it was shown and agreed to before."""
+    from ralph.shell.gating import judge_here
+
+    request = Request(task=proposal.task, cwd=cwd, inferred=proposal.checks)
+    names = tuple(check.name for check in proposal.checks)
+    _, verdicts = judge_here(request, env, names, head=True, token=token, now=now, attend=attend, told=told)
+    return settled(proposal, tuple(_trial(verdict) for verdict in verdicts))
+
+
+def _trial(verdict: Verdict) -> Trial:
+    hit = _PERCENT.match(verdict.summary)
+    percent = float(hit.group(1)) if hit else None
+    return Trial(verdict.gate, verdict.status, verdict.summary, verdict.cause, percent)
+
+
+def settled(proposal: Proposal, trials: tuple[Trial, ...]) -> Proposal:
+    """Confidence after a trial: a check that could not be judged is no ground to stand on."""
+    by_name = {trial.name: trial for trial in trials}
+    level, warnings, checks = proposal.reachable, list(proposal.warnings), []
+    for check in proposal.checks:
+        trial = by_name.get(check.name)
+        if trial is None:
+            level = "low"
+            warnings.append(f"{check.name} was not tried to its end")
+        elif trial.cause in ("no-tests", "all-skipped"):
+            level = lower(level, "medium")
+            warnings.append(f"{check.name}: {trial.summary}; tests for the new code must exist and pass")
+        elif trial.status == "error":
+            level = "low"
+            warnings.append(f"{check.name} could not be judged: {trial.summary}")
+        elif check.kind == "coverage" and check.minimum is None and trial.percent is not None:
+            check = replace(check, minimum=minimum(_RISES, trial.percent))  # noqa: PLW2901
+        checks.append(check)
+    criterion = proposal.criterion
+    for check in checks:
+        if check.kind == "coverage" and check.minimum is not None and "rises" in criterion:
+            criterion = criterion.replace("coverage rises", f"coverage rises to at least {check.minimum:g} %")
+    return replace(
+        proposal,
+        criterion=criterion,
+        checks=tuple(checks),
+        verification_command=joined(tuple(checks)),
+        confidence=level,
+        needs_human_confirmation=level != "high",
+        tried=True,
+        trials=trials,
+        warnings=tuple(dict.fromkeys(warnings)),
+    )

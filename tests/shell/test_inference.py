@@ -1,0 +1,86 @@
+"""Inference over projects shaped after real ones: the right command, for the right reason, and nothing executed."""
+
+import os
+import stat
+import subprocess
+
+import pytest
+from infer_projects import projects
+
+from ralph.shell.inference import propose
+
+PROJECTS = projects()
+TOOLS = (
+    "pytest ruff mypy flake8 tox nox pyright python python3 node npm npx pnpm yarn jest vitest mocha eslint tsc biome "
+    "cargo go gofmt golangci-lint mvn bundle composer dotnet cmake ctest mix forge make just uv poetry nyc black test"
+).split()
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory):
+    """A PATH on which every tool exists, and a file that grows when one of them is executed."""
+    folder = tmp_path_factory.mktemp("bin")
+    mark = folder / "executed"
+    for name in TOOLS:
+        (folder / name).write_text(f"#!/bin/sh\necho {name} >> {mark}\n")
+        (folder / name).chmod(0o755)
+    return folder, mark
+
+
+def make(folder, files):
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+    env |= {
+        f"GIT_{who}_{what}": "x@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        if path.endswith((".sh", "gradlew")):
+            target.chmod(target.stat().st_mode | stat.S_IXUSR)
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=folder, env=env, check=True, capture_output=True)
+    return folder
+
+
+def said(proposal):
+    """A proposal in the words of the table."""
+    if proposal.refused:
+        dropped = " ".join(one.rejected_because for one in proposal.alternatives_considered)
+        return f"refused {proposal.refused} {dropped}"
+    runs = [one.run if one.cwd == "." else f"{one.cwd}: {one.run}" for one in proposal.checks]
+    return f"{' & '.join(runs)} [{proposal.reachable}]"
+
+
+def fits(proposal, expected):
+    if expected.startswith("refused "):
+        return bool(proposal.refused) and expected.removeprefix("refused ") in said(proposal)
+    return said(proposal) == expected
+
+
+def test_the_table_is_large_enough():
+    """At least forty projects stand behind the figure of precision."""
+    assert len(PROJECTS) >= 40
+    assert sum(len(asked) for _, _, asked in PROJECTS) >= 80
+
+
+@pytest.mark.parametrize(("name", "files", "asked"), PROJECTS, ids=[row[0] for row in PROJECTS])
+def test_projects(name, files, asked, tmp_path, machine):
+    """Each task gets the criterion that a careful person would choose, and no tool is executed for it."""
+    folder, mark = machine
+    repo = make(tmp_path, files)
+    env = {"PATH": str(folder), "HOME": str(tmp_path)}
+    wrong = []
+    for task, expected in asked:
+        proposal = propose(task, cwd=str(repo), env=env)
+        if not fits(proposal, expected):
+            wrong.append(f"{task!r}\n  expected {expected}\n  got      {said(proposal)}")
+        assert proposal.confidence in ("low", "medium") or all(one.layer == "task" for one in proposal.checks)
+        assert not proposal.tried
+    assert not wrong, "\n".join(wrong)
+    assert not mark.exists(), f"{name}: a tool was executed while looking: {mark.read_text()}"

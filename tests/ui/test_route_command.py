@@ -1,0 +1,303 @@
+"""`ralph route` and bare sentences where nobody can be asked; terminals are in e2e/test_route_cli.py."""
+
+import json
+import os
+import re
+import subprocess
+
+import making
+import pytest
+from making import Maker, order, record_all
+
+from ralph.core.phrases_en import ENGLISH
+from ralph.core.route import route
+from ralph.core.routed import PUBLIC, Known, KnownLoop
+from ralph.ui import routing
+from ralph.ui.cli import COMMANDS, cli
+
+SURE = "keep fixing until `pytest -q` passes"
+
+
+@pytest.fixture(autouse=True)
+def _own_place(tmp_path, monkeypatch):
+    """No config and no host of whoever runs the tests."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("CLAUDECODE", "CODEX_THREAD_ID", "CODEX_SANDBOX", "QWEN_CODE", "GEMINI_CLI", "OPENCODE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def started(tmp_path):
+    """Whether anything was written."""
+    return (tmp_path / "state").exists()
+
+
+def test_a_clear_sentence(ralph, tmp_path):
+    """What is beyond doubt is shown with its command line and exit code 0; nothing is started."""
+    code, out, err = ralph("route", f"{SURE}, up to 20 tries, for at most 2 hours")
+    assert (code, err) == (0, "")
+    assert out == (
+        "route       internal: a loop here, in the foreground\n"
+        "task        fix the failing tests\n"
+        "criterion   `pytest -q` passes\n"
+        "check       pytest -q\n"
+        "limits      20 iterations, 2:00:00\n"
+        "confidence  high\n"
+        "as a command\n"
+        "  ralph loop 'fix the failing tests' --check 'pytest -q' --max-iterations 20 --max-time 2h\n"
+    )
+    assert not started(tmp_path)
+
+
+def test_json_has_the_agreed_keys(ralph):
+    """One object with exactly the agreed keys, whatever the route is."""
+    for text in (SURE, "ralph it", "abort that", "run this in the background", "what is a loop?"):
+        _, out, err = ralph("route", text, "--json")
+        assert list(json.loads(out)) == list(PUBLIC), text
+        assert err == ""
+    told = json.loads(ralph("route", SURE, "--json")[1])
+    assert told == {
+        "route": "internal",
+        "task": "fix the failing tests",
+        "criterion": "`pytest -q` passes",
+        "verification_command": "pytest -q",
+        "max_iterations": None,
+        "timeout": None,
+        "loop_id": None,
+        "host": None,
+        "confidence": "high",
+        "ask": [],
+    }
+
+
+def test_doubt_is_exit_2_with_the_proposal(ralph):
+    """Without a terminal nothing is asked: the proposal is printed with its numbered choices, and exit 2."""
+    code, out, err = ralph("route", "ralph this: fix the login")
+    assert (code, err) == (2, "")
+    assert "confidence  medium\n" in out
+    assert "what command proves that it is done?\n" in out
+    assert re.findall(r"(?m)^  (\d)  (\S+)", out) == [
+        ("1", "test"),
+        ("2", "types"),
+        ("3", "lint"),
+        ("4", "build"),
+        ("5", "custom"),
+    ]
+    code, out, _ = ralph("route", "ralph it", "--json")
+    assert code == 2
+    assert [one["about"] for one in json.loads(out)["ask"]] == ["task", "check"]
+
+
+def test_nothing_to_start(ralph):
+    """A question is answered with what to use instead, and classifying it is no error."""
+    code, out, err = ralph("route", "how do I loop until done?")
+    assert (code, err) == (0, "")
+    assert "route  none: nothing to start" in out
+    assert "ralph loop --help" in out
+
+
+def test_goal_line_stands_alone(ralph, monkeypatch):
+    """With a host the exact line is all of stdout; --host auto finds the host by what it sets."""
+    line = '/goal "fix the failing tests; completion: `pytest -q` passes"\n'
+    code, out, err = ralph("route", SURE, "--host", "codex")
+    assert (code, out) == (0, line)
+    assert "goal: the host's own goal command" in err
+    assert ralph("route", SURE, "--host", "auto")[1].startswith("route       internal")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert ralph("route", SURE, "--host", "auto")[1] == line
+    assert ralph("route", SURE)[1].startswith("route       internal")
+    told = json.loads(ralph("route", SURE, "--host", "claude", "--json")[1])
+    assert (told["route"], told["host"]) == ("goal", "claude")
+    assert told["ask"][0]["choices"][0]["value"] == line.rstrip("\n")
+    assert ralph("route", "ralph this: fix the login", "--host", "claude")[0] == 2
+
+
+def test_ralph_it_means_the_newest_task(ralph, tmp_path):
+    """The last task of the project is proposed, and said to be a guess."""
+    record_all(tmp_path / "state", making.verified(order("one-00000001", task="port the lexer")))
+    code, out, _ = ralph("route", "ralph it")
+    assert code == 2
+    assert "task        port the lexer (a guess)\n" in out
+
+
+def test_a_bare_sentence_starts_nothing_by_itself(ralph, tmp_path):
+    """Without a yes a matching sentence is shown and nothing else: exit 2, nothing written."""
+    code, out, err = ralph(SURE)
+    assert code == 2
+    assert "fix the failing tests" in out
+    assert err == "nothing was started: say yes on a terminal, or with -y\n"
+    code, out, _ = ralph(SURE, "--json")
+    assert (code, json.loads(out)["route"]) == (2, "internal")
+    assert not started(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["fix the typo", "loop over the files", "sttaus --all", "git status"])
+def test_a_sentence_that_matches_nothing_is_a_usage_error(ralph, tmp_path, text):
+    """A typing error never spends money: with -y too it is exit 2 and says what could be typed."""
+    code, out, err = ralph(text, "-y")
+    assert (code, out) == (2, "")
+    assert f"error: there is no command '{text}'" in err
+    assert "ralph loop " in err
+    assert not started(tmp_path)
+
+
+def test_one_word_is_a_command(ralph):
+    """Only text with white space is taken for a sentence."""
+    for word in ("ralph:fix", "loop-until-done", "iterate"):
+        code, _, err = ralph(word, "-y")
+        assert code == 2
+        assert f"there is no command '{word}'" in err
+
+
+def test_a_bare_question_is_nothing_to_do(ralph, tmp_path):
+    """Questions start nothing, with -y neither: exit 6 and what to use instead."""
+    code, _, err = ralph("what is a ralph loop?", "-y")
+    assert code == 6
+    assert "[E-ROUTE-NONE]" in err
+    assert "next  ralph status" in err
+    assert not started(tmp_path)
+
+
+def test_yes_does_not_answer_open_questions(ralph, tmp_path):
+    """-y is a yes to what is shown, not an answer to what is missing."""
+    for text in (
+        "ralph it",
+        "abort that",
+        "ralph this: cache it for at most 2 hours",
+        "loop until done, 0 tries max",
+    ):
+        code, _, err = ralph(text, "-y", "--check", "true")
+        assert code == 2, text
+        assert "nothing was started: " in err, text
+    assert not started(tmp_path)
+
+
+def test_external_says_that_there_is_no_worker(ralph, tmp_path):
+    """While loops need a terminal, external wording is told so with the foreground command, not started."""
+    text = "ralph this in the background: fix it; completion: `pytest -q` passes"
+    code, out, _ = ralph("route", text)
+    if routing.has_worker():
+        assert "--detach" in out
+        return
+    assert code == 0
+    assert "external: a loop that goes on without this terminal" in out
+    assert "there is no worker in this version" in out
+    assert "ralph loop 'fix it' --check 'pytest -q'" in out
+    code, _, err = ralph(text, "-y", "--agent", "demo")
+    assert code == 2
+    assert "nothing was started: there is no worker" in err
+    assert not started(tmp_path)
+
+
+def test_controls_do_what_they_say(ralph, tmp_path):
+    """A control with a yes is the command itself."""
+    record_all(
+        tmp_path / "state",
+        making.verified(),
+        Maker(order("crash-me-00000001")).begin().failing(),
+    )
+    code, out, err = ralph("status of fix-auth", "-y")
+    assert (code, out.splitlines()[0].split()[:2]) == (0, ["fix-auth-7f3a91c2", "verified"])
+    assert "ralph status fix-auth-7f3a91c2" in err
+    code, out, _ = ralph("show me the logs of crash-me", "-y")
+    assert (code, out) == ralph("logs", "crash-me-00000001")[:2]
+    assert ralph("-y", "status of fix-auth")[0] == 0
+    code, out, _ = ralph("abort fix", "--json")
+    told = json.loads(out)
+    assert (code, told["route"], told["loop_id"]) == (2, "control", "fix-auth-7f3a91c2")
+    assert told["ask"][-1]["choices"][0]["value"] == "ralph abort fix-auth-7f3a91c2"
+
+
+def flags_of(name):
+    """Every option that a command has."""
+    import click
+
+    command = cli.get_command(click.Context(cli), name)
+    return {flag for param in command.params for flag in param.opts}
+
+
+def test_only_commands_that_exist_are_offered():
+    """Every control of the table leads to a command and options that the program has."""
+    loops = Known((KnownLoop("a-00000001", unfinished=True, resumable=True),))
+    for verb in {verb for verb, _ in ENGLISH.controls}:
+        text = {"resume": "resume it with 5 more iterations"}.get(verb, f"{verb} a-00000001")
+        text = {"attach": "attach to it", "logs": "logs of it", "report": "report of it"}.get(verb, text)
+        text = {"status": "status of it", "diff": "what did it change"}.get(verb, text)
+        argv = routing.control_argv(route(text, loops))
+        assert argv[1] in COMMANDS, verb
+        assert {word for word in argv[2:] if word.startswith("-")} <= flags_of(argv[1]), argv
+    assert routing.control_argv(route("resume it with 5 more iterations", loops)) == [
+        "ralph", "resume", "a-00000001", "--max-iterations", "+5",
+    ]  # fmt: skip
+    found = route("ralph this: -x, up to 5 tries, for at most 90s, at most $5 --loop-id my-one --until 'y z'")
+    argv = routing.loop_argv(found)
+    assert {word for word in argv[2:-1] if word.startswith("--") and word != "--"} <= flags_of("loop")
+    assert argv[-2:] == ["--", "-x"]
+
+
+def repository(tmp_path, **files):
+    """A git repository with one commit; every test that starts for real needs one."""
+    top = tmp_path / "repo"
+    top.mkdir()
+    for name, text in files.items():
+        (top / name.replace("__", ".")).write_text(text)
+    git = ["git", "-c", "user.name=u", "-c", "user.email=u@example.invalid", "-C", str(top)]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "one"]):
+        subprocess.run([*git, *words], check=True)
+    return top
+
+
+def test_the_projects_gates_are_the_criterion(ralph, tmp_path, monkeypatch):
+    """Where ralph.toml has required gates, they are what a loop without a check proves."""
+    top = repository(
+        tmp_path, ralph__toml='[gates.tests]\nrun = "pytest -q"\n[gates.lint]\nrun = "ruff check ."\n'
+    )
+    monkeypatch.chdir(top)
+    code, out, _ = ralph("route", "ralph this: fix the login", "--json")
+    told = json.loads(out)
+    assert (code, told["confidence"]) == (0, "high")
+    assert told["criterion"] == "the gates of this project pass: tests, lint"
+    assert told["verification_command"] == "pytest -q && ruff check ."
+
+
+def test_a_missing_check_is_inferred(ralph, tmp_path, monkeypatch):
+    """The project's own test command is proposed with the script behind it, and is asked about."""
+    manifest = '{"name": "x", "scripts": {"test": "node --test"}}\n'
+    monkeypatch.chdir(repository(tmp_path, package__json=manifest))
+    code, out, _ = ralph("route", "fix until green", "--json")
+    told = json.loads(out)
+    assert (code, told["criterion"]) == (2, "tests pass")
+    assert told["verification_command"] in ("npm test", "node --test")
+    choices = {one["label"]: one for one in told["ask"][0]["choices"]}
+    assert list(choices) == ["as inferred", "test", "types", "lint", "build", "custom command"]
+    assert choices["test"]["value"] == told["verification_command"]
+    assert "node --test" in choices["test"]["value"] + choices["test"]["note"]
+    code, out, _ = ralph("route", "ralph this: fix the tests", "--host", "claude")
+    assert out.startswith('/goal "fix the tests; completion: ')
+    assert code == 2
+
+
+@pytest.mark.slow
+def test_a_yes_starts_what_ralph_loop_starts(ralph, tmp_path, monkeypatch):
+    """The order is that of `ralph loop` with the sentence's own task, check and limits; flags beat words."""
+    monkeypatch.chdir(repository(tmp_path, a="x"))
+    words = ("--agent", "demo", "--dry-run", "--json", "-y")
+    text = (
+        "ralph this: fix --sandbox none, up to 5 tries, for at most 2 hours; completion: `test -e b` passes"
+    )
+    code, out, err = ralph(text, *words)
+    assert (code, err) == (0, ""), err
+    sealed = json.loads(out)["order"]
+    assert sealed["task"] == "fix --sandbox none"
+    assert [gate["run"] for gate in sealed["criterion"]["gates"]] == ["test -e b"]
+    assert (sealed["limits"]["iterations"], sealed["limits"]["time"]) == (5, 7200)
+    assert sealed.get("sandbox", "auto") == "auto"
+    typed = ralph(text, *words, "--max-iterations", "3", "--check", "test -e c")[1]
+    sealed = json.loads(typed)["order"]
+    assert sealed["limits"]["iterations"] == 3
+    assert [gate["run"] for gate in sealed["criterion"]["gates"]] == ["test -e c"]
+    dashed = json.loads(ralph("ralph this: --net on; check with: `test -e b`", *words)[1])["order"]
+    assert dashed["task"] == "--net on"
+    assert os.listdir(tmp_path / "repo") == [".git", "a"] or set(os.listdir(tmp_path / "repo")) == {
+        ".git",
+        "a",
+    }
