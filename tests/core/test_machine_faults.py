@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from test_machine_table import ABORTING, CALLING, READY, SNAP, done, fault, pause
 
 from ralph.core import events as e
-from ralph.core.handlers import FAULT_CAP, LIMIT_CAP
+from ralph.core.faults import FAULT_CAP, LIMIT_CAP
 from ralph.core.loop import Loop
 from ralph.core.machine import decide
-from ralph.core.model import Fault, Steer
+from ralph.core.model import AgentSession, Fault, Steer, Usage
 
 
 def after_faults(count: int, kind: str = "crash") -> Loop:
@@ -61,6 +61,45 @@ ROWS = [
         fault("auth"),
         NOTHING,
         {**REFUND, "todo": done("blocked", "the agent's login has expired: busy")},
+    ),
+    Row(
+        "used-up credit needs a human",
+        fault("credit"),
+        NOTHING,
+        {**REFUND, "todo": done("blocked", "busy")},
+    ),
+    Row(
+        "a program that changed in mid-loop needs a human",
+        fault("upgraded"),
+        NOTHING,
+        {**REFUND, "todo": done("blocked", "busy")},
+    ),
+    *(
+        Row(
+            f"{kind} is healed by time and counted apart from crashes",
+            after_faults(2, kind),
+            NOTHING,
+            {
+                "iteration": 0,
+                "limits_hit": 3,
+                "phase": "waiting",
+                "wait_why": f"{kind}: busy",
+                "todo": (e.Wait(seconds=80.0, until=None, why=f"{kind}: busy"),),
+            },
+        )
+        for kind in ("overload", "server", "network")
+    ),
+    Row(
+        "the agent's own bound on turns is a fault without a wait",
+        fault("turns"),
+        NOTHING,
+        {"commit": "c-t0", "faults": 1, "todo": (e.RunAgent(iteration=1, call=2),)},
+    ),
+    Row(
+        "the bound on money of one call is no fault of the agent",
+        fault("budget"),
+        NOTHING,
+        {"commit": "c-t0", "todo": (e.RunAgent(iteration=1, call=2),)},
     ),
     Row(
         "an agent that cannot be started breaks the loop",
@@ -125,3 +164,48 @@ def test_line(row: Row) -> None:
     after, actions = decide(row.before, row.event)
     assert b.changes(row.before, after) == row.changes
     assert actions == after.todo
+
+
+def ended(loop: Loop, **fields: object) -> Loop:
+    """The loop after its open call came to an end."""
+    return decide(loop, e.AgentEnded(iteration=1, call=1, **fields)).loop  # type: ignore[arg-type]
+
+
+def kept(loop: Loop) -> Loop:
+    return replace(loop, order=replace(loop.sealed, keep_session=True))
+
+
+def test_a_conversation_is_kept_only_when_asked_for() -> None:
+    """A fresh conversation each time by default; else the newest, unless it may be what went wrong."""
+    session = AgentSession("s1", "claude", tokens=5)
+    assert ended(CALLING, session=session).session is None
+    loop = kept(CALLING)
+    assert ended(loop, session=session).session == session
+    assert ended(loop, session=session, fault=Fault("limit", "busy")).session == session
+    earlier = replace(loop, session=session)
+    assert ended(earlier, fault=Fault("auth", "busy")).session == session
+    for kind in ("context", "crash", "protocol", "hollow", "request"):
+        assert ended(earlier, session=session, fault=Fault(kind, "busy")).session is None  # type: ignore[arg-type]
+
+
+def test_a_prompt_that_was_too_long_is_halved() -> None:
+    """Each context fault halves what the next prompt quotes; a call that could read it all ends that."""
+    loop = ended(CALLING, fault=Fault("context", "busy"))
+    assert loop.squeezed == 1
+    deep = replace(CALLING, squeezed=4)
+    assert ended(deep, fault=Fault("context", "busy")).squeezed == 4
+    assert ended(deep, fault=Fault("limit", "busy")).squeezed == 4
+    assert ended(deep).squeezed == 0
+
+
+def test_programs_are_pinned_by_agent() -> None:
+    """The first hash of a program is remembered; a human who resumes accepts a new one."""
+    loop = ended(CALLING, program="abc")
+    assert loop.programs == {CALLING.sealed.agent: "abc"}
+    assert ended(CALLING).programs == {}
+
+
+def test_an_estimated_cost_marks_the_whole() -> None:
+    """One computed figure in a sum makes the sum an estimate."""
+    assert not ended(CALLING, usage=Usage(5, 0.5)).spend.estimated
+    assert ended(CALLING, usage=Usage(5, 0.5, estimated=True)).spend.estimated

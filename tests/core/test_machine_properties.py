@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 from msgspec.structs import replace
 
 from ralph.core import events as e
-from ralph.core.handlers import FAULT_CAP, LIMIT_CAP
+from ralph.core.faults import FAULT_CAP, LIMIT_CAP
 from ralph.core.loop import Loop
 from ralph.core.machine import decide, fold
 from ralph.core.model import Claim, Fault, GuardResult, Limits, Usage, Verdict

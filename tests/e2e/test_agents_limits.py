@@ -1,7 +1,10 @@
 """Every loop ends: limits on iterations, time, cost, tokens and calls an hour, and raising them."""
 
+import kit
 import pytest
 from kit import agent
+
+from ralph.core.events import AgentStarted
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +72,15 @@ def test_unlimited_needs_another_limit(place):
     assert done.record is None
     timed = place.loop(agent("honest_steps"), "--max-iterations", "unlimited", "--max-time", "5m")
     place.expect(timed, "verified", 0, 2)
+
+
+def test_another_agent_stands_in(place):
+    """While the first agent is at its limit the second works, and the record says why."""
+    commands = {"one": agent("usage_limit", "3600", "9"), "two": agent("honest_steps", "1")}
+    tables = [f'[agents.{name}]\ncommand = "{command}"\n' for name, command in commands.items()]
+    (place.config / "ralph" / "config.toml").write_text("\n".join(tables))
+    words = ["loop", kit.TASK, "--check", kit.CHECK, "--display", "plain", "--agent", "one,two"]
+    done = place.ralph(*words)
+    loop = place.expect(done, "verified", 0, 2, says="because command: limit, usage limit reached")
+    assert loop.iteration == 1
+    assert [event.using for event in done.all(AgentStarted)] == [0, 1]

@@ -61,6 +61,8 @@ class AgentStarted(Event, frozen=True, tag="AgentStarted"):
     call: int
     agent: str
     prompt: str  # blob
+    using: int = 0  # 0 = the agent that is wanted, else a spare one
+    why: str = ""  # why it is a spare one
 
 
 class AgentEnded(Event, frozen=True, tag="AgentEnded"):
@@ -213,6 +215,7 @@ class RunGuards(Struct, frozen=True, tag=True):
 class RunAgent(Struct, frozen=True, tag=True):
     iteration: int
     call: int
+    agent: int = 0  # 0 = the one that is wanted, else a spare one
 
 
 class TakeSnapshot(Struct, frozen=True, tag=True):

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import msgspec.structs
 
-from ralph.core import exitgate, settle
+from ralph.core import exitgate, failover, settle
 from ralph.core.events import (
     AbortAsked,
     AgentEnded,
@@ -42,15 +42,12 @@ from ralph.core.events import (
     WorkspaceMade,
     WorkspaceRestored,
 )
+from ralph.core.faults import after_fault
 from ralph.core.loop import Loop
 from ralph.core.model import RESUMABLE, AgentSession, Fault, Limits, Spend, Steer, Usage
 from ralph.errors import IllegalEvent
 
 replace = msgspec.structs.replace
-FAULT_CAP = 3  # in a row: the machinery is broken
-LIMIT_CAP = 10  # in a row without one call that worked, of what only time can heal
-HEALED_BY_TIME = frozenset({"limit", "overload", "server", "network"})
-UNCOUNTED = frozenset({"interrupted", "budget"})
 FORGETS = frozenset({"context", "request", "hollow", "protocol", "crash"})  # the conversation may be why
 SQUEEZE_CAP = 4
 
@@ -109,11 +106,13 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
 
 def agent_started(loop: Loop, event: AgentStarted) -> Loop:
     owed = _owed(loop)
-    if loop.calling or owed != RunAgent(iteration=event.iteration, call=event.call):
+    if loop.calling or owed != RunAgent(event.iteration, event.call, event.using):
         _illegal(loop, event, "no such call was asked for")
     return replace(
         loop,
         call=event.call,
+        using=event.using,
+        session=loop.session if event.using == loop.using else None,
         calling=True,
         prompt=event.prompt,
         claim=None,
@@ -129,7 +128,7 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
     if not loop.calling or event.call != loop.call:
         _illegal(loop, event, "no such call is open")
     denied = loop.denied + 1 if event.denials else 0
-    agent = loop.sealed.agent
+    agent = failover.names(loop.sealed)[loop.using]
     return replace(
         loop,
         calling=False,
@@ -164,7 +163,7 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
     changed = event.tree != loop.before
     loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
     if loop.fault is not None and not changed:
-        return _after_fault(loop, loop.fault)
+        return after_fault(loop, loop.fault)
     loop = replace(loop, faults=0, limits_hit=0, reverted="")
     if loop.aborting:
         return settle.finish(loop, Finish("aborted", loop.aborting))
@@ -342,29 +341,6 @@ def _owed_gate(loop: Loop, event: GateEnded) -> RunGates:
 def _hold(loop: Loop) -> Loop:
     """Pause at once and keep what is owed, to be taken up again as it stands."""
     return replace(settle.paused(loop), held=loop.todo, held_phase=loop.phase)
-
-
-def _after_fault(loop: Loop, fault: Fault) -> Loop:
-    """The call failed and left nothing: refund the iteration, then wait, go on, or give up."""
-    loop = replace(loop, iteration=loop.iteration - 1, steers=(*loop.given, *loop.steers), given=())
-    if loop.aborting:
-        return settle.finish(loop, Finish("aborted", loop.aborting))
-    if fault.kind == "auth":
-        return settle.finish(loop, Finish("blocked", f"the agent's login has expired: {fault.message}"))
-    if fault.kind in ("credit", "upgraded"):
-        return settle.finish(loop, Finish("blocked", fault.message))
-    if fault.kind == "missing":
-        return settle.finish(loop, Finish("broken", f"the agent cannot be started: {fault.message}"))
-    if fault.kind in HEALED_BY_TIME:
-        loop = replace(loop, limits_hit=loop.limits_hit + 1)
-    elif fault.kind not in UNCOUNTED:
-        loop = replace(loop, faults=loop.faults + 1)
-    if loop.faults >= FAULT_CAP or loop.limits_hit >= LIMIT_CAP:
-        count = max(loop.faults, loop.limits_hit)
-        return settle.finish(loop, Finish("broken", f"{count} faults in a row, the last: {fault.message}"))
-    if loop.pausing:
-        return settle.paused(loop)
-    return settle.limit_or_call(loop)
 
 
 def _spent(spend: Spend, usage: Usage) -> Spend:

@@ -67,6 +67,9 @@ class Loop(Struct, frozen=True):
     limits_hit: int = 0  # in a row: usage limits, overloads, failures of provider and network
     squeezed: int = 0  # how often the prompt was halved because the agent could not read it all
     session: AgentSession | None = None  # the agent's newest conversation, when it is to go on
+    using: int = 0  # agent of the newest call: 0 = the one that is wanted, else a spare one
+    resting: dict[int, float] = {}  # agent -> wall clock at which it may be called again
+    stood_in: str = ""  # why the newest of them rests
     programs: dict[str, str] = {}  # agent -> hash of the program that this loop began with
     denials: tuple[str, ...] = ()
     denied: int = 0  # calls in a row that were refused a permission

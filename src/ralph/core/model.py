@@ -273,6 +273,18 @@ class Criterion(Struct, frozen=True, omit_defaults=True):
         return next(gate for gate in self.gates if gate.name == name)
 
 
+class SpareAgent(Struct, frozen=True, omit_defaults=True):
+    """An agent that stands in while those named before it cannot be called."""
+
+    agent: str
+    argv: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
+    env: dict[str, str] = {}
+    model: str = ""
+    key: KeySource | None = None
+    price: Price | None = None
+
+
 class Order(Struct, frozen=True, omit_defaults=True):
     """Everything agreed at the start, sealed into the first event of a loop."""
 
@@ -288,6 +300,7 @@ class Order(Struct, frozen=True, omit_defaults=True):
     model: str = ""
     key: KeySource | None = None
     price: Price | None = None
+    spares: tuple[SpareAgent, ...] = ()
     keep_session: bool = False  # the agent's conversation goes on from call to call
     base_commit: str = ""
     base_tree: str = ""

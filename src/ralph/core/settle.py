@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core import exitgate, stall
+from ralph.core import exitgate, failover, stall
 from ralph.core.events import (
     Action,
     Finish,
@@ -253,7 +253,8 @@ def limit_or_call(loop: Loop) -> Loop:
 
 def call_agent(loop: Loop) -> Loop:
     """Ask for the next agent call, or first wait for what makes one possible."""
-    wait = _cool_down(loop) or _hourly_wait(loop)
+    number = failover.awake(loop)
+    wait = _nobody_awake(loop) if number is None else _cool_down(loop) or _hourly_wait(loop)
     if wait is not None:
         time = loop.limits.time
         if time is not None and loop.elapsed + wait.seconds > time:
@@ -261,10 +262,16 @@ def call_agent(loop: Loop) -> Loop:
             return finish(replace(loop, phase="working"), Finish("exhausted", why))
         return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
     iteration = loop.iteration + 1
-    todo = (RunAgent(iteration=iteration, call=loop.call + 1),)
+    todo = (RunAgent(iteration=iteration, call=loop.call + 1, agent=number or 0),)
     return replace(
         loop, phase="working", iteration=iteration, before=loop.tree, wait_until=None, wait_why="", todo=todo
     )
+
+
+def _nobody_awake(loop: Loop) -> Wait:
+    """Every agent rests: until the first is back. `handlers` has seen to it that one ever is."""
+    until = failover.earliest(loop) or loop.now + HOUR
+    return Wait(seconds=max(1.0, until - loop.now), until=until, why=f"all agents rest; {loop.stood_in}")
 
 
 def _cool_down(loop: Loop) -> Wait | None:

@@ -12,7 +12,7 @@ import msgspec
 
 from ralph import agents
 from ralph.agents.command import split_command
-from ralph.core.model import KeySource, Price
+from ralph.core.model import KeySource, Price, SpareAgent
 from ralph.errors import SetupError, UserError
 from ralph.shell import config, tools
 from ralph.shell.project import Project
@@ -39,8 +39,24 @@ def choose(
     *,
     command: str = "",
     typed: Mapping[str, str] | None = None,
+) -> tuple[Choice, ...]:
+    """The agent that is wanted and those that stand in for it, or the reason why there is none.
+
+    `command` is what `--agent-cmd` gave.
+    """
+    names = settings.agent.split(",") if settings.agent and not command else [""]
+    return tuple(
+        _one(msgspec.structs.replace(settings, agent=name), project, env, command, typed) for name in names
+    )
+
+
+def _one(
+    settings: config.Settings,
+    project: Project,
+    env: Mapping[str, str],
+    command: str,
+    typed: Mapping[str, str] | None,
 ) -> Choice:
-    """The agent of a loop, or the reason why there is none. `command` is what `--agent-cmd` gave."""
     cwd = os.path.join(project.top, project.prefix)
     profile = settings.profiles.get(settings.profile, config.ProfileSpec())
     price, key = price_of(profile), key_of(profile)
@@ -73,6 +89,18 @@ def choose(
         reports_cost="cost" in found.features or price is not None,
         allow_list=name in NO_CHOICE or "allow-list" in found.features,
         notes=notes,
+    )
+
+
+def spare(choice: Choice) -> SpareAgent:
+    """One that stands in uses its own model: the name of one CLI's model means nothing to another."""
+    return SpareAgent(
+        agent=choice.agent,
+        argv=choice.argv,
+        settings=choice.settings,
+        env=choice.env,
+        key=choice.key,
+        price=choice.price,
     )
 
 

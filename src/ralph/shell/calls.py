@@ -20,7 +20,7 @@ from ralph.agents.lines import Intake
 from ralph.agents.prices import priced
 from ralph.core import events as e
 from ralph.core.loop import Loop
-from ralph.core.model import AgentSession, Fault
+from ralph.core.model import AgentSession, Fault, Order
 from ralph.core.status import OPEN
 from ralph.core.text import redact
 from ralph.shell import blobs, credentials, process, sandbox, tools
@@ -35,9 +35,12 @@ LARGEST = 32 << 20  # bytes of a file that a CLI leaves for its parser
 
 
 class Caller:
-    def __init__(self, site: Site) -> None:
+    """Makes the calls of one agent; `order` is the loop's as that agent sees it."""
+
+    def __init__(self, site: Site, order: Order) -> None:
         self.site = site
-        self._adapter = agents.load(site.order.agent)
+        self.order = order
+        self._adapter = agents.load(order.agent)
 
     def folder(self, call: int) -> str:
         return os.path.join(self.site.folder, "calls", str(call))
@@ -86,7 +89,7 @@ class Caller:
     def _start(
         self, loop: Loop, action: e.RunAgent, folder: str, prompt_file: str, shares: tuple[Share, ...]
     ) -> tuple[process.Call, tuple[str, ...]] | Fault:
-        site, order = self.site, self.site.order
+        site, order = self.site, self.order
         key = credentials.fetch(order.key, site.env)
         if isinstance(key, Fault):
             return key
@@ -122,7 +125,7 @@ class Caller:
     def _context(
         self, loop: Loop, action: e.RunAgent, folder: str, prompt_file: str, environ: dict[str, str]
     ) -> agents.CallContext:
-        site, order = self.site, self.site.order
+        site, order = self.site, self.order
         scratch, tmp = os.path.join(folder, "given"), os.path.join(folder, "tmp")
         os.makedirs(scratch, mode=0o700, exist_ok=True)
         cost, spent = loop.limits.cost, loop.spend.cost or 0.0
@@ -145,7 +148,7 @@ class Caller:
         self, loop: Loop, launch: agents.Launch
     ) -> tuple[tuple[str, ...], tuple[str, ...], str] | Fault:
         """The command with its program found, what must be seen for that, and the program's hash."""
-        site, order, argv = self.site, self.site.order, launch.argv
+        site, order, argv = self.site, self.order, launch.argv
         cwd = os.path.normpath(os.path.join(order.repo, order.prefix))
         read: list[str] = []
         program = ""
@@ -169,7 +172,7 @@ class Caller:
 
     def _watch(self, loop: Loop, call: process.Call, attend: Attention, watcher: Watcher) -> None:
         """Show what streams in until the call ends; a request to drop it becomes a stop."""
-        intake = Intake(self._adapter.stream(self.site.order, loop.session))
+        intake = Intake(self._adapter.stream(self.order, loop.session))
         began = heard = time.monotonic()
         total, asked_at = 0, 0.0
         while call.ended is None:
@@ -183,14 +186,14 @@ class Caller:
                 if facts:
                     watcher.said(tuple(facts))
                     hopeless = any(getattr(fact, "stop", False) for fact in facts)
-            asked = attend(Activity("agent", (self.site.order.agent,), now - began, total, now - heard))
+            asked = attend(Activity("agent", (self.order.agent,), now - began, total, now - heard))
             if (asked or hopeless) and not asked_at:
                 asked_at = now
                 process.stop(call)
 
     def _account(self, loop: Loop, action: e.RunAgent, folder: str, ended: process.Ended) -> e.AgentEnded:
         """The whole output through a new parser: what was shown while it streamed decides nothing."""
-        order, kept = self.site.order, _kept(folder)
+        order, kept = self.order, _kept(folder)
         parser = self._adapter.stream(order, loop.session)
         intake = Intake(parser)
         dropped = ended.dropped_bytes or 0

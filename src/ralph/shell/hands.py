@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ralph import __version__
 from ralph.core import events as e
+from ralph.core import failover
 from ralph.core.loop import Loop
 from ralph.core.model import Verdict
 from ralph.core.text import one_line
@@ -47,7 +48,7 @@ class RealHands:
         self.site = site
         self._clock = clock
         self._min_free = min_free
-        self._caller = Caller(site)
+        self._callers: dict[int, Caller] = {}
         self._workspace: Workspace | None = None
         self._judge: Judge | None = None
 
@@ -107,8 +108,10 @@ class RealHands:
         return e.AgentStarted(
             iteration=action.iteration,
             call=action.call,
-            agent=self.site.order.agent,
+            agent=failover.names(self.site.order)[action.agent],
             prompt=blobs.put(self.site.state.blobs, text.encode()),
+            using=action.agent,
+            why=one_line(loop.stood_in, 400) if action.agent else "",
         )
 
     def finish_call(
@@ -117,7 +120,10 @@ class RealHands:
         prompt = blobs.get(self.site.state.blobs, loop.prompt)
         found = self.judge.deps.shares(loop.tree, attend)
         shares = found if isinstance(found, tuple) else ()  # without them it can still mend a lockfile
-        return self._caller.finish(loop, action, prompt, shares, attend, watcher)
+        if action.agent not in self._callers:
+            order = failover.with_agent(self.site.order, action.agent)
+            self._callers[action.agent] = Caller(self.site, order)
+        return self._callers[action.agent].finish(loop, action, prompt, shares, attend, watcher)
 
     def take_snapshot(self, loop: Loop, action: e.TakeSnapshot) -> e.CheckpointMade:
         site, order, workspace = self.site, self.site.order, self.workspace

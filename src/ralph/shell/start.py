@@ -24,7 +24,7 @@ from ralph.core.prompt import HIDDEN
 from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import approvals, config, tools
-from ralph.shell.agentchoice import choose, refuse_unheld
+from ralph.shell.agentchoice import choose, refuse_unheld, spare
 from ralph.shell.config.quarantine import in_quarantine
 from ralph.shell.probe import Protection, protection
 from ralph.shell.project import Project, find_project, survey, user_call
@@ -79,8 +79,10 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         )
     _check_task(request.task)
     project, settings = read_settings(request, env, now)
-    chosen_agent = choose(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
-    config.check_limits(settings, config.explicit_limits(settings), chosen_agent.reports_cost)
+    named = choose(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
+    chosen_agent = named[0]
+    reports_cost = all(one.reports_cost for one in named)
+    config.check_limits(settings, config.explicit_limits(settings), reports_cost)
     base = resolve_commit(project, request.base) if request.base else project.head
     chosen = class_of(request)
     gates = seal_gates(
@@ -94,15 +96,11 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
     )
     state = open_state(state_dir(env), create=True)
     _, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
-    refuse_unheld(chosen_agent, shield.level, settings.sandbox)
+    for one in named:
+        refuse_unheld(one, shield.level, settings.sandbox)
     held, expired = in_quarantine(settings.guards_quarantine, now)
-    warnings = (
-        *settings.warnings,
-        *chosen_agent.notes,
-        *expired,
-        *survey(project),
-        *_config_note(settings, project, base),
-    )
+    heard = (*request.notes, *settings.warnings, *chosen_agent.notes, *expired)
+    warnings = (*heard, *survey(project), *_config_note(settings, project, base))
     order = _order(request, settings, project, name=_name(request, token))
     order = msgspec.structs.replace(
         order,
@@ -121,6 +119,7 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         agent_env=chosen_agent.env,
         key=chosen_agent.key,
         price=chosen_agent.price,
+        spares=tuple(spare(one) for one in named[1:]),
         warnings=warnings,
     )
     return Prepared(

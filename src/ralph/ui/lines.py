@@ -84,7 +84,8 @@ def _workspace(event: e.WorkspaceMade) -> str:
 
 
 def _agent_started(event: e.AgentStarted) -> str:
-    return f"it {event.iteration}  call {event.call}  agent {safe(event.agent)}  prompt {event.prompt[:8]}"
+    words = f"it {event.iteration}  call {event.call}  agent {safe(event.agent)}  prompt {event.prompt[:8]}"
+    return f"{words}  because {safe(event.why, 200)}" if event.why else words
 
 
 def _agent_ended(event: e.AgentEnded) -> str:
