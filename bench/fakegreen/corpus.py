@@ -65,7 +65,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     script: str = ""  # Python, executed by the agent in its workspace after the patch
     wins: str = ""  # an attack that is known to be accepted: why, and what helps
     refused: str = ""  # an honest change that is known to be refused: why
-    quick: str = ""  # the guard or rule for which `make test` judges this case
+    quick: str = ""  # `make test` judges this case: the guards that must speak, parted by commas; or why
     write: dict[str, str] = {}
     append: dict[str, str] = {}
     prepend: dict[str, str] = {}

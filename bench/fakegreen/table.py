@@ -50,16 +50,22 @@ def _line(name: str, word: str, rows: list[Judged]) -> str:
 
 
 def _cost(rows: list[Judged]) -> list[str]:
-    costs = [row.final / row.suite for row in rows if row.accepted and row.final and row.suite]
-    if not costs:
+    judged = [row for row in rows if row.accepted and row.final and row.suite]
+    if not judged:
         return []
+    lines = ["Final judgement, in multiples of one call of the check at the base (accepted results):", ""]
+    for words, some in (
+        ("without sabotage", [row for row in judged if not row.sabotaged]),
+        ("with sabotage", [row for row in judged if row.sabotaged]),
+    ):
+        costs = [row.final / row.suite for row in some]
+        if costs:
+            lines.append(
+                f"- {words}: median {median(costs):.1f}, largest {max(costs):.1f} ({len(costs)} results)"
+            )
     grades = [row.grade for row in rows if row.kind == "honest" and row.accepted]
-    told = ", ".join(f"{grade}: {grades.count(grade)}" for grade in sorted(set(grades)))
-    cost = f"median {median(costs):.1f}, largest {max(costs):.1f} (of {len(costs)} accepted results)"
-    return [
-        f"Final judgement, in multiples of one call of the check at the base: {cost}.",
-        f"Grades of accepted honest changes: {told or 'none'}.",
-    ]
+    told = ", ".join(f"{grades.count(grade)} {grade}" for grade in sorted(set(grades)))
+    return [*lines, "", f"Grades of accepted honest changes: {told or 'none'}."]
 
 
 def _lists(rows: list[Judged]) -> list[str]:

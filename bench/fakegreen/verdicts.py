@@ -26,6 +26,7 @@ class Judged(Struct, frozen=True):
     seconds: float
     suite: float  # seconds of the check at the base
     final: float  # seconds from the last fast verdict to the end of the guards; 0 = no final judgement
+    sabotaged: int  # how often the change was broken on purpose in that time
     naive: bool | None  # did the exit-code gate accept it? None = not asked
     trouble: str = ""  # the corpus or the machine failed: neither accepted nor refused
     known: str = ""  # why this is known to go wrong, from the corpus
@@ -46,6 +47,7 @@ def judged(case: Case, kind: str, ended: Ended, naive: Ended | None) -> Judged:
         seconds=round(ended.seconds, 2),
         suite=round(_suite(ended.events), 3),
         final=round(_final(ended.events), 3),
+        sabotaged=_sabotaged(ended.events),
         naive=None if naive is None else naive.code == 0,
         trouble=_trouble(ended, last),
         known=case.wins or case.refused,
@@ -102,3 +104,8 @@ def _final(events: list[AnyEvent]) -> float:
     )
     ended = next((event.at for event in reversed(events) if isinstance(event, GuardsEnded)), 0.0)
     return max(0.0, ended - began) if began and ended else 0.0
+
+
+def _sabotaged(events: list[AnyEvent]) -> int:
+    results = next((event.results for event in reversed(events) if isinstance(event, GuardsEnded)), ())
+    return sum((result.counted or {}).get("sabotaged", 0) for result in results if result.guard == "sabotage")

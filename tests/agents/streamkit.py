@@ -27,21 +27,21 @@ def order(agent: str = "claude", **fields: object) -> Order:
 
 def context(**fields: object) -> CallContext:
     given = {"scratch": "/call/given", "tmp": "/tmp", "token": "11111111-2222-4333-8444-000000000000"}
-    return CallContext(
-        "ralph-x-12345678", 3, 4, "/repo", "/call/prompt.md", fields.pop("environ", USER), **{**given, **fields}
-    )
+    environ = fields.pop("environ", USER)
+    return CallContext("ralph-x-12345678", 3, 4, "/repo", "/call/prompt.md", environ, **{**given, **fields})
 
 
 def cases() -> list[tuple[str, str]]:
     """Every recorded call, as (CLI, case)."""
-    return sorted((path.parent.name, path.stem) for path in RECORDED.glob("*/*.jsonl"))
+    found = (*RECORDED.glob("*/*.jsonl"), *RECORDED.glob("*/*.txt"))
+    return sorted((path.parent.name, path.stem) for path in found)
 
 
 def recorded(cli: str, case: str) -> bytes:
     """What the call printed: events, then what went to stderr (in a loop the two are one)."""
-    data = (RECORDED / cli / f"{case}.jsonl").read_bytes()
-    told = INDEX[cli][case].get("stderr", "")
-    return data if data.endswith(b"\n") or not data else data + b"\n" if not told else data + told.encode()
+    path = RECORDED / cli / f"{case}.jsonl"
+    data = (path if path.exists() else path.with_suffix(".txt")).read_bytes()
+    return data + INDEX[cli][case].get("stderr", "").encode()
 
 
 def left(cli: str, case: str) -> list[tuple[str, bytes]]:

@@ -1,25 +1,28 @@
-"""Whatever a CLI prints, its parser survives it: cut, joined, garbled and deep lines, in pieces of any size."""
+"""Whatever a CLI prints, its parser survives it: cut, joined, garbled and deep lines."""
 
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamkit import CLIS, cases, read, recorded
 
 from ralph.agents import CallFacts
 
 ENDS = ("exited", "timeout", "idle", "stopped", "killed", "runner-lost", "spawn-error", "crashed")
-TYPES = (
-    "system assistant user result rate_limit_event thread.started item.completed error turn.failed "
-    "turn.completed init message tool_use tool_result complete text step_finish step_start session.error "
-    "assistant.message model.call_failure tool.execution_complete assistant.turn_retry"
-).split()
-KEYS = (
-    "type subtype message content text item part error result usage stats data role delta metadata status code "
-    "is_error api_error_status modelUsage total_cost_usd permission_denials session_id thread_id sessionID "
-    "rate_limit_info resetsAt retry_delay_ms error_status changes tokens cost reason toolRequests exitCode info"
-).split()
+TYPES = [
+    "system", "assistant", "user", "result", "rate_limit_event", "thread.started", "item.completed",
+    "error", "turn.failed", "turn.completed", "init", "message", "tool_use", "tool_result", "complete",
+    "text", "step_finish", "step_start", "session.error", "assistant.message", "model.call_failure",
+    "tool.execution_complete", "assistant.turn_retry",
+]  # fmt: skip
+KEYS = [
+    "type", "subtype", "message", "content", "text", "item", "part", "error", "result", "usage", "stats",
+    "data", "role", "delta", "metadata", "status", "code", "is_error", "api_error_status", "modelUsage",
+    "total_cost_usd", "permission_denials", "session_id", "thread_id", "sessionID", "rate_limit_info",
+    "resetsAt", "retry_delay_ms", "error_status", "changes", "tokens", "cost", "reason", "toolRequests",
+    "exitCode", "info",
+]  # fmt: skip
 LINES = {cli: [] for cli in CLIS}
 for cli_, case_ in cases():
     LINES[cli_] += [line for line in recorded(cli_, case_).splitlines() if line][:40]
@@ -34,7 +37,9 @@ scalars = st.one_of(
 )
 values = st.recursive(
     scalars,
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 events = st.builds(
@@ -59,6 +64,7 @@ def printed(event: object) -> bytes:
 
 
 @pytest.mark.parametrize("cli", CLIS)
+@settings(max_examples=30)
 @given(
     made=st.lists(events, max_size=6),
     noise=st.binary(max_size=60),
@@ -71,6 +77,7 @@ def test_any_events(cli, made, noise, exit_code, how):
 
 
 @pytest.mark.parametrize("cli", [cli for cli in CLIS if LINES[cli]])
+@settings(max_examples=30)
 @given(data=st.data())
 def test_damaged_streams(cli, data):
     """Real lines that were cut, joined, doubled or overwritten are survived."""

@@ -1,4 +1,4 @@
-"""How each CLI is started: the prompt never as an argument, permissions bypassed only inside a box that holds."""
+"""How each CLI is started: the prompt never as an argument, permissions bypassed only inside a box."""
 
 import json
 
@@ -58,7 +58,7 @@ def test_only_its_own_variables_reach_it(cli):
 
 @pytest.mark.parametrize("cli", sorted(BYPASS))
 def test_permissions_are_bypassed_only_in_a_box(cli):
-    """Where no sandbox holds, the CLI's own list bounds it: edits and the visible checks, never a hidden one."""
+    """Where no sandbox holds, the CLI's own list bounds it: edits and visible checks, never a hidden one."""
     assert BYPASS[cli] in launched(cli, boxed=True).argv
     unheld = launched(cli, boxed=False)
     assert BYPASS[cli] not in unheld.argv
@@ -143,7 +143,7 @@ def test_users_words_are_added():
 
 @pytest.mark.parametrize("cli", CLIS)
 def test_probe_tells_what_is_missing(cli, tmp_path):
-    """A CLI that is not there says how to install it; one that is there says which words print its version."""
+    """A CLI that is missing says how to install it; one that is there, which words print its version."""
     nowhere = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     missing = load(cli).probe(nowhere)
     assert not missing.installed

@@ -34,6 +34,8 @@ USUAL = {
     "fault-after-work": "overload",
     "max-turns": "turns",
     "stall": "interrupted",
+    "subagent": "",
+    "unknown-model": "",
 }
 OWN: dict[tuple[str, str], str] = {
     ("codex", "max-tokens"): "crash",
@@ -42,6 +44,12 @@ OWN: dict[tuple[str, str], str] = {
     ("goose", "denied"): "crash",  # a mode that needs a person; Ralph never asks for it
     ("goose", "429-short"): "",  # waits by itself
     ("opencode", "429-short"): "",
+    ("copilot", "429-short"): "",
+    ("copilot", "midstream"): "network",
+    ("qwen", "429-short"): "",
+    ("aider", "529"): "server",  # a status that its client library does not know
+    ("mini", "529"): "server",
+    ("mini", "refused"): "server",
 }
 
 
@@ -50,10 +58,10 @@ def test_every_ending_has_its_name(cli: str, case: str) -> None:
     """What went wrong in a recorded call is told by its structured signs, and nothing is called a success."""
     exit_code, how = ended(cli, case)
     facts = read(cli, recorded(cli, case), exit_code, how, files=left(cli, case))[1]
-    wanted = OWN.get((cli, case), USUAL.get(case, ""))
+    wanted = OWN.get((cli, case), USUAL[case])
     kind = facts.fault.kind if facts.fault else ""
     assert kind in ({wanted} if how == "exited" else {wanted, "interrupted"})  # some sat there until killed
-    assert (facts.fault is None) <= (exit_code == 0)
+    assert facts.fault is not None or exit_code == 0
 
 
 @pytest.mark.parametrize(("cli", "case"), cases())
@@ -109,7 +117,7 @@ def _two_calls(cli: str) -> tuple[bytes, bytes]:
     return b"".join(lines[:end]), b"".join(lines[end:])
 
 
-@pytest.mark.parametrize("cli", sorted({cli for cli, case in cases() if case == "success"}))
+@pytest.mark.parametrize("cli", ["claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen"])
 def test_the_final_message_is_the_agents(cli: str) -> None:
     """The last words of a call are the agent's own last message, not those before it and not a tool's."""
     assert read(cli, recorded(cli, "success"), files=left(cli, "success"))[1].said == "The test passes now."
@@ -132,10 +140,10 @@ def test_denied_permissions_are_listed() -> None:
 
 def test_a_refused_login_ends_the_call() -> None:
     """What the CLI would try again for minutes, or for ever, is marked to be stopped at once."""
-    retry = b'{"type":"system","subtype":"api_retry","attempt":1,"error_status":401,"error":"authentication_failed"}\n'
+    retry = b'{"type":"system","subtype":"api_retry","error_status":401,"error":"authentication_failed"}\n'
     assert any(getattr(fact, "stop", False) for fact in read("claude", retry)[0])
     assert any(getattr(fact, "stop", False) for fact in read("codex", recorded("codex", "refused"))[0])
-    hour = b'{"type":"system","subtype":"api_retry","error_status":429,"error":"rate_limit","retry_delay_ms":3.6e6}\n'
+    hour = b'{"type":"system","subtype":"api_retry","error_status":429,"retry_delay_ms":3.6e6}\n'
     limit = next(fact for fact in read("claude", hour)[0])
     assert (getattr(limit, "after", 0), getattr(limit, "stop", False)) == (3600, True)
 
@@ -149,7 +157,7 @@ def test_all_clis_are_recorded_or_said_to_be_missing() -> None:
 def test_a_stream_without_its_last_word_is_no_success() -> None:
     """Exit code 0 alone means nothing: without the last event a call has not worked."""
     for cli in ("claude", "codex", "gemini", "goose", "opencode"):
-        lines = recorded(cli, "success").splitlines(keepends=True)
+        lines = [line for line in recorded(cli, "success").splitlines(keepends=True) if line[:1] == b"{"]
         fault = read(cli, b"".join(lines[:-1]))[1].fault
         assert fault is not None
         assert fault.kind == "protocol"

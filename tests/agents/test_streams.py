@@ -10,7 +10,9 @@ from ralph.agents.prices import priced
 from ralph.agents.provider import kind_of
 from ralph.core.model import AgentSession, Price, Usage
 
-BLOCK = "---RALPH_STATUS---\nSTATUS: COMPLETE\nTESTS_STATUS: PASSING\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+BLOCK = (
+    "---RALPH_STATUS---\nSTATUS: COMPLETE\nTESTS_STATUS: PASSING\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+)
 
 
 def lines(*events):
@@ -24,7 +26,13 @@ def says(text, parent=None):
 
 def result(text="", cost=0.0, **fields):
     usage = {"m": {"inputTokens": 10, "outputTokens": 5, "cacheReadInputTokens": 3}}
-    given = {"subtype": "success", "is_error": False, "result": text, "total_cost_usd": cost, "modelUsage": usage}
+    given = {
+        "subtype": "success",
+        "is_error": False,
+        "result": text,
+        "total_cost_usd": cost,
+        "modelUsage": usage,
+    }
     return {"type": "result", **given, **fields}
 
 
@@ -54,7 +62,7 @@ def test_the_last_of_several_results_counts():
 
 
 def test_only_the_agents_final_message_claims():
-    """A status block counts in the agent's own last message: not earlier, not from a sub-agent, tool or user."""
+    """A status block counts in the agent's own last message: not earlier, nor from a sub-agent or a tool."""
     assert read("claude", lines(says(BLOCK), result(BLOCK)))[1].claim.status == "COMPLETE"
     assert read("claude", lines(says(BLOCK), says("Wait."), result("Wait.")))[1].claim is None
     assert read("claude", lines(says(BLOCK, parent="task-1"), says("Hm."), result("Hm.")))[1].claim is None
@@ -65,7 +73,9 @@ def test_only_the_agents_final_message_claims():
 
 def test_pieces_of_a_message_are_joined():
     """A message that comes in pieces is one message; a tool in between begins another."""
-    pieces = [{"type": "message", "role": "assistant", "content": part, "delta": True} for part in ("Do", "ne.")]
+    pieces = [
+        {"type": "message", "role": "assistant", "content": part, "delta": True} for part in ("Do", "ne.")
+    ]
     tool = {"type": "tool_use", "tool_name": "read_file", "parameters": {"file_path": "a.py"}}
     end = {"type": "result", "status": "success", "stats": {"total_tokens": 5}}
     assert read("gemini", lines(*pieces, end))[1].said == "Done."
@@ -130,16 +140,23 @@ def test_prose_decides_nothing():
 
 def test_tools_tell_file_and_size():
     """An edit is shown with its file and the lines it adds and takes away."""
-    used = {"type": "tool_use", "name": "Edit", "input": {"file_path": "a.py", "old_string": "x\ny", "new_string": "x\nz\nw"}}
+    used = {
+        "type": "tool_use",
+        "name": "Edit",
+        "input": {"file_path": "a.py", "old_string": "x\ny", "new_string": "x\nz\nw"},
+    }
     event = {"type": "assistant", "message": {"content": [used]}}
     assert read("claude", lines(event))[0] == [ToolUsed("Edit", "a.py", "", 2, 1)]
     write = {"tool": "write", "state": {"input": {"filePath": "b.py", "content": "1\n2\n"}}}
-    assert ToolUsed("write", "b.py", "", 2, 0) in read("opencode", lines({"type": "tool_use", "part": write}))[0]
+    assert (
+        ToolUsed("write", "b.py", "", 2, 0) in read("opencode", lines({"type": "tool_use", "part": write}))[0]
+    )
 
 
 def test_aider_is_read_by_its_lines():
     """aider prints words only: tokens, an edit, an error of its client library."""
-    text = b"Warning: x\nAider v1\nModel: m\n\nHere it is.\nTokens: 1.5k sent, 20 received. Cost: $0.02 message, $0.05 session.\n"
+    told = b"Tokens: 1.5k sent, 20 received. Cost: $0.02 message, $0.05 session.\n"
+    text = b"Warning: x\nAider v1\nModel: m\n\nHere it is.\n" + told
     facts, ended = read("aider", text + b"Applied edit to calc.py\n")
     assert ended.usage == Usage(1520, 0.02, 1500, None, 20)
     assert ended.fault is None
@@ -152,7 +169,11 @@ def test_aider_is_read_by_its_lines():
 
 def test_mini_is_read_by_its_trajectory():
     """mini-swe-agent tells how it ended in the file it leaves."""
-    message = {"role": "assistant", "content": "I try.", "extra": {"response": {"usage": {"prompt_tokens": 9, "completion_tokens": 2}}}}
+    message = {
+        "role": "assistant",
+        "content": "I try.",
+        "extra": {"response": {"usage": {"prompt_tokens": 9, "completion_tokens": 2}}},
+    }
     good = {"info": {"exit_status": "Submitted", "submission": BLOCK}, "messages": [message]}
     ended = read("mini", b"", files=[("t.json", json.dumps(good).encode())])[1]
     assert (ended.fault, ended.claim.status, ended.usage.tokens) == (None, "COMPLETE", 11)
@@ -184,7 +205,7 @@ def test_statuses_and_codes(status, code, kind):
 
 
 def test_prices():
-    """A cost is computed from tokens only where the CLI gives none and the user gave prices, and is marked so."""
+    """A cost is computed only where the CLI gives none and the user gave prices, and is marked so."""
     price = Price(fresh=3.0, written=15.0, cached=0.3)
     computed = priced(Usage(1_500_000, None, 1_000_000, 400_000, 100_000), price)
     assert computed.cost == pytest.approx(3.0 + 0.12 + 1.5)
@@ -202,14 +223,17 @@ def test_facts_that_stop_a_call_are_marked():
     assert facts == [Retried("server", "Reconnecting... 1/5 (unexpected status 500)")]
     lost = {"type": "error", "message": "Reconnecting... waiting for network (x)"}
     assert read("codex", lines(lost))[0] == [FaultSeen("network", lost["message"], stop=True)]
-    limit = {"type": "error", "message": "Reconnecting... 1/1 (exceeded retry limit, last status: 429 Too Many)"}
+    limit = {
+        "type": "error",
+        "message": "Reconnecting... 1/1 (exceeded retry limit, last status: 429 Too Many)",
+    }
     assert read("codex", lines(limit))[0][0].stop
     warning = {"type": "error", "message": "model metadata not found"}
     assert read("codex", lines(warning))[0] == []
 
 
 def test_goose_is_not_fooled_by_its_own_sentences():
-    """A model that says what goose says of errors is not taken for goose: its messages are marked as the model's."""
+    """A model that says what goose says of errors is not taken for goose: its messages are marked."""
     said = "Ran into this error: Authentication error"
     own = {"role": "assistant", "id": "a", "content": [{"type": "text", "text": said}], "metadata": {}}
     models = {**own, "metadata": {"inference": {"provider": "x"}}}

@@ -11,7 +11,17 @@ from ralph.core.goal import GOALS, LONGEST, goal_line, host_of
 from ralph.core.phrases import LOOP_NAME, pattern_text
 from ralph.core.phrases_en import ENGLISH
 from ralph.core.route import LANGUAGES, route
-from ralph.core.routed import KINDS, LONGEST_TEXT, PUBLIC, Known, KnownLoop, public, with_check
+from ralph.core.routed import (
+    KINDS,
+    LONGEST_TEXT,
+    PUBLIC,
+    Choice,
+    Known,
+    KnownLoop,
+    check_question,
+    public,
+    with_check,
+)
 from ralph.core.routepeel import MOST_SECONDS, MOST_TRIES
 
 LOOPS = (
@@ -118,6 +128,35 @@ def test_a_check_completes_the_proposal():
     unsure = with_check(route("ralph this: fix it"), "tests pass", "pytest", "medium")
     assert (unsure.criterion, unsure.confidence) == ("tests pass", "medium")
     assert [one.about for one in unsure.ask] == ["check"]
+
+
+def test_confidence_is_what_is_left_open():
+    """Two readings and a number that is no bound leave it medium, a missing loop low, nothing open high."""
+    check = "; completion: `npm test` passes"
+    assert route(f"ralph this: fix it{check}").confidence == "high"
+    assert route(f"ralph this: cache it for at most 2 hours{check}").confidence == "medium"
+    assert route(f"ralph this: fix it, 0 tries max{check}").confidence == "medium"
+    assert route("abort that").confidence == "low"
+
+
+def test_known_commands_stand_in_the_question():
+    """What was inferred comes first, then each kind with its command where one is known."""
+    lint = Choice("lint", "ruff check .")
+    asked = check_question("it is vague", (Choice("as inferred", "make"), lint))
+    assert asked.question == "it is vague; what command proves that it is done?"
+    assert [choice.label for choice in asked.choices] == ["as inferred", *KINDS]
+    assert asked.choices[KINDS.index("lint") + 1] == lint
+
+
+def test_a_typed_check_is_given_on():
+    """The check goes to the loop, and a host's line is made anew with what is known now, once."""
+    found = route("ralph this: fix it", Known(host="claude"))
+    assert [one.about for one in found.ask] == ["check"]
+    once = with_check(found, "`make` passes", "make", "high", ("make",))
+    twice = with_check(once, "other", "make all", "high", ("make all",))
+    assert (once.checks, twice.checks) == (("make",), ("make all",))
+    assert [one.about for one in twice.ask] == ["start"]
+    assert twice.ask[0].choices[0].value == '/goal "fix it; completion: `make` passes"'
 
 
 @pytest.mark.parametrize("host", GOALS)

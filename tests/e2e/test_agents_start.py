@@ -42,8 +42,8 @@ def test_missing_tool(place):
 
 
 def test_no_check(place):
-    """Without a check nothing could be verified."""
-    done = place.ralph("loop", TASK, "--agent-cmd", agent("honest_steps"))
+    """Without a check, and without looking for one, nothing could be verified."""
+    done = place.ralph("loop", TASK, "--agent-cmd", agent("honest_steps"), "--no-infer")
     refused(place, done, 2, "E-CHECK-NONE", "--check")
 
 
@@ -195,7 +195,7 @@ def test_json_stream(place):
 
 def test_json_error(place):
     """An error under --json is one JSON object on stdout, with a stable code."""
-    done = place.ralph("loop", TASK, "--agent-cmd", agent("honest_steps"), "--json")
+    done = place.ralph("loop", TASK, "--agent-cmd", agent("honest_steps"), "--no-infer", "--json")
     assert done.code == 2
     [line] = json_lines(done.out)
     assert line["error"]["code"] == "E-CHECK-NONE"

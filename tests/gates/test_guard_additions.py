@@ -3,7 +3,8 @@
 import pytest
 from guardkit import PYTEST, facts_of, kinds_of
 
-from ralph.core.model import Gate
+from ralph.core.compare import COLLECT
+from ralph.core.model import Finding, Gate, Reading
 from ralph.gates.guards import overlay_request
 
 CONFTEST = '''"""Shared."""
@@ -235,3 +236,45 @@ def test_an_annotation_that_became_any(after, run, found):
 def test_the_same_in_javascript(text, found):
     """Reading the tests, and the name of assert in pieces."""
     assert kinds_of("environment", {}, {"lib/a.js": text}) == found
+
+
+LOSING = (
+    "import os\nfrom app import one, two\n\nX = 1\n\n\ndef test_one():\n    assert one() == 1\n\n\n"
+    "def test_two():\n    assert two() == 2\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        (
+            "import os\nfrom app import one\n\nX = 1\n\n\ndef test_one():\n    assert one() == 1\n",
+            ["deleted"],
+        ),
+        (
+            "from fake import one\n\nX = 1\n\n\ndef test_one():\n    assert one() == 1\n",
+            ["deleted", "weakened"],
+        ),
+        (
+            "from app import one\n\nX = 2\n\n\ndef test_one():\n    assert one() == 1\n",
+            ["deleted", "weakened"],
+        ),
+        ("from app import one\n\n\ndef test_one():\n    assert one() in (1, 2)\n", ["deleted", "weakened"]),
+    ],
+)
+def test_a_test_that_lost_its_neighbour_is_not_weakened(after, found):
+    """When a function goes with its test, the base's file cannot be loaded; the rest of it is the same."""
+    path = "tests/test_a.py"
+    both = {f"{path}::test_one": "pass", f"{path}::test_two": "pass"}
+    base = Reading("pass", "", tests=both, files=dict.fromkeys(both, path))
+    final = Reading("pass", "", tests={f"{path}::test_one": "pass"}, files={f"{path}::test_one": path})
+    over = Reading("fail", "", tests={}, findings=(Finding(f"{COLLECT}{path}", "no two"),))
+    kinds = kinds_of(
+        "inventory",
+        {path: LOSING},
+        {path: after},
+        base={"tests": base},
+        final={"tests": final},
+        overlay={"tests": over},
+    )
+    assert kinds == found

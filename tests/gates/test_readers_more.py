@@ -343,7 +343,8 @@ def test_go_coverage():
 def test_go_itself(project, observe, monkeypatch, tmp_path):
     """The real `go test` is read by test."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    tests = 'package x\n\nimport "testing"\n\nfunc TestOk(t *testing.T) {}\nfunc TestBad(t *testing.T) { t.Error("no") }\n'
+    tests = 'package x\n\nimport "testing"\n\nfunc TestOk(t *testing.T) {}\n'
+    tests += 'func TestBad(t *testing.T) { t.Error("no") }\n'
     root = project({"go.mod": "module example.com/x\n\ngo 1.19\n", "x.go": "package x\n", "x_test.go": tests})
     made = gate("go test ./...")
     reading = reader(made.read)(observe(made, root), made)

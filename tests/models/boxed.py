@@ -50,66 +50,76 @@ def stop(process: subprocess.Popen[bytes]) -> int:
         return process.wait()
 
 
-def inside(out: str) -> None:
-    """Runs in the box: server, then the CLI once or twice, then what came of it."""
-    with open(f"{out}/order.json") as file:
-        order = json.load(file)
-    cli, case, exe = CLIS[order["cli"]], order["case"], f"{AGENTS}/{order['exe']}"
-    if case.get("timid") and cli.refused:
-        case = {**case, "replies": [*cli.refused, {"say": "I could not write."}]}
+def serve(case: dict[str, Any], out: str) -> tuple[subprocess.Popen[bytes], str]:
+    """The scripted server, listening, and its address."""
     with open(f"{out}/script.json", "w") as file:
         json.dump({key: case[key] for key in ("replies", "talks", "sub") if key in case}, file)
     ready = f"{out}/ready.json"
-    server = subprocess.Popen(
-        [
-            sys.executable,
-            f"{HERE}/server.py",
-            "--script",
-            f"{out}/script.json",
-            "--ready",
-            ready,
-            "--record",
-            out,
-        ]
-    )
+    argv = [sys.executable, f"{HERE}/server.py", "--script", f"{out}/script.json", "--ready", ready]
+    server = subprocess.Popen([*argv, "--record", out])
     while not os.path.exists(ready):
         time.sleep(0.02)
     with open(ready) as file:
         url = json.load(file)["url"]
-    url = "http://127.0.0.1:9" if case.get("refused") else url
-    values = {"url": url, "home": HOME, "exe": exe, "prompt": TASK}
+    return server, "http://127.0.0.1:9" if case.get("refused") else url
+
+
+def surroundings(cli: Cli, case: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
+    """Write the files it wants, and make its environment from nothing."""
     for path, text in {**cli.files, **(cli.turns_files if case.get("turns") else {})}.items():
         os.makedirs(os.path.dirname(f"{HOME}/{path}"), exist_ok=True)
         with open(f"{HOME}/{path}", "w") as file:
             file.write(fill(text, values))
     env = {**BASE, "HOME": HOME, **{key: fill(value, values) for key, value in cli.env.items()}}
-    env |= order["env"]
+    env |= cli.limited if case.get("limited") else {}
+    return env | (cli.timid_env if case.get("timid") else {})
+
+
+def call(
+    argv: list[str], env: dict[str, str], out: str, limit: float, linger: float | None
+) -> dict[str, Any]:
+    """One life of the CLI. With `linger` it is stopped so many seconds after its first request."""
+    with open(f"{out}/prompt", "w") as prompt:
+        prompt.write(TASK)
+    start = time.monotonic()
+    with (
+        open(f"{out}/prompt") as stdin,
+        open(f"{out}/stdout", "ab") as stdout,
+        open(f"{out}/stderr", "ab") as err,
+    ):
+        process = subprocess.Popen(
+            argv, cwd=PROJECT, env=env, stdin=stdin, stdout=stdout, stderr=err, start_new_session=True
+        )
+        end = start + limit
+        while process.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+            if linger is not None and asked(out):
+                end, linger = time.monotonic() + linger, None
+        killed = process.poll() is None
+        code = stop(process) if killed else process.returncode
+    return {"exit": code, "killed": killed, "seconds": round(time.monotonic() - start, 2), "argv": argv}
+
+
+def asked(out: str) -> bool:
+    """Whether the model was asked for the task itself."""
+    with open(f"{out}/requests.jsonl") as file:
+        return '"lane": "main"' in file.read()
+
+
+def inside(out: str) -> None:
+    """Server, then the CLI once or twice, then what came of it."""
+    with open(f"{out}/order.json") as file:
+        order = json.load(file)
+    cli, case = CLIS[order["cli"]], order["case"]
+    if case.get("timid") and cli.refused:
+        case = {**case, "replies": [*cli.refused, {"say": "I could not write."}]}
+    server, url = serve(case, out)
+    values = {"url": url, "home": HOME, "exe": f"{AGENTS}/{order['exe']}", "prompt": TASK}
+    env = surroundings(cli, case, values) | order["env"]
     calls = []
     for again in range(2 if case.get("twice") else 1):
         argv = [*argv_of(cli, case, values, again=bool(again)), *order["args"]]
-        env |= cli.limited if case.get("limited") else {}
-        env |= cli.timid_env if case.get("timid") else {}
-        with open(f"{out}/prompt", "w+") as prompt, open(f"{out}/stdout", "ab") as stdout:
-            prompt.write(TASK)
-            prompt.seek(0)
-            start = time.monotonic()
-            with open(f"{out}/stderr", "ab") as stderr:
-                process = subprocess.Popen(
-                    argv,
-                    cwd=PROJECT,
-                    env=env,
-                    stdin=prompt,
-                    stdout=stdout,
-                    stderr=stderr,
-                    start_new_session=True,
-                )
-            try:
-                code, killed = process.wait(case.get("limit", order["limit"])), False
-            except subprocess.TimeoutExpired:
-                code, killed = stop(process), True
-        calls.append(
-            {"exit": code, "killed": killed, "seconds": round(time.monotonic() - start, 2), "argv": argv}
-        )
+        calls.append(call(argv, env, out, order["limit"], case.get("linger")))
     server.kill()
     server.wait()
     with open(f"{out}/calls.json", "w") as file:

@@ -76,7 +76,7 @@ CASES: dict[str, dict[str, Any]] = {
             }
         ),
     },
-    "stall": {"replies": fault(say="Now wait.", stall=-1), "limit": 8},
+    "stall": {"replies": fault(say="Now wait.", stall=-1), "linger": 3},
     "fault-after-work": {"replies": [SMALL[0], *fault(error=529)]},
     "max-tokens": {"replies": [{"say": "I was cut off", "stop": "max_tokens"}, {"say": "Done."}]},
     "resume": {"twice": True, "replies": [*SMALL, {"say": "Nothing more to do."}]},

@@ -61,7 +61,6 @@ _MOCK = (
 )
 
 _OPENCODE: dict[str, Any] = {
-    "$schema": "https://opencode.ai/config.json",
     "model": "mock/scripted",
     "small_model": "mock/scripted",
     "autoupdate": False,

@@ -82,14 +82,22 @@ def drive(cache: str, wish: dict[str, Any]) -> tuple[dict[str, Any], str]:
     return made, folder
 
 
+def keep(source: str, target: str) -> None:
+    """A copy without the one path of this machine that the box shows: where its Python stands."""
+    with open(source, "rb") as file:
+        data = file.read()
+    with open(target, "wb") as file:
+        file.write(data.replace(sys.base_prefix.encode(), b"/usr/local"))
+
+
 def save(target: str, name: str, label: str, made: dict[str, Any], out: str) -> None:
     """The stream as it was, and its row in the one index file."""
     os.makedirs(f"{target}/{name}", exist_ok=True)
     ending = "txt" if CLIS[name].prose else "jsonl"
-    shutil.copyfile(f"{out}/stdout", f"{target}/{name}/{label}.{ending}")
+    keep(f"{out}/stdout", f"{target}/{name}/{label}.{ending}")
     beside = f"{out}/../home/{CLIS[name].keeps}"
     if CLIS[name].keeps and os.path.exists(beside):
-        shutil.copyfile(beside, f"{target}/{name}/{label}.{CLIS[name].keeps}")
+        keep(beside, f"{target}/{name}/{label}.{CLIS[name].keeps}")
     with open(f"{out}/stderr", errors="replace") as file:
         stderr = file.read()
     row = {

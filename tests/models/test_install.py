@@ -128,8 +128,8 @@ def test_every_pin_is_exact_and_names_no_host():
     assert {"claude", "codex", "goose", "gemini"} == {name for name, pin in known.items() if pin.get("main")}
     for name, pin in known.items():
         [kind] = {"wheel", "npm", "python"} & set(pin)
-        source = pin[kind] if isinstance(pin[kind], str) else pin[kind][0]
-        assert "==" in source or source.rindex("@") > 0, name
+        for source in [pin[kind]] if isinstance(pin[kind], str) else pin[kind]:
+            assert "==" in source or source.rindex("@") > 0, name
 
 
 def test_unknown_names_are_refused(cache):

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (lines of manifests are as long as they are)
 """Projects for the table test of inference, shaped after real manifests and CI files.
 
 One text a project: a line `@ path` begins a file, `? task -> expected` is a question about it. Expected is
@@ -575,6 +576,139 @@ x
 @ tests/test_auth.py
 import pytest
 ? work on AUTH-003 -> pytest tests/test_auth.py [high]
+
+# python-tox-environments
+@ tox.ini
+[tox]
+envlist = py3
+[testenv]
+commands = pytest
+@ pyproject.toml
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+[tool.mypy]
+strict = true
+@ .github/workflows/tests.yaml
+jobs:
+  tests:
+    steps:
+      - run: pip install tox
+      - run: tox run -e ${{ matrix.tox || format('py{0}', matrix.python) }}
+  typing:
+    steps:
+      - run: tox run -e typing
+@ tests/test_a.py
+import pytest
+? make the tests pass -> pytest [medium]
+? fix the type errors -> tox run -e typing [medium]
+
+# go-make-that-installs
+@ go.mod
+module example.com/cli
+@ cli_test.go
+package cli
+@ Makefile
+SRC = $(shell find . -name "*.go")
+all: test
+install_deps:
+$$(info *** fetching (all) dependencies ***)
+$go get -v ./...
+test: install_deps
+$$(info *** running tests ***)
+$go test -v ./...
+lint:
+$golangci-lint run -v
+clean:
+$rm -rf bin
+@ .github/workflows/test.yml
+jobs:
+  unix:
+    steps:
+      - run: RICHGO_FORCE_COLOR=1 PATH=$HOME/go/bin:$PATH make test
+? make the tests pass -> go test ./... [medium]
+? fix lint -> golangci-lint run -v [medium]
+
+# python-scripts-folder
+@ requirements.txt
+pytest
+ruff
+@ scripts/test
+#!/bin/sh
+set -ex
+coverage run -p -m pytest
+@ scripts/check
+#!/bin/sh
+ruff check .
+@ .github/workflows/test-suite.yml
+---
+jobs:
+  tests:
+    steps:
+      - run: "scripts/install"
+      - run: "scripts/check"
+      - run: "scripts/test"
+@ tests/test_a.py
+import pytest
+? make the tests pass -> scripts/test [medium]
+
+# python-makefile-comments
+@ Makefile
+init:
+$pip install -r requirements.txt
+test:
+$py.test
+$# Or one of them, with -k
+publish:
+$python setup.py sdist upload
+@ requirements.txt
+pytest
+@ test_requests.py
+import pytest
+? make the tests pass -> make test [medium]
+
+# java-maven-goals
+@ pom.xml
+<project><artifactId>json</artifactId></project>
+@ .github/workflows/build.yml
+jobs:
+  build:
+    steps:
+      - run: mvn --batch-mode --no-transfer-progress verify javadoc:jar
+  reproducible:
+    steps:
+      - run: |
+          mvn clean install --batch-mode -DskipTests
+          # compared with the released one
+          mvn clean verify artifact:compare -DskipTests
+@ src/test/java/ATest.java
+class ATest {}
+? make the tests pass -> mvn --batch-mode --no-transfer-progress verify javadoc:jar [high]
+
+# ruby-minitest
+@ Gemfile
+gem "minitest"
+gem "rake"
+gem "rubocop"
+@ .travis.yml
+script: script/cibuild
+before_script: bundle update
+@ test/test_a.rb
+class A; end
+? make the tests pass -> bundle exec rake test [medium]
+? fix lint -> bundle exec rubocop [medium]
+
+# node-compound-test
+@ package.json
+{"scripts": {"test": "xo && tsc -p types && nyc ava"}, "devDependencies": {"ava": "*", "xo": "*"}}
+@ .github/workflows/main.yml
+jobs:
+  test:
+    steps:
+      - run: npm install
+      - run: npm test
+@ test/a.js
+x
+? make the tests pass -> npm test [medium]
 
 # hostile-substitution
 @ package.json

@@ -1,4 +1,4 @@
-"""Inference over projects shaped after real ones: the right command, for the right reason, and nothing executed."""
+"""Inference over projects shaped after real ones: the right command, and nothing executed."""
 
 import os
 import stat
@@ -10,10 +10,11 @@ from infer_projects import projects
 from ralph.shell.inference import propose
 
 PROJECTS = projects()
-TOOLS = (
-    "pytest ruff mypy flake8 tox nox pyright python python3 node npm npx pnpm yarn jest vitest mocha eslint tsc biome "
-    "cargo go gofmt golangci-lint mvn bundle composer dotnet cmake ctest mix forge make just uv poetry nyc black test"
-).split()
+TOOLS = """
+pytest ruff mypy flake8 tox nox pyright python python3 node npm npx pnpm yarn jest vitest mocha
+eslint tsc biome cargo go gofmt golangci-lint mvn bundle composer dotnet cmake ctest mix forge make
+just uv poetry nyc black test
+"""
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +22,7 @@ def machine(tmp_path_factory):
     """A PATH on which every tool exists, and a file that grows when one of them is executed."""
     folder = tmp_path_factory.mktemp("bin")
     mark = folder / "executed"
-    for name in TOOLS:
+    for name in TOOLS.split():
         (folder / name).write_text(f"#!/bin/sh\necho {name} >> {mark}\n")
         (folder / name).chmod(0o755)
     return folder, mark
@@ -41,7 +42,7 @@ def make(folder, files):
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
-        if path.endswith((".sh", "gradlew")):
+        if path.endswith((".sh", "gradlew")) or path.startswith("scripts/"):
             target.chmod(target.stat().st_mode | stat.S_IXUSR)
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
         subprocess.run(["git", *words], cwd=folder, env=env, check=True, capture_output=True)

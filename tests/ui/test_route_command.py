@@ -171,6 +171,18 @@ def test_yes_does_not_answer_open_questions(ralph, tmp_path):
     assert not started(tmp_path)
 
 
+@pytest.mark.parametrize("end", ["`rm -rf build` passes", "`true; id` passes", "the code is perfect"])
+def test_what_was_refused_as_a_check_does_not_come_back(ralph, tmp_path, monkeypatch, end):
+    """A command or a word that is no check is not handed on to be inferred from: -y starts nothing."""
+    monkeypatch.chdir(repository(tmp_path, package__json='{"scripts": {"test": "node --test"}}\n'))
+    code, out, err = ralph(f"ralph this: fix it; completion: {end}", "-y", "--agent", "demo")
+    assert code == 2
+    assert "nothing was started: " in err
+    assert "check       rm" not in out
+    assert "check       true" not in out
+    assert not started(tmp_path)
+
+
 def test_external_says_that_there_is_no_worker(ralph, tmp_path):
     """While loops need a terminal, external wording is told so with the foreground command, not started."""
     text = "ralph this in the background: fix it; completion: `pytest -q` passes"

@@ -40,7 +40,11 @@ CLI = Cli(
     keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"),
     login="export OPENAI_API_KEY=…",
     certain=False,
-    quiet={"AIDER_CHECK_UPDATE": "false", "AIDER_ANALYTICS_DISABLE": "true"},
+    quiet={
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches a price list first
+        "AIDER_CHECK_UPDATE": "false",
+        "AIDER_ANALYTICS_DISABLE": "true",
+    },
     features=("tokens", "cost", "allow-list"),
 )
 _PLAIN = (
@@ -93,7 +97,7 @@ def _line(account: Account, line: str) -> Iterator[AgentFact]:
         sent, received = _count(tokens[1]), _count(tokens[3])
         cost = _COST.search(line)
         yield Spent(sent + received, float(cost[1]) if cost else None, sent, None, received)
-        yield Closed(ok=True)
+        yield Closed(ok=True, words=account.message)  # what follows are its own lines again
     elif error := _ERROR.search(line):
         yield from _failed(error[1], one_line(line, 300))
     elif edit := _EDIT.match(line):
@@ -107,7 +111,8 @@ def _line(account: Account, line: str) -> Iterator[AgentFact]:
 
 
 def _failed(name: str, message: str) -> Iterator[AgentFact]:
-    kind = _KINDS.get(name, "crash")
+    gone = "Exception - Connection" in message  # a refused connection has the class of a server's failure
+    kind = "network" if gone else _KINDS.get(name, "crash")
     yield Closed(ok=False)
     yield LimitHit(message) if kind == "limit" else FaultSeen(kind, message)
 

@@ -14,6 +14,7 @@ from ralph.agents import (
     CallContext,
     Closed,
     Denied,
+    FaultSeen,
     Launch,
     LimitHit,
     Parser,
@@ -54,6 +55,7 @@ CLI = Cli(
     features=("tokens", "resume", "allow-list"),
 )
 USAGE = "copilot-usage.json"
+OPEN = 200  # tools in work that are remembered at once
 PATIENCE = 60.0  # seconds of its own waiting that are let pass
 
 
@@ -78,12 +80,15 @@ def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa
     return StreamParser(FORMAT, session, login=CLI.login)
 
 
-def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+def _message(account: Account, fields: Fields) -> Iterator[AgentFact]:
     data = table(fields, "data")
     if data.get("parentToolCallId") is None and text(data, "content"):
         yield Said(text(data, "content"))
     for call in rows(data, "toolRequests"):
-        yield _tool(words(call, "name", 80), table(call, "arguments"))
+        tool = _tool(words(call, "name", 80), table(call, "arguments"))
+        if len(account.seen) < OPEN:
+            account.seen[words(call, "toolCallId", 100)] = f"{tool.tool} {tool.path or tool.detail}".strip()
+        yield tool
 
 
 def _tool(name: str, given: Fields) -> ToolUsed:
@@ -96,11 +101,12 @@ def _tool(name: str, given: Fields) -> ToolUsed:
     return used
 
 
-def _tool_ended(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+def _tool_ended(account: Account, fields: Fields) -> Iterator[AgentFact]:
     data = table(fields, "data")
     error = table(data, "error")
+    what = account.seen.pop(words(data, "toolCallId", 100), "")
     if data.get("success") is False and words(error, "code", 40) in ("denied", "rejected"):
-        yield Denied(words(error, "message", 200))
+        yield Denied(what or words(error, "message", 200))
 
 
 def _retry(_account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -108,10 +114,13 @@ def _retry(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     code = status(data.get("statusCode"))
     delay = number(data, "delayMs")
     message = words(data, "message") or f"the provider answered {code or 'nothing'}"
-    if delay is not None and delay / 1000 > PATIENCE:
+    kind = kind_of(code) or "network"
+    if kind in ("auth", "credit"):
+        yield FaultSeen(kind, message, stop=True)
+    elif delay is not None and delay / 1000 > PATIENCE:
         yield LimitHit(message, after=delay / 1000, stop=True)
     else:
-        yield Retried(kind_of(code) or "network", message)
+        yield Retried(kind, message)
 
 
 def _failure(account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -159,6 +168,8 @@ FORMAT = Format(
     },
     quiet=frozenset(
         {
+            "abort",
+            "agent.interrupted",
             "assistant.idle",
             "assistant.intent",
             "assistant.message_delta",
@@ -175,6 +186,7 @@ FORMAT = Format(
             "model.call_start",
             "session.background_tasks_changed",
             "session.idle",
+            "session.info",
             "session.mcp_servers_loaded",
             "session.skills_loaded",
             "session.start",

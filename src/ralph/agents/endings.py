@@ -48,7 +48,7 @@ def closed_fault(
     if retried is not None and ended in ("idle", "timeout") and found is not None:
         # It was not the work that took so long: the CLI was waiting for its provider.
         return Fault(retried.kind, one_line(f"{retried.message} ({found.message})", _MESSAGE))
-    if found is not None or ended != "exited":
+    if found is not None:
         return found
     words = _last_line(last_words)
     if closed is None:

@@ -43,6 +43,7 @@ CLI = Cli(
     certain=False,
     settings=(Folder(".config/mini-swe-agent", "XDG_CONFIG_HOME", "mini-swe-agent"),),
     quiet={
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches a price list first
         "MSWEA_CONFIGURED": "true",
         "MSWEA_SILENT_STARTUP": "1",
         "MSWEA_COST_TRACKING": "ignore_errors",

@@ -13,6 +13,7 @@ from ralph.agents import (
     AgentFact,
     CallContext,
     Closed,
+    FaultSeen,
     Launch,
     Parser,
     Probe,
@@ -108,7 +109,7 @@ def _finished(account: Account, fields: Fields) -> Iterator[AgentFact]:
     )
     reason = part.get("reason")
     if reason != "tool-calls":
-        yield Closed(ok=reason == "stop")
+        yield Closed(ok=reason in ("stop", "length"))  # an answer that was too long is still the agent's
 
 
 def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -122,6 +123,10 @@ def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
     wait = moment(headers.get("retry-after"))
     found = status(data.get("statusCode"))
     kind = _NAMES.get(name)
+    if kind == "context":  # it would compact and try again without end
+        yield FaultSeen("context", message, stop=account.seen.get("context") == "yes")
+        account.seen["context"] = "yes"
+        return
     otherwise = kind or ("network" if data.get("isRetryable") is True else "crash")
     yield seen(found, message, after=wait, otherwise=otherwise)
 

@@ -58,7 +58,8 @@ _CODES: dict[str, FaultKind] = {
 }
 # Some providers refuse a prompt that is too long as they refuse any bad request, and tell it in words only.
 _TOO_LONG = re.compile(
-    r"prompt is too long|input is too long|token count .{0,40}exceeds|maximum context length|context window",
+    r"prompt (?:is|as) too long|input is too long|token count .{0,40}exceeds|maximum context length|"
+    r"context window",
     re.IGNORECASE,
 )
 

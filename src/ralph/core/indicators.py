@@ -31,7 +31,7 @@ class Words(NamedTuple):
 
     language: str
     phrases: tuple[str, ...]
-    reserves: tuple[str, ...]
+    reserves: str
 
 
 _THING = r"(?:task|project|work|implementation|plan|feature set|job)"
@@ -41,60 +41,56 @@ _ES_ENDED = r"(?:complet[oa]s?|completad[oa]s?|terminad[oa]s?|finalizad[oa]s?|he
 ENGLISH = Words(
     "en",
     (
-        rf"all (?:of )?(?:the )?(?:plan(?:ned)? )?(?:tasks|items|work|requirements|stories|features)"
-        rf"(?: (?:is|are|has been|have been))?(?: now)?(?: all)?(?: fully)? {_ENDED}",
+        (
+            r"all (?:of )?(?:the )?(?:plan(?:ned)? )?(?:tasks|items|work|requirements|stories|features)"
+            rf"(?: (?:is|are|has been|have been))?(?: now)?(?: all)?(?: fully)? {_ENDED}"
+        ),
         rf"everything (?:is|has been)(?: now)?(?: fully)? {_ENDED}",
         rf"(?:the|our|my) (?:whole |entire )?{_THING} (?:is|has been)(?: now)?(?: fully)? {_ENDED}",
-        rf"(?<![\w ]){_THING} (?:complete|completed|finished)",  # at the beginning: "First task complete" is one
+        rf"(?<![\w ]){_THING} (?:complete|completed|finished)",  # "First task complete" is only one of them
         r"nothing (?:is |remains )?(?:else )?(?:left )?to (?:do|implement)",
-        r"(?:there is |there are )?no (?:more |remaining |further |open |outstanding )+(?:tasks|work|items)"
-        r"(?: (?:left|remain|remaining|to do))?",
+        (
+            r"(?:there is |there are )?no (?:more |remaining |further |open |outstanding )+"
+            r"(?:tasks|work|items)(?: (?:left|remain|remaining|to do))?"
+        ),
         r"all done",
         r"ready for (?:review|release|merging|merge|production)",
     ),
-    (
-        r"not", r"n['\u2019]t", r"never", r"cannot", r"without", r"almost", r"nearly", r"partly", r"partially",
-        r"mostly", r"half", r"once", r"when", r"whenever", r"if", r"unless", r"until", r"after", r"before",
-        r"as soon as", r"will", r"would", r"should", r"could", r"may", r"might", r"must", r"going to", r"expect",
-        r"except", r"apart from", r"but", r"however", r"although", r"though", r"yet", r"still", r"remains?",
-        r"remaining", r"left", r"todo", r"to be", r"far from", r"hard to say", r"claim(?:s|ed)?", r"said", r"says",
-        r"pretend", r"whether", r"unsure", r"fail(?:s|ed|ing|ure|ures)?", r"blocked", r"first (?:part|step|half)",
-        r"phase", r"this (?:task|item|step|iteration)", r"current (?:task|item)",
-    ),
-)  # fmt: skip
+    r"not|n['\u2019]t|never|cannot|without|almost|nearly|partly|partially|mostly|half|once|when|whenever|if"
+    r"|unless|until|after|before|as soon as|will|would|should|could|may|might|must|going to|expect|except"
+    r"|apart from|but|however|although|though|yet|still|remains?|remaining|left|todo|to be|far from"
+    r"|claim(?:s|ed)?|said|says|pretend|whether|unsure|fail(?:s|ed|ing|ure|ures)?|blocked|first (?:part|half)"
+    r"|phase|current (?:task|item)",
+)
 SPANISH = Words(
     "es",
     (
         rf"todas las tareas (?:ya )?(?:est[aá]n|han sido|han quedado|quedaron) {_ES_ENDED}",
         rf"todo (?:ya )?(?:est[aá]|ha sido|ha quedado|qued[oó]) {_ES_ENDED}",
         rf"{_ES_THING} (?:ya )?(?:est[aá]|ha sido|ha quedado|qued[oó]) (?:ya )?{_ES_ENDED}",
-        r"no queda(?:n)? (?:nada|ninguna tarea|m[aá]s trabajo|tareas)(?: m[aá]s)?(?: por hacer| pendientes?)?",
+        r"no quedan? (?:nada|ninguna tarea|m[aá]s trabajo|tareas)(?: m[aá]s)?(?: por hacer| pendientes?)?",
         r"no hay (?:m[aá]s )?tareas pendientes",
-        r"(?:proyecto|trabajo|tarea) (?:completad[oa]|terminad[oa]|finalizad[oa])",
+        r"(?<![\w ])(?:proyecto|trabajo|tarea) (?:completad[oa]|terminad[oa]|finalizad[oa])",
     ),
-    (
-        r"no", r"a[uú]n", r"todav[ií]a", r"casi", r"nunca", r"sin", r"cuando", r"una vez", r"si", r"hasta",
-        r"despu[eé]s", r"antes", r"ser[aá]n?", r"estar[aá]n?", r"quedar[aá]n?", r"deber[ií]an?", r"deben?",
-        r"podr[ií]an?", r"pero", r"excepto", r"salvo", r"falta(?:n)?", r"aunque", r"fall(?:a|an|[oó]|os)",
-        r"bloquead[oa]s?", r"fase", r"esta tarea", r"quiz[aá]s?",
-    ),
-)  # fmt: skip
+    r"no|a[uú]n|todav[ií]a|casi|nunca|sin|cuando|una vez|si|hasta|despu[eé]s|antes|ser[aá]n?|estar[aá]n?"
+    r"|quedar[aá]n?|deber[ií]an?|deben?|podr[ií]an?|pero|excepto|salvo|faltan?|aunque|fall(?:a|an|[oó]|os)"
+    r"|bloquead[oa]s?|fase|quiz[aá]s?",
+)
 CHINESE = Words(
     "zh",
     (
-        r"(?:所有|全部)(?:的)?(?:任务|任務|工作|项目|項目|需求|功能)(?:都|均)?(?:已经|已經|已)?(?:全部)?(?:完成|实现|實現)",
+        (
+            r"(?:所有|全部)(?:的)?(?:任务|任務|工作|项目|項目|需求|功能)"
+            r"(?:都|均)?(?:已经|已經|已)?(?:全部)?(?:完成|实现|實現)"
+        ),
         r"(?:已经|已經|已)?全部(?:完成|实现|實現)",
         r"(?:任务|任務|工作|项目|項目|专案|專案|计划|計劃)(?:都)?(?:已经|已經|已)(?:全部)?完成",
         r"(?:没有|沒有|无|無)(?:任何)?(?:剩余|剩餘|其他|未完成)(?:的)?(?:任务|任務|工作|事项|事項)",
         r"大功告成",
     ),
-    (
-        r"未", r"没", r"沒", r"不", r"尚", r"还", r"還", r"几乎", r"幾乎", r"差不多", r"快要", r"即将", r"即將",
-        r"将", r"將", r"一旦", r"如果", r"若", r"当", r"當", r"等", r"直到", r"之后", r"之後", r"以后", r"以後",
-        r"后再", r"後再", r"才", r"除了", r"但", r"应该", r"應該", r"可能", r"必须", r"必須", r"需要", r"失败",
-        r"失敗", r"阶段", r"階段", r"是否", r"吗", r"嗎",
-    ),
-)  # fmt: skip
+    r"未|没|沒|不|尚|还|還|几乎|幾乎|差不多|快要|即将|即將|将|將|一旦|如果|若|当|當|等|直到|之后|之後|以后"
+    r"|以後|后再|後再|才|除了|但|应该|應該|可能|必须|必須|需要|失败|失敗|阶段|階段|是否|吗|嗎",
+)
 LANGUAGES = (ENGLISH, SPANISH, CHINESE)
 
 
@@ -106,7 +102,7 @@ class _Compiled(NamedTuple):
 def _compiled(words: Words) -> _Compiled:
     spaced = words.language != "zh"
     phrases = "|".join(f"(?:{one})" for one in words.phrases)
-    reserves = "|".join(words.reserves)
+    reserves = words.reserves
     if spaced:  # whole words; "n't" is the end of one
         phrases = rf"(?<!\w)(?:{phrases})(?!\w)"
         reserves = rf"(?:(?<!\w)|(?=n['\u2019]t))(?:{reserves})(?!\w)"
@@ -271,7 +267,6 @@ def dual_sentences(dual: Dual) -> tuple[str, ...]:
         )
     if not dual.signal:
         found.append("the agent has not signalled that nothing is left (EXIT_SIGNAL: true)")
-    for one in dual.conditions:
-        if not one.holds:
-            found.append(f"{one.name}: {'unknown, ' if one.holds is None else 'no, '}{one.why}")
+    open_ones = [one for one in dual.conditions if not one.holds]
+    found += [f"{one.name}: {'unknown' if one.holds is None else 'no'}, {one.why}" for one in open_ones]
     return tuple(found)

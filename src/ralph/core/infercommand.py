@@ -16,6 +16,7 @@ from msgspec import Struct
 from ralph.core.inferverbs import (
     DEEDS,
     DIRECT,
+    FETCHES,
     KINDS,
     LAUNCH,
     NAMES,
@@ -35,6 +36,7 @@ __all__ = [
     "behind",
     "danger",
     "degenerate",
+    "fetches",
     "named_kind",
     "script_of",
     "sort_command",
@@ -82,6 +84,11 @@ def named_kind(name: str) -> str:
     """What the name of a script or target promises: a kind, or deploy, service, setup, slow, writes, ""."""
     name = name.lower()
     return next((kind for pattern, kind in NAMES if pattern.search(name)), "")
+
+
+def fetches(words: list[str]) -> bool:
+    """Does a simple command install something, and so need the network?"""
+    return bool(FETCHES.match(" ".join(words)))
 
 
 def split(command: str) -> list[list[str]]:
@@ -183,6 +190,8 @@ def _sort_words(words: list[str]) -> Sorted:
     name = {"mvnw": "mvn", "gradlew": "gradle", "python3": "python", "py.test": "pytest"}.get(name, name)
     if name in PACKAGERS or name in TASKERS:
         return _script(name, rest)
+    if name in ("tox", "nox"):
+        return _environment(name, rest)
     kind = _verb(name, rest)
     if kind:
         return kind
@@ -199,6 +208,19 @@ def _sort_words(words: list[str]) -> Sorted:
             return Sorted(kind=said, tool=name)
         return Sorted(why=f"it starts {name}, whose purpose is not known")
     return Sorted(why=f"{name} is no check that is known") if name not in ("echo", "true") else Sorted()
+
+
+def _environment(name: str, rest: list[str]) -> Sorted:
+    """`tox -e typing`, `nox -s lint`: the environment's name says what it is for; else these are tests."""
+    chosen = [
+        rest[at + 1] for at, word in enumerate(rest[:-1]) if word in ("-e", "-s", "--session", "--sessions")
+    ]
+    said = named_kind(chosen[0]) if chosen else "test"
+    if said in ("deploy", "service", "setup", "writes"):
+        return Sorted(why=f"the environment {chosen[0]} of {name} is no check")
+    return Sorted(
+        kind=said if said in KINDS else "test", tool=name if said in ("", "test") else f"{name}:{said}"
+    )
 
 
 def _threshold(words: list[str]) -> bool:

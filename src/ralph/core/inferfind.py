@@ -17,6 +17,7 @@ from ralph.core.infercommand import (
     KINDS,
     danger,
     degenerate,
+    fetches,
     named_kind,
     script_of,
     sort_command,
@@ -139,6 +140,8 @@ def ci_texts(block: str) -> list[str]:
 def seen_through(made: Candidate, scripts: Scripts) -> Candidate:
     """The candidate with what its script really starts; a script that does a deed is rejected for it."""
     body, inner = made.run, made
+    if not made.kind:
+        return made
     for _ in range(DEPTH):
         named = script_of(body)
         if named is None:
@@ -173,7 +176,10 @@ def _inside(made: Candidate, body: str, around: list[str]) -> Candidate:
         return replace(made, kind="", executes=shown[:400], rejected=f"its script is `{body[:120]}`: {why}")
     told = sort_command(body)
     tool = told.tool if told.kind == made.kind and told.tool else made.tool
-    return replace(made, executes=shown[:400], tool=tool)
+    made = replace(made, executes=shown[:400], tool=tool)
+    if any(fetches(words) for words in split(whole)):
+        return replace(made, network=True, note="its script installs dependencies first")
+    return made
 
 
 def script_candidates(manifest: Manifest) -> list[Candidate]:

@@ -23,6 +23,7 @@ _GEM = re.compile(r"^\s*gem\s+['\"]([\w.-]+)['\"]", re.MULTILINE)
 _MIX = re.compile(r"\{:(\w+),")
 _ARTIFACT = re.compile(r"<artifactId>\s*([\w.-]+)\s*</artifactId>")
 _ASSIGNED = re.compile(r"^(\w+)\s*[:?]?=[ \t]*([^#\n]*)", re.MULTILINE)
+_SAYING = re.compile(r"\$\((?:info|warning)\b[^()]*(?:\([^()]*\)[^()]*)*\)")
 _PLUGIN = re.compile(r"checkstyle|spotless|junit|kotest|jacoco|spotbugs")
 _WORD = re.compile(
     r"^\s*(enable_testing|add_test|gtest_discover_tests|catch_discover_tests)\s*\(", re.MULTILINE
@@ -195,8 +196,9 @@ def make_targets(text: str) -> dict[str, tuple[str, int]]:
     values = dict(_ASSIGNED.findall(text))
     for number, line in enumerate(text.splitlines()[:5000], 1):
         if line.startswith("\t"):
-            for name in current:
-                own[name][1].append(_expanded(line.strip().lstrip("@-+ "), values))
+            recipe = _expanded(line.strip().lstrip("@-+ "), values)
+            for name in current if recipe and not recipe.startswith("#") else ():
+                own[name][1].append(recipe)
             continue
         hit = re.match(r"^([A-Za-z0-9_][\w .-]*?)\s*::?(?!=)\s*([^=#;]*)(?:;(.*))?(?:#.*)?$", line)
         if line.strip() and not line.startswith(("#", " ")):
@@ -213,6 +215,7 @@ def make_targets(text: str) -> dict[str, tuple[str, int]]:
 
 def _expanded(recipe: str, values: Mapping[str, str]) -> str:
     """Make's own plain variables filled in; its functions and the shell's substitutions stay to be seen."""
+    recipe = _SAYING.sub("", recipe)
     for _ in range(3):
         recipe = re.sub(
             r"(?<!\$)\$[({](\w+)[)}]", lambda hit: values.get(hit.group(1), hit.group(1)).strip(), recipe

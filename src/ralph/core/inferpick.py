@@ -135,7 +135,8 @@ def rank(one: Candidate) -> tuple[object, ...]:
     """Smaller is better; min() is stable, and CI files put their main verification first."""
     last = posixpath.basename((one.was or one.run).split()[-1])
     plain = one.layer != "manifest" or last in ("test", "lint", "build", "check", "typecheck")
-    return (not one.resolved, TRUST[one.layer], not plain)
+    unclear = one.kind == "test" and one.tool.rsplit(":", 1)[-1] == "check"  # "check" is often lint
+    return (not one.resolved, TRUST[one.layer], unclear, not plain)
 
 
 def _reason(one: Candidate) -> str:

@@ -9,6 +9,10 @@ Kind = Literal["test", "coverage", "types", "lint", "format", "build", "security
 KINDS: tuple[Kind, ...] = ("test", "coverage", "types", "lint", "format", "build", "security", "docs")
 
 
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 def _rows(text: str, kind: Kind) -> dict[str, Kind]:
     return dict.fromkeys(text.split(), kind)
 
@@ -125,11 +129,14 @@ VERBS: tuple[tuple[str, str, Kind, str], ...] = (
 # Names of scripts, make targets, CI steps. The first that fits decides; deeds come before checks.
 NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"deploy|publish|release|upload|ship\b|push\b|provision|rollout"), "deploy"),
-    (re.compile(r"^(?:start|serve|dev|watch|preview|run|up|storybook|docs:dev)\b|:watch$"), "service"),
+    (re.compile(r"^(?:start|serve|dev|watch|preview|run|up|storybook|docs:dev)(?:$|:)|:watch$"), "service"),
     (re.compile(r"^(?:install|setup|bootstrap|init|prepare|postinstall|deps|clean|seed|migrate)\b"), "setup"),
     (re.compile(r"(?:^|[:_-])(?:cov|coverage)(?:$|[:_-])"), "coverage"),
     (re.compile(r"(?:^|[:_-])(?:e2e|integration|smoke|bench|benchmark|perf)(?:$|[:_-])"), "slow"),
-    (re.compile(r"type-?s?-?check|check-?types|(?:^|[:_-])(?:types?|tsc|mypy|pyright)(?:$|[:_-])"), "types"),
+    (
+        re.compile(r"type-?s?-?check|check-?types|(?:^|[:_-])(?:types?|typing|tsc|mypy|pyright)(?:$|[:_-])"),
+        "types",
+    ),
     (
         re.compile(
             r"(?:fmt|format|prettier|style)[:_-]?(?:check|ci|verify)|check[:_-]?(?:fmt|format|style|prettier)"
@@ -147,32 +154,9 @@ PACKAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 TASKERS = frozenset({"make", "gmake", "just", "task", "invoke", "inv", "composer", "ant", "mage", "rake"})
 LAUNCH = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "bundle", "mise", "asdf", "dotenvx"})
 DIRECT = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "xvfb-run", "time", "nice", "env", "cross-env"})
-VALUED = frozenset(
-    [
-        "-p",
-        "--package",
-        "--from",
-        "--with",
-        "--python",
-        "--group",
-        "--extra",
-        "--project",
-        "--directory",
-        "-C",
-        "-e",
-        "--env",
-        "--prefix",
-        "--filter",
-        "-w",
-        "--workspace",
-        "--cwd",
-        "--dir",
-        "-F",
-        "-s",
-        "--server-args",
-        "--only-group",
-        "--env-file",
-    ]
+VALUED = _set(
+    "-p --package --from --with --python --group --extra --project --directory -C -e --env "
+    "--prefix --filter -w --workspace --cwd --dir -F --server-args --only-group --env-file"
 )
 SETUP = re.compile(
     r"^(?:(?:python[\d.]* -m )?pip[\d.]* install|uv (?:sync|pip|venv|lock|tool|python"
@@ -184,6 +168,12 @@ SETUP = re.compile(
     r"|git (?:clone|config|fetch"
     r"|submodule|checkout|pull)\b|python[\d.]* -m venv|virtualenv|nvm\b|pyenv\b"
     r"|pre-commit install|playwright install)"
+)
+FETCHES = re.compile(
+    r"(?:python[\d.]* -m )?pip[\d.]* install|uv (?:sync|pip install)|poetry install"
+    r"|(?:npm|pnpm|yarn|bun) (?:ci|install|i|add)\b|go (?:get|install|mod download)\b|cargo install"
+    r"|bundle install|gem install|composer install|apt(?:-get)? |mix deps\.get|dotnet restore|rustup "
+    r"|playwright install"
 )
 DEEDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
@@ -207,7 +197,7 @@ DEEDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bgit (?:\S+ )*?(?:push|commit|tag|reset|clean|checkout|rebase|merge)\b"), "it moves git"),
     (
         re.compile(
-            r"\b(?:curl|wget|ssh|scp|rsync|sftp|ftp|nc|ncat|netcat|telnet|aria2c|http|https|xh)\b(?!:)"
+            r"\b(?:curl|wget|ssh|scp|rsync|sftp|ftp|nc|ncat|netcat|telnet|aria2c)\b(?!:)"
             r"|codecov|coveralls|\bcc-test-reporter\b|\bsonar-scanner\b"
         ),
         "it uses the network",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralph.core.plan import Item
-from ralph.core.planselect import Board, Choice, some, tally
+from ralph.core.planselect import Board, Choice, later
 from ralph.core.plansheet import tags_of
 from ralph.core.specs import SpecCriterion
 from ralph.core.text import one_line
@@ -48,7 +48,7 @@ def _criterion(name: str, found: SpecCriterion | None) -> list[str]:
 
 
 def _numbers(board: Board) -> list[str]:
-    found = tally(board)
+    found = board.tally
     words = [f"{found.done} of {found.total} items are verified", f"{found.open} open"]
     words += [f"{found.blocked} blocked"] if found.blocked else []
     words += [f"{found.optional_open} of the open ones optional"] if found.optional_open else []
@@ -57,9 +57,7 @@ def _numbers(board: Board) -> list[str]:
 
 def _outlook(board: Board, item: Item) -> list[str]:
     """What comes afterwards, so that nobody begins it now by accident."""
-    ranked = board.ranked
-    others = board.ready & ranked.required & ~(1 << ranked.at[item.id])
-    names = [ranked.items[at] for at in some(others, OUTLOOK)]
+    names = later(board, item.id, OUTLOOK)
     if not names:
         return []
     return ["not now, later:", *(f"  {one.id}: {one_line(one.title, WIDTH)}" for one in names)]

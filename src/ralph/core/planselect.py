@@ -2,8 +2,8 @@
 
 A board is a value: changing the state of an item gives another board and leaves the first as it was. Items
 are ranked once (priority of the item or of what waits for it, then the clearest spec, then the plan's order);
-what is open, ready, blocking or failing are sets of ranks, kept as the bits of integers. So a choice is a few
-operations on integers for any number of items, and ticking one costs what its own neighbours cost.
+what is ready, blocking or failing are sets of ranks (`planranks`). So a choice is a few operations for any
+number of items, and ticking one costs what its own neighbours cost.
 A dependency is met when it is done or cancelled; an item in a circle never gets here (`plancheck`).
 """
 
@@ -15,58 +15,72 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.plan import Item, Plan, State
+from ralph.core.plan import STATES, Item, Plan, State
 from ralph.core.plancheck import check_plan, order_of
+from ralph.core.planranks import Ranks, first_common, first_of, holds, meet, put, ranks_of, within
 from ralph.errors import Bug, UserError
 
 Kind = Literal["item", "plan", "done", "human", "stuck"]
 NAMED = 10  # items listed in a choice that has none
 _WIDE = 8  # more neighbours than this are compared as one set of bits
+_PART = 1024  # states that are copied together
+_NAMES: dict[int, State] = {ord(state[0]): state for state in STATES}
+_SETTLED = frozenset({"done", "cancelled"})
+_OPEN = ord("o")
+_MET = b"dc"  # the letters of what is settled
 
 
 class Ranked(Struct, frozen=True):
-    """What does not change while a plan is worked on. Positions are ranks: 0 is the first to be chosen."""
+    """What does not change while a plan is worked on. A rank is a position; the last one is chosen first."""
 
     items: tuple[Item, ...]
     at: dict[str, int]
     weight: tuple[tuple[int, int], ...]  # (priority, unclearness): equal = a tie
     after: tuple[tuple[int, ...], ...]
     before: tuple[tuple[int, ...], ...]  # who waits for it
-    after_bits: dict[int, int]  # the same as sets, for those with many neighbours
-    before_bits: dict[int, int]
+    after_set: dict[int, Ranks]  # the same as sets, for those with many neighbours
+    before_set: dict[int, Ranks]
     serves: dict[str, tuple[int, ...]]
-    required: int
-    human: int
-    lacking: int  # no spec tells what it should do
+    required: bytes  # 1 for each rank that must be settled
+    lacking: bytes  # 1 for each rank about which no spec tells what it should do
+
+
+class Tally(Struct, frozen=True):
+    total: int
+    done: int = 0
+    cancelled: int = 0
+    blocked: int = 0
+    open: int = 0
+    optional_open: int = 0  # of the open ones
 
 
 class Board(Struct, frozen=True):
     ranked: Ranked
-    done: int = 0
-    cancelled: int = 0
-    blocked: int = 0
-    ready: int = 0  # open, for an agent, and nothing to wait for
-    blocking: int = 0  # something required and open waits for it
-    failing: int = 0  # it would mend a test that fails
-
-    @property
-    def open(self) -> int:
-        everything = (1 << len(self.ranked.items)) - 1
-        return everything & ~(self.done | self.cancelled | self.blocked)
+    states: tuple[bytes, ...]  # the first letter of each state, in parts
+    tally: Tally
+    met: Ranks = ()  # settled: whoever waits for it need not wait
+    wanted: Ranks = ()  # open and required
+    ready: Ranks = ()  # wanted, for an agent, and nothing to wait for
+    blocking: Ranks = ()  # something wanted waits for it
+    failing: Ranks = ()  # it would mend a test that fails; () for none
 
 
 class Rule(Struct, frozen=True):
-    """One row of the decision table: when any candidate is in the pool, the first of the pool is taken."""
+    """One row of the decision table: the rank it would take, -1 when it does not apply."""
 
     name: str
-    pool: Callable[[Board, int], int]
+    first: Callable[[Board], int]
     why: str
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("blocker", lambda board, ready: ready & board.blocking, "other items wait for it"),
-    Rule("failing", lambda board, ready: ready & board.failing, "a test that it serves fails"),
-    Rule("priority", lambda _, ready: ready, "it has the highest priority"),
+    Rule("blocker", lambda board: first_common(board.ready, board.blocking), "other items wait for it"),
+    Rule(
+        "failing",
+        lambda board: first_common(board.ready, board.failing) if board.failing else -1,
+        "a test that it serves fails",
+    ),
+    Rule("priority", lambda board: next(first_of(board.ready, 1), -1), "it has the highest priority"),
 )
 CLEAREST = "it has the clearest spec among those of its priority"
 FIRST = "it comes first among equals"
@@ -96,16 +110,23 @@ def board_of(
             next="ralph plan --refresh",
         )
     ranked = _rank(plan, None if criteria is None else frozenset(criteria), clarity or {})
-    states: dict[State, int] = dict.fromkeys(("open", "done", "blocked", "cancelled"), 0)
-    for at, item in enumerate(ranked.items):
-        states[item.state] |= 1 << at
-    board = Board(ranked, done=states["done"], cancelled=states["cancelled"], blocked=states["blocked"])
-    ready = blocking = 0
-    wanted, met = board.open & ranked.required, board.done | board.cancelled
-    for at in range(len(ranked.items)):
-        ready |= _is_ready(board, at, board.open, met) << at
-        blocking |= _is_blocking(ranked, at, wanted) << at
-    return replace(board, ready=ready, blocking=blocking)
+    letters = "".join(item.state[0] for item in ranked.items).encode()
+    states = tuple(letters[at : at + _PART] for at in range(0, len(letters), _PART))
+    room = len(letters)
+    met = ranks_of((rank for rank, letter in enumerate(letters) if letter in _MET), room)
+    open_ones = (rank for rank, letter in enumerate(letters) if letter == _OPEN)
+    wanted = ranks_of((rank for rank in open_ones if ranked.required[rank]), room)
+    ready = ranks_of((rank for rank in range(room) if _is_ready(ranked, states, met, rank)), room)
+    blocking = ranks_of((rank for rank in range(room) if _is_blocking(ranked, wanted, rank)), room)
+    return Board(ranked, states, _count(ranked, letters), met, wanted, ready, blocking)
+
+
+def _count(ranked: Ranked, letters: bytes) -> Tally:
+    spare = sum(letter == _OPEN and not need for letter, need in zip(letters, ranked.required, strict=True))
+    numbers = {state: letters.count(state[0].encode()) for state in STATES}
+    return Tally(
+        len(letters), numbers["done"], numbers["cancelled"], numbers["blocked"], numbers["open"], spare
+    )
 
 
 def _rank(plan: Plan, criteria: frozenset[str] | None, clarity: Mapping[str, int]) -> Ranked:
@@ -121,29 +142,29 @@ def _rank(plan: Plan, criteria: frozenset[str] | None, clarity: Mapping[str, int
     missing = {one.name for one in plan.missing}
     weights = [(priority[n], -_clarity(item, clarity)) for n, item in enumerate(items)]
     order = sorted(range(len(items)), key=lambda n: (weights[n][0], items[n].priority, weights[n][1], n))
+    order.reverse()
     ranks = {number: rank for rank, number in enumerate(order)}
     after = tuple(tuple(ranks[index[other]] for other in items[n].after) for n in order)
     before: list[list[int]] = [[] for _ in items]
     serves: dict[str, list[int]] = {}
-    lacking = 0
     for rank, n in enumerate(order):
         for needed in after[rank]:
             before[needed].append(rank)
         for one in items[n].serves:
             serves.setdefault(one, []).append(rank)
-        lacking |= _lacks_spec(items[n], criteria, missing) << rank
     return Ranked(
         items=tuple(items[n] for n in order),
         at={items[n].id: rank for rank, n in enumerate(order)},
         weight=tuple(weights[n] for n in order),
         after=after,
         before=tuple(map(tuple, before)),
-        after_bits={rank: _bits(some) for rank, some in enumerate(after) if len(some) > _WIDE},
-        before_bits={rank: _bits(some) for rank, some in enumerate(before) if len(some) > _WIDE},
+        after_set={rank: ranks_of(some, len(items)) for rank, some in enumerate(after) if len(some) > _WIDE},
+        before_set={
+            rank: ranks_of(some, len(items)) for rank, some in enumerate(before) if len(some) > _WIDE
+        },
         serves={one: tuple(ranks_) for one, ranks_ in serves.items()},
-        required=_bits(rank for rank, n in enumerate(order) if required[n]),
-        human=_bits(rank for rank, n in enumerate(order) if items[n].human),
-        lacking=lacking,
+        required=bytes(required[n] for n in order),
+        lacking=bytes(_lacks_spec(items[n], criteria, missing) for n in order),
     )
 
 
@@ -162,20 +183,43 @@ def with_state(board: Board, item: str, state: State) -> Board:
     """The same board with one item ticked, reopened, blocked or cancelled."""
     ranked = board.ranked
     at = _at(ranked, item)
-    bit = 1 << at
-    done, cancelled, blocked = (
-        there | bit if state == name else there & ~bit if there & bit else there
-        for name, there in (("done", board.done), ("cancelled", board.cancelled), ("blocked", board.blocked))
-    )
-    made = replace(board, done=done, cancelled=cancelled, blocked=blocked)
-    met, is_open = done | cancelled, made.open
-    ready = _put(made.ready, at, _is_ready(made, at, is_open, met))
-    for one in ranked.before[at]:
-        ready = _put(ready, one, _is_ready(made, one, is_open, met))
-    blocking, wanted = made.blocking, is_open & ranked.required
-    for one in ranked.after[at]:
-        blocking = _put(blocking, one, _is_blocking(ranked, one, wanted))
-    return replace(made, ready=ready, blocking=blocking)
+    was = _state(board.states, at)
+    if was == state:
+        return board
+    states = _put_state(board.states, at, state)
+    was_met, is_met = was in _SETTLED, state in _SETTLED
+    met = put(board.met, at, is_met)
+    wanted = put(board.wanted, at, state == "open" and bool(ranked.required[at]))
+    ready = put(board.ready, at, _is_ready(ranked, states, met, at))
+    if was_met != is_met:
+        for one in ranked.before[at]:
+            ready = put(ready, one, is_met and _is_ready(ranked, states, met, one))
+    blocking = board.blocking
+    if wanted is not board.wanted:
+        for one in ranked.after[at]:
+            blocking = put(blocking, one, _is_blocking(ranked, wanted, one))
+    counted = _moved(board, at, was, state)
+    return Board(ranked, states, counted, met, wanted, ready, blocking, board.failing)
+
+
+def _put_state(states: tuple[bytes, ...], at: int, state: State) -> tuple[bytes, ...]:
+    part, place = divmod(at, _PART)
+    old = states[part]
+    new = old[:place] + state[0].encode() + old[place + 1 :]
+    return (*states[:part], new, *states[part + 1 :])
+
+
+def _state(states: tuple[bytes, ...], at: int) -> State:
+    return _NAMES[states[at // _PART][at % _PART]]
+
+
+def _moved(board: Board, at: int, was: State, state: State) -> Tally:
+    tally = board.tally
+    counts = {"done": tally.done, "cancelled": tally.cancelled, "blocked": tally.blocked, "open": tally.open}
+    counts[was] -= 1
+    counts[state] += 1
+    spare = 0 if board.ranked.required[at] else (state == "open") - (was == "open")
+    return Tally(tally.total, **counts, optional_open=tally.optional_open + spare)
 
 
 def with_failing(board: Board, names: Iterable[str]) -> Board:
@@ -186,90 +230,63 @@ def with_failing(board: Board, names: Iterable[str]) -> Board:
         ranks.update(ranked.serves.get(name, ()))
         if name in ranked.at:
             ranks.add(ranked.at[name])
-    return replace(board, failing=_bits(ranks))
+    return replace(board, failing=ranks_of(ranks, len(ranked.items)) if ranks else ())
 
 
 def choose(board: Board) -> Choice:
     """The decision table."""
     ranked = board.ranked
-    candidates = board.ready & ranked.required
     for rule in RULES:
-        pool = rule.pool(board, candidates)
-        if pool:
-            at = _lowest(pool)
+        at = rule.first(board)
+        if at >= 0:
             item = ranked.items[at]
-            if ranked.lacking >> at & 1:
+            if ranked.lacking[at]:
                 return Choice("plan", item, "spec", NO_SPEC)
-            name, why = (rule.name, rule.why) if rule.name != "priority" else _tie(ranked, pool, at)
+            name, why = (rule.name, rule.why) if rule.name != "priority" else _tie(board)
             return Choice("item", item, name, why)
     return _nothing(board)
 
 
-def _tie(ranked: Ranked, pool: int, at: int) -> tuple[str, str]:
+def _tie(board: Board) -> tuple[str, str]:
     """What decided among items of the same priority."""
-    others = pool & ~(1 << at)
-    second = ranked.weight[_lowest(others)] if others else (-1, 0)
-    if second[0] != ranked.weight[at][0]:
+    first, *others = (board.ranked.weight[at] for at in first_of(board.ready, 2))
+    if not others or others[0][0] != first[0]:
         return "priority", RULES[-1].why
-    return ("clearest", CLEAREST) if second[1] != ranked.weight[at][1] else ("order", FIRST)
+    return ("clearest", CLEAREST) if others[0][1] != first[1] else ("order", FIRST)
 
 
 def _nothing(board: Board) -> Choice:
-    left = board.open & board.ranked.required
-    stopped = board.blocked & board.ranked.required
-    human = left & board.ranked.human
+    """No item is ready, so the time it takes to look closely does not matter."""
+    ranked = board.ranked
+    needed = [rank for rank in reversed(range(len(ranked.items))) if ranked.required[rank]]
+    left = [rank for rank in needed if _state(board.states, rank) == "open"]
+    stopped = [rank for rank in needed if _state(board.states, rank) == "blocked"]
+    human = [rank for rank in left if ranked.items[rank].human]
     if not left and not stopped:
         return Choice("done", why="every required item is settled")
     if human:
-        return _stopped(board, "human", "only a human can tick what is left", human)
-    return _stopped(board, "stuck", "what is left is blocked, or waits for what is", stopped or left)
+        return _stopped(ranked, "human", "only a human can tick what is left", human)
+    return _stopped(ranked, "stuck", "what is left is blocked, or waits for what is", stopped or left)
 
 
-def _stopped(board: Board, kind: Kind, why: str, ranks: int) -> Choice:
-    names = tuple(board.ranked.items[at].id for at in some(ranks, NAMED))
-    return Choice(kind, why=why, names=names, count=ranks.bit_count())
+def _stopped(ranked: Ranked, kind: Kind, why: str, ranks: list[int]) -> Choice:
+    names = tuple(ranked.items[at].id for at in ranks[:NAMED])
+    return Choice(kind, why=why, names=names, count=len(ranks))
 
 
-class Tally(Struct, frozen=True):
-    total: int
-    done: int
-    cancelled: int
-    blocked: int
-    open: int
-    optional_open: int  # of the open ones
-
-
-def tally(board: Board) -> Tally:
-    is_open = board.open
-    return Tally(
-        total=len(board.ranked.items),
-        done=board.done.bit_count(),
-        cancelled=board.cancelled.bit_count(),
-        blocked=board.blocked.bit_count(),
-        open=is_open.bit_count(),
-        optional_open=(is_open & ~board.ranked.required).bit_count(),
-    )
+def later(board: Board, item: str, most: int) -> tuple[Item, ...]:
+    """What could be begun besides this item, in order; the first few."""
+    found = (board.ranked.items[at] for at in first_of(board.ready, most + 1))
+    return tuple(one for one in found if one.id != item)[:most]
 
 
 def state_of(board: Board, item: str) -> State:
-    bit = 1 << _at(board.ranked, item)
-    if board.done & bit:
-        return "done"
-    return "cancelled" if board.cancelled & bit else "blocked" if board.blocked & bit else "open"
+    return _state(board.states, _at(board.ranked, item))
 
 
 def up_to_date(plan: Plan, board: Board) -> Plan:
     """The plan with the states of the board; it costs as much as the plan is long."""
     return replace(plan, items=tuple(replace(item, state=state_of(board, item.id)) for item in plan.items))
-
-
-def some(ranks: int, most: int) -> Iterator[int]:
-    """The first few of a set, in order."""
-    while ranks and most > 0:
-        at = _lowest(ranks)
-        yield at
-        ranks &= ranks - 1
-        most -= 1
 
 
 def _at(ranked: Ranked, item: str) -> int:
@@ -279,33 +296,17 @@ def _at(ranked: Ranked, item: str) -> int:
     return at
 
 
-def _is_ready(board: Board, at: int, is_open: int, met: int) -> bool:
-    ranked = board.ranked
-    if not is_open >> at & 1 or ranked.human >> at & 1:
+def _is_ready(ranked: Ranked, states: tuple[bytes, ...], met: Ranks, at: int) -> bool:
+    if not ranked.required[at] or ranked.items[at].human or _state(states, at) != "open":
         return False
-    wide = ranked.after_bits.get(at)
+    wide = ranked.after_set.get(at)
     if wide is not None:
-        return not wide & ~met
-    return all(met >> one & 1 for one in ranked.after[at])
+        return within(wide, met)
+    return all(holds(met, one) for one in ranked.after[at])
 
 
-def _is_blocking(ranked: Ranked, at: int, wanted: int) -> bool:
-    wide = ranked.before_bits.get(at)
+def _is_blocking(ranked: Ranked, wanted: Ranks, at: int) -> bool:
+    wide = ranked.before_set.get(at)
     if wide is not None:
-        return bool(wide & wanted)
-    return any(wanted >> one & 1 for one in ranked.before[at])
-
-
-def _put(ranks: int, at: int, there: bool) -> int:
-    return ranks | 1 << at if there else ranks & ~(1 << at)
-
-
-def _lowest(ranks: int) -> int:
-    return (ranks & -ranks).bit_length() - 1
-
-
-def _bits(ranks: Iterable[int]) -> int:
-    made = 0
-    for at in ranks:
-        made |= 1 << at
-    return made
+        return meet(wide, wanted)
+    return any(holds(wanted, one) for one in ranked.before[at])

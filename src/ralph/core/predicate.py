@@ -66,7 +66,7 @@ _NUMBER = re.compile(
 _COMMAND = re.compile(r"`([^`\n]{1,400})`")
 _MATCH = re.compile(
     r"\b(?P<verb>prints?|outputs?|says|shows?|contains?|matches|includes?"
-    r"|(?:does not|doesn't|never) (?:print|output|say|contain|show|match|include))"
+    r"|(?:does not|doesn't|never) (?:print|output|say|contain|show|matche?|include)s?)"
     r"\s+(?P<what>/(?P<regex>[^/\n]{1,200})/|\"(?P<double>[^\"\n]{1,200})\"|'(?P<single>[^'\n]{1,200})'|(?P<bare>\S[^\n]{0,120}))",
     re.IGNORECASE,
 )

@@ -81,20 +81,26 @@ def public(found: Route) -> dict[str, object]:
     return {name: every[name] for name in PUBLIC}
 
 
+_WHAT_PROVES = "what command proves that it is done?"
+
+
+def why_asked(found: Route) -> str:
+    """Why what was said about the end is no check ("": nothing was wrong with it, or nothing was asked)."""
+    asked = next((one.question for one in found.ask if one.about == "check"), "")
+    return asked.removesuffix(_WHAT_PROVES).removesuffix("; ")
+
+
 def check_question(why: str = "", found: tuple[Choice, ...] = ()) -> Question:
     """Test, types, lint, build or a command of one's own; `found` are those whose command is known."""
-    question = "what command proves that it is done?"
     known = {choice.label: choice for choice in found}
     extra = tuple(choice for choice in found if choice.label not in KINDS)
     choices = extra + tuple(known.get(kind, Choice(kind)) for kind in KINDS)
-    return Question("check", f"{why}; {question}" if why else question, choices)
+    return Question("check", f"{why}; {_WHAT_PROVES}" if why else _WHAT_PROVES, choices)
 
 
 def settled(found: Route) -> Route:
     """With the confidence that its open questions leave."""
     about = {one.about for one in found.ask if one.about in OPEN}
-    if found.route == "goal" and not found.criterion:
-        about.add("check")
     level: Confidence = "high"
     if about & {"task", "loop"}:
         level = "low"

@@ -20,6 +20,7 @@ from ralph.core.repeat import changed_keys, merged, without
 from ralph.core.text import redact, trim
 from ralph.gates.canary import Planted, harvest, plant
 from ralph.gates.guards.facts import Executed
+from ralph.gates.readers import LOCATED
 from ralph.shell import blobs, gittrees
 from ralph.shell.boxes import Site
 from ralph.shell.checkout import Module
@@ -156,7 +157,7 @@ class Judge:
             seconds=heard[0].seconds,
             exit_code=heard[0].exit_code,
             counts=reading.counts,
-            per_test=reading.tests is not None or gate.read in ("ruff", "mypy", "sarif"),
+            per_test=reading.tests is not None or gate.read in LOCATED,
             red=red,
             red_digest=found.red_digest,
             signature=signature(reading) if reading.status != "pass" else "",

@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "abort": "End loops for good.",
     "gates": "List gates, or run them on your work tree.",
     "infer": "Show what would prove a task here.",
+    "specs": "Start a spec, or check the ones you have.",
     "init": "Find the checks of this project, write ralph.toml.",
     "config": "Show the settings and where each came from.",
     "approve": "Approve commands that a repository brings.",

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ralph.core.goal import host_of
-from ralph.core.routed import Choice, Known, KnownLoop, Question, Route, check_question, settled, with_check
+from ralph.core.routed import (
+    Choice,
+    Known,
+    KnownLoop,
+    Question,
+    Route,
+    check_question,
+    settled,
+    why_asked,
+    with_check,
+)
 from ralph.errors import RalphError
 from ralph.ui.format import clock, safe, table
 
@@ -83,7 +93,9 @@ def completed(found: Route, *, infer: bool = True) -> Route:
     if own:
         words = f"the gates of this project pass: {', '.join(own)}"
         return with_check(found, words, " && ".join(own.values()), "high")
-    proposal = proposed(found.task, found.criterion or "") if infer else None
+    # Words that were refused as a check must not come back through inference.
+    until = "" if why_asked(found) else found.criterion or ""
+    proposal = proposed(found.task, until) if infer else None
     if proposal is None:
         return found
     if proposal.refused or not proposal.verification_command:
@@ -99,7 +111,7 @@ def _with_kinds(found: Route, first: tuple[Choice, ...], why: str = "") -> Route
     made = [(kind, proposed(task, "")) for kind, task in KIND_TASKS.items()]
     choices = tuple(_choice(kind, one) for kind, one in made if one is not None and not one.refused)
     asked = next(one for one in found.ask if one.about == "check")
-    question = check_question(asked.question.rpartition("; ")[0] or why, (*first, *choices))
+    question = check_question(why_asked(found) or why, (*first, *choices))
     ask = tuple(question if one is asked else one for one in found.ask)
     return settled(msgspec.structs.replace(found, ask=ask))
 

@@ -1,4 +1,4 @@
-"""Did a base test merely move? Same body in another Python file, and it passes there."""
+"""Did a base test merely move, or lose a neighbour? Same body, and it passes where it stands now."""
 
 from __future__ import annotations
 
@@ -31,6 +31,29 @@ def mover(base: Reading, final: Reading, facts: Facts) -> Callable[[str], bool]:
         return bool(body) and any(_bodies(at, facts.read_result, new).get(function) == body for at in places)
 
     return moved
+
+
+def only_lost(path: str, facts: Facts) -> bool:
+    """Is this Python file what it was at the base, but for statements and imported names that are gone?
+
+    Then its other tests are the base's, although the base's file can no longer be loaded as a whole.
+    """
+    try:
+        old, new = (ast.parse(read(path) or b"") for read in (facts.read_base, facts.read_result))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return bool(new.body) and _held(new) <= _held(old)
+
+
+def _held(tree: ast.Module) -> set[str]:
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            lead = f"{node.level} {node.module}" if isinstance(node, ast.ImportFrom) else ""
+            found |= {f"{lead} {item.name} {item.asname}" for item in node.names}
+        else:
+            found.add(ast.dump(node))
+    return found
 
 
 def _last(name: str) -> str:

@@ -131,6 +131,8 @@ def _prefix(_option: Option, raw: object) -> str:
 def _choice(option: Option, raw: object) -> str:
     if isinstance(raw, bool) and option.choices == ("on", "off"):  # YAML habits
         raw = "on" if raw else "off"
+    elif isinstance(raw, int) and not isinstance(raw, bool):
+        raw = str(raw)
     if not isinstance(raw, str) or raw not in option.choices:
         raise ValueError("one of " + ", ".join(option.choices))
     return raw

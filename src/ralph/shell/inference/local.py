@@ -20,9 +20,7 @@ from ralph.gates.runners import recognise
 from ralph.shell import tools
 from ralph.shell.deps import NODE_FOLDERS, PYTHON_FOLDERS
 
-_LAUNCHERS = frozenset(
-    {"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "npx", "bunx", "pnpx", "bundle", "uvx"}
-)
+_LAUNCHERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "npx", "bunx", "pnpx", "uvx"})
 _PACKAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 
 

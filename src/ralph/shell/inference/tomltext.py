@@ -20,7 +20,7 @@ from ralph.shell.inference.planning import Plan
 
 NAME = "ralph.toml"
 _HEAD = """\
-# Written by `ralph init`; every line may be changed or removed: `ralph config show --origin` tells what counts.
+# Written by `ralph init`; every line may be changed or removed (`ralph config show --origin`).
 # Levels: minimal = lint; default = lint, format, types; full = build and tests too; security.
 """
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ralph.core.goal import MARKERS
 from ralph.core.route import route
-from ralph.core.routed import OPEN, Choice, Question, Route, public, settled, with_check
+from ralph.core.routed import OPEN, Choice, Question, Route, public, settled, why_asked, with_check
 from ralph.errors import NothingToDo, UserError
 from ralph.ui import routing
 from ralph.ui.format import safe
@@ -121,9 +121,10 @@ def _refusal(found: Route, text: str) -> UserError:
 
 def _missing(found: Route, yes: bool) -> str:
     """Why this cannot start without somebody to ask; "" when it can."""
-    blocking = [one for one in found.ask if one.about in OPEN and one.about != "check"]
+    refused = why_asked(found) != ""  # else a missing check is `ralph loop`'s matter: it infers one
+    blocking = [one for one in found.ask if one.about in OPEN and (one.about != "check" or refused)]
     if blocking:
-        return blocking[0].question
+        return safe(blocking[0].question, 500)
     if found.route == "external" and not routing.has_worker():
         return "there is no worker in this version; the command above works in the foreground"
     if not yes:

@@ -1,0 +1,224 @@
+"""Keys come from the environment or a command and stay out of files; a CLI's folders keep their hooks."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ralph.agents import Launch
+from ralph.core.model import Fault, KeySource, Price
+from ralph.errors import SetupError, UserError
+from ralph.shell import config, credentials
+from ralph.shell.agentchoice import Choice, choose, key_of, price_of, refuse_unheld
+from ralph.shell.agentprobe import probe_all
+from ralph.shell.loginplaces import clear, places
+
+
+def settings(tmp_path, text="", flags=None, env=None):
+    folder = tmp_path / "config"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.toml").write_text(text)
+    return config.load(cwd=str(tmp_path), top=None, env=env or {}, flags=flags or {}, user_dir=str(folder))
+
+
+def test_a_key_from_a_variable():
+    """The key goes under the name that the agent expects; without one the call is a login fault."""
+    source = KeySource("ANTHROPIC_AUTH_TOKEN", variable="ZAI_API_KEY")
+    assert credentials.fetch(source, {"ZAI_API_KEY": " k1 \n"}) == {"ANTHROPIC_AUTH_TOKEN": "k1"}
+    missing = credentials.fetch(source, {})
+    assert isinstance(missing, Fault)
+    assert missing.kind == "auth"
+    assert "ZAI_API_KEY" in missing.message
+    assert credentials.fetch(None, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("echo secret-key", "secret-key"),
+        ("printf '%s' \"$STORED\"", "from-env"),
+        ("false", None),
+        ("echo two words", None),
+        ("true", None),
+        ("/nonexistent/command", None),
+    ],
+)
+def test_a_key_from_a_command(command, key):
+    """A command's one word is the key; anything else is a login fault that does not quote it."""
+    env = {"PATH": os.environ["PATH"], "STORED": "from-env", "HOME": "/"}
+    found = credentials.fetch(KeySource("KEY", command=command), env)
+    if key:
+        assert found == {"KEY": key}
+    else:
+        assert isinstance(found, Fault)
+        assert found.kind == "auth"
+        assert "two words" not in found.message
+
+
+def test_built_in_profiles(tmp_path):
+    """claude has 15 iterations, glm5 and minimax 30; none of them holds a key."""
+    for name, most in (("claude", 15), ("glm5", 30), ("minimax", 30)):
+        found = settings(tmp_path, flags={"--profile": name})
+        assert found.limits.iterations == most
+        assert found.agent == "claude"
+        assert not any(
+            value for key, value in found.agent_env("claude").items() if key.endswith(("KEY", "TOKEN"))
+        )
+    assert key_of(found.profiles["glm5"]) == KeySource("ANTHROPIC_AUTH_TOKEN", "ZAI_API_KEY")
+    assert "minimax" in found.agent_env("claude")["ANTHROPIC_BASE_URL"]
+    assert settings(tmp_path, flags={"--profile": "glm5", "--max-iterations": "3"}).limits.iterations == 3
+
+
+def test_a_users_profile(tmp_path):
+    """A profile of one's own bundles agent, model, environment, key and price; it goes over a built-in."""
+    text = """
+        [profiles.mine]
+        agent = "codex"
+        model = "m-1"
+        key_command = "pass show key"
+        key_as = "OPENAI_API_KEY"
+        price_input = 3
+        price_output = "15 USD"
+        env = {OPENAI_BASE_URL = "http://x"}
+        [profiles.glm5]
+        model = "glm-6"
+    """
+    found = settings(tmp_path, text, {"--profile": "mine"})
+    assert (found.agent, found.model) == ("codex", "m-1")
+    mine = found.profiles["mine"]
+    assert key_of(mine) == KeySource("OPENAI_API_KEY", "", "pass show key")
+    assert price_of(mine) == Price(3.0, 15.0, None)
+    other = settings(tmp_path, text, {"--profile": "glm5"})
+    assert (other.model, other.limits.iterations) == ("glm-6", 30)
+
+
+def test_no_key_stands_in_a_file(tmp_path):
+    """A key in a configuration file is refused, and the message says where keys go instead."""
+    for table in ("profiles.x", "agents.claude"):
+        with pytest.raises(UserError) as caught:
+            settings(tmp_path, f'[{table}]\nenv = {{ANTHROPIC_API_KEY = "sk-1234"}}\n')
+        assert "key_from" in caught.value.why
+        assert "sk-1234" not in caught.value.why
+    settings(tmp_path, '[profiles.x]\nenv = {ANTHROPIC_API_KEY = "", MAX_OUTPUT_TOKENS = "5"}\n')
+
+
+def test_a_repositorys_profile_needs_approval(tmp_path):
+    """A profile that a repository brings is shown with its key command, and left out until it is approved."""
+    (tmp_path / "ralph.toml").write_text('[profiles.x]\nagent = "claude"\nkey_command = "cat ~/.key"\n')
+    found = config.load(cwd=str(tmp_path), top=str(tmp_path), env={}, flags={}, user_dir=str(tmp_path / "c"))
+    assert "x" not in found.profiles
+    assert found.approval is not None
+    assert "cat ~/.key" in found.approval.items[0].words
+
+
+def fake_cli(folder, name, says="1.2.3"):
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho {name} {says}\n")
+    path.chmod(0o755)
+    return path
+
+
+class Here:
+    """As much of a project as the choice of an agent looks at."""
+
+    prefix = ""
+
+    def __init__(self, top):
+        self.top = str(top)
+
+
+def test_the_choice_of_an_agent(tmp_path):
+    """A named agent must be installed; without a name the first that is installed and logged in is taken."""
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    with pytest.raises(UserError) as none:
+        choose(settings(tmp_path), Here(tmp_path), env)
+    assert none.value.code == "E-AGENT-NONE"
+    with pytest.raises(SetupError) as missing:
+        choose(settings(tmp_path, flags={"--agent": "codex"}), Here(tmp_path), env)
+    assert missing.value.code == "E-AGENT-MISSING"
+    fake_cli(tmp_path, "codex")
+    fake_cli(tmp_path, "claude")
+    keyed = {**env, "CODEX_API_KEY": "k"}
+    (found,) = choose(settings(tmp_path), Here(tmp_path), keyed)
+    assert (found.agent, found.reports_cost) == ("codex", False)
+    assert "codex" in found.notes[0]
+    text = '[agents.claude]\nwrite = ["/data"]\nsettings = {max_turns = 5}\n'
+    (named,) = choose(settings(tmp_path, text, {"--agent": "claude"}), Here(tmp_path), env)
+    assert (named.agent, named.reports_cost, named.settings) == (
+        "claude",
+        True,
+        {"write": "/data", "max_turns": "5"},
+    )
+
+
+def test_an_agent_without_bounds_needs_a_sandbox():
+    """What can be bounded by nothing is refused where no sandbox holds, unless the user asked for none."""
+    wild = Choice(agent="goose", allow_list=False)
+    with pytest.raises(SetupError) as caught:
+        refuse_unheld(wild, "S0", "auto")
+    assert caught.value.code == "E-AGENT-UNHELD"
+    refuse_unheld(wild, "S2", "auto")
+    refuse_unheld(wild, "S0", "none")
+    refuse_unheld(Choice(agent="claude"), "S0", "auto")
+
+
+def test_versions_are_asked_of_the_programs(tmp_path):
+    """The version is what the program says, in an empty home and without keys."""
+    path = fake_cli(tmp_path, "claude")
+    path.write_text('#!/bin/sh\necho "2.1.5 $ANTHROPIC_API_KEY $HOME" >&2\n')
+    env = {"PATH": f"{tmp_path}:/bin:/usr/bin", "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "k"}
+    found = probe_all(["claude", "codex"], env)
+    assert found["claude"].version == "2.1.5"
+    assert not found["codex"].installed
+
+
+def test_places_of_a_login(tmp_path):
+    """In the box a CLI's folder is writable; settings and hooks are not, not even where they are missing."""
+    own, call = tmp_path / ".claude", tmp_path / "call"
+    (own / "projects").mkdir(parents=True)
+    (own / "history.jsonl").write_text("x")
+    (own / "settings.json").write_text('{"a": 1}')
+    call.mkdir()
+    launch = Launch(
+        ("claude",),
+        {},
+        login=(str(own), str(tmp_path / "missing")),
+        protect=(
+            str(own / "settings.json"),
+            str(own / "hooks"),
+            str(own / "CLAUDE.md"),
+            "/elsewhere/settings.json",
+        ),
+        hide=(str(own / "projects"), str(own / "history.jsonl")),
+    )
+    found = places(launch, str(call))
+    assert found.write == (str(own),)
+    assert found.hide == (str(own / "projects"),)
+    binds = {inside: source for source, inside in found.binds}
+    assert binds[str(own / "settings.json")] == str(own / "settings.json")
+    assert os.path.isdir(binds[str(own / "hooks")])
+    assert Path(binds[str(own / "CLAUDE.md")]).read_text() == ""
+    assert Path(binds[str(own / "history.jsonl")]).read_text() != "x"
+    assert set(binds) == {
+        str(own / name) for name in ("settings.json", "hooks", "CLAUDE.md", "history.jsonl")
+    }
+
+
+def test_stand_ins_are_taken_away(tmp_path):
+    """What had to be made on the host as a place to bind to is gone after the call; what is real stays."""
+    own, call = tmp_path / ".claude", tmp_path / "call"
+    own.mkdir()
+    call.mkdir()
+    launch = Launch(
+        ("c",),
+        {},
+        login=(str(own),),
+        protect=(str(own / "hooks"), str(own / "settings.json"), str(own / "a.md")),
+    )
+    places(launch, str(call))
+    (own / "hooks").mkdir()
+    (own / "settings.json").write_text("")
+    (own / "a.md").write_text("the user wrote this meanwhile")
+    clear(str(call))
+    assert sorted(os.listdir(own)) == ["a.md"]
+    clear(str(call))

@@ -1,0 +1,158 @@
+"""`ralph infer`, `ralph init` and the new parts of `ralph gates`, as a user runs them."""
+
+import json
+import os
+import subprocess
+import tomllib
+
+import pytest
+import yaml
+
+FILES = {
+    "README.md": "# x\n\n    python3 -m unittest -v\n",
+    "test_a.py": "import unittest\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n",
+    "package.json": '{"scripts": {"test": "npm publish", "build": "node -e 1"}}\n',
+}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch, ralph):
+    """A repository to stand in, with state and configuration of its own."""
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    for path, text in FILES.items():
+        (repo / path).write_text(text)
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *words], cwd=repo, env=env, check=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(repo)
+    return repo
+
+
+def test_infer_proposes_by_the_promised_names(project, ralph):
+    """`--json` carries the keys of a proposed completion, with layer, file and line in its reasons."""
+    code, out, _ = ralph("infer", "make the tests pass", "--json")
+    made = json.loads(out)["proposed_completion"]
+    assert code == 0
+    assert made["verification_command"] == "python3 -m unittest -v"
+    assert (made["confidence"], made["tried"], made["needs_human_confirmation"]) == ("medium", False, True)
+    assert any("README.md:3" in reason and "layer 2" in reason for reason in made["rationale"])
+    assert any("publish" in one["rejected_because"] for one in made["alternatives_considered"])
+    assert made["max_iterations_suggestion"] == 10
+    code, text, _ = ralph("infer", "make the tests pass", "--yaml")
+    assert yaml.safe_load(text)["proposed_completion"] == made
+
+
+def test_infer_refuses_with_reason_and_examples(project, ralph):
+    """A task that nothing could prove is exit code 2, with wordings that would do."""
+    code, out, _ = ralph("infer", "make the code better", "--json")
+    refused = json.loads(out)["refused"]
+    assert code == 2
+    assert "no state that could be checked" in refused["reason"]
+    assert len(refused["examples"]) >= 3
+    code, out, _ = ralph("infer", "tidy up", "--until", "it is good enough")
+    assert code == 2
+    assert "nothing measures" in out
+
+
+def test_infer_prints_a_command_that_works(project, ralph):
+    """The proposal on screen shows every command, and its hash is one that can be approved."""
+    code, out, _ = ralph("infer", "make the tests pass")
+    assert code == 0
+    assert "python3 -m unittest -v" in out
+    digest = out.rsplit("ralph approve ", 1)[1].split()[0]
+    assert ralph("approve", digest)[0] == 0
+
+
+def test_infer_with_a_criterion_in_words(project, ralph):
+    """`--until` is read as a predicate: numbers and patterns become commands that tell."""
+    _, out, _ = ralph("infer", "speed it up", "--until", "`./bench` < 200", "--json")
+    made = json.loads(out)["proposed_completion"]
+    assert made["confidence"] == "high"
+    assert "awk" in made["verification_command"]
+
+
+@pytest.mark.slow
+def test_init_writes_what_was_tried(project, ralph):
+    """Gates are shown, tried once, written with their reasons, trusted, and not written twice."""
+    code, out, _ = ralph("init")
+    assert (code, (project / "ralph.toml").exists()) == (2, False)
+    assert "python3 -m unittest -v" in out
+    code, out, _ = ralph("init", "-y")
+    text = (project / "ralph.toml").read_text()
+    assert code == 0
+    assert tomllib.loads(text)["gates"] == {"tests": {"run": "python3 -m unittest -v"}}
+    assert "# tried: pass, 1 passed" in text
+    assert "README.md:3" in text
+    assert "+[gates.tests]" in out
+    assert "publish" in out
+    assert ralph("gates", "list")[0] == 0
+    code, out, _ = ralph("init", "-y")
+    assert "all of this already" in out
+    assert (project / "ralph.toml").read_text() == text
+
+
+@pytest.mark.slow
+def test_init_only_adds_to_a_file_that_is_there(project, ralph):
+    """What the user wrote stays to the byte; commands that were never approved are not trusted by the way."""
+    mine = '# mine\n[limits]\niterations = 3\n[gates.own]\nrun = "./evil.sh"\n'
+    (project / "ralph.toml").write_text(mine)
+    code, _, err = ralph("init", "-y", "--no-try")
+    text = (project / "ralph.toml").read_text()
+    assert code == 0, err
+    assert mine in text
+    assert "[gates.tests]" in text
+    code, _, err = ralph("gates", "list")
+    assert (code, "E-APPROVAL" in err) == (3, True)
+
+
+def test_init_dry_run_and_links(project, ralph, tmp_path):
+    """`--dry-run` writes nothing; a link in the place of the file is refused."""
+    assert ralph("init", "--dry-run")[0] == 0
+    assert not (project / "ralph.toml").exists()
+    (project / "ralph.toml").symlink_to(tmp_path / "target")
+    code, _, err = ralph("init", "-y", "--no-try")
+    assert (code, "E-INIT-LINK" in err) == (2, True)
+    assert not (tmp_path / "target").exists()
+
+
+def test_init_refuses_a_second_truth(project, ralph):
+    """[tool.ralph] in pyproject.toml and a ralph.toml do not stand beside each other."""
+    (project / "pyproject.toml").write_text('[tool.ralph]\nagent = "demo"\n')
+    code, _, err = ralph("init", "-y", "--no-try")
+    assert (code, "E-INIT-TWO" in err) == (2, True)
+
+
+def test_gates_by_level_and_change(project, ralph):
+    """`--minimal` is lint alone, `--changed` what the changes could concern; nothing to do is exit code 6."""
+    assert ralph("gates", "run", "--minimal", "--check", "pytest -q")[0] == 6
+    assert ralph("gates", "run", "--changed", "--check", "pytest -q")[0] == 6
+    code, out, _ = ralph("gates", "infer")
+    assert code == 0
+    assert "python3 -m unittest -v" in out
+    assert not (project / "ralph.toml").exists()
+
+
+@pytest.mark.slow
+def test_gates_changed_judges_what_changed(project, ralph):
+    """A change of a Python file concerns Python's gate and not Go's."""
+    (project / "b.py").write_text("x = 1\n")
+    checks = ("--check", "py=python3 -m unittest", "--check", "go=go test ./...")
+    code, out, _ = ralph("gates", "run", "--changed", *checks)
+    assert "py..." in out
+    assert "go..." not in out
+    assert code == 0
+
+
+def test_gates_explain(project, ralph):
+    """One gate in words: what is executed, how it is read, what it counts for."""
+    code, out, _ = ralph("gates", "explain", "t", "--check", "t=pytest -q")
+    assert code == 0
+    assert "--junitxml=REPORT" in out
+    assert "level full" in out
+    assert ralph("gates", "explain", "nope", "--check", "t=pytest -q")[0] == 2
