@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 
-from measuring import Line, interleaved, median, ratio_line, typical_ratio
+from measuring import Line, interleaved, median, typical_ratio
 
 from ralph.core.plan import Item, Plan
 from ralph.core.planprompt import item_text
@@ -30,7 +30,18 @@ def measure(quick: bool) -> list[Line]:
     floors, ralphs = interleaved(rounds, lambda: few.seconds(turns), lambda: many.seconds(turns))
     floor = median(floors)
     ralph = floor * typical_ratio(ralphs, floors)
-    return [ratio_line(PART, f"one iteration, {MANY:,} items", floor, ralph, AIM)]
+    return [
+        Line(
+            part=PART,
+            what=f"one iteration, {MANY:,} items",
+            floor=floor * 1e6,
+            ralph=ralph * 1e6,
+            unit="us",
+            value=ralph / floor,
+            value_unit="x",
+            aim=AIM,
+        )
+    ]
 
 
 class _Work:

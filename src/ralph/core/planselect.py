@@ -9,7 +9,7 @@ A dependency is met when it is done or cancelled; an item in a circle never gets
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct

@@ -85,15 +85,8 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
     config.check_limits(settings, config.explicit_limits(settings), reports_cost)
     base = resolve_commit(project, request.base) if request.base else project.head
     chosen = class_of(request)
-    gates = seal_gates(
-        request,
-        settings,
-        project,
-        base,
-        env,
-        alone_is_proof=chosen != "regression",
-        aims=proof_kinds(chosen),
-    )
+    alone, aims = chosen != "regression", proof_kinds(chosen)
+    gates = seal_gates(request, settings, project, base, env, alone_is_proof=alone, aims=aims)
     state = open_state(state_dir(env), create=True)
     _, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
     for one in named:

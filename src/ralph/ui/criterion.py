@@ -174,12 +174,12 @@ def loop_command(made: Proposal, answers: Mapping[str, str]) -> str:
         words += [part for check in made.checks for part in ("--check", f"{check.name}={check.run}")]
     elif made.until:
         words += ["--until", made.until]
-    if answers.get("constraints"):
-        words += ["--steer", answers["constraints"]]
+    kept = f"do not touch {answers['protect']}" if answers.get("protect") else ""
+    notes = [note for note in (answers.get("constraints", ""), kept) if note]
+    if notes:
+        words += ["--steer", "; ".join(notes)]
     if answers.get("keep", "").startswith("y"):
         words += ["--on-fail", "keep"]
-    if answers.get("protect"):
-        words += ["--steer", f"do not touch {answers['protect']}"] if "--steer" not in words else []
     return shlex.join(words)
 
 
