@@ -5,7 +5,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.ready
 export UV_LINK_MODE := copy
 
-.PHONY: setup demo check test bench mutants system clean docs
+.PHONY: setup demo check test test-agents agents agents-latest bench mutants system clean docs
 
 setup: $(STAMP)
 
@@ -22,9 +22,20 @@ demo: setup
 check: setup
 	@tools/check.sh
 
-test: setup system
+agents: setup
+	@$(BIN)/python tools/agents/install.py --main
+
+test: setup system agents
 	@tools/check.sh
 	@$(BIN)/pytest -n 2 --dist worksteal -m "slow" tests
+
+# The other agent CLIs: larger to install, and not part of `make test`.
+test-agents: setup system
+	@$(BIN)/python tools/agents/install.py opencode copilot qwen aider mini
+	@$(BIN)/pytest -n 2 --dist worksteal -m "agents" tests
+
+agents-latest: setup
+	@$(BIN)/python tools/agents/latest.py
 
 bench: setup system
 	@$(BIN)/python bench/run.py

@@ -7,4 +7,4 @@ $bin/ruff format --quiet --check src tests tools bench
 $bin/mypy --no-error-summary src
 $bin/lint-imports --no-logo >/dev/null || $bin/lint-imports --no-logo
 $bin/python tools/sizes.py
-$bin/pytest -n 2 --dist worksteal -m "not slow" tests
+$bin/pytest -n 2 --dist worksteal -m "not slow and not agents" tests
