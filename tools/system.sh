@@ -2,9 +2,16 @@
 # What the tests need from the system. Installed when root; else said loudly, and the tests that need it fail.
 set -eu
 missing=""
-for pair in bwrap:bubblewrap git:git strace:strace node:nodejs tmux:tmux; do
+for pair in bwrap:bubblewrap git:git strace:strace node:nodejs tmux:tmux \
+    go:golang-go cargo:cargo javac:default-jdk-headless mvn:maven; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
+# Maven's plugins as Debian packages: its own download would need the network inside a gate's box.
+if command -v dpkg-query >/dev/null 2>&1; then
+    for package in libsurefire-java libmaven-compiler-plugin-java libmaven-resources-plugin-java junit4; do
+        dpkg-query -W "$package" >/dev/null 2>&1 || missing="$missing $package"
+    done
+fi
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     apt-get update -qq
