@@ -69,9 +69,9 @@ def _speed(cli: str, path: str, size: int, rounds: int) -> Line:
 
 
 def _read(path: str, cli: str | None, *, live: bool = False) -> float:
-    """Seconds to read a file in pieces, and to parse it when a CLI is named."""
+    """Seconds of this core to read a file in pieces, and to parse it when a CLI is named."""
     intake = Intake(load(cli).stream(ORDER)) if cli else None
-    began = time.perf_counter()
+    began = time.process_time()
     with open(path, "rb") as file:
         while chunk := file.read(MEGABYTE):
             if intake is not None and live:
@@ -80,7 +80,7 @@ def _read(path: str, cli: str | None, *, live: bool = False) -> float:
                 intake.absorb(chunk)
     if intake is not None:
         intake.finish(0, "exited")
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def _memory(folder: str, size: int) -> Line:

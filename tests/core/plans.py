@@ -1,4 +1,4 @@
-"""Plans for the tests: any plan that a file can hold, and sound ones with dependencies that lead somewhere."""
+"""Plans for the tests: any plan that a file can hold, and sound ones without circles."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from ralph.core.plan import SIZES, STATES, Item, Missing, Plan
 
-IDS = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,11}\Z")
+IDS = st.sampled_from(["a", "b", "C-1", "C-2.1", "x_y", "login-form", "7", "Z.z", "s", "human", "after"])
 LINES = st.one_of(
     st.text(max_size=30),
     st.sampled_from(
         ["(P0)", "x (S)", "`a`: b", "- [ ] x", "## High", "> quoted", "```", "<!-- x", "P0: x", "a  b", "-"]
     ),
 )
-DIGESTS = st.from_regex(r"\A[0-9a-f]{0,12}\Z")
+DIGESTS = st.sampled_from(["", "0", "ab12", "f" * 64, "not a digest"])
 
 
 @st.composite
@@ -36,7 +36,7 @@ def items(draw: st.DrawFn, ids: st.SearchStrategy[str] = IDS) -> Item:
 def plans() -> st.SearchStrategy[Plan]:
     return st.builds(
         Plan,
-        items=st.lists(items(), max_size=6).map(tuple),
+        items=st.lists(items(), max_size=4).map(tuple),
         missing=st.lists(st.builds(Missing, name=LINES, why=LINES), max_size=3).map(tuple),
         notes=st.lists(LINES, max_size=3).map(tuple),
         specs=DIGESTS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import plans, sound_plans
 
@@ -62,6 +62,7 @@ def test_a_long_chain_is_no_trouble() -> None:
     assert (order[0], order[-1], circle) == (9_999, 0, ())
 
 
+@settings(max_examples=60)
 @given(plans())
 def test_checking_never_raises(plan: Plan) -> None:
     """Any plan can be checked; a plan without findings has no circle."""
@@ -71,6 +72,7 @@ def test_checking_never_raises(plan: Plan) -> None:
     assert len(set(order)) == len(order)
 
 
+@settings(max_examples=60)
 @given(sound_plans())
 def test_orders_respect_dependencies(plan: Plan) -> None:
     """Nothing comes before what it waits for."""
@@ -125,6 +127,7 @@ def test_what_is_carried_over() -> None:
     }
 
 
+@settings(max_examples=60)
 @given(sound_plans(), sound_plans(), st.data())
 def test_differences_are_complete(old: Plan, new: Plan, data: st.DataObject) -> None:
     """A plan differs from itself in nothing, also after a file; two plans with equal items have no difference."""

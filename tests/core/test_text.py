@@ -229,16 +229,16 @@ def test_redact_never_leaves_a_known_value(before, secret, after):
 )
 def test_hostile_repeats_take_linear_time(piece):
     """Ten times the hostile input takes about ten times as long, not a hundred."""
-    from time import perf_counter
+    from time import process_time
 
     def took(times):
         text = piece * times
         best = 9e9
         for _ in range(3):
-            start = perf_counter()
+            start = process_time()
             redact(clean(text))
             redact(text)
-            best = min(best, perf_counter() - start)
+            best = min(best, process_time() - start)
         return best
 
     assert took(20_000) < 60 * took(2_000) + 0.05

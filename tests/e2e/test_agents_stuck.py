@@ -117,7 +117,7 @@ def test_idle(place):
 def test_hang_after_work_is_judged(place):
     """A call that had to be stopped and left a changed tree is judged as usual."""
     done = place.loop(f"{agent('honest_steps', 1)} && {agent('hang')}", "--iteration-timeout", "2s")
-    loop = place.expect(done, "verified", 0, 1, grade="A")
+    loop = place.expect(done, "verified", 0, 1, grade="B")
     assert done.all(e.AgentEnded)[0].ended == "timeout"
     assert loop.iteration == 1
 
@@ -127,7 +127,7 @@ def test_blocked_then_answered(place):
     done = place.loop(agent("blocked", "product"))
     loop = place.expect(done, "blocked", 3, 1, says="the agent asks: Blocked: is mul a product or a sum?")
     again = place.ralph("resume", loop.sealed.loop, "--steer", "it is a product", "--display", "plain")
-    loop = place.expect(again, "verified", 0, 2, grade="A")
+    loop = place.expect(again, "verified", 0, 2, grade="B")
     assert "it is a product" in place.prompt(loop.prompt)
 
 

@@ -35,7 +35,7 @@ def finished(world):
     """A resume that nobody kills brings the loop to its end."""
     done = world.ralph(*RESUME)
     assert done.code == 0, done.report()
-    assert "VERIFIED_DONE (A)" in done.out
+    assert "VERIFIED_DONE (B)" in done.out
 
 
 @pytest.mark.parametrize("where", ["call", "insert", "return"])

@@ -133,6 +133,7 @@ KINDS = {
 @pytest.fixture
 def shape(tmp_path, home):
     made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
+    made.once = True
     yield made
     made.kill_all()
 

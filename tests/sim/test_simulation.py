@@ -42,6 +42,22 @@ def same(plain: Ended, seen: Ended) -> None:
     assert seen.kinds.count("LoopEnded") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "outcome", "grade", "calls"),
+    [
+        ("honest", "verified", "A", 3),
+        ("claims done", "verified", "A", 1),
+        ("brings its own test", "verified", "B", 1),
+        ("claims without a new tree", "verified", "C", 2),
+        ("cheats", "blocked", None, 2),
+    ],
+)
+def test_where_a_script_leads(name, outcome, grade, calls):
+    """Undisturbed, each kind of proof comes to its own grade, in as few calls as it can."""
+    loop = live(SCRIPTS[name], set()).loop
+    assert (loop.outcome, loop.grade, loop.spend.calls) == (outcome, grade, calls)
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_one_kill_at_every_instant(name):
     """Whatever the agent does, one kill at any instant changes nothing but the number of stints."""

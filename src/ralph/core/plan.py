@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -65,17 +65,22 @@ def settled(item: Item) -> bool:
     return item.state in ("done", "cancelled")
 
 
-def id_of(title: str, taken: Iterable[str] = ()) -> str:
-    """A name for an item that has none, from its words alone, so that it is the same each time."""
+def id_of(title: str, taken: Collection[str] = (), last: dict[str, int] | None = None) -> str:
+    """A name for an item that has none, from its words alone, so that it is the same each time.
+
+    `last` keeps the last number of each name between calls: thousands of items may have one title.
+    """
     digest = hashlib.sha256(title.encode("utf-8", "replace")).hexdigest()
     base = slug(title) or f"item-{digest[:8]}"
     if base in TAG_WORDS:
         base = f"item-{base}"
-    known = taken if isinstance(taken, set | frozenset | dict) else set(taken)
-    made, number = base, 1
-    while made in known:
+    number = (last or {}).get(base, 1)
+    made = base if number == 1 else f"{base}-{number}"
+    while made in taken:
         number += 1
-        made = f"{base[: LONGEST_ID - 8]}-{number}"
+        made = f"{base}-{number}"
+    if last is not None:
+        last[base] = number
     return made
 
 

@@ -273,9 +273,10 @@ def parse_plan(text: str, path: str = NAME) -> Parsed:
         reader.take(row)
     taken = {draft.id for draft in reader.drafts if draft.id}
     lines: dict[str, int] = {}
+    last: dict[str, int] = {}
     for draft in reader.drafts:
         if not draft.id:
-            draft.id = id_of(draft.title, taken)
+            draft.id = id_of(draft.title, taken, last)
             taken.add(draft.id)
         lines.setdefault(draft.id, draft.line)
     plan = Plan(

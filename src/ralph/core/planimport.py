@@ -92,7 +92,7 @@ class _Story:
         ticked = bool(self.boxes) and all(mark in ("x", "X") for mark in self.boxes)
         return replace(
             self.item,
-            notes=tuple(self.notes),
+            notes=(*self.item.notes, *self.notes),
             serves=(*self.item.serves, *criteria),
             state="done" if ticked and self.item.state == "open" else self.item.state,
         )

@@ -7,6 +7,7 @@ are not in the table are named, each once. Numbers as priority are levels up to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -63,6 +64,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "optional": ("optional",),
     "human": ("human", "manual", "requireshuman"),
 }
+_JSON = re.compile(r"[\ufeff\s]*(?:\{|\[\s*(?:[{\[\"]|\]?\s*$))")
 _MEANING = {name: meaning for meaning, names in FIELDS.items() for name in names}
 
 
@@ -73,12 +75,7 @@ class _Draft(NamedTuple):
 
 def looks_like_json(text: str) -> bool:
     """A JSON document begins with a brace, or with a bracket that is no box, link or label."""
-    start = text.lstrip("\ufeff \t\r\n")[:2].rstrip()
-    return (
-        start.startswith("{")
-        or start in ("[", "[{", "[]", '["')
-        or (start[:1] == "[" and start[1:].isspace())
-    )
+    return _JSON.match(text) is not None
 
 
 def read_stories(text: str, path: str) -> Imported:
@@ -89,7 +86,7 @@ def read_stories(text: str, path: str) -> Imported:
     unread: list[Finding] = []
     stories = list(_stories(data, 0))[:MOST]
     if not stories:
-        unread.append(unread_line(path, 1, f"no list of stories under any of: {', '.join(LISTS)}"))
+        unread.append(unread_line(path, 1, f"no list under any of: {', '.join(LISTS[:6])}"))
     fields: dict[str, int] = {}
     drafts: list[_Draft] = []
     for number, story in enumerate(stories, 1):

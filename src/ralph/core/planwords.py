@@ -77,8 +77,9 @@ def unread_line(path: str, line: int, text: str) -> Finding:
 def finished(items: Iterable[Item], unread: list[Finding], path: str) -> Imported:
     """Unique ids, dependencies that exist, and no more complaints than somebody would read."""
     taken: dict[str, Item] = {}
+    last: dict[str, int] = {}
     for item in items:
-        name = item.id if item.id not in taken else id_of(item.id, taken)
+        name = item.id if item.id not in taken else id_of(item.id, taken, last)
         if name != item.id:
             unread.append(unread_line(path, 0, f"a second item '{item.id}', now called '{name}'"))
         taken[name] = replace(item, id=name)

@@ -199,7 +199,7 @@ def _merged(
         loop.sealed.criterion,
         loop.baseline,
         verdicts,
-        (),
+        None,
         changed=True,
         claim=loop.claim,
         protection=site.level,

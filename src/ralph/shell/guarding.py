@@ -43,6 +43,7 @@ from ralph.shell.runner import Attention
 SHOWN = 20
 SABOTAGE_SECONDS = 60.0  # at least this long, or as long as the suite itself took
 SABOTAGE_SLOTS = 2
+MACHINERY = frozenset({"missing", "sandbox", "tool-changed", "wrong-tree"})  # causes that no test noticed
 SABOTAGE_PATIENCE = 15.0  # seconds for one call, or four times what the gate took
 
 
@@ -266,7 +267,7 @@ def _shows(gate: Gate, facts: Facts, shown: set[str]) -> bool:
 
 def _noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
     """Is one of this gate's witnesses red, or not loaded? Others may be red for reasons of their own."""
-    if reading.status == "pass":
+    if reading.status == "pass" or reading.cause in MACHINERY:
         return False
     if reading.tests is None:
         return True

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import secrets
-import sys
 import time
 from typing import Any
 
@@ -116,9 +117,12 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
     import tempfile
 
     from ralph.shell.driving import begin
+    from ralph.shell.journal import read_journal
+    from ralph.shell.record import load
     from ralph.shell.start import Request, prepare
     from ralph.ui.demo_project import commit_files
     from ralph.ui.driving import drive_and_show
+    from ralph.ui.format import safe
 
     with tempfile.TemporaryDirectory(prefix="ralph-agent-test-") as folder:
         project = os.path.join(folder, "project")
@@ -129,8 +133,15 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
         flags = {"--agent": name, "--model": model, "--max-iterations": "2", "--iteration-timeout": "10m"}
         request = Request(task=TASK, cwd=project, checks=(CHECK,), flags=dict(flags))
         prepared = prepare(request, env=env, token=secrets.token_hex(4), now=time.time())
-        loop, lock = begin(prepared, env, time.time())
-        code = drive_and_show(loop, env, mode=display, as_json=as_json, min_free=0, lock=lock, may_ask=False)
-    works = "works: it changed a file, and Ralph verified the result" if code == 0 else "did not do it"
-    print(f"agent {name} {works}", file=sys.stderr)
+        name_, lock = begin(prepared, env, time.time())
+        # What a loop's end offers (diff, merge, …) is about a loop that is kept: this one is not.
+        with contextlib.nullcontext() if as_json else contextlib.redirect_stdout(io.StringIO()):
+            code = drive_and_show(
+                name_, env, mode=display, as_json=as_json, min_free=0, lock=lock, may_ask=False
+            )
+        with read_journal(os.path.join(folder, "state")) as reader:
+            loop = load(reader, name_).loop
+    if not as_json:
+        works = "works: it changed a file, and Ralph verified the result" if code == 0 else "did not do it"
+        print(f"agent {safe(name)} {works} ({loop.outcome}: {safe(loop.reason, 300)})")
     return code
