@@ -146,7 +146,7 @@ def test_what_an_agent_is_told(place):
 
 @pytest.mark.parametrize(("kind", "grade"), [("tested", "B"), ("empty", "C"), ("untested", "C")])
 def test_feature_with_a_claim(place, kind, grade):
-    """A feature whose checks were green before is B by a test that notices, else C by its claim; it says what is open."""
+    """Green before: B by a test of its own that notices, else C by its claim; what is open is said."""
     place.commit("no bugs", calc__py=fixed())
     done = place.loop(agent("claims_done_feature", kind), task="add a power function")
     loop = place.expect(done, "verified", 0, 1, grade=grade)

@@ -22,7 +22,7 @@ def test_a_project_that_counts_its_tests(place):
     count = (place.repo / "test_calc.py").read_text().count("def ") + 1
     place.commit("counts its tests", test_size__py=SIZE.format(most=count))
     done = place.loop(agent("honest_steps", "1"), check="python3 -m unittest")
-    place.expect(done, "verified", 0, 1, grade="B")
+    place.expect(done, "verified", 0, 1, grade="A")
     found = {result.guard: result for result in done.all(GuardsEnded)[-1].results}
     assert found["repeat"].counted == {"repeats": 3}
     assert not found["repeat"].findings
