@@ -84,7 +84,10 @@ def test_a_prd_with_stories() -> None:
 
 def test_boxes_without_stories_are_a_plan() -> None:
     """A task list of boxes is read as a plan is; prose is named with its line."""
-    found = import_plan("# Tasks\nProse here.\n## High\n- [ ] one thing\n- [x] two things (S)\n## Missing specs\n- x\n", "t.md")
+    found = import_plan(
+        "# Tasks\nProse here.\n## High\n- [ ] one thing\n- [x] two things (S)\n## Missing specs\n- x\n",
+        "t.md",
+    )
     assert found.plan.items == (Item("one-thing", "one thing", priority=0), Item("two-things", "two things", priority=0, size="S", state="done"))  # fmt: skip
     assert found.plan.missing == (Missing("x"),)
     assert [(one.line, one.message) for one in found.unread] == [(2, "not understood: Prose here.")]
@@ -106,7 +109,12 @@ def test_lists_without_boxes() -> None:
     assert [one.message for one in found.unread] == ["not understood: be rich", "not understood: who pays?"]
 
 
-STORY = {"id": "US-1", "title": "Store", "acceptanceCriteria": ["AC-1: stored", "typecheck passes"], "passes": False}
+STORY = {
+    "id": "US-1",
+    "title": "Store",
+    "acceptanceCriteria": ["AC-1: stored", "typecheck passes"],
+    "passes": False,
+}
 STORIES: list[tuple[str, object, dict[str, dict[str, object]], list[str]]] = [
     (
         "user stories",
@@ -138,7 +146,9 @@ STORIES: list[tuple[str, object, dict[str, dict[str, object]], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "expected", "unread"), [row[1:] for row in STORIES], ids=[row[0] for row in STORIES])
+@pytest.mark.parametrize(
+    ("data", "expected", "unread"), [row[1:] for row in STORIES], ids=[row[0] for row in STORIES]
+)
 def test_stories(data: object, expected: dict, unread: list[str]) -> None:
     """JSON stories become these items; each field or value that was not understood is named."""
     found = import_plan(json.dumps(data), "prd.json")
@@ -153,7 +163,9 @@ def test_stories(data: object, expected: dict, unread: list[str]) -> None:
 def test_order_by_number() -> None:
     """Where priorities are an order, the items stand in it."""
     data = [{"title": f"t{n}", "priority": 10 - n} for n in range(10)]
-    assert [item.title for item in import_plan(json.dumps(data), "x.json").plan.items] == [f"t{n}" for n in range(9, -1, -1)]
+    assert [item.title for item in import_plan(json.dumps(data), "x.json").plan.items] == [
+        f"t{n}" for n in range(9, -1, -1)
+    ]
 
 
 def test_torn_json_is_named() -> None:
@@ -165,26 +177,57 @@ def test_torn_json_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("text", "json_like"),
-    [("{}", True), ("\ufeff [ {", True), ("[\n{", True), ("[ ] task", False), ("[link](x)", False), ("# x", False), ("", False)],
+    [
+        ("{}", True),
+        ("\ufeff [ {", True),
+        ("[\n{", True),
+        ("[ ] task", False),
+        ("[link](x)", False),
+        ("# x", False),
+        ("", False),
+    ],
 )
 def test_which_texts_are_json(text: str, json_like: bool) -> None:
     """A document says by its beginning what it is."""
     assert looks_like_json(text) == json_like
 
 
-WORDS = st.sampled_from(["### US-1: x\n", "- [ ] y\n", "- z\n", "**Priority:** P0\n", "## Goals\n", "{", "[", '"stories": ', "\n", "Must:\n"])
+WORDS = st.sampled_from(
+    [
+        "### US-1: x\n",
+        "- [ ] y\n",
+        "- z\n",
+        "**Priority:** P0\n",
+        "## Goals\n",
+        "{",
+        "[",
+        '"stories": ',
+        "\n",
+        "Must:\n",
+    ]
+)
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(allow_nan=False), st.text(max_size=5)),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["id", "title", "stories", "priority", "dependencies", "subtasks", "status", "passes", "x"]), inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(
+                ["id", "title", "stories", "priority", "dependencies", "subtasks", "status", "passes", "x"]
+            ),
+            inner,
+            max_size=4,
+        ),
     ),
     max_leaves=20,
 )
 
 
 @settings(max_examples=60)
-@given(st.one_of(st.lists(st.one_of(WORDS, st.text(max_size=10)), max_size=20).map("".join), JSON.map(json.dumps)))
+@given(
+    st.one_of(
+        st.lists(st.one_of(WORDS, st.text(max_size=10)), max_size=20).map("".join), JSON.map(json.dumps)
+    )
+)
 def test_any_document_can_be_imported(text: str) -> None:
     """Nothing makes an import raise; ids are unique and dependencies exist, so at worst there is a circle."""
     plan = import_plan(text, "any").plan

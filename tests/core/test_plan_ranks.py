@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from ralph.core.planranks import first_common, first_of, holds, meet, put, ranks_of, within
 
 ROOM = 3000
-SETS = st.sets(st.one_of(st.integers(0, ROOM - 1), st.sampled_from([0, 1023, 1024, 2047, 2048, ROOM - 1])), max_size=12)
+SETS = st.sets(
+    st.one_of(st.integers(0, ROOM - 1), st.sampled_from([0, 1023, 1024, 2047, 2048, ROOM - 1])), max_size=12
+)
 
 
 @given(SETS, SETS, st.integers(0, ROOM - 1), st.booleans(), st.integers(0, 4))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import sound_plans
-
-import pytest
 
 from ralph.core.plan import Item, Missing, Plan, settled
 from ralph.core.planprompt import item_text

@@ -9,7 +9,7 @@ beside the proof and never in its place (`exitgate`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -146,13 +146,17 @@ def indication(iteration: int, message: str, claim: Claim | None, prompt: str = 
 
 def phrases_in(message: str, prompt: str = "") -> tuple[str, ...]:
     """The sentences that say without reserve that everything is done."""
-    told = {_folded(sentence) for part in _paragraphs(prompt) for sentence in _SENTENCE.findall(part)}
+    told = {_folded(sentence) for sentence in _sentences(prompt)}
     found: dict[str, None] = {}
-    for part in _paragraphs(message[-LONGEST:]):
-        for sentence in _SENTENCE.findall(_SHOWN.sub(" \ufffc ", part)):
-            if _folded(sentence) not in told and _says_done(sentence):
-                found[one_line(sentence, SHOWN)] = None
+    for sentence in _sentences(message[-LONGEST:]):
+        if _says_done(sentence) and _folded(sentence) not in told:
+            found[one_line(sentence, SHOWN)] = None
     return tuple(found)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for part in _paragraphs(text):
+        yield from _SENTENCE.findall(_SHOWN.sub(" \ufffc ", part))
 
 
 def _says_done(sentence: str) -> bool:
@@ -169,7 +173,7 @@ def _folded(sentence: str) -> str:
     return " ".join(sentence.casefold().split()).strip(" .!;:*_#-\u3002\uff01")
 
 
-def _paragraphs(text: str) -> Iterable[str]:
+def _paragraphs(text: str) -> Iterator[str]:
     """The agent's own words: without status blocks, code, comments and quoted lines; wrapped lines joined."""
     joined: list[str] = []
     in_block = False

@@ -210,7 +210,7 @@ def declared_tests(path: str, text: str, ids: _Ids) -> list[Declared]:
         name = next(match[group] for group in ("py", "js", "go", "rust", "java") if match[group])
         if match["rust"] and not any("test" in part for part in _above(lines, number)):
             continue  # an ordinary function
-        beside = "\n".join((name, *_above(lines, number), *_below(lines, number)))
+        beside = "\n".join((name, *_above(lines, number), *_below(lines, number, callback=bool(match["js"]))))
         names = named_in(beside, ids).union(*(markers for _, _, markers in scopes))
         found.append(Declared(path, name.strip("`"), number + 1, tuple(scope[1] for scope in scopes), names))
     return found
@@ -244,9 +244,9 @@ def _decorator_above(lines: Sequence[str], at: int, number: int) -> int | None:
     return None
 
 
-def _below(lines: Sequence[str], number: int) -> list[str]:
+def _below(lines: Sequence[str], number: int, *, callback: bool) -> list[str]:
     """What stands behind the declaration, and the docstring or comment with which the body begins."""
-    at = _signature_end(lines, number)
+    at = number if callback else _signature_end(lines, number)
     found = [tail[1] for line in lines[number : at + 1] if (tail := _TRAILING.search(line))]
     opened = re.split(r"\s#|//|/\*", lines[at])[0].rstrip()
     if not opened.endswith((":", "{", "=>")):
@@ -267,7 +267,7 @@ def _below(lines: Sequence[str], number: int) -> list[str]:
 
 
 def _signature_end(lines: Sequence[str], number: int) -> int:
-    """The line on which the brackets of a declaration close; a callback's do not, so it is the first."""
+    """The line on which the brackets of a declaration close; the first, when they never do."""
     depth = 0
     for at in range(number, min(len(lines), number + _BELOW)):
         depth += lines[at].count("(") - lines[at].count(")")

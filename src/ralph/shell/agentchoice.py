@@ -80,6 +80,8 @@ def _one(
             why=f"install it with: {found.hint}" if found.hint else "its program is not on PATH",
             next="ralph agents list",
         )
+    if found.login == "no" and key is None:  # it may still be logged in by a way that files do not show
+        notes = (*notes, f"agent {name} seems not to be logged in; if so: {found.login_hint}")
     return Choice(
         agent=name,
         settings=extra,
