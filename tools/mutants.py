@@ -34,6 +34,7 @@ TESTS = os.path.join(ROOT, "tests", "core")
 PATIENCE = 30.0  # seconds for one mutant
 OWN_TESTS = {
     "machine": ("machine_whole", "machine_table"),
+    "faults": ("machine_faults", "failover"),
     "handlers": ("machine_table", "machine_faults", "machine_asked", "machine_refused", "machine_landing"),
     "settle": ("settle", "settle_endings"),
     "loop": ("machine_table", "events"),
@@ -42,8 +43,9 @@ OWN_TESTS = {
 }
 MACHINE = (*OWN_TESTS["handlers"], *OWN_TESTS["settle"], "machine_whole")
 THEN = (*MACHINE, "exitgate", "grade", "stall", "summary", "prompt", "machine_properties")
-MODULES = ("machine", "handlers", "settle", "exitgate", "grade", "stall", "loop", "summary", "prompt")
-MODULES_OF_TEXT = ("status", "compare")  # nothing else in the core's tests looks at these closely
+MODULES = ("machine", "handlers", "settle", "faults", "failover", "exitgate", "grade", "stall", "loop")
+MODULES += ("summary", "prompt")
+MODULES_OF_TEXT = ("status", "compare", "repeat")  # nothing else in the core's tests looks at these closely
 
 
 class Mutant(NamedTuple):

@@ -51,7 +51,7 @@ SAYS = [
     "所有任务已完成。",
     "所有任務都已經完成",
     "任务已经全部完成",
-    "已全部完成！",
+    "已全部完成\uff01",
     "没有剩余任务。",
     "大功告成",
 ]
@@ -93,11 +93,11 @@ DOES_NOT = [
     "Aún no está todo: todo está listo menos los tests, faltan dos",
     "Cuando todo esté hecho, terminaré; si todo está hecho, avisa",
     "«Todo está listo»",
-    "一旦所有任务完成，就提交",
+    "一旦所有任务完成\uff0c就提交",
     "任务还没有完成",
-    "并非所有任务已完成，还差两个",
+    "并非所有任务已完成\uff0c还差两个",
     "所有任务完成后再提交",
-    "是否所有任务已完成？",
+    "是否所有任务已完成\uff1f",
     "「所有任务已完成」",
     "",
 ]

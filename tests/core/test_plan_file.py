@@ -110,6 +110,16 @@ LINES: list[tuple[str, Item]] = [
     ("- [ ] `a`: x (serves A-1, A-2, S)", Item("a", "x", serves=("A-1", "A-2"), size="S")),
     ("- [ ] `a`: x (depends on b c)", Item("a", "x", after=("b", "c"))),
     ("- [ ] `a`: x (needs b, covers A-1)", Item("a", "x", after=("b",), serves=("A-1",))),
+    ("- [ ] `a`: x (depends on: b)", Item("a", "x", after=("b",))),
+    ("- [ ] do x [P0] [m]", Item("do-x", "do x", priority=0, size="M")),
+    ("- [ ] `a`: x [P0]", Item("a", "x [P0]")),
+    (
+        "- [ ] `a`: x\n  - **Depends on:** b, c\n  Serves: A-1",
+        Item("a", "x", after=("b", "c"), serves=("A-1",)),
+    ),
+    ("- [ ] `a`: x\n  > after: b", Item("a", "x", notes=("after: b",))),
+    ("- [ ] `a`: x\n  - after: a while", Item("a", "x", notes=("after: a while",))),
+    ("- [ ] `a`: x\n  - after: all, that's it", Item("a", "x", notes=("after: all, that's it",))),
     ("- [ ] `a`: x (manual)", Item("a", "x", human=True)),
     ("- [ ] `a`: x (see above)", Item("a", "x (see above)")),
     ("- [ ] `a`: x (S) (P1)", Item("a", "x (S)")),
@@ -186,9 +196,18 @@ def test_a_box_below_another() -> None:
 def test_what_is_shown_is_no_item() -> None:
     """Boxes in code and comments are examples, wherever they stand."""
     found = plan_of(
-        "```", "- [ ] shown", "```", "<!-- - [ ] hidden -->", "<!--", "- [ ] hidden too", "-->", "- [ ] real",
-        "  ~~~", "  - [ ] shown below", "  ~~~",
-    )  # fmt: skip
+        "```",
+        "- [ ] shown",
+        "```",
+        "<!-- - [ ] hidden -->",
+        "<!--",
+        "- [ ] hidden too",
+        "-->",
+        "- [ ] real",
+        "  ~~~",
+        "  - [ ] shown below",
+        "  ~~~",
+    )
     assert [item.id for item in found.items] == ["real"]
     assert found.items[0].notes == ("~~~", "- [ ] shown below", "~~~")
     assert "- [ ] shown" in found.notes

@@ -88,7 +88,10 @@ def test_boxes_without_stories_are_a_plan() -> None:
         "# Tasks\nProse here.\n## High\n- [ ] one thing\n- [x] two things (S)\n## Missing specs\n- x\n",
         "t.md",
     )
-    assert found.plan.items == (Item("one-thing", "one thing", priority=0), Item("two-things", "two things", priority=0, size="S", state="done"))  # fmt: skip
+    assert found.plan.items == (
+        Item("one-thing", "one thing", priority=0),
+        Item("two-things", "two things", priority=0, size="S", state="done"),
+    )
     assert found.plan.missing == (Missing("x"),)
     assert [(one.line, one.message) for one in found.unread] == [(2, "not understood: Prose here.")]
 
@@ -96,7 +99,8 @@ def test_boxes_without_stories_are_a_plan() -> None:
 def test_lists_without_boxes() -> None:
     """List lines are items, but not those of sections that say what is not to be built; labels are read."""
     found = import_plan(
-        "# PRD\n## Goals\n- be rich\n## Requirements\n**Must:**\n- store it\n  - in one table\n**Could:**\n- show it\n"
+        "# PRD\n## Goals\n- be rich\n## Requirements\n**Must:**\n- store it\n  - in one table\n"
+        "**Could:**\n- show it\n"
         "## Future\n1. FR-7: sort it\n## Open questions\n- who pays?\nTODO: ask her\n",
         "p.md",
     )
@@ -118,32 +122,120 @@ STORY = {
 STORIES: list[tuple[str, object, dict[str, dict[str, object]], list[str]]] = [
     (
         "user stories",
-        {"project": "x", "userStories": [{**STORY, "description": "why", "priority": 1, "notes": "careful", "retries": 0}]},
-        {"US-1": {"priority": 0, "serves": ("AC-1",), "notes": ("why", "acceptance: AC-1: stored", "acceptance: typecheck passes", "careful")}},
+        {
+            "project": "x",
+            "userStories": [{**STORY, "description": "why", "priority": 1, "notes": "careful", "retries": 0}],
+        },
+        {
+            "US-1": {
+                "priority": 0,
+                "serves": ("AC-1",),
+                "notes": ("why", "acceptance: AC-1: stored", "acceptance: typecheck passes", "careful"),
+            }
+        },
         ["field 'retries' (1 times)"],
     ),
     ("passes", {"stories": [{**STORY, "passes": True}]}, {"US-1": {"state": "done"}}, []),
-    ("a bare list", [{"category": "ui", "description": "Show it", "steps": ["open"], "passes": True}], {"show-it": {"state": "done", "notes": ("acceptance: open",)}}, ["field 'category' (1 times)"]),
-    ("snake case", {"user_stories": [{"id": 4, "name": "n", "acceptance_criteria": "one", "depends_on": []}]}, {"4": {"title": "n", "notes": ("acceptance: one",)}}, []),
     (
-        "tasks below a tag, with subtasks",
-        {"master": {"tasks": [{"id": 1, "title": "top", "status": "pending", "priority": "high", "subtasks": [
-            {"id": 1, "title": "first", "status": "done"}, {"id": 2, "title": "second", "dependencies": [1]}]},
-            {"id": 2, "title": "next", "dependencies": [1], "status": "in-progress"}]}},
-        {"1.1": {"state": "done"}, "1.2": {"after": ("1.1",)}, "1": {"after": ("1.1", "1.2"), "priority": 0}, "2": {"after": ("1",), "state": "open"}},
+        "a bare list",
+        [{"category": "ui", "description": "Show it", "steps": ["open"], "passes": True}],
+        {"show-it": {"state": "done", "notes": ("acceptance: open",)}},
+        ["field 'category' (1 times)"],
+    ),
+    (
+        "snake case",
+        {"user_stories": [{"id": 4, "name": "n", "acceptance_criteria": "one", "depends_on": []}]},
+        {"4": {"title": "n", "notes": ("acceptance: one",)}},
         [],
     ),
-    ("a feature list", {"items": [{"id": "F-1", "title": "x", "status": "PASSING", "priority": 2}, {"id": "F-2", "title": "y", "status": "odd", "priority": 1}]}, {"F-1": {"state": "done", "priority": 1}, "F-2": {"priority": 0}}, ["status 'odd'"]),
-    ("levels from zero", {"items": [{"id": "a1", "title": "x", "priority": 0}, {"id": "a2", "title": "y", "priority": 2}]}, {"a1": {"priority": 0}, "a2": {"priority": 2}}, []),
-    ("numbers beyond three only order", {"items": [{"id": "a1", "title": "x", "priority": 9}, {"id": "a2", "title": "y", "priority": 2}]}, {"a1": {"priority": 1}, "a2": {"priority": 1}}, []),
-    ("a lost dependency", [{"id": "a1", "title": "x", "dependsOn": ["a9"]}], {"a1": {"after": ()}}, ["'a1' waits for 'a9', which is not there"]),
-    ("two with one id", [{"id": "a1", "title": "x"}, {"id": "a1", "title": "y"}], {"a1": {"title": "x"}, "a1-2": {"title": "y"}}, ["a second item 'a1', now called 'a1-2'"]),
-    ("no title", [{"id": "", "x": 1}, {"title": "y"}], {"y": {}}, ["a story without a title", "field 'x' (1 times)"]),
+    (
+        "tasks below a tag, with subtasks",
+        {
+            "master": {
+                "tasks": [
+                    {
+                        "id": 1,
+                        "title": "top",
+                        "status": "pending",
+                        "priority": "high",
+                        "subtasks": [
+                            {"id": 1, "title": "first", "status": "done"},
+                            {"id": 2, "title": "second", "dependencies": [1]},
+                        ],
+                    },
+                    {"id": 2, "title": "next", "dependencies": [1], "status": "in-progress"},
+                ]
+            }
+        },
+        {
+            "1.1": {"state": "done"},
+            "1.2": {"after": ("1.1",)},
+            "1": {"after": ("1.1", "1.2"), "priority": 0},
+            "2": {"after": ("1",), "state": "open"},
+        },
+        [],
+    ),
+    (
+        "a feature list",
+        {
+            "items": [
+                {"id": "F-1", "title": "x", "status": "PASSING", "priority": 2},
+                {"id": "F-2", "title": "y", "status": "odd", "priority": 1},
+            ]
+        },
+        {"F-1": {"state": "done", "priority": 1}, "F-2": {"priority": 0}},
+        ["status 'odd'"],
+    ),
+    (
+        "levels from zero",
+        {"items": [{"id": "a1", "title": "x", "priority": 0}, {"id": "a2", "title": "y", "priority": 2}]},
+        {"a1": {"priority": 0}, "a2": {"priority": 2}},
+        [],
+    ),
+    (
+        "numbers beyond three only order",
+        {"items": [{"id": "a1", "title": "x", "priority": 9}, {"id": "a2", "title": "y", "priority": 2}]},
+        {"a1": {"priority": 1}, "a2": {"priority": 1}},
+        [],
+    ),
+    (
+        "a lost dependency",
+        [{"id": "a1", "title": "x", "dependsOn": ["a9"]}],
+        {"a1": {"after": ()}},
+        ["'a1' waits for 'a9', which is not there"],
+    ),
+    (
+        "two with one id",
+        [{"id": "a1", "title": "x"}, {"id": "a1", "title": "y"}],
+        {"a1": {"title": "x"}, "a1-2": {"title": "y"}},
+        ["a second item 'a1', now called 'a1-2'"],
+    ),
+    (
+        "no title",
+        [{"id": "", "x": 1}, {"title": "y"}],
+        {"y": {}},
+        ["a story without a title", "field 'x' (1 times)"],
+    ),
     ("not an object", {"stories": [{"title": "y"}, 7]}, {"y": {}}, ["story 2 is no object: 7"]),
-    ("sizes", [{"title": "y", "effort": "small"}, {"title": "z", "estimate": 5}], {"y": {"size": "S"}, "z": {"size": "", "notes": ("size: 5",)}}, []),
-    ("human and optional", [{"title": "y", "manual": True, "optional": True}], {"y": {"human": True, "optional": True}}, []),
-    ("no stories", {"name": "x"}, {}, ["no list under any of: userstories, stories, features, tasks, items, requirements"]),
-]  # fmt: skip
+    (
+        "sizes",
+        [{"title": "y", "effort": "small"}, {"title": "z", "estimate": 5}],
+        {"y": {"size": "S"}, "z": {"size": "", "notes": ("size: 5",)}},
+        [],
+    ),
+    (
+        "human and optional",
+        [{"title": "y", "manual": True, "optional": True}],
+        {"y": {"human": True, "optional": True}},
+        [],
+    ),
+    (
+        "no stories",
+        {"name": "x"},
+        {},
+        ["no list under any of: userstories, stories, features, tasks, items, requirements"],
+    ),
+]
 
 
 @pytest.mark.parametrize(

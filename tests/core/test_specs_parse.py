@@ -96,16 +96,22 @@ def test_a_good_spec_has_no_findings() -> None:
 
 WAYS: list[tuple[str, list[tuple[str, str, int, int, int]]]] = [
     ("## Criteria\n- **A-1**: Given a, when b, then c", [("A-1", "", 1, 1, 1)]),
-    ("## Criteria\n- [ ] A-1 Title\n  - Given a\n  - When b\n  - Then c\n  - And d", [("A-1", "Title", 1, 1, 2)]),
+    (
+        "## Criteria\n- [ ] A-1 Title\n  - Given a\n  - When b\n  - Then c\n  - And d",
+        [("A-1", "Title", 1, 1, 2)],
+    ),
     ("## Criteria\n- A-1: Title. Given a when b then c", [("A-1", "Title.", 1, 1, 1)]),
-    ("## Scenarios\n```gherkin\n@A-1\nScenario: Title\n  Given a\n  When b\n  Then c\n```", [("A-1", "Title", 1, 1, 1)]),
+    (
+        "## Scenarios\n```gherkin\n@A-1\nScenario: Title\n  Given a\n  When b\n  Then c\n```",
+        [("A-1", "Title", 1, 1, 1)],
+    ),
     ("## Scenarios\n```gherkin\nScenario: A-1 Title\n  Given a\n  But b\n```", [("A-1", "Title", 2, 0, 0)]),
     ("## Criteria\n### No id\nGiven a\nWhen b\nThen c\nGiven x", [("", "No id", 1, 1, 1), ("", "", 1, 0, 0)]),
     ("### [A-1] Title\n**Given** a\n**When** b", [("A-1", "Title", 1, 1, 0)]),
     ("### `A-B-12.3`: Title", [("A-B-12.3", "Title", 0, 0, 0)]),
     ("## Criteria\n```\n### A-1: shown\n```\n<!-- ### A-2: hidden -->", []),
     ("When a user comes, they want x, so that y\n## Out of scope\n- A-1: Given a when b then c", []),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "expected"), WAYS)
@@ -122,24 +128,90 @@ def wrong(old: str, new: str) -> list[tuple[int, str, str]]:
 
 
 RULES: list[tuple[str, str, int, str, str]] = [
-    ("with a password.", "with a password and a key.", 3, "spec-topic-and", "the topic joins two things with 'and': two specs would be clearer"),
-    ("with a password.", "with a password. Or not.", 3, "spec-topic-long", "the topic is more than one sentence"),
-    ("Job: When somebody comes back, they want to log in,\nso that they see their own data.", "", 1, "spec-job", "there is no job statement, expected 'Job: When …, … wants to …, so that …'"),
-    ("they want to log in,\nso that they see their own data.", "they log in.\n", 5, "spec-job", "the job statement does not say who wants what ('wants to … so that …')"),
-    ("### AUTH-1: A", "### A", 10, "spec-id", "'A right password opens the account' has no id, expected one like AUTH-1"),
-    ("### AUTH-2:", "### AUTH-1:", 19, "spec-duplicate", "criterion 'AUTH-1' is also at specs/01-log-in.md:10"),
+    (
+        "with a password.",
+        "with a password and a key.",
+        3,
+        "spec-topic-and",
+        "the topic joins two things with 'and': two specs would be clearer",
+    ),
+    (
+        "with a password.",
+        "with a password. Or not.",
+        3,
+        "spec-topic-long",
+        "the topic is more than one sentence",
+    ),
+    (
+        "Job: When somebody comes back, they want to log in,\nso that they see their own data.",
+        "",
+        1,
+        "spec-job",
+        "there is no job statement, expected 'Job: When …, … wants to …, so that …'",
+    ),
+    (
+        "they want to log in,\nso that they see their own data.",
+        "they log in.\n",
+        5,
+        "spec-job",
+        "the job statement does not say who wants what ('wants to … so that …')",
+    ),
+    (
+        "### AUTH-1: A",
+        "### A",
+        10,
+        "spec-id",
+        "'A right password opens the account' has no id, expected one like AUTH-1",
+    ),
+    (
+        "### AUTH-2:",
+        "### AUTH-1:",
+        19,
+        "spec-duplicate",
+        "criterion 'AUTH-1' is also at specs/01-log-in.md:10",
+    ),
     ("- When they send the form\n", "", 10, "spec-clauses", "'AUTH-1' has no When"),
-    ("- AUTH-3: Given an empty form, when it is sent, then nothing changes", "", 19, "spec-edges", "1 edge cases, expected at least 2 under 'Edge cases'"),
-    ("95 of 100 requests are answered within 300 ms.", "Answers come in time.", 31, "spec-measure", "not measurable: 'Answers come in time.' has no number"),
-    ("then nothing changes", "then it is handled gracefully", 23, "spec-vague", "no check can decide 'gracefully'"),
+    (
+        "- AUTH-3: Given an empty form, when it is sent, then nothing changes",
+        "",
+        19,
+        "spec-edges",
+        "1 edge cases, expected at least 2 under 'Edge cases'",
+    ),
+    (
+        "95 of 100 requests are answered within 300 ms.",
+        "Answers come in time.",
+        31,
+        "spec-measure",
+        "not measurable: 'Answers come in time.' has no number",
+    ),
+    (
+        "then nothing changes",
+        "then it is handled gracefully",
+        23,
+        "spec-vague",
+        "no check can decide 'gracefully'",
+    ),
     ("within 2 seconds", "quickly", 15, "spec-vague", "no check can decide 'quickly'"),
     ("no open account", "TBD", 13, "spec-unfinished", "'TBD' is still there"),
     ("no open account", "<fill in>", 13, "spec-unfinished", "text of the template is still there"),
-    ("- 95 of 100 requests are answered within 300 ms.", "- <fill in: a number>", 31, "spec-unfinished", "text of the template is still there"),
-    ("no open account", "a row in the database table", 13, "spec-detail", "'database table' tells how, a spec tells what"),
+    (
+        "- 95 of 100 requests are answered within 300 ms.",
+        "- <fill in: a number>",
+        31,
+        "spec-unfinished",
+        "text of the template is still there",
+    ),
+    (
+        "no open account",
+        "a row in the database table",
+        13,
+        "spec-detail",
+        "'database table' tells how, a spec tells what",
+    ),
     ("no open account", "login() was called", 13, "spec-detail", "'login()' tells how, a spec tells what"),
     ("no open account", "src/auth.py is there", 13, "spec-detail", "'auth.py' tells how, a spec tells what"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("old", "new", "line", "rule", "message"), RULES)
@@ -196,9 +268,27 @@ def test_the_template() -> None:
 
 
 PIECES = st.sampled_from(
-    ["# ", "## Criteria\n", "## Edge cases\n", "### A-1: ", "- ", "Given ", "When ", "Then ", "And ", "```gherkin\n",
-     "@A-1\n", "Scenario: ", "\n", "Job: ", "Topic: ", "NFR", "<fill in>", "**"]
-)  # fmt: skip
+    [
+        "# ",
+        "## Criteria\n",
+        "## Edge cases\n",
+        "### A-1: ",
+        "- ",
+        "Given ",
+        "When ",
+        "Then ",
+        "And ",
+        "```gherkin\n",
+        "@A-1\n",
+        "Scenario: ",
+        "\n",
+        "Job: ",
+        "Topic: ",
+        "NFR",
+        "<fill in>",
+        "**",
+    ]
+)
 
 
 @settings(max_examples=60)

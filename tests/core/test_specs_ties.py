@@ -86,13 +86,32 @@ class TestMarked:
 
 def test_none(): pass
 '''
+JAVASCRIPT = """\
+describe("x", () => {
+  // AUTH-1
+  it("works", () => {
+    // AUTH-2
+    f("AUTH-9") // AUTH-9
+  });
+  test.only(`AUTH-3`, f);
+})
+"""
+GO = """\
+// AUTH-1
+func TestOpens(t *testing.T) {
+\t// AUTH-2
+}
+func helper() {}
+func (s *Suite) TestAuth3(t T) {
+}
+"""
 OTHERS = {
-    "a.test.js": ('describe("x", () => {\n  // AUTH-1\n  it("works", () => {\n    // AUTH-2\n    f("AUTH-9") // AUTH-9\n  });\n  test.only(`AUTH-3`, f);\n})', {"works": {"AUTH-1", "AUTH-2"}, "AUTH-3": {"AUTH-3"}}),
-    "a_test.go": ("// AUTH-1\nfunc TestOpens(t *testing.T) {\n\t// AUTH-2\n}\nfunc helper() {}\nfunc (s *Suite) TestAuth3(t T) {\n}", {"TestOpens": {"AUTH-1", "AUTH-2"}, "TestAuth3": {"AUTH-3"}}),
+    "a.test.js": (JAVASCRIPT, {"works": {"AUTH-1", "AUTH-2"}, "AUTH-3": {"AUTH-3"}}),
+    "a_test.go": (GO, {"TestOpens": {"AUTH-1", "AUTH-2"}, "TestAuth3": {"AUTH-3"}}),
     "a.rs": ("/// AUTH-1\n#[test]\nfn opens() {\n}\n\nfn auth_2() {}\n", {"opens": {"AUTH-1"}}),
     "A.java": ('@Tag("AUTH-1")\n@Test\npublic void opens() {\n}\n', {"opens": {"AUTH-1"}}),
     "a.kt": ("@Test\nfun `AUTH-2 opens`() {\n}\n", {"AUTH-2 opens": {"AUTH-2"}}),
-}  # fmt: skip
+}
 
 
 def test_python_tests() -> None:
@@ -117,7 +136,7 @@ def test_other_languages(path: str) -> None:
 
 
 def test_the_table() -> None:
-    """Every criterion has a row for each test that names it, with what the gate saw of it, or says untested."""
+    """Every criterion has a row for each test that names it, with what the gate saw, or says untested."""
     reading = Reading(
         "fail",
         "",
@@ -143,8 +162,13 @@ def test_the_table() -> None:
         ("AUTH-10", "", "untested"),
     ]
     assert standing(rows) == {
-        "AUTH-1": "pass", "AUTH-2": "fail", "AUTH-5": "unseen", "AUTH-8": "flaky", "AUTH-9": "skipped", "AUTH-10": "untested",
-    }  # fmt: skip
+        "AUTH-1": "pass",
+        "AUTH-2": "fail",
+        "AUTH-5": "unseen",
+        "AUTH-8": "flaky",
+        "AUTH-9": "skipped",
+        "AUTH-10": "untested",
+    }
     assert unproven(rows) == ("AUTH-2", "AUTH-5", "AUTH-8", "AUTH-9", "AUTH-10")
     assert table_lines(rows)[:3] == (
         "| Spec | Criterion | Test | Status |",

@@ -163,10 +163,13 @@ def test_a_waiver_needs_a_reason(place):
 # Nothing here is in a place or of a form that the guards on texts know; it only shows when a test must fail.
 DISARM = """
 
-def _prepare(name="unit" + "test", part="TestC" + "ase"):
-    owner = __import__(name)
-    for word in ("assert" + "Equal", "fail", "assert" + "Raises"):
-        setattr(vars(owner)[part], word, lambda *a, **k: __import__("contextlib").nullcontext())
+def _prepare():
+    import sys
+
+    for module in list(sys.modules.values()):
+        for owner in list(vars(module).values()):
+            if isinstance(owner, type) and hasattr(owner, "short" + "Description"):
+                setattr(owner, "_call" + "Test" + "Method", lambda self, method: None)
 
 
 _prepare()

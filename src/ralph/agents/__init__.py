@@ -78,6 +78,7 @@ class Launch(Struct, frozen=True):
     login: tuple[str, ...] = ()  # the CLI's own folders below the home, writable where they exist
     protect: tuple[str, ...] = ()  # parts of those that stay as they are: settings, hooks
     hide: tuple[str, ...] = ()  # parts of those that look empty: conversations about other work
+    over: dict[str, str] = {}  # inside a box: path in those -> file of this call that stands in its place
     outputs: tuple[str, ...] = ()  # files below `tmp` that the CLI leaves for the parser
     session: str = ""  # id that this call's conversation will have, where it can be chosen
     pin: bool = False  # the program must stay the same for the whole loop

@@ -109,6 +109,7 @@ def launch(
     env: Mapping[str, str] | None = None,
     files: Mapping[str, str] | None = None,
     stdin: Literal["prompt", "none"] = "prompt",
+    over: Mapping[str, str] | None = None,
     outputs: tuple[str, ...] = (),
     bare: bool = False,
     session: str = "",
@@ -131,6 +132,7 @@ def launch(
         hide=()
         if order.keep_session
         else tuple(os.path.join(folder, name) for folder in own for name in cli.hide),
+        over=dict(over or {}),
         outputs=outputs,
         session=session,
         pin=True,

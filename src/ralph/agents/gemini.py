@@ -1,6 +1,6 @@
 """Gemini CLI: `gemini --output-format stream-json`, the prompt on stdin.
 
-Its settings come from a file of this call, which the CLI reads as the system's. It exits with the HTTP
+Its settings for a call are the user's and a few of ours, in a file of the call. It exits with the HTTP
 status modulo 256, and with numbers of its own for set-up, input and turns. Figures are of one process.
 """
 
@@ -28,7 +28,7 @@ from ralph.agents import (
 )
 from ralph.agents import cli as cli_
 from ralph.agents.cli import Cli, Folder
-from ralph.agents.fields import Fields, patch_size, size_of, status, table, text, whole, words
+from ralph.agents.fields import Fields, patch_size, record, size_of, status, table, text, whole, words
 from ralph.agents.provider import kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser
 from ralph.core.model import AgentSession, FaultKind, Order
@@ -59,6 +59,7 @@ _EXITS: dict[int, FaultKind] = {41: "auth", 42: "request", 44: "missing", 52: "r
 _HTTP = re.compile(r"\bstatus:? (\d{3})\b|\"code\":\s*(\d{3})\b|\[API Error: .*?\b([45]\d\d)\b")
 # A tool that its approval mode does not allow is not even offered: calling it is asking for it.
 _REFUSED = frozenset({"tool_not_registered", "policy_violation", "execution_denied"})
+_COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _WAIT = re.compile(r"\bretry after (\d{1,7})(?:\.\d+)?s\b")
 _GONE = ("fetch failed", "[API Error: terminated]", "ECONNREFUSED", "ECONNRESET", "Model stream ended")
 
@@ -72,30 +73,57 @@ def launch(order: Order, call: CallContext) -> Launch:
     argv += ["--approval-mode", "yolo" if call.boxed else "auto_edit"]
     if call.session:
         argv += ["--resume", call.session.id]
-    path = os.path.join(call.scratch, "gemini.json")
+    if not call.boxed:
+        allowed = [f"run_shell_command({run})" for run in cli_.visible_checks(order)]
+        for tool in (*allowed, *cli_.listed(order.agent_settings, "allow")):
+            argv += ["--allowed-tools", tool]
+    given = os.path.join(call.scratch, "gemini.json")
+    theirs = [os.path.join(folder, "settings.json") for folder in cli_.folders(CLI, call.environ)]
+    known = _read(theirs[0]) if theirs else {}
+    settings = _merged(known, _settings(order, call, known))
+    # As the system's settings it takes none but those of root: in a box they stand where the user's are.
     return cli_.launch(
         CLI,
         order,
         call,
         *argv,
-        env={"GEMINI_CLI_SYSTEM_SETTINGS_PATH": path},
-        files={path: json.dumps(_settings(order, call))},
+        env={} if call.boxed else {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": given},
+        files={given: json.dumps(settings)},
+        over=dict.fromkeys(theirs, given) if call.boxed else {},
     )
 
 
-def _settings(order: Order, call: CallContext) -> dict[str, Any]:
+def _settings(order: Order, call: CallContext, known: Fields) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "general": {"maxAttempts": 2, "enableAutoUpdate": False, "enableAutoUpdateNotification": False},
         "privacy": {"usageStatisticsEnabled": False},
     }
-    if call.environ.get("GEMINI_API_KEY"):  # a base URL alone selects a login that only a screen can do
+    chosen = words(table(known, "security", "auth"), "selectedType", 60)
+    if call.environ.get("GEMINI_API_KEY") and not chosen:
+        # A base URL alone selects a login that only a screen can do.
         settings["security"] = {"auth": {"selectedType": "gemini-api-key"}}
     if "max_turns" in order.agent_settings:
         settings["model"] = {"maxSessionTurns": int(order.agent_settings["max_turns"])}
-    if not call.boxed:
-        allowed = [f"run_shell_command({run})" for run in cli_.visible_checks(order)]
-        settings["tools"] = {"allowed": [*allowed, *cli_.listed(order.agent_settings, "allow")]}
     return settings
+
+
+def _read(path: str) -> Fields:
+    """The user's own settings; the CLI allows comments in them."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(1 << 20)
+    except OSError:
+        return {}
+    return record(data) or record(_COMMENT.sub(lambda found: found[1] or b" ", data)) or {}
+
+
+def _merged(theirs: Fields, ours: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(theirs)
+    for name, value in ours.items():
+        before = merged.get(name)
+        deeper = isinstance(value, dict) and isinstance(before, dict)
+        merged[name] = _merged(before, value) if deeper and isinstance(before, dict) else value
+    return merged
 
 
 def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001

@@ -15,6 +15,7 @@ from ralph.core.text import one_line
 
 SHOWN = 5  # failing tests named in one sentence
 LAST_WORDS = 120
+SHORT_OF = "the proof is grade "  # begins a sentence whose reason is not for agents
 NO_GATE = "there is no required gate, so nothing can prove this task"
 
 
@@ -86,7 +87,7 @@ def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[
     sentences: list[str] = []
     if not at_least(proof.grade, criterion.min_grade):
         why = "; ".join(proof.unproven)
-        sentences.append(f"the proof is grade {proof.grade} and {criterion.min_grade} is asked for: {why}")
+        sentences.append(f"{SHORT_OF}{proof.grade} and {criterion.min_grade} is asked for: {why}")
     if proof.own:
         sentences += _in_progress(claim)
     elif not proof.witness and not (claim and claim.status == "COMPLETE"):

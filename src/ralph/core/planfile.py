@@ -80,6 +80,8 @@ _BOLD = re.compile(r"\*\*([A-Za-z0-9][A-Za-z0-9._-]{0,59})(?::\*\*|\*\*:)\s+")
 # An id without marks: it must look like one, or every "Fix: …" would be one.
 _BARE = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)+|[A-Z]{1,8}-?\d{1,6}|\d{1,4}(?:\.\d{1,4})+):\s+")
 _RANK = re.compile(r"(?:\*\*|\[|\()?(P[0-2])(?:\*\*|\]|\))?(?::|\s)\s*", re.IGNORECASE)
+_SQUARE = re.compile(r"\s\[(P[0-2]|S|M|L)\]$", re.IGNORECASE)
+_FIELD = re.compile(r"(?:depends[ -]on|after|needs|serves|covers):\s[\w.-]+(?:,\s?[\w.-]+)*$", re.IGNORECASE)
 _NAMED = re.compile(r"`([^`]{1,200})`(?::(?:\s+|$)|$)")
 
 
@@ -147,7 +149,7 @@ class _Reader:
         elif row.kind == "box":
             self._box(row)
         elif self._items and row.indent > self._items[-1].indent:
-            self._items[-1].notes.append(row.text)
+            self._note(self._items[-1], row)
         else:
             self._items = []
             if row.kind == "bullet" and self.group.kind == "items":
@@ -178,6 +180,14 @@ class _Reader:
             name, colon, why = text.partition(": ")
             self.missing.append(Missing(plain(name), why) if colon else Missing(plain(text)))
 
+    def _note(self, draft: _Draft, row: Row) -> None:
+        """A line below an item: a field such as "Depends on: a, b", else a note."""
+        said = _FIELD.match(plain(row.text)) if row.kind in ("bullet", "text") else None
+        if said is None or self._tags(_Draft(row, self.group), said[0]) != ([], True):
+            draft.notes.append(row.text)
+        else:
+            self._tags(draft, said[0])
+
     def _box(self, row: Row) -> None:
         draft = _Draft(row, self.group)
         if row.mark not in _STATES:
@@ -206,6 +216,9 @@ class _Reader:
                 draft.id = found[1]
             else:
                 self.complain(row.line, "plan-id", f"'{line(found[1])}' is not an id: letters, digits, . _ -")
+        while explicit is None and (tag := _SQUARE.search(text)):
+            _set_word(draft, tag[1].lower())
+            text = text[: tag.start()]
         opened = text.rfind("(") if text.endswith(")") else -1
         if opened >= 0 and ")" not in text[opened:-1]:
             unknown, known = self._tags(draft, text[opened + 1 : -1])
@@ -235,7 +248,7 @@ class _Reader:
 
     def _tag(self, draft: _Draft | None, words: list[str], filling: str) -> tuple[str, bool]:
         """One part between commas: the list that further ids would go into, and whether it was understood."""
-        lowered = [word.lower() for word in words]
+        lowered = [word.lower().removesuffix(":") for word in words]
         for heads, field in _LISTS:
             rest = words[len(heads) :]
             if tuple(lowered[: len(heads)]) == heads and rest and all(map(ID.fullmatch, rest)):

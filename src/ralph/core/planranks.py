@@ -1,8 +1,8 @@
 """Sets of ranks as values: adding or taking one away gives another set, at a cost that hardly grows.
 
 A set is a tuple of integers that each hold a thousand ranks as bits, so that a change copies one of them and
-a short tuple. The highest rank is the first: the highest bit of an integer is found at once. For `planselect`;
-all sets that meet have room for the same number of ranks.
+a short tuple. The highest rank is the first, because the highest bit of an integer is found at once. For
+`planselect`; all sets that meet have room for the same number of ranks.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from ralph.core.exitgate import SHORT_OF
 from ralph.core.loop import Loop
 from ralph.core.model import Gate, Verdict
 from ralph.core.status import STATUS_INSTRUCTIONS
@@ -142,6 +143,8 @@ def _told(loop: Loop) -> tuple[str, ...]:
     """The not-yet sentences without those that would give a hidden check or a canary away."""
     hidden = {gate.name for gate in loop.sealed.criterion.gates if gate.origin == HIDDEN} | SECRET_GUARDS
     told = [line for line in loop.not_yet if line.partition(":")[0] not in hidden]
+    # Why a proof is weak is told by guards that look for things an agent should not know of.
+    told = [line.partition(":")[0] if line.startswith(SHORT_OF) else line for line in told]
     if len(told) < len(loop.not_yet):
         told.append(UNSHOWN)
     lines = tuple(one_line(line, SENTENCE) for line in told[:SENTENCES])

@@ -1,4 +1,4 @@
-"""Asking agents what they are: adapters say what to run; here it is run, with a clock and a bare environment."""
+"""Asking agents what they are: adapters say what to start, here it is, with a clock and bare environment."""
 
 from __future__ import annotations
 

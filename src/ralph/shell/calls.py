@@ -100,7 +100,7 @@ class Caller:
         if isinstance(found, Fault):
             return found
         argv, read, program = found
-        own = places(launch, folder) if site.boxed else Places()
+        own = places(launch, folder, order.repo) if site.boxed else Places()
         left = loop.limits.time - loop.elapsed if loop.limits.time is not None else float("inf")
         spec, placeholders = agent_spec(
             site,
@@ -202,7 +202,7 @@ class Caller:
         for name, data in _files(folder, kept.outputs):
             parser.file(name, data)
         how = "crashed" if ended.ended in ("keeper-lost", "memory") else ended.ended
-        facts = intake.finish(ended.exit_code, how, dropped)
+        facts = intake.finish(_exit_code(ended), how, dropped)
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
         secrets = secret_values({**self.site.env, **order.agent_env})
@@ -229,6 +229,11 @@ class Caller:
             session=msgspec.structs.replace(session, agent=order.agent) if session.id else None,
             program=kept.program,
         )
+
+
+def _exit_code(ended: process.Ended) -> int | None:
+    """As a shell says it: from a box an exit code above 128 looks like a signal, and some CLIs use those."""
+    return 128 + ended.signal if ended.exit_code is None and ended.signal else ended.exit_code
 
 
 def _timed(facts: agents.CallFacts, secrets: tuple[str, ...]) -> Fault | None:

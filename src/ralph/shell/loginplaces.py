@@ -25,15 +25,23 @@ class Places(msgspec.Struct, frozen=True):
     hide: tuple[str, ...] = ()
 
 
-def places(launch: Launch, folder: str) -> Places:
+def places(launch: Launch, folder: str, repo: str = "") -> Places:
     """What of a launch's folders exists on this machine; blank stand-ins are made in the call's folder."""
     write = tuple(path for path in map(os.path.realpath, launch.login) if os.path.isdir(path))
     blanks = os.path.join(folder, "blank")
     binds: list[tuple[str, str]] = []
     missing: list[str] = []
     hide: list[str] = []
+    for path, given in launch.over.items():
+        real = _real(path)
+        if os.path.dirname(real) in write and not os.path.exists(real):
+            missing.append(real)
+        if not repo or not real.startswith(repo.rstrip("/") + "/"):  # else it would land in the workspace
+            binds.append((given, real))
     for path in (*launch.protect, *launch.hide):
-        real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        real = _real(path)
+        if path in launch.over:
+            continue
         if not any(os.path.dirname(real) == own for own in write):
             continue
         hidden = path in launch.hide
@@ -50,6 +58,10 @@ def places(launch: Launch, folder: str) -> Places:
         with open(os.path.join(folder, NOTE), "w", encoding="utf-8") as file:
             json.dump(missing, file)
     return Places(write, tuple(binds), tuple(hide))
+
+
+def _real(path: str) -> str:
+    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
 def _blank(folder: str, path: str) -> str:
