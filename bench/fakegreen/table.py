@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from statistics import median
 
@@ -91,4 +93,7 @@ def write_docs(rows: list[Judged]) -> None:
     text = DOCS.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    DOCS.write_text(f"{head}{BEGIN}\n\n{as_text(rows)}\n\n{END}{tail}", encoding="utf-8")
+    when = (
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}, {os.cpu_count()} cores, load {os.getloadavg()[2]:.0f}."
+    )
+    DOCS.write_text(f"{head}{BEGIN}\n\n{when}\n\n{as_text(rows)}\n\n{END}{tail}", encoding="utf-8")

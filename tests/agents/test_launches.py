@@ -111,8 +111,25 @@ def test_settings_go_into_a_file_of_the_call():
         launch = launched(cli, environ={"GEMINI_API_KEY": "k"}, settings={"max_turns": "3"})
         (path,) = launch.files
         assert path.startswith("/call/given/")
-        assert path in launch.env.values()
+        assert path in (*launch.env.values(), *launch.over.values())
         json.loads(launch.files[path])
+
+
+def test_gemini_keeps_the_users_settings(tmp_path):
+    """In a box Gemini CLI finds the user's settings, comments and all, with ours among them."""
+    folder = tmp_path / ".gemini"
+    folder.mkdir()
+    (folder / "settings.json").write_text(
+        '{"security": {"auth": {"selectedType": "oauth-personal"}}, // mine: "//"\n'
+        ' /* two */ "general": {"vimMode": true, "maxAttempts": 9}, "url": "http://x"}'
+    )
+    launch = launched("gemini", environ={"HOME": str(tmp_path), "GEMINI_API_KEY": "k"})
+    assert launch.over == {str(folder / "settings.json"): "/call/given/gemini.json"}
+    told = json.loads(launch.files["/call/given/gemini.json"])
+    assert told["security"] == {"auth": {"selectedType": "oauth-personal"}}
+    assert told["general"]["vimMode"] is True
+    assert told["general"]["maxAttempts"] == 2
+    assert told["url"] == "http://x"
 
 
 def test_a_budget_is_handed_on():

@@ -37,7 +37,37 @@ def board(
     return with_failing(board_of(Plan(items=items), criteria=criteria, clarity=points), failing)
 
 
+DEEP = (
+    item("p", priority=1),
+    item("x", priority=1, after=("p",)),
+    item("a", priority=2, optional=True),
+    item("b", priority=2, optional=True, after=("a",)),
+    item("c", priority=0, after=("b",)),
+)
 TABLE: list[tuple[str, Board, str, str, str]] = [
+    ("urgency and need go down a chain", board(*DEEP), "item", "a", "blocker"),
+    (
+        "no criterion is less clear than one point",
+        board(item("a"), item("b", serves=("C-1",)), C_1=1),
+        "item",
+        "b",
+        "clearest",
+    ),
+    (
+        "an unknown criterion is as unclear as none",
+        board(item("a", serves=("C-9",)), item("b", serves=("C-1",)), C_1=1),
+        "item",
+        "b",
+        "clearest",
+    ),
+    (
+        "one unknown criterion is enough",
+        board(item("a", serves=("C-1", "C-9")), criteria=("C-1",)),
+        "plan",
+        "a",
+        "spec",
+    ),
+    ("all known", board(item("a", serves=("C-1", "C-2")), criteria=("C-1", "C-2")), "item", "a", "priority"),
     # what the row says, the board, kind, item, rule
     (
         "a blocker comes before a higher priority",
@@ -205,7 +235,20 @@ def test_the_decision_table(made: Board, kind: str, name: str, rule: str) -> Non
     """Each row of the table chooses this item, for this reason."""
     found = choose(made)
     assert (found.kind, found.item.id if found.item else "", found.rule) == (kind, name, rule)
-    assert found.why
+    assert found.why == WHYS[rule or kind]
+
+
+WHYS = {
+    "blocker": "other items wait for it",
+    "failing": "a test that it serves fails",
+    "priority": "it has the highest priority",
+    "clearest": "it has the clearest spec among those of its priority",
+    "order": "it comes first among equals",
+    "spec": "no spec tells what it should do",
+    "done": "every required item is settled",
+    "human": "only a human can tick what is left",
+    "stuck": "what is left is blocked, or waits for what is",
+}
 
 
 def test_a_missing_spec_is_not_guessed() -> None:
@@ -239,7 +282,9 @@ def test_an_unsound_plan_has_no_board(items: tuple[Item, ...], message: str) -> 
     """What cannot be worked by is refused as a mistake of the plan, with its name."""
     with pytest.raises(UserError, match=message) as caught:
         board_of(Plan(items=items))
-    assert caught.value.exit_code == 2
+    assert (caught.value.exit_code, caught.value.code) == (2, "E-PLAN-INVALID")
+    assert caught.value.what.startswith("the plan cannot be worked by: ")
+    assert caught.value.next
 
 
 def test_unknown_items_are_our_mistake() -> None:
@@ -307,6 +352,24 @@ def test_every_plan_comes_to_an_end(plan: Plan) -> None:
             break
         made = with_state(made, found.item.id, "done")
     assert choose(made).item is None
+
+
+def test_a_large_plan_changes_like_a_small_one() -> None:
+    """States far apart are kept apart: changing some of thousands equals making the board anew."""
+    plan = Plan(items=tuple(item(f"i{n}", after=(f"i{n - 1}",) if n % 5 else ()) for n in range(3000)))
+    made = board_of(plan)
+    for number, state in (
+        (0, "done"),
+        (1023, "blocked"),
+        (1025, "done"),
+        (2047, "cancelled"),
+        (2999, "done"),
+    ):
+        made = with_state(made, f"i{number}", state)
+    again = board_of(up_to_date(plan, made))
+    for field in ("states", "tally", "met", "wanted", "ready", "blocking"):
+        assert getattr(made, field) == getattr(again, field), field
+    assert (made.tally.done, made.tally.blocked, made.tally.cancelled) == (3, 1, 1)
 
 
 def test_wide_dependencies() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -68,6 +69,10 @@ WORK_TYPE: IMPLEMENTATION
 EXIT_SIGNAL: true
 RECOMMENDATION: none
 ---END_RALPH_STATUS---"""
+
+
+# Mended by one command: line 9 is the body of `add`, line 13 that of `mul`.
+MENDING = {"bash": "sed -i '9s/a - b/a + b/;13s/a + b/a * b/' calc.py"}
 
 
 def forever(**reply: Any) -> dict[str, Any]:
@@ -143,12 +148,12 @@ class Played:
 class World:
     """A user who has some of these CLIs, an empty home, and nothing else in the environment."""
 
-    def __init__(self, top: Path, *names: str) -> None:
+    def __init__(self, top: Path, *names: str, seen: Path | None = None) -> None:
         from kit import Place, search_path
 
-        self.names, self.top = names, top
+        self.names, self.top, self.seen = names, top, seen
         self.home = top / "home"
-        self.place = Place(top / "w", self.home)
+        self.place = Place(top / "w", self.home, seen=seen)
         self.path = search_path(*(part for name in names for part in folders(name)))
 
     def loop(self, *flags: str, check: str = "") -> list[str]:
@@ -157,6 +162,11 @@ class World:
         words = [*kit.ralph_argv(), "loop", kit.TASK, "--check", check or kit.CHECK, "--display", "plain"]
         own = FLAGS.get(self.names[0], ())
         return [*words, "--agent", ",".join(self.names), *own, "--confirm", "1", *flags]
+
+    def resume(self, *flags: str) -> list[str]:
+        import kit
+
+        return [*kit.ralph_argv(), "resume", "--last", "--display", "plain", *flags]
 
     def play(
         self,
@@ -176,7 +186,7 @@ class World:
         plan = {
             "script": script,
             "files": [str(given)],
-            "commands": [command if isinstance(command, list) else list(command) for command in commands],
+            "commands": commands,
             "cwd": str(place.repo),
             "env": place.env(PATH=self.path, **{**keys, **env}),
         }
@@ -186,10 +196,21 @@ class World:
             argv, capture_output=True, text=True, timeout=limit, check=False, env={"PATH": self.path}
         )
         assert played.returncode == 0, f"exit {played.returncode}: {played.stderr[-3000:]}"
+        probed = place.state / "protection.json"
+        if self.seen is not None and not self.seen.exists() and probed.exists():
+            shutil.copy(probed, self.seen)
         return Played(place, folder, json.loads((folder / "played.json").read_text()))
 
-    def held(self, played: Played) -> None:
-        """What must hold whatever happened: only loopback, only the scripted key."""
+    def expect(
+        self, played: Played, outcome: str, code: int, faults: list[str | None], *, untouched: bool = True
+    ) -> Any:
+        """What must hold whatever happened: its end, nobody left, only loopback, only the scripted key."""
+        loop = self.place.expect(played.last, outcome, code, len(faults), untouched=untouched)
+        assert played.faults() == faults, played.last.report()
+        self._lonely(played)
+        return loop
+
+    def _lonely(self, played: Played) -> None:
         assert played.links == ["lo"]
         keys = [KEYS[name][1] for name in self.names]
         for fact in played.asked(None):

@@ -18,7 +18,7 @@ from ralph.agents import Claimed, Denied, Said, Spent, ToolUsed
 from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.machine import decide
-from ralph.core.model import Claim, Fault, Limits
+from ralph.core.model import Claim, Fault, GuardResult, Limits
 from ralph.errors import UserError
 from ralph.shell.runner import Activity
 from ralph.ui.change import Change
@@ -143,7 +143,8 @@ def test_old_red_stands_in_the_headline():
     """Red that was there before is named beside VERIFIED_DONE."""
     maker = Maker().begin(lint="fail")
     maker.call().gates("fast", "pass", "fail", new_red_count=0).gates("final", "pass", "fail")
-    maker.add(e.GuardsEnded(iteration=1, tree=maker.loop.tree, results=()))
+    looked = GuardResult("junk", maker.loop.tree, applied=True, summary="nothing")
+    maker.add(e.GuardsEnded(iteration=1, tree=maker.loop.tree, results=(looked,)))
     maker.add(e.ResultPublished(branch="ralph/x", commit="c" * 40, tree=maker.loop.tree)).finish()
     assert maker.loop.outcome == "verified"
     assert headline(maker.loop).endswith("red as before: lint")

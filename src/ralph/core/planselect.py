@@ -47,11 +47,11 @@ class Ranked(Struct, frozen=True):
 
 class Tally(Struct, frozen=True):
     total: int
-    done: int = 0
-    cancelled: int = 0
-    blocked: int = 0
-    open: int = 0
-    optional_open: int = 0  # of the open ones
+    done: int
+    cancelled: int
+    blocked: int
+    open: int
+    optional_open: int  # of the open ones
 
 
 class Board(Struct, frozen=True):
@@ -107,7 +107,7 @@ def board_of(
         raise UserError(
             f"the plan cannot be worked by: {wrong[0].message}",
             code="E-PLAN-INVALID",
-            next="ralph plan --refresh",
+            next="cat IMPLEMENTATION_PLAN.md",
         )
     ranked = _rank(plan, None if criteria is None else frozenset(criteria), clarity or {})
     letters = "".join(item.state[0] for item in ranked.items).encode()

@@ -1,0 +1,75 @@
+"""The real CLIs when the provider fails: each fault keeps its name, nothing hangs, nobody is left."""
+
+import pytest
+from realkit import CLOSED, MAIN, TOKENS, WORK, World, forever
+
+pytestmark = pytest.mark.slow
+SHORT = {"error": {"status": 429, "headers": {"retry-after": "1"}}}
+LONG = {"error": {"status": 429, "headers": {"retry-after": "3600"}}}
+CUT = {"say": "This will never be said to its end, for the line breaks.", "cut": "body"}
+# script, where the model is, time limit (below what Ralph would wait), outcome, exit code, fault, most requests
+FAULTS = {
+    "429 for an hour": (LONG, "{url}", "100s", "exhausted", 1, "limit", 4),
+    "401": ({"error": 401}, "{url}", "100s", "blocked", 3, "auth", 2),
+    "529": ({"error": 529}, "{url}", "19s", "exhausted", 1, "overload", 4),
+    "refused": ({"error": 500}, CLOSED, "19s", "exhausted", 1, "network", 0),
+    "cut": (CUT, "{url}", "19s", "exhausted", 1, "network", 6),
+}
+
+
+@pytest.fixture(scope="session")
+def seen(tmp_path_factory):
+    return tmp_path_factory.mktemp("real") / "protection.json"
+
+
+@pytest.fixture
+def world(tmp_path, seen):
+    made = []
+
+    def make(*names):
+        made.append(World(tmp_path, *names, seen=seen))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.place.kill_all()
+
+
+@pytest.mark.parametrize("case", FAULTS)
+@pytest.mark.parametrize("name", MAIN)
+def test_provider_fails(world, name, case):
+    """One call, ended at once instead of retried for long, named in the record, given back."""
+    reply, url, limit, outcome, code, fault, most = FAULTS[case]
+    it = world(name)
+    played = it.play(forever(**reply), it.loop("--max-time", limit), url=url)
+    loop = it.expect(played, outcome, code, [fault])
+    assert loop.iteration == 0
+    assert len(played.asked()) <= most
+    assert not played.calls()[0].usage.tokens
+    if outcome == "blocked":
+        assert "log in with: " in played.last.text
+    else:
+        assert f"{fault}: " in loop.reason
+        assert "waiting for that would pass the time limit" in loop.reason
+
+
+@pytest.mark.parametrize("name", MAIN)
+def test_429_for_a_moment(world, name):
+    """A short limit is got over by the CLI itself, or by Ralph when the loop is taken up again."""
+    it = world(name)
+    again = [it.resume("--max-time", "+10m")] if name == "codex" else []
+    played = it.play({"replies": [SHORT, *WORK]}, it.loop("--max-time", "100s"), *again)
+    it.expect(played, "verified", 0, ["limit", None] if again else [None])
+    assert len(played.asked()) == len(WORK) + 1
+    assert played.calls()[-1].usage.tokens == len(WORK) * TOKENS
+
+
+@pytest.mark.parametrize("name", MAIN)
+def test_hangs(world, name):
+    """A model that falls silent ends the call by Ralph's clock, with every process of it."""
+    it = world(name)
+    script = forever(say="Now wait.", stall=-1)
+    played = it.play(script, it.loop("--max-time", "12s" if name == "gemini" else "8s"))
+    it.expect(played, "exhausted", 1, ["timeout"])
+    assert len(played.asked()) == 1
+    assert any(fact.get("gone") for fact in played.facts)
