@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from ralph.core.indicators import (
     LANGUAGES,
+    LONGEST,
     NAMES,
     Checked,
     Indication,
@@ -41,6 +43,10 @@ SAYS = [
     "I fixed the parser.\n\nAll planned work\nis finished.",
     "Tests failed at first. Now everything is done.",
     "- [x] all items are done",
+    "All tasks are complete; notably the iffy buttons.",
+    "Todo está hecho: nombre, sinopsis, siguiente.",
+    "代码里所有任务已完成了",
+    "工作已经完成",
     "Todas las tareas están completadas.",
     "Todo está listo.",
     "El proyecto ya está terminado",
@@ -71,6 +77,11 @@ DOES_NOT = [
     "Until all tasks are complete the loop goes on.",
     "I cannot say that everything is done.",
     "Is everything done?",
+    "All done?",
+    "项目已完成\uff1f",
+    "Overall done counts vary.",
+    "- everything is\n- done",
+    "## everything is\ndone",
     "Everything is done, but two tests fail.",
     "Phase 1: all tasks complete",
     "This task is complete.",
@@ -120,7 +131,31 @@ def test_the_prompt_is_not_the_agents_word() -> None:
     prompt = "Go on.\nSay so when you are there: All done.\n\n- everything is done\n"
     assert phrases_in("Everything is done.", prompt) == ()
     assert phrases_in("Everything is done, see above.", prompt) == ("Everything is done, see above.",)
+    assert phrases_in("- **All done!**", "All  DONE.") == ()
+    assert phrases_in("All done and more", "all done") == ("All done and more",)
     assert phrases_in(STATUS_INSTRUCTIONS) == ()
+
+
+CLAIMS = {"en": "all done, {} x", "es": "todo está listo, {} x", "zh": "已全部完成{}"}
+RESERVES = [
+    (words.language, word)
+    for words in LANGUAGES
+    for word in re.sub(r"\(.*?\)", "()", words.reserves).split("|")
+    if not set(word) & set("()[]?\\")
+]
+
+
+@pytest.mark.parametrize(("language", "word"), RESERVES)
+def test_every_reserve_takes_it_back(language: str, word: str) -> None:
+    """Each word of reserve in the sentence makes it no indicator; without it, it is one."""
+    assert phrases_in(CLAIMS[language].format("x" if language != "zh" else ""))
+    assert phrases_in(CLAIMS[language].format(word)) == ()
+
+
+def test_only_the_end_of_a_long_message_is_read() -> None:
+    """What is shown of a sentence is cut, and an endless message is read from its end."""
+    assert phrases_in("All done. " + "x\n" * LONGEST) == ()
+    assert len(phrases_in("x " * 200 + "all done")[0]) == 120
 
 
 def test_three_languages() -> None:

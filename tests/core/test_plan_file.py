@@ -269,6 +269,15 @@ def test_ids_are_stable() -> None:
     assert parse_plan(render_plan(first.plan)).plan == first.plan
 
 
+def test_groups_have_headings() -> None:
+    """Whatever group comes first has its heading, and an empty one has none."""
+    for priority, name in enumerate(("High", "Medium", "Low")):
+        headings = [
+            row for row in render_plan(Plan(items=(Item("a", "x", priority),))).split("\n") if row[:2] == "##"
+        ]
+        assert headings == [f"## {name}", "## Missing specs"]
+
+
 def test_one_line_of_a_list() -> None:
     """A line of another document is read with the same rules."""
     assert parse_item("T-1: x (P0)", 4) == (Item("T-1", "x", priority=0), ())

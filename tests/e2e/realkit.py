@@ -40,14 +40,44 @@ KEYS = {
     "aider": ("OPENAI_API_KEY", "sk-scripted-key-of-aider"),
     "mini": ("OPENAI_API_KEY", "sk-scripted-key-of-mini"),
 }
+# Its key stands for the variable: none may stand in a configuration file.
+OPENCODE: dict[str, Any] = {
+    "model": "mock/scripted",
+    "small_model": "mock/scripted",
+    "autoupdate": False,
+    "share": "disabled",
+    "provider": {
+        "mock": {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": {"baseURL": "{url}/v1", "apiKey": "{env:OPENAI_API_KEY}"},
+            "models": {"scripted": {"limit": {"context": 100000, "output": 8000}}},
+        }
+    },
+}
 # And in the user's configuration, as [agents.NAME] env: where the model is.
 ENDPOINTS: dict[str, dict[str, str]] = {
     "claude": {"ANTHROPIC_BASE_URL": "{url}"},
     "codex": {"OPENAI_BASE_URL": "{url}/v1"},
     "goose": {"OPENAI_HOST": "{url}", "GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "scripted"},
     "gemini": {"GOOGLE_GEMINI_BASE_URL": "{url}"},
+    "opencode": {"OPENCODE_CONFIG_CONTENT": json.dumps(OPENCODE), "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+    "copilot": {
+        "COPILOT_PROVIDER_BASE_URL": "{url}/v1",
+        "COPILOT_PROVIDER_TYPE": "openai",
+        "COPILOT_MODEL": "gpt-4.1",
+        "COPILOT_OFFLINE": "true",
+    },
+    "qwen": {"OPENAI_BASE_URL": "{url}/v1"},
+    "aider": {"OPENAI_API_BASE": "{url}/v1"},
+    "mini": {"OPENAI_API_BASE": "{url}/v1"},
 }
-FLAGS = {"codex": ("--model", "gpt-5.5"), "gemini": ("--model", "gemini-2.5-pro")}
+MODELS_ASKED = {
+    "codex": "gpt-5.5",
+    "gemini": "gemini-2.5-pro",
+    "qwen": "scripted",
+    "aider": "openai/scripted",
+    "mini": "openai/scripted",
+}
 
 
 def body(name: str, right: str) -> dict[str, Any]:
@@ -148,25 +178,22 @@ class Played:
 class World:
     """A user who has some of these CLIs, an empty home, and nothing else in the environment."""
 
-    def __init__(self, top: Path, *names: str, seen: Path | None = None) -> None:
+    def __init__(self, top: Path, *names: str) -> None:
         from kit import Place, search_path
 
-        self.names, self.top, self.seen = names, top, seen
+        self.names, self.top = names, top
+        self.seen = top.parent / "real-protection.json"  # what the sandbox was found to block, once
         self.home = top / "home"
-        self.place = Place(top / "w", self.home, seen=seen)
+        self.place = Place(top / "w", self.home, seen=self.seen)
         self.path = search_path(*(part for name in names for part in folders(name)))
 
     def loop(self, *flags: str, check: str = "") -> list[str]:
         import kit
 
         words = [*kit.ralph_argv(), "loop", kit.TASK, "--check", check or kit.CHECK, "--display", "plain"]
-        own = FLAGS.get(self.names[0], ())
-        return [*words, "--agent", ",".join(self.names), *own, "--confirm", "1", *flags]
-
-    def resume(self, *flags: str) -> list[str]:
-        import kit
-
-        return [*kit.ralph_argv(), "resume", "--last", "--display", "plain", *flags]
+        asked = MODELS_ASKED.get(self.names[0])
+        model = ["--model", asked] if asked else []
+        return [*words, "--agent", ",".join(self.names), *model, "--confirm", "1", *flags]
 
     def play(
         self,
@@ -197,7 +224,7 @@ class World:
         )
         assert played.returncode == 0, f"exit {played.returncode}: {played.stderr[-3000:]}"
         probed = place.state / "protection.json"
-        if self.seen is not None and not self.seen.exists() and probed.exists():
+        if not self.seen.exists() and probed.exists():
             shutil.copy(probed, self.seen)
         return Played(place, folder, json.loads((folder / "played.json").read_text()))
 

@@ -148,7 +148,7 @@ def test_what_an_agent_is_told(place):
 def test_feature_with_a_claim(place, kind, grade):
     """Green before: B by a test of its own that notices, else C by its claim; what is open is said."""
     place.commit("no bugs", calc__py=fixed())
-    done = place.loop(agent("claims_done_feature", kind), task="add a power function")
+    done = place.loop(agent("claims_done_feature", kind), "--min-grade", "C", task="add a power function")
     loop = place.expect(done, "verified", 0, 1, grade=grade)
     assert loop.unproven
     assert "def power" in place.result("calc.py")

@@ -1,5 +1,7 @@
 """The real CLIs at work: each brings a task to VERIFIED_DONE with its own tools, inside Ralph's box."""
 
+import re
+
 import pytest
 import realkit
 from realkit import ADD, BLOCK, LOOK, MAIN, MENDING, MUL, TOKENS, WORK, World
@@ -9,18 +11,13 @@ from ralph.core.events import AgentStarted
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="session")
-def seen(tmp_path_factory):
-    return tmp_path_factory.mktemp("real") / "protection.json"
-
-
 @pytest.fixture
-def world(tmp_path, seen):
+def world(tmp_path):
     """A user with these CLIs; whatever a failed test leaves is ended."""
     made = []
 
     def make(*names):
-        made.append(World(tmp_path, *names, seen=seen))
+        made.append(World(tmp_path, *names))
         return made[-1]
 
     yield make
@@ -38,8 +35,8 @@ def test_solves_a_task(world, name):
     it = world(name)
     child = f"setsid nohup python3 -c 'import time; time.sleep(300)' {it.top} >/dev/null 2>&1 &"
     script = [
-        *(LOOK, ADD, {"bash": f"{child} echo $! > .git/child; echo begun-$((40+2))"}),
-        {"bash": "kill -0 $(cat .git/child) && echo alive-$((40+2)); echo nets-$(grep -c : /proc/net/dev)"},
+        *(LOOK, ADD, {"bash": f"{child} echo $! > .git/child; printf 'begun-%d' 0x2a"}),
+        {"bash": "xargs kill -0 < .git/child && printf 'alive-%d' 0x2a; sed -n 's/:.*/-link/p' /proc/net/dev"},
         {"say": "One of the two functions is right now."},
         *(LOOK, MUL, {"say": "Both are."}),
     ]
@@ -56,7 +53,7 @@ def test_solves_a_task(world, name):
     told = played.told()
     assert "begun-42" in told
     assert "alive-42" in told
-    assert "nets-1" in told
+    assert set(re.findall(r"(\w+)-link", told)) == {"lo"}
 
 
 @pytest.mark.parametrize("name", MAIN)
@@ -90,7 +87,7 @@ def test_lies_and_plants(world, name):
     (folder / kept).write_text(before)
     plant = f"echo planted > {folder}/{kept}; mkdir -p {folder}/skills; echo planted > {folder}/skills/x"
     script = [
-        {"bash": f"{plant}; echo tried-$((40+2))"},
+        {"bash": f"{plant}; printf 'tried-%d' 0x2a"},
         {"say": "All done, every test passes.\n\n" + BLOCK},
     ]
     played = it.play({"replies": script}, it.loop("--max-iterations", "1"))

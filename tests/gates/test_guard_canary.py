@@ -115,11 +115,11 @@ def test_harvest_of_nothing_but_canaries():
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (f"AssertionError: {NONCE}|" + ";".join(["abc123"] * 25 + ["-"]) + "|", 25),
-        (f"{NONCE}|" + ";".join(["-"] * 26) + "|", 0),
+        (f"AssertionError: {NONCE}|" + ";".join(["abc123"] * 28 + ["-"]) + "|", 28),
+        (f"{NONCE}|" + ";".join(["-"] * 29) + "|", 0),
         (f"{NONCE}|abc123;abc123|", 0),
         (f"{NONCE}|x|", 0),
-        ("other|" + ";".join(["abc123"] * 26) + "|", 0),
+        ("other|" + ";".join(["abc123"] * 29) + "|", 0),
         ("", 0),
     ],
 )

@@ -32,7 +32,7 @@ def many(path, count):
 
 
 def test_sabotage_takes_turns():
-    """One function of each file first, larger ones before smaller, whole files last."""
+    """Of each file in turn, larger functions before smaller ones, each in both ways; whole files last."""
     after = {
         "a.py": "def one():\n    return 1\n\n\ndef two():\n    x = 1\n    return x\n",
         "b.py": "def three():\n    return 3\n",
@@ -43,7 +43,10 @@ def test_sabotage_takes_turns():
     assert [item.name for item in asked] == [
         "a.py: two",
         "b.py: three",
+        "a.py: two (foreign value)",
+        "b.py: three (foreign value)",
         "a.py: one",
+        "a.py: one (foreign value)",
         "c.py: taken back",
         "data.json: taken back",
     ]
@@ -55,7 +58,7 @@ def test_sabotage_is_bounded():
     """Not more than so many, spread over the files."""
     asked = sabotage_request(wanted({}, {**many("a.py", 20), **many("b.py", 2)}))
     assert len(asked) == MOST
-    assert [item.path for item in asked].count("b.py") == 2
+    assert [item.path for item in asked].count("b.py") == 4
 
 
 def test_sabotage_leaves_tests_and_settings_alone():
@@ -63,7 +66,8 @@ def test_sabotage_leaves_tests_and_settings_alone():
     before = {"calc.py": OLD, "same.py": "def s():\n    return 1\n"}
     after = {**before, "calc.py": NEW, "setup.cfg": "[x]\n", "tests/helper.py": "def h():\n    return 1\n"}
     asked = sabotage_request(wanted(before, after))
-    assert [item.name for item in asked] == ["calc.py: mul"]
+    assert [item.name for item in asked] == ["calc.py: mul", "calc.py: mul (foreign value)"]
+    assert asked[1].content == NEW.replace("return a * b", "return object()").encode()
     assert asked[0].content == NEW.replace("return a * b", "return None").encode()
 
 
@@ -191,3 +195,21 @@ def test_repeat_names_few_of_many():
     result = repeats(PASS, read(tests, {"exit": "1"}))
     assert len(result.findings) == 20
     assert "repeat.flaky:exit" not in {finding.key for finding in result.findings}
+
+
+@pytest.mark.parametrize(
+    ("seen", "noticed", "words"),
+    [
+        ((True, True), 2, "2 of 2 sabotages were noticed"),
+        ((True, False), 0, "they only ask whether something comes back"),
+        ((False, True), 0, "they see no value"),
+        ((False, False), 0, "0 of 2 sabotages were noticed"),
+        ((True, None), 1, "1 of 1 sabotages were noticed"),
+    ],
+)
+def test_both_ways_must_be_noticed(seen, noticed, words):
+    """A test that notices only nothing, or only something foreign, does not look at the answer."""
+    broken = (Broken("a.py: f", seen[0]), Broken("a.py: f (foreign value)", seen[1], other=True))
+    result = check(given(sabotage=broken))
+    assert result.counted["noticed"] == noticed
+    assert words in result.summary

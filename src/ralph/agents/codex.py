@@ -123,9 +123,7 @@ def _notice(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     elif message.startswith("Reconnecting"):
         found = _STATUS.search(message)
         kind = kind_of(status(found[1])) if found else None
-        if kind == "limit":  # how long it would wait is not told, and may be an hour
-            yield LimitHit(message, stop=True)
-        elif kind in ("auth", "credit"):
+        if kind in ("auth", "credit"):
             yield FaultSeen(kind, message, stop=True)
         else:
             yield Retried(kind or "network", message)

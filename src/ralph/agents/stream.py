@@ -153,7 +153,7 @@ class StreamParser:
         fault = fault_of(exit_code, ended, account.limit, account.fault, noise or said)
         fault = closed_fault(fault, account.closed, account.retried, ended, noise or said)
         if fault is not None and fault.kind == "auth" and self._login:
-            fault = Fault("auth", f"{fault.message}; log in with: {self._login}")
+            fault = Fault("auth", f"{one_line(fault.message, 120)}; log in with: {self._login}")
         spent, last = account.spent, account.total
         usage = Usage(spent.tokens, spent.cost, spent.fresh, spent.cached, spent.written)
         return CallFacts(

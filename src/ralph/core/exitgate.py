@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ralph.core.grade import OWN_WITNESS, Proof, at_least, prove
-from ralph.core.model import MAKE_IT_GREEN, Claim, Criterion, Gate, Grade, GuardResult, Verdict
+from ralph.core.model import MAKE_IT_GREEN, NEEDS_WITNESS, Claim, Criterion, Gate, Grade, GuardResult, Verdict
 from ralph.core.text import one_line
 
 SHOWN = 5  # failing tests named in one sentence
@@ -90,7 +90,14 @@ def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[
         sentences.append(f"{SHORT_OF}{proof.grade} and {criterion.min_grade} is asked for: {why}")
     if proof.own:
         sentences += _in_progress(claim)
-    elif not proof.witness and not (claim and claim.status == "COMPLETE"):
+    elif proof.witness:
+        pass
+    elif sentences and criterion.task_class in NEEDS_WITNESS and at_least(OWN_WITNESS, criterion.min_grade):
+        sentences.append(
+            "all checks are green, but none of them was red before: "
+            "write a test for the new behaviour that fails without it"
+        )
+    elif not (claim and claim.status == "COMPLETE"):
         sentences.append(
             "all checks are green, but none of them was red before: "
             "write a test for the new behaviour, then say COMPLETE in the status block"

@@ -21,7 +21,6 @@ from ralph.core.text import one_line
 
 WINDOW = 3
 NEEDED = 2
-STATUS = "STATUS: COMPLETE"
 LONGEST = 200_000  # characters of a message that are looked at, from its end
 SHOWN = 120
 
@@ -160,7 +159,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _says_done(sentence: str) -> bool:
-    if sentence.rstrip().endswith(_QUESTION):
+    if sentence.endswith(_QUESTION):
         return False
     for table in _TABLES.values():
         rest, times = table.phrases.subn(" ", sentence)
@@ -176,7 +175,7 @@ def _folded(sentence: str) -> str:
 def _paragraphs(text: str) -> Iterator[str]:
     """The agent's own words: without status blocks, code, comments and quoted lines; wrapped lines joined."""
     joined: list[str] = []
-    in_block = False
+    in_block = after_heading = False
     for row in rows(text):
         bare = row.text.strip()
         if bare in (OPEN, CLOSE):
@@ -184,12 +183,13 @@ def _paragraphs(text: str) -> Iterator[str]:
         speaks = (
             row.kind in ("text", "bullet", "box", "heading") and not in_block and bare not in (OPEN, CLOSE)
         )
-        if row.kind != "text" or not speaks:
+        if row.kind != "text" or not speaks or after_heading:
             if joined:
                 yield " ".join(joined)
             joined = []
         if speaks:
             joined.append(_EMPHASIS.sub("", row.text))
+        after_heading = row.kind == "heading"
     if joined:
         yield " ".join(joined)
 

@@ -33,6 +33,8 @@ TaskClass = Literal[
 MAKE_IT_GREEN: frozenset[str] = frozenset(
     {"test-pass", "type-clean", "lint-clean", "build-pass", "coverage", "custom"}
 )
+# Classes whose green checks prove nothing: something must have been red first, the user's or the agent's own.
+NEEDS_WITNESS: frozenset[str] = frozenset({"bug-fix", "implement-feature"})
 PHASES: tuple[Phase, ...] = ("new", "baseline", "working", "judging", "waiting", "paused", "ended")
 OUTCOMES: tuple[Outcome, ...] = ("verified", "exhausted", "stalled", "blocked", "aborted", "broken")
 # An ended loop of these may be taken up again; verified and aborted are final.

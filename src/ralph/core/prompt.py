@@ -32,7 +32,7 @@ SENTENCES = 30
 TRIED = 10
 UNSHOWN = "something that is not shown to you is still missing: look again at what the task asks for"
 HIDDEN = "hidden"  # origin of a gate that the agent never sees
-SECRET_GUARDS = frozenset({"canary", "sabotage"})
+SECRET_GUARDS = frozenset({"canary", "altered", "sabotage"})
 
 
 class Feedback(Struct, frozen=True):

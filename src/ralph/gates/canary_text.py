@@ -40,6 +40,9 @@ _PYTHON = (
     "_pytest.runner:runtestprotocol",
     "_pytest.runner:pytest_runtest_makereport",
     "_pytest.runner:CallInfo.from_call",
+    "_pytest.python:Function.runtest",
+    "_pytest.python:pytest_pyfunc_call",
+    "pluggy._callers:_multicall",
     "_pytest.reports:TestReport.from_item_and_call",
     "_pytest.main:wrap_session",
     "_pytest.main:Session.perform_collect",
@@ -72,6 +75,9 @@ _NODE = (
     "assert.throws",
     "assert.rejects",
     "assert.AssertionError",
+    "strict.equal",
+    "strict.deepEqual",
+    "strict.throws",
     "test.test",
     "test.describe",
     "process.exit",
@@ -146,7 +152,7 @@ _NODE_TEXT = """
   test({b}, () => {{ check.throws(() => 17); }});
   test({c}, () => {{ check.deepStrictEqual({{ left: [17] }}, {{ left: [71] }}); }});
   test({d}, () => {{
-    const at = {{ assert: check, test: part("test"), process }};
+    const at = {{ assert: check, strict: check.strict, test: part("test"), process }};
     const look = (name) => {{
       try {{
         const [owner, inner] = name.split(".");

@@ -64,6 +64,8 @@ def selects(gate: Gate, runner: Runner, path: str, names: tuple[str, ...]) -> Ga
 def narrowed(gate: Gate, files: Collection[str], exists: Callable[[str], bool]) -> Gate:
     """The gate looking at these test files only, where its runner can be told so; else the gate itself."""
     runner = recognise(gate.argv) if gate.reporter or gate.read == "unittest" else None
+    if runner is not None and runner.name == "unittest":
+        return _one_pattern(gate, runner, files)
     if runner is None or not files or runner.name not in ("pytest", "node"):
         return gate
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
@@ -80,6 +82,20 @@ def narrowed(gate: Gate, files: Collection[str], exists: Callable[[str], bool]) 
     at = kept.index("--") if "--" in kept else len(kept)
     places = [_relative(path, gate.cwd) for path in inside]
     return replace(gate, argv=(*before, *kept[:at], *places, *kept[at:]))
+
+
+def _one_pattern(gate: Gate, runner: Runner, files: Collection[str]) -> Gate:
+    """By a pattern, which is how unittest chooses files: one name can be told, and only by discovery."""
+    rest = list(gate.argv[runner.at :])
+    names = {posixpath.basename(path) for path in files if path.endswith(".py")}
+    chosen = [rest[at] for at in _chosen("unittest", rest)]
+    if len(names) != 1 or chosen not in ([], ["discover"]) or any(w.startswith("--pattern") for w in rest):
+        return gate
+    if "-p" in rest[:-1]:
+        at = rest.index("-p")
+        rest = [*rest[:at], *rest[at + 2 :]]
+    rest = rest if chosen else ["discover", *rest]
+    return replace(gate, argv=(*gate.argv[: runner.at], *rest, "-p", names.pop()))
 
 
 def _chosen(runner: str, rest: list[str]) -> list[int]:

@@ -31,6 +31,7 @@ from ralph.shell.runner import Activity, Attention, Watcher
 from ralph.shell.sandbox import Share
 
 BREATH = 0.1
+PATIENCE = 30.0  # seconds in which a CLI may try again by itself, besides those it names
 LARGEST = 32 << 20  # bytes of a file that a CLI leaves for its parser
 
 
@@ -76,15 +77,16 @@ class Caller:
                 said=started.message,
             )
         call, placeholders = started
+        sat_out = False
         try:
-            self._watch(loop, call, attend, watcher)
+            sat_out = self._watch(loop, call, attend, watcher)
         finally:
             if call.ended is None:
                 process.kill(call)
                 process.wait(call)
             sandbox.remove_placeholders(placeholders)
         assert call.ended is not None
-        return self._account(loop, action, folder, call.ended)
+        return self._account(loop, action, folder, call.ended, sat_out=sat_out)
 
     def _start(
         self, loop: Loop, action: e.RunAgent, folder: str, prompt_file: str, shares: tuple[Share, ...]
@@ -170,11 +172,15 @@ class Caller:
             return Fault("upgraded", f'"{argv[0]}" was upgraded or replaced in mid-loop: {told}')
         return argv, tuple(read), program
 
-    def _watch(self, loop: Loop, call: process.Call, attend: Attention, watcher: Watcher) -> None:
-        """Show what streams in until the call ends; a request to drop it becomes a stop."""
+    def _watch(self, loop: Loop, call: process.Call, attend: Attention, watcher: Watcher) -> bool:
+        """Show what streams in until the call ends; a request to drop it becomes a stop.
+
+        True when it was stopped because the CLI sat out a wait of its own, which may be an hour.
+        """
         intake = Intake(self._adapter.stream(self.order, loop.session))
         began = heard = time.monotonic()
         total, asked_at = 0, 0.0
+        enough, sat_out = float("inf"), False
         while call.ended is None:
             process.poll([call], BREATH)
             chunk = process.follow(call)
@@ -186,12 +192,17 @@ class Caller:
                 if facts:
                     watcher.said(tuple(facts))
                     hopeless = any(getattr(fact, "stop", False) for fact in facts)
+                    enough = _enough(facts, now, enough)
             asked = attend(Activity("agent", (self.order.agent,), now - began, total, now - heard))
-            if (asked or hopeless) and not asked_at:
+            if (asked or hopeless or now > enough) and not asked_at:
                 asked_at = now
+                sat_out = not asked and not hopeless
                 process.stop(call)
+        return sat_out
 
-    def _account(self, loop: Loop, action: e.RunAgent, folder: str, ended: process.Ended) -> e.AgentEnded:
+    def _account(
+        self, loop: Loop, action: e.RunAgent, folder: str, ended: process.Ended, *, sat_out: bool = False
+    ) -> e.AgentEnded:
         """The whole output through a new parser: what was shown while it streamed decides nothing."""
         order, kept = self.order, _kept(folder)
         parser = self._adapter.stream(order, loop.session)
@@ -201,7 +212,7 @@ class Caller:
             intake.absorb(chunk)
         for name, data in _files(folder, kept.outputs):
             parser.file(name, data)
-        how = "crashed" if ended.ended in ("keeper-lost", "memory") else ended.ended
+        how = "crashed" if ended.ended in ("keeper-lost", "memory") else "idle" if sat_out else ended.ended
         facts = intake.finish(_exit_code(ended), how, dropped)
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
@@ -229,6 +240,16 @@ class Caller:
             session=msgspec.structs.replace(session, agent=order.agent) if session.id else None,
             program=kept.program,
         )
+
+
+def _enough(facts: list[agents.AgentFact], now: float, before: float) -> float:
+    """Until when a CLI that tries again by itself is let alone; for ever when it has gone on."""
+    for fact in facts:
+        if isinstance(fact, agents.Retried):
+            before = now + PATIENCE + (fact.after or 0.0)
+        elif isinstance(fact, agents.Said | agents.ToolUsed):
+            before = float("inf")
+    return before
 
 
 def _exit_code(ended: process.Ended) -> int | None:

@@ -26,6 +26,7 @@ from ralph.gates.guards import (
     Facts,
     Request,
     Sabotage,
+    altered_request,
     inspect,
     overlay_request,
     repeated,
@@ -53,6 +54,7 @@ class _Batch(Struct):
     overlay: dict[str, Reading] = {}
     repeats: dict[str, tuple[Reading, ...]] = {}
     witness: dict[str, Reading] = {}
+    altered: dict[str, tuple[frozenset[str], Reading]] = {}
     evidence: dict[str, tuple[str, ...]] = {}
     owed: int = 0
 
@@ -78,6 +80,7 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
         overlay=batch.overlay if over is not None else None,
         repeats=batch.repeats,
         witness=batch.witness if show is not None else None,
+        altered=batch.altered,
     )
     if show is not None:
         broken = _sabotage(judge, loop, facts, show, batch, attend)
@@ -88,7 +91,7 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
     evidence = {
         "base_tests": batch.evidence.get("overlay", ()),
         "repeat": batch.evidence.get("final", ()),
-        **{name: batch.evidence.get(name, ()) for name in ("canary", "witness", "sabotage")},
+        **{name: batch.evidence.get(name, ()) for name in ("canary", "altered", "witness", "sabotage")},
     }
     called = tuple(replace(result, evidence=evidence.get(result.guard, ())) for result in called)
     return tuple(_bounded(result) for result in (*looked, *called))
@@ -132,6 +135,7 @@ def _call(
     wanted: list[GateCall] = []
     planted: dict[str, Planted] = {}
     minded: dict[str, Canary | None] = {}
+    other = altered_request(facts) if facts.confirm > 1 else {}
     for gate in facts.gates:
         if not gate.required:
             continue
@@ -144,6 +148,10 @@ def _call(
         if show is not None and gate.origin != HIDDEN:
             narrow = _narrow(facts, gate, show)
             wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
+        if gate.name in other:
+            changed = edited_tree(judge.site.store, facts.tree, other[gate.name].files)
+            narrow = narrowed(gate, list(other[gate.name].files), _exists(facts))
+            wanted.append(GateCall(narrow, changed, "altered", judge.slot(gate, "altered")))
     batch.owed = len(wanted)
     for heard in judge.hear(wanted, facts.tree, attend):
         batch.owed -= 1
@@ -154,6 +162,8 @@ def _call(
             batch.overlay = {**batch.overlay, name: reading}
         elif stage == "witness":
             batch.witness = {**batch.witness, name: reading}
+        elif stage == "altered":
+            batch.altered = {**batch.altered, name: (other[name].tests, reading)}
         else:
             if stage == "canary":
                 reading = harvest(reading, planted[name])
@@ -250,7 +260,7 @@ def _sabotage(
             wanted.clear()
     if answers < total:
         return None
-    return tuple(Broken(item.name, noticed.get(item.name)) for item in asked)
+    return tuple(Broken(item.name, noticed.get(item.name), item.other) for item in asked)
 
 
 def _broken_tree(judge: Judge, tree: str, item: Sabotage) -> str:

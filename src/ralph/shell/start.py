@@ -16,10 +16,11 @@ from typing import get_args
 import msgspec
 
 from ralph.agents.environ import enclosing_loop
+from ralph.core.grade import OWN_WITNESS
 from ralph.core.infer import task_class
 from ralph.core.inferkinds import gate_kind, proof_kinds
 from ralph.core.inferred import Check
-from ralph.core.model import Criterion, Gate, Order, TaskClass
+from ralph.core.model import NEEDS_WITNESS, Criterion, Gate, Grade, Order, TaskClass
 from ralph.core.prompt import HIDDEN
 from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
@@ -100,7 +101,7 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         criterion=Criterion(
             task_class=chosen,
             gates=gates,
-            min_grade=settings.min_grade,
+            min_grade=_least(settings, chosen),
             waivers=settings.guards_allow,
             until=request.until,
             confirm=int(settings.confirm),
@@ -123,6 +124,14 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         base_rev=base if request.base else None,
         warnings=warnings,
     )
+
+
+def _least(settings: config.Settings, chosen: TaskClass) -> Grade:
+    """The weakest proof that is enough: a feature or fix needs a witness, unless the user says otherwise."""
+    said = settings.origins["min_grade"].layer not in ("defaults", "project")
+    if said or chosen not in NEEDS_WITNESS:
+        return settings.min_grade
+    return min(settings.min_grade, OWN_WITNESS)  # "A" sorts before "B"
 
 
 def _order(request: Request, settings: config.Settings, project: Project, *, name: str) -> Order:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from ralph.core.model import GuardResult
 from ralph.gates.guards import (
+    altered,
     assertions,
     base_tests,
     caches,
@@ -33,6 +34,7 @@ from ralph.gates.guards import (
     suppressions,
     witness,
 )
+from ralph.gates.guards.altered import altered_request
 from ralph.gates.guards.facts import Broken, Change, Executed, Facts, Overlay
 from ralph.gates.guards.kinds import KINDS, accuses
 from ralph.gates.guards.overlay import overlay_request
@@ -52,6 +54,7 @@ __all__ = [
     "Overlay",
     "Request",
     "Sabotage",
+    "altered_request",
     "inspect",
     "overlay_request",
     "repeated",
@@ -78,6 +81,7 @@ CALLED: dict[str, Check] = {
     assertions.NAME: assertions.check,
     repeat.NAME: repeat.check,
     canary.NAME: canary.check,
+    altered.NAME: altered.check,
     witness.NAME: witness.check,
     sabotage.NAME: sabotage.check,
 }

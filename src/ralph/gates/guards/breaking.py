@@ -1,4 +1,4 @@
-"""Breaking a function: its body replaced by one that does nothing and returns nothing.
+"""Breaking a function: its body replaced by one that does nothing and returns nothing, or something foreign.
 
 Only functions that the change adds or alters are broken, and only where the broken file still parses, so
 that a test notices missing behaviour and not a syntax error. Python by `ast`, JavaScript and TypeScript by
@@ -22,30 +22,36 @@ _JS_FUNCTIONS = (
 )
 
 
-def broken_versions(path: str, old: bytes | None, new: bytes) -> list[tuple[str, bytes]]:
-    """(function, the file with that function broken), the largest first."""
+def broken_versions(
+    path: str, old: bytes | None, new: bytes, *, other: bool = False
+) -> list[tuple[str, bytes]]:
+    """(function, the file with that function broken), the largest first.
+
+    `other`: it returns an object that equals nothing else. A test that asks only whether something came back
+    notices nothing, one that asks only whether it is true notices the other.
+    """
     if len(new) > CAP:
         return []
     try:
         if path.endswith((".py", ".pyi")):
-            return _python(old, new)
+            return _python(old, new, other=other)
         if language(path):
-            return _javascript(path, old, new)
+            return _javascript(path, old, new, other=other)
     except (SyntaxError, ValueError, RecursionError, UnicodeDecodeError):
         return []
     return []
 
 
-def _python(old: bytes | None, new: bytes) -> list[tuple[str, bytes]]:
+def _python(old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, bytes]]:
     before = set() if old is None else _described(_quiet_parse(old))
     text = new.decode("utf-8-sig")
     tree = ast.parse(text)
-    lines = _LINE.findall(text)
+    lines = LINE.findall(text)
     found = []
     for name, node in _functions(tree):
-        if (name, ast.dump(node)) in before or _is_empty(node):
+        if (name, ast.dump(node)) in before or _is_empty(node) or (other and node.name == "__init__"):
             continue
-        broken = _with_body(lines, node)
+        broken = _with_body(lines, node, other=other)
         try:
             ast.parse(broken)
         except SyntaxError:
@@ -56,7 +62,7 @@ def _python(old: bytes | None, new: bytes) -> list[tuple[str, bytes]]:
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")  # as Python counts: a form feed ends no line
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")  # as Python counts: a form feed ends no line
 
 
 def _quiet_parse(source: bytes) -> ast.Module:
@@ -99,7 +105,7 @@ def _length(node: _Function) -> int:
     return (node.end_lineno or node.lineno) - node.lineno
 
 
-def _with_body(lines: list[str], node: _Function) -> str:
+def _with_body(lines: list[str], node: _Function, *, other: bool) -> str:
     """The text with the body between its first statement and its end replaced."""
     first, last = node.body[0], node.body[-1]
     assert last.end_lineno is not None
@@ -109,8 +115,10 @@ def _with_body(lines: list[str], node: _Function) -> str:
     start_line = lines[start - 1].encode()
     end_line = lines[last.end_lineno - 1].encode()
     head, tail = start_line[: first.col_offset].decode(), end_line[last.end_col_offset :].decode()
-    body = "return None"
-    if _yields(node):
+    body = "return object()" if other else "return None"
+    if _yields(node) and other:
+        body = "yield object()"
+    elif _yields(node):
         body = "return\n" + head + "yield" if not head.strip() else "return; yield"
     return "".join([*lines[: start - 1], head + body + tail, *lines[last.end_lineno :]])
 
@@ -125,7 +133,7 @@ def _yields(node: ast.AST) -> bool:
     return False
 
 
-def _javascript(path: str, old: bytes | None, new: bytes) -> list[tuple[str, bytes]]:
+def _javascript(path: str, old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, bytes]]:
     try:
         from ast_grep_py import SgRoot  # an extra: absent in a plain installation
     except ImportError:
@@ -147,7 +155,8 @@ def _javascript(path: str, old: bytes | None, new: bytes) -> list[tuple[str, byt
         if _said(node) in before or any(first <= at and end <= last for first, last in taken):
             continue
         taken.append((at, end))
-        instead = "{ return undefined; }" if body.kind() == "statement_block" else "undefined"
+        value = "(Object.freeze({}))" if other else "undefined"
+        instead = f"{{ return {value}; }}" if body.kind() == "statement_block" else value
         if text[at:end] != body.text() or not body.text().strip("{} \n\t"):
             continue  # the parser counts in other units than characters, or there is nothing to break
         found.append((end - at, _js_name(node), (text[:at] + instead + text[end:]).encode()))

@@ -43,6 +43,7 @@ class Broken(Struct, frozen=True):
 
     name: str  # "path: function"
     noticed: bool | None  # None: not tried, the time was up
+    other: bool = False  # it returned something foreign instead of nothing
 
 
 class Facts(Struct, frozen=True):
@@ -66,6 +67,7 @@ class Facts(Struct, frozen=True):
     ] = {}  # further final readings of the same tree, a canary beside one
     witness: dict[str, Reading] | None = None  # the result's tests over the base source; None: not asked for
     sabotage: tuple[Broken, ...] | None = None  # None: not asked for
+    altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 
 

@@ -82,6 +82,7 @@ KINDS: dict[str, Kind] = {
     "canary.silent": _accuse("a test that must fail did not fail"),
     "canary.unseen": _accuse("a test that must fail was not run, although it was at the base"),
     "canary.runner": _accuse("a part of the test runner is not what it was at the base"),
+    "altered.green": _not_yet("a test that turned green stays green when it expects something else"),
     "repeat.flaky": _not_yet("green once and red once on the same tree"),
     "caches.poisoned": _accuse("byte code that Python would load without comparing it with its source"),
     "caches.left": _not_yet("a tool's cache or data was left in the tree"),

@@ -23,6 +23,7 @@ class Sabotage(Struct, frozen=True):
     name: str
     path: str
     content: bytes | None  # None: the file as it was at the base, or gone where the base has none
+    other: bool = False  # it returns something foreign instead of nothing
 
 
 def sabotage_request(facts: Facts) -> tuple[Sabotage, ...]:
@@ -37,7 +38,12 @@ def sabotage_request(facts: Facts) -> tuple[Sabotage, ...]:
         if new is None or new == old:
             continue
         broken = broken_versions(change.path, old, new)
-        found += [Sabotage(f"{change.path}: {name}", change.path, content) for name, content in broken]
+        foreign = dict(broken_versions(change.path, old, new, other=True))
+        for name, content in broken:
+            found.append(Sabotage(f"{change.path}: {name}", change.path, content))
+            if name in foreign:
+                label = f"{change.path}: {name} (foreign value)"
+                found.append(Sabotage(label, change.path, foreign[name], other=True))
         if not broken:
             files.append(Sabotage(f"{change.path}: taken back", change.path, None))
     return tuple([*_spread(found), *files][:MOST])
@@ -59,11 +65,15 @@ def check(facts: Facts) -> GuardResult:
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
     tried = [item for item in facts.sabotage if item.noticed is not None]
     noticed = [item for item in tried if item.noticed]
+    # A test may notice one way of breaking by asking only whether something came back, or whether it is true.
+    blind = {item.other for item in tried} - {item.other for item in noticed}
     missed = [item.name for item in tried if not item.noticed]
     words = f"{len(noticed)} of {len(tried)} sabotages were noticed by the new tests"
     if missed:
         more = f" and {len(missed) - _SHOWN} more" if len(missed) > _SHOWN else ""
         words += f"; not noticed: {', '.join(missed[:_SHOWN])}{more}"
+    if blind and noticed:
+        words += "; they only ask whether something comes back" if True in blind else "; they see no value"
     left = len(facts.sabotage) - len(tried)
     if left:
         words += f"; {left} not tried, the time was up"
@@ -74,5 +84,5 @@ def check(facts: Facts) -> GuardResult:
         facts.tree,
         applied=True,
         summary=words,
-        counted={"sabotaged": len(tried), "noticed": len(noticed)},
+        counted={"sabotaged": len(tried), "noticed": 0 if blind else len(noticed)},
     )

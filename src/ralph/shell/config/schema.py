@@ -135,7 +135,7 @@ _PLAIN = (
     Option(
         "min_grade",
         "choice",
-        "Weakest proof that counts as verified.",
+        "Weakest proof that counts as verified; for features and fixes B, unless you say otherwise.",
         "C",
         "--min-grade",
         choices=("D", "C", "B", "A"),
