@@ -89,6 +89,7 @@ def test_sample_project_overwrites_nothing(tmp_path):
     assert os.listdir(tmp_path) == ["mine.txt"]
 
 
+@pytest.mark.slow
 def test_honest_takes_three_calls(todo):
     """It fixes one bug, then claims done while a test still fails, then really is done."""
     first = call_agent(todo, "honest", 1)
@@ -115,6 +116,7 @@ def test_honest_finds_its_way_after_a_revert(todo):
     assert failing_tests(todo) == set()
 
 
+@pytest.mark.slow
 def test_wrong_never_gets_there(todo):
     """It changes the code in every call and stays red."""
     seen = set()

@@ -63,6 +63,7 @@ def printed(event: object) -> bytes:
     return json.dumps(event).encode("utf-8", "surrogatepass") + b"\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cli", CLIS)
 @settings(max_examples=30)
 @given(

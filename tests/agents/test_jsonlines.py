@@ -237,6 +237,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMES), FIELD, max_size=6))
 def test_any_fields_are_survived(kind, fields):

@@ -1,5 +1,6 @@
 """Output in chunks of any size reaches the parser whole, in order and in bounded memory."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ LINE = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(LINE, max_size=20), st.lists(st.integers(1, 30), min_size=1, max_size=20))
 def test_chunking_changes_nothing(lines, sizes):

@@ -15,6 +15,10 @@ ADVICE = b.gate("style", proof=False, required=False)
 BASE = (b.red(count=2, per_test=True),)
 NOW = (b.green(per_test=True, witness_count=2),)
 GREEN = (b.green(per_test=True),)
+TEST_NEEDED = (
+    "all checks are green, but none of them was red before: "
+    "write a test for the new behaviour that fails without it"
+)
 CLAIM_NEEDED = (
     "all checks are green, but none of them was red before: "
     "write a test for the new behaviour, then say COMPLETE in the status block"
@@ -149,7 +153,12 @@ ROWS: list[tuple[str, Exit, Exit]] = [
     (
         "a better grade is asked for",
         leave(GREEN, GREEN, claim=b.COMPLETE, min_grade="B"),
-        no(f"the proof is grade C and B is asked for: {NOTHING_RED}", grade="C", unproven=(NOTHING_RED,)),
+        no(
+            f"the proof is grade C and B is asked for: {NOTHING_RED}",
+            TEST_NEEDED,
+            grade="C",
+            unproven=(NOTHING_RED,),
+        ),
     ),
     (
         "everything that is open is in the sentence",
@@ -157,6 +166,7 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         no(
             f"the proof is grade D and C is asked for: {NOTHING_RED}; "
             "checks read by exit code only: which tests exist is not known",
+            TEST_NEEDED,
             grade="D",
             unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is not known"),
         ),

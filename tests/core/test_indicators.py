@@ -257,6 +257,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(st.one_of(PIECES, st.text(max_size=10)), max_size=30).map("".join))
 def test_any_message_can_be_read(text: str) -> None:

@@ -92,6 +92,7 @@ def test_checking_never_raises(plan: Plan) -> None:
     assert len(set(order)) == len(order)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(sound_plans())
 def test_orders_respect_dependencies(plan: Plan) -> None:
@@ -147,6 +148,7 @@ def test_what_is_carried_over() -> None:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(sound_plans(), sound_plans(), st.data())
 def test_differences_are_complete(old: Plan, new: Plan, data: st.DataObject) -> None:

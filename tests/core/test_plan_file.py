@@ -335,6 +335,7 @@ def test_hostile_lines_take_linear_time(piece: str) -> None:
     assert time.process_time() - began < 1.0
 
 
+@pytest.mark.slow
 @given(
     plans(),
     st.lists(

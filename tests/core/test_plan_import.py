@@ -329,6 +329,7 @@ def test_any_document_can_be_imported(text: str) -> None:
         choose(board_of(plan))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["### US-1: x\n", "- [ ] y\n", "- z\n", "#", "US-1 ", "**", ": "])
 def test_long_documents_take_linear_time(piece: str) -> None:
     """A large document is read at once, and complaints stay few."""

@@ -330,6 +330,7 @@ def test_what_is_chosen_can_be_begun(plan: Plan, changes: list, failing: list) -
         assert found.count >= len(found.names) > 0
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(sound_plans(), CHANGES)
 def test_incremental_is_the_same_as_anew(plan: Plan, changes: list) -> None:
@@ -341,6 +342,7 @@ def test_incremental_is_the_same_as_anew(plan: Plan, changes: list) -> None:
     assert choose(made).kind == choose(again).kind
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(sound_plans())
 def test_every_plan_comes_to_an_end(plan: Plan) -> None:

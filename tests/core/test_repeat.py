@@ -279,6 +279,7 @@ readings = st.dictionaries(st.sampled_from([A, B, C]), states, min_size=1).map(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, database=None, derandomize=True)
 @given(first=readings, second=readings, third=readings)
 def test_merging_only_makes_worse(first: Reading, second: Reading, third: Reading) -> None:

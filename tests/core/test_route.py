@@ -291,6 +291,7 @@ PIECES = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(["", "claude", "nonsense"]))
 def test_anything_can_be_said(text, host):

@@ -9,6 +9,7 @@ from realkit import ADD, BLOCK, LOOK, MAIN, MENDING, MUL, TOKENS, WORK, World
 from ralph.core.events import AgentStarted
 
 pytestmark = pytest.mark.slow
+LINKS = "sed -n 's/:.*/-link/p' /proc/net/dev"
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_solves_a_task(world, name):
     child = f"setsid nohup python3 -c 'import time; time.sleep(300)' {it.top} >/dev/null 2>&1 &"
     script = [
         *(LOOK, ADD, {"bash": f"{child} echo $! > .git/child; printf 'begun-%d' 0x2a"}),
-        {"bash": "xargs kill -0 < .git/child && printf 'alive-%d' 0x2a; sed -n 's/:.*/-link/p' /proc/net/dev"},
+        {"bash": f"xargs kill -0 < .git/child && printf 'alive-%d' 0x2a; {LINKS}"},
         {"say": "One of the two functions is right now."},
         *(LOOK, MUL, {"say": "Both are."}),
     ]

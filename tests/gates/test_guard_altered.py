@@ -1,4 +1,4 @@
-"""Tests that ask for the wrong answer: what is altered, what is left alone, and what the guard makes of it."""
+"""Tests that ask for the wrong answer: what is altered, what is left alone, what is made of it."""
 
 import ast
 
@@ -63,7 +63,8 @@ def test_what_is_not_certain_is_left_alone(body):
 
 def test_cases_are_altered_each():
     """A value from the cases of a parametrised test is altered in every case, or in none."""
-    whole = "@p.mark.parametrize('a, want', [(1, 2), p.param(2, 3, id='z')])\ndef test_x(a, want):\n    assert f(a) == want\n"
+    mark = "@p.mark.parametrize('a, want', [(1, 2), p.param(2, 3, id='z')])\n"
+    whole = mark + "def test_x(a, want):\n    assert f(a) == want\n"
     text, done = altered(whole, {"test_x"})
     assert done == {"test_x"}
     assert text == whole.replace("(1, 2)", "(1, 3)").replace("(2, 3,", "(2, 4,")
@@ -102,7 +103,9 @@ def facts(base, final, text, **more):
     return Facts(**{**given, **more})
 
 
-TEXT = "def test_x():\n    assert f() == 1\n\n\nclass TestB:\n    def test_y(self, a):\n        assert f(a) == 1\n"
+TEXT = (
+    "def test_x():\n    assert f() == 1\n\n\nclass TestB:\n    def test_y(self):\n        assert f(0) == 1\n"
+)
 
 
 def test_only_what_turned_green_is_asked():

@@ -325,6 +325,7 @@ def modules(draw):
     return text.replace("\n", draw(st.sampled_from(["\n", "\n", "\r\n"])))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, database=None, derandomize=True)
 @given(text=modules())
 def test_any_module(text):
@@ -337,6 +338,7 @@ def test_any_module(text):
     checked(text.encode())
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, database=None, derandomize=True)
 @given(text=modules())
 def test_any_module_unchanged(text):

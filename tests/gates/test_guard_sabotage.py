@@ -210,6 +210,6 @@ def test_repeat_names_few_of_many():
 def test_both_ways_must_be_noticed(seen, noticed, words):
     """A test that notices only nothing, or only something foreign, does not look at the answer."""
     broken = (Broken("a.py: f", seen[0]), Broken("a.py: f (foreign value)", seen[1], other=True))
-    result = check(given(sabotage=broken))
+    result = REGISTRY["sabotage"](given(sabotage=broken))
     assert result.counted["noticed"] == noticed
     assert words in result.summary

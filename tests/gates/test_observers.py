@@ -176,7 +176,15 @@ def test_canaries_below_a_folder():
             ("test/a.test.mjs",),
             "node --import ./x.mjs --test test/a.test.mjs",
         ),
-        ("python3 -m unittest", NEW, "python3 -m unittest"),
+        ("python3 -m unittest", NEW, "python3 -m unittest discover -p test_a.py"),
+        ("python3 -m unittest -v", NEW, "python3 -m unittest discover -v -p test_a.py"),
+        (
+            "python3 -m unittest discover -s t -p 't*.py'",
+            NEW,
+            "python3 -m unittest discover -s t -p test_a.py",
+        ),
+        ("python3 -m unittest tests.test_a", NEW, "python3 -m unittest tests.test_a"),
+        ("python3 -m unittest", (*NEW, "tests/test_b.py"), "python3 -m unittest"),
         ("make test", NEW, "make test"),
         ("ruff check src", NEW, "ruff check src"),
     ],
@@ -203,6 +211,7 @@ TEXT = (
 WORDS = st.sampled_from(shlex.split(TEXT))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, database=None, derandomize=True)
 @given(
     head=st.sampled_from([("pytest",), ("python3", "-m", "pytest"), ("node", "--test")]),

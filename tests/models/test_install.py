@@ -13,6 +13,8 @@ sys.path.insert(0, str(TOOLS))
 
 import install  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 def wheel(folder, version="1.2.3", says=None):
     """A wheel that carries a program, as some vendors publish theirs."""

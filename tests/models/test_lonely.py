@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 LONELY = Path(__file__).with_name("lonely.py")
 
 PROBE = """

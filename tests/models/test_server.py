@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import pytest
 from modelkit import serving
 from wirekit import (
     ALL,
@@ -18,6 +19,8 @@ from wirekit import (
     said,
     schema,
 )
+
+pytestmark = pytest.mark.slow
 
 WRITE = {"write": {"path": "a.txt", "text": "one\ntwo\n"}}
 

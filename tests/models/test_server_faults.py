@@ -8,6 +8,8 @@ import pytest
 from modelkit import serving
 from wirekit import ALL, PATHS, ask, events, post, said
 
+pytestmark = pytest.mark.slow
+
 
 def test_errors_are_told_in_each_dialect_with_their_headers(tmp_path):
     """Status, headers and body are what the client's own provider would send."""

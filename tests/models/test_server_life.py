@@ -15,6 +15,8 @@ import pytest
 from modelkit import SERVER, serving
 from wirekit import anthropic, ask, chat, post, said
 
+pytestmark = pytest.mark.slow
+
 
 def test_requests_are_recorded_with_body_headers_and_order(tmp_path):
     """Tests can assert what a client sent, including the key it used."""

@@ -14,6 +14,8 @@ from hostile.callkit import LEVELS
 
 from ralph.shell import cgroup, keepstart, process, proctree
 
+pytestmark = pytest.mark.slow
+
 levels = pytest.mark.parametrize("level", LEVELS)
 
 RUNNER = """

@@ -25,6 +25,8 @@ from ralph.shell.landing import (
 )
 from ralph.shell.landing_recovery import Landing, read_note, set_index_entries, write_note
 
+pytestmark = pytest.mark.slow
+
 
 def codes(problems):
     return [problem.code for problem in problems]

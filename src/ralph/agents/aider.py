@@ -103,7 +103,9 @@ def _line(account: Account, line: str) -> Iterator[AgentFact]:
     elif edit := _EDIT.match(line):
         yield ToolUsed("edit", one_line(edit[1], 300))
     elif line.startswith("Retrying in "):
-        yield Retried("network", one_line(line, 300))
+        told = account.fault or account.limit  # the failure stands above it
+        kind: FaultKind = "limit" if account.limit else account.fault.kind if account.fault else "network"
+        yield Retried(kind, told.message if told else one_line(line, 300))
     elif line.startswith(_HEADERS):
         account.seen["begun"] = "yes"  # what comes before is of its start, not of the model
     elif "begun" in account.seen:
