@@ -9,5 +9,6 @@ from hypothesis import settings
 settings.register_profile("ralph", deadline=None)
 settings.load_profile("ralph")
 
-for name in [name for name in os.environ if name.startswith("RALPH_")]:
+KEPT = "RALPH_AGENTS_CACHE"  # where `make agents` has put the CLIs
+for name in [name for name in os.environ if name.startswith("RALPH_") and name != KEPT]:
     del os.environ[name]

@@ -204,6 +204,20 @@ def test_places_of_a_login(tmp_path):
     }
 
 
+def test_settings_of_a_call_stand_over_the_users(tmp_path):
+    """Settings of one call are seen in the place of the user's, in the box only, never in the workspace."""
+    own, call, given = tmp_path / ".gemini", tmp_path / "call", str(tmp_path / "given.json")
+    own.mkdir()
+    call.mkdir()
+    path = str(own / "settings.json")
+    launch = Launch(("gemini",), {}, login=(str(own),), protect=(path,), over={path: given})
+    assert places(launch, str(call)).binds == ((given, path),)
+    Path(path).touch()  # as bubblewrap makes the mount point
+    clear(str(call))
+    assert not os.path.exists(path)
+    assert places(launch, str(call), str(tmp_path)).binds == ()
+
+
 def test_stand_ins_are_taken_away(tmp_path):
     """What had to be made on the host as a place to bind to is gone after the call; what is real stays."""
     own, call = tmp_path / ".claude", tmp_path / "call"

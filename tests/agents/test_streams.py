@@ -227,7 +227,7 @@ def test_facts_that_stop_a_call_are_marked():
         "type": "error",
         "message": "Reconnecting... 1/1 (exceeded retry limit, last status: 429 Too Many)",
     }
-    assert read("codex", lines(limit))[0][0].stop
+    assert read("codex", lines(limit))[0] == [Retried("limit", limit["message"])]
     warning = {"type": "error", "message": "model metadata not found"}
     assert read("codex", lines(warning))[0] == []
 

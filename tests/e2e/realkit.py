@@ -201,6 +201,7 @@ class World:
         *commands: list[str],
         url: str = "{url}",
         settings: dict[str, Any] | None = None,
+        more: str = "",
         limit: float = 120,
         **env: str | None,
     ) -> Played:
@@ -208,7 +209,7 @@ class World:
         place, folder = self.place, self.top / "played"
         folder.mkdir()
         given = place.config / "ralph" / "config.toml"
-        given.write_text(config(self.names, settings or {}, url))
+        given.write_text(config(self.names, settings or {}, url) + more)
         keys = dict(KEYS[name] for name in self.names)
         plan = {
             "script": script,

@@ -47,7 +47,7 @@ def test_solves_a_task(world, name):
 def test_refused_login(world, name):
     """A refused key ends the loop as blocked after one call, with the way to log in."""
     it = world(name)
-    played = it.play(forever(error=401), it.loop("--max-time", "60s"), settings=settings(name))
+    played = it.play(forever(error=401), it.loop("--max-time", "100s"), settings=settings(name))
     loop = it.expect(played, "blocked", 3, ["auth"])
     assert "log in with: " in loop.reason
 

@@ -140,3 +140,19 @@ def test_a_reset_is_waited_for(world):
     assert loop.iteration == 1
     assert loop.spend.waited > 0
     assert played.calls()[0].fault.reset_at is not None
+
+
+def test_a_key_by_command(world):
+    """A profile's key comes from a command, reaches the CLI, and is in no record, not even by an error."""
+    it = world("codex")
+    name, key = realkit.KEYS["codex"]
+    (it.top / "key").write_text(f"{key}\n")
+    profile = f'agent = "codex"\nkey_command = "cat {it.top}/key"\nkey_as = "{name}"\n'
+    refused = {"error": {"status": 401, "message": f"Incorrect API key provided: {key}"}}
+    script = {"replies": [{**refused, "times": "forever"}]}
+    command = it.loop("--max-iterations", "1", "--profile", "mine")
+    played = it.play(script, command, more=f"[profiles.mine]\n{profile}", **{name: None})
+    loop = it.expect(played, "blocked", 3, ["auth"])
+    assert "Incorrect API key" in loop.reason
+    assert key not in played.last.text
+    assert all(key not in repr(event) for event in played.last.record.events)

@@ -42,6 +42,7 @@ class Caller:
         self.site = site
         self.order = order
         self._adapter = agents.load(order.agent)
+        self._key: tuple[str, ...] = ()  # of the newest call: a CLI may repeat it in an error
 
     def folder(self, call: int) -> str:
         return os.path.join(self.site.folder, "calls", str(call))
@@ -95,6 +96,7 @@ class Caller:
         key = credentials.fetch(order.key, site.env)
         if isinstance(key, Fault):
             return key
+        self._key = tuple(key.values())
         given = {**order.agent_env, **key}
         context = self._context(loop, action, folder, prompt_file, {**site.env, **given})
         launch = self._adapter.launch(order, context)
@@ -216,7 +218,7 @@ class Caller:
         facts = intake.finish(_exit_code(ended), how, dropped)
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
-        secrets = secret_values({**self.site.env, **order.agent_env})
+        secrets = (*secret_values({**self.site.env, **order.agent_env}), *self._key)
         stored = blobs.put_file(self.site.state.blobs, output) if os.path.exists(output) else ""
         clear(folder)
         for part in ("tmp", "overlay", "given", "blank"):
