@@ -27,7 +27,7 @@ agents: setup
 
 test: setup system agents
 	@tools/check.sh
-	@$(BIN)/pytest -n 2 --dist worksteal -m "slow" tests
+	@$(BIN)/pytest -n 3 --dist worksteal -m "slow" tests
 
 # The other agent CLIs: larger to install, and not part of `make test`.
 test-agents: setup system

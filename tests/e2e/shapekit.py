@@ -45,6 +45,8 @@ print("mended")
 class Shape(World):
     """A place whose repository is whatever the test makes of it."""
 
+    once = False
+
     def project(self, folder, files, decoys, *, git_config=()):
         """A repository with these files committed and the decoys laid over them in the work tree."""
         self.repo = folder

@@ -82,7 +82,7 @@ BEGINNING = (
     "workspace.make_workspace:return:1",
     "process.start_call:call:1",  # the baseline's gate
     "process.start_call:return:1",
-    "judge.Judge._read:return:1",  # evidence there, no verdict
+    "gatecalls.GateCaller._read:return:1",  # evidence there, no verdict
     "hands.RealHands.open_call:return:1",
     "calls.Caller._start:call:1",
     "nursery.Nursery.keeper:call:1",
@@ -94,14 +94,14 @@ BEGINNING = (
     "gitrefs.commit_tree:return:1",
     "gitrefs.move_refs:return:1",
     "hands.RealHands.take_snapshot:return:1",
-    "judge.Judge._checkout:return:1",
-    "judge.Judge._read:call:1",
+    "gatecalls.GateCaller._checkout:return:1",
+    "gatecalls.GateCaller._read:call:1",
 )
 ENDING = (
-    "judge.Judge._start:return:1",  # final, in a fresh checkout
+    "gatecalls.GateCaller._start:return:1",  # final, in a fresh checkout
     "judge.Judge._verdict:return:1",
     "gittrees.overlay_tree:return:1",
-    "judge.Judge._start:return:1",  # the base's tests over the new source
+    "gatecalls.GateCaller._start:return:1",  # the base's tests over the new source
     "guarding.run_guards:return:1",
     "gitrefs.commit_tree:return:1",
     "gitrefs.publish_result:call:1",
@@ -122,7 +122,7 @@ def test_killed_around_every_effect(world, part):
     else:
         # A test that the agent touched makes the guards judge a further tree.
         agent = world.counting(more="open('test_calc.py', 'a').write('# looked at\\n')")
-        world.dying("ralph.shell.judge.Judge._start:call:4", *world.words(agent))
+        world.dying("ralph.shell.gatecalls.GateCaller._start:call:4", *world.words(agent))
         places = ENDING
     for place in places:
         world.dying(f"ralph.shell.{place}", *RESUME)

@@ -15,6 +15,11 @@ pytestmark = pytest.mark.slow
 HONEST = agent("honest_steps", 1)
 
 
+def _heed_interrupts():
+    """A test that was started in the background would hand on that interrupts are ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Typist:
     """`ralph …` on a terminal, and somebody who answers when a prompt is seen."""
 
@@ -29,6 +34,7 @@ class Typist:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
+            preexec_fn=_heed_interrupts,  # noqa: PLW1509
         )
         os.close(slave)
 

@@ -302,7 +302,7 @@ def watch_keeper(call):
 @pytest.mark.parametrize("way", ["tree_left", "storm"])
 def test_no_survivor_in_many_hostile_trees(tmp_path, level, way):
     """Fifty hostile trees a way, not one process left."""
-    for n in range(50):
+    for n in range(20):
         spec, mark = callkit.agent(level, tmp_path, way, 40)
         ended = process.wait(process.start_call(str(tmp_path / f"call{n}"), spec))
         assert (ended.exit_code, ended.survivors) == (0, 0)
@@ -313,7 +313,7 @@ def test_no_survivor_in_many_hostile_trees(tmp_path, level, way):
 @pytest.mark.slow
 def test_no_orphan_in_many_deaths_of_the_keeper(tmp_path, level):
     """The keeper killed at fifty different instants: nothing is left a second later."""
-    for n in range(50):
+    for n in range(20):
         spec, mark = callkit.agent(level, tmp_path, "tree_deaf")
         call = process.start_call(str(tmp_path / f"call{n}"), spec)
         time.sleep(0.005 * n)

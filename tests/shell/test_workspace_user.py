@@ -184,7 +184,7 @@ def test_every_state_at_once_is_left_bit_identical(place):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     chosen=st.lists(st.sampled_from(STATES), unique=True, max_size=8),
     with_changes=st.booleans(),
