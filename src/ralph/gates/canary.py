@@ -19,7 +19,7 @@ from ralph.core.model import Canary, Finding, Gate, Reading
 from ralph.core.repeat import counted
 from ralph.gates import canary_text
 from ralph.gates.guards.paths import is_test
-from ralph.gates.observers import JS, selects
+from ralph.gates.observers import JS, module_file, selects
 from ralph.gates.readers.observation import SUCCESS, in_words
 from ralph.gates.runners import recognise
 
@@ -66,8 +66,12 @@ def _hosts(gate: Gate, reading: Reading, paths: Callable[[], Collection[str]]) -
     """Files with passing tests, the fullest first; by their names where the runner tells no files."""
     green = [name for name, state in (reading.tests or {}).items() if state == "pass"]
     if gate.read == "unittest":
-        known = set(paths())
-        folders = Counter(path for name in green if (path := _module_file(name, gate.cwd, known)))
+        known = tuple(paths())
+        modules = Counter(name.rpartition(".")[0] for name in green).most_common(3 * _HOSTS)
+        folders: Counter[str] = Counter()
+        for owner, count in modules:  # the class of some tests; looking for its file costs a walk over all
+            folders[module_file(f"{owner}.x", gate.cwd, known)] += count
+        del folders[""]
     elif gate.read == "node" and not reading.files:
         named = [word.removeprefix("./") for word in gate.argv if word.endswith(JS)]
         inside = [path for path in paths() if path.endswith(JS) and "node_modules/" not in path]
@@ -77,17 +81,6 @@ def _hosts(gate: Gate, reading: Reading, paths: Callable[[], Collection[str]]) -
     else:
         folders = Counter(reading.files[name] for name in green if name in reading.files)
     return [path for path, _ in sorted(folders.items(), key=lambda item: (-item[1], item[0]))]
-
-
-def _module_file(name: str, cwd: str, known: Collection[str]) -> str:
-    """The file of a dotted unittest id: its longest beginning that is one."""
-    parts = name.split(".")
-    for count in range(len(parts) - 1, 0, -1):
-        path = "/".join(parts[:count]) + ".py"
-        for lead in dict.fromkeys(("" if cwd in (".", "") else cwd.rstrip("/") + "/", "", "tests/", "test/")):
-            if lead + path in known:
-                return lead + path
-    return ""
 
 
 def _neighbour(read: str, reading: Reading, path: str) -> str:

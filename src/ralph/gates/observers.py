@@ -122,3 +122,15 @@ def _or_names(rest: list[str], names: tuple[str, ...]) -> list[str]:
             said[at] = f"{lead}({word.removeprefix(lead)}) or {' or '.join(names)}"
         skip = word if not skip and word in _VALUED["pytest"] else ""
     return said
+
+
+def module_file(name: str, cwd: str, known: Collection[str]) -> str:
+    """The file of a dotted unittest id: its longest beginning that is one, as near to the gate as can be."""
+    parts = name.split(".")
+    lead = "" if cwd in (".", "") else cwd.rstrip("/") + "/"
+    for count in range(len(parts) - 1, 0, -1):
+        path = "/".join(parts[:count]) + ".py"
+        found = [one for one in known if one.startswith(lead) and f"/{one}".endswith(f"/{path}")]
+        if found:
+            return min(found, key=lambda one: (len(one), one))
+    return ""

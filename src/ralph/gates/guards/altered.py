@@ -16,6 +16,7 @@ from ralph.core.model import Finding, Gate, GuardResult, Reading
 from ralph.gates.guards.altering import altered
 from ralph.gates.guards.facts import Facts
 from ralph.gates.guards.kinds import settled
+from ralph.gates.observers import module_file
 
 NAME = "altered"
 _READS = ("pytest", "unittest")
@@ -46,7 +47,7 @@ def altered_request(facts: Facts) -> dict[str, Request]:
 def _request(facts: Facts, gate: Gate, final: Reading, turned: list[str]) -> Request | None:
     places: dict[str, dict[str, list[str]]] = {}  # path -> function -> ids
     for name in turned:
-        path = final.files.get(name) or _file_of(name, facts, gate)
+        path = final.files.get(name) or module_file(name, gate.cwd, facts.base_paths)
         function = re.split(r"::|\.", name.partition("[")[0])[-1]
         if path.endswith(".py"):
             places.setdefault(path, {}).setdefault(function, []).append(name)
@@ -61,17 +62,6 @@ def _request(facts: Facts, gate: Gate, final: Reading, turned: list[str]) -> Req
             files[path] = text.encode()
             tests |= {name for function in done for name in functions[function]}
     return Request(files, frozenset(tests)) if files else None
-
-
-def _file_of(name: str, facts: Facts, gate: Gate) -> str:
-    """The file of a dotted unittest id; "" when it is not at the base."""
-    parts = name.split(".")[:-2]
-    lead = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
-    for folder in (lead, "", "tests/", "test/"):
-        path = folder + "/".join(parts) + ".py"
-        if path in facts.base_paths:
-            return path
-    return ""
 
 
 def check(facts: Facts) -> GuardResult:
