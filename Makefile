@@ -27,9 +27,9 @@ agents: setup
 
 test: setup system agents
 	@tools/check.sh
-	@$(BIN)/pytest -n 3 --dist worksteal -m "slow" tests
+	@$(BIN)/pytest -n 3 --dist worksteal -m "slow and not agents" tests
 
-# The other agent CLIs: larger to install, and not part of `make test`.
+# Further agent CLIs and Maven: large to install or slow, and not part of `make test`.
 test-agents: setup system
 	@$(BIN)/python tools/agents/install.py opencode copilot qwen aider mini
 	@$(BIN)/pytest -n 2 --dist worksteal -m "agents" tests

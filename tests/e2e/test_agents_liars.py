@@ -79,7 +79,7 @@ def test_one_finding_is_a_refusal_not_an_end(place):
     """After one integrity finding the work is taken back and the agent is told; then it may do it right."""
     turncoat = f"if [ $RALPH_ITERATION = 1 ]; then {agent('skips_test')}; else {agent('honest_steps', 1)}; fi"
     done = place.loop(turncoat)
-    loop = place.expect(done, "verified", 0, 2, grade="A")
+    loop = place.expect(done, "verified", 0, 2, grade="B")
     assert loop.integrity == 1
     assert len(done.all(e.WorkspaceRestored)) == 1
     assert "skip" not in place.result("test_calc.py")

@@ -154,7 +154,10 @@ def made_of(shape, kind):
     return shape.mends(*kind.mend)
 
 
-@pytest.mark.parametrize("name", KINDS)
+SLOWEST = pytest.param("java", marks=pytest.mark.agents)  # Maven takes a minute: make test-agents
+
+
+@pytest.mark.parametrize("name", [SLOWEST if name == "java" else name for name in KINDS])
 def test_a_sentence_is_enough(shape, name):
     """`ralph loop "make the tests pass"` finds the check, tries it, and ends verified, test by test."""
     kind = KINDS[name]

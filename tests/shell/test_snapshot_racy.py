@@ -20,6 +20,18 @@ def test_an_edit_of_the_same_size_in_the_same_second_is_seen(tmp_path):
     assert "+two" in git(loop.ws, "diff"), "the agent's own git does not see it"
 
 
+@pytest.mark.slow
+def test_beside_a_nested_repository_too(tmp_path):
+    """What a nested repository needs of the index does not make the edit look old."""
+    loop = edited_at_once(tmp_path)
+    git(loop.ws, "init", "--quiet", "sub")
+    write(loop.ws, {"sub/inner.txt": "inner\n"})
+    time.sleep(1.05)
+    workspace = loop.workspace
+    seen = take_snapshot(loop.store, workspace.path, workspace.index, loop.start.base_tree)
+    assert [change.path for change in seen.changes] == ["a.txt", "sub/inner.txt"]
+
+
 def edited_at_once(top):
     """A workspace that was made and changed within one second."""
     for number in range(10):

@@ -225,7 +225,10 @@ def _plain_tree(
         blob = _EMPTY_BLOB[store.project.object_format].encode()
         lines = b"".join(b"100644 %s\t%s/%s\0" % (blob, path, _SEED.encode()) for path in seeds)
         args = ["update-index", "-z", "--add", "--replace", "--index-info"]
+        young = os.stat(index).st_mtime_ns
         private_call(store, args, index=index, stdin=lines)
+        # Written anew without a look at the files, so it keeps its age: see `take_snapshot`.
+        os.utime(index, ns=(young, young))
     done = _add_all(store, index, workspace, closed)
     if done.code not in (0, 1):
         raise trouble(done, ["add"], workspace)
