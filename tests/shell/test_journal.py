@@ -335,7 +335,7 @@ BODIES = st.binary(max_size=300) | st.binary(min_size=3000, max_size=9000)
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.tuples(LOOPS, BODIES, st.text(max_size=20), st.integers(0, 2**53), st.booleans()), max_size=30

@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from journal_kit import add, fill, new, seqs
 
@@ -108,6 +108,7 @@ def test_ruined_page_harms_only_its_loops(tmp_path):
 
 
 @pytest.mark.slow
+@example(where=3935, bit=7)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**9), st.integers(0, 7))
 def test_any_flipped_bit_is_harmless_or_refused(tmp_path_factory, where, bit):

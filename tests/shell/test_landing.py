@@ -362,7 +362,7 @@ def test_kill_9_in_the_middle_of_landings_is_recovered(tmp_path):
     duration = time.monotonic() - begun
     undo_landing(loop.store, landing, note=note)
     half = 0
-    trials = 8
+    trials = 12
     for trial in range(trials):
         with start_landing(top, loop, old, new, note) as child:
             time.sleep(duration * trial / trials)

@@ -165,6 +165,12 @@ def _read_only(path: str) -> sqlite3.Connection | None:
         db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=_WAIT, isolation_level=None)
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except UnicodeDecodeError as exc:  # a damaged schema, quoted in SQLite's own message
+        assert db is not None
+        db.close()
+        broken = sqlite3.DatabaseError("malformed database schema")
+        broken.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise broken from exc
     except BaseException as exc:
         if db is not None:
             db.close()
