@@ -383,6 +383,24 @@ def test_kill_9_in_the_middle_of_landings_is_recovered(tmp_path):
     assert half >= 2, "the kills must hit the middle of landings to mean anything"
 
 
+@pytest.mark.parametrize("name", ["index", "HEAD", "refs/heads/main"])
+def test_a_lock_that_a_killed_git_left_is_taken_away(tmp_path, name):
+    """Git killed while it lands leaves a lock: ours is taken away by the recovery, a user's stops it."""
+    top = make_repo(tmp_path / "repo", {"x": "x\n"})
+    loop = begin(top, tmp_path / "state")
+    new = commit_on_top(loop, {"x": "changed\n"})
+    note = str(loop.home / "landing.json")
+    lock = top / ".git" / f"{name}.lock"
+    lock.touch()
+    with pytest.raises(Busy, match="another git"):
+        write_note(note, Landing(loop.project.head, new), loop.project)
+    lock.unlink()
+    write_note(note, Landing(loop.project.head, new), loop.project)
+    lock.touch()
+    recover_landing(loop.store, Landing(loop.project.head, new), note=note)
+    assert not lock.exists()
+
+
 def test_files_under_a_filter_of_the_user_can_be_landed(tmp_path):
     """With a clean and smudge filter the user's own git decides what is edited, and writes filtered files."""
     top = make_repo(tmp_path / "repo", {".gitattributes": "*.up filter=up\n", "x": "x\n"})

@@ -54,8 +54,9 @@ class _Note(msgspec.Struct):
 
 def write_note(path: str, landing: Landing, project: Project) -> None:
     """What is about to happen, on disk before it does. Written only when no other git is at work."""
-    if os.path.lexists(_lock(project)):
-        raise Busy("another git is at work here (index.lock)", code="E-LAND-LOCKED", at=project.git_dir)
+    for lock in _locks(project):
+        if os.path.lexists(lock):
+            raise _locked(lock)
     _save(path, _Note(landing.old, landing.new, landing.user_start, landing.undo))
 
 
@@ -295,8 +296,15 @@ def _index_moved(project: Project, old: str, changes: Sequence[Change]) -> bool:
     return any(change.path in moved for change in changes)
 
 
-def _lock(project: Project) -> str:
-    return os.path.join(project.git_dir, "index.lock")
+def _locks(project: Project) -> tuple[str, ...]:
+    """What git locks while it lands: the index, HEAD (for its log) and the branch."""
+    head = (os.path.join(project.git_dir, "index.lock"), os.path.join(project.git_dir, "HEAD.lock"))
+    return (*head, os.path.join(project.common_dir, f"{project.branch}.lock")) if project.branch else head
+
+
+def _locked(lock: str) -> Busy:
+    words = f"another git is at work here ({os.path.basename(lock)})"
+    return Busy(words, code="E-LAND-LOCKED", at=lock, next="git status")
 
 
 def _wait_for_child(project: Project, note: str) -> None:
@@ -321,20 +329,18 @@ def _start_time(pid: int) -> str:
 
 
 def _drop_our_lock(project: Project, note: str) -> None:
-    """Removes index.lock when it can only be ours: not there when the note was written, and no git lives."""
-    lock = _lock(project)
-    if not os.path.lexists(lock):
-        return
-    if not os.path.exists(note) or _git_at_work(project):
-        raise Busy(
-            "another git is at work here (index.lock)", code="E-LAND-LOCKED", at=lock, next="git status"
-        )
-    os.unlink(lock)
+    """Removes a lock when it can only be ours: not there when the note was written, and no git lives."""
+    for lock in _locks(project):
+        if not os.path.lexists(lock):
+            continue
+        if not os.path.exists(note) or _git_at_work(project):
+            raise _locked(lock)
+        os.unlink(lock)
 
 
 def _git_at_work(project: Project) -> bool:
     """Whether any git process that we can see stands in this repository or holds its lock open."""
-    lock = _lock(project)
+    locks = _locks(project)
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
@@ -346,6 +352,10 @@ def _git_at_work(project: Project) -> bool:
             held = [os.readlink(f"/proc/{name}/fd/{fd}") for fd in os.listdir(f"/proc/{name}/fd")]
         except OSError:
             continue
-        if lock in held or place == project.top or place.startswith((project.top + "/", project.git_dir)):
+        if (
+            any(lock in held for lock in locks)
+            or place == project.top
+            or place.startswith((project.top + "/", project.git_dir))
+        ):
             return True
     return False
