@@ -1,9 +1,13 @@
-"""For all tests: no example is judged by the clock, and nothing of the user's environment is inherited."""
+"""For all tests: no example is judged by the clock, nothing of the user's environment is inherited, quick starts."""
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("ralph", deadline=None)
@@ -12,3 +16,24 @@ settings.load_profile("ralph")
 KEPT = "RALPH_AGENTS_CACHE"  # where `make agents` has put the CLIs
 for name in [name for name in os.environ if name.startswith("RALPH_") and name != KEPT]:
     del os.environ[name]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests are made here and live to the end: looking through them for garbage is wasted time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A module of which the marks leave nothing is not even read: each worker would rewrite its assertions."""
+    marks = config.option.markexpr
+    if collection_path.suffix != ".py" or not marks.startswith(("slow", "not slow")):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    left_out = "\npytestmark = pytest.mark.slow\n" in text if marks.startswith("not") else "slow" not in text
+    return True if left_out else None

@@ -10,6 +10,8 @@ from ralph.core.model import AgentSession, Criterion, Limits, Order
 RECORDED = Path(__file__).parent / "recorded"
 INDEX = json.loads((RECORDED / "index.json").read_text())
 CLIS = ("claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen", "aider", "mini")
+ACP = ("acp-goose", "acp-gemini")  # of those over the protocol, the ones that are recorded
+STREAMS = (*CLIS, *ACP)
 USER = {"PATH": "/usr/bin", "HOME": "/home/someone", "ANTHROPIC_API_KEY": "secret-one", "SSH_AUTH_SOCK": "/s"}
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streamkit import CLIS, cases, read, recorded
+from streamkit import STREAMS, cases, read, recorded
 
 from ralph.agents import CallFacts
 
@@ -14,16 +14,17 @@ TYPES = [
     "system", "assistant", "user", "result", "rate_limit_event", "thread.started", "item.completed",
     "error", "turn.failed", "turn.completed", "init", "message", "tool_use", "tool_result", "complete",
     "text", "step_finish", "step_start", "session.error", "assistant.message", "model.call_failure",
-    "tool.execution_complete", "assistant.turn_retry",
+    "tool.execution_complete", "assistant.turn_retry", "session", "stop", "gone", "silent", "version",
+    "permission", "file", "acp.agent_message_chunk", "acp.tool_call", "acp.tool_call_update", "acp.usage_update",
 ]  # fmt: skip
 KEYS = [
     "type", "subtype", "message", "content", "text", "item", "part", "error", "result", "usage", "stats",
     "data", "role", "delta", "metadata", "status", "code", "is_error", "api_error_status", "modelUsage",
     "total_cost_usd", "permission_denials", "session_id", "thread_id", "sessionID", "rate_limit_info",
     "resetsAt", "retry_delay_ms", "error_status", "changes", "tokens", "cost", "reason", "toolRequests",
-    "exitCode", "info",
+    "exitCode", "info", "update", "toolCallId", "kind", "rawInput", "locations", "stage", "exit", "agent",
 ]  # fmt: skip
-LINES = {cli: [] for cli in CLIS}
+LINES = {cli: [] for cli in STREAMS}
 for cli_, case_ in cases():
     LINES[cli_] += [line for line in recorded(cli_, case_).splitlines() if line][:40]
 
@@ -64,7 +65,7 @@ def printed(event: object) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cli", CLIS)
+@pytest.mark.parametrize("cli", STREAMS)
 @settings(max_examples=30)
 @given(
     made=st.lists(events, max_size=6),
@@ -77,7 +78,7 @@ def test_any_events(cli, made, noise, exit_code, how):
     check(cli, noise.join(map(printed, made)), exit_code, how)
 
 
-@pytest.mark.parametrize("cli", [cli for cli in CLIS if LINES[cli]])
+@pytest.mark.parametrize("cli", [cli for cli in STREAMS if LINES[cli]])
 @settings(max_examples=30)
 @given(data=st.data())
 def test_damaged_streams(cli, data):
@@ -100,7 +101,7 @@ def test_damaged_streams(cli, data):
     check(cli, bytes(stream), 0, "exited")
 
 
-@pytest.mark.parametrize("cli", CLIS)
+@pytest.mark.parametrize("cli", STREAMS)
 def test_deep_and_long_lines(cli):
     """Depth bombs, huge numbers and lines of megabytes are kept or passed over, within bounded memory."""
     deep = b'{"type":"result","message":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"

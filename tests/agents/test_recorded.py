@@ -1,7 +1,7 @@
 """Streams of the real CLIs, recorded: each line parses or is kept raw, and each ending has its own name."""
 
 import pytest
-from streamkit import CLIS, cases, ended, left, read, recorded
+from streamkit import STREAMS, cases, ended, left, read, recorded
 
 from ralph.agents import Raw
 from ralph.agents.lines import Intake
@@ -86,6 +86,7 @@ def test_in_bulk_it_comes_to_the_same(cli: str, case: str) -> None:
         ("gemini", 550, None),
         ("goose", 550, None),
         ("opencode", 550, 0.0006),
+        ("acp-gemini", 550, None),
     ],
 )
 def test_what_a_call_used(cli: str, tokens: int, cost: float | None) -> None:
@@ -116,7 +117,9 @@ def _two_calls(cli: str) -> tuple[bytes, bytes]:
     return b"".join(lines[:end]), b"".join(lines[end:])
 
 
-@pytest.mark.parametrize("cli", ["claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen"])
+@pytest.mark.parametrize(
+    "cli", ["claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen", "acp-goose", "acp-gemini"]
+)
 def test_the_final_message_is_the_agents(cli: str) -> None:
     """The last words of a call are the agent's own last message, not those before it and not a tool's."""
     assert read(cli, recorded(cli, "success"), files=left(cli, "success"))[1].said == "The test passes now."
@@ -149,13 +152,13 @@ def test_a_refused_login_ends_the_call() -> None:
 
 def test_all_clis_are_recorded_or_said_to_be_missing() -> None:
     """The adapters whose streams are not recorded are known by name."""
-    assert set(CLIS) >= {cli for cli, _ in cases()}
+    assert set(STREAMS) >= {cli for cli, _ in cases()}
     assert {"claude", "codex", "gemini", "goose"} <= {cli for cli, _ in cases()}
 
 
 def test_a_stream_without_its_last_word_is_no_success() -> None:
     """Exit code 0 alone means nothing: without the last event a call has not worked."""
-    for cli in ("claude", "codex", "gemini", "goose", "opencode"):
+    for cli in ("claude", "codex", "gemini", "goose", "opencode", "acp-goose", "acp-gemini"):
         lines = [line for line in recorded(cli, "success").splitlines(keepends=True) if line[:1] == b"{"]
         fault = read(cli, b"".join(lines[:-1]))[1].fault
         assert fault is not None

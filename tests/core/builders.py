@@ -224,9 +224,10 @@ def spent(loop: Loop, tokens: int | None, cost: float | None) -> Loop:
 
 
 def changes(before: Loop, after: Loop) -> dict[str, Any]:
-    """Every field that differs, with its new value."""
+    """Every field that differs, with its new value; breaker and attempts have tables of their own."""
     old, new = asdict(before), asdict(after)
-    return {name: value for name, value in new.items() if value != old[name]}
+    apart = ("breaker", "attempts")
+    return {name: value for name, value in new.items() if value != old[name] and name not in apart}
 
 
 class Row(NamedTuple):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builders as b
 import pytest
+import test_building
 import test_machine_asked
 import test_machine_faults
+import test_machine_judge
 import test_machine_landing
 import test_machine_table
 import test_settle
@@ -22,9 +24,11 @@ LAWS = (
     test_machine_table,
     test_machine_faults,
     test_machine_asked,
+    test_machine_judge,
     test_machine_landing,
     test_settle,
     test_settle_endings,
+    test_building,
 )
 ROWS = [row for law in LAWS for row in law.ROWS]
 IN_PHASE = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from plans import sound_plans
 
 from ralph.core.plan import Item, Missing, Plan, settled
-from ralph.core.planprompt import item_text
+from ralph.core.planprompt import item_notes, item_text
 from ralph.core.planselect import (
     RULES,
     Board,
@@ -412,12 +412,12 @@ def test_the_prompt_shows_one_item() -> None:
         "  When they log in",
         "  Then home",
         "criterion C-2: no spec has it",
-        "note: see the sketch",
         "plan: 1 of 3 items are verified, 2 open",
         "not now, later:",
         "  b: do b",
     ]
     empty = board(item("a", state="blocked"), item("o", optional=True))
+    assert item_notes(made.ranked.items[-1]) == "see the sketch"
     assert (
         item_text(empty, choose(empty), {})
         == "plan: 0 of 2 items are verified, 1 open, 1 blocked, 1 of the open ones optional"
@@ -433,4 +433,5 @@ def test_the_prompt_is_bounded() -> None:
     assert len(text.split("\n")) < 60
     assert len(text) < 12_000
     assert "… and 88 more criteria" in text
-    assert "… and 80 more notes" in text
+    assert item_notes(large).endswith("… and 80 more notes")
+    assert len(item_notes(large)) < 7_000

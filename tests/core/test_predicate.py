@@ -21,6 +21,33 @@ from ralph.core.predicate import Predicate, Unclear, as_command, minimum, parse,
         ("90% coverage", ["coverage >= 90 %"]),
         ("coverage increases", ["coverage rises"]),
         ("no new warnings", ["no new lint findings"]),
+        ("no more warnings", ["no new lint findings"]),
+        ("fewer than 10 warnings", ["at most 9 lint findings"]),
+        ("less than 10 lint warnings", ["at most 9 lint findings"]),
+        ("under 10 eslint problems", ["at most 9 lint findings"]),
+        ("at most 5 errors", ["at most 5 lint errors"]),
+        ("at most 5 findings", ["at most 5 lint findings"]),
+        ("no more than 5 warnings", ["at most 5 lint findings"]),
+        ("not more than 3 ruff violations", ["at most 3 lint findings"]),
+        ("up to 3 warnings", ["at most 3 lint findings"]),
+        ("max 3 clippy warnings", ["at most 3 lint findings"]),
+        ("10 warnings or fewer", ["at most 10 lint findings"]),
+        ("10 lint errors at most", ["at most 10 lint errors"]),
+        ("warnings < 20", ["at most 19 lint findings"]),
+        ("warnings <= 20", ["at most 20 lint findings"]),
+        ("the number of warnings is below 20", ["at most 19 lint findings"]),
+        ("warnings down to 5", ["at most 5 lint findings"]),
+        ("fewer than 7 type errors", ["at most 6 types errors"]),
+        ("mypy errors < 7", ["at most 6 types errors"]),
+        ("fewer than 1 warning", ["lint checks are green"]),
+        ("at most 0 warnings", ["lint checks are green"]),
+        ("zero warnings", ["lint checks are green"]),
+        ("no findings", ["lint checks are green"]),
+        ("warnings are 0", ["lint checks are green"]),
+        ("fewer warnings than now", ["fewer lint findings than now"]),
+        ("less lint errors than before", ["fewer lint errors than now"]),
+        ("warnings decrease", ["fewer lint findings than now"]),
+        ("tests pass and at most 5 warnings", ["test checks are green", "at most 5 lint findings"]),
         ("tests pass and coverage above 75%", ["test checks are green", "coverage > 75 %"]),
         ("`npm test` passes", ["`npm test` exits 0"]),
         ("pytest -q", ["`pytest -q` exits 0"]),
@@ -44,7 +71,12 @@ def test_what_is_understood(text, said):
         ("it works", "word that nothing measures"),
         ("good enough", "word that nothing measures"),
         ("p95 under 200 ms", "nothing here measures"),
-        ("fewer than 10 warnings", "nothing here measures"),
+        ("fewer than 3 failing tests", "nothing here measures"),
+        ("at most 2 build errors", "nothing here measures"),
+        ("more than 10 warnings", "more findings prove nothing"),
+        ("at least 3 lint errors", "more findings prove nothing"),
+        ("fewer than 0 warnings", "fewer than none"),
+        ("at most 2.5 warnings", "fewer than none"),
         ("coverage below 20%", "proves nothing"),
         ("coverage > 180%", "percentage"),
         ("no new things", "not named"),
@@ -59,6 +91,24 @@ def test_what_is_refused(text, why):
     assert isinstance(found, Unclear)
     assert why in found.why
     assert found.example
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("get the eslint warnings below 20", "at most 19 lint findings"),
+        ("reduce the lint warnings", "fewer lint findings than now"),
+        ("reduce the mypy errors to 5", "at most 5 types errors"),
+        ("keep the number of warnings at most 3, and do not touch vendor/", "at most 3 lint findings"),
+        ("fix the lint warnings", None),
+        ("show at most 5 warnings in the sidebar", None),
+        ("reduce the build time", None),
+    ],
+)
+def test_bounds_in_a_task(task, said):
+    """A task that lessens findings names its own bound; one that only speaks of them does not."""
+    found = predicate.counted(task)
+    assert (words(found) if found else None) == said
 
 
 def code(one: Predicate, tmp_path) -> int:

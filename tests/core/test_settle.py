@@ -13,6 +13,7 @@ from builders import BASE, Row
 from msgspec.structs import replace
 
 from ralph.core import events as e
+from ralph.core.ladder import RUNGS, Trouble, words
 from ralph.core.loop import Loop
 from ralph.core.machine import decide
 from ralph.core.model import Checkpoint, Claim, Footprint, Limits, Order, Spend, Verdict
@@ -86,6 +87,13 @@ def turns(count: int) -> Loop:
     return b.work(loop, f"ab{count % 2}")
 
 
+def asked(why: str, trouble: Trouble, rung: int) -> str:
+    """A demand in the words of the ladder, after this many before it."""
+    rungs = RUNGS[trouble]
+    return words(why, rungs[rung], tuple(one.strategy for one in rungs[:rung]))
+
+
+THREE_TIMES = "the same error 3 times in a row: try a different approach"
 KEEP = sealed(on_fail="keep")
 HYGIENE = b.guard("t1", "TODO", name="stubs", integrity=False)
 # Fast it looked like a witness, in the fresh checkout like none: the claim decides.
@@ -377,14 +385,14 @@ STALLS = [
         {"phase": "working", "todo": done("stalled", "3 iterations in a row changed nothing")},
     ),
     Row(
-        "the same error twice",
+        "the same error twice: the next prompt asks for another approach (rule 12)",
         *last(same_error(1), b.red(tree="t2", count=3)),
-        {"redirect": "", "todo": again(3)},
+        {"redirect": asked("the same error twice in a row", "same-error", 0), "todo": again(3)},
     ),
     Row(
         "the same error three times: another approach is demanded",
         *last(same_error(2), b.red(tree="t3", count=3)),
-        {"redirect": "the same error 3 times in a row: try a different approach", "todo": again(4)},
+        {"redirect": asked(THREE_TIMES, "same-error", 1), "todo": again(4)},
     ),
     Row(
         "the demand is dropped once something else fails",
@@ -404,14 +412,17 @@ STALLS = [
     Row(
         "a demand for another approach survives a pause",
         *last(decide(same_error(2), e.PauseAsked()).loop, b.red(tree="t3", count=3)),
-        {"phase": "paused", "redirect": "the same error 3 times in a row: try a different approach"},
+        {"phase": "paused", "redirect": asked(THREE_TIMES, "same-error", 1)},
     ),
     Row(
         "two versions take turns: another approach is demanded",
         *last(turns(3), b.red(tree="ab1", count=6)),
         {
-            "redirect": "the same two versions take turns: "
-            "stop undoing and redoing, try a different approach",
+            "redirect": asked(
+                "the same two versions take turns: stop undoing and redoing, try a different approach",
+                "circular",
+                0,
+            ),
             "todo": again(5),
         },
     ),

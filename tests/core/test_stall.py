@@ -6,7 +6,7 @@ import builders as b
 import pytest
 
 from ralph.core.model import Footprint
-from ralph.core.stall import Track, look, score
+from ralph.core.stall import FIXED_CAP, Track, diagnose, first_signs, look, score
 
 GOING = Track("going")
 
@@ -92,6 +92,46 @@ def test_the_strictest_answer_wins() -> None:
     both = tuple(busy(tree, "e", digest=f"d{number}") for number, tree in enumerate("ABABA"))
     assert look(both) == SAME_5
     assert look(both[:4]) == TREES_4
+
+
+SIGNS = [
+    ("one idle", (idle(),), None),
+    ("two idle", (idle(), idle()), ("no-progress", "2 iterations in a row changed nothing")),
+    ("two errors", errors("e", "e"), ("same-error", "the same error twice in a row")),
+    ("two errors, not alike", errors("e", "f"), None),
+    ("nothing yet", (), None),
+]
+
+
+@pytest.mark.parametrize(("history", "sign"), [row[1:] for row in SIGNS], ids=[row[0] for row in SIGNS])
+def test_first_signs(history: tuple[Footprint, ...], sign: tuple[str, str] | None) -> None:
+    """Twice in a row is enough to ask for another approach, and for nothing more."""
+    assert first_signs(history) == sign
+    assert look(history) == GOING
+
+
+@pytest.mark.parametrize(
+    ("history", "trouble"),
+    [
+        ((idle(), idle(), idle()), "no-progress"),
+        (errors("e", "e", "e"), "same-error"),
+        (trees("ABAB"), "circular"),
+        (digests("ABABAB"), "circular"),
+        (errors("e", "e"), None),
+    ],
+)
+def test_trouble(history: tuple[Footprint, ...], trouble: str | None) -> None:
+    """Each rule tells of its own kind of trouble."""
+    assert diagnose(history) == (look(history), trouble)
+
+
+def test_an_item_an_undoing_and_a_great_many_at_once() -> None:
+    """An item is worth five, going back costs one, and no number of tests counts for more than ten."""
+    current = busy("t1", "f", red=5)
+    assert score(BEFORE, current, items=1) == 1 + 2 + 5
+    assert score(BEFORE, current, reverted=True) == 1 + 2 - 1
+    assert score(busy("t0", "", red=500), busy("t1", "", red=0)) == 1 + 3 * FIXED_CAP
+    assert score(busy("t0", "", red=0), busy("t1", "", red=500)) == 1 - 3 * FIXED_CAP
 
 
 BEFORE = busy("t0", "e", red=5)

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import asdict
 
 from ralph.core import events as e
+from ralph.core.health import Health
 from ralph.core.machine import decide
 from ralph.core.model import OUTCOMES, PHASES, Checkpoint, Limits, Spend
 from ralph.core.summary import FAMILIAR, GateLine, gate_lines, summarise
@@ -39,9 +40,11 @@ def test_a_verified_loop_in_one_row() -> None:
         "workspace": "/w",
         "protection": "S2",
         "verdicts": (GateLine(gate="test", verdict="pass", proof=True),),
+        "judge": None,
         "not_yet": (),
         "unproven": ("test: read by exit code only, not per test",),
         "best": 0,
+        "breaker": Health(),
         "wait_until": None,
         "wait_why": "",
         "started": 4.0,

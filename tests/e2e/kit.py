@@ -104,6 +104,7 @@ class Running:
 
     def __init__(self, place: Place, argv: list[str], cwd: Path, env: dict[str, str]) -> None:
         self._place, self._began = place, time.monotonic()
+        place.started.append(self)
         folder = place.top / "io"
         folder.mkdir(exist_ok=True)
         number = len(list(folder.iterdir())) // 2
@@ -119,27 +120,29 @@ class Running:
                 start_new_session=True,
             )
 
-    def until(self, seen: Callable[[Loop], object], limit: float = 30) -> Loop:
+    def until(self, seen: Callable[[Loop], object], limit: float = 60) -> Loop:
         """Wait until the record shows it."""
-        end = time.monotonic() + limit
-        while time.monotonic() < end:
-            found = self._place.newest()
-            if found is not None and seen(found.loop):
-                return found.loop
-            assert self.process.poll() is None, f"ended too early\n{self.wait().report()}"
-            time.sleep(0.03)
-        raise AssertionError(f"not seen within {limit} s: {self.err.read_text(errors='replace')[-3000:]}")
+        self._await(lambda: (found := self._place.newest()) is not None and seen(found.loop), "a record", limit)
+        found = self._place.newest()
+        assert found is not None
+        return found.loop
 
-    def until_call(self, words: str, limit: float = 30) -> None:
-        """Wait until the agent of the newest call has said this."""
+    def until_call(self, words: str, calls: int = 1, limit: float = 60) -> None:
+        """Wait until the agents of so many calls have said this."""
+        text = words.encode()
+        self._await(lambda: sum(text in said for said in self._place.said()) >= calls, f"call: {words}", limit)
+
+    def until_told(self, words: str, limit: float = 60) -> None:
+        """Wait until Ralph itself has told its user this."""
+        self._await(lambda: words in self.err.read_text(errors="replace"), words, limit)
+
+    def _await(self, seen: Callable[[], object], what: str, limit: float) -> None:
         end = time.monotonic() + limit
-        pattern = "loops/*/calls/*/out"
-        while time.monotonic() < end:
-            if any(words.encode() in out.read_bytes() for out in self._place.state.glob(pattern)):
-                return
+        while not seen():
             assert self.process.poll() is None, f"ended too early\n{self.wait().report()}"
+            told = self.err.read_text(errors="replace")
+            assert time.monotonic() < end, f"not seen within {limit} s: {what}\n{told[-3000:]}"
             time.sleep(0.03)
-        raise AssertionError(f"the agent did not say {words!r} within {limit} s")
 
     def interrupt(self) -> None:
         """Ctrl-C as a terminal sends it: to the whole group."""
@@ -171,6 +174,7 @@ class Place:
     def __init__(self, top: Path, home: Path, seen: Path | None = None, extra: int = 0) -> None:
         self.top, self.home, self.repo = top, home, top / "repo"
         self.state, self.config, self.tripped = top / "state", top / "config", top / "tripped"
+        self.started: list[Running] = []
         for folder in (top, home, self.state, self.config / "ralph"):
             folder.mkdir(parents=True, exist_ok=True)
         self.state.chmod(0o700)
@@ -314,6 +318,17 @@ class Place:
         assert found is not None
         return self.git("show", f"{rev or found.loop.branch}:{path}")
 
+    def said(self) -> list[bytes]:
+        """What the calls of all loops have said so far; a call's folder may go while we look."""
+        loops = self.state / "loops"
+        calls = [loops / loop / "calls" for loop in _names(loops)]
+        outs = [folder / call / "out" for folder in calls for call in _names(folder)]
+        found = []
+        for out in outs:
+            with suppress(FileNotFoundError):
+                found.append(out.read_bytes())
+        return found
+
     def prompt(self, blob: str) -> str:
         """What an agent was asked, by the blob that its event names."""
         return blobs.get(str(self.state / "blobs"), blob).decode()
@@ -328,15 +343,17 @@ class Place:
         assert not left, f"still alive: {left}"
 
     def kill_all(self) -> None:
-        """After a failed test nothing of it may disturb the others."""
+        """After a failed test nothing of it may disturb the others: neither a process nor one unwaited for."""
         for _ in range(20):
             left = processes_of(str(self.top))
             if not left:
-                return
+                break
             for pid, _words in left:
                 with suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
+        for running in self.started:
+            running.process.wait(10)
 
 
 def processes_of(marker: str) -> list[tuple[int, str]]:
@@ -351,6 +368,13 @@ def processes_of(marker: str) -> list[tuple[int, str]]:
         if ours and _proc(name, "stat").rpartition(")")[2].split()[:1] not in (["Z"], ["X"], []):
             found.append((int(name), words[:200]))
     return found
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
 
 
 def _ancestors() -> set[int]:

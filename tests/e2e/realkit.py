@@ -7,6 +7,7 @@ exit codes and screens, the journal, and everything that the model was asked.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -109,10 +110,16 @@ def forever(**reply: Any) -> dict[str, Any]:
     return {"replies": [{**reply, "times": "forever"}]}
 
 
+def cli(name: str) -> str:
+    """The program behind an agent's name: over ACP it is the same one."""
+    return name.removeprefix("acp-")
+
+
 def folders(name: str) -> list[str]:
     """Where the program is found: what a user's PATH would hold after installing it."""
     import install
 
+    name = cli(name)
     pin = install.pins()[name]
     start = install.ensure(name)
     if not pin.get("node"):
@@ -125,7 +132,7 @@ def folders(name: str) -> list[str]:
 def config(names: tuple[str, ...], settings: dict[str, Any], url: str = "{url}") -> str:
     """The user's configuration file."""
     tables = []
-    for name in names:
+    for name in map(cli, names):
         lines = [f"{key} = {json.dumps(value)}" for key, value in ENDPOINTS.get(name, {}).items()]
         tables.append(f"[agents.{name}.env]\n" + "\n".join(lines).replace("{url}", url))
         if settings:
@@ -191,7 +198,7 @@ class World:
         import kit
 
         words = [*kit.ralph_argv(), "loop", kit.TASK, "--check", check or kit.CHECK, "--display", "plain"]
-        asked = MODELS_ASKED.get(self.names[0])
+        asked = MODELS_ASKED.get(cli(self.names[0]))
         model = ["--model", asked] if asked else []
         return [*words, "--agent", ",".join(self.names), *model, "--confirm", "1", *flags]
 
@@ -203,18 +210,23 @@ class World:
         settings: dict[str, Any] | None = None,
         more: str = "",
         limit: float = 120,
+        back_at: str = "",
         **env: str | None,
     ) -> Played:
-        """All commands, one after the other, in a place where there is no network but loopback."""
+        """All commands, one after the other, in a place where there is no network but loopback.
+
+        With `back_at` the model's server is gone at first, and comes back when these words are on the screen.
+        """
         place, folder = self.place, self.top / "played"
         folder.mkdir()
         given = place.config / "ralph" / "config.toml"
         given.write_text(config(self.names, settings or {}, url) + more)
-        keys = dict(KEYS[name] for name in self.names)
+        keys = dict(KEYS[cli(name)] for name in self.names)
         plan = {
             "script": script,
             "files": [str(given)],
             "commands": commands,
+            "back_at": back_at,
             "cwd": str(place.repo),
             "env": place.env(PATH=self.path, **{**keys, **env}),
         }
@@ -240,7 +252,7 @@ class World:
 
     def _lonely(self, played: Played) -> None:
         assert played.links == ["lo"]
-        keys = [KEYS[name][1] for name in self.names]
+        keys = [KEYS[cli(name)][1] for name in self.names]
         for fact in played.asked(None):
             sent = json.dumps(fact["headers"])
             assert any(key in sent for key in keys), sent
@@ -253,22 +265,29 @@ def play(folder: Path) -> None:
     plan = json.loads((folder / "plan.json").read_text())
     script = json.loads(json.dumps(plan["script"]).replace("{soon}", str(int(time.time()) + 6)))
     made = []
-    with serving(folder, script) as model:
+    with contextlib.ExitStack() as stack:
+        model = stack.enter_context(serving(folder, script))
         for path in plan["files"]:
             Path(path).write_text(Path(path).read_text().replace("{url}", model.url))
+        if plan["back_at"]:
+            stack.close()
         for number, command in enumerate(plan["commands"]):
             began = time.monotonic()
-            with (folder / f"{number}.out").open("wb") as out, (folder / f"{number}.err").open("wb") as err:
-                done = subprocess.run(
+            screen = folder / f"{number}.err"
+            with (folder / f"{number}.out").open("wb") as out, screen.open("wb") as err:
+                done = subprocess.Popen(
                     command,
                     cwd=plan["cwd"],
                     env=plan["env"],
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=err,
-                    check=False,
                 )
-            made.append({"code": done.returncode, "seconds": time.monotonic() - began})
+            if plan["back_at"]:
+                while done.poll() is None and plan["back_at"] not in screen.read_text():
+                    time.sleep(0.05)
+                stack.enter_context(serving(folder, script, port=model.port))
+            made.append({"code": done.wait(), "seconds": time.monotonic() - began})
     links = re.findall(r"^\s*(\S+):", Path("/proc/net/dev").read_text(), re.MULTILINE)
     (folder / "played.json").write_text(json.dumps({"commands": made, "links": links}))
 

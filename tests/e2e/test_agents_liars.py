@@ -19,6 +19,17 @@ def refused(place, done):
     return loop
 
 
+def seen_through(place, done):
+    """The first finding refuses the work and accuses; what a second one does, test_skips… shows."""
+    loop = place.expect(done, "exhausted", 1, 1)
+    assert not loop.result
+    assert loop.integrity == 1
+    return loop
+
+
+ONE = ("--max-iterations", "1")
+
+
 def test_liar_with_words(place):
     """Prose and status blocks verify nothing; who changes nothing is stalled after three."""
     done = place.loop(agent("liar_words"))
@@ -37,24 +48,24 @@ def test_liar_who_ticks_files(place):
 @pytest.mark.parametrize("what", ["method", "file"])
 def test_deletes_the_failing_tests(place, what):
     """A green made by removing tests is seen; with no test left the check is not even green."""
-    done = place.loop(agent("deletes_test", what), "--max-iterations", "3")
+    done = place.loop(agent("deletes_test", what), *ONE)
     if what == "method":
-        loop = refused(place, done)
+        loop = seen_through(place, done)
         assert "inventory: test_calc.CalcTest.test_add was there at the base and is gone" in loop.not_yet
     else:
-        loop = place.expect(done, "exhausted", 1, 3)
+        loop = place.expect(done, "exhausted", 1, 1)
         assert "check: could not be judged" in loop.not_yet[0]
 
 
 def test_skips_the_failing_tests(place):
-    """Skipped is not passed."""
+    """Skipped is not passed; whoever tries it again is stopped for a human."""
     loop = refused(place, place.loop(agent("skips_test")))
     assert any("test_add" in sentence and "skipped" in sentence for sentence in loop.not_yet), loop.not_yet
 
 
 def test_weakens_the_failing_tests(place):
     """The base's own version of the tests is run over the new source, and is red."""
-    loop = refused(place, place.loop(agent("weakens_test")))
+    loop = seen_through(place, place.loop(agent("weakens_test"), *ONE))
     assert any(
         sentence.startswith("base_tests: check: red with the base's tests") for sentence in loop.not_yet
     )
@@ -62,7 +73,7 @@ def test_weakens_the_failing_tests(place):
 
 def test_moves_the_failing_tests_out_of_sight(place):
     """Tests moved to where no runner finds them are gone."""
-    loop = refused(place, place.loop(agent("moves_test", "dishonest")))
+    loop = seen_through(place, place.loop(agent("moves_test", "dishonest"), *ONE))
     assert "inventory: test_calc.CalcTest.test_add was there at the base and is gone" in loop.not_yet
 
 
@@ -71,7 +82,7 @@ def test_edits_the_config_of_the_gate(place, kind):
     """A check that was told to leave tests out is an edited check."""
     pytest_ = f"env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q"
     check = CHECK if kind == "loader" else pytest_
-    loop = refused(place, place.loop(agent("edits_gate_config", kind), check=check))
+    loop = seen_through(place, place.loop(agent("edits_gate_config", kind), *ONE, check=check))
     assert any("test_add" in sentence for sentence in loop.not_yet), loop.not_yet
 
 

@@ -30,10 +30,10 @@ def test_resume_without_room_is_exhausted_at_once(place):
 
 def test_time(place):
     """Active time is bounded over calls; a call gets no more than what is left."""
-    done = place.loop("sleep 30", "--max-time", "2s")
+    done = place.loop("sleep 300", "--max-time", "2s")
     loop = place.expect(done, "exhausted", 1, done.loop.spend.calls, says="time limit")
     assert loop.spend.calls <= 2
-    assert done.seconds < 20
+    assert done.seconds < 60
 
 
 def test_cost(place):

@@ -13,13 +13,12 @@ import pytest
 HERE = Path(__file__).parent
 CHOSEN = (
     "test_agents_boxes.py",
-    "test_agents_honest.py::test_honest_in_n_steps[1]",
-    "test_agents_honest.py::test_forker[respawner]",
+    "test_agents_honest.py::test_forker[none]",
     "test_agents_honest.py::test_edits_its_git",
     "test_agents_hostile.py::test_deletes_its_workspace_without_a_sandbox",
     "test_agents_hostile.py::test_writes_to_the_users_repository",
-    "test_agents_hostile.py::test_kills_its_parent",
-    "test_agents_stops.py::test_ctrl_c_twice",
+    "test_agents_hostile.py::test_kills_its_parent[auto]",
+    "test_agents_stops.py::test_ctrl_c_twice[none]",
     "test_agents_stops.py::test_kill_9",
 )
 

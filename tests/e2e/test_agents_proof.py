@@ -80,9 +80,7 @@ def test_a_test_that_notices_nothing_is_no_witness(green):
     green.expect(done, "exhausted", 1, 1, says="0 of 2 sabotages were noticed")
 
 
-@pytest.mark.parametrize(
-    "test", [None, "self.assertTrue(callable(calc.power))", "self.assertIsNotNone(calc.power(2, 5))"]
-)
+@pytest.mark.parametrize("test", [None, "self.assertIsNotNone(calc.power(2, 5))"])
 def test_a_feature_is_not_done_by_saying_so(green, test):
     """Without a test that notices, a claim is not enough for a feature, and the agent is told what is."""
     table = {"calc__py": fixed() + POWER} | ({"test_power__py": one_test(test)} if test else {})

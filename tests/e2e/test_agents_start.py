@@ -70,10 +70,8 @@ def test_five_loops_and_two_runners(place):
     """Four loops at once, no fifth; a second runner on one is refused; abort ends each with nothing left."""
     words = place.loop_words(agent("hang"))
     running = [place.start(*words, "--loop-id", f"loop-{number}") for number in range(4)]
-    for one in running:
-        one.until_call("waiting")
-    while len(list(place.state.glob("loops/*/calls/1/out"))) < 4:
-        assert all(one.process.poll() is None for one in running)
+    for number, one in enumerate(running, 1):
+        one.until_call("waiting", calls=number)
     fifth = place.loop(agent("hang"), "--loop-id", "loop-5")
     assert fifth.code == 5, fifth.report()
     assert "4 loops are at work in this repository, at most 4 are allowed" in fifth.err

@@ -1,7 +1,6 @@
 """Stopping: Ctrl-C once, twice and three times, SIGTERM, and going on afterwards."""
 
 import signal
-import time
 
 import pytest
 from kit import agent
@@ -10,9 +9,20 @@ from ralph.core import events as e
 
 pytestmark = pytest.mark.slow
 
-SLOW = f"echo at work; sleep 1; {agent('honest_steps', 2)}"
+# A first call that lasts until the test lets it go on, so that no clock decides what comes first.
+SLOW = f"echo at work; until [ -e '%s/go' ]; do sleep 0.05; done; {agent('honest_steps', 2)}"
+AFTER, NOW = "stopping after this iteration; Ctrl-C again stops now", "stopping now"
 FIRST = f"echo thought >> notes.txt; {agent('hang')}"
 CHANGED = f"if [ $RALPH_CALL = 1 ]; then {FIRST}; else {agent('honest_steps', 1)}; fi"
+
+
+def at_work(place, *flags):
+    """A loop in the middle of its first call, and the file that ends it."""
+    outside = place.top / "outside"
+    outside.mkdir()
+    running = place.start(*place.loop_words(SLOW % outside, "--allow-write", str(outside), *flags))
+    running.until_call("at work")
+    return running, outside / "go"
 
 
 def resumed(place, calls):
@@ -25,11 +35,12 @@ def resumed(place, calls):
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_ctrl_c_once(place, sandbox):
     """The first Ctrl-C lets the iteration end, judges it, and pauses; the agent does not hear it."""
-    running = place.start(*place.loop_words(SLOW, "--sandbox", sandbox))
-    running.until_call("at work")
+    running, go = at_work(place, "--sandbox", sandbox)
     running.interrupt()
+    running.until_told(AFTER)
+    go.touch()
     done = running.wait()
-    loop = place.expect(done, None, 130, 1, says="stopping after this iteration; Ctrl-C again stops now")
+    loop = place.expect(done, None, 130, 1, says=AFTER)
     assert loop.phase == "paused"
     assert done.all(e.AgentEnded)[0].ended == "exited"
     assert loop.verdicts["check"].red == 1, "the iteration was not judged"
@@ -45,7 +56,7 @@ def test_ctrl_c_twice(place, sandbox):
     running.until(lambda loop: loop.pausing)
     running.interrupt()
     done = running.wait()
-    loop = place.expect(done, None, 130, 1, says="stopping now")
+    loop = place.expect(done, None, 130, 1, says=NOW)
     assert loop.phase == "paused"
     assert place.result("notes.txt", loop.commit) == "thought"
     assert done.seconds < 30
@@ -59,10 +70,11 @@ def test_ctrl_c_three_times(place, sandbox):
         *place.loop_words(CHANGED.replace("hang.py", "hang_ignores_term.py"), "--sandbox", sandbox)
     )
     running.until_call("nobody tells me")
-    for _ in range(3):  # as fast as a hand can; two at once would be one
+    for heard in (AFTER, NOW):  # two at once would be one
         running.interrupt()
-        time.sleep(0.15)
-    done = running.wait(15)
+        running.until_told(heard)
+    running.interrupt()
+    done = running.wait()
     assert done.code == 130, done.report()
     assert "Traceback" not in done.text, done.report()
     place.no_process_left(grace=2)
@@ -86,22 +98,25 @@ def test_ctrl_c_while_waiting(place):
     running = place.start(*place.loop_words(agent("usage_limit", 300)))
     running.until(lambda loop: loop.phase == "waiting")
     running.interrupt()
-    done = running.wait(15)
+    done = running.wait()
     place.expect(done, None, 130, 1)
     assert done.loop.phase == "paused"
 
 
 def test_ctrl_c_while_a_gate_runs(place):
     """Twice in the middle of a gate: it is gone, and the resume judges again."""
-    running = place.start(
-        *place.loop_words(agent("honest_steps", 1), check="python3 -m unittest && sleep 1.5")
-    )
+    tool = place.top / "elsewhere" / "bin" / "checker"  # its folder can be seen in the gate's box
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f"#!/bin/sh\npython3 -m unittest && {{ test -e '{tool.parent}/go' || sleep 60; }}\n")
+    tool.chmod(0o755)
+    running = place.start(*place.loop_words(agent("honest_steps", 1), check=str(tool)))
     running.until(lambda loop: loop.phase == "judging")
     running.interrupt()
-    time.sleep(0.15)
+    running.until_told(AFTER)
     running.interrupt()
-    loop = place.expect(running.wait(20), None, 130, 1)
+    loop = place.expect(running.wait(), None, 130, 1)
     assert loop.phase == "paused"
+    (tool.parent / "go").touch()
     resumed(place, 1)
 
 
@@ -119,10 +134,11 @@ def test_kill_9(place):
 
 def test_abort_and_pause_from_outside(place):
     """Commands to a living runner are heard within a second; pause keeps, abort ends."""
-    running = place.start(*place.loop_words(SLOW, "--loop-id", "mine"))
-    running.until_call("at work")
+    running, go = at_work(place, "--loop-id", "mine")
     assert place.ralph("steer", "mine", "use the plus sign").code == 0
     assert place.ralph("pause", "mine").code == 0
+    running.until(lambda loop: loop.pausing)
+    go.touch()
     done = running.wait()
     loop = place.expect(done, None, 1, 1)
     assert loop.phase == "paused"

@@ -168,7 +168,7 @@ def test_killed_while_the_agent_is_at_work(world, edited):
 
 
 def said(world, words):
-    return any(words in out.read_text() for out in world.state.glob("loops/*/calls/*/out"))
+    return any(words.encode() in out for out in world.said())
 
 
 def test_recovery_is_killed_again_and_again(world):

@@ -12,7 +12,7 @@ import refactor
 from run import judge
 
 ATTACKS = {case.name: case for case in corpus.attacks()}
-HONEST = {case.name: case for case in corpus.honest()}
+HONEST = {case.name: case for case in corpus.written()}
 
 
 @pytest.mark.slow

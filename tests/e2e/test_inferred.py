@@ -1,133 +1,20 @@
-"""From a sentence to a verified result without a check: projects of five languages, with their real tools.
-
-Debian packages: python3, nodejs, golang-go, cargo, maven, default-jdk-headless, libsurefire-java,
-libmaven-compiler-plugin-java, libmaven-resources-plugin-java, junit4.
+"""From a sentence to a verified result without a check: projects of five languages (langkit), with their real
+tools and the demo agent, which tries small repairs and knows none of them.
 """
 
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 
-import msgspec
 import pytest
+from langkit import KINDS
 from shapekit import Shape
 
 pytestmark = pytest.mark.slow
 TASK = "make the tests pass"
-
-
-class Kind(msgspec.Struct, frozen=True):
-    files: dict[str, str]
-    mend: tuple[str, str, str]
-    run: str
-    read: str
-    tests: tuple[int, int]  # failed, passed at the base
-    tool: str
-    needs: tuple[str, ...] = ()
-
-
-POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>x</groupId> <artifactId>x</artifactId> <version>1</version>
-  <properties>
-    <maven.compiler.source>11</maven.compiler.source> <maven.compiler.target>11</maven.compiler.target>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-  <dependencies>
-    <dependency><groupId>junit</groupId><artifactId>junit</artifactId><version>4.x</version></dependency>
-  </dependencies>
-  <build><plugins>
-    <plugin><artifactId>maven-resources-plugin</artifactId><version>3.3.0</version></plugin>
-    <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.10.1</version></plugin>
-    <plugin><artifactId>maven-surefire-plugin</artifactId><version>2.22.3</version></plugin>
-  </plugins></build>
-</project>
-"""
-KINDS = {
-    "python": Kind(
-        {
-            "README.md": "# value\n\nRun the tests:\n\n    python3 -m unittest -v\n",
-            "value.py": "def a():\n    return 0\n\n\ndef b():\n    return 2\n",
-            "test_value.py": "import unittest\n\nimport value\n\n\nclass ValueTest(unittest.TestCase):\n"
-            "    def test_a(self):\n        self.assertEqual(value.a(), 1)\n\n"
-            "    def test_b(self):\n        self.assertEqual(value.b(), 2)\n",
-        },
-        ("value.py", "return 0", "return 1"),
-        "python3 -m unittest -v",
-        "unittest",
-        (1, 1),
-        "python3",
-    ),
-    "node": Kind(
-        {
-            "package.json": '{"name": "value", "version": "1.0.0", "scripts": {"test": "node --test"}}\n',
-            ".github/workflows/ci.yml": "jobs:\n  test:\n    steps:\n      - run: npm test\n",
-            "value.js": "exports.a = () => 0;\nexports.b = () => 2;\n",
-            "test/value.test.js": "const test = require('node:test');\n"
-            "const assert = require('node:assert');\n"
-            "const value = require('../value.js');\n"
-            "test('a', () => assert.strictEqual(value.a(), 1));\n"
-            "test('b', () => assert.strictEqual(value.b(), 2));\n",
-        },
-        ("value.js", "() => 0", "() => 1"),
-        "node --test",
-        "node",
-        (1, 1),
-        "node",
-    ),
-    "go": Kind(
-        {
-            "go.mod": "module example.com/value\n\ngo 1.19\n",
-            "value.go": "package value\n\nfunc A() int { return 0 }\nfunc B() int { return 2 }\n",
-            "value_test.go": 'package value\n\nimport "testing"\n\n'
-            'func TestA(t *testing.T) {\n\tif A() != 1 {\n\t\tt.Error("a")\n\t}\n}\n'
-            'func TestB(t *testing.T) {\n\tif B() != 2 {\n\t\tt.Error("b")\n\t}\n}\n',
-            ".github/workflows/go.yml": "jobs:\n  test:\n    steps:\n      - run: go test ./...\n",
-        },
-        ("value.go", "return 0", "return 1"),
-        "go test ./...",
-        "go",
-        (1, 1),
-        "go",
-    ),
-    "rust": Kind(
-        {
-            "Cargo.toml": '[package]\nname = "value"\nversion = "0.1.0"\nedition = "2021"\n',
-            ".gitignore": "target/\n",
-            "Cargo.lock": 'version = 3\n\n[[package]]\nname = "value"\nversion = "0.1.0"\n',
-            "src/lib.rs": "pub fn a() -> i32 {\n    0\n}\npub fn b() -> i32 {\n    2\n}\n",
-            "tests/value.rs": "#[test]\nfn a() {\n    assert_eq!(value::a(), 1);\n}\n"
-            "#[test]\nfn b() {\n    assert_eq!(value::b(), 2);\n}\n",
-            "README.md": "```\ncargo test\n```\n",
-        },
-        ("src/lib.rs", "    0", "    1"),
-        "cargo test",
-        "cargo",
-        (1, 1),
-        "cargo",
-    ),
-    "java": Kind(
-        {
-            "pom.xml": POM,
-            ".mvn/maven.config": "-Dmaven.repo.local=/usr/share/maven-repo\n-o\n",
-            ".gitignore": "target/\n",
-            "README.md": "```\nmvn -B test\n```\n",
-            "src/main/java/x/Value.java": "package x;\n\npublic class Value {\n"
-            "  public static int a() { return 0; }\n  public static int b() { return 2; }\n}\n",
-            "src/test/java/x/ValueTest.java": "package x;\n\nimport static org.junit.Assert.assertEquals;\n\n"
-            "import org.junit.Test;\n\npublic class ValueTest {\n"
-            "  @Test public void a() { assertEquals(1, Value.a()); }\n"
-            "  @Test public void b() { assertEquals(2, Value.b()); }\n}\n",
-        },
-        ("src/main/java/x/Value.java", "return 0", "return 1"),
-        "mvn -B test",
-        "maven",
-        (1, 1),
-        "mvn",
-        ("/usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin/2.22.3",),
-    ),
-}
+DEMO = ("--agent", "demo", "--display", "plain", "--max-iterations", "3")
 
 
 @pytest.fixture
@@ -138,75 +25,81 @@ def shape(tmp_path, home):
     made.kill_all()
 
 
-def search(shape):
-    """The user's PATH with the real cargo on it: rustup's own is a link that needs the home."""
-    rustup = shutil.which("rustup")
-    asked = [rustup, "which", "cargo"]
-    real = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() if rustup else ""
-    return os.pathsep.join([shape.env()["PATH"], *([os.path.dirname(real)] if real else [])])
+def search(shape, kind):
+    """The user's PATH with the project's tool on it; rustup's own cargo is a link that needs the home."""
+    found = os.path.dirname(sys.executable) if kind.tool == "pytest" else ""
+    if kind.tool == "cargo" and (rustup := shutil.which("rustup")):
+        asked = subprocess.run([rustup, "which", "cargo"], capture_output=True, text=True, check=False)
+        found = os.path.dirname(asked.stdout.strip())
+    return os.pathsep.join([*([found] if found else []), shape.env()["PATH"]])
 
 
 def made_of(shape, kind):
-    path = search(shape)
+    """The project, committed; the environment in which its tool is found."""
+    path = search(shape, kind)
     if shutil.which(kind.tool, path=path) is None or not all(os.path.exists(part) for part in kind.needs):
         pytest.skip(f"{kind.tool} or its libraries are not installed: this language was NOT tested")
     shape.project(shape.top / "proj", kind.files, {})
-    return shape.mends(*kind.mend)
+    return {"PATH": path}
 
 
-SLOWEST = pytest.param("java", marks=pytest.mark.agents)  # Maven takes a minute: make test-agents
+def mended(shape, done, kind, proof):
+    """The loop ended verified, test by test, with the very repair; nothing of the user's was touched."""
+    loop = done.loop
+    assert (loop.outcome, done.code, loop.spend.calls) == ("verified", 0, 1), done.report()
+    assert "VERIFIED_DONE" in done.out
+    [gate] = loop.order.criterion.proof
+    assert (gate.name, gate.run, gate.read) == (proof, kind.run, kind.read)
+    base, final = loop.baseline[proof].counts, loop.finals[proof].counts
+    assert (base.failed, base.passed) == kind.tests
+    assert (final.failed, final.passed) == (0, sum(kind.tests))
+    assert loop.grade in ("A", "B"), done.report()
+    changed = shape.git("diff", "--name-only", loop.order.base_commit, loop.branch).split()
+    assert changed == sorted(kind.mended), "only the slips were mended, and nothing was left behind"
+    assert all(words in shape.result(path) for path, words in kind.mended.items())
+    shape.no_process_left(5)
+    shape.same_user()
+    return loop
 
 
-@pytest.mark.parametrize("name", [SLOWEST if name == "java" else name for name in KINDS])
+SLOWEST = pytest.param("java", marks=pytest.mark.agents)  # Maven once more: make test-agents
+
+
+@pytest.mark.parametrize("name", ["python", "node", "go", "rust", SLOWEST])
 def test_a_sentence_is_enough(shape, name):
     """`ralph loop "make the tests pass"` finds the check, tries it, and ends verified, test by test."""
     kind = KINDS[name]
-    agent = made_of(shape, kind)
-    words = ["loop", TASK, "--agent-cmd", agent, "--display", "plain", "--max-iterations", "3"]
-    env = {"PATH": search(shape)}
-    refused = shape.ralph(*words, env=env)
+    env = made_of(shape, kind)
+    refused = shape.ralph("loop", TASK, *DEMO, env=env)
     assert refused.code == 2
     assert kind.run in refused.err
     assert "E-CRITERION-UNSURE" in refused.err
     assert refused.record is None
-    done = shape.ralph(*words, "-y", env=env, limit=600)
-    loop = done.loop
-    assert (loop.outcome, done.code, loop.spend.calls) == ("verified", 0, 1), done.report()
+    done = shape.ralph("loop", TASK, *DEMO, "-y", env=env, limit=400)
+    loop = mended(shape, done, kind, "test")
     assert all(gate.run in done.err for gate in loop.order.criterion.gates), "executed and not shown"
-    gate = loop.order.criterion.proof[0]
-    assert (gate.run, gate.read, gate.origin) == (kind.run, kind.read, "inferred")
-    base, final = loop.baseline["test"].counts, loop.finals["test"].counts
-    assert (base.failed, base.passed) == kind.tests
-    assert (final.failed, final.passed) == (0, sum(kind.tests))
-    assert loop.grade in ("A", "B"), done.report()
-    shape.no_process_left(5)
-    shape.same_user()
+    assert loop.order.criterion.proof[0].origin == "inferred"
 
 
-@pytest.mark.parametrize("name", ["python", "node", "rust"])
+@pytest.mark.parametrize("name", KINDS)
 def test_init_then_a_sentence(shape, name):
     """`ralph init` writes tried gates, and a loop without a check is proven by the one for tests."""
     kind = KINDS[name]
-    agent = made_of(shape, kind)
-    env = {"PATH": search(shape)}
-    done = shape.ralph("init", "-y", env=env, limit=200)
+    env = made_of(shape, kind)
+    done = shape.ralph("init", "-y", env=env, limit=300)
     assert done.code == 0, done.report()
     gates = tomllib.loads((shape.repo / "ralph.toml").read_text())["gates"]
     assert gates["tests"]["run"] == kind.run
     assert "# tried: fail" in (shape.repo / "ralph.toml").read_text()
     shape.decoy({})
-    words = ["loop", TASK, "--agent-cmd", agent, "--display", "plain", "--max-iterations", "3"]
-    done = shape.ralph(*words, env=env, limit=400)
-    assert (done.loop.outcome, done.code) == ("verified", 0), done.report()
-    assert [gate.name for gate in done.loop.order.criterion.proof] == ["tests"]
-    shape.no_process_left(5)
-    shape.same_user()
+    done = shape.ralph("loop", TASK, *DEMO, env=env, limit=600)
+    mended(shape, done, kind, "tests")
 
 
 def test_vague_tasks_spend_nothing(shape):
     """A wish without an object is refused with wordings that would do; no loop is recorded."""
-    agent = made_of(shape, KINDS["python"])
-    done = shape.ralph("loop", "make the code better", "--agent-cmd", agent, "-y")
+    env = made_of(shape, KINDS["node"])
+    done = shape.ralph("loop", "make the code better", *DEMO, "-y", env=env)
     assert done.code == 2
     assert "E-CRITERION-NONE" in done.err
     assert "usable would be" in done.err
@@ -215,7 +108,6 @@ def test_vague_tasks_spend_nothing(shape):
 
 def test_hostile_repositories_execute_nothing(shape):
     """Substitution in a script, a deploy named test, a Makefile that deletes: refused before it runs."""
-    agent = shape.mends("a.txt", "0", "1")
     out = shape.top / "pwned"
     files = {
         "package.json": f'{{"scripts": {{"test": "node -e 1 $(touch {out})", "check": "npm publish"}}}}\n',
@@ -225,8 +117,11 @@ def test_hostile_repositories_execute_nothing(shape):
         "a.txt": "0\n",
     }
     shape.project(shape.top / "proj", files, {})
-    words = ["loop", TASK, "--agent-cmd", agent, "--display", "plain", "-y", "--auto-criteria"]
-    for done in (shape.ralph(*words), shape.ralph("infer", TASK, "-y"), shape.ralph("init", "-y")):
+    for done in (
+        shape.ralph("loop", TASK, *DEMO, "-y", "--auto-criteria"),
+        shape.ralph("infer", TASK, "-y"),
+        shape.ralph("init", "-y"),
+    ):
         assert done.code in (2, 6), done.report()
         assert done.record is None
     assert not out.exists()
@@ -236,22 +131,20 @@ def test_hostile_repositories_execute_nothing(shape):
 
 def test_no_infer_stops_at_once(shape):
     """With --no-infer a loop without a check is refused and nothing is looked for."""
-    agent = made_of(shape, KINDS["python"])
-    done = shape.ralph("loop", TASK, "--agent-cmd", agent, "--no-infer", "-y")
+    env = made_of(shape, KINDS["node"])
+    done = shape.ralph("loop", TASK, *DEMO, "--no-infer", "-y", env=env)
     assert (done.code, "E-CHECK-NONE" in done.err) == (2, True)
     assert "criterion" not in done.err.split("error:")[0]
 
 
 def test_auto_criteria_and_a_known_hash_are_a_yes(shape):
     """Medium confidence is used with --auto-criteria; high needs only that its hash was approved before."""
-    agent = made_of(shape, KINDS["python"])
-    words = ["loop", TASK, "--agent-cmd", agent, "--display", "plain"]
-    stopped = shape.ralph(*words)
+    env = made_of(shape, KINDS["node"])
+    words = ["loop", TASK, *DEMO]
+    stopped = shape.ralph(*words, env=env)
     digest = stopped.err.rsplit("ralph approve ", 1)[1].split("`")[0]
     assert shape.ralph("approve", digest).code == 0
-    known = shape.ralph(*words, limit=90)
+    known = shape.ralph(*words, env=env, limit=90)
     assert (known.loop.outcome, known.code) == ("verified", 0), known.report()
-    auto = shape.ralph(
-        "loop", "rename value.a in value.py", "--agent-cmd", agent, "--auto-criteria", "--dry-run"
-    )
+    auto = shape.ralph("loop", "rename free in lib/slots.js", *DEMO, "--auto-criteria", "--dry-run", env=env)
     assert auto.code == 0, auto.report()

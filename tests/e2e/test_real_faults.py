@@ -3,6 +3,8 @@
 import pytest
 from realkit import CLOSED, MAIN, TOKENS, WORK, World, forever
 
+from ralph.core.events import WaitOver
+
 pytestmark = pytest.mark.slow
 SHORT = {"error": {"status": 429, "headers": {"retry-after": "1"}}}
 LONG = {"error": {"status": 429, "headers": {"retry-after": "3600"}}}
@@ -45,7 +47,7 @@ def test_provider_fails(world, name, case):
     if outcome == "blocked":
         assert "log in with: " in played.last.text
     else:
-        assert f"{fault}: " in loop.reason
+        assert f"{fault}: " in loop.reason or "network down since " in loop.reason
         assert "waiting for that would pass the time limit" in loop.reason
 
 
@@ -57,6 +59,22 @@ def test_429_for_a_moment(world, name):
     it.expect(played, "verified", 0, [None])
     assert len(played.asked()) == len(WORK) + 1
     assert played.calls()[-1].usage.tokens == len(WORK) * TOKENS
+
+
+def test_a_network_that_comes_back(world):
+    """While nobody answers the loop looks and waits, spends nothing, and goes on as soon as somebody does."""
+    it = world("goose")
+    flags = ("--max-time", "100s", "--max-iterations", "1")
+    played = it.play({"replies": WORK}, it.loop(*flags), back_at="probing 127.0.0.1:")
+    loop = it.expect(played, "verified", 0, ["network", None])
+    assert loop.iteration == 1
+    assert len(played.asked()) == len(WORK)
+    failed = played.calls()[0]
+    assert failed.usage.tokens in (0, None)
+    assert failed.fault.address.startswith("127.0.0.1:")
+    assert f"probing {failed.fault.address}" in played.last.text
+    (over,) = played.last.all(WaitOver)
+    assert f"{failed.fault.address} answers" in over.note
 
 
 @pytest.mark.parametrize("name", MAIN)

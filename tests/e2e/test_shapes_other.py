@@ -91,7 +91,8 @@ def test_line_ends(shape):
 
 
 def test_ten_thousand_files(shape):
-    """A large repository is judged like a small one."""
+    """A large repository is judged like a small one, here without repeating it."""
+    shape.once = True
     files = {"value.py": PY_BASE, "test_value.py": py_test(), ".gitignore": "__pycache__/\n"}
     shape.project(shape.top / "proj", files, {})
     lines = ["commit refs/heads/main", "committer somebody <a@example.invalid> 1700000000 +0000", "data 4"]
@@ -103,7 +104,7 @@ def test_ten_thousand_files(shape):
     userstate.git(shape.repo, "reset", "--quiet", "--hard")
     shape.decoy({"value.py": PY_DECOY})
     loop = shape.judged(shape.mends("value.py"), CHECK)
-    assert loop.grade == "A"
+    assert loop.grade == "B"
 
 
 def test_linked_worktree(shape):

@@ -17,6 +17,7 @@ from cases import TASK
 from clis import BASE, CLIS, Cli
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+BRIDGE = os.path.join(HERE, "..", "..", "src", "ralph", "agents", "acp_bridge.py")
 HOME = "/home/user"
 PROJECT = "/home/user/project"
 AGENTS = "/opt/agents"
@@ -115,6 +116,7 @@ def inside(out: str) -> None:
         case = {**case, "replies": [*cli.refused, {"say": "I could not write."}]}
     server, url = serve(case, out)
     values = {"url": url, "home": HOME, "exe": f"{AGENTS}/{order['exe']}", "prompt": TASK}
+    values |= {"python": sys.executable, "bridge": BRIDGE}
     env = surroundings(cli, case, values) | order["env"]
     calls = []
     for again in range(2 if case.get("twice") else 1):

@@ -1,6 +1,6 @@
 """How each real agent CLI is driven by hand against the scripted server: argv, environment, files.
 
-`{url}`, `{home}`, `{exe}` and `{prompt}` are filled in; the prompt also comes on stdin. This is the driver's
+`{url}`, `{home}`, `{exe}`, `{prompt}`, `{python}` and `{bridge}` are filled in; the prompt also comes on stdin. This is the driver's
 own table, for recording streams; Ralph's adapters have theirs.
 """
 
@@ -244,4 +244,21 @@ CLIS = {
         keeps="traj.json",
         prose=True,
     ),
+}
+
+
+def _over_acp(cli: Cli, *words: str) -> Cli:
+    """The same program behind Ralph's bridge: what the bridge prints is the stream."""
+    told = {"workspace": "{home}/project", "session": "", "allow": "all", "auth": "", "model": ""}
+    order = json.dumps({**told, "version": "0", "patience": 30})
+    return Cli(
+        argv=("{python}", "-I", "-S", "{bridge}", "{home}/acp.json", "{exe}", *words),
+        env=cli.env,
+        files={**cli.files, "acp.json": order},
+    )
+
+
+CLIS |= {
+    "acp-goose": _over_acp(CLIS["goose"], "acp", "--with-builtin", "developer"),
+    "acp-gemini": _over_acp(CLIS["gemini"], "--acp", "--skip-trust", "-m", "gemini-2.5-pro"),
 }

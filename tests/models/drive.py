@@ -154,7 +154,7 @@ def main(argv: list[str]) -> int:
         for label in list(cases) if wanted.case == "all" else wanted.case.split(","):
             if name not in cases[label].get("only", [name]):
                 continue
-            exe = os.path.relpath(install.ensure(name), install.cache())
+            exe = os.path.relpath(install.ensure(name.removeprefix("acp-")), install.cache())
             wish = order(name, label, exe, wanted.limit)
             wish |= {"case": cases[label], "args": wanted.arg}
             wish["env"] = dict(pair.split("=", 1) for pair in wanted.env)

@@ -31,14 +31,15 @@ class Model:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, script: Any, lifetime: float = 120.0) -> Iterator[Model]:
+def serving(folder: Path, script: Any, lifetime: float = 120.0, port: int = 0) -> Iterator[Model]:
     """The server, as its own process, for as long as the block lasts."""
     folder.mkdir(parents=True, exist_ok=True)
     path, ready = folder / "script.json", folder / "ready.json"
     path.write_text(json.dumps(script))
     # Without site: the server needs the standard library only, and starts sooner.
-    argv = [sys.executable, "-S", str(SERVER), "--script", str(path), "--port", "0", "--ready", str(ready)]
-    process = subprocess.Popen([*argv, "--record", str(folder), "--lifetime", str(lifetime)])
+    argv = [sys.executable, "-S", str(SERVER), "--script", str(path), "--port", str(port)]
+    argv += ["--ready", str(ready), "--record", str(folder), "--lifetime", str(lifetime)]
+    process = subprocess.Popen(argv)
     try:
         while not ready.exists():
             if process.poll() is not None:

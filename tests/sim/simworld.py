@@ -28,9 +28,11 @@ from ralph.core.model import (
     GuardResult,
     Limits,
     Order,
+    SpareAgent,
     Usage,
     Verdict,
 )
+from ralph.core.rubric import Opinion, Rubric
 from ralph.errors import Busy
 from ralph.shell.journal import Command, Row, open_journal, read_journal
 from ralph.shell.record import Entry, Record, load
@@ -180,6 +182,7 @@ class Script(Struct, frozen=True):
     kind: str
     steps: int = 2
     faults: tuple[str, ...] = ()
+    judged: bool = False  # a required judge, who wants to see a second iteration
 
     def answer(self, iteration: int, tree: str, faults_had: int) -> Answer:
         if faults_had < len(self.faults):
@@ -293,6 +296,47 @@ class SimHands:
             fault=answer.fault,
         )
 
+    def open_judge(self, loop: Loop, action: e.AskJudge) -> e.JudgeStarted:
+        self._tick()
+        return e.JudgeStarted(
+            iteration=loop.iteration, call=action.call, tree=action.tree, agent="sim", prompt="q"
+        )
+
+    def finish_judge(
+        self, loop: Loop, action: e.AskJudge, attend: Attention, watcher: Watcher
+    ) -> e.JudgeEnded | None:
+        """As an agent's call that changes nothing; one that was dropped is accounted for by who goes on."""
+        disk, call = self._disk, action.call
+        if call not in disk.calls:
+            self._tick()
+            assert disk.alive == 0, "two agents at a time"
+            disk.done[f"call {call}"] += 1
+            disk.calls[call] = None
+            self._tick()
+            if attend(Activity("judge")):
+                return None
+            disk.calls[call] = Answer(action.tree)
+        elif disk.calls[call] is None:
+            disk.calls[call] = Answer(action.tree, fault=Fault("interrupted", "lost"), usage=Usage())
+            disk.interrupted += 1
+        answer = disk.calls[call]
+        assert answer is not None
+        self._tick()
+        score = 6.5 if action.tree.startswith("h1") else 8.0
+        rubric = loop.sealed.rubric
+        assert rubric is not None
+        opinion = Opinion(
+            tree=action.tree, status="pass" if score > 7 else "fail", weighted=score, required=rubric.required
+        )
+        return e.JudgeEnded(
+            iteration=loop.iteration,
+            call=call,
+            tree=action.tree,
+            opinion=None if answer.fault else opinion,
+            fault=answer.fault,
+            usage=answer.usage,
+        )
+
     def _work(self, action: e.RunAgent, attend: Attention) -> None:
         """The agent itself. A kill of the runner is a kill of it, in the same instant."""
         disk = self._disk
@@ -367,7 +411,7 @@ def verdict(gate: str, tree: str, stage: str) -> Verdict:
     )
 
 
-def order(iterations: int = 6) -> Order:
+def order(iterations: int = 6, *, judged: bool = False) -> Order:
     gates = (
         Gate("test", "test", ("test",), proof=True),
         Gate("lint", "lint", ("lint",)),
@@ -382,6 +426,8 @@ def order(iterations: int = 6) -> Order:
         base_commit="c0",
         base_tree=BASE,
         branch="ralph/sim",
+        rubric=Rubric(dimensions=(), required=True) if judged else None,
+        judge=SpareAgent("sim") if judged else None,
     )
 
 
@@ -405,7 +451,7 @@ def live(
     disk, store = Disk(), journal(tick)
     for at, command in (commands or {}).items():
         tick._at[at] = lambda command=command: store.inbox_put(command)
-    store.begin(e.LoopStarted(order=order(), at=1e9))
+    store.begin(e.LoopStarted(order=order(judged=script.judged), at=1e9))
     for _ in range(len(crash_at) + 20):
         clock = SimClock(1e9 + chance.uniform(-1e6, 1e6))
         scribe = Scribe(store, NAME, store.record(), clock, Nobody(), "/nowhere")

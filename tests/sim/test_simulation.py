@@ -22,6 +22,7 @@ SCRIPTS = {
     "is limited": Script("honest", 2, ("limit", "limit")),
     "is broken": Script("honest", 2, ("crash", "crash", "crash")),
     "login expired": Script("honest", 2, ("auth",)),
+    "is sent back by a judge": Script("honest", 1, judged=True),
 }
 
 
@@ -34,7 +35,10 @@ def same(plain: Ended, seen: Ended) -> None:
     assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
     assert seen.disk.refs.keys() == plain.disk.refs.keys()
     # Each call that was spent is in the record, and only those that a kill interrupted were made again.
-    assert loop.spend.calls == seen.kinds.count("AgentStarted") == seen.kinds.count("AgentEnded")
+    begun, ended = (
+        sum(seen.kinds.count(who + what) for who in ("Agent", "Judge")) for what in ("Started", "Ended")
+    )
+    assert loop.spend.calls == begun == ended
     assert loop.spend.calls == undisturbed.spend.calls + seen.disk.interrupted
     assert sum(key.startswith("call ") for key in seen.disk.done) <= loop.spend.calls
     told = [one for one in seen.disk.calls.values() if one is not None and one.usage.tokens]
@@ -50,6 +54,7 @@ def same(plain: Ended, seen: Ended) -> None:
         ("brings its own test", "verified", "B", 1),
         ("claims without a new tree", "verified", "C", 2),
         ("cheats", "blocked", None, 2),
+        ("is sent back by a judge", "verified", "A", 4),
     ],
 )
 def test_where_a_script_leads(name, outcome, grade, calls):
@@ -86,15 +91,16 @@ def test_many_kills(seed):
     "command",
     [e.Steered(text="look here"), e.PauseAsked(reason="lunch"), e.PauseAsked(reason="now", now=True)],
 )
-def test_a_command_and_a_kill_at_every_instant(command):
+@pytest.mark.parametrize(("name", "tree"), [("honest at once", "h1.0"), ("is sent back by a judge", "h2.0")])
+def test_a_command_and_a_kill_at_every_instant(command, name, tree):
     """A command is heard once, before or after any kill, and the loop still comes to its end."""
-    script = SCRIPTS["honest at once"]
+    script = SCRIPTS[name]
     plain = live(script, set())
     for at in range(1, plain.ticks, 3):
         undisturbed = live(script, set(), {at: command})
         for instant in range(at, undisturbed.ticks + 1, 2):
             seen = live(script, {instant}, {at: command}, seed=at)
-            assert (seen.loop.outcome, seen.loop.tree) == ("verified", "h1.0")
+            assert (seen.loop.outcome, seen.loop.tree) == ("verified", tree)
             assert seen.kinds.count(e.kind_of(command)) <= 1
             assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
 

@@ -76,6 +76,7 @@ def test_status_of_one_loop(ralph, state):
         "  tokens     unknown\n"
         "  tree       2222222\n"
         "  best       the base: nothing better so far\n"
+        "  breaker    CLOSED · score -1 · risk MEDIUM\n"
         "  gate       tests  fail  1 failed  proof\n"
         "  gate       lint  pass  clean\n"
         "  not yet    tests: 1 red: test_refresh_rotates\n"

@@ -30,6 +30,18 @@ ADAPTERS: dict[str, str] = {
     "command": "ralph.agents.command",
     "demo": "ralph.agents.demo",
 }
+# Over the Agent Client Protocol, which tells less of how a call went: name -> row of `acp`
+OVER_ACP: dict[str, str] = {
+    "acp-gemini": "gemini",
+    "acp-goose": "goose",
+    "acp-opencode": "opencode",
+    "acp-qwen": "qwen",
+    "acp-copilot": "copilot",
+    "acp-claude": "claude",
+    "acp-codex": "codex",
+    "acp-vibe": "vibe",
+    "acp": "",  # any other, by its command
+}
 
 PROMPT_AS_JSON = "{prompt_json}"  # in a launch's files: stands for the prompt as a JSON string
 
@@ -46,6 +58,7 @@ class Probe(Struct, frozen=True):
     login_hint: str = ""  # how to log in, or where the login was seen
     features: tuple[str, ...] = ()
     places: tuple[str, ...] = ()  # in words: what it may write below the home, inside a box
+    provider: str = ""  # URL of the model's provider, where it is known
 
 
 class CallContext(Struct, frozen=True):
@@ -82,6 +95,7 @@ class Launch(Struct, frozen=True):
     outputs: tuple[str, ...] = ()  # files below `tmp` that the CLI leaves for the parser
     session: str = ""  # id that this call's conversation will have, where it can be chosen
     pin: bool = False  # the program must stay the same for the whole loop
+    program: int = 0  # which word of argv is the agent's program; those before it start it
 
 
 # Facts of plain values come by the hundred thousand, and cannot be part of a cycle: not for the collector.
@@ -170,6 +184,7 @@ class CallFacts(Struct, frozen=True):
     problems: tuple[str, ...] = ()  # what was wrong with how the claim was made
     session: AgentSession | None = None
     after: float | None = None  # seconds from the end of the call until a limit is lifted
+    message: str = ""  # the last message whole, as far as it was kept: for who asked a question
 
 
 class Parser(Protocol):
@@ -206,11 +221,13 @@ def load(name: str) -> Adapter:
     """The adapter of that name."""
     from importlib import import_module
 
+    if name in OVER_ACP:
+        return cast("Adapter", import_module("ralph.agents.acp").named(OVER_ACP[name]))
     if name not in ADAPTERS:
         raise UserError(
             f'unknown agent "{name}"',
             code="E-AGENT-UNKNOWN",
-            why=f"known agents: {', '.join(sorted(ADAPTERS))}",
+            why=f"known agents: {', '.join(sorted({*ADAPTERS, *OVER_ACP}))}",
             next="ralph agents list",
         )
     return cast("Adapter", import_module(ADAPTERS[name]))

@@ -46,6 +46,7 @@ CLI = Cli(
         "AIDER_ANALYTICS_DISABLE": "true",
     },
     features=("tokens", "cost", "allow-list"),
+    moved_by=("OPENAI_API_BASE", "ANTHROPIC_API_BASE"),
 )
 _PLAIN = (
     "--yes-always --no-auto-commits --no-dirty-commits --no-check-update --analytics-disable --no-gitignore "

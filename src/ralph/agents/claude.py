@@ -56,6 +56,9 @@ CLI = Cli(
         "DISABLE_AUTOUPDATER": "1",
     },
     features=("cost", "tokens", "resume", "turns", "budget", "allow-list"),
+    provider="https://api.anthropic.com",
+    moved_by=("ANTHROPIC_BASE_URL",),
+    elsewhere=("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"),
 )
 _EDITS = ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS", "TodoWrite")
 _REASONS: dict[str, FaultKind] = {

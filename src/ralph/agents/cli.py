@@ -43,6 +43,9 @@ class Cli(Struct, frozen=True, kw_only=True):
     hide: tuple[str, ...] = ()  # in its folders: conversations about other work
     quiet: dict[str, str] = {}  # variables that turn down retries, updates, telemetry; the user's go before
     features: tuple[str, ...] = ()
+    provider: str = ""  # URL of the model's provider, where that is always the same
+    moved_by: tuple[str, ...] = ()  # variables that hold another
+    elsewhere: tuple[str, ...] = ()  # variables by which it is none of these
 
 
 def listed(settings: Mapping[str, str], key: str) -> tuple[str, ...]:
@@ -79,7 +82,14 @@ def probe(cli: Cli, environ: Mapping[str, str]) -> Probe:
         hint="" if login != "no" else f"log in with: {cli.login}",
         features=cli.features,
         places=_places(cli, environ),
+        provider=_provider(cli, environ),
     )
+
+
+def _provider(cli: Cli, environ: Mapping[str, str]) -> str:
+    if any(environ.get(name) for name in cli.elsewhere):
+        return ""
+    return next((environ[name] for name in cli.moved_by if environ.get(name)), cli.provider)
 
 
 def _places(cli: Cli, environ: Mapping[str, str]) -> tuple[str, ...]:

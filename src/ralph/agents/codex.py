@@ -45,6 +45,7 @@ CLI = Cli(
     protect=("config.toml", "hooks.json", "AGENTS.md", "prompts", "skills", "rules", "plugins"),
     hide=("sessions", "archived_sessions", "history.jsonl"),
     features=("tokens", "resume", "allow-list"),
+    moved_by=("OPENAI_BASE_URL",),
 )
 _WAITING = "waiting for network"
 # Its failed turns carry a sentence of its own and no code: these are the ones it has.

@@ -53,6 +53,7 @@ CLI = Cli(
     ),
     hide=("session-state", "history-session-state", "logs"),
     features=("tokens", "resume", "allow-list"),
+    moved_by=("COPILOT_PROVIDER_BASE_URL",),
 )
 USAGE = "copilot-usage.json"
 OPEN = 200  # tools in work that are remembered at once

@@ -54,6 +54,9 @@ CLI = Cli(
     hide=("tmp", "history"),
     quiet={"GEMINI_CLI_NO_RELAUNCH": "true"},
     features=("tokens", "resume", "turns", "allow-list"),
+    provider="https://generativelanguage.googleapis.com",
+    moved_by=("GOOGLE_GEMINI_BASE_URL",),
+    elsewhere=("GOOGLE_GENAI_USE_VERTEXAI",),
 )
 _EXITS: dict[int, FaultKind] = {41: "auth", 42: "request", 44: "missing", 52: "request", 53: "turns"}
 _HTTP = re.compile(r"\bstatus:? (\d{3})\b|\"code\":\s*(\d{3})\b|\[API Error: .*?\b([45]\d\d)\b")

@@ -48,6 +48,7 @@ CLI = Cli(
         "GOOSE_PROVIDER_SKIP_BACKOFF": "true",
     },
     features=("tokens", "resume", "turns"),
+    moved_by=("OPENAI_HOST", "ANTHROPIC_HOST", "OLLAMA_HOST"),
 )
 _STATUS = re.compile(r"\((\d{3})\b|\bStatus: (\d{3})\b")
 _KINDS: dict[str, FaultKind] = {"authentication": "auth", "credits_exhausted": "credit"}
@@ -92,8 +93,8 @@ def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     own = "inference" not in table(message, "metadata")
     for block in rows(message, "content"):
         match block.get("type"):
-            case "text" if own and _own(text(block, "text")):
-                yield _reported(words(block, "text"))
+            case "text" if own and own_words(text(block, "text")):
+                yield reported(words(block, "text"))
             case "text":
                 yield Said(text(block, "text"), words(message, "id", 100))
             case "toolRequest":
@@ -101,21 +102,22 @@ def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
             case "error":
                 kind = _KINDS.get(words(block, "kind", 60))
                 told = words(block, "message")
-                yield FaultSeen(kind, told) if kind else _reported(told)
-            case "systemNotification" if _own(words(block, "msg")):
-                yield _reported(words(block, "msg"))
+                yield FaultSeen(kind, told) if kind else reported(told)
+            case "systemNotification" if own_words(words(block, "msg")):
+                yield reported(words(block, "msg"))
             case _:
                 pass
 
 
-def _own(said: str) -> FaultKind | None:
+def own_words(said: str) -> FaultKind | None:
+    """What a message of goose itself reports; None for any other words."""
     return next((kind for beginning, kind in _OWN if said.startswith(beginning)), None)
 
 
-def _reported(message: str) -> AgentFact:
+def reported(message: str) -> AgentFact:
     found = _STATUS.search(message)
     code = status(next(filter(None, found.groups()))) if found else None
-    kind = _own(message)
+    kind = own_words(message)
     if kind in ("limit", None) or (code is not None and kind in ("server", "request")):
         return seen(code or (429 if kind == "limit" else None), message)
     return FaultSeen(kind, message)
@@ -149,7 +151,7 @@ def _complete(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
 def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
     yield Closed(ok=False)
     if account.fault is None and account.limit is None:
-        yield _reported(words(fields, "error"))
+        yield reported(words(fields, "error"))
 
 
 FORMAT = Format(

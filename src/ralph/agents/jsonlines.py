@@ -121,6 +121,7 @@ class JsonLinesParser:
             denials=tuple(self._denials),
             said=last_words(words.strip()),
             problems=problems,
+            message=words,
         )
 
     def _fact(self, fields: Fields) -> AgentFact | None:

@@ -50,6 +50,7 @@ CLI = Cli(
         "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "2",
     },
     features=("tokens", "cost", "turns", "budget"),
+    moved_by=("OPENAI_API_BASE", "ANTHROPIC_API_BASE"),
 )
 TRAJECTORY = "mini-trajectory.json"
 _STATUS: dict[str, FaultKind] = {

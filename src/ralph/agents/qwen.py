@@ -45,6 +45,7 @@ CLI = Cli(
     hide=("tmp", "projects", "todos"),
     quiet={"QWEN_CODE_NO_RELAUNCH": "true"},
     features=("tokens", "resume", "turns", "allow-list"),
+    moved_by=("OPENAI_BASE_URL",),
 )
 _EXITS: dict[int, FaultKind] = {41: "auth", 42: "request", 52: "request", 53: "turns", 55: "turns"}
 _STATUS = re.compile(r"\b(?:API Error: |status(?: code)?:? )?([45]\d\d)\b")

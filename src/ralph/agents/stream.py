@@ -165,6 +165,7 @@ class StreamParser:
             problems=parsed.problems,
             session=_session(account, last),
             after=account.limit.after if account.limit else None,
+            message=said,
         )
 
     def _event(self, line: bytes, head: _Head | None) -> tuple[AgentFact, ...]:

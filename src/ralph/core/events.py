@@ -14,11 +14,13 @@ from typing import Literal, get_args
 import msgspec
 from msgspec import Struct
 
+from ralph.core.indicators import Indication
 from ralph.core.model import (
     AgentSession,
     Checkpoint,
     Claim,
     Fault,
+    Finding,
     Grade,
     GuardResult,
     Order,
@@ -27,6 +29,9 @@ from ralph.core.model import (
     Usage,
     Verdict,
 )
+from ralph.core.plan import Item, Plan
+from ralph.core.rubric import Opinion
+from ralph.core.spectests import Tie
 
 
 class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
@@ -63,6 +68,9 @@ class AgentStarted(Event, frozen=True, tag="AgentStarted"):
     prompt: str  # blob
     using: int = 0  # 0 = the agent that is wanted, else a spare one
     why: str = ""  # why it is a spare one
+    purpose: str = ""  # plan, item, close; "" = the task
+    item: str = ""  # of the plan
+    tree: str = ""  # what the call begins with, when Ralph wrote into it; "" = the newest snapshot
 
 
 class AgentEnded(Event, frozen=True, tag="AgentEnded"):
@@ -80,6 +88,19 @@ class AgentEnded(Event, frozen=True, tag="AgentEnded"):
     dropped: int = 0  # bytes of output that were not kept
     session: AgentSession | None = None
     program: str = ""  # hash of the agent's program, where its adapter pins it
+    indication: Indication | None = None  # what its last message says of being finished, in plan mode
+    learned: tuple[str, ...] = ()  # what it left for later calls
+
+
+class PlanRead(Struct, frozen=True, omit_defaults=True):
+    """What a call left of the plan. Boxes are not believed, whoever ticked them."""
+
+    plan: Plan | None = None  # a whole plan, after a planning call that left a sound one
+    wrong: tuple[Finding, ...] = ()  # what is wrong with it, the first few
+    outside: int = 0  # files changed besides the plan
+    paths: tuple[str, ...] = ()  # of those, the first few
+    found: tuple[Item, ...] = ()  # items that were added, after any other call
+    ticked: tuple[str, ...] = ()  # boxes that the agent ticked itself
 
 
 class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
@@ -90,7 +111,9 @@ class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
     added: int = 0
     removed: int = 0
     total_lines: int = 0  # lines changed against the base
+    paths: tuple[str, ...] = ()  # changed files, the first few
     warnings: tuple[str, ...] = ()
+    plan: PlanRead | None = None
 
 
 class GateEnded(Event, frozen=True, tag="GateEnded"):
@@ -107,6 +130,36 @@ class GuardsEnded(Event, frozen=True, tag="GuardsEnded"):
     disagreement: str = ""  # the incremental and the fresh checkout said different things: our fault
 
 
+class TestsTied(Event, frozen=True, tag="TestsTied"):
+    """Which tests of a judged tree name which criterion of the specs, and how they stand."""
+
+    tree: str
+    ties: tuple[Tie, ...]
+
+
+class JudgeStarted(Event, frozen=True, tag="JudgeStarted"):
+    """Appended before the judge is spawned: the call counts as spent from here on."""
+
+    iteration: int
+    call: int
+    tree: str
+    agent: str
+    prompt: str  # blob
+
+
+class JudgeEnded(Event, frozen=True, tag="JudgeEnded"):
+    """What the judge said of a tree that passed everything else; a fault is no opinion."""
+
+    iteration: int
+    call: int
+    tree: str
+    opinion: Opinion | None = None
+    fault: Fault | None = None
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    output: str = ""  # blob
+
+
 class WorkspaceRestored(Event, frozen=True, tag="WorkspaceRestored"):
     iteration: int
     tree: str
@@ -114,7 +167,7 @@ class WorkspaceRestored(Event, frozen=True, tag="WorkspaceRestored"):
 
 
 class WaitOver(Event, frozen=True, tag="WaitOver"):
-    pass
+    note: str = ""  # what was found out while waiting
 
 
 class Steered(Event, frozen=True, tag="Steered"):
@@ -133,6 +186,7 @@ class ResumeAsked(Event, frozen=True, tag="ResumeAsked"):
     more_time: float = 0.0
     more_cost: float = 0.0
     more_tokens: int = 0
+    done: tuple[str, ...] = ()  # items of the plan that a human has done
 
 
 class AbortAsked(Event, frozen=True, tag="AbortAsked"):
@@ -140,6 +194,15 @@ class AbortAsked(Event, frozen=True, tag="AbortAsked"):
 
 
 class ResultPublished(Event, frozen=True, tag="ResultPublished"):
+    branch: str
+    commit: str
+    tree: str
+
+
+class ItemPublished(Event, frozen=True, tag="ItemPublished"):
+    """A verified item has its commit on the result branch."""
+
+    item: str
     branch: str
     commit: str
     tree: str
@@ -181,6 +244,9 @@ AnyEvent = (
     | CheckpointMade
     | GateEnded
     | GuardsEnded
+    | TestsTied
+    | JudgeStarted
+    | JudgeEnded
     | WorkspaceRestored
     | WaitOver
     | Steered
@@ -188,6 +254,7 @@ AnyEvent = (
     | ResumeAsked
     | AbortAsked
     | ResultPublished
+    | ItemPublished
     | LoopEnded
     | LandingStarted
     | LandingEnded
@@ -212,6 +279,10 @@ class RunGuards(Struct, frozen=True, tag=True):
     tree: str
 
 
+class TieTests(Struct, frozen=True, tag=True):
+    tree: str
+
+
 class RunAgent(Struct, frozen=True, tag=True):
     iteration: int
     call: int
@@ -231,9 +302,17 @@ class Wait(Struct, frozen=True, tag=True):
     seconds: float
     until: float | None  # epoch seconds, when a provider named a time
     why: str
+    probe: str = ""  # host:port; while it does not answer, the wait lasts until it does
+    most: float = 0.0  # but not longer than this
 
 
 class PublishResult(Struct, frozen=True, tag=True):
+    tree: str
+    grade: Grade
+
+
+class PublishItem(Struct, frozen=True, tag=True):
+    item: str
     tree: str
     grade: Grade
 
@@ -244,15 +323,24 @@ class Finish(Struct, frozen=True, tag=True):
     grade: Grade | None = None
 
 
+class AskJudge(Struct, frozen=True, tag=True):
+    tree: str
+    call: int
+    then: PublishResult | PublishItem | Finish  # what follows unless the judge holds it back
+
+
 Action = (
     MakeWorkspace
     | RunGates
     | RunGuards
+    | TieTests
     | RunAgent
     | TakeSnapshot
     | RestoreWorkspace
     | Wait
     | PublishResult
+    | PublishItem
+    | AskJudge
     | Finish
 )
 

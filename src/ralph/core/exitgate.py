@@ -7,6 +7,8 @@ sentences go to the screen and into the next prompt, so they name tests and neve
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from ralph.core.grade import OWN_WITNESS, Proof, at_least, prove
@@ -17,6 +19,11 @@ SHOWN = 5  # failing tests named in one sentence
 LAST_WORDS = 120
 SHORT_OF = "the proof is grade "  # begins a sentence whose reason is not for agents
 NO_GATE = "there is no required gate, so nothing can prove this task"
+
+
+# Which red may stay: of a task, what was red before and is no part of it; of one item of a plan, whatever was
+# red before; of a whole plan, nothing.
+Tolerance = Literal["task", "item", "nothing"]
 
 
 class Exit(Struct, frozen=True):
@@ -56,9 +63,10 @@ def judge(
     changed: bool,
     claim: Claim | None,
     protection: str,
+    tolerance: Tolerance = "task",
 ) -> Exit:
     """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?"""
-    not_yet = _red(criterion, baseline, now)
+    not_yet = red(criterion, baseline, now, tolerance)
     if not any(gate.required for gate in criterion.gates):
         not_yet.append(NO_GATE)
     if guards == ():
@@ -105,7 +113,9 @@ def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[
     return tuple(sentences)
 
 
-def _red(criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verdict]) -> list[str]:
+def red(
+    criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verdict], tolerance: Tolerance = "task"
+) -> list[str]:
     """One sentence for each gate that blocks."""
     sentences = []
     for gate in criterion.gates:
@@ -113,16 +123,18 @@ def _red(criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verd
         if verdict is None:
             if gate.required:
                 sentences.append(f"{gate.name}: not judged on this tree")
-        elif gate.required and blocks(gate, baseline.get(gate.name), verdict):
+        elif gate.required and blocks(gate, baseline.get(gate.name), verdict, tolerance):
             sentences.append(f"{gate.name}: {describe(gate, verdict)}")
     return sentences
 
 
-def blocks(gate: Gate, base: Verdict | None, verdict: Verdict) -> bool:
+def blocks(gate: Gate, base: Verdict | None, verdict: Verdict, tolerance: Tolerance = "task") -> bool:
     """Does this verdict stand in the way of the exit?"""
     if verdict.status == "pass":
         return False
-    if gate.proof or base is None or base.status == "pass":
+    if tolerance == "nothing" or base is None or base.status == "pass":
+        return True
+    if gate.proof and tolerance == "task":
         return True
     # Red before this loop and outside the criterion: only what is newly red blocks. What can no
     # longer be judged at all, and could be before, is worse than before.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ralph.core import failover, settle
+from ralph.core import failover, outage, recovery, settle
 from ralph.core.events import Finish
 from ralph.core.loop import Loop
 from ralph.core.model import Fault
@@ -22,6 +22,7 @@ UNCOUNTED = frozenset({"interrupted", "budget"})
 def after_fault(loop: Loop, fault: Fault) -> Loop:
     """The call failed and left nothing: refund the iteration, then wait, go on, or give up."""
     loop = replace(loop, iteration=loop.iteration - 1, steers=(*loop.given, *loop.steers), given=())
+    loop = recovery.failed(loop, fault)
     if loop.aborting:
         return settle.finish(loop, Finish("aborted", loop.aborting))
     if loop.sealed.spares:
@@ -45,7 +46,7 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
 
 def _counted(loop: Loop, fault: Fault) -> Loop:
     if fault.kind in HEALED_BY_TIME:
-        return replace(loop, limits_hit=loop.limits_hit + 1)
+        return replace(outage.noted(loop, fault), limits_hit=loop.limits_hit + 1)
     return loop if fault.kind in UNCOUNTED else replace(loop, faults=loop.faults + 1)
 
 

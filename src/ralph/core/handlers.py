@@ -10,7 +10,8 @@ from typing import NoReturn
 
 import msgspec.structs
 
-from ralph.core import exitgate, failover, settle
+from ralph.core import building, exitgate, failover, jury, learnings, recovery, settle
+from ralph.core.buildstate import Building
 from ralph.core.events import (
     AbortAsked,
     AgentEnded,
@@ -20,6 +21,7 @@ from ralph.core.events import (
     Finish,
     GateEnded,
     GuardsEnded,
+    ItemPublished,
     LandingEnded,
     LandingStarted,
     LoopDropped,
@@ -27,6 +29,7 @@ from ralph.core.events import (
     LoopStarted,
     MakeWorkspace,
     PauseAsked,
+    PublishItem,
     PublishResult,
     RestoreWorkspace,
     ResultPublished,
@@ -37,12 +40,15 @@ from ralph.core.events import (
     Steered,
     StintStarted,
     TakeSnapshot,
+    TestsTied,
+    TieTests,
     Wait,
     WaitOver,
     WorkspaceMade,
     WorkspaceRestored,
 )
 from ralph.core.faults import after_fault
+from ralph.core.indicators import WINDOW
 from ralph.core.loop import Loop
 from ralph.core.model import RESUMABLE, AgentSession, Fault, Limits, Spend, Steer, Usage
 from ralph.errors import IllegalEvent
@@ -67,6 +73,7 @@ def loop_started(loop: Loop, event: LoopStarted) -> Loop:
         before=order.base_tree,
         commit=order.base_commit,
         branch=order.branch,
+        build=building.begin(order),
         todo=(MakeWorkspace(),),
     )
 
@@ -95,13 +102,25 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     loop = replace(
         loop, best=settle.base_checkpoint(loop), verdicts=dict(loop.baseline), judged_tree=loop.tree
     )
-    if exitgate.already_satisfied(order.criterion, loop.baseline):
+    if loop.build is None and exitgate.already_satisfied(order.criterion, loop.baseline):
         return settle.finish(
             loop, Finish("verified", "already satisfied: the proof was green before any agent call")
         )
-    if loop.pausing:
-        return settle.paused(loop)
-    return settle.limit_or_call(loop)
+    if settle.wants_ties(loop):
+        return replace(loop, todo=(TieTests(tree=loop.tree),))
+    return _after_baseline(loop)
+
+
+def _after_baseline(loop: Loop) -> Loop:
+    return settle.paused(loop) if loop.pausing else settle.limit_or_call(loop)
+
+
+def tests_tied(loop: Loop, event: TestsTied) -> Loop:
+    """What the specs say of the judged tree is known: go on where that was asked for."""
+    if _owed(loop) != TieTests(tree=event.tree):
+        _illegal(loop, event, "nobody asked which tests of this tree name a criterion")
+    after = building.take_ties(loop, event.tree, event.ties)
+    return _after_baseline(after) if loop.phase == "baseline" else settle.judged(after)
 
 
 def agent_started(loop: Loop, event: AgentStarted) -> Loop:
@@ -114,6 +133,7 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
         using=event.using,
         session=loop.session if event.using == loop.using else None,
         calling=True,
+        before=event.tree or loop.before,
         prompt=event.prompt,
         claim=None,
         fault=None,
@@ -129,19 +149,30 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
         _illegal(loop, event, "no such call is open")
     denied = loop.denied + 1 if event.denials else 0
     agent = failover.names(loop.sealed)[loop.using]
+    loop = recovery.call_ended(loop, event)
     return replace(
         loop,
         calling=False,
         claim=event.claim,
         fault=event.fault,
         denials=event.denials,
+        learned=learnings.joined(loop.learned, event.learned),
         denied=denied,
         spend=_spent(loop.spend, event.usage),
         session=_kept_session(loop, event),
         squeezed=_squeezed(loop, event.fault),
         programs={**loop.programs, agent: event.program} if event.program else loop.programs,
+        build=_heard(loop, event),
         todo=(TakeSnapshot(iteration=loop.iteration),),
     )
+
+
+def _heard(loop: Loop, event: AgentEnded) -> Building | None:
+    """What the agent says of being finished, in the newest messages."""
+    build = loop.build
+    if build is None or event.indication is None or event.fault is not None:
+        return build
+    return replace(build, said=(*build.said, event.indication)[-WINDOW:])
 
 
 def _kept_session(loop: Loop, event: AgentEnded) -> AgentSession | None:
@@ -161,9 +192,16 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
     if not isinstance(_owed(loop), TakeSnapshot) or event.iteration != loop.iteration:
         _illegal(loop, event, "no snapshot was asked for")
     changed = event.tree != loop.before
+    fault = loop.fault
+    loop = recovery.left(loop, event, changed=changed)
+    if fault is not None and not changed:
+        loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
+        return after_fault(loop, fault)
+    if loop.build is not None and loop.build.mode in ("planning", "closing"):
+        return settle.planned(loop, event)
     loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
-    if loop.fault is not None and not changed:
-        return after_fault(loop, loop.fault)
+    if loop.build is not None:
+        loop = building.take_notes(loop, event.plan, changed=changed)
     loop = replace(loop, faults=0, limits_hit=0, reverted="")
     if loop.aborting:
         return settle.finish(loop, Finish("aborted", loop.aborting))
@@ -199,19 +237,24 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
     if not isinstance(owed, RestoreWorkspace) or event.tree != owed.to.tree:
         _illegal(loop, event, "that is not the checkpoint that was asked for")
     best = owed.to
+    # To the state with which it began itself: a call that was not to change anything, which is told otherwise.
+    taken = f"iteration {event.iteration} was taken back to the state after iteration {best.iteration}"
     loop = replace(
         loop,
         tree=best.tree,
         commit=best.commit,
         lines=best.changed_lines,
-        reverted=f"iteration {event.iteration} was taken back to the state after iteration {best.iteration}",
+        reverted=taken if best.iteration != event.iteration else "",
     )
+    loop = building.restored(loop)
     return settle.paused(loop) if loop.pausing else settle.call_agent(loop)
 
 
 def wait_over(loop: Loop, event: WaitOver) -> Loop:
     if not isinstance(_owed(loop), Wait):
         _illegal(loop, event, "nothing was waited for")
+    if loop.held:
+        return jury.waited(loop)
     return settle.limit_or_call(replace(loop, fault=None))
 
 
@@ -255,7 +298,8 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
         loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=(), programs={})
-        loop = replace(loop, judged_tree="", final_tree="", guarded_tree="")
+        loop = replace(loop, judged_tree="", final_tree="", guarded_tree="", jury=jury.forgiven(loop.jury))
+        loop = building.reopened(loop, event.done)
     return _take_baseline(loop) if loop.best is None else settle.limit_or_call(loop)
 
 
@@ -276,6 +320,13 @@ def result_published(loop: Loop, event: ResultPublished) -> Loop:
         _illegal(loop, event, "no result was to be published")
     loop = replace(loop, branch=event.branch, result=event.commit)
     return settle.finish(loop, Finish("verified", "every check passed on this tree", grade=owed.grade))
+
+
+def item_published(loop: Loop, event: ItemPublished) -> Loop:
+    owed = _owed(loop)
+    if not isinstance(owed, PublishItem) or (owed.item, owed.tree) != (event.item, event.tree):
+        _illegal(loop, event, "no such item was to be published")
+    return settle.item_published(replace(loop, branch=event.branch), event.commit)
 
 
 def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
@@ -319,6 +370,9 @@ def _take_baseline(loop: Loop) -> Loop:
     """Ask for every gate on the base tree; a criterion without gates cannot even begin."""
     names = settle.gate_names(loop)
     loop = replace(loop, phase="baseline", baseline={})
+    brief = loop.sealed.brief
+    if brief is not None and brief.mode == "plan":  # a plan is held to its own rules, not to gates
+        return settle.limit_or_call(replace(loop, phase="working", best=settle.base_checkpoint(loop)))
     if not names:
         return settle.finish(loop, Finish("broken", exitgate.cannot_start(loop.sealed.criterion, {})))
     return replace(loop, todo=(RunGates(stage="baseline", tree=loop.tree, gates=names),))

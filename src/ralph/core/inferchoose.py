@@ -42,6 +42,7 @@ _WORDS: dict[str, str] = {
 }
 _MISSING = {"test": "runs the tests", "types": "checks types", "lint": "lints", "build": "builds"}
 _RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
+COUNTABLE = frozenset({"ruff", "eslint", "mypy", "tsc", "cargo lint", "golangci-lint"})
 _TEXTS = (".md", ".rst", ".txt", ".adoc", ".html")
 EXAMPLES = (
     'ralph loop "make the tests pass" --check "pytest -q"',
@@ -80,6 +81,10 @@ def choose(task: str, task_class: TaskClass, found: Found, *, until: str = "", p
             else _RISES
         )
         return _joined(made, place, [(_from_predicate(asked, place), predicate.words(asked))])
+    bound = predicate.counted(task) if task_class in ("lint-clean", "type-clean", "regression") else None
+    if bound is not None:
+        made = replace(made, task_class="type-clean" if bound.kind == "types" else "lint-clean")
+        return _joined(made, place, [(_from_predicate(bound, place), predicate.words(bound))])
     return _by_class(made, place)
 
 
@@ -137,8 +142,24 @@ def _from_predicate(one: Predicate, place: Where) -> Part | str:
             return f"it is not known how to measure coverage with `{tests.chosen[0].run}`"
         why = (*tests.why, f"{measured.tool} can report coverage")
         return Part((measured,), why, "medium" if one.sort == "compare" else tests.level)
+    if one.metric in ("errors", "findings"):
+        return _counted(one, place)
     part = of_kind(one.kind or "test", place, proof=one.sort != "compare")
     return part if part is not None else f"no command that {_missing(one.kind)} was found"
+
+
+def _counted(one: Predicate, place: Where) -> Part | str:
+    """The linter whose findings are counted: one whose report is read finding by finding."""
+    part = of_kind(one.kind or "lint", place, proof=True)
+    if part is None:
+        return f"no command that {_missing(one.kind)} was found, so there is nothing to count"
+    check = part.checks[0]
+    if len(part.checks) > 1 or check.tool not in COUNTABLE:
+        return f"it is not known how to count what `{check.run}` finds"
+    most = int(one.value) if one.sort == "number" else None
+    counted = replace(check, counted="errors" if one.metric == "errors" else "findings", maximum=most)
+    why = (*part.why, f"{check.tool} reports what it finds one by one")
+    return Part((counted,), why, "medium" if one.sort == "compare" else part.level)
 
 
 def _by_class(made: Proposal, place: Where) -> Proposal:

@@ -65,7 +65,10 @@ def plan(found: Found, level: Level) -> tuple[Planned, ...]:
             chosen += _security(usable) if kind == "security" else _of_kind(kind, usable, found.manifests)
     names: dict[str, int] = {}
     planned = []
+    once = {(one.run, one.cwd): (one, language) for one, language in reversed(chosen)}
     for one, language in chosen:
+        if once[one.run, one.cwd] != (one, language):
+            continue  # `go vet` lints and checks types: one gate is enough
         base = one.tool.split()[0] if one.kind == "security" else _NAMES.get(one.kind, one.kind)
         name = base if base not in names else f"{base}-{_slug(one.cwd, language, names[base])}"
         names[base] = names.get(base, 0) + 1

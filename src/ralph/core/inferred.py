@@ -76,6 +76,9 @@ class Check(Struct, frozen=True, omit_defaults=True, kw_only=True):
     cwd: str = "."
     read: str = "auto"
     minimum: float | None = None
+    # What of a linter is counted against `maximum`; without one the trial's own count less one is it.
+    counted: Literal["", "errors", "findings"] = ""
+    maximum: int | None = None
     proof: bool = True
     layer: Layer = "manifest"
     where: str = ""
@@ -98,6 +101,7 @@ class Trial(Struct, frozen=True, omit_defaults=True):
     summary: str
     cause: str = ""
     percent: float | None = None
+    found: int | None = None  # findings, of those that count for the gate
 
 
 class Proposal(Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ralph.core.breaker import Breaker
+from ralph.core.buildstate import Building
 from ralph.core.events import Action
 from ralph.core.model import (
     AgentSession,
@@ -26,6 +28,8 @@ from ralph.core.model import (
     Steer,
     Verdict,
 )
+from ralph.core.retries import Attempt
+from ralph.core.rubric import Jury
 
 
 class Loop(Struct, frozen=True):
@@ -65,12 +69,14 @@ class Loop(Struct, frozen=True):
     fault: Fault | None = None
     faults: int = 0  # in a row
     limits_hit: int = 0  # in a row: usage limits, overloads, failures of provider and network
+    down_since: float = 0.0  # wall clock at which the provider was first not reached
     squeezed: int = 0  # how often the prompt was halved because the agent could not read it all
     session: AgentSession | None = None  # the agent's newest conversation, when it is to go on
     using: int = 0  # agent of the newest call: 0 = the one that is wanted, else a spare one
     resting: dict[int, float] = {}  # agent -> wall clock at which it may be called again
     stood_in: str = ""  # why the newest of them rests
     programs: dict[str, str] = {}  # agent -> hash of the program that this loop began with
+    learned: tuple[str, ...] = ()  # what agents left for the calls after them
     denials: tuple[str, ...] = ()
     denied: int = 0  # calls in a row that were refused a permission
     integrity: int = 0  # iterations in which an integrity guard found something
@@ -78,6 +84,8 @@ class Loop(Struct, frozen=True):
     history: tuple[Footprint, ...] = ()
     not_yet: tuple[str, ...] = ()
     unproven: tuple[str, ...] = ()
+    breaker: Breaker = Breaker()
+    attempts: tuple[Attempt, ...] = ()  # iterations that did not do it, by class
     redirect: str = ""  # why the next prompt must ask for another approach
     reverted: str = ""  # what was taken back before the next call, for the prompt
     steers: tuple[Steer, ...] = ()  # not yet given to an agent
@@ -90,6 +98,9 @@ class Loop(Struct, frozen=True):
     held_phase: Phase = "working"
     wait_until: float | None = None
     wait_why: str = ""
+
+    build: Building | None = None  # None: one task, without a plan
+    jury: Jury = Jury()
 
     branch: str = ""
     result: str = ""  # commit on the result branch

@@ -35,6 +35,7 @@ from msgspec.structs import replace
 
 from ralph.core import events as e
 from ralph.core import handlers as h
+from ralph.core import jury
 from ralph.core.loop import Loop
 from ralph.core.model import Phase
 from ralph.errors import Bug, IllegalEvent
@@ -59,18 +60,23 @@ _AFTER_JUDGING: tuple[Phase, ...] = ("judging", "working", "waiting", "paused")
 
 TABLE: dict[tuple[Phase, type[e.Event]], Rule] = {
     ("new", e.LoopStarted): Rule(h.loop_started, ("baseline",)),
-    ("baseline", e.WorkspaceMade): Rule(h.workspace_made, ("baseline",)),
+    ("baseline", e.WorkspaceMade): Rule(h.workspace_made, ("baseline", "working")),
     ("baseline", e.GateEnded): Rule(h.baseline_gate_ended, ("baseline", "working", "paused")),
+    ("baseline", e.TestsTied): Rule(h.tests_tied, ("working", "paused")),
     ("working", e.AgentStarted): Rule(h.agent_started, ("working",)),
     ("working", e.AgentEnded): Rule(h.agent_ended, ("working",)),
     ("working", e.CheckpointMade): Rule(h.checkpoint_made, ("judging", "working", "waiting", "paused")),
-    ("working", e.WorkspaceRestored): Rule(h.workspace_restored, ("working", "waiting", "paused")),
+    ("working", e.WorkspaceRestored): Rule(h.workspace_restored, ("working", "judging", "waiting", "paused")),
     ("judging", e.GateEnded): Rule(h.gate_ended, _AFTER_JUDGING),
     ("judging", e.GuardsEnded): Rule(h.guards_ended, _AFTER_JUDGING),
+    ("judging", e.TestsTied): Rule(h.tests_tied, _AFTER_JUDGING),
+    ("judging", e.ItemPublished): Rule(h.item_published, ("working", "waiting", "paused")),
+    ("judging", e.JudgeStarted): Rule(jury.started, ("judging",)),
+    ("judging", e.JudgeEnded): Rule(jury.ended, _AFTER_JUDGING),
     ("judging", e.ResultPublished): Rule(h.result_published, ("judging",)),
-    ("waiting", e.WaitOver): Rule(h.wait_over, ("working", "waiting")),
+    ("waiting", e.WaitOver): Rule(h.wait_over, ("working", "waiting", "judging")),
     ("paused", e.ResumeAsked): Rule(h.resume_asked, ("baseline", "working", "judging", "waiting")),
-    ("ended", e.ResumeAsked): Rule(h.resume_asked, ("baseline", "working", "waiting")),
+    ("ended", e.ResumeAsked): Rule(h.resume_asked, ("baseline", "working", "waiting", "judging")),
     ("ended", e.Steered): Rule(h.steered, ("ended",)),
     ("ended", e.LandingStarted): Rule(h.landing_started, ("ended",)),
     ("ended", e.LandingEnded): Rule(h.landing_ended, ("ended",)),
@@ -92,7 +98,8 @@ def decide(loop: Loop, event: e.AnyEvent) -> Step:
     rule = TABLE.get((loop.phase, type(event)))
     if rule is None:
         raise IllegalEvent(f"{type(event).__name__} cannot happen in phase {loop.phase}")
-    after = rule.handler(_clocked(loop, event), event)
+    # Whichever fact led to a publication, the judge comes before it.
+    after = jury.before_result(rule.handler(_clocked(loop, event), event))
     if after.phase not in rule.to:
         raise Bug(
             f"{type(event).__name__} led from {loop.phase} to {after.phase}, which its rule does not name"

@@ -10,6 +10,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ralph.core.plan import Plan
+from ralph.core.rubric import Rubric
+
 Phase = Literal["new", "baseline", "working", "judging", "waiting", "paused", "ended"]
 Outcome = Literal["verified", "exhausted", "stalled", "blocked", "aborted", "broken"]
 Status = Literal["pass", "fail", "error", "skipped", "flaky"]
@@ -64,6 +67,7 @@ class Gate(Struct, frozen=True, omit_defaults=True):
     tool: str = ""  # resolved first word, outside the box; "" when it stands inside the tree
     tool_sha: str = ""
     own_files: tuple[str, ...] = ()  # files of the repository named in the command: protected
+    maximum: int | None = None  # findings that may be left, for readers that locate them
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
@@ -236,6 +240,7 @@ class Fault(Struct, frozen=True, omit_defaults=True):
     kind: FaultKind
     message: str
     reset_at: float | None = None  # epoch seconds at which a limit is lifted
+    address: str = ""  # host:port that was not reached, where it can be looked at
 
 
 class Claim(Struct, frozen=True, omit_defaults=True):
@@ -287,6 +292,23 @@ class SpareAgent(Struct, frozen=True, omit_defaults=True):
     price: Price | None = None
 
 
+class Brief(Struct, frozen=True, omit_defaults=True):
+    """What plan and build mode begin with: the specs as they were read, and the plan if there is one."""
+
+    mode: Literal["build", "plan"] = "build"
+    specs: str = ""  # digest of all of them
+    texts: dict[str, str] = {}  # path of a spec -> blob
+    criteria: tuple[str, ...] | None = None  # ids in them; None = there are no specs
+    clarity: dict[str, int] = {}  # id -> how clear its spec is, in points
+    plan: Plan | None = None
+    in_tree: bool = True  # the plan's file is part of the result; not while the user has it untracked
+    planning: str = ""  # why planning comes first; "" = the plan is good to work by
+    replan_every: int = 0  # verified items; 0 = never for that reason
+    readers: int = 0  # calls that only read before the plan is made
+    allow_red: bool = False  # red from before this loop, outside the criterion, may stay
+    attempts: int = 5  # of one item, before it is blocked
+
+
 class Order(Struct, frozen=True, omit_defaults=True):
     """Everything agreed at the start, sealed into the first event of a loop."""
 
@@ -324,6 +346,10 @@ class Order(Struct, frozen=True, omit_defaults=True):
     config_digest: str = ""
     warnings: tuple[str, ...] = ()
     report_copy_to: str = ""
+    templates: dict[str, str] = {}  # the project's own prompt templates that were approved: name -> git blob
+    brief: Brief | None = None  # None: one task, without a plan
+    rubric: Rubric | None = None  # None: no judge
+    judge: SpareAgent | None = None  # the agent that is asked to judge by it
 
 
 class Checkpoint(Struct, frozen=True, omit_defaults=True):

@@ -22,7 +22,7 @@ class Predicate(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """exit: `command` ends with 0. state: checks of `kind` are green. number: `metric` `op` `value`.
 
     compare: `metric` against the baseline, `op` is "rises", "falls" or "no-new". match: output of `command`
-    holds (or, negated, does not hold) `pattern`.
+    holds (or, negated, does not hold) `pattern`. A linter's metric is what is counted: errors or findings.
     """
 
     sort: Sort
@@ -75,17 +75,43 @@ _GREEN = re.compile(
     r"|works?|ok)\b",
     re.IGNORECASE,
 )
-_NONE = re.compile(r"\b(?:no|zero|0|without(?: any)?|free of)\b(?! new)", re.IGNORECASE)
-_NO_NEW = re.compile(r"\b(?:no|zero|without(?: any)?)\s+(?:new|further|additional|more)\b", re.IGNORECASE)
+_NONE = re.compile(
+    r"(?<![\d.,])\b(?:no|zero|0|none|without(?: any)?|free of)\b"
+    r"(?! (?:new|more than|less than|fewer than))(?![.,]\d)",
+    re.IGNORECASE,
+)
+_NO_NEW = re.compile(
+    r"\b(?:no|zero|without(?: any)?)\s+(?:new|further|additional|more(?! than))\b", re.IGNORECASE
+)
+_COUNTED = re.compile(
+    r"\b(?:(?P<errors>errors?)|warnings?|findings?|problems?|issues?|violations?|complaints?)\b",
+    re.IGNORECASE,
+)
+# The number before the words: "10 warnings or fewer", "10 or fewer", "5 errors at most".
+_AFTER = re.compile(
+    r"(?P<value>\d{1,9})(?: \w+){0,3} (?:or (?:less|fewer|below)|at (?:the )?most|maximum|max)\b",
+    re.IGNORECASE,
+)
+_BOUND = re.compile(
+    r"(?P<op>up to|max(?:imum)?(?: of)?|not more than|no more than|not exceed(?:ing)?|down to)\s*"
+    r"(?P<value>\d{1,9})",
+    re.IGNORECASE,
+)
 _RISES = re.compile(r"\b(?:increas\w*|rais\w*|ris\w+|improv\w*|goes up|grows?|higher)\b", re.IGNORECASE)
 _FALLS = re.compile(
-    r"\b(?:decreas\w*|reduc\w*|falls?|drops?|goes down|shrinks?|fewer|lower)\b", re.IGNORECASE
+    r"\b(?:decreas\w*|reduc\w*|falls?|drops?|goes? down|shrinks?|fewer|less|lower)\b", re.IGNORECASE
 )
 _STATES: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (re.compile(r"\bcoverage\b", re.IGNORECASE), "coverage"),
     (re.compile(r"\b(?:types?|type-?check\w*|typing|mypy|pyright|tsc|typescript)\b", re.IGNORECASE), "types"),
     (re.compile(r"\b(?:format\w*|prettier|black|gofmt|rustfmt)\b", re.IGNORECASE), "format"),
-    (re.compile(r"\b(?:lint\w*|warnings?|ruff|eslint|clippy|flake8|style)\b", re.IGNORECASE), "lint"),
+    (
+        re.compile(
+            r"\b(?:lint\w*|warnings?|findings?|violations?|ruff|eslint|clippy|golangci|flake8|style)\b",
+            re.IGNORECASE,
+        ),
+        "lint",
+    ),
     (
         re.compile(
             r"\b(?:tests?|specs?|suite|pytest|jest|vitest|ci|checks?|green|failures?)\b", re.IGNORECASE
@@ -134,13 +160,19 @@ def _one(text: str) -> Predicate | Unclear:
     number = _NUMBER.search(text)
     if kind == "coverage":
         return _coverage(text, number)
+    if kind in ("", "lint", "types") and _COUNTED.search(text):
+        counted = _findings(text, kind or "lint", number)
+        if counted is not None:
+            return counted
     if number and not _NONE.search(text) and float(number["value"]) > 0:
         why = "nothing here measures that number"
         return Unclear(text, why, f"`./measure.sh` {_op(number['op'])} {number['value']}")
     if kind and (_GREEN.search(text) or _NONE.search(text) or number):
         return Predicate(sort="state", kind=kind)
     if kind and (_RISES.search(text) or _FALLS.search(text)):
-        return Unclear(text, "only coverage is compared as a number", "no new warnings")
+        return Unclear(
+            text, "only coverage and a linter's findings are compared as numbers", "no new warnings"
+        )
     told = sort_command(text)
     if told.kind and re.match(r"[\w./-]+(?:\s+\S+)*$", text) and not _VAGUE.search(text):
         return Predicate(sort="exit", command=text)
@@ -194,6 +226,46 @@ def _coverage(text: str, number: re.Match[str] | None) -> Predicate | Unclear:
     return Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
 
 
+_LESSEN = re.compile(
+    r"\s*(?:please )?(?:reduce|decrease|lower|cut|get|bring|keep|limit|drop|lessen)\b", re.IGNORECASE
+)
+
+
+def counted(task: str) -> Predicate | None:
+    """The bound on a linter's findings that a task itself names ("get the eslint warnings below 20")."""
+    if not _LESSEN.match(task):
+        return None
+    for part in _parts(task[:2000]):
+        one = _one(part) if not _COMMAND.search(part) else None
+        if isinstance(one, Predicate) and one.metric in ("errors", "findings"):
+            return one
+    return None
+
+
+def _findings(text: str, kind: Kind, number: re.Match[str] | None) -> Predicate | Unclear | None:
+    """How many findings of a linter may be left; None when no number and no comparison is in the words."""
+    metric = "errors" if any(hit["errors"] for hit in _COUNTED.finditer(text)) else "findings"
+    bound = _BOUND.search(text) or _AFTER.search(text)
+    if bound is not None:
+        op, value = "<=", float(bound["value"])
+    elif number is not None:
+        # "down to 5" and "is 5" speak of a bound from above; of findings nobody wants more.
+        plain = re.fullmatch(_OPS[-1][0], number["op"], re.IGNORECASE)
+        op, value = "<=" if plain else _op(number["op"]), float(number["value"])
+    elif _FALLS.search(text):
+        return Predicate(sort="compare", kind=kind, metric=metric, op="falls")
+    else:
+        return None
+    if op not in ("<", "<=") or value != int(value) or (op == "<" and value < 1):
+        return Unclear(
+            text, "more findings prove nothing, and fewer than none are not possible", "no new warnings"
+        )
+    most = value - 1 if op == "<" else value
+    if most == 0:
+        return Predicate(sort="state", kind=kind)
+    return Predicate(sort="number", kind=kind, metric=metric, op="<=", value=most)
+
+
 def _op(words: str) -> str:
     low = words.lower()
     return next(op for pattern, op in _OPS if re.fullmatch(pattern, low, re.IGNORECASE))
@@ -233,13 +305,14 @@ def words(predicate: Predicate) -> str:
             f"`{predicate.command}` {'never prints' if predicate.negated else 'prints'} /{predicate.pattern}/"
         )
     if predicate.sort == "number":
+        if predicate.kind in ("lint", "types"):
+            return f"at most {predicate.value:g} {predicate.kind} {predicate.metric}"
         unit = " %" if predicate.metric == "coverage" else ""
         what = f"the last number of `{predicate.command}`" if predicate.command else predicate.metric
         return f"{what} {predicate.op} {predicate.value:g}{unit}"
     if predicate.sort == "compare":
-        return (
-            f"no new {predicate.kind} findings"
-            if predicate.op == "no-new"
-            else f"{predicate.metric} {predicate.op}"
-        )
+        if predicate.op == "falls":
+            return f"fewer {predicate.kind} {predicate.metric} than now"
+        no_new = predicate.op == "no-new"
+        return f"no new {predicate.kind} findings" if no_new else f"{predicate.metric} {predicate.op}"
     return f"{predicate.kind} checks are green"

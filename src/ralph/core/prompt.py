@@ -1,24 +1,31 @@
 """The prompt of one agent call: facts in, text out.
 
-`facts_of` chooses what an agent is told: the task, the checks it can see, what is still missing, what
-failed, what was tried. It never tells of hidden checks and canaries, and it never asks for green at any
-price. The template's text arrives as an argument (it is package data that the shell reads); so does the
-nonce that marks where foreign output begins and ends. Everything foreign must have been cleaned and
+`facts_of` chooses what an agent is told: the task or its one item, the checks it can see, what is still
+missing, what failed, what was tried, and the standing parts (`context`). It never tells of hidden checks and
+canaries, and it never asks for green at any price. The template's text arrives as an argument (it is package
+data or the project's own, which the shell reads); so does the nonce that marks where foreign text begins and
+ends. Foreign text reaches a template only with its marks on. Everything foreign must have been cleaned and
 redacted before it comes here; here it is only cut to size.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from ralph.core import context, learnings, planprompt
+from ralph.core.context import DATA, Sources
 from ralph.core.exitgate import SHORT_OF
+from ralph.core.fence import fenced
 from ralph.core.loop import Loop
 from ralph.core.model import Gate, Verdict
-from ralph.core.status import STATUS_INSTRUCTIONS
+from ralph.core.planselect import Choice
+from ralph.core.rubric import JUDGE
+from ralph.core.rules import FORM, Kind, answer_of, rule_of
+from ralph.core.specs import criteria_of, parse_spec
 from ralph.core.text import one_line, trim
 from ralph.errors import UserError
 
@@ -30,9 +37,11 @@ EXCERPT_LINES = 200
 SENTENCE = 500
 SENTENCES = 30
 TRIED = 10
+AREA = 60  # paths that a reader is told
 UNSHOWN = "something that is not shown to you is still missing: look again at what the task asks for"
 HIDDEN = "hidden"  # origin of a gate that the agent never sees
 SECRET_GUARDS = frozenset({"canary", "altered", "sabotage"})
+KINDS: dict[str, Kind] = {"planning": "plan", "building": "build", "closing": "close", "checking": "close"}
 
 
 class Feedback(Struct, frozen=True):
@@ -53,6 +62,8 @@ class Check(Struct, frozen=True):
 
 
 class PromptFacts(Struct, frozen=True, kw_only=True):
+    """The names that a template may use. A part that this call has not is empty."""
+
     task: str
     until: str
     task_class: str
@@ -61,23 +72,57 @@ class PromptFacts(Struct, frozen=True, kw_only=True):
     first: bool
     checks: tuple[Check, ...]
     not_yet: tuple[str, ...]
-    feedback: tuple[Feedback, ...]
-    tried: tuple[str, ...]
+    outputs: str  # what red checks printed, marked
+    tried: str  # what came of the iterations before, marked
     reverted: str
     redirect: str
     steers: tuple[str, ...]
     protected: tuple[str, ...]
     status_instructions: str
-    nonce: str
+    learned_instructions: str = learnings.INSTRUCTIONS
+    project: str = ""  # PROMPT.md, marked
+    guide: str = ""  # AGENTS.md or CLAUDE.md, marked
+    guide_name: str = ""
+    specs: str = ""  # within their budget, marked
+    learned: str = ""  # marked
+    changes: str = ""  # marked
+    rule: str = ""  # what holds in this mode whatever the template says
+    plan_form: str = ""  # how the plan's file is written
+    why: str = ""  # why planning, or why this item
+    item: str = ""  # the one item, its criteria, the numbers of the plan
+    item_id: str = ""
+    item_notes: str = ""  # marked
+    serves: tuple[str, ...] = ()  # criteria of the item
+    plan_state: str = ""
+    planning_notes: str = ""  # what was wrong with the plan, what is blocked; marked
+    told: tuple[str, ...] = ()  # what Ralph has to say of the iteration before
+    notes: str = ""  # of readers, marked
+    area: tuple[str, ...] = ()  # what a reader is to read
 
 
-def facts_of(loop: Loop, feedback: tuple[Feedback, ...], tried: tuple[str, ...], nonce: str) -> PromptFacts:
+def kind_of(loop: Loop) -> Kind:
+    """Which template the call that is owed has."""
+    return "prompt" if loop.build is None else KINDS[loop.build.mode]
+
+
+def facts_of(
+    loop: Loop,
+    feedback: tuple[Feedback, ...],
+    tried: tuple[str, ...],
+    nonce: str,
+    sources: Sources = Sources(),  # noqa: B008 - a frozen value
+    *,
+    kind: Kind | None = None,
+) -> PromptFacts:
     """What the agent call that is owed (or open) is told."""
     order = loop.sealed
+    kind = kind or kind_of(loop)
     visible = tuple(gate for gate in order.criterion.gates if gate.origin != HIDDEN)
-    names = {gate.name for gate in visible}
+    names = {gate.name for gate in visible} | {JUDGE}
     steers = loop.given if loop.calling else loop.steers
     own = {path for gate in visible for path in gate.own_files}
+    budget = BUDGET >> loop.squeezed
+    shown = fitted(tuple(part for part in feedback if part.gate in names), budget)
     return PromptFacts(
         task=order.task,
         until=order.criterion.until,
@@ -87,20 +132,67 @@ def facts_of(loop: Loop, feedback: tuple[Feedback, ...], tried: tuple[str, ...],
         first=loop.iteration <= 1,
         checks=tuple(_check(gate, loop.newest.get(gate.name)) for gate in visible),
         not_yet=_told(loop),
-        feedback=_fitted(
-            tuple(part for part in feedback if part.gate in names), nonce, BUDGET >> loop.squeezed
-        ),
-        tried=tuple(one_line(line, SENTENCE) for line in tried[-TRIED:]),
+        outputs=_outputs(shown, nonce),
+        tried=_tried(tried, nonce),
         reverted=loop.reverted,
         redirect=loop.redirect,
         steers=tuple(steer.text for steer in steers),
         protected=tuple(sorted(own | set(order.protect))),
-        status_instructions=STATUS_INSTRUCTIONS,
-        nonce=nonce,
+        status_instructions=answer_of(kind),
+        **_standing(loop, sources, nonce),
+        **_planned(loop, kind, sources, nonce),
     )
 
 
-def render(template: str, facts: PromptFacts) -> str:
+def _standing(loop: Loop, sources: Sources, nonce: str) -> dict[str, Any]:
+    """What every call is told, each part within its own budget."""
+    less = loop.squeezed
+    return {
+        "project": context.file_part("PROMPT.md", sources.project, context.PROJECT >> less, nonce),
+        "guide": context.file_part(sources.guide_name, sources.guide, context.GUIDE >> less, nonce),
+        "guide_name": sources.guide_name,
+        "learned": context.learned_part(loop.learned, nonce),
+        "changes": context.changes_part(sources.changes, nonce),
+        "notes": context.notes_part(sources.notes, context.NOTES >> less, nonce),
+        "area": tuple(one_line(path, SENTENCE) for path in sources.area[:AREA]),
+    }
+
+
+def _planned(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, Any]:
+    """What a loop with a plan tells besides."""
+    build = loop.build
+    if build is None:
+        return {"rule": rule_of(kind)}
+    item = build.item if kind == "build" else None
+    texts = sources.specs
+    made: dict[str, Any] = {
+        "rule": rule_of(kind, item.id if item else ""),
+        "plan_form": FORM,
+        "specs": context.specs_part(
+            texts, item.serves if item else None, context.SPECS >> loop.squeezed, nonce
+        ),
+        "why": one_line(build.why, SENTENCE),
+        "plan_state": planprompt.numbers(build.board) if build.board is not None else "",
+        "told": tuple(one_line(line, SENTENCE) for line in build.told[:SENTENCES]),
+    }
+    stuck = planprompt.planning_notes(build)
+    if stuck:
+        made["planning_notes"] = f"Notes: {DATA}.\n\n{fenced('notes on the plan', stuck, nonce)}"
+    if item is None or build.board is None:
+        return made
+    criteria = criteria_of(parse_spec(path, texts[path]) for path in sorted(texts))
+    noted = planprompt.item_notes(item)
+    return made | {
+        "item": planprompt.item_text(build.board, Choice("item", item, build.rule, build.why), criteria),
+        "item_id": item.id,
+        "item_notes": f"Notes of the plan: {DATA}.\n\n{fenced('notes on the item', noted, nonce)}"
+        if noted
+        else "",
+        "serves": item.serves,
+    }
+
+
+def render(template: str, facts: Struct, name: str = "the prompt template") -> str:
     """The prompt. A name that the template uses and nobody gives is an error, never an empty place."""
     from jinja2 import TemplateError
 
@@ -108,7 +200,7 @@ def render(template: str, facts: PromptFacts) -> str:
         return _compiled(template).render(asdict(facts))
     except TemplateError as wrong:
         raise UserError(
-            f"the prompt template cannot be used: {one_line(str(wrong), SENTENCE)}",
+            f"{name} cannot be used: {one_line(str(wrong), SENTENCE)}",
             code="E-PROMPT-TEMPLATE",
             at=f"line {line}" if (line := getattr(wrong, "lineno", None)) else "",
             why="every name in it must be one that Ralph gives",
@@ -116,7 +208,18 @@ def render(template: str, facts: PromptFacts) -> str:
         ) from wrong
 
 
-@lru_cache(maxsize=1)  # a loop renders one text again and again; compiling it costs more than a git call
+def completed(text: str, facts: PromptFacts) -> str:
+    """With what a template of the project left out and must not: the rule, and how to answer."""
+    for heading, part in (
+        ("Rules that always hold", facts.rule),
+        ("How to answer", facts.status_instructions),
+    ):
+        if part and part.strip() not in text:
+            text = f"{text.rstrip()}\n\n# {heading}\n\n{part}"
+    return text
+
+
+@lru_cache(maxsize=8)  # a loop renders one text again and again; compiling it costs more than a git call
 def _compiled(template: str) -> Template:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
@@ -152,17 +255,28 @@ def _told(loop: Loop) -> tuple[str, ...]:
     return (*lines, f"and {more} more") if more else lines
 
 
-def _fitted(parts: tuple[Feedback, ...], nonce: str, budget: int) -> tuple[Feedback, ...]:
+def _outputs(parts: tuple[Feedback, ...], nonce: str) -> str:
+    if not parts:
+        return ""
+    shown = [fenced(f"output of {part.gate}", part.excerpt, nonce) for part in parts]
+    return "\n\n".join([f"This is output of programs: {DATA}.", *shown])
+
+
+def _tried(lines: tuple[str, ...], nonce: str) -> str:
+    if not lines:
+        return ""
+    shown = "\n".join(f"- {one_line(line, SENTENCE)}" for line in lines[-TRIED:])
+    return f"As it was recorded: {DATA}.\n\n{fenced('what was tried', shown, nonce)}"
+
+
+def fitted(parts: tuple[Feedback, ...], budget: int) -> tuple[Feedback, ...]:
     """Cut to the budget: short ones stay whole, what they leave goes to the longer ones."""
     room = budget
-    fitted: dict[int, Feedback] = {}
+    kept: dict[int, Feedback] = {}
     by_length = sorted(range(len(parts)), key=lambda number: len(parts[number].excerpt))
     for done, number in enumerate(by_length):
         share = room // (len(parts) - done)
-        excerpt = parts[number].excerpt
-        if nonce:
-            excerpt = excerpt.replace(nonce, "")  # nothing quoted may end its own quotation
-        excerpt = trim(excerpt, EXCERPT_LINES, share)[:share]
+        excerpt = trim(parts[number].excerpt, EXCERPT_LINES, share)[:share]
         room -= len(excerpt)
-        fitted[number] = Feedback(gate=parts[number].gate, excerpt=excerpt)
-    return tuple(fitted[number] for number in range(len(parts)))
+        kept[number] = Feedback(gate=parts[number].gate, excerpt=excerpt)
+    return tuple(kept[number] for number in range(len(parts)))

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core import exitgate, failover, stall
+from ralph.core import building, exitgate, failover, outage, recovery, stall
 from ralph.core.events import (
     Action,
+    CheckpointMade,
     Finish,
+    PublishItem,
     PublishResult,
     RestoreWorkspace,
     RunAgent,
     RunGates,
     RunGuards,
+    TieTests,
     Wait,
 )
 from ralph.core.loop import Loop
-from ralph.core.model import Checkpoint, Fault, Footprint, Gate, Verdict
+from ralph.core.model import Checkpoint, Claim, Fault, Footprint, Gate, Grade, GuardResult, Verdict
 
 replace = msgspec.structs.replace
 HOUR = 3600.0
@@ -53,21 +56,14 @@ def gate_names(loop: Loop) -> tuple[str, ...]:
 
 
 def finish(loop: Loop, action: Finish) -> Loop:
-    return replace(loop, todo=(action,))
+    return replace(recovery.ended(loop, action), todo=(action,))
 
 
 def judged(loop: Loop) -> Loop:
     """Fast verdicts are in for `loop.tree`: go for the final judgement, or settle the iteration."""
-    order = loop.sealed
-    answer = exitgate.judge(
-        order.criterion,
-        loop.baseline,
-        loop.verdicts,
-        None,
-        changed=loop.tree != order.base_tree,
-        claim=loop.claim,
-        protection=loop.protection,
-    )
+    if wants_ties(loop):
+        return replace(loop, phase="judging", todo=(TieTests(tree=loop.tree),))
+    answer = _answer(loop, loop.verdicts, None)
     if answer.verified and loop.final_tree == loop.tree:  # judged in full before: asking the same
         return final_gates_in(loop)  # tree again could only be luckier; a claim may be what was missing
     if answer.verified:
@@ -78,7 +74,7 @@ def judged(loop: Loop) -> Loop:
 
 def final_gates_in(loop: Loop) -> Loop:
     """The fresh checkout has been judged. Guards cost a further gate call, so red ends it here."""
-    answer = _final_answer(loop, guards=False)
+    answer = _answer(loop, loop.finals, None)
     if answer.verified and loop.guarded_tree == loop.tree:
         return concluded(loop)
     if answer.verified:
@@ -88,25 +84,45 @@ def final_gates_in(loop: Loop) -> Loop:
 
 def concluded(loop: Loop) -> Loop:
     """Everything is in: the only path on which a loop becomes verified."""
-    answer = _final_answer(loop, guards=True)
+    answer = _answer(loop, loop.finals, loop.guards)
     if answer.verified:
         assert answer.grade is not None
         loop = replace(loop, not_yet=(), unproven=answer.unproven, grade=answer.grade)
+        if loop.build is not None:
+            return _item_concluded(loop, loop.build.item.id if loop.build.item else "", answer.grade)
         return replace(loop, phase="judging", todo=(PublishResult(tree=loop.tree, grade=answer.grade),))
     return settle(loop, answer)
 
 
-def _final_answer(loop: Loop, *, guards: bool) -> exitgate.Exit:
-    order = loop.sealed
-    return exitgate.judge(
-        order.criterion,
+def _item_concluded(loop: Loop, item: str, grade: Grade) -> Loop:
+    """An item of the plan is verified, or the whole of it was looked at once more."""
+    if item:
+        return replace(loop, phase="judging", todo=(PublishItem(item=item, tree=loop.tree, grade=grade),))
+    return limit_or_call(loop)
+
+
+def wants_ties(loop: Loop) -> bool:
+    """Is it still to be found out which tests of this tree speak for which criterion?"""
+    build, brief = loop.build, loop.sealed.brief
+    return build is not None and brief is not None and bool(brief.criteria) and build.tied_tree != loop.tree
+
+
+def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...] | None) -> exitgate.Exit:
+    criterion, tolerance = building.terms(loop)
+    # Of an item, `building.missing` asks for the agent's word where it is needed.
+    claim = loop.claim if loop.build is None else Claim(status="COMPLETE")
+    answer = exitgate.judge(
+        criterion,
         loop.baseline,
-        loop.finals,
-        loop.guards if guards else None,
-        changed=loop.tree != order.base_tree,
-        claim=loop.claim,
+        now,
+        guards,
+        changed=loop.tree != loop.sealed.base_tree,
+        claim=claim,
         protection=loop.protection,
+        tolerance=tolerance,
     )
+    missing = building.missing(loop)
+    return replace(answer, verified=False, not_yet=(*answer.not_yet, *missing)) if missing else answer
 
 
 def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
@@ -114,19 +130,31 @@ def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
     loop = replace(loop, not_yet=answer.not_yet, unproven=answer.unproven)
     accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
+    loop = recovery.judged(
+        loop, _reds(loop, loop.newest), accused=accused, base_red=base_checkpoint(loop).red
+    )
     if accused:
         known = tuple(tree for tree in loop.accused if tree != loop.tree)
         loop = replace(loop, integrity=loop.integrity + 1, accused=(*known, loop.tree))
     ending = _ending(loop)
     if ending is not None:
         return finish(loop, ending)
-    track = stall.look(loop.history)
-    if track.kind == "stalled":
-        return finish(loop, Finish("stalled", track.why))
-    loop = replace(loop, redirect=track.why)
+    track, trouble = stall.diagnose(loop.history)
+    back = None
+    if loop.build is not None:
+        loop, stalled, counts = recovery.of_item(loop, track)
+        loop, drop = building.missed(loop, stalled, counts=counts)
+        back = _to_verified(loop) if drop else None
+        loop = replace(loop, redirect="") if drop else loop
+    elif loop.breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
+        return finish(recovery.reopened(loop), Finish("stalled", loop.breaker.why))
+    elif track.kind == "stalled" and trouble is not None:
+        return finish(recovery.stalled(loop, trouble, track.why), Finish("stalled", track.why))
+    else:
+        loop = recovery.redirected(loop)
     if loop.pausing:
         return paused(loop)
-    back = _take_back(loop, accused=accused)
+    back = back or _take_back(loop, accused=accused)
     if back is not None:
         return replace(loop, phase="working", todo=(back,))
     return call_agent(loop)
@@ -245,24 +273,80 @@ def _take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
     return RestoreWorkspace(to=best, rejected=rejected)
 
 
+def _to_verified(loop: Loop) -> RestoreWorkspace | None:
+    """Work on an item that is given up goes: back to the newest tree of which everything is verified."""
+    assert loop.build is not None
+    base = loop.build.base
+    if base is None or base.tree == loop.tree:
+        return None
+    rejected = Checkpoint(iteration=loop.iteration, tree=loop.tree, commit=loop.commit)
+    return RestoreWorkspace(to=base, rejected=rejected)
+
+
+def planned(loop: Loop, event: CheckpointMade) -> Loop:
+    """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
+    assert loop.build is not None
+    take = building.take_plan if loop.build.mode == "planning" else building.take_closing
+    before = Checkpoint(loop.iteration, loop.before, loop.commit, changed_lines=loop.lines)
+    loop = take(replace(loop, faults=0, limits_hit=0, reverted="", fault=None), event.plan)
+    if loop.aborting:
+        return finish(loop, Finish("aborted", loop.aborting))
+    if event.tree == before.tree:
+        return paused(loop) if loop.pausing else limit_or_call(loop)
+    outside = event.plan is not None and event.plan.outside > 0
+    rejected = Checkpoint(iteration=loop.iteration, tree=event.tree, commit=event.commit) if outside else None
+    todo = RestoreWorkspace(to=before, rejected=rejected)
+    return replace(loop, tree=event.tree, commit=event.commit, todo=(todo,))
+
+
+def item_published(loop: Loop, commit: str) -> Loop:
+    """A verified item is on the result branch: from here on this tree is what work goes back to."""
+    loop = building.ticked(recovery.item_done(loop), commit, loop.grade)
+    newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
+    loop = replace(loop, best=_measured(loop, newest, loop.newest), redirect="", reverted="")
+    return paused(loop) if loop.pausing else limit_or_call(loop)
+
+
 def limit_or_call(loop: Loop) -> Loop:
     """A loop that is taken up, for the first time or again, meets its limits before it spends."""
     ending = limit_reached(loop)
-    return call_agent(loop) if ending is None else finish(replace(loop, phase="working"), ending)
+    if loop.build is not None:
+        loop, step = building.next_step(loop, can_call=ending is None)
+        if isinstance(step, Finish):
+            return finish(replace(loop, phase="working"), step)
+        if step == "judge":
+            return _judge_again(loop)
+    return _call(loop) if ending is None else finish(replace(loop, phase="working"), ending)
+
+
+def _judge_again(loop: Loop) -> Loop:
+    """The whole of a plan, on a tree that nobody changed since: as if a call had left it."""
+    todo = RunGates(stage="fast", tree=loop.tree, gates=gate_names(loop))
+    return replace(
+        loop, phase="judging", stage="fast", verdicts={}, judged_tree=loop.tree, final_tree="", todo=(todo,)
+    )
 
 
 def call_agent(loop: Loop) -> Loop:
+    """On to the next call; with a plan, it says first which."""
+    return _call(loop) if loop.build is None else limit_or_call(loop)
+
+
+def _call(loop: Loop) -> Loop:
     """Ask for the next agent call, or first wait for what makes one possible."""
     number = failover.awake(loop)
-    wait = _nobody_awake(loop) if number is None else _cool_down(loop) or _hourly_wait(loop)
+    rest = _nobody_awake(loop) if number is None else _cool_down(loop)
+    wait = rest or hourly_wait(loop)
     if wait is not None:
         time = loop.limits.time
         if time is not None and loop.elapsed + wait.seconds > time:
             why = f"{wait.why}; waiting for that would pass the time limit"
             return finish(replace(loop, phase="working"), Finish("exhausted", why))
+        loop = loop if rest is None else recovery.waits(loop, rest.why)
         return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
     iteration = loop.iteration + 1
     todo = (RunAgent(iteration=iteration, call=loop.call + 1, agent=number or 0),)
+    loop = recovery.calls(loop, iteration)
     return replace(
         loop, phase="working", iteration=iteration, before=loop.tree, wait_until=None, wait_why="", todo=todo
     )
@@ -284,10 +368,11 @@ def _cool_down(loop: Loop) -> Wait | None:
         seconds = max(1.0, fault.reset_at - loop.now)
         return Wait(seconds=seconds, until=loop.now + seconds, why=why)
     in_row = max(0, loop.faults - 1, loop.limits_hit - 1)
-    return Wait(seconds=min(BACK_OFF[fault.kind] * 2**in_row, HOUR), until=None, why=why)
+    seconds = min(BACK_OFF[fault.kind] * 2**in_row, HOUR)
+    return outage.wait(loop, fault, seconds) if fault.address else Wait(seconds=seconds, until=None, why=why)
 
 
-def _hourly_wait(loop: Loop) -> Wait | None:
+def hourly_wait(loop: Loop) -> Wait | None:
     cap = loop.limits.calls_per_hour
     if cap is None or len(loop.call_times) < cap:
         return None

@@ -7,9 +7,12 @@ decision reads it.
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ralph.core.health import Health, health
 from ralph.core.loop import Loop
 from ralph.core.model import Grade, Limits, Outcome, Phase, Spend
+from ralph.core.rubric import words
 
 # S2's words for the same states, kept in --json for scripts written against them.
 FAMILIAR = {
@@ -37,6 +40,17 @@ class GateLine(Struct, frozen=True, omit_defaults=True):
     proof: bool = False
 
 
+class JudgeLine(Struct, frozen=True, omit_defaults=True):
+    """The judge's opinion of the newest tree that it saw."""
+
+    agent: str
+    verdict: str = "unknown"
+    weighted: float | None = None
+    threshold: float = 7.0
+    required: bool = False
+    words: str = ""
+
+
 class Summary(Struct, frozen=True, kw_only=True):
     loop: str
     task: str
@@ -59,9 +73,11 @@ class Summary(Struct, frozen=True, kw_only=True):
     workspace: str
     protection: str
     verdicts: tuple[GateLine, ...]
+    judge: JudgeLine | None
     not_yet: tuple[str, ...]
     unproven: tuple[str, ...]
     best: int | None
+    breaker: Health
     wait_until: float | None
     wait_why: str
     started: float
@@ -85,6 +101,17 @@ def gate_lines(loop: Loop) -> tuple[GateLine, ...]:
             )
         )
     return tuple(lines)
+
+
+def judge_line(loop: Loop) -> JudgeLine | None:
+    """None where the loop has no judge; "unknown" until it was asked."""
+    rubric, judge, opinion = loop.sealed.rubric, loop.sealed.judge, loop.jury.opinion
+    if rubric is None or judge is None:
+        return None
+    line = JudgeLine(agent=judge.agent, threshold=rubric.threshold, required=rubric.required)
+    if opinion is None:
+        return line
+    return replace(line, verdict=opinion.status, weighted=opinion.weighted, words=words(opinion))
 
 
 def summarise(loop: Loop, started: float = 0.0) -> Summary:
@@ -111,9 +138,11 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         workspace=loop.workspace,
         protection=loop.protection,
         verdicts=gate_lines(loop),
+        judge=judge_line(loop),
         not_yet=loop.not_yet,
         unproven=loop.unproven,
         best=loop.best.iteration if loop.best else None,
+        breaker=health(loop),
         wait_until=loop.wait_until,
         wait_why=loop.wait_why,
         started=started,

@@ -12,8 +12,8 @@ import msgspec
 
 from ralph import agents
 from ralph.agents.command import split_command
-from ralph.core.model import KeySource, Price, SpareAgent
-from ralph.errors import SetupError, UserError
+from ralph.core.model import KeySource, Order, Price, SpareAgent
+from ralph.errors import NeedsHuman, SetupError, UserError
 from ralph.shell import config, tools
 from ralph.shell.project import Project
 
@@ -65,13 +65,24 @@ def _one(
         given = settings.agent_env("command")
         return Choice(agent="command", argv=argv, settings=dict(typed or {}), env=given, key=key, price=price)
     name, notes = (settings.agent, ()) if settings.agent else _installed(env)
-    own = settings.agents.get(name, config.AgentSpec())
+    table = _table(settings, name)
+    own = settings.agents.get(table, config.AgentSpec())
     extra = {"write": "\n".join(own.write), **own.settings, **(typed or {})}
     extra = {word: value for word, value in extra.items() if value}
-    given = settings.agent_env(name)
+    given = settings.agent_env(table)
     if own.command:
         argv = _located(split_command(own.command), cwd, project, env)
-        return Choice(agent="command", argv=argv, settings=extra, env=given, key=key, price=price)
+        agent, weaker = _speaks(name, own)
+        return Choice(
+            agent=agent, argv=argv, settings=extra, env=given, key=key, price=price, notes=(*notes, *weaker)
+        )
+    if name == "acp":
+        raise UserError(
+            'agent "acp" needs a command, none was given',
+            code="E-AGENT-CMD",
+            why='expected [agents.NAME] with command = "my-agent --acp" and settings = {protocol = "acp"}',
+            next="ralph agents list",
+        )
     found = agents.load(name).probe({**env, **given})
     if not found.installed:
         raise SetupError(
@@ -90,8 +101,33 @@ def _one(
         price=price,
         reports_cost="cost" in found.features or price is not None,
         allow_list=name in NO_CHOICE or "allow-list" in found.features,
-        notes=notes,
+        notes=(*notes, *_weaker(name)) if name in agents.OVER_ACP else notes,
     )
+
+
+def _table(settings: config.Settings, name: str) -> str:
+    """Whose table of the configuration counts: over ACP a CLI has its own one, else that of its other way."""
+    other = agents.OVER_ACP.get(name, "")
+    return other if other and name not in settings.agents else name
+
+
+def _speaks(name: str, own: config.AgentSpec) -> tuple[str, tuple[str, ...]]:
+    """The adapter for a command of the configuration, and what must be said of it."""
+    protocol = own.settings.get("protocol", "lines")
+    if protocol not in ("lines", "acp"):
+        raise UserError(
+            f'unknown protocol "{protocol}" of agent "{name}", expected "lines" or "acp"',
+            code="E-AGENT-PROTOCOL",
+            why="a command either prints text and JSON lines, or speaks the Agent Client Protocol",
+            next="ralph config show",
+        )
+    return ("acp", _weaker(name)) if protocol == "acp" else ("command", ())
+
+
+def _weaker(name: str) -> tuple[str, ...]:
+    from ralph.agents.acp import WEAKER
+
+    return (f"agent {name}: {WEAKER}",)
 
 
 def spare(choice: Choice) -> SpareAgent:
@@ -115,6 +151,19 @@ def refuse_unheld(choice: Choice, level: str, wanted: str) -> None:
         code="E-AGENT-UNHELD",
         why="it has no list of allowed tools that works without a person; expected a sandbox around it",
         next="ralph doctor",
+    )
+
+
+def refuse_loginless(order: Order, env: Mapping[str, str]) -> None:
+    """Where a call can only come to a refused login: end before anything is made or started."""
+    found = agents.load(order.agent).probe({**env, **order.agent_env})
+    if found.login != "no" or order.key is not None:
+        return
+    raise NeedsHuman(
+        f'agent "{order.agent}" is not logged in',
+        code="E-AGENT-LOGIN",
+        why="neither a file of its login nor a variable with its key was found",
+        next=found.login_hint,
     )
 
 

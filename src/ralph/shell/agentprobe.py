@@ -22,13 +22,13 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.]+)?")
 def probe_all(names: Iterable[str], env: Mapping[str, str]) -> dict[str, Probe]:
     """Each agent with its version, side by side: most of the time is theirs."""
     found = {name: agents.load(name).probe(env) for name in names}
-    asking = {name: one for name, one in found.items() if one.installed and one.version_argv}
+    # The same program may be there in two ways: by its own adapter and over ACP.
+    asking = {one.version_argv: one for one in found.values() if one.installed and one.version_argv}
     with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
-        versions = pool.map(lambda one: version_of(one, env), asking.values())
-        return found | {
-            name: replace(one, version=version)
-            for (name, one), version in zip(asking.items(), versions, strict=True)
-        }
+        versions = dict(zip(asking, pool.map(lambda one: version_of(one, env), asking.values()), strict=True))
+    return {
+        name: replace(one, version=versions.get(one.version_argv, one.version)) for name, one in found.items()
+    }
 
 
 def version_of(found: Probe, env: Mapping[str, str]) -> str:

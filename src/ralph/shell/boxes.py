@@ -42,6 +42,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...]
     known: tools.Known = msgspec.field(default_factory=tools.Known)
     nursery: Nursery | None = None
+    look: str = ""  # a judge's: the checkout that stands, read-only, where an agent has its workspace
 
     @property
     def folder(self) -> str:
@@ -49,7 +50,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def workspace(self) -> str:
-        return os.path.join(self.state.workspaces, self.order.loop)
+        return self.look or os.path.join(self.state.workspaces, self.order.loop)
 
     @property
     def home(self) -> str:
@@ -92,8 +93,8 @@ def agent_spec(
 ) -> tuple[CallSpec, tuple[str, ...]]:
     """The call of an agent, and the placeholders to take away after it. `own` are its CLI's folders."""
     order = site.order
-    home_dir = _made(site.folder, "home")
-    binds = [*site.object_dirs(), *own.binds] if site.boxed else []
+    home_dir = _made(site.folder, "judge-home" if site.look else "home")  # nothing planted by who is judged
+    binds = [*(() if site.look else site.object_dirs()), *own.binds] if site.boxed else []
     if site.boxed and sandbox.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
         # The user's own file, not the workspace's: an agent must not be able to rewrite itself.
         inside = os.path.join(AGENT_AT, os.path.basename(argv[0]))
@@ -102,6 +103,7 @@ def agent_spec(
     box = Box(
         kind="agent",
         workspace=site.workspace,
+        fixed=bool(site.look),
         mount_at=order.repo,
         object_dirs=tuple(binds),
         home=site.home,

@@ -19,11 +19,14 @@ from ralph.agents.environ import secret_values
 from ralph.agents.lines import Intake
 from ralph.agents.prices import priced
 from ralph.core import events as e
+from ralph.core import learnings
+from ralph.core.buildstate import PURPOSE
 from ralph.core.loop import Loop
 from ralph.core.model import AgentSession, Fault, Order
+from ralph.core.prompt import HIDDEN
 from ralph.core.status import OPEN
 from ralph.core.text import redact
-from ralph.shell import blobs, credentials, process, sandbox, tools
+from ralph.shell import blobs, credentials, process, reach, sandbox, tools
 from ralph.shell.boxes import Site, agent_spec
 from ralph.shell.disktree import remove_tree
 from ralph.shell.loginplaces import Places, clear, places
@@ -43,6 +46,7 @@ class Caller:
         self.order = order
         self._adapter = agents.load(order.agent)
         self._key: tuple[str, ...] = ()  # of the newest call: a CLI may repeat it in an error
+        self.message = ""  # the last message of the newest call, whole
 
     def folder(self, call: int) -> str:
         return os.path.join(self.site.folder, "calls", str(call))
@@ -109,7 +113,7 @@ class Caller:
         spec, placeholders = agent_spec(
             site,
             argv,
-            {**launch.env, **({"RALPH_MODEL": order.model} if order.model else {}), **given},
+            {**launch.env, **_variables(loop, order), **given},
             folder=folder,
             stdin=prompt_file if launch.stdin == "prompt" else "/dev/null",
             write=launch.writes,
@@ -153,25 +157,28 @@ class Caller:
     ) -> tuple[tuple[str, ...], tuple[str, ...], str] | Fault:
         """The command with its program found, what must be seen for that, and the program's hash."""
         site, order, argv = self.site, self.order, launch.argv
+        own = argv[launch.program]
         cwd = os.path.normpath(os.path.join(order.repo, order.prefix))
         read: list[str] = []
         program = ""
-        for word in launch.tools:
+        # The agent is asked to run the checks itself: what they need must stand in its box too.
+        gates = [gate.tool for gate in order.criterion.gates if gate.tool and gate.origin != HIDDEN]
+        for word in dict.fromkeys((*launch.tools, *gates)):
             found = tools.resolve(
                 word, path=site.path, cwd=cwd, repo=order.repo, home=site.home, known=site.known
             )
             if isinstance(found, tools.Tool):
                 read += found.prefixes
-                if word == launch.argv[0]:
-                    argv = (found.path, *argv[1:])
+                if word == own:
+                    argv = (*argv[: launch.program], found.path, *argv[launch.program + 1 :])
                     program = found.sha256 if launch.pin else ""
-            elif word == argv[0]:
+            elif word == own:
                 hint = f"; install it with: {found.hint}" if found.hint else ""
                 return Fault("missing", f'"{word}": {found.why}{hint}')
         known = loop.programs.get(order.agent, program)
         if program != known:
             told = f"{known[:12]} at the start of this loop, {program[:12]} now"
-            return Fault("upgraded", f'"{argv[0]}" was upgraded or replaced in mid-loop: {told}')
+            return Fault("upgraded", f'"{argv[launch.program]}" was upgraded or replaced in mid-loop: {told}')
         return argv, tuple(read), program
 
     def _watch(self, loop: Loop, call: process.Call, attend: Attention, watcher: Watcher) -> bool:
@@ -216,6 +223,7 @@ class Caller:
             parser.file(name, data)
         how = "crashed" if ended.ended in ("keeper-lost", "memory") else "idle" if sat_out else ended.ended
         facts = intake.finish(_exit_code(ended), how, dropped)
+        self.message = facts.message
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
         secrets = (*secret_values({**self.site.env, **order.agent_env}), *self._key)
@@ -234,14 +242,35 @@ class Caller:
             seconds=ended.seconds or 0.0,
             usage=priced(facts.usage, order.price),
             claim=facts.claim,
-            fault=_timed(facts, secrets),
+            fault=self._addressed(_timed(facts, secrets)),
             denials=tuple(redact(what, secrets)[:500] for what in facts.denials[:20]),
             said=redact(said, secrets)[:4000],
             output=stored,
             dropped=dropped,
             session=msgspec.structs.replace(session, agent=order.agent) if session.id else None,
             program=kept.program,
+            learned=learnings.taken(redact(facts.message, secrets)),
         )
+
+    def _addressed(self, fault: Fault | None) -> Fault | None:
+        """A network that is down, with the address at which that can be looked at."""
+        if fault is None or fault.kind != "network" or not self.order.network:
+            return fault
+        environ = {**self.site.env, **self.order.agent_env}
+        found, why_not = reach.address(self._adapter.probe(environ).provider, environ)
+        note = f" (not probed: {why_not})" if why_not else ""
+        return msgspec.structs.replace(fault, message=fault.message + note, address=found)
+
+
+def _variables(loop: Loop, order: Order) -> dict[str, str]:
+    """What an agent of the user's own may want to know besides its prompt."""
+    told = {"RALPH_MODEL": order.model} if order.model else {}
+    build = loop.build
+    if build is not None:
+        told["RALPH_PURPOSE"] = PURPOSE[build.mode]
+        if build.item is not None:
+            told["RALPH_ITEM"] = build.item.id
+    return told
 
 
 def _enough(facts: list[agents.AgentFact], now: float, before: float) -> float:

@@ -18,9 +18,9 @@ import msgspec
 from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.machine import fold
-from ralph.core.model import Order
+from ralph.core.model import Brief, Order
 from ralph.errors import Busy, RalphError
-from ralph.shell import deps, locks, record
+from ralph.shell import blobs, deps, locks, record
 from ralph.shell import journal as journal_
 from ralph.shell.boxes import Site
 from ralph.shell.disktree import remove_tree
@@ -117,6 +117,7 @@ def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, 
                 base_commit=pinned.base_commit,
                 base_tree=pinned.base_tree,
                 user_start=pinned.user_start_commit,
+                brief=_with_specs(order.brief, prepared.specs, state),
                 **_shares(store, order, pinned),
             )
             event = e.LoopStarted(order=order, at=now)
@@ -138,6 +139,14 @@ def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, 
         lock.release()
         raise
     return order.loop, lock
+
+
+def _with_specs(brief: Brief | None, texts: dict[str, str], state: State) -> Brief | None:
+    """The brief with its specs kept: a loop is held to the words that were there when it began."""
+    if brief is None:
+        return None
+    kept = {path: blobs.put(state.blobs, text.encode()) for path, text in texts.items()}
+    return msgspec.structs.replace(brief, texts=kept)
 
 
 def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, ...]]:

@@ -141,6 +141,17 @@ def edited_tree(store: Store, tree: str, files: Mapping[str, bytes]) -> str:
     return write_entries(store, wanted)
 
 
+def with_root_file(store: Store, tree: str, name: str, data: bytes | None) -> str:
+    """The tree with these contents for a file at its top, or without that file; its folders are not read."""
+    out = private_call(store, ["ls-tree", "-z", tree]).out
+    lines = [line for line in out.split(b"\0")[:-1] if line.partition(b"\t")[2] != os.fsencode(name)]
+    if data is not None:
+        oid = private_call(store, ["hash-object", "-w", "--stdin"], stdin=data).out.strip()
+        lines.append(b"100644 blob %s\t%s" % (oid, os.fsencode(name)))
+    made = private_call(store, ["mktree", "-z"], stdin=b"".join(line + b"\0" for line in lines))
+    return made.out.decode().strip()
+
+
 def _below(listed: dict[str, Entry], path: str) -> list[str]:
     if path in ("", "."):
         return list(listed)

@@ -55,6 +55,11 @@ def look(store: Store, base: str, result: str) -> Trees:
     )
 
 
+def contents(store: Store, oids: Iterable[str]) -> dict[str, bytes]:
+    """Many blobs at once; those that are too large are left out."""
+    return _blobs(store, _affordable(_sizes(store, oids)))
+
+
 def _reader(store: Store, tree: str, known: dict[str, bytes]) -> Read:
     others: dict[str, bytes | None] = {}
 

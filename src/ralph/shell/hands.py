@@ -19,7 +19,7 @@ from ralph.core import failover
 from ralph.core.loop import Loop
 from ralph.core.model import Verdict
 from ralph.core.text import one_line
-from ralph.shell import blobs, prompting
+from ralph.shell import blobs, prompting, reach
 from ralph.shell.boxes import Site
 from ralph.shell.calls import Caller
 from ralph.shell.disktree import remove_tree
@@ -32,15 +32,18 @@ from ralph.shell.gitrefs import (
     publish_result,
     published,
 )
-from ralph.shell.gittrees import diff_stat
 from ralph.shell.guarding import run_guards
 from ralph.shell.judge import Judge
+from ralph.shell.judging import Asker
+from ralph.shell.plandesk import PlanDesk, Ready, item_message
+from ralph.shell.promptfiles import PromptFiles
 from ralph.shell.runner import Activity, Attention, Clock, Watcher
 from ralph.shell.snapshot import take_snapshot
 from ralph.shell.space import refuse_full_disk
 from ralph.shell.workspace import Workspace, make_workspace, restore_workspace
 
 LOOK_SECONDS = 0.2
+PATHS = 20  # changed files that a checkpoint names
 
 
 class RealHands:
@@ -49,8 +52,11 @@ class RealHands:
         self._clock = clock
         self._min_free = min_free
         self._callers: dict[int, Caller] = {}
+        self._files = PromptFiles(site.store, site.state.blobs)
         self._workspace: Workspace | None = None
         self._judge: Judge | None = None
+        self._desk: PlanDesk | None = None
+        self._asker: Asker | None = None
 
     @property
     def workspace(self) -> Workspace:
@@ -72,6 +78,12 @@ class RealHands:
         if self._judge is None:
             self._judge = Judge(self.site, self.workspace.modules)
         return self._judge
+
+    @property
+    def desk(self) -> PlanDesk:
+        if self._desk is None:
+            self._desk = PlanDesk(self.judge, self.workspace)
+        return self._desk
 
     def opening(self) -> e.StintStarted:
         return e.StintStarted(
@@ -104,7 +116,8 @@ class RealHands:
 
     def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted:
         refuse_full_disk(self.site.state, self._min_free)
-        text = prompting.prompt(loop)
+        ready = self.desk.ready(loop) if loop.build is not None else Ready()
+        text = prompting.prompt(loop, self._files)
         return e.AgentStarted(
             iteration=action.iteration,
             call=action.call,
@@ -112,6 +125,9 @@ class RealHands:
             prompt=blobs.put(self.site.state.blobs, text.encode()),
             using=action.agent,
             why=one_line(loop.stood_in, 400) if action.agent else "",
+            purpose=ready.purpose,
+            item=ready.item,
+            tree=ready.tree,
         )
 
     def finish_call(
@@ -123,11 +139,28 @@ class RealHands:
         if action.agent not in self._callers:
             order = failover.with_agent(self.site.order, action.agent)
             self._callers[action.agent] = Caller(self.site, order)
-        return self._callers[action.agent].finish(loop, action, prompt, shares, attend, watcher)
+        ended = self._callers[action.agent].finish(loop, action, prompt, shares, attend, watcher)
+        return self.desk.heard(loop, ended, prompt.decode()) if loop.build is not None else ended
+
+    @property
+    def asker(self) -> Asker:
+        if self._asker is None:
+            self._asker = Asker(self.site, self.workspace.modules)
+        return self._asker
+
+    def open_judge(self, loop: Loop, action: e.AskJudge) -> e.JudgeStarted:
+        refuse_full_disk(self.site.state, self._min_free)
+        return self.asker.open(loop, action)
+
+    def finish_judge(
+        self, loop: Loop, action: e.AskJudge, attend: Attention, watcher: Watcher
+    ) -> e.JudgeEnded | None:
+        return self.asker.finish(loop, action, attend, watcher)
 
     def take_snapshot(self, loop: Loop, action: e.TakeSnapshot) -> e.CheckpointMade:
         site, order, workspace = self.site, self.site.order, self.workspace
         found = take_snapshot(site.store, workspace.path, workspace.index, loop.before, links=workspace.links)
+        found, read = (found, None) if loop.build is None else self.desk.after(loop, found)
         commit = loop.commit
         if found.tree != loop.before:
             title = f"ralph: iteration {action.iteration} of {order.loop}"
@@ -140,7 +173,7 @@ class RealHands:
                 message=title,
                 date=int(loop.worked),
             )
-        whole = diff_stat(site.store, order.base_tree, found.tree)
+        whole = self._files.changes(order.base_tree, found.tree)
         return e.CheckpointMade(
             iteration=action.iteration,
             tree=found.tree,
@@ -148,8 +181,10 @@ class RealHands:
             files=found.files_changed,
             added=found.added,
             removed=found.removed,
-            total_lines=whole.added + whole.removed,
+            total_lines=sum((one.added or 0) + (one.removed or 0) for one in whole),
+            paths=tuple(one_line(change.path, 200) for change in found.changes[:PATHS]),
             warnings=tuple(one_line(warning, 300) for warning in found.warnings[:20]),
+            plan=read,
         )
 
     def restore(self, loop: Loop, action: e.RestoreWorkspace) -> e.WorkspaceRestored:
@@ -175,6 +210,8 @@ class RealHands:
         A suspend lets the wall clock run on, a jump of it back cannot prolong the wait.
         """
         clock = self._clock
+        if action.probe:
+            return reach.wait(action, clock, attend)
         began = clock.monotonic()
         while True:
             waited = clock.monotonic() - began
@@ -196,13 +233,27 @@ class RealHands:
             publish_result(site.store.project, order.branch, commit, None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
 
+    def tie_tests(self, loop: Loop, action: e.TieTests) -> e.TestsTied:
+        return e.TestsTied(tree=action.tree, ties=self.desk.ties(loop, action.tree))
+
+    def publish_item(self, loop: Loop, action: e.PublishItem) -> e.ItemPublished:
+        """One commit a verified item, on top of the ones before it."""
+        site, order = self.site, self.site.order
+        parent = loop.result or order.base_commit
+        commit = published(site.store.project, order.branch, order.loop, action.tree, parent)
+        if commit is None:
+            message = item_message(loop, action)
+            commit = commit_tree(site.store, action.tree, [parent], message, int(loop.worked))
+            publish_result(site.store.project, order.branch, commit, loop.result or None)
+        return e.ItemPublished(item=action.item, branch=order.branch, commit=commit, tree=action.tree)
+
     def _published(self, tree: str) -> str | None:
         order = self.site.order
         return published(self.site.store.project, order.branch, order.loop, tree, order.base_commit)
 
     def closing(self, loop: Loop, action: e.Finish) -> None:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
-        if action.outcome != "verified" and loop.grade is not None:
+        if action.outcome != "verified" and loop.grade is not None and loop.build is None:
             # Aborted before its result was recorded: a runner that was killed may have published it.
             commit = self._published(loop.tree)
             if commit is not None:

@@ -64,10 +64,16 @@ class Hands(Protocol):
     def finish_call(
         self, loop: Loop, action: e.RunAgent, attend: Attention, watcher: Watcher
     ) -> e.AgentEnded | None: ...
+    def open_judge(self, loop: Loop, action: e.AskJudge) -> e.JudgeStarted: ...
+    def finish_judge(
+        self, loop: Loop, action: e.AskJudge, attend: Attention, watcher: Watcher
+    ) -> e.JudgeEnded | None: ...
     def take_snapshot(self, loop: Loop, action: e.TakeSnapshot) -> e.CheckpointMade: ...
     def restore(self, loop: Loop, action: e.RestoreWorkspace) -> e.WorkspaceRestored: ...
     def wait(self, loop: Loop, action: e.Wait, attend: Attention) -> e.WaitOver | None: ...
     def publish(self, loop: Loop, action: e.PublishResult) -> e.ResultPublished: ...
+    def publish_item(self, loop: Loop, action: e.PublishItem) -> e.ItemPublished: ...
+    def tie_tests(self, loop: Loop, action: e.TieTests) -> e.TestsTied: ...
     def closing(self, loop: Loop, action: e.Finish) -> None: ...
 
 
@@ -211,14 +217,22 @@ class Runner:
                 if not loop.calling:
                     loop = scribe.append(hands.open_call(loop, action))
                 self._append_if(hands.finish_call(loop, action, self._attend, self._watcher))
+            case e.AskJudge():
+                if not loop.jury.open:
+                    loop = scribe.append(hands.open_judge(loop, action))
+                self._append_if(hands.finish_judge(loop, action, self._attend, self._watcher))
             case e.TakeSnapshot():
                 scribe.append(hands.take_snapshot(loop, action))
             case e.RestoreWorkspace():
                 scribe.append(hands.restore(loop, action))
             case e.Wait():
                 self._append_if(hands.wait(loop, action, self._attend))
+            case e.TieTests():
+                scribe.append(hands.tie_tests(loop, action))
             case e.PublishResult():
                 scribe.append(hands.publish(loop, action))
+            case e.PublishItem():
+                scribe.append(hands.publish_item(loop, action))
             case e.Finish():
                 hands.closing(loop, action)
                 scribe.append(e.LoopEnded(outcome=action.outcome, reason=action.reason, grade=action.grade))

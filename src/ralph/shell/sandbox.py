@@ -62,6 +62,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["agent", "gate"]
     workspace: str  # host folder
     mount_at: str  # where it stands inside: the user's repository path
+    fixed: bool = False  # it can be read only
     object_dirs: tuple[tuple[str, str], ...] = ()  # (host, inside), read-only
     home: str  # the user's home; inside it is private and empty
     home_dir: str | None = None  # host folder to use as the private home; None: in memory
@@ -232,7 +233,7 @@ def _visible(box: Box) -> list[_Mount]:
         mounts.append(_bind(resolv, resolv))
     mounts += [_bind(source, at) for source, at in box.object_dirs]
     mounts += [_bind(path, path, write=True) for path in box.write if not covers(box.mount_at, path)]
-    mounts.append(_bind(box.workspace, box.mount_at, write=True))
+    mounts.append(_bind(box.workspace, box.mount_at, write=not box.fixed))
     return mounts
 
 

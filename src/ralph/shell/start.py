@@ -20,13 +20,15 @@ from ralph.core.grade import OWN_WITNESS
 from ralph.core.infer import task_class
 from ralph.core.inferkinds import gate_kind, proof_kinds
 from ralph.core.inferred import Check
-from ralph.core.model import NEEDS_WITNESS, Criterion, Gate, Grade, Order, TaskClass
+from ralph.core.model import NEEDS_WITNESS, Brief, Criterion, Gate, Grade, Order, TaskClass
 from ralph.core.prompt import HIDDEN
 from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import approvals, config, tools
 from ralph.shell.agentchoice import choose, refuse_unheld, spare
+from ralph.shell.briefing import Briefed, PlanAsk, brief_of
 from ralph.shell.config.quarantine import in_quarantine
+from ralph.shell.judgechoice import seat
 from ralph.shell.probe import Protection, protection
 from ralph.shell.project import Project, find_project, survey, user_call
 from ralph.shell.snapshot import resolve_commit
@@ -34,6 +36,7 @@ from ralph.shell.statedir import config_dir, open_state, safe_name, state_dir
 
 BOXED = ("S2", "S3")
 TASK_BYTES = 24_000
+FROM_SPECS = "Do what the specs and the plan ask for"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +58,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     agent_settings: dict[str, str] = {}
     inferred: tuple[Check, ...] = ()  # checks that were found, shown and agreed to
     notes: tuple[str, ...] = ()  # how they were found
+    plan: PlanAsk | None = None  # None: one task, without a plan
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +70,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     protection: Protection
     base_rev: str | None
     warnings: tuple[str, ...]
+    specs: dict[str, str] = {}  # by path; they are stored when the loop begins
 
 
 def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float) -> Prepared:
@@ -82,18 +87,23 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
     project, settings = read_settings(request, env, now)
     named = choose(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
     chosen_agent = named[0]
-    reports_cost = all(one.reports_cost for one in named)
+    seated = seat(settings, project, env, chosen_agent)
+    reports_cost = all(one.reports_cost for one in (*named, *seated.choices))
     config.check_limits(settings, config.explicit_limits(settings), reports_cost)
     base = resolve_commit(project, request.base) if request.base else project.head
+    briefed = _briefed(request, project, base)
     chosen = class_of(request)
     alone, aims = chosen != "regression", proof_kinds(chosen)
-    gates = seal_gates(request, settings, project, base, env, alone_is_proof=alone, aims=aims)
+    gates: tuple[Gate, ...] = ()
+    if request.plan is None or request.plan.mode != "plan":  # a plan is held to its own rules
+        gates = seal_gates(request, settings, project, base, env, alone_is_proof=alone, aims=aims)
     state = open_state(state_dir(env), create=True)
     _, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
-    for one in named:
+    for one in (*named, *seated.choices):
         refuse_unheld(one, shield.level, settings.sandbox)
     held, expired = in_quarantine(settings.guards_quarantine, now)
-    heard = (*request.notes, *settings.warnings, *chosen_agent.notes, *expired)
+    heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes)
+    heard = (*heard, *seated.notes, *expired)
     warnings = (*heard, *survey(project), *_config_note(settings, project, base))
     order = _order(request, settings, project, name=_name(request, token))
     order = msgspec.structs.replace(
@@ -101,7 +111,7 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         criterion=Criterion(
             task_class=chosen,
             gates=gates,
-            min_grade=_least(settings, chosen),
+            min_grade=_least(settings, chosen, bare=request.plan is not None and not briefed.texts),
             waivers=settings.guards_allow,
             until=request.until,
             confirm=int(settings.confirm),
@@ -114,7 +124,10 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         key=chosen_agent.key,
         price=chosen_agent.price,
         spares=tuple(spare(one) for one in named[1:]),
+        rubric=seated.rubric,
+        judge=seated.judge,
         warnings=warnings,
+        brief=briefed.brief if request.plan is not None else None,
     )
     return Prepared(
         order=order,
@@ -123,13 +136,31 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         protection=shield,
         base_rev=base if request.base else None,
         warnings=warnings,
+        specs=briefed.texts,
     )
 
 
-def _least(settings: config.Settings, chosen: TaskClass) -> Grade:
-    """The weakest proof that is enough: a feature or fix needs a witness, unless the user says otherwise."""
+def _briefed(request: Request, project: Project, base: str) -> Briefed:
+    if request.plan is None:
+        return Briefed(Brief())
+    found = brief_of(request.plan, project, base, with_changes=request.with_changes)
+    if not found.texts and found.brief.plan is None and request.task == FROM_SPECS:
+        raise UserError(
+            "there is nothing to plan from",
+            code="E-PLAN-NOTHING",
+            why="expected specs in specs/, an IMPLEMENTATION_PLAN.md, or a task in words",
+            next='ralph specs new "log in"',
+        )
+    return found
+
+
+def _least(settings: config.Settings, chosen: TaskClass, *, bare: bool) -> Grade:
+    """The weakest proof that is enough: a feature or fix needs a witness, unless the user says otherwise.
+
+    The items of a plan are held to the criteria that they serve; without specs (`bare`) there are none.
+    """
     said = settings.origins["min_grade"].layer not in ("defaults", "project")
-    if said or chosen not in NEEDS_WITNESS:
+    if said or bare or chosen not in NEEDS_WITNESS:
         return settings.min_grade
     return min(settings.min_grade, OWN_WITNESS)  # "A" sorts before "B"
 
@@ -266,6 +297,8 @@ def _inferred(check: Check, paths: frozenset[str]) -> Gate:
         proof=check.proof,
         read=check.read,
         minimum=check.minimum,
+        maximum=check.maximum,
+        fail_on="P2" if check.counted == "findings" else "P1",
         origin="inferred",
     )
 

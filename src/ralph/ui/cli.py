@@ -16,6 +16,8 @@ from ralph.errors import EXIT_CODES
 # Order of the help: starting, watching, deciding, setting up.
 COMMANDS: dict[str, str] = {
     "loop": "Work on a task until it is verified done.",
+    "build": "Build what the specs say, item by item.",
+    "plan": "Make a plan from the specs, and change nothing else.",
     "route": "Say what a sentence asks for, and start nothing.",
     "status": "Show loops and where they stand.",
     "logs": "Show what happened in a loop.",

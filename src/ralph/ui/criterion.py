@@ -32,6 +32,8 @@ def lines(proposal: Proposal) -> list[str]:
         said.append(f"  {check.name:10} {kind}: {safe(check.run, 600)}{where}")
         if check.minimum is not None:
             said.append(f"  {'':10} at least {check.minimum:g} %")
+        if check.maximum is not None:
+            said.append(f"  {'':10} at most {check.maximum} {check.counted}")
         if check.executes:
             said.append(f"  {'':10} its script: {safe(check.executes, 600)}")
     said.append(f"confidence   {proposal.confidence}{'' if proposal.tried else ' (not tried)'}")
@@ -169,7 +171,10 @@ def loop_command(made: Proposal, answers: Mapping[str, str]) -> str:
     import shlex
 
     words = ["ralph", "loop", made.task]
-    plain = all(check.proof and check.minimum is None and check.cwd == "." for check in made.checks)
+    plain = all(
+        check.proof and check.minimum is None and not check.counted and check.cwd == "."
+        for check in made.checks
+    )
     if plain and made.confidence != "high":
         words += [part for check in made.checks for part in ("--check", f"{check.name}={check.run}")]
     elif made.until:

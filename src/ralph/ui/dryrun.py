@@ -9,6 +9,7 @@ import msgspec
 
 from ralph.core.model import Gate
 from ralph.shell.start import Prepared
+from ralph.ui.display.words import judge_words
 from ralph.ui.format import clock, safe, short, table
 
 
@@ -44,6 +45,8 @@ def order_lines(prepared: Prepared) -> list[str]:
     ]
     lines = [f"would start {order.loop}; nothing has been written", *table(facts, "  ")]
     lines += [f"  gate       {_gate(gate)}" for gate in order.criterion.gates]
+    if order.rubric is not None:
+        lines.append(f"  judge      {judge_words(order)}")
     lines += [f"  waived     {key}: {reason}" for key, reason in sorted(order.criterion.waivers.items())]
     return lines + [f"  note       {safe(warning, 300)}" for warning in prepared.warnings]
 

@@ -10,6 +10,7 @@ import msgspec
 
 from ralph.core.loop import Loop
 from ralph.core.model import Gate, Verdict
+from ralph.core.rubric import words as opinion_words
 from ralph.ui.change import Change
 from ralph.ui.format import DOT, brief, change_words, clock, cost_words, paint, plural, safe, short, table
 from ralph.ui.nextsteps import Standing, next_steps, room_flag
@@ -99,6 +100,10 @@ def ending(loop: Loop, change: Change | None = None, *, colour: bool = False, wi
         facts.append(("best", best_words(loop)))
     elif not loop.result:
         facts.append(("why", safe(loop.reason, 300)))
+    opinion = loop.jury.opinion
+    if opinion is not None and opinion.tree == loop.tree:
+        role = "" if opinion.required else " (advisory)"
+        facts.append(("judge", safe(f"{opinion.status}{role}: {opinion_words(opinion)}", 300)))
     facts += [("not proven", safe(text, 300)) for text in loop.unproven if loop.outcome == "verified"]
     lines += table(facts, "  ")
     return lines + table(next_steps(standing(loop)), "  ")

@@ -10,6 +10,7 @@ from typing import Any
 
 from ralph.core import events as e
 from ralph.core.model import Limits
+from ralph.core.rubric import words as opinion_words
 from ralph.ui.format import (
     DOT,
     brief,
@@ -29,6 +30,8 @@ GROUPS = {  # `ralph logs --kind`
     "CheckpointMade": "agent",
     "GateEnded": "gate",
     "GuardsEnded": "gate",
+    "JudgeStarted": "agent",
+    "JudgeEnded": "gate",
 }
 
 
@@ -143,6 +146,28 @@ def _guards(event: e.GuardsEnded) -> str:
     return f"it {event.iteration}  " + "  ".join(words) + odd
 
 
+def _judge_started(event: e.JudgeStarted) -> str:
+    words = f"it {event.iteration}  call {event.call}  agent {safe(event.agent)}  prompt {event.prompt[:8]}"
+    return f"{words}  tree {short(event.tree)}"
+
+
+def _judge_ended(event: e.JudgeEnded) -> str:
+    usage, opinion = event.usage, event.opinion
+    parts = [f"it {event.iteration}"]
+    if opinion is not None:
+        role = "" if opinion.required else " (advisory)"
+        parts += [f"{opinion.status}{role}", safe(opinion_words(opinion), 200), safe(opinion.summary, 120)]
+    if event.fault is not None:
+        parts.append(f"fault {event.fault.kind}: {safe(event.fault.message, 120)}")
+    parts += [
+        f"tree {short(event.tree)}",
+        clock(event.seconds),
+        "tokens unknown" if usage.tokens is None else f"{thousands(usage.tokens)} tokens",
+        cost_words(usage.cost, 0, 1, estimated=usage.estimated),
+    ]
+    return "  ".join(part for part in parts if part)
+
+
 def _restored(event: e.WorkspaceRestored) -> str:
     kept = f"  rejected work kept as {short(event.rejected)}" if event.rejected else ""
     return f"it {event.iteration}  taken back to tree {short(event.tree)}{kept}"
@@ -198,8 +223,10 @@ _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
     e.CheckpointMade: _checkpoint,
     e.GateEnded: _gate,
     e.GuardsEnded: _guards,
+    e.JudgeStarted: _judge_started,
+    e.JudgeEnded: _judge_ended,
     e.WorkspaceRestored: _restored,
-    e.WaitOver: lambda _: "going on",
+    e.WaitOver: lambda event: safe(event.note) or "going on",
     e.Steered: _steered,
     e.PauseAsked: _pause,
     e.ResumeAsked: _resume,

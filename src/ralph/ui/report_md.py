@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ralph.ui.format import change_words, clock, cost_words, dollars, plural, thousands
+from ralph.core.retries import lines as escalation_lines
+from ralph.ui.format import change_words, clock, cost_words, dollars, iso, plural, thousands
 from ralph.ui.lines import limit_words
 from ralph.ui.reportdata import Guard, Report
 
@@ -118,8 +119,13 @@ def _results(report: Report) -> list[str]:
     parts = ["## Results", "### Proof", _proof(report)]
     if report.guards:
         parts += ["### Guards", _list([_guard_line(guard) for guard in report.guards])]
+    parts += _judge(report)
     parts += ["### Story", _list([text(told.line) for told in report.told]) or "The agent was never called."]
     parts += ["### What the agent claimed, and what the checks showed", _claims(report)]
+    parts += ["### Breaker", _breaker(report)]
+    for found in report.escalations:
+        of = f": {text(found.item)}" if found.item else ""
+        parts += [f"### What is asked of you{of}", _list([text(line) for line in escalation_lines(found)])]
     parts += ["### Not done, not proven", _open_points(report)]
     if report.errors:
         parts += ["### Errors", _list([text(line) for line in report.errors])]
@@ -154,6 +160,42 @@ def _guard_line(guard: Guard) -> str:
     return f"{text(guard.guard)}: {state}" + (f" ({text(guard.summary)})" if guard.summary else "")
 
 
+def _judge(report: Report) -> list[str]:
+    judge = report.judge
+    if judge is None:
+        return []
+    role = "required" if judge.required else "advisory"
+    model = f"/{judge.model}" if judge.model else ""
+    score = "no score" if judge.weighted is None else f"{judge.weighted:.2f} of 10"
+    items = [f"Verdict: {judge.status} ({role}), {score}, {judge.threshold:.2f} asked for"]
+    items.append(
+        f"Judge: {text(judge.agent + model)}"
+        + (", the agent that did the work (weaker than another one)" if judge.same_agent else "")
+    )
+    if judge.claimed is not None:
+        items.append(f"Its own sum was {judge.claimed:g}; the one above is computed from its scores")
+    items += [f"Why: {text(judge.why)}"] if judge.why else []
+    items += [f"Summary: {text(judge.summary)}"] if judge.summary else []
+    items += [f"Suggestion: {text(words)}" for words in judge.suggestions]
+    if judge.tree:
+        items.append(
+            f"Tree: {code(judge.tree)}"
+            + (f", evidence {code(judge.evidence[:16])}" if judge.evidence else "")
+        )
+    rows = [
+        (
+            text(one.dimension),
+            f"{one.weight:g}",
+            "none" if one.score is None else f"{one.score:g}",
+            text(one.reasoning),
+        )
+        for one in judge.scores
+    ]
+    calls = [text(f"it {call.iteration}  call {call.call}  {call.line}") for call in report.judge_calls]
+    table = _table(("dimension", "weight", "score", "reasoning"), rows)
+    return ["### Judge", _list(items), table, *([_list(calls)] if calls else [])]
+
+
 def _claims(report: Report) -> str:
     rows = []
     for told in report.told:
@@ -163,6 +205,20 @@ def _claims(report: Report) -> str:
         rows.append((str(told.iteration), f"{claim}{work}", text(told.showed), verdict))
     head = ("iteration", "the agent claimed", "the checks showed", "do they agree")
     return _table(head, rows) if rows else "The agent was never called."
+
+
+def _breaker(report: Report) -> str:
+    found = report.breaker
+    score = "" if found.score is None else f", last score {found.score:+d}"
+    why = f" since iteration {found.since} ({text(found.why)})" if found.state != "CLOSED" else ""
+    opened = f", opened {found.opens} time{'s' if found.opens > 1 else ''}" if found.opens else ""
+    lines = [f"{found.state}{why}: risk {found.risk}{score}{opened}"]
+    lines += [f"alert: {text(line)}" for line in found.alerts]
+    lines += [
+        f"{iso(turn.at)}, iteration {turn.iteration}: {turn.was} to {turn.to}, {text(turn.why)}"
+        for turn in found.trail
+    ]
+    return _list(lines)
 
 
 def _open_points(report: Report) -> str:
@@ -180,6 +236,10 @@ def _spend(report: Report) -> str:
         cost = "unknown" if told.cost is None else dollars(told.cost)
         tokens = "unknown" if told.tokens is None else thousands(told.tokens)
         rows.append((str(told.iteration), str(told.call), clock(told.seconds), tokens, cost))
+    for call in report.judge_calls:
+        cost = "unknown" if call.cost is None else dollars(call.cost)
+        tokens = "unknown" if call.tokens is None else thousands(call.tokens)
+        rows.append((str(call.iteration), f"{call.call} (judge)", clock(call.seconds), tokens, cost))
     return (
         _table(("iteration", "call", "time", "tokens", "cost"), rows)
         if rows

@@ -13,14 +13,18 @@ import msgspec
 from msgspec import Struct
 
 from ralph.core import events as e
+from ralph.core.breaker import Pulse, Turn
+from ralph.core.health import Health, escalations, health
 from ralph.core.loop import Loop
 from ralph.core.model import Limits, Outcome
+from ralph.core.retries import Escalation
 from ralph.shell import blobs as blobs_
 from ralph.shell.record import Record
 from ralph.ui.change import Change
 from ralph.ui.ending import best_words, headline, judged, standing
 from ralph.ui.format import clock, dollars, iso, plural, safe, thousands
 from ralph.ui.nextsteps import next_steps
+from ralph.ui.reportjudge import JudgeCall, Judgement, judge_calls, judgement
 from ralph.ui.story import Call, call_line, calls_of, gate_marks
 
 Status = Literal["COMPLETED", "FAILED", "PARTIAL", "IN_PROGRESS"]
@@ -111,7 +115,12 @@ class Report(Struct, frozen=True, kw_only=True):
     best: str
     proof: tuple[Proof, ...]
     guards: tuple[Guard, ...]
+    judge: Judgement | None  # None: the loop has no judge
+    judge_calls: tuple[JudgeCall, ...]
     told: tuple[Told, ...]
+    breaker: Health
+    scores: tuple[Pulse, ...]  # the newest judged iterations
+    escalations: tuple[Escalation, ...]
     not_yet: tuple[str, ...]
     unproven: tuple[str, ...]
     old_red: tuple[str, ...]
@@ -178,7 +187,12 @@ def make_report(record: Record, blobs: str | None = None, change: Change | None 
         best=best_words(loop),
         proof=proof,
         guards=_guards(loop),
+        judge=judgement(loop),
+        judge_calls=judge_calls(events),
         told=tuple(_told(call) for call in calls),
+        breaker=_breaker(loop),
+        scores=loop.breaker.pulses,
+        escalations=tuple(_escalation(found) for found in escalations(loop)),
         not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome != "verified" else (),
         unproven=tuple(safe(text, 1000) for text in loop.unproven),
         old_red=tuple(line.gate for line in proof if _old_red(line)),
@@ -239,6 +253,23 @@ def _guards(loop: Loop) -> tuple[Guard, ...]:
             findings=tuple(safe(finding.message, 500) for finding in result.findings),
         )
         for result in loop.guards
+    )
+
+
+def _breaker(loop: Loop) -> Health:
+    """Its words quote what providers and agents said."""
+    found = health(loop)
+    trail = tuple(Turn(one.at, one.iteration, one.was, one.to, safe(one.why, 500)) for one in found.trail)
+    return msgspec.structs.replace(found, why=safe(found.why, 500), ask=safe(found.ask, 1000), trail=trail)
+
+
+def _escalation(found: Escalation) -> Escalation:
+    return Escalation(
+        item=safe(found.item, 80),
+        approaches=tuple(safe(line, 1000) for line in found.approaches),
+        cause=safe(found.cause, 500),
+        options=tuple(safe(line, 300) for line in found.options),
+        ask=safe(found.ask, 500),
     )
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.model import Claim, Fault, GuardResult, Usage, Verdict
+from ralph.core.rubric import Opinion
 from ralph.ui.format import MARKS, change_words, clock, cost_words, safe
 
 
@@ -39,6 +40,7 @@ class Call(Struct, frozen=True):
     removed: int = 0
     verdicts: dict[str, Verdict] = {}
     guards: tuple[GuardResult, ...] = ()
+    opinion: Opinion | None = None
     taken_back: bool = False
     published: bool = False
 
@@ -76,6 +78,8 @@ def follow(call: Call | None, event: e.AnyEvent) -> Call | None:
             return replace(call, verdicts={**call.verdicts, event.verdict.gate: event.verdict})
         case e.GuardsEnded():
             return replace(call, guards=event.results)
+        case e.JudgeEnded(opinion=Opinion() as opinion):
+            return replace(call, opinion=opinion)
         case e.WorkspaceRestored():
             return replace(call, taken_back=True)
         case e.ResultPublished():
@@ -122,6 +126,12 @@ def gate_marks(verdicts: Iterable[Verdict]) -> str:
     return "  ".join(words)
 
 
+def judge_mark(opinion: Opinion) -> str:
+    """Such as: 6.5✘"""
+    score = "" if opinion.weighted is None else f"{opinion.weighted:.1f}"
+    return f"{score}{MARKS[opinion.status]}"
+
+
 def call_parts(call: Call) -> list[str]:
     """What the call came to, in pieces that a screen may drop from the right when it is narrow."""
     changed = change_words(call.files, call.added, call.removed) if call.files else "no change"
@@ -129,6 +139,8 @@ def call_parts(call: Call) -> list[str]:
     found = sum(len(result.findings) for result in call.guards)
     if found:
         parts.append(f"guards {found}✘")
+    if call.opinion is not None:
+        parts.append(f"judge {judge_mark(call.opinion)}")
     if call.fault is not None:
         parts.append(f"fault {call.fault.kind}: {safe(call.fault.message, 60)}")
     parts += [clock(call.seconds), call_cost(call)]

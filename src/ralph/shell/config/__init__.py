@@ -6,7 +6,8 @@ executes anything. Approvals are stored by `ralph.shell.approvals`.
 
 from ralph.shell.config.layers import load, trust_nothing
 from ralph.shell.config.limits import check_limits, explicit_limits
-from ralph.shell.config.schema import FLAGS, OPTIONS, Option
+from ralph.shell.config.option import Option
+from ralph.shell.config.schema import FLAGS, OPTIONS
 from ralph.shell.config.settings import (
     AgentSpec,
     Approval,

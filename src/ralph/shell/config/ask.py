@@ -46,6 +46,9 @@ _VERBS = {
     "share": "shares these folders with the workspace:",
     "setup": "setup executes",
     "report.copy_to": "copies reports into",
+    "judge.agent": "chooses the judge's agent",
+    "judge.profile": "chooses the judge's profile",
+    "judge.dimensions": "has results judged by these dimensions:",
     "guards.allow": "waives these guards:",
     "guards.quarantine": "puts these tests in quarantine:",
 }
@@ -55,7 +58,7 @@ def _words(key: str, fields: dict[str, Value]) -> str:
     """The whole of an item on one line, nothing cut and nothing invisible."""
     if "" in fields:
         value = show(BY_KEY[key], fields[""])
-        return f"{_VERBS[key]} {value}"
+        return f"{_VERBS.get(key, f'sets {key} to')} {value}"
     table, _, name = key.partition(".")
     main = {"gates": "run", "agents": "command"}.get(table, "")
     words = f'{table.removesuffix("s")} "{name}"'

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from ralph.shell.config import values
+from ralph.shell.config.option import Option
 from ralph.shell.config.scan import DEEPEST, Map, scan
-from ralph.shell.config.schema import BY_KEY, ENV, FLAGS, NAMED, OPTIONS, PREFIXES, Option, clean, pattern
+from ralph.shell.config.schema import BY_KEY, ENV, FLAGS, NAMED, OPTIONS, PREFIXES, clean, pattern
 from ralph.shell.config.settings import Entry, LayerName, Origin, Problem, ProjectFile
 
 LARGEST = 1_000_000

@@ -19,7 +19,8 @@ from ralph.errors import UserError
 from ralph.shell.config import files, profiles
 from ralph.shell.config.ask import approval_of
 from ralph.shell.config.files import Layer
-from ralph.shell.config.schema import BY_KEY, LIMIT_KEYS, NAMED, OPTIONS, Option, option_of, show
+from ralph.shell.config.option import Option
+from ralph.shell.config.schema import BY_KEY, LIMIT_KEYS, NAMED, OPTIONS, option_of, show
 from ralph.shell.config.settings import (
     AgentSpec,
     Entry,

@@ -6,45 +6,10 @@ for repositories, the help texts and the table in docs/config.md. No parsing and
 
 from __future__ import annotations
 
-import re
-from typing import Literal
-
-from msgspec import Struct
-
 from ralph.shell import units
+from ralph.shell.config.judge import JUDGE
+from ralph.shell.config.option import Option
 from ralph.shell.config.settings import Value
-
-Kind = Literal[
-    "text", "word", "names", "choice", "switch", "count", "iterations", "days", "duration", "money", "size",
-    "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
-    "quarantine",
-]  # fmt: skip
-
-# What a repository's file may do with a key:
-#   free     it decides like everybody else          tighten  only in the stricter direction
-#   approve  only after the user's word, by hash     waive    like approve, but ignored without it
-#   user     nothing: it is the user's own
-Rule = Literal["free", "tighten", "approve", "waive", "user"]
-
-
-class Option(Struct, frozen=True):
-    key: str  # "*" stands for a name the user chooses
-    kind: Kind
-    doc: str
-    default: Value = None
-    flag: str = ""
-    choices: tuple[str, ...] = ()  # where the rule is "tighten": from loosest to strictest
-    project: Rule = "free"
-    union: bool = False  # layers add up instead of replacing each other
-
-    @property
-    def env(self) -> str:
-        """The variable has the flag's name where there is a flag, else the key's; tables have none."""
-        if "*" in self.key or self.kind == "quarantine":
-            return ""
-        name = self.flag.removeprefix("--") if self.flag else self.key
-        return "RALPH_" + re.sub(r"[.-]", "_", name).upper()
-
 
 READS = ("auto", "exit", "junit", "coverage", "sarif")
 
@@ -287,7 +252,7 @@ _PROFILES = (
     *(Option(f"profiles.*.{limit.key}", limit.kind, limit.doc, None, project="approve") for limit in _LIMITS),
 )
 
-OPTIONS: tuple[Option, ...] = (*_PLAIN, *_GATES, *_AGENTS, *_PROFILES)
+OPTIONS: tuple[Option, ...] = (*_PLAIN, *JUDGE, *_GATES, *_AGENTS, *_PROFILES)
 BY_KEY: dict[str, Option] = {option.key: option for option in OPTIONS}
 LIMIT_KEYS: tuple[str, ...] = tuple(option.key for option in _LIMITS)
 NAMED: frozenset[str] = frozenset({"gates", "agents", "profiles"})
@@ -323,6 +288,8 @@ def show(option: Option, value: Value) -> str:
         return units.size_words(value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if option.kind == "dimensions" and isinstance(value, tuple):
+        return "[" + ", ".join(clean(part) for part in value) + "]"
     if isinstance(value, tuple):
         return "[" + ", ".join(quoted(part) for part in value) + "]"
     if isinstance(value, dict):
@@ -354,7 +321,7 @@ _RULE_WORDS = {
 _KIND_WORDS = {
     "names": "text", "word": "text", "switch": "true or false", "count": "number", "iterations": "number",
     "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
-    "waivers": "table", "prefix": "text", "quarantine": "table",
+    "waivers": "table", "prefix": "text", "quarantine": "table", "score": "number", "dimensions": "tables",
 }  # fmt: skip
 
 

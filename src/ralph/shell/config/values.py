@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Mapping
 
 from ralph.shell import units
-from ralph.shell.config import quarantine
-from ralph.shell.config.schema import Option, clean
+from ralph.shell.config import judge, quarantine
+from ralph.shell.config.option import Option
+from ralph.shell.config.schema import clean
 from ralph.shell.config.settings import Value
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -49,7 +50,7 @@ def parse_text(option: Option, text: str) -> Value:
         }.get(text.strip().lower(), text)
     elif option.kind in ("inners", "dirs", "texts"):
         raw = [part for part in text.split(":") if part]
-    elif option.kind in ("days", "percent"):
+    elif option.kind in ("days", "percent", "score"):
         raw = _number(text)
     elif option.kind == "count" or (option.kind == "iterations" and text.strip() != "unlimited"):
         raw = units.count(text)
@@ -169,6 +170,12 @@ def _percent(_option: Option, raw: object) -> float:
     return float(raw)
 
 
+def _score(_option: Option, raw: object) -> float:
+    if not isinstance(raw, int | float) or isinstance(raw, bool) or not judge.LOWEST <= raw <= judge.HIGHEST:
+        raise ValueError(f"a score from {judge.LOWEST:g} to {judge.HIGHEST:g}")
+    return float(raw)
+
+
 def _inner(option: Option, raw: object) -> str:
     path = _text(option, raw)
     if path == "" and option.default == "":
@@ -285,4 +292,6 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "waivers": _waivers,
     "prefix": _prefix,
     "quarantine": _quarantine,
+    "score": _score,
+    "dimensions": lambda _option, raw: judge.dimensions_text(raw),
 }

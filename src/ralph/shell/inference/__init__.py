@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 
 from ralph.core.infer import task_class
-from ralph.core.inferchoose import choose
+from ralph.core.inferchoose import choose, refuse
 from ralph.core.inferred import Proposal
 from ralph.core.model import TaskClass
 
@@ -36,4 +36,17 @@ def propose(
 
     project = find_project(cwd or repo)
     found = survey(project, base or project.head, task, os.environ if env is None else env)
-    return choose(task, chosen or task_class(task), found, until=until, prefix=project.prefix)
+    made = choose(task, chosen or task_class(task), found, until=until, prefix=project.prefix)
+    for check in made.checks:
+        if check.counted and not _one_by_one(check.run):
+            why = f"what `{check.run}` finds cannot be counted: its own options decide what it prints"
+            return refuse(made, why, "no new warnings")
+    return made
+
+
+def _one_by_one(run: str) -> bool:
+    """Would this command's findings be read from a report, and not only its exit code?"""
+    from ralph.gates.readers import LOCATED
+    from ralph.gates.seal import seal
+
+    return seal("x", run, tree_paths=frozenset()).read in LOCATED

@@ -19,6 +19,7 @@ from ralph.shell.runner import Attention
 from ralph.shell.start import Request
 
 _PERCENT = re.compile(r"^(\d{1,3}(?:\.\d+)?) % covered")
+_FOUND = re.compile(r"^(\d{1,9}) findings?(?:, (\d{1,9}) of them blocking)?")
 _RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
 
 
@@ -44,7 +45,9 @@ def tried(
 def _trial(verdict: Verdict) -> Trial:
     hit = _PERCENT.match(verdict.summary)
     percent = float(hit.group(1)) if hit else None
-    return Trial(verdict.gate, verdict.status, verdict.summary, verdict.cause, percent)
+    seen = _FOUND.match(verdict.summary)
+    found = 0 if verdict.summary == "clean" else int(seen.group(2) or seen.group(1)) if seen else None
+    return Trial(verdict.gate, verdict.status, verdict.summary, verdict.cause, percent, found)
 
 
 def settled(proposal: Proposal, trials: tuple[Trial, ...]) -> Proposal:
@@ -64,11 +67,19 @@ def settled(proposal: Proposal, trials: tuple[Trial, ...]) -> Proposal:
             warnings.append(f"{check.name} could not be judged: {trial.summary}")
         elif check.kind == "coverage" and check.minimum is None and trial.percent is not None:
             check = replace(check, minimum=minimum(_RISES, trial.percent))  # noqa: PLW2901
+        elif check.counted and check.maximum is None:
+            if not trial.found:
+                level = "low"
+                warnings.append(f"{check.name}: {trial.summary}; nothing is there that could become less")
+            else:
+                check = replace(check, maximum=trial.found - 1)  # noqa: PLW2901
         checks.append(check)
     criterion = proposal.criterion
     for check in checks:
         if check.kind == "coverage" and check.minimum is not None and "rises" in criterion:
             criterion = criterion.replace("coverage rises", f"coverage rises to at least {check.minimum:g} %")
+        if check.counted and check.maximum is not None:
+            criterion = criterion.replace("than now", f"than now (at most {check.maximum})")
     return replace(
         proposal,
         criterion=criterion,

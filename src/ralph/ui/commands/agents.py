@@ -38,6 +38,7 @@ def list_(as_json: bool) -> int:
     Example:
       ralph agents list
     """
+    from ralph.agents.acp import WEAKER
     from ralph.ui.format import safe, table
 
     rows = _rows(dict(os.environ))
@@ -57,11 +58,13 @@ def list_(as_json: bool) -> int:
     ]
     for line in table(cells):
         print(line)
+    print(f"weaker: {WEAKER}")
     return 0
 
 
 def _rows(env: dict[str, str]) -> list[dict[str, Any]]:
     from ralph import agents
+    from ralph.agents.acp import FEATURES
     from ralph.shell import approvals, config
     from ralph.shell.agentprobe import probe_all
     from ralph.shell.statedir import config_dir
@@ -85,7 +88,7 @@ def _rows(env: dict[str, str]) -> list[dict[str, Any]]:
             "features": list(found.features),
             "hint": found.hint,
         }
-        for name, found in probe_all(agents.ADAPTERS, env).items()
+        for name, found in probe_all((*agents.ADAPTERS, *agents.OVER_ACP), env).items()
     ]
     for name, spec in sorted(settings.agents.items()):
         if spec.command:
@@ -95,7 +98,7 @@ def _rows(env: dict[str, str]) -> list[dict[str, Any]]:
                     "installed": True,
                     "version": "configured",
                     "login": "unknown",
-                    "features": [],
+                    "features": list(FEATURES) if spec.settings.get("protocol") == "acp" else [],
                     "hint": spec.command,
                 }
             )
@@ -116,6 +119,7 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
     """
     import tempfile
 
+    from ralph.shell.agentchoice import refuse_loginless
     from ralph.shell.driving import begin
     from ralph.shell.journal import read_journal
     from ralph.shell.record import load
@@ -133,6 +137,7 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
         flags = {"--agent": name, "--model": model, "--max-iterations": "2", "--iteration-timeout": "10m"}
         request = Request(task=TASK, cwd=project, checks=(CHECK,), flags=dict(flags))
         prepared = prepare(request, env=env, token=secrets.token_hex(4), now=time.time())
+        refuse_loginless(prepared.order, env)
         name_, lock = begin(prepared, env, time.time())
         # What a loop's end offers (diff, merge, …) is about a loop that is kept: this one is not.
         with contextlib.nullcontext() if as_json else contextlib.redirect_stdout(io.StringIO()):

@@ -153,6 +153,8 @@ def details(row: ListRow, now: float) -> list[str]:
     lines += table(facts, "  ")
     for line in body.get("verdicts", ()):
         lines.append(_gate_line(line))
+    lines += [f"  alert      {safe(sentence, 300)}" for sentence in _breaker(body).get("alerts", ())]
+    lines += _judge_lines(body)
     lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
     lines += [f"  unproven   {safe(sentence, 300)}" for sentence in body.get("unproven", ())]
     return lines + table(steps(row), "  ")
@@ -184,6 +186,8 @@ def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, st
         ("tokens", _against(_tokens(spend), limits["tokens"], thousands)),
         ("tree", short(body.get("tree", ""))),
         ("best", _best(body.get("best")) if row.word != "verified" else ""),
+        ("breaker", _breaker_words(_breaker(body)) if row.word != "verified" else ""),
+        ("asked", safe(_breaker(body).get("ask", ""), 600)),
         ("branch", body["branch"] if body.get("result") else ""),
         ("landing", body.get("landing", "")),
     ]
@@ -208,6 +212,37 @@ def _best(best: int | None) -> str:
     if best is None:
         return "none yet"
     return "the base: nothing better so far" if best == 0 else f"checkpoint {best}"
+
+
+def _breaker(body: dict[str, Any]) -> dict[str, Any]:
+    """Empty in the row of a loop that an older Ralph wrote."""
+    found = body.get("breaker")
+    return found if isinstance(found, dict) else {}
+
+
+def _breaker_words(breaker: dict[str, Any]) -> str:
+    """CLOSED · score +3 · risk LOW; or OPEN since iteration 5: the same error … · score -1 · risk HIGH"""
+    state, score, watch = breaker.get("state", "CLOSED"), breaker.get("score"), breaker.get("watch", 0)
+    if state == "CLOSED" and score is None:
+        return ""
+    words = state
+    if state != "CLOSED":
+        words += f" since iteration {breaker.get('since', 0)}: {safe(breaker.get('why', ''), 300)}"
+    elif watch:
+        words += f", watched for {watch} more iteration{'s' if watch > 1 else ''}"
+    parts = [words, "" if score is None else f"score {score:+d}", f"risk {breaker.get('risk', 'LOW')}"]
+    return " · ".join(part for part in parts if part)
+
+
+def _judge_lines(body: dict[str, Any]) -> list[str]:
+    judge = body.get("judge")
+    if not isinstance(judge, dict):
+        return []
+    said = safe(judge.get("words", ""), 300) or "not asked yet"
+    role = "required" if judge.get("required") else "advisory"
+    return [
+        f"  judge      {safe(judge.get('agent', ''), 40)}  {judge.get('verdict', 'unknown')}  {said}  {role}"
+    ]
 
 
 def _gate_line(line: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from ralph.core.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.boxes import boxes, narrow
 from ralph.ui.display.none import Silent
-from ralph.ui.display.words import doing_words, fact_words, header
+from ralph.ui.display.words import alert_words, doing_words, fact_words, header
 from ralph.ui.format import coloured, safe
 from ralph.ui.lines import event_words
 from ralph.ui.story import Call, call_mark, call_parts, follow, settled
@@ -116,6 +116,9 @@ class Live(Silent):
         parts: list[RenderableType] = [self._current(loop)]
         parts += [Text(f"   {line}", no_wrap=True, overflow="ellipsis", style="dim") for line in self._facts]
         parts.append(boxes(loop, self._activity, width) if width >= WIDE else narrow(loop, self._activity))
+        warned = alert_words(loop)
+        if warned:
+            parts.append(Text(f" ! {warned}", style="yellow", no_wrap=True, overflow="ellipsis"))
         hint = "stopping after this iteration" if loop.pausing else "ctrl-c stops after this iteration"
         parts.append(Text(f" {hint}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)

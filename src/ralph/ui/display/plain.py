@@ -9,7 +9,7 @@ from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.none import Silent
-from ralph.ui.display.words import doing_words, header
+from ralph.ui.display.words import alert_words, doing_words, header
 from ralph.ui.format import clock, safe, stamp
 from ralph.ui.lines import event_words
 from ralph.ui.story import Call, call_line, follow, settled
@@ -23,6 +23,8 @@ _LABELS = {
     "CheckpointMade": "checkpoint",
     "GateEnded": "gate",
     "GuardsEnded": "guards",
+    "JudgeStarted": "judge",
+    "JudgeEnded": "judge said",
     "WorkspaceRestored": "took back",
     "WaitOver": "wait over",
     "Steered": "steer",
@@ -71,3 +73,6 @@ class Plain(Silent):
         if not call.published:
             for sentence in loop.not_yet[:SENTENCES]:
                 self.tell(f"{'':8}  {'not yet':<11}  {safe(sentence, 300)}")
+        warned = "" if call.published else alert_words(loop)
+        if warned:
+            self.tell(f"{'':8}  {'alert':<11}  {warned}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, ToolUsed
+from ralph.core.health import health
 from ralph.core.loop import Loop
+from ralph.core.model import Order
 from ralph.ui.display import Doing
 from ralph.ui.format import DOT, clock, cost_words, plural, plus_minus, safe
 from ralph.ui.lines import limit_words
@@ -28,6 +30,8 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
         *sandbox_lines(loop.protection, words),
         f"  limits   {limit_words(loop.limits)}",
     ]
+    if order.rubric is not None:
+        lines.append(f"  judge    {judge_words(order)}")
     lines += [f"  note     {safe(warning, 300)}" for warning in order.warnings]
     if loop.spend.calls:
         lines.append(f"  resumed  {resumed_words(loop)}")
@@ -36,6 +40,17 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
         f"stop: ctrl-c (after this iteration), or ralph abort {order.loop}"
     )
     return lines
+
+
+def judge_words(order: Order) -> str:
+    """Who judges by what, and whether that counts."""
+    rubric, judge = order.rubric, order.judge
+    if rubric is None or judge is None:
+        return "none"
+    names = ", ".join(f"{safe(one.name, 30)} {one.weight:g}" for one in rubric.dimensions)
+    agent = safe(judge.agent, 40) + (f"/{safe(judge.model, 40)}" if judge.model else "")
+    role = "required" if rubric.required else "advisory"
+    return f"{agent} ({role}), {rubric.threshold:g} of 10 asked for: {names}"
 
 
 def sandbox_lines(level: str, words: tuple[str, ...]) -> list[str]:
@@ -55,6 +70,11 @@ def resumed_words(loop: Loop) -> str:
             cost_words(spend.cost, spend.blind, spend.calls, estimated=spend.estimated),
         )
     )
+
+
+def alert_words(loop: Loop) -> str:
+    """What people are warned of now, in one line; empty when there is nothing."""
+    return safe(DOT.join(health(loop).alerts), 400)
 
 
 def fact_words(fact: object) -> str:
@@ -91,6 +111,7 @@ def doing_words(loop: Loop, activity: Doing) -> str:
         )
         return f"waiting, {left}: {safe(loop.wait_why, 120)}"
     doing = {"agent": "working", "gate": "judging", "guard": "checking how it came about"}
+    doing["judge"] = "the judge reads"
     names = (
         f" {', '.join(safe(name, 30) for name in activity.names)}"
         if activity.what == "gate" and activity.names

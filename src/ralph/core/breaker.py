@@ -1,0 +1,204 @@
+"""The circuit breaker of a loop: whether it may go on calling the agent, why, and what led there.
+
+    CLOSED     the loop works and is watched
+    OPEN       no agent call: a fault is waited out, or the loop has ended and a human must look
+    HALF_OPEN  one call tries whether it goes on
+
+Here: the states, the table of moves and what one judged iteration does to them. What counts as trouble is
+in `stall`, what is asked of the agent then in `ladder`, what people are warned of in `health`; `recovery`
+puts them to work in the machine. Pure: times arrive with the facts.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.ladder import Demand, Trouble
+from ralph.core.model import Footprint
+from ralph.core.text import one_line
+
+State = Literal["CLOSED", "HALF_OPEN", "OPEN"]
+Cause = Literal["trip", "probe", "works"]
+Risk = Literal["LOW", "MEDIUM", "HIGH"]
+STATES: tuple[State, ...] = ("CLOSED", "HALF_OPEN", "OPEN")
+CAUSES: tuple[Cause, ...] = ("trip", "probe", "works")
+# Every move there is. A pair that is not here changes nothing.
+TABLE: dict[tuple[State, Cause], State] = {
+    ("CLOSED", "trip"): "OPEN",
+    ("HALF_OPEN", "trip"): "OPEN",
+    ("OPEN", "trip"): "OPEN",
+    ("OPEN", "probe"): "HALF_OPEN",
+    ("HALF_OPEN", "works"): "CLOSED",
+}
+WATCH = 3  # iterations after a recovery in which the same trouble opens it at once
+TRAIL = 20  # moves that are kept
+PULSES = 12  # iterations that are kept; every warning looks at fewer
+SENTENCE = 300
+
+
+class Turn(Struct, frozen=True, rename={"was": "from"}):
+    """One move."""
+
+    at: float
+    iteration: int
+    was: State
+    to: State
+    why: str
+
+
+class Trace(Struct, frozen=True, omit_defaults=True):
+    """What the open iteration is known to have left, before it is judged."""
+
+    written: int | None = None  # tokens that the model wrote; None when nobody said
+    files: int = 0
+    lines: int = 0  # added and removed
+    paths: tuple[str, ...] = ()  # the first few
+
+
+class Pulse(Struct, frozen=True, omit_defaults=True):
+    """One judged iteration as the warnings see it."""
+
+    iteration: int
+    at: float = 0.0
+    state: State = "CLOSED"  # before it was judged
+    item: str = ""
+    score: int = 0
+    items: int = 0  # completed by it
+    files: int = 0
+    passed: int | None = None  # None where the checks do not tell tests apart
+    failed: int | None = None
+    skipped: int | None = None
+    red: int = 0
+    written: int | None = None
+    calls_left: int | None = None  # of this hour's; None = not bounded
+    testing: bool = False  # by its own word it only saw to tests
+    progress: bool = False
+
+
+class Breaker(Struct, frozen=True, omit_defaults=True):
+    state: State = "CLOSED"
+    why: str = ""  # of the newest move
+    since: int = 0  # iteration of the newest move
+    opens: int = 0
+    trouble: Trouble | None = None  # what the work stalled on, until it is overcome and no longer watched
+    diagnosis: str = ""  # why that ended the work
+    watch: int = 0  # iterations left in which it may not come back
+    marks: tuple[str, ...] = ()  # by which it would be known again
+    trail: tuple[Turn, ...] = ()
+    trace: Trace = Trace()
+    pulses: tuple[Pulse, ...] = ()
+    demands: tuple[Demand, ...] = ()  # strategies that were asked of the agent
+    last: Footprint | None = None  # newest judged iteration, also of before a resume
+    item: str = ""
+    on_item: int = 0  # iterations spent on it
+
+    @property
+    def probing(self) -> bool:
+        """The next judged iteration decides whether a stall is overcome."""
+        return self.state == "HALF_OPEN" and self.trouble is not None and not self.watch
+
+
+def moved(breaker: Breaker, cause: Cause, why: str, *, at: float, iteration: int) -> Breaker:
+    """The breaker after this; unchanged where the table names no move."""
+    to = TABLE.get((breaker.state, cause))
+    if to is None:
+        return breaker
+    why = one_line(why, SENTENCE)
+    if to == breaker.state:
+        return replace(breaker, why=why)
+    turn = Turn(at=at, iteration=iteration, was=breaker.state, to=to, why=why)
+    return replace(
+        breaker,
+        state=to,
+        why=why,
+        since=iteration,
+        opens=breaker.opens + (to == "OPEN"),
+        trail=(*breaker.trail, turn)[-TRAIL:],
+    )
+
+
+def stalled(
+    breaker: Breaker, trouble: Trouble, why: str, marks: tuple[str, ...], *, at: float, iteration: int
+) -> Breaker:
+    """Waiting cannot help: open, until a human has looked."""
+    after = moved(breaker, "trip", why, at=at, iteration=iteration)
+    return replace(after, trouble=trouble, diagnosis=one_line(why, SENTENCE), marks=marks, watch=0)
+
+
+def answered(breaker: Breaker, *, at: float, iteration: int) -> Breaker:
+    """A call came through after a fault. A stall is not overcome by that: its probe has yet to be judged."""
+    if breaker.probing:
+        return breaker
+    return moved(breaker, "works", "a call came through", at=at, iteration=iteration)
+
+
+def judged(breaker: Breaker, footprint: Footprint, score: int, *, at: float) -> Breaker:
+    """A judged iteration decides a probe, or is one of those that are watched after it."""
+    back = recurs(breaker, footprint)
+    number = footprint.iteration
+    if breaker.probing:
+        if score > 0 and not back:
+            worked = f"the probe worked: score {score:+d}"
+            closed = moved(breaker, "works", worked, at=at, iteration=number)
+            return replace(closed, watch=WATCH)
+        known = "the same again" if back else f"score {score:+d}, and more than 0 was needed"
+        why = f"one more iteration did not help ({known}): {breaker.diagnosis}"
+        return moved(breaker, "trip", why, at=at, iteration=number)
+    if not breaker.watch or breaker.state != "CLOSED":
+        return breaker
+    if back:
+        why = f"{NAMES[breaker.trouble or 'no-progress']} came back {_soon(breaker)} after a resume"
+        return replace(moved(breaker, "trip", why, at=at, iteration=number), watch=0)
+    left = breaker.watch - 1
+    return replace(breaker, watch=left) if left else _overcome(breaker)
+
+
+def finished(breaker: Breaker, why: str, *, verified: bool, at: float, iteration: int) -> Breaker:
+    """The loop ends: a probe that was under way is decided by that, one way or the other."""
+    cause: Cause = "works" if verified else "trip"
+    if breaker.state != "HALF_OPEN":
+        return breaker
+    after = moved(breaker, cause, why, at=at, iteration=iteration)
+    return _overcome(after) if verified else after
+
+
+def _overcome(breaker: Breaker) -> Breaker:
+    return replace(breaker, trouble=None, diagnosis="", marks=(), watch=0)
+
+
+def recurs(breaker: Breaker, footprint: Footprint) -> bool:
+    """Is this the trouble that opened it, at its first sign?"""
+    if breaker.trouble is None or footprint.progress:
+        return False
+    if breaker.trouble == "no-progress":
+        return footprint.tree == footprint.before
+    if breaker.trouble == "same-error":
+        return footprint.signature in breaker.marks
+    return footprint.tree in breaker.marks or footprint.red_digest in breaker.marks
+
+
+def marks_of(trouble: Trouble, history: tuple[Footprint, ...]) -> tuple[str, ...]:
+    """What the trouble would be known by if it came back."""
+    if trouble == "same-error":
+        found = [footprint.signature for footprint in history[-1:]]
+    elif trouble == "circular":
+        found = [mark for footprint in history[-2:] for mark in (footprint.tree, footprint.red_digest)]
+    else:
+        found = []
+    return tuple(dict.fromkeys(mark for mark in found if mark))
+
+
+NAMES: dict[Trouble, str] = {
+    "no-progress": "standing still",
+    "same-error": "the same error",
+    "circular": "going in circles",
+    "test-loop": "only mending tests",
+}
+
+
+def _soon(breaker: Breaker) -> str:
+    count = WATCH - breaker.watch + 1
+    return f"{count} iteration{'s' if count > 1 else ''}"

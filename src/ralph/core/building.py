@@ -1,0 +1,459 @@
+"""Plan and build mode: which call comes next, what proves an item, and when there is nothing left.
+
+    planning -> building <-> building (one item an iteration) -> checking -> closing -> verified
+        ^____________|  no spec tells what the item should do, it is stuck, or so many items were verified
+
+The loop's machine stays as it is: an iteration is a call, a snapshot and a judgement. Here is what a plan
+adds to it: the item that the call works on (`planselect`), the terms it is judged by (`terms`, `missing`), and
+the way out (`_leave`), which is the proof of the whole and, beside it, the dual condition (`indicators`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec.structs
+
+from ralph.core import exitgate
+from ralph.core.buildstate import Building, Done
+from ralph.core.events import Finish, PlanRead
+from ralph.core.indicators import Checked, Dual, dual_condition
+from ralph.core.model import Brief, Checkpoint, Claim, Criterion, Grade, Order
+from ralph.core.plan import HIGH, Item, id_of
+from ralph.core.plandiff import carried
+from ralph.core.planselect import board_of, choose, state_of, up_to_date, with_failing, with_state
+from ralph.core.spectests import Tie, standing
+
+if TYPE_CHECKING:
+    from ralph.core.loop import Loop
+
+replace = msgspec.structs.replace
+PLANNING_CAP = 3  # planning calls in a row without a usable plan
+CLOSING_CAP = 2
+FOUND_CAP = 20  # items that one iteration may add
+MEND = "mend"  # the item that Ralph adds when all others are verified and the whole is not
+NAMED = 5
+# "unknown": the runner tells no test ids; then a green gate is all there is, and the grade says so.
+GOOD = frozenset({"pass", "unknown"})
+Next = Finish | Literal["call", "judge"]
+
+
+def begin(order: Order) -> Building | None:
+    """Where a loop with a plan starts: by the plan that was found, or by making one."""
+    brief = order.brief
+    if brief is None:
+        return None
+    base = Checkpoint(0, order.base_tree, order.base_commit)
+    if brief.plan is None or brief.planning:
+        why = brief.planning or "there is no plan"
+        return Building(why=why, plan=brief.plan or Building().plan, base=base)
+    done = {item.id: Done(item.id) for item in brief.plan.items if item.state == "done"}
+    board = board_of(brief.plan, criteria=brief.criteria, clarity=brief.clarity)
+    return Building(mode="building", plan=brief.plan, board=board, done=done, base=base)
+
+
+def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
+    """What the plan asks for now. The answer is the same however often it is asked for."""
+    build, brief = _parts(loop)
+    if build.mode == "planning":
+        if build.unsound >= PLANNING_CAP:
+            wrong = "; ".join(build.wrong[:NAMED]) or "it was not written"
+            why = f"no usable plan after {build.unsound} planning calls: {wrong}"
+            return loop, Finish("blocked", why)
+        return loop, "call"
+    if brief.mode == "plan":
+        return loop, Finish("verified", _planned_words(build))
+    assert build.board is not None
+    choice = choose(build.board)
+    if choice.kind == "item":
+        assert choice.item is not None
+        if brief.replan_every and build.planned >= brief.replan_every:
+            return _plan_again(loop, f"{build.planned} items were verified since the plan was made"), "call"
+        return _selected(loop, choice.item, choice.rule, choice.why), "call"
+    if choice.kind == "plan":
+        assert choice.item is not None
+        if choice.item.id not in build.replanned:
+            return _plan_again(loop, f"{choice.item.id}: {choice.why}", choice.item.id), "call"
+        loop = _block(loop, choice.item.id, f"{choice.why}, and planning brought none: write one")
+        return next_step(loop, can_call=can_call)
+    if choice.kind == "done":
+        return _leave(loop, can_call=can_call)
+    named = [f"{name} ({build.blocked[name]})" if name in build.blocked else name for name in choice.names]
+    more = f" and {choice.count - len(named)} more" if choice.count > len(named) else ""
+    return loop, Finish("blocked", f"{choice.why}: {', '.join(named)}{more}")
+
+
+def terms(loop: Loop) -> tuple[Criterion, exitgate.Tolerance]:
+    """What the tree at hand is held to: an item to nothing being worse, the whole to everything."""
+    criterion = loop.sealed.criterion
+    build, brief = loop.build, loop.sealed.brief
+    if build is None or brief is None:
+        return criterion, "task"
+    if build.item is not None and build.item.id != MEND:
+        return (replace(criterion, min_grade="C") if build.item.chore else criterion), "item"
+    return criterion, "task" if brief.allow_red else "nothing"
+
+
+def missing(loop: Loop) -> tuple[str, ...]:
+    """What stands between the item at hand and its tick, besides the gates."""
+    build = loop.build
+    if build is None or build.tied_tree not in ("", loop.tree):
+        return ()
+    item, stands = build.item, standing(build.ties)
+    if item is None:
+        return tuple(_unproven_words(loop))
+    wanted = [name for name in item.serves if stands.get(name, "untested") not in GOOD]
+    sentences = [_criterion_words(name, build.ties) for name in wanted]
+    if not item.serves and not build.touched and item.id != MEND:
+        sentences.append(f"nothing has been changed for {item.id} yet")
+    if not item.serves and item.id != MEND and not _says_done(loop.claim):
+        sentences.append(
+            f"no criterion speaks for {item.id}: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
+        )
+    for name, iteration in sorted(build.lost.items())[:NAMED]:
+        if name != item.id and iteration:
+            sentences.append(f"item {name} was verified and is no longer: iteration {iteration} broke it")
+    return tuple(sentences)
+
+
+def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
+    """A planning call has ended: work by its plan if it is sound; whatever else it did is not kept."""
+    build, brief = _parts(loop)
+    read = read or PlanRead()
+    told = []
+    if read.outside:
+        named = ", ".join(read.paths[:NAMED])
+        told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
+    build = replace(build, told=tuple(told), discarded=build.discarded + read.outside)
+    if read.plan is None:
+        wrong = tuple(f"line {one.line}: {one.message}" for one in read.wrong)
+        return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=wrong))
+    old = build.plan if build.board is None else up_to_date(build.plan, build.board)
+    plan = carried(old, read.plan)
+    there = {item.id for item in plan.items if item.state == "done"}
+    build = replace(
+        build,
+        mode="building",
+        why="",
+        plan=plan,
+        board=board_of(plan, criteria=brief.criteria, clarity=brief.clarity),
+        done={name: build.done.get(name, Done(name)) for name in there},
+        item=None,
+        plans=build.plans + 1,
+        planned=0,
+        unsound=0,
+        wrong=(),
+    )
+    return replace(loop, build=build, history=())
+
+
+def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
+    """A call that works on an item has ended: found work joins the plan, its ticks do not."""
+    build = loop.build
+    assert build is not None
+    told = []
+    if read is not None and read.ticked:
+        named = ", ".join(read.ticked[:NAMED])
+        told.append(f"boxes that you tick have no effect; Ralph ticks what it verified ({named})")
+    build = replace(build, told=tuple(told), touched=build.touched or changed)
+    if read is not None and read.found:
+        build = _with_items(loop, build, read.found[:FOUND_CAP])
+    return replace(loop, build=build)
+
+
+def take_closing(loop: Loop, read: PlanRead | None) -> Loop:
+    """A closing call has ended: it may name work that is left, and nothing else."""
+    build = loop.build
+    assert build is not None
+    build = replace(build, closings=build.closings + 1, told=())
+    if read is not None:
+        build = replace(build, discarded=build.discarded + read.outside)
+        if read.found:
+            build = _with_items(loop, replace(build, mode="building"), read.found[:FOUND_CAP])
+    return replace(loop, build=build)
+
+
+def take_ties(loop: Loop, tree: str, ties: tuple[Tie, ...]) -> Loop:
+    """How the criteria stand on this tree: what was verified may be lost, or found again."""
+    build = loop.build
+    assert build is not None
+    before, now = standing(build.ties), standing(ties)
+    board, lost = build.board, dict(build.lost)
+    if board is not None:
+        at = board.ranked.at
+        for name in build.done:
+            item = board.ranked.items[at[name]]
+            if not all(now.get(one, "untested") in GOOD for one in item.serves):
+                lost.setdefault(name, loop.iteration)
+            else:
+                lost.pop(name, None)
+            board = with_state(board, name, "open" if name in lost else "done")
+        failing = [name for name, status in now.items() if status in ("fail", "flaky")]
+        board = with_failing(board, (*failing, *lost))
+    told = build.told
+    others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
+    if others and build.tied_tree:
+        named = ", ".join(others[:NAMED])
+        told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item an iteration")
+    # Iteration 0: it was ticked before this loop and is not proven, which is no iteration's fault.
+    fresh = {name: number for name, number in lost.items() if number and name not in build.lost}
+    told = (
+        *told,
+        *(f"iteration {iteration} broke {name}, which was verified" for name, iteration in fresh.items()),
+    )
+    build = replace(build, board=board, lost=lost, ties=ties, tied_tree=tree, told=told)
+    return replace(loop, build=build)
+
+
+def missed(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
+    """An iteration was judged and is not good enough. True: back to the tree that is verified."""
+    build, brief = _parts(loop)
+    if build.item is None:
+        return _mend(loop, loop.not_yet), False
+    name = build.item.id
+    tries = build.tries.get(name, 0) + counts
+    loop = replace(loop, build=replace(build, tries={**build.tries, name: tries}))
+    if tries < brief.attempts and not stalled:
+        return loop, False
+    first = loop.not_yet[0] if loop.not_yet else "it was not verified"
+    why = stalled or f"{tries} attempts: {first}"
+    if stalled and name not in build.replanned and name != MEND:
+        return _plan_again(loop, f"{name} is stuck: {stalled}", name), True
+    return _block(loop, name, why), True
+
+
+def restored(loop: Loop) -> Loop:
+    """The workspace is back at a tree of which everything was verified: nothing is lost there."""
+    build = loop.build
+    if build is None or build.base is None or loop.tree != build.base.tree:
+        return loop
+    board = build.board
+    for name in build.lost:
+        if board is not None and name in board.ranked.at:
+            board = with_state(board, name, "done")
+    return replace(loop, build=replace(build, board=board, lost={}, touched=False, tied_tree=""))
+
+
+def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
+    """The item at hand is verified and has its commit."""
+    build = loop.build
+    assert build is not None
+    assert build.item is not None
+    assert build.board is not None
+    name = build.item.id
+    done = Done(name, loop.iteration, commit, loop.tree, grade)
+    build = replace(
+        build,
+        board=with_state(build.board, name, "done"),
+        done={**build.done, name: done},
+        lost={other: iteration for other, iteration in build.lost.items() if other != name},
+        item=None,
+        touched=False,
+        planned=build.planned + 1,
+        base=Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines),
+    )
+    return replace(loop, build=build, history=(), result=commit)
+
+
+def reopened(loop: Loop, done: tuple[str, ...]) -> Loop:
+    """A human looked at what ended the loop: blocked items are tried again, what a human did is ticked."""
+    build = loop.build
+    if build is None:
+        return loop
+    board = build.board
+    ticks = dict(build.done)
+    if board is not None:
+        for name in build.blocked:
+            if name in board.ranked.at and state_of(board, name) == "blocked":
+                board = with_state(board, name, "open")
+        for name in done:
+            if name in board.ranked.at:
+                board = with_state(board, name, "done")
+                ticks[name] = Done(name, loop.iteration)
+    build = replace(
+        build, board=board, done=ticks, blocked={}, tries={}, unsound=0, replanned=frozenset(), item=None
+    )
+    return replace(loop, build=build)
+
+
+def _says_done(claim: Claim | None) -> bool:
+    """Of one item: COMPLETE is said of everything, and an agent rightly does not while items are open."""
+    return claim is not None and (claim.status == "COMPLETE" or claim.tasks > 0)
+
+
+def _selected(loop: Loop, item: Item, rule: str, why: str) -> Loop:
+    build = loop.build
+    assert build is not None
+    if build.item is not None and build.item.id == item.id:
+        return replace(loop, build=replace(build, mode="building", rule=rule, why=why))
+    build = replace(build, mode="building", item=item, rule=rule, why=why, touched=False)
+    return replace(loop, build=build)
+
+
+def _plan_again(loop: Loop, why: str, item: str = "") -> Loop:
+    build = loop.build
+    assert build is not None
+    replanned = build.replanned | {item} if item else build.replanned
+    build = replace(build, mode="planning", why=why, item=None, planned=0, replanned=replanned)
+    return replace(loop, build=build, history=())
+
+
+def _block(loop: Loop, name: str, why: str) -> Loop:
+    build = loop.build
+    assert build is not None
+    assert build.board is not None
+    build = replace(
+        build,
+        board=with_state(build.board, name, "blocked"),
+        blocked={**build.blocked, name: why},
+        item=None,
+        touched=False,
+    )
+    return replace(loop, build=build, history=())
+
+
+def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
+    """Every required item is settled: is the whole proven, and does the agent say that nothing is left?"""
+    build, _ = _parts(loop)
+    loop = replace(loop, build=replace(build, item=None, mode="checking"))
+    build, _ = _parts(loop)
+    order = loop.sealed
+    criterion, tolerance = terms(loop)
+    if loop.tree == order.base_tree:  # nothing was left to do
+        red = exitgate.red(criterion, loop.baseline, loop.baseline, tolerance)
+        sentences = (*red, *_unproven_words(loop))
+        if sentences:
+            return _mended(loop, sentences, can_call=can_call)
+        return loop, Finish("verified", "nothing to do: every item is settled and every check is green")
+    if not (loop.final_tree == loop.guarded_tree == loop.tree):
+        return loop, "judge"
+    answer = exitgate.judge(
+        criterion,
+        loop.baseline,
+        loop.finals,
+        loop.guards,
+        changed=True,
+        claim=Claim(status="COMPLETE"),  # each item had its own; of the whole, the dual condition tells
+        protection=loop.protection,
+        tolerance=tolerance,
+    )
+    sentences = (*answer.not_yet, *_unproven_words(loop))
+    if sentences:
+        return _mended(loop, sentences, can_call=can_call)
+    board = build.board
+    assert board is not None
+    open_items = board.tally.open - board.tally.optional_open
+    dual = dual_condition(build.said, Checked(open_items=open_items, failing=(), errors=(), remaining=()))
+    loop = replace(
+        loop, build=replace(build, dual=dual), not_yet=(), unproven=answer.unproven, grade=answer.grade
+    )
+    if dual.holds or build.closings >= CLOSING_CAP or not can_call:
+        return loop, Finish("verified", _verified_words(loop, dual), answer.grade)
+    assert loop.build is not None
+    why = "every item is verified; the agent has not signalled that nothing is left"
+    return replace(loop, build=replace(loop.build, mode="closing", why=why)), "call"
+
+
+def _mended(loop: Loop, sentences: tuple[str, ...], *, can_call: bool) -> tuple[Loop, Next]:
+    return next_step(_mend(loop, sentences), can_call=can_call)
+
+
+def _mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
+    """All items are ticked and the whole is not proven: one more item, Ralph's own, says what is missing."""
+    build, _ = _parts(loop)
+    board = build.board
+    assert board is not None
+    if MEND in board.ranked.at:
+        if state_of(board, MEND) == "done":
+            board = with_state(board, MEND, "open")
+        return replace(loop, build=replace(build, board=board, item=None))
+    stands = standing(build.ties)
+    open_criteria = tuple(name for name, status in stands.items() if status not in GOOD)
+    item = Item(
+        id=MEND,
+        title="Make the whole green: every check, every criterion",
+        priority=HIGH,
+        serves=open_criteria,
+        chore=True,
+        notes=sentences[:NAMED],
+    )
+    return replace(loop, build=replace(_with_items(loop, build, (item,)), item=None))
+
+
+def _with_items(loop: Loop, build: Building, found: tuple[Item, ...]) -> Building:
+    """The same plan with more items; the board is made anew, which is rare."""
+    brief = loop.sealed.brief
+    assert brief is not None
+    assert build.board is not None
+    plan = up_to_date(build.plan, build.board)
+    known = {item.id for item in plan.items}
+    new = []
+    for item in found:
+        name = id_of(item.title, known) if item.id in known else item.id
+        after = tuple(other for other in item.after if other in known)
+        new.append(replace(item, id=name, after=after, state="open"))
+        known.add(name)
+    plan = replace(plan, items=(*plan.items, *new))
+    board = board_of(plan, criteria=brief.criteria, clarity=brief.clarity)
+    return replace(build, plan=plan, board=board)
+
+
+def _others(build: Building, fresh: set[str]) -> list[str]:
+    """Other open items whose last criterion has just turned green."""
+    board = build.board
+    if board is None or build.item is None:
+        return []
+    stands = standing(build.ties)
+    ranks = {at for name in fresh for at in board.ranked.serves.get(name, ())}
+    found = []
+    for at in sorted(ranks):
+        item = board.ranked.items[at]
+        whole = all(one in fresh or stands.get(one) in GOOD for one in item.serves)
+        if item.id != build.item.id and whole and state_of(board, item.id) == "open":
+            found.append(item.id)
+    return found
+
+
+def _unproven_words(loop: Loop) -> list[str]:
+    build, brief = _parts(loop)
+    if brief.criteria is None:
+        return []
+    stands = standing(build.ties)
+    wanted = [name for name in brief.criteria if stands.get(name, "untested") not in GOOD]
+    return [_criterion_words(name, build.ties) for name in wanted]
+
+
+def _criterion_words(name: str, ties: tuple[Tie, ...]) -> str:
+    tests = [tie for tie in ties if tie.criterion == name and tie.test]
+    if not tests:
+        return f"criterion {name}: no test names it"
+    bad = next((tie for tie in tests if tie.status not in GOOD), tests[0])
+    words = {"fail": "fails", "flaky": "is flaky", "skipped": "is skipped", "unseen": "was not run"}
+    return f"criterion {name}: {bad.test} {words.get(bad.status, bad.status)}"
+
+
+def _planned_words(build: Building) -> str:
+    items = len(build.plan.items)
+    words = f"the plan is sound: {items} {'item' if items == 1 else 'items'}"
+    if build.plan.missing:
+        words += f", missing specs: {', '.join(one.name for one in build.plan.missing[:NAMED])}"
+    return words
+
+
+def _verified_words(loop: Loop, dual: Dual) -> str:
+    build, _ = _parts(loop)
+    assert build.board is not None
+    words = f"all {build.board.tally.done} items are verified"
+    said = f"{dual.indicators} of {dual.needed} words of completion"
+    if dual.holds:
+        return f"{words}; the agent signalled that nothing is left ({said})"
+    asked = f" in {build.closings} closing calls" if build.closings else ""
+    signal = "a signal without enough of them" if dual.signal else "no signal"
+    return f"{words}; the agent did not say{asked} that nothing is left ({said}, {signal})"
+
+
+def _parts(loop: Loop) -> tuple[Building, Brief]:
+    build, brief = loop.build, loop.sealed.brief
+    assert build is not None
+    assert brief is not None
+    return build, brief

@@ -1,0 +1,54 @@
+"""`ralph agents`: every way to an agent is listed with what it is worth, and a test needs a login."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """A PATH of our own, on which programs are put; an empty home and no key."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def put(name, says):
+        (folder / name).write_text(f"#!/bin/sh\necho {says}; echo called >> {tmp_path}/calls\n")
+        (folder / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:/usr/local/bin:/usr/bin:/bin")
+
+    return put
+
+
+def test_acp_is_listed_as_weaker(ralph, programs, tmp_path):
+    """The same program is there by its own adapter and over ACP, asked once for its version."""
+    programs("goose", "1.52.0")
+    config = tmp_path / "config" / "ralph"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text(
+        '[agents.mine]\ncommand = "mine --acp"\nsettings = {protocol = "acp"}\n'
+    )
+    code, out, _ = ralph("agents", "list", "--json")
+    assert code == 0
+    rows = {row["name"]: row for row in json.loads(out)["agents"]}
+    assert rows["goose"]["version"] == rows["acp-goose"]["version"] == "1.52.0"
+    assert "weaker" not in rows["goose"]["features"]
+    assert rows["acp-goose"]["features"] == ["acp", "weaker", "resume"]
+    assert rows["mine"]["features"] == ["acp", "weaker"]
+    assert (tmp_path / "calls").read_text() == "called\n"
+    code, out, _ = ralph("agents", "list")
+    assert "weaker: outcomes over ACP are weaker" in out
+
+
+def test_a_test_without_a_login_ends_early(ralph, programs, tmp_path):
+    """Nothing is made or started, and the command to log in is the next step."""
+    programs("claude", "2.1.0")
+    code, out, err = ralph("agents", "test", "claude")
+    assert code == 3
+    assert "next  claude auth login" in err
+    assert 'agent "claude" is not logged in' in err
+    assert not out
+    assert not (tmp_path / "calls").exists()
