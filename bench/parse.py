@@ -23,7 +23,7 @@ from ralph.core.model import Criterion, Limits, Order
 PART = "parse"
 AIM = 5.0  # seconds for 100 MB above reading them: a call of an hour prints a few of them
 CALLS = ("success", "several", "tool-fails")  # those with work in them, not those that end at once
-CLIS = ("claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen")
+CLIS = ("claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen", "acp-goose")
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDED = os.path.join(os.path.dirname(HERE), "tests", "agents", "recorded")
 ORDER = Order("x", "t", "/repo", Criterion("custom", ()), Limits(), "x")

@@ -1,4 +1,4 @@
-"""For all tests: no example is judged by the clock, nothing of the user's environment is inherited, quick starts."""
+"""For all tests: no example is judged by the clock, nothing of the user's environment is inherited."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ for name in [name for name in os.environ if name.startswith("RALPH_") and name !
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests are made here and live to the end: looking through them for garbage is wasted time."""
+    """What is made here lives to the end: looking through it for garbage would take a third of the time."""
     gc.disable()
     try:
         return (yield)
@@ -30,7 +30,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A module of which the marks leave nothing is not even read: each worker would rewrite its assertions."""
+    """A module of which the marks leave nothing is not read: each worker would rewrite its assertions."""
     marks = config.option.markexpr
     if collection_path.suffix != ".py" or not marks.startswith(("slow", "not slow")):
         return None

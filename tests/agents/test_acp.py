@@ -131,6 +131,7 @@ def test_a_tool_is_one_fact():
         (OTHER, {"usage": {"totalTokens": 50, "inputTokens": 40, "outputTokens": 10}}, 50),
         (OTHER, {"meta": {"quota": {"token_count": {"input_tokens": 7, "output_tokens": 3}}}}, 10),
         (OTHER, {}, None),
+        (OTHER, {"usage": {"totalTokens": 0}}, 0),
         (OTHER, {"usage": {"totalTokens": -5}}, None),
         ({**OTHER, "loaded": True}, {"usage": {"totalTokens": 50}}, None),
         (GOOSE, {"usage": {"totalTokens": 50}}, None),
@@ -141,6 +142,7 @@ def test_unknown_is_not_zero(session, end, tokens):
     facts = read("acp", lines(session, said("x"), stop(**end)))[1]
     assert facts.usage.tokens == tokens
     assert facts.usage.cost is None
+    assert (facts.fault.kind if facts.fault else "") == ("hollow" if tokens == 0 else "")
 
 
 def test_a_cost_is_a_difference():

@@ -202,6 +202,20 @@ def test_permissions_without_a_box(bridge, kind, paths, allowed):
     assert denied == ([] if allowed else [Denied("rm -rf x")])
 
 
+def test_a_tool_that_was_told_before(bridge):
+    """Agents may tell of a tool first and then ask by its id only: what was told counts."""
+    it = bridge(allow="edits")
+    tool = {"sessionUpdate": "tool_call", "toolCallId": "7", "title": "Edit", "kind": "edit"}
+    tool["locations"] = [{"path": f"{it.work}/a.py"}]
+    options = [{"optionId": "y", "kind": "allow_once"}, {"optionId": "n", "kind": "reject_once"}]
+    asks = [
+        ask("session/request_permission", toolCall={"toolCallId": number}, options=options)
+        for number in ("7", "8", 7)
+    ]
+    it.play(session__prompt=[{"update": tool}, *asks, DONE])
+    assert [answer["result"]["outcome"]["optionId"] for answer in it.answered()] == ["y", "n", "y"]
+
+
 def test_no_option_to_refuse(bridge):
     """Where a refusal is not on offer, the request is cancelled, not allowed."""
     wish = ask(

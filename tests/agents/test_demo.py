@@ -164,11 +164,12 @@ def test_limit_then_works(todo):
 
 
 def test_elsewhere_it_says_blocked(tmp_path):
-    """In any other project the demo agent touches nothing and says what it is."""
+    """In any other project all scripts but the honest one touch nothing; that one needs a check to go by."""
     (tmp_path / "todo.py").write_text("print('another program')\n")
-    facts = call_agent(tmp_path, "honest")
-    assert facts.claim.status == "BLOCKED"
-    assert "sample project only" in facts.claim.recommendation
+    for script, words in (("honest", "names no check"), ("liar", "sample project only")):
+        facts = call_agent(tmp_path, script)
+        assert facts.claim.status == "BLOCKED"
+        assert words in facts.claim.recommendation
     assert os.listdir(tmp_path) == ["todo.py"]
 
 

@@ -15,7 +15,8 @@ TYPES = [
     "error", "turn.failed", "turn.completed", "init", "message", "tool_use", "tool_result", "complete",
     "text", "step_finish", "step_start", "session.error", "assistant.message", "model.call_failure",
     "tool.execution_complete", "assistant.turn_retry", "session", "stop", "gone", "silent", "version",
-    "permission", "file", "acp.agent_message_chunk", "acp.tool_call", "acp.tool_call_update", "acp.usage_update",
+    "permission", "file", "acp.agent_message_chunk", "acp.tool_call", "acp.tool_call_update",
+    "acp.usage_update",
 ]  # fmt: skip
 KEYS = [
     "type", "subtype", "message", "content", "text", "item", "part", "error", "result", "usage", "stats",

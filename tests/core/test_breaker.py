@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import builders as b
 import msgspec
@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from ralph.core import events as e
 from ralph.core.breaker import (
-    CAUSES,
     PULSES,
-    STATES,
     TABLE,
     TRAIL,
     WATCH,
     Breaker,
+    Cause,
+    State,
     Turn,
     answered,
     finished,
@@ -45,8 +45,8 @@ SAME = b.footprint(iteration=9, signature="sig", progress=False)
 OTHER = b.footprint(iteration=9, signature="other", progress=False)
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("state", get_args(State))
+@pytest.mark.parametrize("cause", get_args(Cause))
 def test_every_pair_of_state_and_cause(state: Any, cause: Any) -> None:
     """A move is one of the table's, is recorded with both ends and a reason, or does not happen."""
     before = Breaker(state=state, why="old", since=3, opens=2)
@@ -71,6 +71,7 @@ def test_the_table_itself() -> None:
         ("OPEN", "probe"): "HALF_OPEN",
         ("HALF_OPEN", "works"): "CLOSED",
     }
+    assert WATCH == 3
 
 
 def test_the_history_in_json_has_the_words_of_the_seeds() -> None:
@@ -140,6 +141,13 @@ def test_the_watch_ends() -> None:
         after = judged(after, OTHER, -1, at=9.0)
     assert (after.state, after.watch, after.trouble, after.marks) == ("CLOSED", 0, None, ())
     assert judged(after, SAME, -9, at=9.0) is after
+
+
+def test_another_stall_while_watched_is_a_stall_of_its_own() -> None:
+    """The watch is over with it: the next resume is a probe again."""
+    again = stalled(WATCHED, "no-progress", "3 iterations in a row changed nothing", (), **NOW)
+    assert (again.state, again.watch, again.trouble) == ("OPEN", 0, "no-progress")
+    assert moved(again, "probe", again.why, **NOW).probing
 
 
 def test_a_second_failed_probe_names_the_first_reason() -> None:

@@ -122,6 +122,23 @@ def test_an_untested_criterion_keeps_its_item_open() -> None:
     assert loop.not_yet == ("criterion A-1: test_A-1 fails",)
 
 
+def test_an_item_climbs_its_own_ladder_and_its_mishaps_do_not_count() -> None:
+    """What was tried is kept by item; a missing tool is no try, a verified item is worth five and more."""
+    gone = b.red(tree="t1", status="error", cause="missing", summary="no such tool")
+    loop = judged(called(begun(order(on_fail="keep")), "t1"), "t1", verdict=gone)
+    assert [(one.item, one.kind) for one in loop.attempts] == [("a", "environmental")]
+    assert loop.build is not None
+    assert loop.build.tries == {"a": 0}
+    loop = judged(called(loop, "t2"), "t2")
+    assert loop.attempts[-1].what == "criterion A-1: no test names it"
+    assert loop.build is not None
+    assert loop.build.tries == {"a": 1}
+    loop = verified(loop, "t3", "A-1")
+    newest = loop.breaker.pulses[-1]
+    assert (newest.item, newest.items, newest.score) == ("a", 1, 1 + 5)
+    assert loop.redirect == ""
+
+
 def test_dual_condition_ends_the_loop() -> None:
     """All items verified, two words of completion and a signal: verified, and both halves are told."""
     loop = verified(begun(), "t1", "A-1", said="done")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import builders as b
 import pytest
 
 from ralph.core import events as e
-from ralph.core.ladder import ESCALATE, RUNGS, TROUBLES, Demand, Trouble, asked, due, words
+from ralph.core.ladder import ESCALATE, RUNGS, Demand, Trouble, asked, due, words
 from ralph.core.loop import Loop
 from ralph.core.model import Claim
 from ralph.core.prompt import facts_of
@@ -29,7 +31,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("trouble", TROUBLES)
+@pytest.mark.parametrize("trouble", get_args(Trouble))
 def test_the_rungs_come_in_order_and_the_last_stays(trouble: Trouble) -> None:
     """Each time the trouble comes up the next strategy is due; after the last one there is no other."""
     demands: tuple[Demand, ...] = ()

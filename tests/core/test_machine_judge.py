@@ -6,6 +6,7 @@ from typing import Any
 
 import builders as b
 import pytest
+import test_building as plans
 from builders import Row
 from msgspec.structs import replace
 from test_rubric import RUBRIC
@@ -15,7 +16,7 @@ from ralph.core import jury
 from ralph.core.loop import Loop
 from ralph.core.machine import decide, fold
 from ralph.core.model import Checkpoint, Fault, Limits, Order, SpareAgent, Spend, Usage
-from ralph.core.rubric import JUDGE, Jury, Opinion, Score
+from ralph.core.rubric import JUDGE, Jury, Opinion, OpinionStatus, Score
 from ralph.errors import IllegalEvent
 
 REQUIRED = replace(RUBRIC, required=True)
@@ -44,10 +45,10 @@ def said(loop: Loop, score: float | None = 8.0, **more: Any) -> e.JudgeEnded:
     """The open call ended with this weighted score; None: with an answer that cannot be used."""
     rubric = loop.sealed.rubric
     assert rubric is not None
-    status = "error" if score is None else "pass" if score >= rubric.threshold else "fail"
+    passed: OpinionStatus = "fail" if score is None or score < rubric.threshold else "pass"
     opinion = Opinion(
         tree=loop.tree,
-        status=status,
+        status="error" if score is None else passed,
         weighted=score,
         required=rubric.required,
         scores=() if score is None else (Score("correct", score),),
@@ -218,7 +219,22 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def planned(rubric: Any) -> Loop:
+    """A plan of two items, the last of which is verified and owes its commit."""
+    loop = plans.begun(plans.order(rubric=rubric, judge=SpareAgent("critic")))
+    loop = plans.verified(loop, "t1", "A-1", said="done")
+    loop = plans.judged(plans.called(loop, "t2", said="done signal"), "t2", *plans.IDS)
+    return plans.concluded(loop, "t2")
+
+
+WHOLE = planned(REQUIRED)
+LAST_ITEM = e.ItemPublished(item="b", branch="ralph/fix-1", commit="r-t2", tree="t2")
+PLANNED = [Row("the whole of a plan, before the loop may end", WHOLE, LAST_ITEM, {})]
+EXACT = ROWS
+ROWS = [*EXACT, *PLANNED]
+
+
+@pytest.mark.parametrize("row", EXACT, ids=lambda row: row.name)
 def test_line(row: Row) -> None:
     """Each fact changes exactly the named fields, and what is owed follows."""
     after, actions = decide(row.before, row.event)
@@ -347,6 +363,31 @@ def test_calls_of_the_judge_count_in_the_hour() -> None:
     assert loop.phase == "waiting"
     assert isinstance(decide(loop, e.WaitOver(at=4000.0)).loop.todo[0], e.AskJudge)
     assert asking(limits=Limits(calls_per_hour=1)).todo == (PUBLISH,)
+
+
+def test_the_whole_of_a_plan_is_judged_before_it_ends() -> None:
+    """Items pass unasked; a refusal of the whole becomes one more item, and ignoring that blocks."""
+    assert isinstance(WHOLE.todo[0], e.PublishItem)
+    loop = decide(WHOLE, LAST_ITEM).loop
+    owed = loop.todo[0]
+    assert isinstance(owed, e.AskJudge)
+    assert isinstance(owed.then, e.Finish)
+    assert finish(heard(loop, 8.0)) == owed.then
+    loop = heard(loop, 4.0)
+    assert plans.purpose(loop)[0] == "building"
+    assert loop.not_yet[0].startswith(f"{JUDGE}: 4.00 of 10")
+    idle = plans.called(loop, "t2", claim=b.COMPLETE, said="done signal")
+    assert finish(plans.published(idle)).outcome == "blocked"
+    better = plans.verified(loop, "t3", *plans.IDS, claim=b.COMPLETE, said="done signal")
+    assert isinstance(better.todo[0], e.AskJudge)
+    assert finish(heard(better, 8.0)).outcome == "verified"
+
+
+def test_refusals_of_one_item_are_not_held_against_the_next() -> None:
+    """A pass closes the account."""
+    loop = heard(asking(REQUIRED), 6.5)
+    loop = heard(asking(loop=loop, tree="t2"), 8.0)
+    assert loop.jury.gaps == ()
 
 
 def test_an_item_is_judged_only_where_that_was_asked_for() -> None:

@@ -260,15 +260,29 @@ def test_the_error_of_a_template_says_what_to_do() -> None:
     with pytest.raises(UserError) as caught:
         render("{{ unheard }}", told(FIRST))
     assert caught.value.what == "the prompt template cannot be used: 'unheard' is undefined"
-    assert caught.value.why == "every name in it must be one that Ralph gives"
-    assert (caught.value.at, caught.value.next) == ("", "ralph config show --origin")
+    assert caught.value.why == "every name in it must be one that Ralph gives (docs/prompts.md)"
+    assert (caught.value.at, caught.value.next) == ("line 1", "ralph prompt show")
 
 
-def test_a_syntax_error_names_its_line() -> None:
-    """Where a template is wrong is said."""
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "{% if %}",
+        "{{ checks[9].name }}",
+        "{{ 1 / 0 }}",
+        "{{ task | nofilter }}",
+        "{{ task.x.y }}",
+        "{{ task + 1 }}",
+    ],
+)
+def test_an_error_in_a_template_names_its_line(wrong: str) -> None:
+    """Where a template is wrong is said, whether it shows when it is read or when it is used."""
     with pytest.raises(UserError) as caught:
-        render("one\n{% if %}", told(FIRST))
+        render(f"one\n{wrong}", told(FIRST))
     assert caught.value.at == "line 2"
+    with pytest.raises(UserError) as caught:
+        render(f"one\n{wrong}", told(FIRST), "own/prompt.md.j2")
+    assert (caught.value.at, caught.value.next) == ("own/prompt.md.j2:2", "${EDITOR:-vi} +2 own/prompt.md.j2")
 
 
 def test_the_template_engine_is_loaded_only_to_render() -> None:

@@ -94,8 +94,13 @@ def test_shown_blocks_are_not_said(wrap):
 def test_a_fenced_block_at_the_very_end_is_said(wrap):
     """Agents like fences: when the output ends with the block, it counts."""
     assert parse_status("done\n" + wrap.format(block())).claim.status == "COMPLETE"
-    assert parse_status("done\n" + block(prefix="> ") + "\n").claim.status == "COMPLETE"
     assert parse_status("done\n" + block(prefix="  ")).claim.status == "COMPLETE"
+
+
+def test_quote_marks_are_never_said():
+    """A block behind quote marks is somebody else's, also at the very end."""
+    assert parse_status("done\n" + block(prefix="> ") + "\n").claim is None
+    assert parse_status("done\n" + block(prefix=" > ") + "\n").claim is None
 
 
 def test_text_after_a_plain_block_is_recorded():
@@ -123,7 +128,6 @@ def test_blocked_is_no_exit_signal():
     ("changes", "problem"),
     [
         ({"extra": ["MOOD: good"]}, "unknown key 'MOOD'"),
-        ({"without": ["WORK_TYPE"]}, "WORK_TYPE is missing"),
         ({"extra": ["FILES_MODIFIED: 4"]}, "FILES_MODIFIED is given twice"),
         ({"extra": ["STATUS: COMPLETE"]}, "STATUS is given twice"),
         ({"FILES_MODIFIED": "many"}, "FILES_MODIFIED is 'many', not a count"),
@@ -144,7 +148,7 @@ def test_slips_are_recorded(changes, problem):
     [
         {"STATUS": "DONE"},
         {"STATUS": ""},
-        {"without": ["STATUS"]},
+        *({"without": [key]} for key in GOOD),
         {"TESTS_STATUS": "GREEN"},
         {"EXIT_SIGNAL": "maybe"},
         {"extra": ["STATUS: BLOCKED"]},
@@ -160,8 +164,8 @@ def test_malformed_is_no_claim(changes):
 
 
 def test_missing_signal_is_false():
-    """What was not said is not assumed."""
-    claim = parse_status(block(without=["EXIT_SIGNAL", "TESTS_STATUS"])).claim
+    """What was not said in an event of an agent's own is not assumed."""
+    claim = claim_from({"STATUS": "COMPLETE"}).claim
     assert (claim.exit_signal, claim.tests) == (False, "NOT_RUN")
 
 

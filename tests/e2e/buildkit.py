@@ -1,29 +1,31 @@
-"""A project that is to be built from specs: six criteria in two files, a module and tests that are nearly empty."""
+"""A project to be built from specs: a module and its tests, both nearly empty, and criteria in two files."""
 
 from __future__ import annotations
 
 from kit import Done, Place, agent
 
-CASE = """# Case
+SPEC = """# {name}
 
-Topic: words change their case.
-Job: When I read words, I want their case changed, so that they look alike.
+Topic: the {topic} of words.
+Job: When I read words, I want to know their {topic}, so that I can compare them.
 
 ## Acceptance criteria
 
-- CASE-1: Given "ab cd", when I call upper, then I get "AB CD".
-- CASE-2: Given "ab cd", when I call lower, then I get "ab cd".
-- CASE-3: Given "ab cd", when I call title, then I get "Ab Cd".
+{criteria}
 
 ## Edge cases
 
-- An empty text stays empty.
-- A text of digits stays as it is.
+- An empty text gives an empty answer.
+- A text of digits is a word.
 """
-COUNT = CASE.replace("CASE", "COUNT").replace("# Case", "# Count").replace("change their case", "are counted")
-COUNT = COUNT.replace('upper, then I get "AB CD"', "count, then I get 2")
-COUNT = COUNT.replace('lower, then I get "ab cd"', "letters, then I get 4")
-COUNT = COUNT.replace('title, then I get "Ab Cd"', 'first, then I get "ab"')
+CRITERIA = {
+    "CASE-1": 'Given "ab cd", when I call upper, then I get "AB CD".',
+    "CASE-2": 'Given "ab cd", when I call lower, then I get "ab cd".',
+    "CASE-3": 'Given "ab cd", when I call title, then I get "Ab Cd".',
+    "COUNT-1": 'Given "ab cd", when I call count, then I get 2.',
+    "COUNT-2": 'Given "ab cd", when I call letters, then I get 4.',
+    "COUNT-3": 'Given "ab cd", when I call first, then I get "ab".',
+}
 TESTS = """import unittest
 
 import words
@@ -34,29 +36,43 @@ class WordsTest(unittest.TestCase):
         self.assertTrue(words.__doc__)
 """
 CHECK = "python3 -m unittest"
+QUICK = "python3 -c pass"  # says nothing of tests: for what is not about them
+FEW = ("CASE-1", "CASE-2")
 
 
-def make(place: Place, **files: str) -> None:
+def spec(*names: str) -> str:
+    topic = names[0].partition("-")[0].lower()
+    lines = "\n".join(f"- {name}: {CRITERIA[name]}" for name in names)
+    return SPEC.format(name=topic.title(), topic=topic, criteria=lines)
+
+
+def make(place: Place, names: tuple[str, ...] = FEW, **files: str) -> None:
     """The user commits the project; the rest of the work tree stays as dirty as it is."""
     (place.repo / "specs").mkdir()
-    names = {
-        "specs/01-case.md": CASE,
-        "specs/02-count.md": COUNT,
-        "words.py": '"""Words."""\n',
-        "test_words.py": TESTS,
-        **{name.replace("__", "."): text for name, text in files.items()},
-    }
-    for name, text in names.items():
+    contents = {"words.py": '"""Words."""\n', "test_words.py": TESTS}
+    for number, topic in enumerate(dict.fromkeys(name.partition("-")[0] for name in names), 1):
+        some = [name for name in names if name.startswith(topic)]
+        contents[f"specs/{number:02}-{topic.lower()}.md"] = spec(*some)
+    contents |= {name.replace("__", "."): text for name, text in files.items()}
+    for name, text in contents.items():
         (place.repo / name).write_text(text)
     bare = ("-c", "core.hooksPath=/dev/null")
-    place.git(*bare, "rm", "--quiet", "--cached", "calc.py", "test_calc.py")
-    for name in ("calc.py", "test_calc.py"):
-        (place.repo / name).unlink()
-    place.git(*bare, "add", *names)
-    place.git(*bare, "commit", "--quiet", "-m", "specs", "--", *names, "calc.py", "test_calc.py")
+    place.git(*bare, "rm", "--quiet", "calc.py", "test_calc.py")
+    place.git(*bare, "add", *contents)
+    place.git(*bare, "commit", "--quiet", "-m", "specs", "--", *contents, "calc.py", "test_calc.py")
     place.forget()
 
 
-def build(place: Place, *faults: str, flags: tuple[str, ...] = (), limit: float = 120) -> Done:
-    words = ["build", "--check", CHECK, "--agent-cmd", agent("builder", *faults), "--display", "plain"]
-    return place.ralph(*words, *flags, limit=limit)
+def build_words(*faults: str, check: str = CHECK) -> list[str]:
+    return ["build", "--check", check, "--agent-cmd", agent("builder", *faults), "--display", "plain"]
+
+
+def build(
+    place: Place, *faults: str, flags: tuple[str, ...] = (), check: str = CHECK, limit: float = 180
+) -> Done:
+    return place.ralph(*build_words(*faults, check=check), *flags, limit=limit)
+
+
+def plan(place: Place, *faults: str, flags: tuple[str, ...] = (), limit: float = 60) -> Done:
+    words = ["plan", "--agent-cmd", agent("builder", *faults), "--display", "plain", *flags]
+    return place.ralph(*words, limit=limit)

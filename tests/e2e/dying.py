@@ -21,7 +21,7 @@ def die_at(place):
 
     def look(frame, seen, _argument):
         nonlocal left
-        if seen != event or frame.f_code.co_name != name:  # most of what happens; this is asked a million times
+        if seen != event or frame.f_code.co_name != name:  # asked a million times
             return
         if path == f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}" and os.getpid() == pid:
             left -= 1
@@ -33,8 +33,10 @@ def die_at(place):
 
 def prepare(command):
     """Import now what a loop imports late: looking on while modules are made would double the time."""
-    drives = ("ralph.shell.driving", "ralph.shell.envelope", "jinja2") if command in ("loop", "resume") else ()
-    for name in (f"ralph.ui.commands.{command}", *drives):
+    names = [f"ralph.ui.commands.{command}"]
+    if command in ("loop", "resume"):
+        names += ["ralph.shell.driving", "ralph.shell.envelope", "jinja2"]
+    for name in names:
         importlib.import_module(name)
 
 

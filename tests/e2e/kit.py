@@ -122,15 +122,21 @@ class Running:
 
     def until(self, seen: Callable[[Loop], object], limit: float = 60) -> Loop:
         """Wait until the record shows it."""
-        self._await(lambda: (found := self._place.newest()) is not None and seen(found.loop), "a record", limit)
-        found = self._place.newest()
+
+        def recorded() -> bool:
+            nonlocal found
+            found = self._place.newest()
+            return found is not None and bool(seen(found.loop))
+
+        found: Record | None = None
+        self._await(recorded, "a record", limit)
         assert found is not None
         return found.loop
 
     def until_call(self, words: str, calls: int = 1, limit: float = 60) -> None:
         """Wait until the agents of so many calls have said this."""
         text = words.encode()
-        self._await(lambda: sum(text in said for said in self._place.said()) >= calls, f"call: {words}", limit)
+        self._await(lambda: sum(text in said for said in self._place.said()) >= calls, words, limit)
 
     def until_told(self, words: str, limit: float = 60) -> None:
         """Wait until Ralph itself has told its user this."""
@@ -343,7 +349,7 @@ class Place:
         assert not left, f"still alive: {left}"
 
     def kill_all(self) -> None:
-        """After a failed test nothing of it may disturb the others: neither a process nor one unwaited for."""
+        """After a failed test nothing of it may disturb the others; what was started is waited for."""
         for _ in range(20):
             left = processes_of(str(self.top))
             if not left:

@@ -44,7 +44,9 @@ def test_going_in_circles_then_a_probe_that_fails(place):
     assert "iteration 6 (logical, asked for: an untried approach): 1 file changed in calc.py" in report
 
     again = place.ralph("resume", name, "--display", "plain")
-    loop = place.expect(again, "stalled", 1, 7, says="one more iteration did not help")
+    loop = place.expect(
+        again, "stalled", 1, 7, says=("probe    one iteration: ", "one more iteration did not help")
+    )
     assert "A minimal version: " in place.prompt(loop.prompt)
     row = json.loads(place.ralph("status", name, "--json").out)["loops"][0]["breaker"]
     assert (row["state"], row["opens"]) == ("OPEN", 2)
@@ -75,4 +77,7 @@ def test_a_probe_that_gains_something_closes(place):
         ("CLOSED", 4),
     ]
     assert "Split: " in place.prompt(again.all(e.AgentStarted)[3].prompt)
-    assert json.loads(place.ralph("report", "--format", "json", loop.sealed.loop).out)["escalations"] == []
+    assert (
+        json.loads(place.ralph("report", "--format", "json", loop.sealed.loop).out)["breaker"]["escalations"]
+        == []
+    )

@@ -139,7 +139,7 @@ def test_what_an_agent_is_told(place):
 
 
 def test_feature_with_a_claim(place):
-    """Green before, no test of its own that notices (see test_agents_proof): C by its claim, with what is open."""
+    """Green before and no test of its own that notices (test_agents_proof has one): C by its claim."""
     place.commit("no bugs", calc__py=fixed())
     done = place.loop(
         agent("claims_done_feature", "untested"), "--min-grade", "C", task="add a power function"

@@ -108,3 +108,26 @@ def test_a_judge_is_not_asked_of_red_work(place):
     done = place.loop(agent("staller"), "--max-iterations", "1")
     place.expect(done, "exhausted", 1, 1)
     assert not done.all(JudgeStarted)
+
+
+def test_a_killed_runner_takes_the_judge_along_and_the_next_one_asks_again(place):
+    """kill -9 while the judge reads: nothing survives, the call stays counted, the work is not repeated."""
+    seat(place, "hangs.py 3")
+    running = place.start(*place.loop_words(agent("honest_steps", "1")))
+    running.until_call("reading")
+    running.process.kill()
+    name = running.wait().loop.sealed.loop
+    place.no_process_left(grace=30)
+    done = place.ralph("resume", name, "--display", "plain")
+    loop = place.expect(done, "verified", 0, 3)
+    assert [event.fault is None for event in done.all(JudgeEnded)] == [False, True]
+    assert loop.jury.opinion.status == "pass"
+
+
+def test_an_advisory_judge_that_never_answers_is_done_without(place):
+    """Its own clock ends it; that is a fault and no verdict, and the result stands."""
+    seat(place, "hangs.py 9", timeout="1s")
+    done = place.loop(agent("honest_steps", "1"))
+    loop = place.expect(done, "verified", 0, 2, says="fault timeout")
+    assert loop.jury.opinion.status == "skipped"
+    assert "timeout" in loop.jury.opinion.why

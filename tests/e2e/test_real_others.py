@@ -58,3 +58,13 @@ def test_overload(world, name):
     it = world(name)
     played = it.play(forever(error=529), it.loop("--max-time", "30s"), settings=settings(name))
     it.expect(played, "exhausted", 1, [OVERLOAD[name]])
+
+
+@pytest.mark.parametrize("name", ["acp-gemini", "acp-opencode", "acp-qwen", "acp-copilot"])
+def test_solves_a_task_behind_the_bridge(world, name):
+    """Others that speak the Agent Client Protocol do the same work, asking the bridge for permission."""
+    it = world(name)
+    played = it.play({"replies": WORK}, it.loop("--max-iterations", "1"))
+    it.expect(played, "verified", 0, [None])
+    assert f"agent {name}: outcomes over ACP are weaker" in played.last.text
+    assert "a * b" in it.place.result("calc.py")

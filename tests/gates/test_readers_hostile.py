@@ -144,10 +144,10 @@ def test_bad_junit(name, report, code, status, cause):
 @pytest.mark.parametrize("name", ["pytest", "junit", "node", "ruff", "sarif", "coverage"])
 def test_oversized_report_is_refused(name):
     """A report beyond the limit is refused unread."""
-    began = time.monotonic()
+    began = time.process_time()
     reading = look(name, report=b" " * MAX_REPORT + PROOFS[name]["report"])
     assert (reading.status, reading.cause) == ("error", "torn-report")
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(

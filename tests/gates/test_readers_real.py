@@ -269,6 +269,25 @@ def test_ruff_findings(project, observe):
     assert read(observe(made, root), made).cause == "no-tests"
 
 
+def test_ruff_findings_are_counted(project, observe):
+    """At most N findings are counted; a file that is no program is red, however few are found in it."""
+    root = project({"a.py": "import os\nimport re\nimport sys\n", "b.py": "import os\n", "ruff.toml": ""})
+    run = f"{sys.executable} -m ruff check ."
+    seen = observe(gate(run), root)
+    status = {most: read(seen, gate(run, maximum=most, fail_on="P2")).status for most in (3, 4, 5)}
+    assert status == {3: "fail", 4: "pass", 5: "pass"}
+    before = read(seen, gate(run, maximum=3, fail_on="P2"))
+    assert (before.summary, before.findings[0].key) == ("4 findings, at most 3 wanted", "findings.count")
+    (root / "b.py").write_text("x = 1\n")
+    after = read(observe(gate(run), root), gate(run, maximum=3, fail_on="P2"))
+    assert (after.status, after.summary) == ("pass", "3 findings, at most 3 wanted")
+    assert "findings.count" in compare(before, after, fail_on="P2").witness
+    (root / "a.py").write_text("def f(:\n")
+    broken = read(observe(gate(run), root), gate(run, maximum=9, fail_on="P2"))
+    assert broken.status == "fail"
+    assert "a.py could not be read" in broken.summary
+
+
 @pytest.mark.slow
 def test_mypy_findings(project, observe):
     """mypy's errors are located; a syntax error is red; clean needs its summary."""

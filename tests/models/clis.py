@@ -1,7 +1,7 @@
 """How each real agent CLI is driven by hand against the scripted server: argv, environment, files.
 
-`{url}`, `{home}`, `{exe}`, `{prompt}`, `{python}` and `{bridge}` are filled in; the prompt also comes on stdin. This is the driver's
-own table, for recording streams; Ralph's adapters have theirs.
+`{url}`, `{home}`, `{exe}`, `{prompt}`, `{python}`, `{bridge}` are filled in; the prompt also comes on stdin.
+This is the driver's own table, for recording streams; Ralph's adapters have theirs.
 """
 
 import json

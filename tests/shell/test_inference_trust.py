@@ -7,8 +7,9 @@ import pytest
 from test_inference import make
 
 from ralph.core.inferred import Check, Proposal, Trial
+from ralph.core.model import Verdict
 from ralph.shell.inference import adopting, propose, yamlfile
-from ralph.shell.inference.trying import settled, tried
+from ralph.shell.inference.trying import settled, trial_of, tried
 
 PROJECT = {
     "README.md": "Run `./check.sh` hm, and:\n\n    python3 -m unittest -v\n",
@@ -99,6 +100,25 @@ def test_confidence_after_a_trial(trial, confidence, says):
     assert made.tried
     assert made.confidence == confidence
     assert says in " ".join(made.warnings)
+
+
+@pytest.mark.parametrize(
+    ("summary", "most", "confidence"),
+    [
+        ("15 findings", 14, "medium"),
+        ("15 findings, 3 of them blocking", 2, "medium"),
+        ("1 finding", 0, "medium"),
+        ("clean", None, "low"),
+    ],
+)
+def test_fewer_findings_are_measured_against_the_trial(summary, most, confidence):
+    """ "Fewer warnings than now" becomes a number once the base was counted; of none there are no fewer."""
+    check = Check(name="lint", run="ruff check .", kind="lint", counted="findings")
+    made = proposal(checks=(check,), criterion="fewer lint findings than now", reachable="medium")
+    after = settled(made, (trial_of(Verdict("lint", "0" * 40, "baseline", "fail", summary)),))
+    assert (after.checks[0].maximum, after.confidence) == (most, confidence)
+    if most is not None:
+        assert after.criterion == f"fewer lint findings than now (at most {most})"
 
 
 def test_a_rise_of_coverage_is_measured_against_the_trial():

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from journal_kit import child, finish
@@ -106,14 +107,23 @@ while time.time() < until: locks.holder(directory)
 def test_race_has_one_winner(path):
     """Of several processes that take the lock at the same instant one gets it."""
     code = """
-while time.time() < float(sys.argv[2]): pass
+print("ready", flush=True)
+while not os.path.exists(directory + ".go"): pass
 try:
-    locks.acquire(directory, locks.this_process(1)); print("won", flush=True); time.sleep(0.3)
+    lock = locks.acquire(directory, locks.this_process(1))
+    print("won", flush=True)
 except RalphError as exc:
-    print(exc.code)
+    print(exc.code, flush=True)
+sys.stdin.readline()
 """
-    start = time.time() + 0.2
-    told = [finish(process) for process in [child(code, path, start) for _ in range(3)]]
+    racing = [child(code, path, stdin=subprocess.PIPE) for _ in range(3)]
+    try:
+        assert [process.stdout.readline() for process in racing] == ["ready\n"] * 3
+        Path(path + ".go").touch()
+        told = [process.stdout.readline().strip() for process in racing]
+    finally:
+        for process in racing:
+            finish(process)
     assert sorted(told) == ["E-LOOP-LOCKED", "E-LOOP-LOCKED", "won"]
 
 

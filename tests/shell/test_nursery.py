@@ -64,7 +64,7 @@ def test_what_a_call_leaves_behind_is_killed(tmp_path, level, nursery):
     ended = process.wait(call)
     assert (ended.ended, ended.exit_code, ended.survivors) == ("exited", 0, 0)
     assert callkit.living(mark) == []
-    assert callkit.until(lambda: proctree.look(call.keeper_pid) is None, 1)
+    assert callkit.until(lambda: proctree.look(call.keeper_pid) is None, 10)
 
 
 @levels
@@ -76,7 +76,7 @@ def test_kill_of_a_forked_keeper_leaves_nothing(tmp_path, level, nursery):
     os.kill(call.keeper_pid, signal.SIGKILL)
     ended = process.wait(call)
     assert (ended.ended, ended.survivors) == ("keeper-lost", 0)
-    assert callkit.until(lambda: not callkit.living(mark), 1)
+    assert callkit.until(lambda: not callkit.living(mark), 10)
 
 
 def test_calls_outlive_a_nurse_who_dies_and_the_next_call_has_a_new_one(tmp_path, nursery):
@@ -125,8 +125,8 @@ def test_the_runner_dies_and_so_do_call_keeper_and_nurse(tmp_path, level):
         nurse = int(running.stdout.readline())
         assert callkit.ready(tmp_path / "call")
         running.kill()
-    assert callkit.until(lambda: not callkit.living(mark), 5)
-    assert callkit.until(lambda: proctree.look(nurse) is None, 5)
+    assert callkit.until(lambda: not callkit.living(mark), 10)
+    assert callkit.until(lambda: proctree.look(nurse) is None, 10)
     recovered = process.recover_call(str(tmp_path / "call"))
     assert (recovered.state, recovered.ended.ended, recovered.survivors) == ("finished", "runner-lost", 0)
 

@@ -145,7 +145,7 @@ def test_follow_shows_output_while_the_call_lives(tmp_path, level):
 def test_stop_gives_the_main_process_its_grace(tmp_path, level):
     """Stop sends TERM to the main process, in the box too, and its own ending is kept."""
     call = process.start_call(
-        str(tmp_path / "call"), callkit.agent(level, tmp_path, "polite", grace_seconds=5)[0]
+        str(tmp_path / "call"), callkit.agent(level, tmp_path, "polite", grace_seconds=30)[0]
     )
     assert callkit.ready(call.folder)
     began = time.monotonic()
@@ -153,7 +153,7 @@ def test_stop_gives_the_main_process_its_grace(tmp_path, level):
     ended = process.wait(call)
     assert (ended.ended, ended.exit_code) == ("stopped", 5)
     assert process.output(call.folder, 99)[0] == b"ready\nbye\n"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20
 
 
 def test_poll_returns_only_those_that_ended(tmp_path):

@@ -91,18 +91,28 @@ def test_many_kills(seed):
     "command",
     [e.Steered(text="look here"), e.PauseAsked(reason="lunch"), e.PauseAsked(reason="now", now=True)],
 )
-@pytest.mark.parametrize(("name", "tree"), [("honest at once", "h1.0"), ("is sent back by a judge", "h2.0")])
-def test_a_command_and_a_kill_at_every_instant(command, name, tree):
+def test_a_command_and_a_kill_at_every_instant(command):
     """A command is heard once, before or after any kill, and the loop still comes to its end."""
-    script = SCRIPTS[name]
+    script = SCRIPTS["honest at once"]
     plain = live(script, set())
     for at in range(1, plain.ticks, 3):
         undisturbed = live(script, set(), {at: command})
         for instant in range(at, undisturbed.ticks + 1, 2):
             seen = live(script, {instant}, {at: command}, seed=at)
-            assert (seen.loop.outcome, seen.loop.tree) == ("verified", tree)
+            assert (seen.loop.outcome, seen.loop.tree) == ("verified", "h1.0")
             assert seen.kinds.count(e.kind_of(command)) <= 1
             assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
+
+
+def test_a_pause_and_a_kill_around_the_judge():
+    """A judge that was stopped in the middle is accounted for, asked again, and comes to the same opinion."""
+    script = SCRIPTS["is sent back by a judge"]
+    plain = live(script, set())
+    for at in range(1, plain.ticks, 2):
+        seen = live(script, {at + at % 5}, {at: e.PauseAsked(now=True)}, seed=at)
+        assert (seen.loop.outcome, seen.loop.tree) == ("verified", "h2.0")
+        assert seen.loop.spend.calls == seen.kinds.count("AgentStarted") + seen.kinds.count("JudgeStarted")
+        assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
 
 
 def test_an_abort_and_a_kill_at_every_instant():

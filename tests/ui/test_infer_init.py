@@ -77,6 +77,20 @@ def test_infer_with_a_criterion_in_words(project, ralph):
     assert "awk" in made["verification_command"]
 
 
+def test_infer_counts_findings(project, ralph):
+    """A number of findings is a criterion: it is shown with the linter's command, and by name in JSON."""
+    (project / "AGENTS.md").write_text("Run `ruff check .` before each commit.\n")
+    subprocess.run(["git", "add", "-A"], check=True)
+    subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "y"], check=True)
+    words = ("infer", "clean up", "--until", "fewer than 10 warnings", "--no-try")
+    code, out, _ = ralph(*words)
+    assert code == 0
+    assert "at most 9 findings" in out
+    assert "--until 'fewer than 10 warnings'" in out
+    [check] = json.loads(ralph(*words, "--json")[1])["proposed_completion"]["checks"]
+    assert (check["run"], check["counted"], check["maximum"]) == ("ruff check .", "findings", 9)
+
+
 @pytest.mark.slow
 def test_init_writes_what_was_tried(project, ralph):
     """Gates are shown, tried once, written with their reasons, trusted, and not written twice."""

@@ -31,7 +31,7 @@ WEAKER = (
     "report a failure as a good end"
 )
 FEATURES = ("acp", "weaker")
-PATIENCE = 60.0  # seconds for each answer before the prompt; a cold start takes up to six
+PATIENCE = 120.0  # seconds for each answer before the prompt: a cold start takes six, on a busy machine more
 _BRIDGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "acp_bridge.py")
 _VIBE = Cli(
     name="vibe",
@@ -56,14 +56,13 @@ class Row(Struct, frozen=True, kw_only=True):
     install: str = ""
     model: str = ""  # flag that names the model; "" = the protocol's own request does
     model_variable: str = ""
+    with_key: tuple[str, ...] = ()  # a variable, and the words it needs where that is set
     asks: tuple[tuple[str, str], ...] = ()  # variables without a box, so that it asks for permission
     features: tuple[str, ...] = ()
 
 
 ROWS: dict[str, Row] = {
-    "gemini": Row(
-        adapter="gemini", words=("--acp", "--skip-trust"), model="-m", features=("tokens", "resume")
-    ),
+    "gemini": Row(adapter="gemini", words=("--acp", "--skip-trust"), model="-m", features=("tokens",)),
     "goose": Row(
         adapter="goose",
         words=("acp", "--with-builtin", "developer"),
@@ -72,7 +71,9 @@ ROWS: dict[str, Row] = {
         features=("resume",),
     ),
     "opencode": Row(adapter="opencode", words=("acp",), features=("resume",)),
-    "qwen": Row(adapter="qwen", words=("--acp",), model="-m"),
+    "qwen": Row(
+        adapter="qwen", words=("--acp",), model="-m", with_key=("OPENAI_API_KEY", "--auth-type", "openai")
+    ),
     "copilot": Row(adapter="copilot", words=("--acp",), model="--model", features=("tokens",)),
     "claude": Row(
         adapter="claude",
@@ -145,13 +146,15 @@ class Named(Struct, frozen=True):
         row, cli = ROWS[self.name], _cli(self.name)
         adapter = import_module(f"ralph.agents.{row.adapter}") if row.adapter else None
         made: Launch = adapter.launch(order, call) if adapter else cli_.launch(cli, order, call)
-        model = cli_.model_words(order, row.model) if row.model else ()
+        words = cli_.model_words(order, row.model) if row.model else ()
+        if row.with_key and call.environ.get(row.with_key[0]):
+            words = (*row.with_key[1:], *words)
         env = dict(() if call.boxed else row.asks)
         if order.model and row.model_variable:
             env[row.model_variable] = order.model
         return replace(
             made,
-            argv=(cli.program, *row.words, *model, *cli_.listed(order.agent_settings, "args")),
+            argv=(cli.program, *row.words, *words, *cli_.listed(order.agent_settings, "args")),
             env={**made.env, **env},
             tools=(cli.program,),
         )

@@ -4,11 +4,9 @@ Run as `python -I -S acp_bridge.py ORDER.json PROGRAM [ARGUMENT…]` in the work
 the prompt on stdin; it imports nothing of Ralph. It opens a conversation or loads one, hands the prompt over,
 answers what the agent asks of its client, and prints a JSON line for each thing that happens (`acp_lines`).
 
-    session    the conversation stands: id, whether it was loaded, who the agent says it is
-    acp.KIND   an update of the agent, as it came
-    permission, file    what it asked for, and whether it was allowed
-    stop       the answer to the prompt: the protocol's stop reason, usage
-    error, gone, silent, version, unstarted, stopped    why there is no such answer
+    session, acp.KIND     the conversation stands; an update of the agent, as it came
+    permission, file      what it asked for, and whether it was allowed
+    stop, or why there is none: error, gone, silent, version, unstarted, stopped
 """
 
 from __future__ import annotations
@@ -74,6 +72,11 @@ def _table(value: object) -> Fields:
 
 def _rows(value: object) -> list[Fields]:
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _told(call: Fields) -> Fields:
+    """Of a tool's call or update, what tells whether it may be."""
+    return {key: call[key] for key in ("kind", "title", "locations", "content") if call.get(key)}
 
 
 class Agent:
@@ -167,6 +170,7 @@ class Bridge:
         self.stage = "start"
         self.session = ""
         self.muted = False  # a loaded conversation is told again: nothing of it is new
+        self.tools: dict[str, Fields] = {}
         self.number = 0
         self.answer: Fields | None = None
 
@@ -194,7 +198,8 @@ class Bridge:
 
     def _converse(self, prompt: str) -> Fields:
         order, patience = self.order, float(self.order["patience"])
-        able = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False}
+        # Reading is answered but not offered: some do not know a missing file from such an answer.
+        able = {"fs": {"readTextFile": False, "writeTextFile": True}, "terminal": False}
         who = {"name": "ralph", "title": "Ralph", "version": order["version"]}
         hello = self.ask(
             "initialize",
@@ -282,7 +287,9 @@ class Bridge:
         sys.stdout.flush()
 
     def _update(self, update: Fields) -> None:
-        kind = update.get("sessionUpdate")
+        kind, tool = update.get("sessionUpdate"), update.get("toolCallId")
+        if isinstance(tool, str):  # what it will ask permission for may be told here only
+            self.tools[tool[:SHOWN]] = {**self.tools.get(tool[:SHOWN], {}), **_told(update)}
         if isinstance(kind, str) and not self.muted:
             emit({"type": f"acp.{kind[:100]}", "update": update})
 
@@ -305,11 +312,12 @@ class Bridge:
 
     def _permission(self, params: Fields) -> Fields:
         call = _table(params.get("toolCall"))
+        call = {**self.tools.get(str(call.get("toolCallId"))[:SHOWN], {}), **_told(call)}
         allowed = self.order["allow"] == "all" or self._harmless(call)
         wanted = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         offered = {option.get("kind"): option.get("optionId") for option in _rows(params.get("options"))}
         chosen = next((offered[kind] for kind in wanted if kind in offered), None)
-        what = str(call.get("title") or call.get("toolCallId") or "a tool")[:SHOWN]
+        what = str(call.get("title") or "a tool")[:SHOWN]
         emit({"type": "permission", "allowed": allowed and chosen is not None, "what": what})
         if chosen is None:
             return {"outcome": {"outcome": "cancelled"}}
@@ -349,10 +357,9 @@ class Bridge:
                 raise RefusalError(REFUSED, f"{path} is no file, or larger than {LARGEST_FILE} bytes")
             text = file.read()
         first, most = params.get("line"), params.get("limit")
-        if isinstance(first, int) or isinstance(most, int):
-            lines = text.splitlines(keepends=True)[max(0, first - 1 if isinstance(first, int) else 0) :]
-            text = "".join(lines[:most] if isinstance(most, int) and most >= 0 else lines)
-        return {"content": text}
+        begin = max(0, first - 1) if isinstance(first, int) else 0
+        end = begin + most if isinstance(most, int) and most >= 0 else None
+        return {"content": "".join(text.splitlines(keepends=True)[begin:end])}
 
     def _write(self, params: Fields) -> Fields:
         path, text = self._place(params, "write"), params.get("content")

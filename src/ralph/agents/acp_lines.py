@@ -127,6 +127,8 @@ def _untold(account: Account, fields: Fields) -> AgentFact | None:
         if goose_.own_words(account.message):
             return goose_.reported(account.message.splitlines()[0])
         return FaultSeen("hollow", "the agent ended its turn without having used its model")
+    if account.spent.tokens == 0:  # told, and nothing: half an answer that broke off, for one
+        return FaultSeen("hollow", "the agent ended its turn, but its model has counted no tokens")
     if not account.message.strip() and not account.tools:
         return FaultSeen("hollow", "the agent ended its turn without a word and without using a tool")
     return None

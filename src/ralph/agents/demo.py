@@ -1,7 +1,8 @@
 """The adapter for the built-in demo agent: a scripted child process, run and read like any other.
 
-`agent_settings["script"]` chooses what it does (see `demo_agent`), `["pace"]` the seconds it takes
-between two things, so that a person can watch.
+`agent_settings["script"]` chooses what it does in the sample project (see `demo_agent`), `["pace"]` the
+seconds it takes between two things, so that a person can watch. Elsewhere it tries small repairs
+(`demo_mend`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def probe(environ: Mapping[str, str]) -> Probe:  # noqa: ARG001
         installed=True,
         version="built in",
         path=_program(),
-        hint="scripted, works on the sample project only: ralph demo",
+        hint="no model: scripted in ralph demo, tries small repairs elsewhere",
         login="yes",
         features=("tokens", "cost"),
     )

@@ -23,8 +23,6 @@ from ralph.core.text import one_line
 State = Literal["CLOSED", "HALF_OPEN", "OPEN"]
 Cause = Literal["trip", "probe", "works"]
 Risk = Literal["LOW", "MEDIUM", "HIGH"]
-STATES: tuple[State, ...] = ("CLOSED", "HALF_OPEN", "OPEN")
-CAUSES: tuple[Cause, ...] = ("trip", "probe", "works")
 # Every move there is. A pair that is not here changes nothing.
 TABLE: dict[tuple[State, Cause], State] = {
     ("CLOSED", "trip"): "OPEN",
@@ -58,7 +56,7 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     paths: tuple[str, ...] = ()  # the first few
 
 
-class Pulse(Struct, frozen=True, omit_defaults=True):
+class Pulse(Struct, frozen=True):
     """One judged iteration as the warnings see it."""
 
     iteration: int

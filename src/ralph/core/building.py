@@ -4,7 +4,7 @@
         ^____________|  no spec tells what the item should do, it is stuck, or so many items were verified
 
 The loop's machine stays as it is: an iteration is a call, a snapshot and a judgement. Here is what a plan
-adds to it: the item that the call works on (`planselect`), the terms it is judged by (`terms`, `missing`), and
+adds to it: the item that the call works on (`planselect`), what it is judged by (`terms`, `missing`), and
 the way out (`_leave`), which is the proof of the whole and, beside it, the dual condition (`indicators`).
 """
 
@@ -33,6 +33,7 @@ CLOSING_CAP = 2
 FOUND_CAP = 20  # items that one iteration may add
 MEND = "mend"  # the item that Ralph adds when all others are verified and the whole is not
 NAMED = 5
+HOUR = 3600.0
 # "unknown": the runner tells no test ids; then a green gate is all there is, and the grade says so.
 GOOD = frozenset({"pass", "unknown"})
 Next = Finish | Literal["call", "judge"]
@@ -90,7 +91,9 @@ def terms(loop: Loop) -> tuple[Criterion, exitgate.Tolerance]:
     if build is None or brief is None:
         return criterion, "task"
     if build.item is not None and build.item.id != MEND:
-        return (replace(criterion, min_grade="C") if build.item.chore else criterion), "item"
+        if build.item.chore:  # "D" sorts behind "C": a user who asks for less gets less
+            criterion = replace(criterion, min_grade=max(criterion.min_grade, "C"))
+        return criterion, "item"
     return criterion, "task" if brief.allow_red else "nothing"
 
 
@@ -114,6 +117,16 @@ def missing(loop: Loop) -> tuple[str, ...]:
         if name != item.id and iteration:
             sentences.append(f"item {name} was verified and is no longer: iteration {iteration} broke it")
     return tuple(sentences)
+
+
+def readers(loop: Loop) -> int:
+    """How many calls are to read before this planning call; 0 when they have, or when none were asked for."""
+    build, brief = loop.build, loop.sealed.brief
+    if build is None or brief is None or build.mode != "planning" or build.notes:
+        return 0
+    cap, recent = loop.limits.calls_per_hour, [at for at in loop.call_times if at > loop.now - HOUR]
+    room = brief.readers if cap is None else cap - len(recent) - 1  # one is left for the plan itself
+    return max(0, min(brief.readers, room))
 
 
 def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
@@ -143,6 +156,7 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
         planned=0,
         unsound=0,
         wrong=(),
+        notes=(),
     )
     return replace(loop, build=build, history=())
 
@@ -192,7 +206,7 @@ def take_ties(loop: Loop, tree: str, ties: tuple[Tie, ...]) -> Loop:
         board = with_failing(board, (*failing, *lost))
     told = build.told
     others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
-    if others and build.tied_tree:
+    if others and loop.iteration:
         named = ", ".join(others[:NAMED])
         told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item an iteration")
     # Iteration 0: it was ticked before this loop and is not proven, which is no iteration's fault.
@@ -209,7 +223,7 @@ def missed(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
     """An iteration was judged and is not good enough. True: back to the tree that is verified."""
     build, brief = _parts(loop)
     if build.item is None:
-        return _mend(loop, loop.not_yet), False
+        return mend(loop, loop.not_yet), False
     name = build.item.id
     tries = build.tries.get(name, 0) + counts
     loop = replace(loop, build=replace(build, tries={**build.tries, name: tries}))
@@ -255,25 +269,30 @@ def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
     return replace(loop, build=build, history=(), result=commit)
 
 
-def reopened(loop: Loop, done: tuple[str, ...]) -> Loop:
-    """A human looked at what ended the loop: blocked items are tried again, what a human did is ticked."""
+def reopened(loop: Loop) -> Loop:
+    """A human looked at what ended the loop: blocked items are tried again, every count starts anew."""
     build = loop.build
     if build is None:
         return loop
     board = build.board
-    ticks = dict(build.done)
-    if board is not None:
-        for name in build.blocked:
-            if name in board.ranked.at and state_of(board, name) == "blocked":
-                board = with_state(board, name, "open")
-        for name in done:
-            if name in board.ranked.at:
-                board = with_state(board, name, "done")
-                ticks[name] = Done(name, loop.iteration)
-    build = replace(
-        build, board=board, done=ticks, blocked={}, tries={}, unsound=0, replanned=frozenset(), item=None
-    )
+    for name in build.blocked:
+        if board is not None and name in board.ranked.at and state_of(board, name) == "blocked":
+            board = with_state(board, name, "open")
+    build = replace(build, board=board, blocked={}, tries={}, unsound=0, replanned=frozenset(), item=None)
     return replace(loop, build=build)
+
+
+def by_hand(loop: Loop, names: tuple[str, ...]) -> Loop:
+    """Items that only a human can do, and has done."""
+    build = loop.build
+    if build is None or build.board is None:
+        return loop
+    board, done = build.board, dict(build.done)
+    for name in names:
+        if name in board.ranked.at and board.ranked.items[board.ranked.at[name]].human:
+            board = with_state(board, name, "done")
+            done[name] = Done(name, loop.iteration)
+    return replace(loop, build=replace(build, board=board, done=done))
 
 
 def _says_done(claim: Claim | None) -> bool:
@@ -355,10 +374,10 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
 
 
 def _mended(loop: Loop, sentences: tuple[str, ...], *, can_call: bool) -> tuple[Loop, Next]:
-    return next_step(_mend(loop, sentences), can_call=can_call)
+    return next_step(mend(loop, sentences), can_call=can_call)
 
 
-def _mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
+def mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     """All items are ticked and the whole is not proven: one more item, Ralph's own, says what is missing."""
     build, _ = _parts(loop)
     board = build.board

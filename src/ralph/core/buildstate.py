@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ralph.core.events import ReaderNote
 from ralph.core.indicators import Dual, Indication
 from ralph.core.model import Checkpoint, Grade
 from ralph.core.plan import Item, Plan
@@ -48,6 +49,8 @@ class Building(Struct, frozen=True):
     plans: int = 0  # plans that were accepted
     planned: int = 0  # items verified since the newest of them
     unsound: int = 0  # planning calls in a row that left no usable plan
+    reading: bool = False  # readers were called and have not been accounted for
+    notes: tuple[ReaderNote, ...] = ()  # what they said, until the plan is made
     wrong: tuple[str, ...] = ()  # what was wrong with the newest plan
     discarded: int = 0  # files changed outside the plan by calls that must not: thrown away
     told: tuple[str, ...] = ()  # what the next prompt must say of the iteration before

@@ -103,6 +103,26 @@ class PlanRead(Struct, frozen=True, omit_defaults=True):
     ticked: tuple[str, ...] = ()  # boxes that the agent ticked itself
 
 
+class ReadersStarted(Event, frozen=True, tag="ReadersStarted"):
+    """Appended before readers are called: their calls count as spent from here on."""
+
+    call: int  # of the first
+    count: int
+    agent: str
+    prompts: tuple[str, ...]  # blobs
+
+
+class ReaderNote(Struct, frozen=True, omit_defaults=True):
+    area: str
+    text: str = ""
+    fault: str = ""
+
+
+class ReadersEnded(Event, frozen=True, tag="ReadersEnded"):
+    notes: tuple[ReaderNote, ...]
+    usages: tuple[Usage, ...] = ()
+
+
 class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
     iteration: int
     tree: str
@@ -241,6 +261,8 @@ AnyEvent = (
     | WorkspaceMade
     | AgentStarted
     | AgentEnded
+    | ReadersStarted
+    | ReadersEnded
     | CheckpointMade
     | GateEnded
     | GuardsEnded
@@ -289,6 +311,11 @@ class RunAgent(Struct, frozen=True, tag=True):
     agent: int = 0  # 0 = the one that is wanted, else a spare one
 
 
+class RunReaders(Struct, frozen=True, tag=True):
+    call: int  # of the first
+    count: int
+
+
 class TakeSnapshot(Struct, frozen=True, tag=True):
     iteration: int
 
@@ -334,6 +361,7 @@ Action = (
     | RunGates
     | RunGuards
     | TieTests
+    | RunReaders
     | RunAgent
     | TakeSnapshot
     | RestoreWorkspace

@@ -294,12 +294,13 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         pausing="",
         pause_now=False,
     )
+    loop = building.by_hand(loop, event.done)
     if held:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
         loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=(), programs={})
         loop = replace(loop, judged_tree="", final_tree="", guarded_tree="", jury=jury.forgiven(loop.jury))
-        loop = building.reopened(loop, event.done)
+        loop = building.reopened(loop)
     return _take_baseline(loop) if loop.best is None else settle.limit_or_call(loop)
 
 

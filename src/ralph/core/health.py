@@ -22,7 +22,7 @@ DECLINE = 0.7
 TESTING_WINDOW, TESTING_SHARE = 5, 0.8
 
 
-class Health(Struct, frozen=True, omit_defaults=True):
+class Health(Struct, frozen=True):
     """The breaker as screens and `--json` show it."""
 
     state: State = "CLOSED"

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from ralph.core import exitgate, rubric, settle
+from ralph.core import building, exitgate, rubric, settle
 from ralph.core.events import (
     AskJudge,
     Event,
@@ -46,7 +46,7 @@ def before_result(loop: Loop) -> Loop:
         return loop  # without a plan, a result has been published by then, or nothing was changed at all
     opinion = loop.jury.opinion
     if opinion is not None and opinion.tree == loop.tree:
-        return _heard(loop, opinion, owed)
+        return _heard(loop, opinion, owed, again=True)
     return _ask(replace(loop, jury=replace(loop.jury, tries=0, trouble="")), owed)
 
 
@@ -80,6 +80,8 @@ def ended(loop: Loop, event: JudgeEnded) -> Loop:
     if opinion.status == "fail" and opinion.required and opinion.weighted is not None:
         loop = _with_best(loop, opinion)
         jury = replace(jury, gaps=(*jury.gaps, opinion.threshold - opinion.weighted))
+    elif opinion.status == "pass":
+        jury = replace(jury, gaps=())
     return _heard(replace(loop, jury=jury), opinion, owed.then)
 
 
@@ -126,7 +128,7 @@ def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> Loop:
     return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
 
 
-def _heard(loop: Loop, opinion: Opinion, then: Then) -> Loop:
+def _heard(loop: Loop, opinion: Opinion, then: Then, *, again: bool = False) -> Loop:
     """Only where the judge is required does its opinion move anything, and only downwards."""
     if opinion.status in ("pass", "skipped") or not opinion.required:
         return replace(loop, todo=(then,))
@@ -135,11 +137,15 @@ def _heard(loop: Loop, opinion: Opinion, then: Then) -> Loop:
     sentence = f"{JUDGE}: {rubric.words(opinion)}"
     loop = replace(loop, grade=None)
     gaps = loop.jury.gaps
-    if rubric.used_up(gaps) or isinstance(then, Finish):  # or no item of the plan is left to work on
+    idle = again and isinstance(then, Finish)  # it was sent back, and nothing was changed
+    if rubric.used_up(gaps) or idle:
         why = f"the judge refused the work {len(gaps)} times, the last time with {rubric.words(opinion)}"
         reasons = "; ".join((opinion.summary, *opinion.suggestions[:3])).strip("; ")
         loop = replace(loop, not_yet=(sentence,))
         return settle.finish(loop, Finish("blocked", f"{why}. {reasons}".rstrip(". ")))
+    if isinstance(then, Finish):  # every item is ticked: one more, of Ralph's own, says what is missing
+        loop = building.mend(replace(loop, not_yet=(sentence,)), (sentence,))
+        return settle.paused(loop) if loop.pausing else settle.limit_or_call(loop)
     return settle.settle(loop, exitgate.Exit(verified=False, not_yet=(sentence,), unproven=loop.unproven))
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 from msgspec import Struct
 
 Trouble = Literal["no-progress", "same-error", "test-loop", "circular"]
-TROUBLES: tuple[Trouble, ...] = ("no-progress", "same-error", "test-loop", "circular")
 KEPT = 24  # demands that a loop remembers
 
 

@@ -35,7 +35,7 @@ from msgspec.structs import replace
 
 from ralph.core import events as e
 from ralph.core import handlers as h
-from ralph.core import jury
+from ralph.core import jury, reading
 from ralph.core.loop import Loop
 from ralph.core.model import Phase
 from ralph.errors import Bug, IllegalEvent
@@ -63,6 +63,8 @@ TABLE: dict[tuple[Phase, type[e.Event]], Rule] = {
     ("baseline", e.WorkspaceMade): Rule(h.workspace_made, ("baseline", "working")),
     ("baseline", e.GateEnded): Rule(h.baseline_gate_ended, ("baseline", "working", "paused")),
     ("baseline", e.TestsTied): Rule(h.tests_tied, ("working", "paused")),
+    ("working", e.ReadersStarted): Rule(reading.started, ("working",)),
+    ("working", e.ReadersEnded): Rule(reading.ended, ("working", "waiting", "paused")),
     ("working", e.AgentStarted): Rule(h.agent_started, ("working",)),
     ("working", e.AgentEnded): Rule(h.agent_ended, ("working",)),
     ("working", e.CheckpointMade): Rule(h.checkpoint_made, ("judging", "working", "waiting", "paused")),
@@ -70,7 +72,7 @@ TABLE: dict[tuple[Phase, type[e.Event]], Rule] = {
     ("judging", e.GateEnded): Rule(h.gate_ended, _AFTER_JUDGING),
     ("judging", e.GuardsEnded): Rule(h.guards_ended, _AFTER_JUDGING),
     ("judging", e.TestsTied): Rule(h.tests_tied, _AFTER_JUDGING),
-    ("judging", e.ItemPublished): Rule(h.item_published, ("working", "waiting", "paused")),
+    ("judging", e.ItemPublished): Rule(h.item_published, _AFTER_JUDGING),
     ("judging", e.JudgeStarted): Rule(jury.started, ("judging",)),
     ("judging", e.JudgeEnded): Rule(jury.ended, _AFTER_JUDGING),
     ("judging", e.ResultPublished): Rule(h.result_published, ("judging",)),

@@ -305,6 +305,7 @@ class Brief(Struct, frozen=True, omit_defaults=True):
     planning: str = ""  # why planning comes first; "" = the plan is good to work by
     replan_every: int = 0  # verified items; 0 = never for that reason
     readers: int = 0  # calls that only read before the plan is made
+    reader: SpareAgent | None = None  # who makes them
     allow_red: bool = False  # red from before this loop, outside the criterion, may stay
     attempts: int = 5  # of one item, before it is blocked
 

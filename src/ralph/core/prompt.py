@@ -25,7 +25,7 @@ from ralph.core.model import Gate, Verdict
 from ralph.core.planselect import Choice
 from ralph.core.rubric import JUDGE
 from ralph.core.rules import FORM, Kind, answer_of, rule_of
-from ralph.core.specs import criteria_of, parse_spec
+from ralph.core.specs import criteria_of
 from ralph.core.text import one_line, trim
 from ralph.errors import UserError
 
@@ -164,12 +164,11 @@ def _planned(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, 
     if build is None:
         return {"rule": rule_of(kind)}
     item = build.item if kind == "build" else None
-    texts = sources.specs
     made: dict[str, Any] = {
         "rule": rule_of(kind, item.id if item else ""),
         "plan_form": FORM,
         "specs": context.specs_part(
-            texts, item.serves if item else None, context.SPECS >> loop.squeezed, nonce
+            sources.specs, item.serves if item else None, context.SPECS >> loop.squeezed, nonce
         ),
         "why": one_line(build.why, SENTENCE),
         "plan_state": planprompt.numbers(build.board) if build.board is not None else "",
@@ -180,7 +179,7 @@ def _planned(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, 
         made["planning_notes"] = f"Notes: {DATA}.\n\n{fenced('notes on the plan', stuck, nonce)}"
     if item is None or build.board is None:
         return made
-    criteria = criteria_of(parse_spec(path, texts[path]) for path in sorted(texts))
+    criteria = criteria_of(one.spec for one in sources.specs.values())
     noted = planprompt.item_notes(item)
     return made | {
         "item": planprompt.item_text(build.board, Choice("item", item, build.rule, build.why), criteria),
@@ -192,20 +191,39 @@ def _planned(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, 
     }
 
 
-def render(template: str, facts: Struct, name: str = "the prompt template") -> str:
+def render(template: str, facts: Struct, place: str = "") -> str:
     """The prompt. A name that the template uses and nobody gives is an error, never an empty place."""
     from jinja2 import TemplateError
 
+    # A template is a small program: besides the engine's own errors it can divide by zero or index too far.
+    slips = (TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
     try:
         return _compiled(template).render(asdict(facts))
-    except TemplateError as wrong:
-        raise UserError(
-            f"{name} cannot be used: {one_line(str(wrong), SENTENCE)}",
-            code="E-PROMPT-TEMPLATE",
-            at=f"line {line}" if (line := getattr(wrong, "lineno", None)) else "",
-            why="every name in it must be one that Ralph gives",
-            next="ralph config show --origin",
-        ) from wrong
+    except slips as wrong:
+        raise unusable(str(wrong), _line_of(wrong), place) from wrong
+
+
+def unusable(what: str, line: int, place: str = "") -> UserError:
+    """The error of a template: which file, which line."""
+    where = f"{place}:{line}" if place and line else place or (f"line {line}" if line else "")
+    return UserError(
+        f"the prompt template cannot be used: {one_line(what, SENTENCE)}",
+        code="E-PROMPT-TEMPLATE",
+        at=where,
+        why="every name in it must be one that Ralph gives (docs/prompts.md)",
+        next=f"${{EDITOR:-vi}} +{line or 1} {place}" if place else "ralph prompt show",
+    )
+
+
+def _line_of(wrong: BaseException) -> int:
+    """The template's own line: told by a syntax error, else the innermost place in the trace."""
+    line = getattr(wrong, "lineno", None)
+    trace = wrong.__traceback__ if line is None else None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line or 0
 
 
 def completed(text: str, facts: PromptFacts) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec.structs
 
 from ralph.core import breaker as breaker_
-from ralph.core import health, ladder, retries, stall
+from ralph.core import building, health, ladder, retries, stall
 from ralph.core.breaker import Breaker, Pulse, Trace
 from ralph.core.events import AgentEnded, CheckpointMade, Finish
 from ralph.core.ladder import Demand, Trouble
@@ -82,11 +82,11 @@ def judged(loop: Loop, reds: list[Verdict], *, accused: bool, base_red: int) -> 
     return _with(loop, breaker_.judged(loop.breaker, footprint, worth, at=loop.now))
 
 
-def item_done(loop: Loop) -> Loop:
-    """An item was verified: the best thing that an iteration can come to."""
+def item_done(loop: Loop, red: int) -> Loop:
+    """An item was verified: the best thing that an iteration can come to. `red`: what others still owe."""
     tree, before = loop.tree, loop.before
-    footprint = Footprint(loop.iteration, tree, before, red_digest="", red=0, signature="", progress=True)
-    loop = _pulsed(loop, footprint, 0, accused=False, items=1)
+    footprint = Footprint(loop.iteration, tree, before, red_digest="", red=red, signature="", progress=True)
+    loop = _pulsed(loop, footprint, red, accused=False, items=1)
     after = breaker_.judged(loop.breaker, footprint, loop.breaker.pulses[-1].score, at=loop.now)
     return _with(loop, after)
 
@@ -165,10 +165,12 @@ def _with(loop: Loop, breaker: Breaker) -> Loop:
 def _pulsed(loop: Loop, footprint: Footprint, base_red: int, *, accused: bool, items: int = 0) -> Loop:
     """The iteration joins the pulses, with its score against the one before it, also across a resume."""
     breaker, item = loop.breaker, item_of(loop)
-    first = replace(footprint, red=base_red, signature="")
+    previous = breaker.last or replace(footprint, red=base_red, signature="")
+    if item != breaker.item:  # the error of another item is no error of this one
+        previous = replace(previous, signature="")
     seen = {loop.sealed.base_tree, *(old.tree for old in loop.history if old.iteration < footprint.iteration)}
     undone = footprint.tree != footprint.before and footprint.tree in seen
-    points = stall.score(breaker.last or first, footprint, items=items, reverted=undone)
+    points = stall.score(previous, footprint, items=items, reverted=undone)
     counts = [verdict.counts for verdict in loop.newest.values() if verdict.counts is not None]
     trace = breaker.trace
     pulse = Pulse(
@@ -233,4 +235,7 @@ def _what(loop: Loop, reds: list[Verdict], facts: retries.Facts) -> str:
         return UNSHOWN
     if facts.denied:
         return one_line(f"permission denied: {', '.join(loop.denials)}", SENTENCE)
-    return "the checks are green, and something is still missing"
+    missing = building.missing(loop)
+    return (
+        one_line(missing[0], SENTENCE) if missing else "the checks are green, and something is still missing"
+    )

@@ -20,6 +20,7 @@ from ralph.core.events import (
     RunAgent,
     RunGates,
     RunGuards,
+    RunReaders,
     TieTests,
     Wait,
 )
@@ -301,9 +302,10 @@ def planned(loop: Loop, event: CheckpointMade) -> Loop:
 
 def item_published(loop: Loop, commit: str) -> Loop:
     """A verified item is on the result branch: from here on this tree is what work goes back to."""
-    loop = building.ticked(recovery.item_done(loop), commit, loop.grade)
     newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
-    loop = replace(loop, best=_measured(loop, newest, loop.newest), redirect="", reverted="")
+    newest = _measured(loop, newest, loop.newest)
+    loop = building.ticked(recovery.item_done(loop, newest.red), commit, loop.grade)
+    loop = replace(loop, best=newest, redirect="", reverted="")
     return paused(loop) if loop.pausing else limit_or_call(loop)
 
 
@@ -345,8 +347,12 @@ def _call(loop: Loop) -> Loop:
         loop = loop if rest is None else recovery.waits(loop, rest.why)
         return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
     iteration = loop.iteration + 1
-    todo = (RunAgent(iteration=iteration, call=loop.call + 1, agent=number or 0),)
     loop = recovery.calls(loop, iteration)
+    readers = building.readers(loop)
+    if readers:
+        todo: tuple[Action, ...] = (RunReaders(call=loop.call + 1, count=readers),)
+        return replace(loop, phase="working", wait_until=None, wait_why="", todo=todo)
+    todo = (RunAgent(iteration=iteration, call=loop.call + 1, agent=number or 0),)
     return replace(
         loop, phase="working", iteration=iteration, before=loop.tree, wait_until=None, wait_why="", todo=todo
     )

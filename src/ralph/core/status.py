@@ -1,10 +1,10 @@
 """The RALPH_STATUS block: how an agent says where it stands, and how that word is read.
 
 Reading is strict, because a claim is the only thing in free text that has any effect: it asks for
-judgement (it never is one, see `exitgate`). The last complete block counts. A block that is quoted,
-indented or fenced is something the agent shows, not something it says, unless its output ends with it.
-What decides (STATUS, EXIT_SIGNAL, TESTS_STATUS) must be right or there is no claim; all other slips are
-recorded and cost nothing. No other words of an agent are ever looked at.
+judgement (it never is one, see `exitgate`). The last complete block counts, and it must have all seven keys.
+A block that is indented or fenced is something the agent shows, not something it says, unless its output ends
+with it; one that stands behind quote marks is never its own. What decides (STATUS, EXIT_SIGNAL, TESTS_STATUS)
+must be right or there is no claim; all other slips are recorded and cost nothing.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class Parsed(Struct, frozen=True):
 class _Block(Struct, frozen=True):
     lines: tuple[str, ...]
     quoted: bool  # shown rather than said
+    foreign: bool  # behind quote marks: somebody else's words
     last: bool  # nothing but white space and closing fences comes after it
 
 
@@ -83,7 +84,7 @@ def parse_status(text: str) -> Parsed:
     if OPEN not in text and CLOSE not in text:
         return Parsed(None)
     blocks, unfinished = _blocks(text.splitlines())
-    spoken = [block for block in blocks if block.last or not block.quoted]
+    spoken = [block for block in blocks if not block.foreign and (block.last or not block.quoted)]
     problems = []
     if len(spoken) < len(blocks):
         problems.append("a quoted status block was not counted")
@@ -97,9 +98,9 @@ def parse_status(text: str) -> Parsed:
         problems.append("the status block is not the last thing in the output")
     pairs, sound, slips = _pairs(spoken[-1].lines)
     problems += slips
-    if not sound:
-        return Parsed(None, tuple(problems))
     read = claim_from(pairs)
+    if not sound or any(key not in pairs for key in KEYS):
+        return Parsed(None, (*problems, *read.problems))
     return Parsed(read.claim, (*problems, *read.problems))
 
 
@@ -158,27 +159,27 @@ _FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
 
 def _blocks(lines: list[str]) -> tuple[list[_Block], bool]:
     """All complete blocks in order, and whether one was begun and never closed."""
-    found: list[tuple[int, int, bool]] = []
+    found: list[tuple[int, int, bool, bool]] = []
     fence = ""
-    opened: tuple[int, bool] | None = None
+    opened: tuple[int, bool, bool] | None = None
     unfinished = False
     for number, line in enumerate(lines):
         margin = _MARGIN.match(line)
         assert margin is not None  # it matches the empty string
         rest = line[margin.end() :].rstrip()
-        quoted = bool(margin.group()) or bool(fence)
+        quoted, foreign = bool(margin.group()) or bool(fence), ">" in margin.group()
         if rest == OPEN:
             unfinished = unfinished or opened is not None
-            opened = (number, quoted)
+            opened = (number, quoted, foreign)
         elif rest == CLOSE and opened is not None:
-            found.append((opened[0], number, opened[1] or quoted))
+            found.append((opened[0], number, opened[1] or quoted, opened[2] or foreign))
             opened = None
         else:
             fence = _fence_after(rest, fence)
     end = _end_of_words(lines)
     blocks = [
-        _Block(tuple(lines[start + 1 : stop]), quoted=quoted, last=stop >= end)
-        for start, stop, quoted in found
+        _Block(tuple(lines[start + 1 : stop]), quoted=quoted, foreign=foreign, last=stop >= end)
+        for start, stop, quoted, foreign in found
     ]
     return blocks, unfinished or opened is not None
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ralph.core.health import Health, health
 from ralph.core.loop import Loop
 from ralph.core.model import Grade, Limits, Outcome, Phase, Spend
+from ralph.core.plantold import PlanLine, plan_line
 from ralph.core.rubric import words
 
 # S2's words for the same states, kept in --json for scripts written against them.
@@ -74,6 +75,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     protection: str
     verdicts: tuple[GateLine, ...]
     judge: JudgeLine | None
+    plan: PlanLine | None
     not_yet: tuple[str, ...]
     unproven: tuple[str, ...]
     best: int | None
@@ -139,6 +141,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         protection=loop.protection,
         verdicts=gate_lines(loop),
         judge=judge_line(loop),
+        plan=plan_line(loop),
         not_yet=loop.not_yet,
         unproven=loop.unproven,
         best=loop.best.iteration if loop.best else None,

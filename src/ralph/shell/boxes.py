@@ -43,6 +43,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     known: tools.Known = msgspec.field(default_factory=tools.Known)
     nursery: Nursery | None = None
     look: str = ""  # a judge's: the checkout that stands, read-only, where an agent has its workspace
+    aside: str = ""  # name of a home of its own, for calls at the same time
 
     @property
     def folder(self) -> str:
@@ -93,7 +94,7 @@ def agent_spec(
 ) -> tuple[CallSpec, tuple[str, ...]]:
     """The call of an agent, and the placeholders to take away after it. `own` are its CLI's folders."""
     order = site.order
-    home_dir = _made(site.folder, "judge-home" if site.look else "home")  # nothing planted by who is judged
+    home_dir = _made(site.folder, site.aside or ("judge-home" if site.look else "home"))  # nothing planted by who is judged
     binds = [*(() if site.look else site.object_dirs()), *own.binds] if site.boxed else []
     if site.boxed and sandbox.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
         # The user's own file, not the workspace's: an agent must not be able to rewrite itself.

@@ -35,6 +35,8 @@ class PlanAsk(msgspec.Struct, frozen=True, kw_only=True):
     refresh: bool = False
     replan_every: int = 0
     readers: int = 0
+    reader_agent: str = ""  # "" = the one that plans
+    reader_model: str = ""
     allow_red: bool = False
 
 

@@ -38,6 +38,16 @@ PATIENCE = 30.0  # seconds in which a CLI may try again by itself, besides those
 LARGEST = 32 << 20  # bytes of a file that a CLI leaves for its parser
 
 
+class Begun(msgspec.Struct):
+    """A call at work."""
+
+    action: e.RunAgent
+    folder: str
+    call: process.Call
+    placeholders: tuple[str, ...]
+    intake: Intake
+
+
 class Caller:
     """Makes the calls of one agent; `order` is the loop's as that agent sees it."""
 
@@ -61,6 +71,21 @@ class Caller:
         watcher: Watcher,
     ) -> e.AgentEnded:
         """Begin the call, or take up what an earlier runner began; its tree is empty on return."""
+        found = self.begin(loop, action, prompt, shares)
+        if not isinstance(found, Begun):
+            return found
+        sat_out = False
+        try:
+            sat_out = self._watch(loop, found.call, attend, watcher)
+        except BaseException:
+            self.end(loop, found)
+            raise
+        return self.end(loop, found, sat_out=sat_out)
+
+    def begin(
+        self, loop: Loop, action: e.RunAgent, prompt: bytes, shares: tuple[Share, ...]
+    ) -> Begun | e.AgentEnded:
+        """The call at work, or what came of one that an earlier runner began or that cannot be begun."""
         folder = self.folder(action.call)
         if os.path.exists(os.path.join(folder, "spec.json")):
             found = process.recover_call(folder)
@@ -82,16 +107,25 @@ class Caller:
                 said=started.message,
             )
         call, placeholders = started
-        sat_out = False
-        try:
-            sat_out = self._watch(loop, call, attend, watcher)
-        finally:
-            if call.ended is None:
-                process.kill(call)
-                process.wait(call)
-            sandbox.remove_placeholders(placeholders)
+        stream = self._adapter.stream(self.order, loop.session)
+        return Begun(action, folder, call, placeholders, Intake(stream))
+
+    def look(self, begun: Begun) -> None:
+        """One glance at a call among several: it is stopped when it says itself that it is hopeless."""
+        process.poll([begun.call], BREATH)
+        chunk = process.follow(begun.call)
+        if chunk and any(getattr(fact, "stop", False) for fact in begun.intake.feed(chunk)):
+            process.stop(begun.call)
+
+    def end(self, loop: Loop, begun: Begun, *, sat_out: bool = False) -> e.AgentEnded:
+        """What came of it; if it has not ended, it is ended."""
+        call = begun.call
+        if call.ended is None:
+            process.kill(call)
+            process.wait(call)
+        sandbox.remove_placeholders(begun.placeholders)
         assert call.ended is not None
-        return self._account(loop, action, folder, call.ended, sat_out=sat_out)
+        return self._account(loop, begun.action, begun.folder, call.ended, sat_out=sat_out)
 
     def _start(
         self, loop: Loop, action: e.RunAgent, folder: str, prompt_file: str, shares: tuple[Share, ...]
@@ -113,7 +147,7 @@ class Caller:
         spec, placeholders = agent_spec(
             site,
             argv,
-            {**launch.env, **_variables(loop, order), **given},
+            {**launch.env, **_variables(loop, order, site), **given},
             folder=folder,
             stdin=prompt_file if launch.stdin == "prompt" else "/dev/null",
             write=launch.writes,
@@ -262,12 +296,12 @@ class Caller:
         return msgspec.structs.replace(fault, message=fault.message + note, address=found)
 
 
-def _variables(loop: Loop, order: Order) -> dict[str, str]:
+def _variables(loop: Loop, order: Order, site: Site) -> dict[str, str]:
     """What an agent of the user's own may want to know besides its prompt."""
     told = {"RALPH_MODEL": order.model} if order.model else {}
     build = loop.build
     if build is not None:
-        told["RALPH_PURPOSE"] = PURPOSE[build.mode]
+        told["RALPH_PURPOSE"] = "read" if site.aside else "judge" if site.look else PURPOSE[build.mode]
         if build.item is not None:
             told["RALPH_ITEM"] = build.item.id
     return told

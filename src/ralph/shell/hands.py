@@ -37,6 +37,7 @@ from ralph.shell.judge import Judge
 from ralph.shell.judging import Asker
 from ralph.shell.plandesk import PlanDesk, Ready, item_message
 from ralph.shell.promptfiles import PromptFiles
+from ralph.shell.readers import Readers
 from ralph.shell.runner import Activity, Attention, Clock, Watcher
 from ralph.shell.snapshot import take_snapshot
 from ralph.shell.space import refuse_full_disk
@@ -56,6 +57,7 @@ class RealHands:
         self._workspace: Workspace | None = None
         self._judge: Judge | None = None
         self._desk: PlanDesk | None = None
+        self._readers: Readers | None = None
         self._asker: Asker | None = None
 
     @property
@@ -162,7 +164,7 @@ class RealHands:
         found = take_snapshot(site.store, workspace.path, workspace.index, loop.before, links=workspace.links)
         found, read = (found, None) if loop.build is None else self.desk.after(loop, found)
         commit = loop.commit
-        if found.tree != loop.before:
+        if found.tree != loop.tree:
             title = f"ralph: iteration {action.iteration} of {order.loop}"
             commit = make_checkpoint(
                 site.store,
@@ -232,6 +234,19 @@ class RealHands:
             commit = commit_tree(site.store, action.tree, [order.base_commit], message, int(loop.worked))
             publish_result(site.store.project, order.branch, commit, None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
+
+    @property
+    def readers(self) -> Readers:
+        if self._readers is None:
+            self._readers = Readers(self.site, self.workspace.modules, self._files)
+        return self._readers
+
+    def open_readers(self, loop: Loop, action: e.RunReaders) -> e.ReadersStarted:
+        refuse_full_disk(self.site.state, self._min_free)
+        return self.readers.open(loop, action)
+
+    def finish_readers(self, loop: Loop, action: e.RunReaders, attend: Attention) -> e.ReadersEnded | None:
+        return self.readers.finish(loop, action, attend)
 
     def tie_tests(self, loop: Loop, action: e.TieTests) -> e.TestsTied:
         return e.TestsTied(tree=action.tree, ties=self.desk.ties(loop, action.tree))

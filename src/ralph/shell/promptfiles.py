@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from importlib.resources import files
 
-from ralph.core.context import FileChange, Sources
+from ralph.core.context import FileChange, Sources, SpecText, parsed
 from ralph.core.loop import Loop
 from ralph.core.planfile import NAME
 from ralph.core.rules import Kind
@@ -32,7 +32,7 @@ class PromptFiles:
         self._store = store
         self._blobs = blob_dir
         self._files: dict[str, str] | None = None
-        self._specs: dict[str, str] | None = None
+        self._specs: dict[str, SpecText] | None = None
         self._templates: dict[str, str] = {}
         self._newest: tuple[str, str, tuple[FileChange, ...]] = ("", "", ())
 
@@ -44,7 +44,7 @@ class PromptFiles:
         if self._specs is None:
             brief = loop.sealed.brief
             texts = brief.texts if brief is not None else {}
-            self._specs = {path: self._blob(texts[path]) for path in sorted(texts)}
+            self._specs = parsed({path: self._blob(digest) for path, digest in texts.items()})
         guide = next((name for name in GUIDES if name in self._files), "")
         return Sources(
             project=self._files.get(PROJECT, ""),

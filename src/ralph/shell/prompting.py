@@ -24,9 +24,11 @@ from ralph.errors import RalphError
 from ralph.shell.promptfiles import PromptFiles, shipped
 
 
-def prompt(loop: Loop, given: PromptFiles, notes: Sequence[tuple[str, str]] = ()) -> str:
-    """The text of the call that is owed now. `notes`: what readers said, before the plan is made."""
-    return _text(loop, given, kind_of(loop), notes=notes)
+def prompt(loop: Loop, given: PromptFiles) -> str:
+    """The text of the call that is owed now."""
+    notes = () if loop.build is None else loop.build.notes
+    said = tuple((note.area, note.text or f"no notes: {note.fault}") for note in notes)
+    return _text(loop, given, kind_of(loop), notes=said)
 
 
 def read_prompt(loop: Loop, given: PromptFiles, area: Sequence[str]) -> str:

@@ -25,12 +25,13 @@ from ralph.core.prompt import HIDDEN
 from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import approvals, config, tools
-from ralph.shell.agentchoice import choose, refuse_unheld, spare
+from ralph.shell.agentchoice import Choice, choose, refuse_unheld, spare
 from ralph.shell.briefing import Briefed, PlanAsk, brief_of
 from ralph.shell.config.quarantine import in_quarantine
 from ralph.shell.judgechoice import seat
 from ralph.shell.probe import Protection, protection
 from ralph.shell.project import Project, find_project, survey, user_call
+from ralph.shell.prompttemplates import own_templates
 from ralph.shell.snapshot import resolve_commit
 from ralph.shell.statedir import config_dir, open_state, safe_name, state_dir
 
@@ -127,7 +128,8 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         rubric=seated.rubric,
         judge=seated.judge,
         warnings=warnings,
-        brief=briefed.brief if request.plan is not None else None,
+        brief=_with_reader(request, briefed.brief, settings, project, env, chosen_agent),
+        templates=own_templates(project, base, config_dir(env), now),
     )
     return Prepared(
         order=order,
@@ -152,6 +154,25 @@ def _briefed(request: Request, project: Project, base: str) -> Briefed:
             next='ralph specs new "log in"',
         )
     return found
+
+
+def _with_reader(
+    request: Request,
+    brief: Brief,
+    settings: config.Settings,
+    project: Project,
+    env: Mapping[str, str],
+    worker: Choice,
+) -> Brief | None:
+    """The brief with who reads before the plan is made: another agent or model where one was named."""
+    ask = request.plan
+    if ask is None or not ask.readers:
+        return None if ask is None else brief
+    choice = worker
+    if ask.reader_agent:
+        choice = choose(msgspec.structs.replace(settings, agent=ask.reader_agent), project, env)[0]
+    model = ask.reader_model or ("" if ask.reader_agent else settings.model)
+    return msgspec.structs.replace(brief, reader=msgspec.structs.replace(spare(choice), model=model))
 
 
 def _least(settings: config.Settings, chosen: TaskClass, *, bare: bool) -> Grade:
@@ -363,7 +384,8 @@ def shield_of(wanted: str, network: bool, root: str, env: Mapping[str, str]) -> 
 def _name(request: Request, token: str) -> str:
     if request.loop_id:
         return safe_name(request.loop_id.removeprefix("ralph-"))
-    slug = re.sub(r"[^a-z0-9]+", "-", request.task.lower()).strip("-")[:30].strip("-")
+    about = request.plan.mode if request.plan is not None and request.task == FROM_SPECS else request.task
+    slug = re.sub(r"[^a-z0-9]+", "-", about.lower()).strip("-")[:30].strip("-")
     return safe_name(f"{slug or 'loop'}-{token}")
 
 

@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {
     "status": "Show loops and where they stand.",
     "logs": "Show what happened in a loop.",
     "report": "Show the report of a loop.",
+    "prompt": "Show what an agent is told.",
+    "learnings": "Show what a loop learned, keep it in AGENTS.md.",
     "diff": "Show what a loop changed.",
     "merge": "Bring a verified result into your branch.",
     "undo": "Take a landing back.",

@@ -10,6 +10,8 @@ import msgspec
 
 from ralph.core.loop import Loop
 from ralph.core.model import Gate, Verdict
+from ralph.core.plantold import item_lines, plan_line
+from ralph.core.plantold import words as plan_words
 from ralph.core.rubric import words as opinion_words
 from ralph.ui.change import Change
 from ralph.ui.format import DOT, brief, change_words, clock, cost_words, paint, plural, safe, short, table
@@ -21,7 +23,8 @@ SENTENCES = 8
 def word(loop: Loop) -> str:
     """Where the loop stands, in the word of the headline."""
     if loop.outcome == "verified":
-        return "VERIFIED_DONE"
+        brief = loop.sealed.brief
+        return "PLANNED" if brief is not None and brief.mode == "plan" else "VERIFIED_DONE"
     if loop.outcome is not None:
         return loop.outcome.upper()
     return "PAUSED" if loop.phase == "paused" else "STOPPED"
@@ -98,8 +101,9 @@ def ending(loop: Loop, change: Change | None = None, *, colour: bool = False, wi
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
         facts += [("not yet", safe(text, 300)) for text in loop.not_yet[:SENTENCES]]
         facts.append(("best", best_words(loop)))
-    elif not loop.result:
+    elif not loop.result or loop.build is not None:
         facts.append(("why", safe(loop.reason, 300)))
+    facts += _plan_facts(loop)
     opinion = loop.jury.opinion
     if opinion is not None and opinion.tree == loop.tree:
         role = "" if opinion.required else " (advisory)"
@@ -107,6 +111,22 @@ def ending(loop: Loop, change: Change | None = None, *, colour: bool = False, wi
     facts += [("not proven", safe(text, 300)) for text in loop.unproven if loop.outcome == "verified"]
     lines += table(facts, "  ")
     return lines + table(next_steps(standing(loop)), "  ")
+
+
+def _plan_facts(loop: Loop) -> list[tuple[str, str]]:
+    """The items, and both halves of the exit condition, each by itself."""
+    line = plan_line(loop)
+    if line is None:
+        return []
+    facts = [("plan", safe(plan_words(line), 300))]
+    noted = [one for one in item_lines(loop) if one.note]
+    facts += [("item", safe(f"{one.item}: {one.note}", 300)) for one in noted[:SENTENCES]]
+    if line.words is not None:
+        held = [name for name, holds in line.conditions.items() if not holds]
+        told = f"not: {', '.join(held)}" if held else "its four conditions hold"
+        facts.append(("words", f"{line.words} of {line.words_needed} words of completion"))
+        facts.append(("signal", f"EXIT_SIGNAL {'true' if line.signal else 'false'}; {told}"))
+    return facts
 
 
 def _fold(title: str, shown: int, name: str, numbers: list[str], width: int) -> list[str]:

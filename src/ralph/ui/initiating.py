@@ -19,7 +19,7 @@ from ralph.errors import NothingToDo, UserError
 from ralph.shell.inference.planning import Plan, make_plan
 from ralph.shell.inference.tomltext import NAME, read_old, render, usable, without_known, write
 from ralph.shell.project import Project, find_project
-from ralph.ui.format import brief, safe
+from ralph.ui.format import brief, safe, safe_lines
 
 
 def plan_here(level: Level, env: Mapping[str, str]) -> tuple[Project, Plan]:
@@ -115,7 +115,7 @@ def write_plan(
         old.splitlines(), new.splitlines(), f"a/{NAME}" if old else "/dev/null", f"b/{NAME}", lineterm=""
     )
     for row in rows:
-        print(safe(row, 400) if row.strip() else row, file=sys.stderr if quiet else sys.stdout)
+        print(safe_lines(row), file=sys.stderr if quiet else sys.stdout)
     if not yes and not click.confirm(f"write this to {NAME}?", default=True, err=True):
         return False
     trusted = not old or _was_trusted(project, env)

@@ -11,6 +11,7 @@ from typing import Any
 from ralph.core import events as e
 from ralph.core.model import Limits
 from ralph.core.rubric import words as opinion_words
+from ralph.core.spectests import standing
 from ralph.ui.format import (
     DOT,
     brief,
@@ -28,8 +29,11 @@ GROUPS = {  # `ralph logs --kind`
     "AgentStarted": "agent",
     "AgentEnded": "agent",
     "CheckpointMade": "agent",
+    "ReadersStarted": "agent",
+    "ReadersEnded": "agent",
     "GateEnded": "gate",
     "GuardsEnded": "gate",
+    "TestsTied": "gate",
     "JudgeStarted": "agent",
     "JudgeEnded": "gate",
 }
@@ -88,6 +92,8 @@ def _workspace(event: e.WorkspaceMade) -> str:
 
 def _agent_started(event: e.AgentStarted) -> str:
     words = f"it {event.iteration}  call {event.call}  agent {safe(event.agent)}  prompt {event.prompt[:8]}"
+    if event.purpose:
+        words += f"  {event.purpose}" + (f" {safe(event.item, 60)}" if event.item else "")
     return f"{words}  because {safe(event.why, 200)}" if event.why else words
 
 
@@ -168,6 +174,29 @@ def _judge_ended(event: e.JudgeEnded) -> str:
     return "  ".join(part for part in parts if part)
 
 
+def _readers_started(event: e.ReadersStarted) -> str:
+    return f"{plural(event.count, 'reader')}  call {event.call}  agent {safe(event.agent)}"
+
+
+def _readers_ended(event: e.ReadersEnded) -> str:
+    failed = [note.fault for note in event.notes if note.fault]
+    words = plural(len(event.notes) - len(failed), "note")
+    return f"{words}  {len(failed)} failed: {safe(failed[0], 120)}" if failed else words
+
+
+def _tied(event: e.TestsTied) -> str:
+    stands = standing(event.ties)
+    proven = sum(status == "pass" for status in stands.values())
+    left = [f"{safe(name, 40)} {status}" for name, status in stands.items() if status != "pass"]
+    more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+    words = f"tree {short(event.tree)}  {proven} of {len(stands)} criteria proven"
+    return f"{words}  {', '.join(left[:5])}{more}" if left else words
+
+
+def _item_published(event: e.ItemPublished) -> str:
+    return f"item {safe(event.item, 60)} verified  branch {safe(event.branch)}  commit {short(event.commit)}"
+
+
 def _restored(event: e.WorkspaceRestored) -> str:
     kept = f"  rejected work kept as {short(event.rejected)}" if event.rejected else ""
     return f"it {event.iteration}  taken back to tree {short(event.tree)}{kept}"
@@ -189,6 +218,7 @@ def _resume(event: e.ResumeAsked) -> str:
         (event.more_tokens, f"{thousands(event.more_tokens)} more tokens"),
     )
     words = [text for amount, text in more if amount]
+    words += [f"done: {safe(name, 60)}" for name in event.done]
     by = f"by {safe(event.author, 60)}" if event.author else "asked by the user"
     return "  ".join([by, *words])
 
@@ -225,6 +255,10 @@ _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
     e.GuardsEnded: _guards,
     e.JudgeStarted: _judge_started,
     e.JudgeEnded: _judge_ended,
+    e.ReadersStarted: _readers_started,
+    e.ReadersEnded: _readers_ended,
+    e.TestsTied: _tied,
+    e.ItemPublished: _item_published,
     e.WorkspaceRestored: _restored,
     e.WaitOver: lambda event: safe(event.note) or "going on",
     e.Steered: _steered,

@@ -143,6 +143,10 @@ READERS = click.option(
     metavar="[N]",
     help="Calls that only read, at the same time, before the plan is made; 4 without a number.",
 )
+READER_AGENT = click.option(
+    "--reader-agent", default="", metavar="NAME", help="Agent of the readers; the loop's own when left out."
+)
+READER_MODEL = click.option("--reader-model", default="", metavar="NAME", help="Model of the readers.")
 PLAN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--replan-every",
@@ -157,6 +161,8 @@ PLAN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="What was red before, outside the criterion, may stay red at the end. With a plan only.",
     ),
     READERS,
+    READER_AGENT,
+    READER_MODEL,
 )
 
 
@@ -171,7 +177,11 @@ def plan_ask(given: dict[str, Any]) -> Any:
     from ralph.shell.briefing import PlanAsk
 
     return PlanAsk(
-        replan_every=given["replan_every"], readers=given["readers"], allow_red=given["allow_baseline_red"]
+        replan_every=given["replan_every"],
+        readers=given["readers"],
+        reader_agent=given["reader_agent"],
+        reader_model=given["reader_model"],
+        allow_red=given["allow_baseline_red"],
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ralph.core.plantold import words as plan_words
 from ralph.core.retries import lines as escalation_lines
 from ralph.ui.format import change_words, clock, cost_words, dollars, iso, plural, thousands
 from ralph.ui.lines import limit_words
@@ -119,14 +120,17 @@ def _results(report: Report) -> list[str]:
     parts = ["## Results", "### Proof", _proof(report)]
     if report.guards:
         parts += ["### Guards", _list([_guard_line(guard) for guard in report.guards])]
+    parts += _plan(report)
     parts += _judge(report)
     parts += ["### Story", _list([text(told.line) for told in report.told]) or "The agent was never called."]
     parts += ["### What the agent claimed, and what the checks showed", _claims(report)]
     parts += ["### Breaker", _breaker(report)]
-    for found in report.escalations:
+    for found in report.breaker.escalations:
         of = f": {text(found.item)}" if found.item else ""
         parts += [f"### What is asked of you{of}", _list([text(line) for line in escalation_lines(found)])]
     parts += ["### Not done, not proven", _open_points(report)]
+    if report.learned:
+        parts += ["### What the agents noted for later", _list([text(line) for line in report.learned])]
     if report.errors:
         parts += ["### Errors", _list([text(line) for line in report.errors])]
     if report.interventions:
@@ -136,6 +140,44 @@ def _results(report: Report) -> list[str]:
         ]
         parts += ["### Human interventions", _list(rows)]
     return [*parts, "### Spend", _spend(report)]
+
+
+def _plan(report: Report) -> list[str]:
+    """Items with their commits, both halves of the exit condition, and the criteria with their tests."""
+    line = report.plan
+    if line is None:
+        return []
+    facts = [text(plan_words(line))]
+    if line.discarded:
+        facts.append(f"{plural(line.discarded, 'file')} changed by calls that must not, thrown away")
+    if line.words is not None:
+        open_ones = [name for name, holds in line.conditions.items() if not holds]
+        facts.append(f"words of completion: {line.words} of {line.words_needed}")
+        told = f"not: {', '.join(open_ones)}" if open_ones else "all four conditions hold"
+        facts.append(f"EXIT_SIGNAL: {'true' if line.signal else 'false'}; {told}")
+    facts += [f"missing spec: {text(name)}" for name in line.missing_specs]
+    parts = ["### Plan", _list(facts)]
+    rows = [
+        (
+            _cell(item.item),
+            text(item.title),
+            item.state,
+            "" if item.iteration is None else str(item.iteration) if item.iteration else "before",
+            _cell(item.commit[:12]),
+            text(item.note),
+        )
+        for item in report.items
+    ]
+    if rows:
+        parts.append(_table(("item", "what", "state", "verified in", "commit", "note"), rows))
+        if line.total > len(rows):
+            parts.append(f"… and {line.total - len(rows)} more; `ralph plan --show {report.loop}` has all.")
+    if report.ties:
+        ties = [
+            (_cell(one.spec), _cell(one.criterion), _cell(one.test) or "-", one.status) for one in report.ties
+        ]
+        parts += ["### Criteria", _table(("Spec", "Criterion", "Test", "Status"), ties)]
+    return parts
 
 
 def _proof(report: Report) -> str:

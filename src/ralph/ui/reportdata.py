@@ -13,17 +13,17 @@ import msgspec
 from msgspec import Struct
 
 from ralph.core import events as e
-from ralph.core.breaker import Pulse, Turn
-from ralph.core.health import Health, escalations, health
 from ralph.core.loop import Loop
 from ralph.core.model import Limits, Outcome
-from ralph.core.retries import Escalation
+from ralph.core.plantold import ItemLine, PlanLine, item_lines, plan_line
+from ralph.core.spectests import Tie
 from ralph.shell import blobs as blobs_
 from ralph.shell.record import Record
 from ralph.ui.change import Change
 from ralph.ui.ending import best_words, headline, judged, standing
 from ralph.ui.format import clock, dollars, iso, plural, safe, thousands
 from ralph.ui.nextsteps import next_steps
+from ralph.ui.reportbreaker import Course, course
 from ralph.ui.reportjudge import JudgeCall, Judgement, judge_calls, judgement
 from ralph.ui.story import Call, call_line, calls_of, gate_marks
 
@@ -117,12 +117,14 @@ class Report(Struct, frozen=True, kw_only=True):
     guards: tuple[Guard, ...]
     judge: Judgement | None  # None: the loop has no judge
     judge_calls: tuple[JudgeCall, ...]
+    plan: PlanLine | None  # None: one task, without a plan
+    items: tuple[ItemLine, ...]  # of the plan, the first ones
+    ties: tuple[Tie, ...]  # criteria of the specs and the tests that name them
     told: tuple[Told, ...]
-    breaker: Health
-    scores: tuple[Pulse, ...]  # the newest judged iterations
-    escalations: tuple[Escalation, ...]
+    breaker: Course
     not_yet: tuple[str, ...]
     unproven: tuple[str, ...]
+    learned: tuple[str, ...]  # what agents noted for later calls
     old_red: tuple[str, ...]
     waivers: dict[str, str]
     warnings: tuple[str, ...]
@@ -189,12 +191,14 @@ def make_report(record: Record, blobs: str | None = None, change: Change | None 
         guards=_guards(loop),
         judge=judgement(loop),
         judge_calls=judge_calls(events),
+        plan=_plan(loop),
+        items=tuple(_item(line) for line in item_lines(loop)),
+        ties=tuple(_tie(tie) for tie in loop.build.ties) if loop.build is not None else (),
         told=tuple(_told(call) for call in calls),
-        breaker=_breaker(loop),
-        scores=loop.breaker.pulses,
-        escalations=tuple(_escalation(found) for found in escalations(loop)),
+        breaker=course(loop),
         not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome != "verified" else (),
         unproven=tuple(safe(text, 1000) for text in loop.unproven),
+        learned=tuple(safe(text, 300) for text in loop.learned),
         old_red=tuple(line.gate for line in proof if _old_red(line)),
         waivers={safe(key): safe(why, 1000) for key, why in order.criterion.waivers.items()},
         warnings=tuple(safe(text, 500) for text in order.warnings),
@@ -256,20 +260,29 @@ def _guards(loop: Loop) -> tuple[Guard, ...]:
     )
 
 
-def _breaker(loop: Loop) -> Health:
-    """Its words quote what providers and agents said."""
-    found = health(loop)
-    trail = tuple(Turn(one.at, one.iteration, one.was, one.to, safe(one.why, 500)) for one in found.trail)
-    return msgspec.structs.replace(found, why=safe(found.why, 500), ask=safe(found.ask, 1000), trail=trail)
+def _plan(loop: Loop) -> PlanLine | None:
+    line = plan_line(loop)
+    if line is None:
+        return None
+    missing = tuple(safe(name, 200) for name in line.missing_specs)
+    return msgspec.structs.replace(
+        line, item=safe(line.item, 80), why=safe(line.why, 500), missing_specs=missing
+    )
 
 
-def _escalation(found: Escalation) -> Escalation:
-    return Escalation(
-        item=safe(found.item, 80),
-        approaches=tuple(safe(line, 1000) for line in found.approaches),
-        cause=safe(found.cause, 500),
-        options=tuple(safe(line, 300) for line in found.options),
-        ask=safe(found.ask, 500),
+def _item(line: ItemLine) -> ItemLine:
+    return msgspec.structs.replace(
+        line,
+        item=safe(line.item, 80),
+        title=safe(line.title, 300),
+        serves=tuple(safe(name, 80) for name in line.serves),
+        note=safe(line.note, 500),
+    )
+
+
+def _tie(tie: Tie) -> Tie:
+    return msgspec.structs.replace(
+        tie, spec=safe(tie.spec, 200), criterion=safe(tie.criterion, 80), test=safe(tie.test, 300)
     )
 
 

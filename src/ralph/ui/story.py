@@ -15,7 +15,7 @@ from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.model import Claim, Fault, GuardResult, Usage, Verdict
 from ralph.core.rubric import Opinion
-from ralph.ui.format import MARKS, change_words, clock, cost_words, safe
+from ralph.ui.format import MARKS, change_words, clock, cost_words, plural, safe
 
 
 class Call(Struct, frozen=True):
@@ -24,6 +24,8 @@ class Call(Struct, frozen=True):
     iteration: int
     call: int
     at: float = 0.0
+    purpose: str = ""  # plan, item, close; "" = the task
+    item: str = ""
     seconds: float = 0.0
     ended: str = ""  # "" while it goes on
     exit_code: int | None = None
@@ -43,12 +45,13 @@ class Call(Struct, frozen=True):
     opinion: Opinion | None = None
     taken_back: bool = False
     published: bool = False
+    plan: e.PlanRead | None = None
 
 
 def follow(call: Call | None, event: e.AnyEvent) -> Call | None:
     """The newest call after this event."""
     if isinstance(event, e.AgentStarted):
-        return Call(iteration=event.iteration, call=event.call, at=event.at)
+        return Call(event.iteration, event.call, event.at, event.purpose, event.item)
     if call is None:
         return None
     match event:
@@ -73,6 +76,7 @@ def follow(call: Call | None, event: e.AnyEvent) -> Call | None:
                 files=event.files,
                 added=event.added,
                 removed=event.removed,
+                plan=event.plan,
             )
         case e.GateEnded():
             return replace(call, verdicts={**call.verdicts, event.verdict.gate: event.verdict})
@@ -82,7 +86,7 @@ def follow(call: Call | None, event: e.AnyEvent) -> Call | None:
             return replace(call, opinion=opinion)
         case e.WorkspaceRestored():
             return replace(call, taken_back=True)
-        case e.ResultPublished():
+        case e.ResultPublished() | e.ItemPublished():
             return replace(call, published=True)
         case _:
             return call
@@ -110,8 +114,10 @@ def settled(call: Call, loop: Loop) -> bool:
 
 
 def call_mark(call: Call) -> str:
-    if call.published:
+    if call.published or (call.plan is not None and call.plan.plan is not None):
         return "✔"
+    if call.purpose == "close" and call.fault is None:
+        return "·"
     if call.fault is not None and not call.verdicts:
         return "!"
     return "✘"
@@ -135,6 +141,10 @@ def judge_mark(opinion: Opinion) -> str:
 def call_parts(call: Call) -> list[str]:
     """What the call came to, in pieces that a screen may drop from the right when it is narrow."""
     changed = change_words(call.files, call.added, call.removed) if call.files else "no change"
+    if call.purpose in ("plan", "close"):
+        changed = _plan_part(call)
+    elif call.item:
+        changed = f"{safe(call.item, 40)}{' verified' if call.published else ''}  {changed}"
     parts = [changed, gate_marks(call.verdicts.values())]
     found = sum(len(result.findings) for result in call.guards)
     if found:
@@ -144,12 +154,31 @@ def call_parts(call: Call) -> list[str]:
     if call.fault is not None:
         parts.append(f"fault {call.fault.kind}: {safe(call.fault.message, 60)}")
     parts += [clock(call.seconds), call_cost(call)]
+    if call.purpose == "plan":  # it claims nothing, and what it changed besides is told above
+        return [part for part in parts if part]
     if call.claim is not None:
-        denied = call.claim.status == "COMPLETE" and not call.published
-        parts.append("claims done, the checks say no" if denied else f"claims {call.claim.status}")
+        denied = call.claim.status == "COMPLETE" and not call.published and call.purpose != "close"
+        refused = call.opinion is not None and call.opinion.status == "fail"
+        who = "the judge says" if refused else "the checks say"
+        parts.append(f"claims done, {who} no" if denied else f"claims {call.claim.status}")
     if call.taken_back:
         parts.append("taken back")
     return [part for part in parts if part]
+
+
+def _plan_part(call: Call) -> str:
+    """What a call that must not build left behind."""
+    read = call.plan
+    words = "closing call" if call.purpose == "close" else "no usable plan"
+    if read is None:
+        return words
+    if read.plan is not None:
+        words = f"plan with {plural(len(read.plan.items), 'item')}"
+    elif read.found:
+        words = f"found {plural(len(read.found), 'item')}"
+    elif read.wrong:
+        words = f"no usable plan: {safe(read.wrong[0].message, 80)}"
+    return f"{words}, {plural(read.outside, 'other file')} thrown away" if read.outside else words
 
 
 def call_cost(call: Call) -> str:

@@ -71,4 +71,4 @@ def until(condition, seconds=5.0):
 
 def ready(folder, word=b"ready"):
     out = Path(folder) / "out"
-    return until(lambda: out.exists() and word in out.read_bytes(), 10)
+    return until(lambda: out.exists() and word in out.read_bytes(), 30)

@@ -39,10 +39,11 @@ def tried(
     request = Request(task=proposal.task, cwd=cwd, inferred=proposal.checks)
     names = tuple(check.name for check in proposal.checks)
     _, verdicts = judge_here(request, env, names, head=True, token=token, now=now, attend=attend, told=told)
-    return settled(proposal, tuple(_trial(verdict) for verdict in verdicts))
+    return settled(proposal, tuple(trial_of(verdict) for verdict in verdicts))
 
 
-def _trial(verdict: Verdict) -> Trial:
+def trial_of(verdict: Verdict) -> Trial:
+    """What a verdict says, with the number in it."""
     hit = _PERCENT.match(verdict.summary)
     percent = float(hit.group(1)) if hit else None
     seen = _FOUND.match(verdict.summary)

@@ -32,16 +32,22 @@ def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
       ralph merge fix-auth
     """
     from ralph.shell.closing import merge
-    from ralph.shell.record import find
+    from ralph.shell.record import find, load
     from ralph.ui.place import journal_here
     from ralph.ui.telling import Quiet
 
     with journal_here() as reader:
         name = find(reader, loop)
+        learned = load(reader, name).loop.learned
     landed = merge(name, dict(os.environ), Quiet(), lambda _: False, checkpoint=checkpoint, rejudge=rejudge)
     word = "verified" if landed.verified else "NOT verified"
     print(f"landed {name} on {landed.branch}: {landed.old[:12]} -> {landed.new[:12]} ({word})")
     if landed.note:
         print(f"  {landed.note}")
     print(f"  take it back: ralph undo {name}")
+    if learned:
+        from ralph.ui.commands.learnings import offer
+
+        print("  learned on the way, and in no file yet:")
+        print("\n".join(f"    {line}".rstrip() for line in offer(name, learned)))
     return 0

@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
-from ralph.ui.loopoptions import READERS, only, setting_options
+from ralph.ui.loopoptions import READER_AGENT, READER_MODEL, READERS, only, setting_options
 
 
 @click.command(short_help="Make a plan from the specs, and change nothing else.")
 @click.argument("task", required=False, default="")
 @READERS
+@READER_AGENT
+@READER_MODEL
 @click.option("--refresh", is_flag=True, help="Make the plan anew, and show what changed.")
 @click.option("--force", is_flag=True, help="Replace a plan that has changes which are not committed.")
 @click.option(
@@ -65,7 +67,13 @@ def _plan(project: Any, found: Any, given: dict[str, Any]) -> int:
     refresh = given["refresh"] or given["force"]
     stale, specs = staleness(project, given["base"] or project.head)
     refuse_current(found, stale=stale, refresh=refresh)
-    ask = PlanAsk(mode="plan", refresh=refresh, readers=given["readers"])
+    ask = PlanAsk(
+        mode="plan",
+        refresh=refresh,
+        readers=given["readers"],
+        reader_agent=given["reader_agent"],
+        reader_model=given["reader_model"],
+    )
     code, name = start_named({**given, **_NO_CHECKS}, ask)
     if code or given["dry_run"]:
         return code

@@ -15,6 +15,9 @@ from ralph.shell import units
 @click.argument("loop", required=False)
 @click.option("--last", is_flag=True, help="The newest loop of this project that can go on.")
 @click.option("--steer", default="", metavar="TEXT", help="A note that joins the next prompt.")
+@click.option(
+    "--done", "done", multiple=True, metavar="ITEM", help="An item of the plan that you have done yourself."
+)
 @click.option("--max-iterations", default="", metavar="+N", help="So many iterations more.")
 @click.option("--max-time", default="", metavar="+4h", help="So much time more.")
 @click.option("--max-cost", default="", metavar="+USD", help="So much money more.")
@@ -83,6 +86,7 @@ def _first(loop: Any, given: dict[str, Any]) -> tuple[Any, ...]:
         more_time=float(_number(given["max_time"], "--max-time", units.duration)),
         more_cost=float(_number(given["max_cost"], "--max-cost", units.money)),
         more_tokens=int(_number(given["max_tokens"], "--max-tokens", units.count)),
+        done=_by_hand(loop, given["done"]),
     )
     note = (Steered(text=given["steer"], author=author),) if given["steer"] else ()
     if loop.phase in ("paused", "ended"):
@@ -95,6 +99,21 @@ def _first(loop: Any, given: dict[str, Any]) -> tuple[Any, ...]:
             next=f"ralph resume {loop.sealed.loop}",
         )
     return note
+
+
+def _by_hand(loop: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Items that a human has done: only those that the plan leaves to a human."""
+    items = {item.id: item for item in loop.build.plan.items} if loop.build is not None else {}
+    for name in names:
+        if name not in items or not items[name].human:
+            left = ", ".join(item.id for item in items.values() if item.human) or "none"
+            raise UserError(
+                f"'{name}' is not an item that the plan leaves to a human",
+                code="E-RESUME-ITEM",
+                why=f"such items here: {left}; any other is ticked by Ralph alone",
+                next=f"ralph plan --show {loop.sealed.loop}",
+            )
+    return names
 
 
 def _number(text: str, flag: str, parse: Any) -> Any:

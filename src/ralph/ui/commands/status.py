@@ -155,9 +155,22 @@ def details(row: ListRow, now: float) -> list[str]:
         lines.append(_gate_line(line))
     lines += [f"  alert      {safe(sentence, 300)}" for sentence in _breaker(body).get("alerts", ())]
     lines += _judge_lines(body)
+    lines += _plan_lines(body)
     lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
     lines += [f"  unproven   {safe(sentence, 300)}" for sentence in body.get("unproven", ())]
     return lines + table(steps(row), "  ")
+
+
+def _plan_lines(body: dict[str, Any]) -> list[str]:
+    plan = body.get("plan")
+    if not plan:
+        return []
+    counts = f"{plan['done']} of {plan['total']} items verified"
+    if plan["blocked"]:
+        counts += f", {plan['blocked']} blocked"
+    item = f" {safe(plan['item'], 60)}" if plan["item"] else ""
+    why = f": {safe(plan['why'], 200)}" if plan["why"] else ""
+    return [f"  plan       {plan['mode']}{item}{why}", f"             {counts}"]
 
 
 def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, str]]:

@@ -6,6 +6,8 @@ from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, ToolUs
 from ralph.core.health import health
 from ralph.core.loop import Loop
 from ralph.core.model import Order
+from ralph.core.plantold import plan_line
+from ralph.core.plantold import words as words_of_plan
 from ralph.ui.display import Doing
 from ralph.ui.format import DOT, clock, cost_words, plural, plus_minus, safe
 from ralph.ui.lines import limit_words
@@ -25,6 +27,7 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
     lines = [
         DOT.join(parts),
         f"  task     {safe(order.task, 300)}",
+        *_mode_lines(loop),
         f"  class    {order.criterion.task_class}",
         f"  checks   {DOT.join(gates) or 'none'}",
         *sandbox_lines(loop.protection, words),
@@ -35,10 +38,26 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
     lines += [f"  note     {safe(warning, 300)}" for warning in order.warnings]
     if loop.spend.calls:
         lines.append(f"  resumed  {resumed_words(loop)}")
+    if loop.breaker.probing:
+        lines.append(
+            f"  probe    one iteration: it goes on if that helps ({safe(loop.breaker.diagnosis, 200)})"
+        )
     lines.append(
         f"  watch: ralph logs {order.loop} -f     "
         f"stop: ctrl-c (after this iteration), or ralph abort {order.loop}"
     )
+    return lines
+
+
+def _mode_lines(loop: Loop) -> list[str]:
+    """With a plan: where it begins, and why."""
+    line, brief = plan_line(loop), loop.sealed.brief
+    if line is None or brief is None:
+        return []
+    why = f": {safe(line.why, 200)}" if line.mode == "planning" and line.why else ""
+    lines = [f"  mode     {words_of_plan(line)}{why}"]
+    if brief.criteria:
+        lines.append(f"  specs    {plural(len(brief.texts), 'file')}, {len(brief.criteria)} criteria")
     return lines
 
 

@@ -1,0 +1,230 @@
+"""Plan and build mode as a user meets them: specs in, verified items out, and agents that do it wrong."""
+
+from __future__ import annotations
+
+import json
+
+import buildkit
+import pytest
+from buildkit import FEW, QUICK, build, make, plan
+
+from ralph.core import events as e
+
+pytestmark = pytest.mark.slow
+PLAN = "IMPLEMENTATION_PLAN.md"
+
+
+@pytest.fixture
+def shop(place):
+    place.once = True
+    make(place)
+    return place
+
+
+def quickly(place, *faults, flags=()):
+    """With a check that says nothing of tests: what is shown is the way, not the proof."""
+    return build(place, *faults, check=QUICK, flags=("--min-grade", "D", *flags))
+
+
+def purposes(done):
+    return [(event.purpose, event.item) for event in done.all(e.AgentStarted)]
+
+
+def subjects(place, loop):
+    return place.git("log", "--format=%s", f"{loop.sealed.base_commit}..{loop.branch}").splitlines()
+
+
+def test_six_criteria_to_a_verified_result(place):
+    """Specs with six criteria are planned, built item by item, proven, and landed with their ticks."""
+    place.once = True
+    make(place, tuple(buildkit.CRITERIA))
+    done = build(place)
+    loop = place.expect(
+        done, "verified", 0, 8, grade="B", says=("6 of 6 items verified", "mode     planning")
+    )
+    assert purposes(done) == [("plan", ""), *(("item", name) for name in loop.build.done), ("close", "")]
+    assert subjects(place, loop) == [f"feat({name}): Add {name}()" for name in reversed(loop.build.done)]
+    body = place.git("log", "-1", "--format=%B", loop.branch)
+    assert "Serves COUNT-3." in body
+    assert "Verification:\n- check: pass, 7 passed; $ python3 -m unittest; evidence " in body
+    assert "- COUNT-3: test_words.WordsTest.test_count_3_first" in body
+    assert place.result(PLAN).count("- [x]") == 6
+    report = json.loads(place.ralph("report", "--json").out)
+    assert [(tie["criterion"], tie["status"]) for tie in report["ties"]] == [
+        (n, "pass") for n in buildkit.CRITERIA
+    ]
+    told = place.ralph("report").out
+    assert "| Spec | Criterion | Test | Status |" in told
+    assert "| `upper` | Add upper() | done | 2 |" in told
+    status = json.loads(place.ralph("status", "--json").out)["loops"][0]["plan"]
+    assert (status["done"], status["total"], status["signal"], status["words"]) == (6, 6, True, 2)
+    for name in ("staged.txt", "untracked.txt"):
+        (place.repo / name).unlink()
+    place.git("-c", "core.hooksPath=/dev/null", "reset", "--quiet", "--hard")
+    merged = place.ralph("merge", loop.sealed.loop)
+    assert merged.code == 0, merged.report()
+    assert (place.repo / PLAN).read_text().count("- [x]") == 6
+    again = build(place)  # nothing is left, and nobody is called
+    assert (again.loop.outcome, again.loop.spend.calls) == ("verified", 0), again.report()
+    assert "nothing to do" in again.out
+
+
+def test_planning_that_codes(shop):
+    """Whatever a planning call changes besides the plan is thrown away, counted and kept aside by a ref."""
+    done = plan(shop, "codes", flags=("--readers", "2"))
+    loop = done.loop
+    assert (done.code, loop.outcome, loop.spend.calls) == (0, "verified", 3), done.report()
+    assert "PLANNED" in done.out
+    assert "3 other files thrown away" in done.err
+    assert loop.build.discarded == 3
+    assert shop.git("rev-parse", "--verify", f"refs/ralph/{loop.sealed.loop}/rejected/1")
+    assert not (shop.repo / "extra.txt").exists()
+    readers = done.all(e.ReadersEnded)[0]
+    assert [bool(note.text) for note in readers.notes] == [True, True]
+    assert readers.notes[0].text in shop.prompt(done.all(e.AgentStarted)[0].prompt)
+    text = (shop.repo / PLAN).read_text()
+    assert (text.count("- [ ]"), text.count("- [x]")) == (2, 0)
+
+    refused = plan(shop)
+    assert (refused.code, "E-PLAN-EDITED" in refused.err) == (2, True), refused.report()
+    bare = ("-c", "core.hooksPath=/dev/null")
+    shop.git(*bare, "add", PLAN)
+    shop.git(*bare, "commit", "--quiet", "-m", "plan", "--", PLAN)
+    current = plan(shop)
+    assert "E-PLAN-CURRENT" in current.err, current.report()
+    fresh = plan(shop, "human", flags=("--refresh",))
+    assert (fresh.code, "+ sign: Sign the release (P1, human, chore)" in fresh.out) == (0, True), (
+        fresh.report()
+    )
+
+
+def test_a_plan_with_a_circle(shop):
+    """A circle in the user's plan is refused by name; in an agent's it is told, and three end the loop."""
+    done = build(shop, "cycle")
+    loop = shop.expect(done, "blocked", 3, 3)
+    assert "no usable plan after 3 planning calls" in loop.reason
+    assert "items wait for each other in a circle: upper -> lower -> upper" in loop.reason
+    assert "circle: upper -> lower" in shop.prompt(done.all(e.AgentStarted)[1].prompt)
+    lines = "- [ ] `a`: x (P0, serves CASE-1, after b)\n- [ ] `b`: y (P0, serves CASE-2, after a)\n"
+    (shop.repo / PLAN).write_text(f"# Plan\n\n## High\n\n{lines}\n## Missing specs\n\n- none\n")
+    refused = build(shop)
+    assert refused.code == 2
+    assert "E-PLAN-INVALID" in refused.err
+    assert "a -> b -> a" in refused.err
+
+
+def test_no_items(shop):
+    """A plan without items, or one whose boxes its author ticked, is not a way to be done."""
+    loop = shop.expect(build(shop, "empty"), "blocked", 3, 3)
+    assert "the plan has no items" in loop.reason
+
+
+def test_three_items_at_once_and_own_ticks(shop):
+    """Other items' work is told and stays open until verified itself; the agent's ticks have no effect."""
+    done = quickly(shop, "two", "ticks", "lies-plan")
+    loop = shop.expect(done, "verified", 0, 3, says="2 of 2 items verified")
+    assert [name for name, _ in purposes(done)] == ["plan", "item", "item"]
+    second = shop.prompt(done.all(e.AgentStarted)[2].prompt)
+    assert "also did the work of lower: one item an iteration" in second
+    assert "boxes that you tick have no effect; Ralph ticks what it verified (" in second
+    assert subjects(shop, loop) == ["feat(lower): Add lower()", "feat(upper): Add upper()"]
+    first = shop.git("rev-parse", f"{loop.branch}~1")
+    assert "- [x] `upper`" in shop.result(PLAN, first)
+    assert "- [ ] `lower`" in shop.result(PLAN, first)
+
+
+def test_complete_with_failing_tests(shop):
+    """COMPLETE and EXIT_SIGNAL over red tests tick nothing; five attempts later the item is blocked."""
+    done = build(shop, "complete", flags=("--max-iterations", "3"))
+    loop = shop.expect(done, "exhausted", 1, 3, says="claims done, the checks say no")
+    assert loop.build.done == {}
+    assert loop.result == ""
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("signal", "0 of 2 words of completion, no signal"),
+        ("words", "3 of 2 words of completion, no signal"),
+        ("quotes", "0 of 2 words of completion, no signal"),
+        ("twice", "0 of 2 words of completion, no signal"),
+        ("silent", "0 of 2 words of completion, no signal"),
+    ],
+)
+def test_words_without_signal_and_signal_without_words(place, fault, words):
+    """Both halves are needed; an agent that never says both is asked twice, then the proof alone decides."""
+    place.once = True
+    make(place, FEW[:1])
+    done = quickly(place, fault)
+    loop = place.expect(done, "verified", 0, 4, grade="D")
+    assert f"did not say in 2 closing calls that nothing is left ({words})" in loop.reason
+    assert [name for name, _ in purposes(done)] == ["plan", "item", "close", "close"]
+
+
+def test_what_breaks_is_reopened(shop):
+    """An iteration that removes an earlier item's proof is named; that item is open until proven again."""
+    done = quickly(shop, "breaks")
+    loop = done.loop
+    assert loop.outcome == "verified", done.report()
+    told = "".join(shop.prompt(event.prompt) for event in done.all(e.AgentStarted))
+    assert "iteration 3 broke upper, which was verified" in told
+    assert {name: one.iteration > 0 for name, one in loop.build.done.items()} == {
+        "upper": True,
+        "lower": True,
+    }
+
+
+def test_flips_end_the_item(shop):
+    """Two versions in turns: another approach is demanded, planning is tried, then the item is blocked."""
+    done = build(shop, "flips", flags=("--max-iterations", "25", "--on-fail", "keep"))
+    loop = shop.expect(done, "blocked", 3, done.loop.spend.calls)
+    assert set(loop.build.blocked) == {"upper"}
+    assert set(loop.build.done) == {"lower"}
+    assert "upper (" in loop.reason
+
+
+def test_found_work_and_a_box_for_a_human(shop):
+    """Found work is built like the rest; a box for a human blocks the loop until a resume says it is done."""
+    done = quickly(shop, "human", "found")
+    loop = shop.expect(done, "blocked", 3, 4, says="only a human can tick what is left: sign")
+    assert list(loop.build.done) == ["upper", "lower", "notes"]
+    assert shop.result("NOTES.md").startswith("# Notes")
+    wrong = shop.ralph("resume", loop.sealed.loop, "--done", "upper")
+    assert "E-RESUME-ITEM" in wrong.err
+    again = shop.ralph("resume", loop.sealed.loop, "--done", "sign", "--display", "plain", limit=120)
+    assert (again.code, again.loop.outcome) == (0, "verified"), again.report()
+
+
+def test_import_and_specs_that_are_not_committed(shop):
+    """A PRD becomes a plan without an agent; specs that the agent could not see are refused first."""
+    (shop.repo / "prd.json").write_text(
+        json.dumps({"userStories": [{"id": "US-1", "title": "Add upper", "passes": True, "priority": 1}]})
+    )
+    done = shop.ralph("plan", "--import", "prd.json")
+    assert (done.code, "1 items, 1 open" in done.out) == (0, True), done.report()
+    assert "- [ ] `US-1`: Add upper" in (shop.repo / PLAN).read_text()
+    (shop.repo / "specs/01-case.md").write_text("# changed\n")
+    refused = build(shop)
+    assert (refused.code, "E-SPECS-UNCOMMITTED" in refused.err) == (2, True), refused.report()
+
+
+def test_nothing_to_plan_from(place):
+    """Without specs, plan and task there is nothing to build, and the next command says how to begin."""
+    done = build(place)
+    assert (done.code, "E-PLAN-NOTHING" in done.err, "ralph specs new" in done.err) == (2, True, True)
+
+
+def test_a_kill_in_the_middle_loses_nothing(shop):
+    """Killed while an item is judged, a loop goes on with the same board, branch and commits."""
+    running = shop.start(*buildkit.build_words(check=QUICK), "--min-grade", "D")
+    running.until(lambda loop: loop.build is not None and len(loop.build.done) == 1 and loop.calling, 120)
+    running.process.kill()
+    running.process.wait(10)
+    shop.kill_all()
+    done = shop.ralph("resume", "--last", "--display", "plain", limit=120)
+    loop = done.loop
+    assert (done.code, loop.outcome, set(loop.build.done)) == (0, "verified", {"upper", "lower"}), (
+        done.report()
+    )
+    assert subjects(shop, loop) == ["feat(lower): Add lower()", "feat(upper): Add upper()"]
+    assert tuple(tie.criterion for tie in loop.build.ties) == FEW
