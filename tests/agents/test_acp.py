@@ -241,6 +241,13 @@ def test_a_command_that_speaks_acp(chosen, tmp_path):
     assert bare.value.code == "E-AGENT-CMD"
 
 
+def test_a_weaker_one_that_stands_in_is_told_too(chosen):
+    """At the start of a loop it is said of every agent that it may come to."""
+    first, second = chosen("", "goose,acp-goose")
+    assert (first.agent, second.agent) == ("goose", "acp-goose")
+    assert any("agent acp-goose: outcomes over ACP are weaker" in note for note in first.notes)
+
+
 def test_nobody_gets_acp_unasked(chosen):
     """Without a name the agent's own adapter is taken."""
     assert chosen()[0].agent == "goose"

@@ -133,6 +133,17 @@ ASKING = [
     ("address the review issues in PR 12", "internal", {"task": "address the review issues in PR 12"}),
     ("loop until the login page loads", "internal", {"task": "make this true: the login page loads"}),
     ("keep iterating until warnings are 0", "internal", {"task": LINT}),
+    (
+        "loop until there are fewer than 10 warnings",
+        "internal",
+        {"task": LINT, "criterion": "there are fewer than 10 warnings"},
+    ),
+    (
+        "keep fixing until fewer warnings than now, please",
+        "internal",
+        {"task": LINT, "criterion": "fewer warnings than now"},
+    ),
+    ("ralph this: fix the build now", "internal", {"task": "fix the build"}),
     ("ralph this: add a --verbose flag to the cli", "internal", {"task": "add a --verbose flag to the cli"}),
     # Commands in the criterion.
     (

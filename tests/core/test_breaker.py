@@ -115,7 +115,16 @@ DECIDED = [
         9,
         "OPEN",
         0,
-        "the same error came back 1 iteration after a resume",
+        "it came back 1 iteration after a resume: the same error 5 times in a row",
+    ),
+    (
+        "watched: also in the second one",
+        judged(WATCHED, OTHER, 1, at=9.0),
+        SAME,
+        9,
+        "OPEN",
+        0,
+        "it came back 2 iterations after a resume: the same error 5 times in a row",
     ),
     ("closed and not watched: nothing", Breaker(), SAME, -9, "CLOSED", 0, ""),
 ]
@@ -202,8 +211,9 @@ def test_marks() -> None:
     """An error is known by its signature, going in circles by both versions and both sets of failures."""
     one = b.footprint(tree="a", red_digest="x", signature="e")
     two = b.footprint(tree="b", red_digest="", signature="f")
-    assert marks_of("same-error", (one, two)) == ("f",)
-    assert marks_of("circular", (one, one, two)) == ("a", "x", "b")
+    other = b.footprint(tree="c", red_digest="z", signature="g")
+    assert marks_of("same-error", (other, one, two)) == ("f",)
+    assert marks_of("circular", (other, one, two)) == ("a", "x", "b")
     assert marks_of("no-progress", (one, two)) == ()
 
 
@@ -251,7 +261,8 @@ def test_a_probe_that_gains_something_closes_and_is_watched() -> None:
     assert (loop.breaker.state, loop.breaker.watch) == ("CLOSED", WATCH)
     assert isinstance(loop.todo[0], e.RunAgent)
     loop = idle(loop)
-    assert loop.todo[0] == e.Finish("stalled", "standing still came back 1 iteration after a resume")
+    why = "it came back 1 iteration after a resume: 3 iterations in a row changed nothing"
+    assert loop.todo[0] == e.Finish("stalled", why)
 
 
 def test_the_probe_is_measured_against_what_stood_before_the_resume() -> None:

@@ -47,8 +47,10 @@ WARNINGS: list[tuple[str, tuple[Pulse, ...], tuple[str, ...]]] = [
     ("three without files, one before", (pulse(files=0),) * 2 + (pulse(), pulse(files=0)), ()),
     ("three on an item", (pulse(item="i"),) * 3, (NO_ITEM,)),
     ("an item done among three", (pulse(item="i"), pulse(item="i", items=1), pulse(item="j")), ()),
+    ("an item only lately", (pulse(), pulse(item="i"), pulse(item="i")), ()),
     ("a task has no items", (pulse(),) * 3, ()),
     ("the rate falls", rates(9, 8, 7, 6), (FALLEN,)),
+    ("the rate falls after it rose", rates(1, 7, 6, 5, 4), (FALLEN,)),
     ("the rate falls twice", rates(9, 9, 8, 7), ()),
     ("the rate falls and stands", rates(9, 8, 7, 7), ()),
     ("three rates only", rates(9, 8, 7), ()),
@@ -104,7 +106,7 @@ def test_too_long_on_one_item(count: int, item: str, expected: tuple[str, ...]) 
 )
 def test_the_hours_calls(used: int, expected: tuple[str, ...]) -> None:
     """A warning at four fifths of the calls an hour; calls of the hour before do not count."""
-    times = (100.0,) * 3 + (9000.0,) * used
+    times = (100.0, 5900.0) + (9000.0,) * used
     loop = loop_of(Breaker(), limits=Limits(calls_per_hour=10), call_times=times, now=9500.0)
     assert alerts(Breaker(), loop) == expected
     assert calls_left(loop) == 10 - used
@@ -115,6 +117,7 @@ def test_the_hours_calls(used: int, expected: tuple[str, ...]) -> None:
 RISKS = [
     (Breaker(), (), "LOW"),
     (Breaker(pulses=(pulse(1),)), (), "LOW"),
+    (Breaker(pulses=(pulse(0),)), (), "LOW"),
     (Breaker(pulses=(pulse(-1),)), (), "MEDIUM"),
     (Breaker(), ("something",), "MEDIUM"),
     (Breaker(watch=1), (), "MEDIUM"),
@@ -133,6 +136,20 @@ def test_risk(breaker: Breaker, warned: tuple[str, ...], level: str) -> None:
 def test_health_of_a_new_loop() -> None:
     """Nothing is known, and nothing is made up."""
     assert health(b.based()) == Health()
+
+
+def test_health_tells_all_of_the_breaker() -> None:
+    """State, reason, since when, how often, how long it is watched, and the warnings."""
+    breaker = Breaker(state="OPEN", why="limit: busy", since=3, opens=2, watch=1, on_item=21)
+    assert health(loop_of(breaker)) == Health(
+        state="OPEN",
+        why="limit: busy",
+        since=3,
+        opens=2,
+        watch=1,
+        risk="HIGH",
+        alerts=("21 iterations on one task",),
+    )
 
 
 def test_health_of_a_loop_at_work() -> None:

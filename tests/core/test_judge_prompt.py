@@ -86,6 +86,13 @@ def test_hidden_checks_are_not_told() -> None:
     assert "unseen" not in asked(order=order, finals=verdicts)
 
 
+def test_an_item_of_a_plan_is_named() -> None:
+    """Of a plan only the item at hand is judged, and the judge is told which."""
+    assert "one item of it" not in asked()
+    text = question(TEMPLATE, asking(), RUBRIC, DIFF, NONCE, item="a, do a")
+    assert "not what other items will bring: a, do a" in text
+
+
 def test_a_second_question_says_what_was_wrong() -> None:
     """Who is asked again is told why."""
     assert "# Again" not in asked()

@@ -284,8 +284,8 @@ def test_refused_too_often_is_a_humans_matter(scores: tuple[float, ...], refusal
     assert ending.reason.startswith(f"the judge refused the work {refusals} times")
     assert ending.reason.endswith("do more")
     resumed = decide(b.close(loop), e.ResumeAsked()).loop
-    assert resumed.jury.gaps == ()
-    assert resumed.jury.opinion is not None
+    assert loop.jury.opinion is not None
+    assert resumed.jury == Jury(opinion=replace(loop.jury.opinion, tree=""))
 
 
 def test_a_worse_second_try_is_taken_back_to_the_better_one() -> None:
@@ -310,7 +310,14 @@ def test_no_usable_answer_twice_is_the_opinion() -> None:
     assert required.not_yet == (f"{JUDGE}: no JSON",)
 
 
-@pytest.mark.parametrize(("kind", "count"), [("auth", 1), ("missing", 1), ("crash", 3), ("limit", 10)])
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        *((kind, 1) for kind in ("auth", "credit", "missing", "request", "upgraded")),
+        ("crash", 3),
+        ("limit", 10),
+    ],
+)
 def test_trouble_with_the_judge_is_no_verdict(kind: Any, count: int) -> None:
     """As with the agent itself: waited for while that can help, then blocked, and no gap is counted."""
     loop = heard(asking(REQUIRED), **fault(kind))
@@ -321,10 +328,29 @@ def test_trouble_with_the_judge_is_no_verdict(kind: Any, count: int) -> None:
     assert (loop.jury.gaps, loop.jury.opinion, loop.grade) == ((), None, None)
 
 
+def test_an_opinion_closes_every_count() -> None:
+    """What went wrong before the judge was heard is not held against the next question."""
+    loop = decide(heard(asking(REQUIRED), **fault("network")), e.WaitOver()).loop
+    loop = decide(heard(loop, **fault("crash")), e.WaitOver()).loop
+    assert (loop.jury.limits_hit, loop.jury.faults) == (1, 1)
+    loop = heard(loop, None)
+    assert (loop.jury.tries, loop.jury.trouble) == (1, "no JSON")
+    loop = heard(loop, 6.5)
+    opinion = loop.jury.opinion
+    assert loop.jury == Jury(prompt="q", opinion=opinion, gaps=(0.5,))
+
+
+def test_nobody_judges_what_was_done_before() -> None:
+    """Already satisfied means that nothing was changed: there is nothing to judge."""
+    loop = b.based(sealed(REQUIRED), b.green())
+    assert finish(loop).reason.startswith("already satisfied")
+
+
 def test_a_named_time_is_waited_for() -> None:
     """A limit that names its reset is waited out until then, where the time limit allows it."""
     loop = heard(asking(REQUIRED), **fault("limit", reset_at=50.0))
     assert loop.todo == (e.Wait(seconds=50.0, until=50.0, why=f"{JUDGE}: limit: busy"),)
+    assert (loop.wait_until, decide(loop, e.WaitOver()).loop.wait_until) == (50.0, None)
     loop = heard(asking(REQUIRED, limits=Limits(time=40.0)), **fault("limit", reset_at=50.0))
     assert finish(loop).outcome == "exhausted"
     paused = decide(loop_waiting(), e.PauseAsked()).loop
@@ -349,6 +375,7 @@ def test_a_spent_limit_is_met_before_the_judge() -> None:
             assert loop.todo == (PUBLISH,)
             assert loop.jury.opinion is not None
             assert loop.jury.opinion.status == "skipped"
+            assert loop.jury.opinion.why == "cost limit of 1 USD reached (2.00)"
 
 
 def test_the_last_iteration_may_still_be_judged() -> None:
@@ -362,7 +389,10 @@ def test_calls_of_the_judge_count_in_the_hour() -> None:
     loop = asking(REQUIRED, limits=Limits(calls_per_hour=1))
     assert loop.phase == "waiting"
     assert isinstance(decide(loop, e.WaitOver(at=4000.0)).loop.todo[0], e.AskJudge)
-    assert asking(limits=Limits(calls_per_hour=1)).todo == (PUBLISH,)
+    loop = asking(limits=Limits(calls_per_hour=1))
+    assert loop.todo == (PUBLISH,)
+    assert loop.jury.opinion is not None
+    assert loop.jury.opinion.why == "1 calls an hour used"
 
 
 def test_the_whole_of_a_plan_is_judged_before_it_ends() -> None:

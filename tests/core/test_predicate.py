@@ -111,6 +111,14 @@ def test_bounds_in_a_task(task, said):
     assert (words(found) if found else None) == said
 
 
+def test_measures_of_their_own():
+    """Numbers, comparisons and patterns need a check beside a project's gates; states do not."""
+    for text in ("coverage > 80%", "fewer than 5 warnings", "fewer warnings than now", "`./app` prints ok"):
+        assert predicate.measured(text), text
+    for text in ("", "tests pass", "no new warnings", "green", "`npm test` passes", "it is good enough"):
+        assert not predicate.measured(text), text
+
+
 def code(one: Predicate, tmp_path) -> int:
     return subprocess.run(["/bin/sh", "-c", as_command(one)], cwd=tmp_path, check=False).returncode
 

@@ -112,7 +112,7 @@ def test_planning_is_told(words: str) -> None:
         "What stands there is authoritative: use and extend it",
         "no stubs, no placeholders, no TODO, no half feature",
         "Test at once, in this call, with the code",
-        "Each of AUTH-3 must be named by at least one test that passes",
+        "with the code. AUTH-3 must be named by at least one test that passes",
         "`test_auth_3_…`",
         "in its docstring or marker, or in the comment directly above it",
         "A criterion that no test names keeps the item open",

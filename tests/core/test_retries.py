@@ -34,6 +34,8 @@ CLASSES = [
     ("a login", Facts(fault="auth"), "environmental"),
     ("no money", Facts(fault="credit"), "environmental"),
     ("no such agent", Facts(fault="missing"), "environmental"),
+    ("a refused request", Facts(fault="request"), "environmental"),
+    ("another program than before", Facts(fault="upgraded"), "environmental"),
     ("a full disk", Facts(fault="disk"), "environmental"),
     ("red", Facts(causes=("",)), "logical"),
     ("green, and not proven", Facts(), "logical"),
@@ -114,6 +116,8 @@ def test_the_record_is_bounded() -> None:
 APPROACHES = [
     ("one", (tried(1),), 1),
     ("a parameter tweak", (tried(1), tried(2, lines=12, strategy="split")), 1),
+    ("three lines are a tweak", (tried(1), tried(2, lines=13, strategy="split")), 1),
+    ("four lines are not", (tried(1), tried(2, lines=14, strategy="split")), 2),
     ("ten percent of a large change is a tweak", (tried(1, lines=100), tried(2, lines=109, strategy="x")), 1),
     ("the same demand, the same files", (tried(1), tried(2, lines=90)), 1),
     ("another demand and another size", (tried(1), tried(2, lines=90, strategy="split")), 2),

@@ -99,6 +99,31 @@ def test_public_keys():
     assert list(public(route("ralph it"))) == list(PUBLIC)
 
 
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("could you ralph this: fix the login?", "internal"),
+        ("please, could you fix the tests until they pass?", "internal"),
+        ("ralph this: why do the tests fail?", "none"),
+        ("ralph this: write down in docs/why.md why the tests fail?", "internal"),
+        ("how do I loop until done", "none"),
+        ("is looping a good idea?", "none"),
+        ("sigue intentando hasta que los tests pasen", "internal"),
+    ],
+)
+def test_questions_and_courtesies(text, want):
+    """A courtesy in the form of a question is a request; a question is none, whatever stands before it."""
+    assert route(text, Known(LOOPS)).route == want
+
+
+def test_edges_of_a_text():
+    """The longest text is still read, one more character is not; without a language nothing is understood."""
+    text = "ralph this: fix it " + "x" * LONGEST_TEXT
+    assert route(text[:LONGEST_TEXT]).route == "internal"
+    assert route(text[: LONGEST_TEXT + 1]).route == "none"
+    assert route("ralph it", languages=()).route == "none"
+
+
 def test_questions_have_numbered_choices():
     """A missing check is asked for with test, types, lint, build and a command of one's own."""
     found = route("ralph this: fix the login")

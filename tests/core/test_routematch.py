@@ -173,3 +173,28 @@ def test_a_command_in_a_row(text, task, criterion):
         if task
         else (found is None or "`" not in found.task)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "external", "task"),
+    [
+        ("run this", True, ""),
+        ("run this", False, None),
+        ("run in the background: port the lexer", False, "port the lexer"),
+        ("run slowly: port the lexer", False, None),
+        ("work on the importer", True, "work on the importer"),
+        ("work on the importer", False, None),
+        ("fix the importer until the moon is up", False, None),
+        ("fix the importer until p95 < 200", False, "fix the importer"),
+    ],
+)
+def test_rows_that_need_more_than_their_words(text, external, task):
+    """Some rows need external wording to ask for a loop, some a criterion that can be measured."""
+    found = matches(text, ENGLISH, external=external)
+    assert (found.task if found else None) == task
+
+
+def test_a_named_loop_is_not_pointed_at():
+    """Who names a loop means that one, whichever is the newest."""
+    found = controls("abort fix-auth", ENGLISH, NAMES)
+    assert (found.loop, found.pointed, found.rest) == ("fix-auth", False, "")

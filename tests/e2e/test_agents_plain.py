@@ -12,7 +12,9 @@ import pytest
 
 HERE = Path(__file__).parent
 CHOSEN = (
-    "test_agents_boxes.py",
+    "test_agents_boxes.py::test_sandbox_none",
+    "test_agents_boxes.py::test_require_with_bubblewrap",
+    "test_agents_boxes.py::test_allow_write",
     "test_agents_honest.py::test_forker[none]",
     "test_agents_honest.py::test_edits_its_git",
     "test_agents_hostile.py::test_deletes_its_workspace_without_a_sandbox",

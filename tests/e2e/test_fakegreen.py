@@ -54,6 +54,7 @@ def test_every_case_changes_its_project(case):
     assert case.family == case.name.split("/")[0] or case.family == "generated"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", corpus.REAL)
 @pytest.mark.parametrize("kind", refactor.KINDS)
 def test_a_generated_refactoring_is_python(base, kind):

@@ -3,6 +3,7 @@
 import base64
 import json
 
+import buildkit
 import pytest
 from kit import HERE, agent, lib
 
@@ -131,3 +132,22 @@ def test_an_advisory_judge_that_never_answers_is_done_without(place):
     loop = place.expect(done, "verified", 0, 2, says="fault timeout")
     assert loop.jury.opinion.status == "skipped"
     assert "timeout" in loop.jury.opinion.why
+
+
+def test_a_judge_after_each_item_advises_the_next_call(place):
+    """Each verified item is judged by its own change; what the judge says joins the next prompt."""
+    seat(place, "scores.py 6.5", after="item")
+    buildkit.make(place)
+    done = buildkit.build(place, check=buildkit.QUICK, flags=("--min-grade", "D"))
+    loop = done.loop
+    assert (loop.outcome, done.code) == ("verified", 0), done.report()
+    asked = done.all(JudgeStarted)
+    assert len(asked) == len(loop.build.done) == 2
+    questions = [place.prompt(event.prompt) for event in asked]
+    assert ["+def upper" in text for text in questions] == [True, False]
+    assert ["+def lower" in text for text in questions] == [False, True]
+    prompts = {event.item: place.prompt(event.prompt) for event in done.all(AgentStarted)}
+    first, second = loop.build.done
+    advice = "suggestion: write down in NOTES.md what was done"
+    assert (advice in prompts[first], advice in prompts[second]) == (False, True)
+    assert loop.not_yet == ()

@@ -182,7 +182,7 @@ def test_merge_killed_at_any_moment(world):
     loop = verified(world, more=f"{NOTES}; {many}")
     base, dirt = head(world), status(world)
     chance = random.Random(7)
-    for _ in range(4):
+    for _ in range(3):
         running = world.start("merge", "l1")
         lock = world.repo / ".git" / "index.lock"
         deadline = time.monotonic() + 20

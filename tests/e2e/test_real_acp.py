@@ -1,8 +1,14 @@
 """A real CLI over the Agent Client Protocol: the same work and the same failures, told by less."""
 
+import json
+import sys
+from pathlib import Path
+
+import kit
 import pytest
 from realkit import ADD, BLOCK, LOOK, MUL, World, forever
 
+AGENT = Path(__file__).parents[1] / "agents" / "acpagent.py"
 pytestmark = pytest.mark.slow
 CUT = {"say": "This will never be said to its end, for the line breaks.", "cut": "body"}
 
@@ -59,3 +65,23 @@ def test_hangs_over_acp(it):
     it.expect(played, "exhausted", 1, ["timeout"])
     assert len(played.asked()) == 1
     assert any(fact.get("gone") for fact in played.facts)
+
+
+def test_any_program_by_configuration(place, tmp_path):
+    """A program that nobody knows works by one line of configuration; it writes through the bridge."""
+    right = (place.repo / "calc.py").read_text()
+    for change in (ADD["edit"], MUL["edit"]):
+        right = right.replace(change["old"], change["new"])
+    target = {"sessionId": "s-1", "path": str(place.repo / "calc.py"), "content": right}
+    done = {"answer": {"stopReason": "end_turn", "usage": {"totalTokens": 12}}}
+    script = {"session/prompt": [{"ask": "fs/write_text_file", "params": target}, done]}
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "script.json").write_text(json.dumps(script))
+    words = f"{sys.executable} -S {AGENT} {tmp_path}/given/script.json"
+    table = f'[agents.mine]\ncommand = "{words}"\nsettings = {{protocol = "acp"}}\n'
+    (place.config / "ralph" / "config.toml").write_text(table)
+    loop_words = ("loop", kit.TASK, "--check", kit.CHECK, "--agent", "mine", "--display", "plain")
+    played = place.ralph(*loop_words, "--max-iterations", "1", "--confirm", "1")
+    loop = place.expect(played, "verified", 0, 1)
+    assert loop.spend.tokens == 12
+    assert "agent mine: outcomes over ACP are weaker" in played.text

@@ -74,7 +74,9 @@ def test_one_kill_at_every_instant(name):
         same(plain, seen)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 12))]
+)
 def test_many_kills(seed):
     """Many kills, also of runners that were just recovering, change nothing either."""
     chance = random.Random(seed)

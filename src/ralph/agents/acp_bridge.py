@@ -46,12 +46,14 @@ class RefusalError(Exception):
     """What the agent asked for was not done: the protocol's code, and words."""
 
 
+def put(line: str) -> None:
+    sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
+    sys.stdout.buffer.flush()
+
+
 def emit(line: Fields) -> None:
     told = json.dumps(line)
-    if len(told) > LONGEST_LINE:
-        told = json.dumps(_cut(line, len(told)))
-    sys.stdout.write(told + "\n")
-    sys.stdout.flush()
+    put(told if len(told) <= LONGEST_LINE else json.dumps(_cut(line, len(told))))
 
 
 def _cut(line: Fields, size: int) -> Fields:
@@ -120,10 +122,7 @@ class Agent:
         if not data:
             self.open.discard(self.stderr)
         for line in data.decode("utf-8", "replace").splitlines():
-            sys.stdout.write(
-                f"| {line[:SHOWN]}\n"
-            )  # a mark in front: no line of it can look like one of ours
-        sys.stdout.flush()
+            put(f"| {line[:SHOWN]}")  # a mark in front: no line of it can look like one of ours
 
     def _messages(self) -> list[bytes]:
         data = os.read(self.stdout, 1 << 16)
@@ -141,7 +140,7 @@ class Agent:
         if self.skipping:
             self.skipping = False
             whole = whole[1:]
-            sys.stdout.write(f"~ a message of more than {LONGEST} bytes was dropped\n")
+            put(f"~ a message of more than {LONGEST} bytes was dropped")
         return [line for line in whole if line.strip()]
 
     def end(self, patience: float) -> int | None:
@@ -235,9 +234,7 @@ class Bridge:
                 self.muted = False
         made = self.ask("session/new", place, patience).get("sessionId")
         if not isinstance(made, str) or not made:
-            raise NoAnswerError(
-                "error", code=0, message="session/new was answered without a sessionId", data=None
-            )
+            raise NoAnswerError("error", code=0, message="session/new was answered without a sessionId")
         self.session = made
         return False
 
@@ -283,8 +280,7 @@ class Bridge:
         if mine and self.answer is None and ("result" in known or "error" in known):
             self.answer = known
             return
-        sys.stdout.write(f"~ {line[:SHOWN].decode('utf-8', 'replace')}\n")
-        sys.stdout.flush()
+        put(f"~ {line[:SHOWN].decode('utf-8', 'replace')}")
 
     def _update(self, update: Fields) -> None:
         kind, tool = update.get("sessionUpdate"), update.get("toolCallId")
@@ -368,6 +364,7 @@ class Bridge:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
+        emit({"type": "file", "what": "write", "path": path, "allowed": True})
         return {}
 
     def _running(self) -> Agent:

@@ -101,9 +101,11 @@ def _permission(_account: Account, fields: Fields) -> Iterator[AgentFact]:
         yield Denied(words(fields, "what", 200) or "a tool")
 
 
-def _file(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+def _file(account: Account, fields: Fields) -> Iterator[AgentFact]:
     """Reading elsewhere got an error for an answer, no more; writing elsewhere is a matter for a person."""
-    if fields.get("what") == "write":
+    if fields.get("allowed") is True:
+        account.seen["wrote"] = "yes"  # its tool is told by an update, where it tells of one
+    elif fields.get("what") == "write":
         yield Denied(f"write {words(fields, 'path', 200)}, outside the workspace")
 
 
@@ -129,7 +131,7 @@ def _untold(account: Account, fields: Fields) -> AgentFact | None:
         return FaultSeen("hollow", "the agent ended its turn without having used its model")
     if account.spent.tokens == 0:  # told, and nothing: half an answer that broke off, for one
         return FaultSeen("hollow", "the agent ended its turn, but its model has counted no tokens")
-    if not account.message.strip() and not account.tools:
+    if not (account.message.strip() or account.tools or account.seen.get("wrote")):
         return FaultSeen("hollow", "the agent ended its turn without a word and without using a tool")
     return None
 

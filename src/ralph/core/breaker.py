@@ -148,7 +148,9 @@ def judged(breaker: Breaker, footprint: Footprint, score: int, *, at: float) -> 
     if not breaker.watch or breaker.state != "CLOSED":
         return breaker
     if back:
-        why = f"{NAMES[breaker.trouble or 'no-progress']} came back {_soon(breaker)} after a resume"
+        count = WATCH - breaker.watch + 1
+        soon = f"{count} iteration{'s' if count > 1 else ''} after a resume"
+        why = f"it came back {soon}: {breaker.diagnosis}"
         return replace(moved(breaker, "trip", why, at=at, iteration=number), watch=0)
     left = breaker.watch - 1
     return replace(breaker, watch=left) if left else _overcome(breaker)
@@ -187,16 +189,3 @@ def marks_of(trouble: Trouble, history: tuple[Footprint, ...]) -> tuple[str, ...
     else:
         found = []
     return tuple(dict.fromkeys(mark for mark in found if mark))
-
-
-NAMES: dict[Trouble, str] = {
-    "no-progress": "standing still",
-    "same-error": "the same error",
-    "circular": "going in circles",
-    "test-loop": "only mending tests",
-}
-
-
-def _soon(breaker: Breaker) -> str:
-    count = WATCH - breaker.watch + 1
-    return f"{count} iteration{'s' if count > 1 else ''}"

@@ -22,7 +22,7 @@ from ralph.core.model import Brief, Checkpoint, Claim, Criterion, Grade, Order
 from ralph.core.plan import HIGH, Item, id_of
 from ralph.core.plandiff import carried
 from ralph.core.planselect import board_of, choose, state_of, up_to_date, with_failing, with_state
-from ralph.core.spectests import Tie, standing
+from ralph.core.spectests import Tie, joined_ties, standing
 
 if TYPE_CHECKING:
     from ralph.core.loop import Loop
@@ -191,6 +191,7 @@ def take_ties(loop: Loop, tree: str, ties: tuple[Tie, ...]) -> Loop:
     """How the criteria stand on this tree: what was verified may be lost, or found again."""
     build = loop.build
     assert build is not None
+    ties = joined_ties(build.ties, ties)
     before, now = standing(build.ties), standing(ties)
     board, lost = build.board, dict(build.lost)
     if board is not None:
@@ -334,7 +335,7 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
 def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """Every required item is settled: is the whole proven, and does the agent say that nothing is left?"""
     build, _ = _parts(loop)
-    loop = replace(loop, build=replace(build, item=None, mode="checking"))
+    loop = replace(loop, build=replace(build, item=None, mode="checking", why=""))
     build, _ = _parts(loop)
     order = loop.sealed
     criterion, tolerance = terms(loop)

@@ -154,7 +154,7 @@ class TestsTied(Event, frozen=True, tag="TestsTied"):
     """Which tests of a judged tree name which criterion of the specs, and how they stand."""
 
     tree: str
-    ties: tuple[Tie, ...]
+    ties: tuple[Tie, ...]  # of the criteria that stand otherwise than before
 
 
 class JudgeStarted(Event, frozen=True, tag="JudgeStarted"):

@@ -237,7 +237,7 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
     if not isinstance(owed, RestoreWorkspace) or event.tree != owed.to.tree:
         _illegal(loop, event, "that is not the checkpoint that was asked for")
     best = owed.to
-    # To the state with which it began itself: a call that was not to change anything, which is told otherwise.
+    # To where it began itself: a call that was not to change anything, which is told otherwise.
     taken = f"iteration {event.iteration} was taken back to the state after iteration {best.iteration}"
     loop = replace(
         loop,

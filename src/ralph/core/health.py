@@ -17,8 +17,8 @@ HOUR = 3600.0
 WINDOW = 3  # iterations that a trend needs
 ON_ONE_ITEM = 20
 ESCALATIONS = 5  # that are shown
-CALLS_USED = 0.8
-DECLINE = 0.7
+CALLS_USED = 80  # percent
+DECLINE = 70  # percent
 TESTING_WINDOW, TESTING_SHARE = 5, 0.8
 
 
@@ -119,7 +119,7 @@ def alerts(breaker: Breaker, loop: Loop) -> tuple[str, ...]:
 def _calls(loop: Loop) -> tuple[str, ...]:
     cap = loop.limits.calls_per_hour
     used = calls_used(loop)
-    if cap is None or used < CALLS_USED * cap:
+    if cap is None or 100 * used < CALLS_USED * cap:
         return ()
     return (f"{used} of {cap} calls of this hour are used",)
 
@@ -148,6 +148,6 @@ def _trend(values: list[float | None] | list[float], sign: int) -> bool:
 
 def _falls_silent(written: list[int | None]) -> bool:
     known = [count for count in written if count is not None]
-    if len(known) < WINDOW or known[0] == 0:
+    if len(known) < WINDOW:
         return False
-    return known[0] > known[1] > known[2] and known[2] <= (1 - DECLINE) * known[0]
+    return known[0] > known[1] > known[2] and 100 * known[2] <= (100 - DECLINE) * known[0]

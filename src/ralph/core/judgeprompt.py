@@ -32,6 +32,7 @@ class AskedOf(Struct, frozen=True):
 
 class Question(Struct, frozen=True, kw_only=True):
     task: str
+    item: str
     until: str
     checks: tuple[str, ...]
     dimensions: tuple[AskedOf, ...]
@@ -44,14 +45,15 @@ class Question(Struct, frozen=True, kw_only=True):
     trouble: str
 
 
-def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str) -> str:
-    """The judge's prompt for the tree at hand."""
+def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *, item: str = "") -> str:
+    """The judge's prompt for the tree at hand; `item` names what of a plan the change is for."""
     whole = diff.replace(nonce, "").strip("\n")  # nothing quoted may end its own quotation
     shown = fitted(whole, CHANGE >> loop.squeezed)
     order = loop.sealed
     names = tuple(dimension.name for dimension in rubric.dimensions)
     facts = Question(
         task=order.task,
+        item=one_line(item, SENTENCE),
         until=order.criterion.until,
         checks=_checks(loop),
         dimensions=tuple(

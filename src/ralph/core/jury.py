@@ -47,7 +47,7 @@ def before_result(loop: Loop) -> Loop:
     opinion = loop.jury.opinion
     if opinion is not None and opinion.tree == loop.tree:
         return _heard(loop, opinion, owed, again=True)
-    return _ask(replace(loop, jury=replace(loop.jury, tries=0, trouble="")), owed)
+    return _ask(loop, owed)
 
 
 def started(loop: Loop, event: JudgeStarted) -> Loop:
@@ -105,8 +105,9 @@ def _ask(loop: Loop, then: Then) -> Loop:
     spent = settle.limit_reached(replace(loop, limits=limits))
     wait = settle.hourly_wait(loop)
     ask = AskJudge(tree=loop.tree, call=loop.call + 1, then=then)
-    if not _sealed(loop).required and (spent is not None or wait is not None):
-        return _skip(loop, then, spent.reason if spent is not None else wait.why if wait is not None else "")
+    why = spent.reason if spent is not None else wait.why if wait is not None else ""
+    if why and not _sealed(loop).required:
+        return _skip(loop, then, why)
     if spent is not None:
         return _give_up(loop, ask, spent.outcome, f"{spent.reason}; the judge was not asked")
     return replace(loop, phase="judging", todo=(ask,)) if wait is None else _wait(loop, wait, ask)

@@ -271,6 +271,16 @@ def _op(words: str) -> str:
     return next(op for pattern, op in _OPS if re.fullmatch(pattern, low, re.IGNORECASE))
 
 
+def measured(criterion: str) -> bool:
+    """Does it name a measure of its own, which a project's configured gates would not judge?
+
+    That nothing new is found they do judge: what was green must stay so, finding by finding.
+    """
+    found = parse(criterion)
+    own = ("number", "compare", "match")
+    return isinstance(found, list) and any(one.sort in own and one.op != "no-new" for one in found)
+
+
 def minimum(predicate: Predicate, base: float | None = None) -> float | None:
     """The percentage that a coverage check must reach; None while it depends on a baseline nobody took."""
     if predicate.sort == "compare":

@@ -258,8 +258,8 @@ def drop_opening(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
 
 
 def drop_closing(text: str, language: Language) -> str:
-    """Without courtesies and full stops at the end."""
-    pattern = re.compile(rf"(?:\s?[,.;]\s?|\s)(?:{any_of(language.closing)})$", re.IGNORECASE)
+    """Without courtesies and full stops at the end; in "fewer than now" the last word is none."""
+    pattern = re.compile(rf"(?<!\sthan)(?:\s?[,.;]\s?|\s)(?:{any_of(language.closing)})$", re.IGNORECASE)
     for _ in range(8):
         text = text.rstrip(_EDGES)
         match = pattern.search(text, max(0, len(text) - 40))

@@ -112,6 +112,25 @@ def _table(specs: Sequence[Spec], found: Mapping[str, Mapping[str, Status]]) -> 
     return tuple(rows)
 
 
+def changed_ties(old: Sequence[Tie], new: Sequence[Tie]) -> tuple[Tie, ...]:
+    """Of the new rows, those of criteria that do not stand exactly as before."""
+    before = _by_criterion(old)
+    return tuple(tie for name, rows in _by_criterion(new).items() if before.get(name) != rows for tie in rows)
+
+
+def joined_ties(old: Sequence[Tie], changed: Sequence[Tie]) -> tuple[Tie, ...]:
+    """The table with the rows of some criteria replaced; the order of the criteria stays."""
+    rows = {**_by_criterion(old), **_by_criterion(changed)}
+    return tuple(tie for some in rows.values() for tie in some)
+
+
+def _by_criterion(ties: Iterable[Tie]) -> dict[str, tuple[Tie, ...]]:
+    found: dict[str, list[Tie]] = {}
+    for tie in ties:
+        found.setdefault(tie.criterion, []).append(tie)
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
 def standing(ties: Iterable[Tie]) -> dict[str, Status]:
     """How each criterion stands: red if one of its tests is, green if one is green and none red."""
     found: dict[str, Status] = {}

@@ -45,9 +45,12 @@ def choose(
     `command` is what `--agent-cmd` gave.
     """
     names = settings.agent.split(",") if settings.agent and not command else [""]
-    return tuple(
+    first, *others = (
         _one(msgspec.structs.replace(settings, agent=name), project, env, command, typed) for name in names
     )
+    # What must be said of those that stand in is said at the start too: later nobody may be there.
+    notes = (*first.notes, *(note for one in others for note in one.notes))
+    return (msgspec.structs.replace(first, notes=notes), *others)
 
 
 def _one(

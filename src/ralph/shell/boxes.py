@@ -94,7 +94,8 @@ def agent_spec(
 ) -> tuple[CallSpec, tuple[str, ...]]:
     """The call of an agent, and the placeholders to take away after it. `own` are its CLI's folders."""
     order = site.order
-    home_dir = _made(site.folder, site.aside or ("judge-home" if site.look else "home"))  # nothing planted by who is judged
+    # A judge and each reader has a home of its own: nothing in it was planted by who is judged.
+    home_dir = _made(site.folder, site.aside or ("judge-home" if site.look else "home"))
     binds = [*(() if site.look else site.object_dirs()), *own.binds] if site.boxed else []
     if site.boxed and sandbox.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
         # The user's own file, not the workspace's: an agent must not be able to rewrite itself.

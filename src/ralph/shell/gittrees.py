@@ -146,7 +146,9 @@ def with_root_file(store: Store, tree: str, name: str, data: bytes | None) -> st
     out = private_call(store, ["ls-tree", "-z", tree]).out
     lines = [line for line in out.split(b"\0")[:-1] if line.partition(b"\t")[2] != os.fsencode(name)]
     if data is not None:
-        oid = private_call(store, ["hash-object", "-w", "--stdin"], stdin=data).out.strip()
+        # Uncompressed: written anew with each iteration, and packing is for those that last.
+        written = ["-c", "core.looseCompression=0", "hash-object", "-w", "--stdin"]
+        oid = private_call(store, written, stdin=data).out.strip()
         lines.append(b"100644 blob %s\t%s" % (oid, os.fsencode(name)))
     made = private_call(store, ["mktree", "-z"], stdin=b"".join(line + b"\0" for line in lines))
     return made.out.decode().strip()

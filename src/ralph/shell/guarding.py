@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ralph.core.loop import Loop
 from ralph.core.model import Canary, Finding, Gate, GuardResult, Reading
+from ralph.core.planfile import NAME as PLAN
 from ralph.core.prompt import HIDDEN
 from ralph.core.repeat import changed_keys
 from ralph.core.text import one_line, trim
@@ -105,12 +106,14 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> Facts:
         if reading is not None:
             base[gate.name] = reading
     trees = look(store, order.base_tree, tree)
+    # The plan's file is Ralph's own rendering: no agent's change, and nothing to be broken.
+    own = {PLAN} if order.brief is not None else set()
     return Facts(
         tree=tree,
         gates=order.criterion.gates,
         base=base,
         final={name: judge.reading(verdict) for name, verdict in loop.finals.items()},
-        changes=trees.changes,
+        changes=tuple(change for change in trees.changes if change.path not in own),
         read_base=trees.read_base,
         read_result=trees.read_result,
         executed={name: seen for name, verdict in loop.finals.items() if (seen := judge.executed(verdict))},

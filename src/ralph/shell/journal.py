@@ -22,7 +22,7 @@ from msgspec.structs import astuple, replace
 from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError, UserError
 from ralph.shell import journal_rows as rows_
 from ralph.shell.journal_reader import Reader, export, read_journal, resolve
-from ralph.shell.journal_rows import BODY_LIMIT, FILE, Command, Row, Summary, failure
+from ralph.shell.journal_rows import BODY_LIMIT, FILE, PLAN_LIMIT, PLANS, Command, Row, Summary, failure
 from ralph.shell.migrations import MIGRATIONS, Migration, migrate, newer, version
 from ralph.shell.statedir import safe_name
 from ralph.shell.statedir import unusable as directory_unusable
@@ -310,9 +310,10 @@ def _make_file(path: str) -> None:
 
 
 def _check_size(body: bytes, what: str) -> None:
-    if len(body) > BODY_LIMIT:
+    most = PLAN_LIMIT if what in PLANS else BODY_LIMIT
+    if len(body) > most:
         raise Bug(
-            f"'{what}' has {len(body)} bytes, at most {BODY_LIMIT} go into the journal",
+            f"'{what}' has {len(body)} bytes, at most {most} go into the journal",
             code="E-JOURNAL-BODY",
             why="larger bytes are stored as a blob and named by hash",
         )

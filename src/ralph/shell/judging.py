@@ -66,11 +66,13 @@ class Asker:
         """The question, kept before anybody is asked."""
         site, order = self.site, self.site.order
         template = (files("ralph") / "templates" / "judge.md.j2").read_text(encoding="utf-8")
-        diff = clean(diff_text(site.store, order.base_tree, action.tree))
+        base, item = _since(loop, action)
+        diff = clean(diff_text(site.store, base, action.tree))
         # Not guessable by who wrote the change: it was not known when that was written.
         words = f"judge/{order.loop}/{action.call}/{loop.now}/{order.config_digest}"
         nonce = hashlib.sha256(words.encode()).hexdigest()[:16]
-        text = question(template, loop, self._rubric, redact(diff, secret_values(site.env)), nonce)
+        diff = redact(diff, secret_values(site.env))
+        text = question(template, loop, self._rubric, diff, nonce, item=item)
         return e.JudgeStarted(
             iteration=loop.iteration,
             call=action.call,
@@ -145,6 +147,15 @@ class Asker:
             suggestions=tuple(redact(text, secrets) for text in opinion.suggestions),
             scores=tuple(replace(one, reasoning=redact(one.reasoning, secrets)) for one in opinion.scores),
         )
+
+
+def _since(loop: Loop, action: e.AskJudge) -> tuple[str, str]:
+    """The tree that the change is a change of, and the plan's item that it is for, if it is one item's."""
+    build = loop.build
+    if build is None or build.item is None or not isinstance(action.then, e.PublishItem):
+        return loop.sealed.base_tree, ""
+    base = build.base.tree if build.base is not None else loop.sealed.base_tree
+    return base, f"{build.item.id}, {build.item.title}"
 
 
 def judge_order(order: Order, judge: SpareAgent) -> Order:

@@ -16,7 +16,7 @@ from ralph.core.indicators import indication
 from ralph.core.loop import Loop
 from ralph.core.plan import Item
 from ralph.core.prompt import HIDDEN
-from ralph.core.spectests import Tie
+from ralph.core.spectests import Tie, changed_ties
 from ralph.core.text import one_line
 from ralph.shell.gittrees import diff_with_stat
 from ralph.shell.judge import Judge
@@ -94,7 +94,8 @@ class PlanDesk:
         return replace(event, indication=said)
 
     def ties(self, loop: Loop, tree: str) -> tuple[Tie, ...]:
-        return self._tier.ties(loop, tree)
+        assert loop.build is not None
+        return changed_ties(loop.build.ties, self._tier.ties(loop, tree))
 
     def _given(self, loop: Loop, tree: str) -> bytes:
         build, brief = loop.build, loop.sealed.brief

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from ralph.core.buildstate import Building
 from ralph.core.events import PlanRead
 from ralph.core.loop import Loop
-from ralph.core.model import Brief
+from ralph.core.model import Brief, Finding
 from ralph.core.plan import STATES, Plan, State
 from ralph.core.plancheck import check_file, sound
 from ralph.core.planfile import NAME, parse_plan
 from ralph.core.planselect import Board, state_of, up_to_date
-from ralph.core.plansheet import Edit, Sheet, applied, based_on, lay_out, marked
+from ralph.core.plansheet import Edit, Sheet, based_on, lay_out, marked
 from ralph.core.text import clean
 from ralph.shell.briefing import code_digest
 from ralph.shell.gitstore import Store, private_call
@@ -39,7 +39,7 @@ class Paper:
 
     def __init__(self) -> None:
         self._plan: Plan | None = None
-        self._data = b""
+        self._data = bytearray()
         self._sheet: Sheet | None = None
         self._states: tuple[bytes, ...] = ()
 
@@ -52,13 +52,23 @@ class Paper:
         basis = None if sheet is None else based_on(sheet, specs=brief.specs, code=code)
         if sheet is None or basis is None:
             sheet, basis = self._lay_out(build.plan, board, brief, code), ()
-        edits = [*basis, *self._turned(board, sheet)]
-        self._data, self._states = applied(self._data, tuple(edits)), board.states
-        return applied(self._data, (marked(sheet, ticked, "done"),)) if ticked else self._data
+        for edit in (*basis, *self._turned(board, sheet)):
+            self._put(edit)
+        self._states = board.states
+        if not ticked:
+            return bytes(self._data)
+        self._put(marked(sheet, ticked, "done"))
+        shown = bytes(self._data)
+        self._put(marked(sheet, ticked, state_of(board, ticked)))
+        return shown
+
+    def _put(self, edit: Edit) -> None:
+        self._data[edit.at : edit.at + len(edit.data)] = edit.data
 
     def _lay_out(self, plan: Plan, board: Board, brief: Brief, code: str) -> Sheet:
         whole = replace(up_to_date(plan, board), specs=brief.specs, code=code)
-        self._data, self._sheet = lay_out(whole)
+        data, self._sheet = lay_out(whole)
+        self._data = bytearray(data)
         self._plan, self._states = plan, board.states
         return self._sheet
 
@@ -109,6 +119,8 @@ def read_plan(store: Store, loop: Loop, found: Snapshot) -> PlanRead:
     data = read_blob(store, found.tree, NAME, LARGEST)
     if data is None:
         return base
+    if len(data) >= LARGEST:
+        return replace(base, wrong=(Finding("plan-large", f"the plan has {LARGEST} bytes or more", NAME, 1),))
     parsed = parse_plan(data.decode("utf-8", "replace"))
     wrong = check_file(parsed, brief.criteria)
     if not sound(wrong):
@@ -124,7 +136,7 @@ def read_notes(store: Store, loop: Loop, found: Snapshot, given: bytes) -> PlanR
     data = read_blob(store, found.tree, NAME, LARGEST)
     closing = build.mode == "closing"
     told = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:SHOWN]))
-    if data is None or data == given or build.board is None:
+    if data is None or data == given or build.board is None or len(data) >= LARGEST:
         return told if closing else None
     known = build.board.ranked.at
     items = parse_plan(data.decode("utf-8", "replace")).plan.items

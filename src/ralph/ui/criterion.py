@@ -112,12 +112,13 @@ def try_out(proposal: Proposal, *, cwd: str, env: Mapping[str, str]) -> Proposal
 
 def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: bool) -> Any:
     """The request with inferred checks, when it has none of its own; a stop says why and what would do."""
+    from ralph.core.predicate import measured
     from ralph.shell.inference import adopting, propose
     from ralph.shell.start import class_of, read_settings
 
     _, settings = read_settings(request, env, time.time())
     configured = any(spec.required for spec in settings.gates.values())
-    if request.checks or request.hidden_checks or (configured and not _measured(request.until)):
+    if request.checks or request.hidden_checks or (configured and not measured(request.until)):
         return request
     made = propose(
         request.task,
@@ -156,14 +157,6 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
             next=f'ralph loop "{_short(request.task)}" --check "{made.verification_command}"',
         )
     return _with(request, made)
-
-
-def _measured(until: str) -> bool:
-    """Does a criterion in words name a measure of its own, which the project's gates would not judge?"""
-    from ralph.core.predicate import parse
-
-    found = parse(until) if until else []
-    return isinstance(found, list) and any(one.sort in ("number", "compare", "match") for one in found)
 
 
 def remember(env: Mapping[str, str], approval: Any) -> None:

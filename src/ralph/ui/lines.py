@@ -185,12 +185,9 @@ def _readers_ended(event: e.ReadersEnded) -> str:
 
 
 def _tied(event: e.TestsTied) -> str:
-    stands = standing(event.ties)
-    proven = sum(status == "pass" for status in stands.values())
-    left = [f"{safe(name, 40)} {status}" for name, status in stands.items() if status != "pass"]
-    more = f" and {len(left) - 5} more" if len(left) > 5 else ""
-    words = f"tree {short(event.tree)}  {proven} of {len(stands)} criteria proven"
-    return f"{words}  {', '.join(left[:5])}{more}" if left else words
+    turned = [f"{safe(name, 40)} {status}" for name, status in standing(event.ties).items()]
+    more = f" and {len(turned) - 5} more" if len(turned) > 5 else ""
+    return f"tree {short(event.tree)}  {', '.join(turned[:5]) or 'as before'}{more}"
 
 
 def _item_published(event: e.ItemPublished) -> str:

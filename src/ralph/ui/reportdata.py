@@ -291,7 +291,8 @@ def _told(call: Call) -> Told:
     green = bool(call.verdicts) and all(verdict.status == "pass" for verdict in call.verdicts.values())
     agrees = None
     if claim is not None and (call.verdicts or call.published):
-        agrees = (claim.status == "COMPLETE") == (call.published or (green and not _found(call)))
+        done = claim.status == "COMPLETE" or (call.purpose == "item" and claim.tasks > 0)
+        agrees = done == (call.published or (green and not _found(call)))
     return Told(
         iteration=call.iteration,
         call=call.call,

@@ -89,7 +89,9 @@ def completed(found: Route, *, infer: bool = True) -> Route:
     """With a check from the project's own gates, or an inferred one; what cannot be found stays open."""
     if found.task is None or found.verification_command or not _open(found, "check"):
         return found
-    own = _own_gates()
+    from ralph.core.predicate import measured
+
+    own = {} if measured(found.criterion or "") else _own_gates()
     if own:
         words = f"the gates of this project pass: {', '.join(own)}"
         return with_check(found, words, " && ".join(own.values()), "high")
