@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same examples each time, so that nobody's push fails by chance; `--hypothesis-profile search` seeks others.
+# The same examples each time: no push fails by chance. `--hypothesis-profile search` seeks others.
 settings.register_profile("ralph", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile("ralph")

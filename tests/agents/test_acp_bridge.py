@@ -158,13 +158,15 @@ def test_an_agent_cannot_speak_for_the_bridge(bridge):
 @pytest.mark.slow
 def test_huge_lines(bridge):
     """A message beyond all measure is dropped and said; a large one is cut to what Ralph reads."""
+    end = {"answer": {"stopReason": "end_turn", "_meta": {"x": "z" * 1_000_000}}}
     large = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "y" * 2_000_000}}
-    it = bridge().play(session__prompt=[{"fill": (16 << 20) + 100_000}, {"update": large}, DONE])
+    it = bridge().play(session__prompt=[{"fill": (16 << 20) + 100_000}, {"update": large}, end])
     assert b"~ a message of more than" in it.data
     assert max(map(len, it.data.splitlines())) < 1 << 20
     chunk = next(line for line in it.lines if line["type"] == "acp.agent_message_chunk")
     assert chunk["cut"] > 2_000_000
     assert it.last["reason"] == "end_turn"
+    assert it.last["cut"] > 1_000_000
     assert [fact.text[:3] for fact in it.facts("acp") if isinstance(fact, Said)] == ["yyy"]
 
 

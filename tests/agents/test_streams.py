@@ -11,7 +11,9 @@ from ralph.agents.provider import kind_of
 from ralph.core.model import AgentSession, Price, Usage
 
 BLOCK = (
-    "---RALPH_STATUS---\nSTATUS: COMPLETE\nTESTS_STATUS: PASSING\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---"
+    "---RALPH_STATUS---\nSTATUS: COMPLETE\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 1\n"
+    "TESTS_STATUS: PASSING\nWORK_TYPE: IMPLEMENTATION\nEXIT_SIGNAL: true\nRECOMMENDATION: none\n"
+    "---END_RALPH_STATUS---"
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 from builders import BASE, Row
 from msgspec.structs import replace
 
-from ralph.core import building
+from ralph.core import building, reading
 from ralph.core import events as e
 from ralph.core.indicators import Indication
 from ralph.core.loop import Loop
@@ -286,6 +286,39 @@ def test_an_item_without_a_spec_goes_to_planning_once() -> None:
     assert "odd (no spec tells what it should do, and planning brought none: write one)" in reason
 
 
+def test_readers_come_before_the_plan() -> None:
+    """Readers are counted when they begin, their notes last until the plan is made, and come only once."""
+    assert READING.todo == (e.RunReaders(call=1, count=2),)
+    assert (READ.spend.calls, READ.spend.blind, READ.call) == (2, 2, 2)
+    loop = decide(READ, replace(NOTES, usages=(b.Usage(cost=0.5), b.Usage()))).loop
+    assert (loop.spend.cost, loop.spend.blind) == (0.5, 1)
+    assert loop.todo == (e.RunAgent(iteration=1, call=3),)
+    assert loop.build is not None
+    assert len(loop.build.notes) == 2
+    loop = b.restored(called(loop, "t1", plan=e.PlanRead(plan=TWO)))
+    assert loop.build is not None
+    assert loop.build.notes == ()
+
+
+def test_readers_leave_a_call_for_the_plan() -> None:
+    """The hourly limit bounds readers too: one call is left for the plan, and without room nobody reads."""
+    limits = Limits(calls_per_hour=2)
+    assert begun(order(None, brief={"readers": 4}, limits=limits)).todo == (e.RunReaders(call=1, count=1),)
+    limits = Limits(calls_per_hour=1)
+    assert purpose(begun(order(None, brief={"readers": 4}, limits=limits))) == ("planning", "")
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(1, [5]), (2, [2, 3]), (4, [1, 1, 2, 1]), (9, [1, 1, 1, 1, 1]), (0, [])]
+)
+def test_areas_of_readers(count: int, sizes: list[int]) -> None:
+    """Every file is read by exactly one reader, neighbours by the same."""
+    paths = ("b/2", "a/1", "b/1", "c", "a/2")
+    found = reading.areas(paths, count)
+    assert [len(part) for part in found] == sizes
+    assert [path for part in found for path in part] == (sorted(paths) if count else [])
+
+
 def test_replan_every_n_items() -> None:
     """`--replan-every 1`: after each verified item comes planning, while something is open."""
     loop = verified(begun(order(brief={"replan_every": 1})), "t1", "A-1")
@@ -401,6 +434,12 @@ STARTING = b.fold(
         e.StintStarted(pid=1, host="h", version="1", protection="S2"),
     ]
 )
+READING = begun(order(None, brief={"readers": 2}))
+READ = decide(READING, e.ReadersStarted(call=1, count=2, agent="demo", prompts=("p", "p"))).loop
+NOTES = e.ReadersEnded(notes=(e.ReaderNote("a", "x"), e.ReaderNote("b", fault="crash: y")))
+NO_CALL = begun(order(None, brief={"readers": 1}, limits=Limits(calls_per_hour=2)))
+NO_CALL_READ = decide(NO_CALL, e.ReadersStarted(call=1, count=1, agent="demo", prompts=("p",))).loop
+NO_CALL_READ = replace(NO_CALL_READ, call_times=(0.0, 0.0))
 NOT_GOOD = e.TestsTied(tree="t1", ties=ties())
 ROWS = [
     Row("a plan needs no baseline", STARTING, e.WorkspaceMade(path="/w"), {}),
@@ -420,6 +459,10 @@ ROWS = [
     Row("an item is published", PUBLISHING, publication(PUBLISHING), {}),
     Row("published, pausing", publishing(order(), pausing=True), publication(PUBLISHING), {}),
     Row("published, no call left", publishing(OUT_OF_CALLS), publication(PUBLISHING), {}),
+    Row("readers begin", READING, e.ReadersStarted(call=1, count=2, agent="demo", prompts=("p", "p")), {}),
+    Row("readers end", READ, NOTES, {}),
+    Row("readers end, pausing", decide(READ, e.PauseAsked()).loop, NOTES, {}),
+    Row("readers end, no call left", NO_CALL_READ, NOTES, {}),
     Row("a human has done the rest", BLOCKED, e.ResumeAsked(done=("sign",)), {}),
 ]
 

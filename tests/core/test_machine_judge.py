@@ -281,8 +281,11 @@ def test_refused_too_often_is_a_humans_matter(scores: tuple[float, ...], refusal
         loop = heard(asking(loop=loop, tree=f"t{number + 1}"), score)
     ending = finish(loop)
     assert ending.outcome == "blocked"
-    assert ending.reason.startswith(f"the judge refused the work {refusals} times")
-    assert ending.reason.endswith("do more")
+    assert ending.reason == (
+        f"the judge refused the work {refusals} times, the last time with "
+        "6.90 of 10, 7.00 asked for: correct 6.9. do more"
+    )
+    assert loop.not_yet == (f"{JUDGE}: 6.90 of 10, 7.00 asked for: correct 6.9",)
     resumed = decide(b.close(loop), e.ResumeAsked()).loop
     assert loop.jury.opinion is not None
     assert resumed.jury == Jury(opinion=replace(loop.jury.opinion, tree=""))
@@ -308,6 +311,8 @@ def test_no_usable_answer_twice_is_the_opinion() -> None:
     required = heard(heard(asking(REQUIRED), None), None)
     assert finish(required) == e.Finish("blocked", "no JSON")
     assert required.not_yet == (f"{JUDGE}: no JSON",)
+    assert required.held == (e.AskJudge(tree="t1", call=4, then=PUBLISH),)
+    assert required.jury.tries == 0
 
 
 @pytest.mark.parametrize(
@@ -325,7 +330,23 @@ def test_trouble_with_the_judge_is_no_verdict(kind: Any, count: int) -> None:
         assert loop.phase == "waiting"
         loop = heard(decide(loop, e.WaitOver()).loop, **fault(kind))
     assert finish(loop) == e.Finish("blocked", f"the judge cannot be asked: {kind}: busy")
-    assert (loop.jury.gaps, loop.jury.opinion, loop.grade) == ((), None, None)
+    assert (loop.jury, loop.grade) == (Jury(prompt="q"), None)
+
+
+def test_each_further_wait_is_twice_as_long() -> None:
+    """As with the agent itself, up to an hour."""
+    loop, waits = heard(asking(REQUIRED), **fault("limit")), []
+    while loop.phase == "waiting":
+        waits.append(loop.todo[0].seconds)  # type: ignore[union-attr]
+        loop = heard(decide(loop, e.WaitOver()).loop, **fault("limit"))
+    assert waits == [300.0, 600.0, 1200.0, 2400.0, *[3600.0] * 5]
+    assert heard(asking(REQUIRED), **fault("turns")).todo[0].seconds == 1.0  # type: ignore[union-attr]
+
+
+def test_a_pause_does_not_wait_for_the_judge() -> None:
+    """Where a pause was asked for, trouble with the judge pauses at once and keeps the question."""
+    loop = decide(PAUSING, said(PAUSING, **fault("network"))).loop
+    assert (loop.phase, loop.reason, loop.held) == ("paused", "lunch", (LAST_QUESTION,))
 
 
 def test_an_opinion_closes_every_count() -> None:

@@ -6,9 +6,11 @@ import builders as b
 import pytest
 from msgspec.structs import replace
 
+from ralph.core import events as e
 from ralph.core import rules
 from ralph.core.context import Sources, parsed
 from ralph.core.loop import Loop
+from ralph.core.machine import decide
 from ralph.core.model import Brief
 from ralph.core.plancheck import check_file, sound
 from ralph.core.planfile import NAME, parse_plan
@@ -270,3 +272,17 @@ def test_a_template_cannot_take_the_marks_off() -> None:
     for name in ("nonce", "feedback"):
         with pytest.raises(UserError):
             render("{{ " + name + " }}", facts_of(LOOPS["build"], (), (), NONCE, SOURCES))
+
+
+def test_what_planning_left_besides_is_no_setback() -> None:
+    """Planning ends with the workspace put back; the first item is not told that this was a setback."""
+    loop = decide(planning(), e.TestsTied(tree=b.BASE, ties=())).loop
+    loop = b.answer(b.call(loop))
+    made = e.CheckpointMade(iteration=1, tree="t1", commit="c1", plan=e.PlanRead(plan=PLAN, outside=1))
+    loop = decide(loop, made).loop
+    assert isinstance(loop.todo[0], e.RestoreWorkspace)
+    loop = decide(loop, e.WorkspaceRestored(iteration=1, tree=b.BASE)).loop
+    assert kind_of(loop) == "build"
+    text = prompt("build", loop)
+    assert "it made things worse" not in text
+    assert "planning changes the plan only: 1 other files were thrown away" in text

@@ -119,6 +119,7 @@ APPROACHES = [
     ("three lines are a tweak", (tried(1), tried(2, lines=13, strategy="split")), 1),
     ("four lines are not", (tried(1), tried(2, lines=14, strategy="split")), 2),
     ("ten percent of a large change is a tweak", (tried(1, lines=100), tried(2, lines=109, strategy="x")), 1),
+    ("three lines of a large change are a tweak", (tried(1, lines=90), tried(2, lines=99, strategy="x")), 1),
     ("the same demand, the same files", (tried(1), tried(2, lines=90)), 1),
     ("another demand and another size", (tried(1), tried(2, lines=90, strategy="split")), 2),
     ("other files", (tried(1), tried(2, paths=("b.py",))), 2),
@@ -148,6 +149,37 @@ def test_three_approaches_on_one_error_are_enough() -> None:
     assert many_ways(tuple(replace(one, signature=f"s{one.iteration}") for one in three), "") == ""
 
 
+def test_the_newest_error_is_the_one_that_is_looked_at() -> None:
+    """Three approaches on an error that is gone are no reason to give up."""
+    three = tuple(tried(number, paths=(f"{number}.py",)) for number in range(3))
+    assert many_ways((*three, tried(4, signature="other", paths=("z.py",))), "") == ""
+    first = tried(0, signature="other", paths=("z.py",))
+    assert many_ways((first, *three), "") == "3 different approaches ended in the same error"
+
+
+@pytest.mark.parametrize(
+    ("kind", "does"),
+    [("transient", False), ("environmental", False), ("logical", True), ("fundamental", True)],
+)
+def test_which_classes_count(kind: Any, does: bool) -> None:
+    """Only tries at the work itself do."""
+    assert counts(tried(kind=kind)) is does
+
+
+def test_mishaps_are_told_where_nothing_else_was_tried() -> None:
+    """The newest decides what is asked, and how often it happened is said."""
+    limits = tried(2, kind="transient", what="limit: busy", files=0, paths=(), times=10, item="i")
+    before = tried(1, item="other")
+    found = escalation((before, limits), "i", "l")
+    assert found.approaches == ("iteration 2 (transient): no change; limit: busy, 10 times",)
+    assert found.cause == "limit: busy"
+    assert found.ask == "Please see to what the work itself cannot: limit: busy"
+    assert found.options[0] == "mend the surroundings, then: ralph resume l"
+    later = tried(3, what="later", item="i")
+    assert escalation((limits, later), "i").ask.endswith("get past this: later?")
+    assert escalation((limits, later), "i").approaches[0].startswith("iteration 3 (logical)")
+
+
 def test_the_escalation_of_a_stall() -> None:
     """What was tried, what it has in common, what can be done, what is asked."""
     attempts = (
@@ -163,7 +195,7 @@ def test_the_escalation_of_a_stall() -> None:
         "in common: all 3 ended alike: tests: 1 failed",
         'option: say what to do differently: ralph resume fix-1 --steer "…"',
         "option: split the task or make it smaller and start again",
-        "option: another agent or model: --agent, --model",
+        "option: start again with another agent or model: ralph loop --agent NAME --model NAME",
         "asked: What would this task have to do differently to get past this: tests: 1 failed?",
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -134,12 +133,11 @@ def test_the_last_object_counts_whatever_stands_around_it(text: str) -> None:
     assert heard(text).weighted == 8.0
 
 
-def test_a_hostile_answer_takes_no_time() -> None:
-    """Text made to be searched for ever is given up on."""
-    began = time.monotonic()
-    for text in ('{"a":' * 13_000, "{" * 64_000, '{"a":[' * 11_000, '{"a":"' * 11_000):
-        assert isinstance(read_answer(text, RUBRIC), str)
-    assert time.monotonic() - began < 20
+@pytest.mark.parametrize("part", ['{"a":', "{", '{"a":[', '{"a":"'])
+def test_text_made_to_be_searched_for_ever_is_given_up_on(part: str) -> None:
+    """After some effort there is no answer, even where one stands at the end; braces in prose are fine."""
+    assert isinstance(read_answer(part * 13_000 + "\n" + said(8, 8, 8), RUBRIC), str)
+    assert isinstance(read_answer("if (x) { y } " * 1_000 + said(8, 8, 8), RUBRIC), Answer)
 
 
 def test_what_is_kept_is_bounded() -> None:

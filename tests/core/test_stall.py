@@ -6,7 +6,7 @@ import builders as b
 import pytest
 
 from ralph.core.model import Footprint
-from ralph.core.stall import FIXED_CAP, Track, diagnose, first_signs, look, score
+from ralph.core.stall import Track, diagnose, first_signs, look, score
 
 GOING = Track("going")
 
@@ -130,8 +130,8 @@ def test_an_item_an_undoing_and_a_great_many_at_once() -> None:
     current = busy("t1", "f", red=5)
     assert score(BEFORE, current, items=1) == 1 + 2 + 5
     assert score(BEFORE, current, reverted=True) == 1 + 2 - 1
-    assert score(busy("t0", "", red=500), busy("t1", "", red=0)) == 1 + 3 * FIXED_CAP
-    assert score(busy("t0", "", red=0), busy("t1", "", red=500)) == 1 - 3 * FIXED_CAP
+    assert score(busy("t0", "", red=500), busy("t1", "", red=0)) == 1 + 30
+    assert score(busy("t0", "", red=0), busy("t1", "", red=500)) == 1 - 30
 
 
 BEFORE = busy("t0", "e", red=5)

@@ -102,9 +102,9 @@ RUST = {
     ".gitignore": "/target\n",
     "README.md": "# ticks\n\n```\ncargo test\n```\n",
     "src/lib.rs": "//! Ticks of a clock as hours and minutes.\n\n"
+    "/// The hand of a clock, 0 to 59.\npub fn hand(minutes: u32) -> u32 {\n    minutes % 59\n}\n\n"
     "/// Minutes since midnight, of a day that never ends.\n"
     "pub fn minutes(hours: u32, minutes: u32) -> u32 {\n    hours * 60 + minutes\n}\n\n"
-    "/// The hand of a clock, 0 to 59.\npub fn hand(minutes: u32) -> u32 {\n    minutes % 59\n}\n\n"
     "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn an_hour_has_sixty() {\n"
     "        assert_eq!(minutes(2, 5), 125);\n    }\n}\n",
     "tests/clock.rs": "use ticks::{hand, minutes};\n\n#[test]\nfn the_hand_turns() {\n"

@@ -42,6 +42,7 @@ def test_six_criteria_to_a_verified_result(place):
     loop = place.expect(
         done, "verified", 0, 8, grade="B", says=("6 of 6 items verified", "mode     planning")
     )
+    assert loop.sealed.protect == ("specs/*.md",)
     assert purposes(done) == [("plan", ""), *(("item", name) for name in loop.build.done), ("close", "")]
     assert subjects(place, loop) == [f"feat({name}): Add {name}()" for name in reversed(loop.build.done)]
     body = place.git("log", "-1", "--format=%B", loop.branch)

@@ -59,13 +59,14 @@ def emit(line: Fields) -> None:
 def _cut(line: Fields, size: int) -> Fields:
     """A line that is too long, with what tells most of it."""
     update = _table(line.get("update"))
-    kept: Fields = {
-        key: update.get(key) for key in ("toolCallId", "kind", "status", "messageId") if key in update
-    }
-    words = _table(update.get("content")).get("text")
+    kept, words = _short(update), _table(update.get("content")).get("text")
     if isinstance(words, str):
         kept["content"] = {"type": "text", "text": words[-100_000:]}
-    return {"type": line["type"], "update": kept, "cut": size}
+    return {**_short(line), "update": kept, "cut": size}
+
+
+def _short(fields: Fields) -> Fields:
+    return {key: value for key, value in fields.items() if len(str(value)) < SHOWN}
 
 
 def _table(value: object) -> Fields:
@@ -162,10 +163,9 @@ class Agent:
 
 
 class Bridge:
-    def __init__(self, order: Fields) -> None:
-        self.order = order
+    def __init__(self, order: Fields, agent: Agent) -> None:
+        self.order, self.agent = order, agent
         self.top = os.path.realpath(order["workspace"])
-        self.agent: Agent | None = None
         self.stage = "start"
         self.session = ""
         self.muted = False  # a loaded conversation is told again: nothing of it is new
@@ -173,26 +173,21 @@ class Bridge:
         self.number = 0
         self.answer: Fields | None = None
 
-    def drive(self, command: list[str], prompt: str) -> int:
+    def drive(self, prompt: str) -> int:
         """The whole call; what is printed last says how it ended."""
         signal.signal(signal.SIGTERM, self._stopped)
         try:
-            try:
-                self.agent = Agent(command)
-            except (OSError, ValueError) as error:
-                raise NoAnswerError("unstarted", message=f"{command[0]}: {error}") from None
             answer = self._converse(prompt)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         except NoAnswerError as end:
             stopped = end.line["type"] == "stopped"
             if stopped:
                 self._cancel()
-            code = self.agent.end(GRACE / 2) if self.agent is not None else None
-            emit({**end.line, "stage": self.stage, "exit": code})
+            emit({**end.line, "stage": self.stage, "exit": self.agent.end(GRACE / 2)})
             return 143 if stopped else 1
         told = {"reason": answer.get("stopReason"), "usage": answer.get("usage"), "meta": answer.get("_meta")}
         emit({"type": "stop", **told})
-        self._running().end(LEAVE)
+        self.agent.end(LEAVE)
         return 0
 
     def _converse(self, prompt: str) -> Fields:
@@ -240,8 +235,7 @@ class Bridge:
 
     def ask(self, method: str, params: Fields, patience: float | None) -> Fields:
         """One request, and everything that happens until it is answered."""
-        agent = self._running()
-        self.stage, self.answer = method, None
+        agent, self.stage, self.answer = self.agent, method, None
         self.number += 1
         agent.send({"id": self.number, "method": method, "params": params})
         until = None if patience is None else time.monotonic() + patience
@@ -304,7 +298,7 @@ class Bridge:
             told = {"error": {"code": error.args[0], "message": error.args[1]}}
         except (OSError, ValueError) as error:
             told = {"error": {"code": REFUSED, "message": str(error)}}
-        self._running().send({"id": number, **told})
+        self.agent.send({"id": number, **told})
 
     def _permission(self, params: Fields) -> Fields:
         call = _table(params.get("toolCall"))
@@ -367,10 +361,6 @@ class Bridge:
         emit({"type": "file", "what": "write", "path": path, "allowed": True})
         return {}
 
-    def _running(self) -> Agent:
-        assert self.agent is not None
-        return self.agent
-
     def _stopped(self, _number: int, _frame: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise NoAnswerError("stopped")
@@ -378,7 +368,7 @@ class Bridge:
     def _cancel(self) -> None:
         """Tell the agent, and hear it out for a moment: its last updates are work too."""
         agent = self.agent
-        if agent is None or not self.session or self.stage != "session/prompt":
+        if self.stage != "session/prompt":
             return
         agent.send({"method": "session/cancel", "params": {"sessionId": self.session}})
         until = time.monotonic() + GRACE / 2
@@ -391,7 +381,16 @@ def main(argv: list[str]) -> int:
     with open(argv[1], encoding="utf-8") as file:
         order = json.load(file)
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
-    return Bridge(order).drive(argv[2:], prompt)
+    try:
+        agent = Agent(argv[2:])
+    except (OSError, ValueError) as error:
+        emit({"type": "unstarted", "message": f"{argv[2]}: {error}"})
+        return 1
+    try:
+        return Bridge(order, agent).drive(prompt)
+    finally:  # nothing of ours is known to raise, but then the agent must not stay behind
+        if agent.process.poll() is None:
+            agent.process.kill()
 
 
 if __name__ == "__main__":

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Literal
 import msgspec.structs
 
 from ralph.core import exitgate
+from ralph.core.buildfacts import GOOD, NAMED, parts, with_items
 from ralph.core.buildstate import Building, Done
-from ralph.core.events import Finish, PlanRead
+from ralph.core.events import Finish
 from ralph.core.indicators import Checked, Dual, dual_condition
-from ralph.core.model import Brief, Checkpoint, Claim, Criterion, Grade, Order
-from ralph.core.plan import HIGH, Item, id_of
-from ralph.core.plandiff import carried
-from ralph.core.planselect import board_of, choose, state_of, up_to_date, with_failing, with_state
-from ralph.core.spectests import Tie, joined_ties, standing
+from ralph.core.model import Checkpoint, Claim, Criterion, Order
+from ralph.core.plan import HIGH, Item
+from ralph.core.planselect import board_of, choose, state_of, with_state
+from ralph.core.spectests import Tie, standing
 
 if TYPE_CHECKING:
     from ralph.core.loop import Loop
@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 replace = msgspec.structs.replace
 PLANNING_CAP = 3  # planning calls in a row without a usable plan
 CLOSING_CAP = 2
-FOUND_CAP = 20  # items that one iteration may add
 MEND = "mend"  # the item that Ralph adds when all others are verified and the whole is not
-NAMED = 5
-HOUR = 3600.0
-# "unknown": the runner tells no test ids; then a green gate is all there is, and the grade says so.
-GOOD = frozenset({"pass", "unknown"})
 Next = Finish | Literal["call", "judge"]
 
 
@@ -55,7 +50,7 @@ def begin(order: Order) -> Building | None:
 
 def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """What the plan asks for now. The answer is the same however often it is asked for."""
-    build, brief = _parts(loop)
+    build, brief = parts(loop)
     if build.mode == "planning":
         if build.unsound >= PLANNING_CAP:
             wrong = "; ".join(build.wrong[:NAMED]) or "it was not written"
@@ -119,110 +114,9 @@ def missing(loop: Loop) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def readers(loop: Loop) -> int:
-    """How many calls are to read before this planning call; 0 when they have, or when none were asked for."""
-    build, brief = loop.build, loop.sealed.brief
-    if build is None or brief is None or build.mode != "planning" or build.notes:
-        return 0
-    cap, recent = loop.limits.calls_per_hour, [at for at in loop.call_times if at > loop.now - HOUR]
-    room = brief.readers if cap is None else cap - len(recent) - 1  # one is left for the plan itself
-    return max(0, min(brief.readers, room))
-
-
-def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
-    """A planning call has ended: work by its plan if it is sound; whatever else it did is not kept."""
-    build, brief = _parts(loop)
-    read = read or PlanRead()
-    told = []
-    if read.outside:
-        named = ", ".join(read.paths[:NAMED])
-        told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
-    build = replace(build, told=tuple(told), discarded=build.discarded + read.outside)
-    if read.plan is None:
-        wrong = tuple(f"line {one.line}: {one.message}" for one in read.wrong)
-        return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=wrong))
-    old = build.plan if build.board is None else up_to_date(build.plan, build.board)
-    plan = carried(old, read.plan)
-    there = {item.id for item in plan.items if item.state == "done"}
-    build = replace(
-        build,
-        mode="building",
-        why="",
-        plan=plan,
-        board=board_of(plan, criteria=brief.criteria, clarity=brief.clarity),
-        done={name: build.done.get(name, Done(name)) for name in there},
-        item=None,
-        plans=build.plans + 1,
-        planned=0,
-        unsound=0,
-        wrong=(),
-        notes=(),
-    )
-    return replace(loop, build=build, history=())
-
-
-def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
-    """A call that works on an item has ended: found work joins the plan, its ticks do not."""
-    build = loop.build
-    assert build is not None
-    told = []
-    if read is not None and read.ticked:
-        named = ", ".join(read.ticked[:NAMED])
-        told.append(f"boxes that you tick have no effect; Ralph ticks what it verified ({named})")
-    build = replace(build, told=tuple(told), touched=build.touched or changed)
-    if read is not None and read.found:
-        build = _with_items(loop, build, read.found[:FOUND_CAP])
-    return replace(loop, build=build)
-
-
-def take_closing(loop: Loop, read: PlanRead | None) -> Loop:
-    """A closing call has ended: it may name work that is left, and nothing else."""
-    build = loop.build
-    assert build is not None
-    build = replace(build, closings=build.closings + 1, told=())
-    if read is not None:
-        build = replace(build, discarded=build.discarded + read.outside)
-        if read.found:
-            build = _with_items(loop, replace(build, mode="building"), read.found[:FOUND_CAP])
-    return replace(loop, build=build)
-
-
-def take_ties(loop: Loop, tree: str, ties: tuple[Tie, ...]) -> Loop:
-    """How the criteria stand on this tree: what was verified may be lost, or found again."""
-    build = loop.build
-    assert build is not None
-    ties = joined_ties(build.ties, ties)
-    before, now = standing(build.ties), standing(ties)
-    board, lost = build.board, dict(build.lost)
-    if board is not None:
-        at = board.ranked.at
-        for name in build.done:
-            item = board.ranked.items[at[name]]
-            if not all(now.get(one, "untested") in GOOD for one in item.serves):
-                lost.setdefault(name, loop.iteration)
-            else:
-                lost.pop(name, None)
-            board = with_state(board, name, "open" if name in lost else "done")
-        failing = [name for name, status in now.items() if status in ("fail", "flaky")]
-        board = with_failing(board, (*failing, *lost))
-    told = build.told
-    others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
-    if others and loop.iteration:
-        named = ", ".join(others[:NAMED])
-        told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item an iteration")
-    # Iteration 0: it was ticked before this loop and is not proven, which is no iteration's fault.
-    fresh = {name: number for name, number in lost.items() if number and name not in build.lost}
-    told = (
-        *told,
-        *(f"iteration {iteration} broke {name}, which was verified" for name, iteration in fresh.items()),
-    )
-    build = replace(build, board=board, lost=lost, ties=ties, tied_tree=tree, told=told)
-    return replace(loop, build=build)
-
-
 def missed(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
     """An iteration was judged and is not good enough. True: back to the tree that is verified."""
-    build, brief = _parts(loop)
+    build, brief = parts(loop)
     if build.item is None:
         return mend(loop, loop.not_yet), False
     name = build.item.id
@@ -235,65 +129,6 @@ def missed(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
     if stalled and name not in build.replanned and name != MEND:
         return _plan_again(loop, f"{name} is stuck: {stalled}", name), True
     return _block(loop, name, why), True
-
-
-def restored(loop: Loop) -> Loop:
-    """The workspace is back at a tree of which everything was verified: nothing is lost there."""
-    build = loop.build
-    if build is None or build.base is None or loop.tree != build.base.tree:
-        return loop
-    board = build.board
-    for name in build.lost:
-        if board is not None and name in board.ranked.at:
-            board = with_state(board, name, "done")
-    return replace(loop, build=replace(build, board=board, lost={}, touched=False, tied_tree=""))
-
-
-def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
-    """The item at hand is verified and has its commit."""
-    build = loop.build
-    assert build is not None
-    assert build.item is not None
-    assert build.board is not None
-    name = build.item.id
-    done = Done(name, loop.iteration, commit, loop.tree, grade)
-    build = replace(
-        build,
-        board=with_state(build.board, name, "done"),
-        done={**build.done, name: done},
-        lost={other: iteration for other, iteration in build.lost.items() if other != name},
-        item=None,
-        touched=False,
-        planned=build.planned + 1,
-        base=Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines),
-    )
-    return replace(loop, build=build, history=(), result=commit)
-
-
-def reopened(loop: Loop) -> Loop:
-    """A human looked at what ended the loop: blocked items are tried again, every count starts anew."""
-    build = loop.build
-    if build is None:
-        return loop
-    board = build.board
-    for name in build.blocked:
-        if board is not None and name in board.ranked.at and state_of(board, name) == "blocked":
-            board = with_state(board, name, "open")
-    build = replace(build, board=board, blocked={}, tries={}, unsound=0, replanned=frozenset(), item=None)
-    return replace(loop, build=build)
-
-
-def by_hand(loop: Loop, names: tuple[str, ...]) -> Loop:
-    """Items that only a human can do, and has done."""
-    build = loop.build
-    if build is None or build.board is None:
-        return loop
-    board, done = build.board, dict(build.done)
-    for name in names:
-        if name in board.ranked.at and board.ranked.items[board.ranked.at[name]].human:
-            board = with_state(board, name, "done")
-            done[name] = Done(name, loop.iteration)
-    return replace(loop, build=replace(build, board=board, done=done))
 
 
 def _says_done(claim: Claim | None) -> bool:
@@ -334,9 +169,9 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
 
 def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """Every required item is settled: is the whole proven, and does the agent say that nothing is left?"""
-    build, _ = _parts(loop)
+    build, _ = parts(loop)
     loop = replace(loop, build=replace(build, item=None, mode="checking", why=""))
-    build, _ = _parts(loop)
+    build, _ = parts(loop)
     order = loop.sealed
     criterion, tolerance = terms(loop)
     if loop.tree == order.base_tree:  # nothing was left to do
@@ -362,8 +197,13 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         return _mended(loop, sentences, can_call=can_call)
     board = build.board
     assert board is not None
-    open_items = board.tally.open - board.tally.optional_open
-    dual = dual_condition(build.said, Checked(open_items=open_items, failing=(), errors=(), remaining=()))
+    checked = Checked(
+        open_items=board.tally.open - board.tally.optional_open,
+        failing=tuple(exitgate.red(criterion, loop.baseline, loop.finals, tolerance)),
+        errors=(loop.fault.message,) if loop.fault is not None else (),
+        remaining=tuple(finding.message for result in loop.guards for finding in result.findings),
+    )
+    dual = dual_condition(build.said, checked)
     loop = replace(
         loop, build=replace(build, dual=dual), not_yet=(), unproven=answer.unproven, grade=answer.grade
     )
@@ -380,7 +220,7 @@ def _mended(loop: Loop, sentences: tuple[str, ...], *, can_call: bool) -> tuple[
 
 def mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     """All items are ticked and the whole is not proven: one more item, Ralph's own, says what is missing."""
-    build, _ = _parts(loop)
+    build, _ = parts(loop)
     board = build.board
     assert board is not None
     if MEND in board.ranked.at:
@@ -397,45 +237,11 @@ def mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
         chore=True,
         notes=sentences[:NAMED],
     )
-    return replace(loop, build=replace(_with_items(loop, build, (item,)), item=None))
-
-
-def _with_items(loop: Loop, build: Building, found: tuple[Item, ...]) -> Building:
-    """The same plan with more items; the board is made anew, which is rare."""
-    brief = loop.sealed.brief
-    assert brief is not None
-    assert build.board is not None
-    plan = up_to_date(build.plan, build.board)
-    known = {item.id for item in plan.items}
-    new = []
-    for item in found:
-        name = id_of(item.title, known) if item.id in known else item.id
-        after = tuple(other for other in item.after if other in known)
-        new.append(replace(item, id=name, after=after, state="open"))
-        known.add(name)
-    plan = replace(plan, items=(*plan.items, *new))
-    board = board_of(plan, criteria=brief.criteria, clarity=brief.clarity)
-    return replace(build, plan=plan, board=board)
-
-
-def _others(build: Building, fresh: set[str]) -> list[str]:
-    """Other open items whose last criterion has just turned green."""
-    board = build.board
-    if board is None or build.item is None:
-        return []
-    stands = standing(build.ties)
-    ranks = {at for name in fresh for at in board.ranked.serves.get(name, ())}
-    found = []
-    for at in sorted(ranks):
-        item = board.ranked.items[at]
-        whole = all(one in fresh or stands.get(one) in GOOD for one in item.serves)
-        if item.id != build.item.id and whole and state_of(board, item.id) == "open":
-            found.append(item.id)
-    return found
+    return replace(loop, build=replace(with_items(loop, build, (item,)), item=None))
 
 
 def _unproven_words(loop: Loop) -> list[str]:
-    build, brief = _parts(loop)
+    build, brief = parts(loop)
     if brief.criteria is None:
         return []
     stands = standing(build.ties)
@@ -461,7 +267,7 @@ def _planned_words(build: Building) -> str:
 
 
 def _verified_words(loop: Loop, dual: Dual) -> str:
-    build, _ = _parts(loop)
+    build, _ = parts(loop)
     assert build.board is not None
     words = f"all {build.board.tally.done} items are verified"
     said = f"{dual.indicators} of {dual.needed} words of completion"
@@ -470,10 +276,3 @@ def _verified_words(loop: Loop, dual: Dual) -> str:
     asked = f" in {build.closings} closing calls" if build.closings else ""
     signal = "a signal without enough of them" if dual.signal else "no signal"
     return f"{words}; the agent did not say{asked} that nothing is left ({said}, {signal})"
-
-
-def _parts(loop: Loop) -> tuple[Building, Brief]:
-    build, brief = loop.build, loop.sealed.brief
-    assert build is not None
-    assert brief is not None
-    return build, brief

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import msgspec.structs
 
-from ralph.core import building, exitgate, failover, jury, learnings, recovery, settle
+from ralph.core import buildfacts, building, exitgate, failover, jury, learnings, recovery, settle
 from ralph.core.buildstate import Building
 from ralph.core.events import (
     AbortAsked,
@@ -22,9 +22,6 @@ from ralph.core.events import (
     GateEnded,
     GuardsEnded,
     ItemPublished,
-    LandingEnded,
-    LandingStarted,
-    LoopDropped,
     LoopEnded,
     LoopStarted,
     MakeWorkspace,
@@ -119,7 +116,7 @@ def tests_tied(loop: Loop, event: TestsTied) -> Loop:
     """What the specs say of the judged tree is known: go on where that was asked for."""
     if _owed(loop) != TieTests(tree=event.tree):
         _illegal(loop, event, "nobody asked which tests of this tree name a criterion")
-    after = building.take_ties(loop, event.tree, event.ties)
+    after = buildfacts.take_ties(loop, event.tree, event.ties)
     return _after_baseline(after) if loop.phase == "baseline" else settle.judged(after)
 
 
@@ -201,7 +198,7 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
         return settle.planned(loop, event)
     loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
     if loop.build is not None:
-        loop = building.take_notes(loop, event.plan, changed=changed)
+        loop = buildfacts.take_notes(loop, event.plan, changed=changed)
     loop = replace(loop, faults=0, limits_hit=0, reverted="")
     if loop.aborting:
         return settle.finish(loop, Finish("aborted", loop.aborting))
@@ -246,7 +243,7 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
         lines=best.changed_lines,
         reverted=taken if best.iteration != event.iteration else "",
     )
-    loop = building.restored(loop)
+    loop = buildfacts.restored(loop)
     return settle.paused(loop) if loop.pausing else settle.call_agent(loop)
 
 
@@ -294,13 +291,13 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         pausing="",
         pause_now=False,
     )
-    loop = building.by_hand(loop, event.done)
+    loop = buildfacts.by_hand(loop, event.done)
     if held:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
         loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=(), programs={})
         loop = replace(loop, judged_tree="", final_tree="", guarded_tree="", jury=jury.forgiven(loop.jury))
-        loop = building.reopened(loop)
+        loop = buildfacts.reopened(loop)
     return _take_baseline(loop) if loop.best is None else settle.limit_or_call(loop)
 
 
@@ -343,28 +340,6 @@ def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
         aborting="",
         todo=(),
     )
-
-
-def landing_started(loop: Loop, event: LandingStarted) -> Loop:
-    wanted = {"land": "", "undo": "landed"}[event.direction]
-    underway = {"land": "landing", "undo": "undoing"}[event.direction]
-    if loop.landing not in (wanted, underway) or loop.dropped:
-        _illegal(loop, event, f"landing state is {loop.landing or 'none'}")
-    return replace(loop, landing=underway, landing_old=event.old, landing_new=event.new)
-
-
-def landing_ended(loop: Loop, event: LandingEnded) -> Loop:
-    underway = {"land": "landing", "undo": "undoing"}[event.direction]
-    if loop.landing != underway:
-        _illegal(loop, event, f"landing state is {loop.landing or 'none'}")
-    after = {("land", True): "landed", ("land", False): "", ("undo", True): "", ("undo", False): "landed"}
-    return replace(loop, landing=after[event.direction, event.done])
-
-
-def loop_dropped(loop: Loop, event: LoopDropped) -> Loop:
-    if loop.landing in ("landing", "undoing"):
-        _illegal(loop, event, "a landing is under way")
-    return replace(loop, dropped=True)
 
 
 def _take_baseline(loop: Loop) -> Loop:

@@ -33,9 +33,9 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from ralph.core import afterwards, jury, reading
 from ralph.core import events as e
 from ralph.core import handlers as h
-from ralph.core import jury, reading
 from ralph.core.loop import Loop
 from ralph.core.model import Phase
 from ralph.errors import Bug, IllegalEvent
@@ -80,9 +80,9 @@ TABLE: dict[tuple[Phase, type[e.Event]], Rule] = {
     ("paused", e.ResumeAsked): Rule(h.resume_asked, ("baseline", "working", "judging", "waiting")),
     ("ended", e.ResumeAsked): Rule(h.resume_asked, ("baseline", "working", "waiting", "judging")),
     ("ended", e.Steered): Rule(h.steered, ("ended",)),
-    ("ended", e.LandingStarted): Rule(h.landing_started, ("ended",)),
-    ("ended", e.LandingEnded): Rule(h.landing_ended, ("ended",)),
-    ("ended", e.LoopDropped): Rule(h.loop_dropped, ("ended",)),
+    ("ended", e.LandingStarted): Rule(afterwards.landing_started, ("ended",)),
+    ("ended", e.LandingEnded): Rule(afterwards.landing_ended, ("ended",)),
+    ("ended", e.LoopDropped): Rule(afterwards.loop_dropped, ("ended",)),
     **{(phase, e.StintStarted): Rule(h.stint_started, (phase,)) for phase in _LIVE},
     **{(phase, e.Steered): Rule(h.steered, (phase,)) for phase in _LIVE},
     **{(phase, e.AbortAsked): Rule(h.abort_asked, (phase,)) for phase in _LIVE},

@@ -7,7 +7,6 @@ again from the specs, so nothing here is evidence. Whether an item is done is de
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
@@ -70,8 +69,7 @@ def id_of(title: str, taken: Collection[str] = (), last: dict[str, int] | None =
 
     `last` keeps the last number of each name between calls: thousands of items may have one title.
     """
-    digest = hashlib.sha256(title.encode("utf-8", "replace")).hexdigest()
-    base = slug(title) or f"item-{digest[:8]}"
+    base = slug(title) or f"item-{_sha256(title.encode('utf-8', 'replace'))[:8]}"
     if base in TAG_WORDS:
         base = f"item-{base}"
     number = (last or {}).get(base, 1)
@@ -128,11 +126,17 @@ def line(text: str) -> str:
 
 def digest_of(texts: Mapping[str, str]) -> str:
     """One digest for a set of files, whatever order they came in."""
-    made = hashlib.sha256()
+    lines = []
     for path in sorted(texts):
-        body = hashlib.sha256(texts[path].encode("utf-8", "surrogatepass")).hexdigest()
-        made.update(f"{path.encode('utf-8', 'surrogatepass').hex()} {body}\n".encode())
-    return made.hexdigest()
+        body = _sha256(texts[path].encode("utf-8", "surrogatepass"))
+        lines.append(f"{path.encode('utf-8', 'surrogatepass').hex()} {body}\n")
+    return _sha256("".join(lines).encode())
+
+
+def _sha256(data: bytes) -> str:
+    from hashlib import sha256  # costs a start that needs none of it
+
+    return sha256(data).hexdigest()
 
 
 def stale(plan: Plan, *, specs: str, code: str) -> tuple[str, ...]:

@@ -194,7 +194,10 @@ def _options(newest: Attempt | None, item: str, loop: str) -> tuple[str, ...]:
     resume = f'ralph resume {loop} --steer "…"'
     kind = newest.kind if newest is not None else "logical"
     if kind in ("transient", "environmental"):
-        return (f"mend the surroundings, then: ralph resume {loop}", "let another agent stand in: --agent")
+        return (
+            f"mend the surroundings, then: ralph resume {loop}",
+            "start again with a second agent that stands in: ralph loop --agent FIRST,SECOND",
+        )
     options = [f"say what to do differently: {resume}"]
     if kind == "fundamental":
         options = [f"answer or review, then: {resume}"]
@@ -202,7 +205,7 @@ def _options(newest: Attempt | None, item: str, loop: str) -> tuple[str, ...]:
     return (
         *options,
         f"split {part} or make it smaller and start again",
-        "another agent or model: --agent, --model",
+        "start again with another agent or model: ralph loop --agent NAME --model NAME",
     )
 
 

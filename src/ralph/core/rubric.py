@@ -28,6 +28,7 @@ TRIES = 2  # answers that cannot be used before that is the opinion
 JUDGE = "the judge"  # no gate can have this name
 _WORDS, _SUGGESTIONS = 1000, 10
 _EFFORT = 4_000_000  # characters looked at in search of the answer
+_LEAST_EFFORT = 1_000  # what a brace that begins no object counts for
 
 
 class Dimension(Struct, frozen=True):
@@ -158,7 +159,7 @@ def _last_object(text: str) -> str:
             _, at = decoder.raw_decode(text, start)
             found = text[start:at]
         except json.JSONDecodeError as wrong:
-            at, effort = start + 1, effort - (wrong.pos - start) - 1
+            at, effort = start + 1, effort - max(_LEAST_EFFORT, wrong.pos - start)
         except (ValueError, RecursionError):  # NaN, an endless number, nested too deeply
             at, effort = start + 1, effort - (len(text) - start)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core import building, exitgate, failover, outage, recovery, stall
+from ralph.core import buildfacts, building, exitgate, failover, outage, recovery, stall
 from ralph.core.events import (
     Action,
     CheckpointMade,
@@ -287,7 +287,7 @@ def _to_verified(loop: Loop) -> RestoreWorkspace | None:
 def planned(loop: Loop, event: CheckpointMade) -> Loop:
     """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
     assert loop.build is not None
-    take = building.take_plan if loop.build.mode == "planning" else building.take_closing
+    take = buildfacts.take_plan if loop.build.mode == "planning" else buildfacts.take_closing
     before = Checkpoint(loop.iteration, loop.before, loop.commit, changed_lines=loop.lines)
     loop = take(replace(loop, faults=0, limits_hit=0, reverted="", fault=None), event.plan)
     if loop.aborting:
@@ -304,7 +304,7 @@ def item_published(loop: Loop, commit: str) -> Loop:
     """A verified item is on the result branch: from here on this tree is what work goes back to."""
     newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
     newest = _measured(loop, newest, loop.newest)
-    loop = building.ticked(recovery.item_done(loop, newest.red), commit, loop.grade)
+    loop = buildfacts.ticked(recovery.item_done(loop, newest.red), commit, loop.grade)
     loop = replace(loop, best=newest, redirect="", reverted="")
     return paused(loop) if loop.pausing else limit_or_call(loop)
 
@@ -348,7 +348,7 @@ def _call(loop: Loop) -> Loop:
         return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
     iteration = loop.iteration + 1
     loop = recovery.calls(loop, iteration)
-    readers = building.readers(loop)
+    readers = buildfacts.readers(loop)
     if readers:
         todo: tuple[Action, ...] = (RunReaders(call=loop.call + 1, count=readers),)
         return replace(loop, phase="working", wait_until=None, wait_why="", todo=todo)

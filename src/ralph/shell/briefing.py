@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ralph.core.model import Brief, Finding
+from ralph.core.model import Brief, Finding, SpareAgent
 from ralph.core.plan import Plan, digest_of
 from ralph.core.plancheck import check_file
 from ralph.core.planfile import NAME, parse_plan
@@ -26,6 +26,7 @@ from ralph.shell.specfiles import FOLDER, LARGEST, MANY, read_text
 # What only says that the plan is not made for these specs; the rest contradicts itself.
 _OUTDATED = ("plan-uncovered", "plan-criterion", "plan-missing", "plan-empty")
 ATTEMPTS = 5
+FROM_SPECS = "Do what the specs and the plan ask for"  # the task of who gives none
 
 
 class PlanAsk(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,12 +42,17 @@ class PlanAsk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Briefed(msgspec.Struct, frozen=True):
-    brief: Brief
+    brief: Brief | None = None  # None: one task, without a plan
     texts: dict[str, str] = {}  # the specs, by path; they become blobs when the loop begins
     warnings: tuple[str, ...] = ()
 
+    def with_reader(self, reader: SpareAgent | None) -> Brief | None:
+        return self.brief if self.brief is None else msgspec.structs.replace(self.brief, reader=reader)
 
-def brief_of(ask: PlanAsk, project: Project, base: str, *, with_changes: bool) -> Briefed:
+
+def brief_of(ask: PlanAsk | None, project: Project, base: str, task: str, *, with_changes: bool) -> Briefed:
+    if ask is None:
+        return Briefed()
     texts = _specs(project, base, with_changes=with_changes)
     specs = [parse_spec(path, text) for path, text in sorted(texts.items())]
     findings = check_specs(specs)
@@ -62,6 +68,13 @@ def brief_of(ask: PlanAsk, project: Project, base: str, *, with_changes: bool) -
     digest = digest_of(texts) if texts else ""
     code = code_digest(user_call(project, ["ls-tree", "-z", base]).out)
     plan, planning = _plan(project, criteria, digest, code, refuse=ask.mode != "plan" and not ask.refresh)
+    if not texts and plan is None and task == FROM_SPECS:
+        raise UserError(
+            "there is nothing to plan from",
+            code="E-PLAN-NOTHING",
+            why="expected specs in specs/, an IMPLEMENTATION_PLAN.md, or a task in words",
+            next='ralph specs new "log in"',
+        )
     tracked = user_call(project, ["cat-file", "-e", f"{base}:{NAME}"], ok=None).code == 0
     there = os.path.lexists(os.path.join(project.top, NAME))
     if there and tracked and _changed(project, NAME) and not with_changes:

@@ -20,24 +20,25 @@ from ralph.core.grade import OWN_WITNESS
 from ralph.core.infer import task_class
 from ralph.core.inferkinds import gate_kind, proof_kinds
 from ralph.core.inferred import Check
-from ralph.core.model import NEEDS_WITNESS, Brief, Criterion, Gate, Grade, Order, TaskClass
+from ralph.core.model import NEEDS_WITNESS, Criterion, Gate, Grade, Order, TaskClass
 from ralph.core.prompt import HIDDEN
 from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import approvals, config, tools
-from ralph.shell.agentchoice import Choice, choose, refuse_unheld, spare
-from ralph.shell.briefing import Briefed, PlanAsk, brief_of
+from ralph.shell.agentchoice import choose, refuse_unheld, spare
+from ralph.shell.briefing import FROM_SPECS, PlanAsk, brief_of
 from ralph.shell.config.quarantine import in_quarantine
 from ralph.shell.judgechoice import seat
 from ralph.shell.probe import Protection, protection
 from ralph.shell.project import Project, find_project, survey, user_call
 from ralph.shell.prompttemplates import own_templates
+from ralph.shell.readerchoice import reader_of
 from ralph.shell.snapshot import resolve_commit
 from ralph.shell.statedir import config_dir, open_state, safe_name, state_dir
 
 BOXED = ("S2", "S3")
 TASK_BYTES = 24_000
-FROM_SPECS = "Do what the specs and the plan ask for"
+SPECS = "specs/*.md"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,14 +77,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float) -> Prepared:
     """The order for this request, or the first reason against it. `token` makes the name unique."""
-    outer = enclosing_loop(env)
-    if outer:
-        raise UserError(
-            f"this is inside the loop '{outer}', and loops do not nest",
-            code="E-LOOP-NESTED",
-            why="the variable RALPH_LOOP_ID says so; an agent's own loop would escape its limits",
-            next="ralph status",
-        )
+    _refuse_nested(env)
     _check_task(request.task)
     project, settings = read_settings(request, env, now)
     named = choose(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
@@ -92,11 +86,12 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
     reports_cost = all(one.reports_cost for one in (*named, *seated.choices))
     config.check_limits(settings, config.explicit_limits(settings), reports_cost)
     base = resolve_commit(project, request.base) if request.base else project.head
-    briefed = _briefed(request, project, base)
+    ask = request.plan
+    briefed = brief_of(ask, project, base, request.task, with_changes=request.with_changes)
     chosen = class_of(request)
     alone, aims = chosen != "regression", proof_kinds(chosen)
     gates: tuple[Gate, ...] = ()
-    if request.plan is None or request.plan.mode != "plan":  # a plan is held to its own rules
+    if ask is None or ask.mode != "plan":  # a plan is held to its own rules
         gates = seal_gates(request, settings, project, base, env, alone_is_proof=alone, aims=aims)
     state = open_state(state_dir(env), create=True)
     _, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
@@ -112,7 +107,7 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         criterion=Criterion(
             task_class=chosen,
             gates=gates,
-            min_grade=_least(settings, chosen, bare=request.plan is not None and not briefed.texts),
+            min_grade=_least(settings, chosen, bare=ask is not None and not briefed.texts),
             waivers=settings.guards_allow,
             until=request.until,
             confirm=int(settings.confirm),
@@ -128,7 +123,7 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         rubric=seated.rubric,
         judge=seated.judge,
         warnings=warnings,
-        brief=_with_reader(request, briefed.brief, settings, project, env, chosen_agent),
+        brief=briefed.with_reader(reader_of(ask, settings, project, env, chosen_agent)),
         templates=own_templates(project, base, config_dir(env), now),
     )
     return Prepared(
@@ -142,37 +137,15 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
     )
 
 
-def _briefed(request: Request, project: Project, base: str) -> Briefed:
-    if request.plan is None:
-        return Briefed(Brief())
-    found = brief_of(request.plan, project, base, with_changes=request.with_changes)
-    if not found.texts and found.brief.plan is None and request.task == FROM_SPECS:
+def _refuse_nested(env: Mapping[str, str]) -> None:
+    outer = enclosing_loop(env)
+    if outer:
         raise UserError(
-            "there is nothing to plan from",
-            code="E-PLAN-NOTHING",
-            why="expected specs in specs/, an IMPLEMENTATION_PLAN.md, or a task in words",
-            next='ralph specs new "log in"',
+            f"this is inside the loop '{outer}', and loops do not nest",
+            code="E-LOOP-NESTED",
+            why="the variable RALPH_LOOP_ID says so; an agent's own loop would escape its limits",
+            next="ralph status",
         )
-    return found
-
-
-def _with_reader(
-    request: Request,
-    brief: Brief,
-    settings: config.Settings,
-    project: Project,
-    env: Mapping[str, str],
-    worker: Choice,
-) -> Brief | None:
-    """The brief with who reads before the plan is made: another agent or model where one was named."""
-    ask = request.plan
-    if ask is None or not ask.readers:
-        return None if ask is None else brief
-    choice = worker
-    if ask.reader_agent:
-        choice = choose(msgspec.structs.replace(settings, agent=ask.reader_agent), project, env)[0]
-    model = ask.reader_model or ("" if ask.reader_agent else settings.model)
-    return msgspec.structs.replace(brief, reader=msgspec.structs.replace(spare(choice), model=model))
 
 
 def _least(settings: config.Settings, chosen: TaskClass, *, bare: bool) -> Grade:
@@ -210,7 +183,8 @@ def _order(request: Request, settings: config.Settings, project: Project, *, nam
         prefix=project.prefix.rstrip("/"),
         with_changes=request.with_changes,
         history=settings.history,
-        protect=settings.protect_paths,
+        # What is to be built is not changed by who builds it.
+        protect=settings.protect_paths if request.plan is None else (*settings.protect_paths, SPECS),
         config_digest=config.digest(settings),
         report_copy_to=settings.report_copy_to,
     )

@@ -7,14 +7,14 @@ can forget it.
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
 from ralph.core import events as e
 from ralph.core.loop import Loop
-from ralph.core.model import Limits, Outcome
+from ralph.core.model import Limits, Outcome, Spend
 from ralph.core.plantold import ItemLine, PlanLine, item_lines, plan_line
 from ralph.core.spectests import Tie
 from ralph.shell import blobs as blobs_
@@ -175,14 +175,8 @@ def make_report(record: Record, blobs: str | None = None, change: Change | None 
         tree=loop.tree,
         landing=loop.landing,
         dropped=loop.dropped,
-        seconds=loop.spend.seconds,
-        waited=loop.spend.waited,
         iterations=loop.iteration,
-        calls=loop.spend.calls,
-        cost=loop.spend.cost,
-        tokens=loop.spend.tokens,
-        calls_of_unknown_cost=loop.spend.blind,
-        cost_estimated=loop.spend.estimated,
+        **_spend(loop.spend),
         limits=loop.limits,
         change=None if change is None else change._asdict(),
         changed_lines=loop.lines,
@@ -192,8 +186,8 @@ def make_report(record: Record, blobs: str | None = None, change: Change | None 
         judge=judgement(loop),
         judge_calls=judge_calls(events),
         plan=_plan(loop),
-        items=tuple(_item(line) for line in item_lines(loop)),
-        ties=tuple(_tie(tie) for tie in loop.build.ties) if loop.build is not None else (),
+        items=tuple(map(_item, item_lines(loop))),
+        ties=tuple(map(_tie, loop.build.ties)) if loop.build is not None else (),
         told=tuple(_told(call) for call in calls),
         breaker=course(loop),
         not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome != "verified" else (),
@@ -208,6 +202,18 @@ def make_report(record: Record, blobs: str | None = None, change: Change | None 
         next=tuple(step.command for step in next_steps(standing(loop)) if step.why != "report"),
         written_by_newer=record.newer,
     )
+
+
+def _spend(spend: Spend) -> dict[str, Any]:
+    return {
+        "seconds": spend.seconds,
+        "waited": spend.waited,
+        "calls": spend.calls,
+        "cost": spend.cost,
+        "tokens": spend.tokens,
+        "calls_of_unknown_cost": spend.blind,
+        "cost_estimated": spend.estimated,
+    }
 
 
 def report_json(report: Report) -> bytes:

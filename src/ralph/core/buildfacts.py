@@ -1,0 +1,230 @@
+"""What facts do to a plan: a planning call ended, an item was published, tests were tied to criteria.
+
+Each function takes the loop before and what became known, and gives the loop after. What is decided from
+that is in `building`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec.structs
+
+from ralph.core.buildstate import Building, Done
+from ralph.core.events import PlanRead
+from ralph.core.model import Brief, Checkpoint, Grade
+from ralph.core.plan import Item, id_of
+from ralph.core.plandiff import carried
+from ralph.core.planselect import board_of, state_of, up_to_date, with_failing, with_state
+from ralph.core.spectests import Tie, joined_ties, standing
+
+if TYPE_CHECKING:
+    from ralph.core.loop import Loop
+
+replace = msgspec.structs.replace
+FOUND_CAP = 20  # items that one iteration may add
+NAMED = 5
+HOUR = 3600.0
+# "unknown": the runner tells no test ids; then a green gate is all there is, and the grade says so.
+GOOD = frozenset({"pass", "unknown"})
+
+
+def readers(loop: Loop) -> int:
+    """How many calls are to read before this planning call; 0 when they have, or when none were asked for."""
+    build, brief = loop.build, loop.sealed.brief
+    if build is None or brief is None or build.mode != "planning" or build.notes:
+        return 0
+    cap, recent = loop.limits.calls_per_hour, [at for at in loop.call_times if at > loop.now - HOUR]
+    room = brief.readers if cap is None else cap - len(recent) - 1  # one is left for the plan itself
+    return max(0, min(brief.readers, room))
+
+
+def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
+    """A planning call has ended: work by its plan if it is sound; whatever else it did is not kept."""
+    build, brief = parts(loop)
+    read = read or PlanRead()
+    told = []
+    if read.outside:
+        named = ", ".join(read.paths[:NAMED])
+        told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
+    build = replace(build, told=tuple(told), discarded=build.discarded + read.outside)
+    if read.plan is None:
+        wrong = tuple(f"line {one.line}: {one.message}" for one in read.wrong)
+        return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=wrong))
+    old = build.plan if build.board is None else up_to_date(build.plan, build.board)
+    plan = carried(old, read.plan)
+    there = {item.id for item in plan.items if item.state == "done"}
+    build = replace(
+        build,
+        mode="building",
+        why="",
+        plan=plan,
+        board=board_of(plan, criteria=brief.criteria, clarity=brief.clarity),
+        done={name: build.done.get(name, Done(name)) for name in there},
+        item=None,
+        plans=build.plans + 1,
+        planned=0,
+        unsound=0,
+        wrong=(),
+        notes=(),
+    )
+    return replace(loop, build=build, history=())
+
+
+def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
+    """A call that works on an item has ended: found work joins the plan, its ticks do not."""
+    build = loop.build
+    assert build is not None
+    told = []
+    if read is not None and read.ticked:
+        named = ", ".join(read.ticked[:NAMED])
+        told.append(f"boxes that you tick have no effect; Ralph ticks what it verified ({named})")
+    build = replace(build, told=tuple(told), touched=build.touched or changed)
+    if read is not None and read.found:
+        build = with_items(loop, build, read.found[:FOUND_CAP])
+    return replace(loop, build=build)
+
+
+def take_closing(loop: Loop, read: PlanRead | None) -> Loop:
+    """A closing call has ended: it may name work that is left, and nothing else."""
+    build = loop.build
+    assert build is not None
+    build = replace(build, closings=build.closings + 1, told=())
+    if read is not None:
+        build = replace(build, discarded=build.discarded + read.outside)
+        if read.found:
+            build = with_items(loop, replace(build, mode="building"), read.found[:FOUND_CAP])
+    return replace(loop, build=build)
+
+
+def take_ties(loop: Loop, tree: str, ties: tuple[Tie, ...]) -> Loop:
+    """How the criteria stand on this tree: what was verified may be lost, or found again."""
+    build = loop.build
+    assert build is not None
+    ties = joined_ties(build.ties, ties)
+    before, now = standing(build.ties), standing(ties)
+    board, lost = build.board, dict(build.lost)
+    if board is not None:
+        at = board.ranked.at
+        for name in build.done:
+            item = board.ranked.items[at[name]]
+            if not all(now.get(one, "untested") in GOOD for one in item.serves):
+                lost.setdefault(name, loop.iteration)
+            else:
+                lost.pop(name, None)
+            board = with_state(board, name, "open" if name in lost else "done")
+        failing = [name for name, status in now.items() if status in ("fail", "flaky")]
+        board = with_failing(board, (*failing, *lost))
+    told = build.told
+    others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
+    if others and loop.iteration:
+        named = ", ".join(others[:NAMED])
+        told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item an iteration")
+    # Iteration 0: it was ticked before this loop and is not proven, which is no iteration's fault.
+    fresh = {name: number for name, number in lost.items() if number and name not in build.lost}
+    told = (
+        *told,
+        *(f"iteration {iteration} broke {name}, which was verified" for name, iteration in fresh.items()),
+    )
+    build = replace(build, board=board, lost=lost, ties=ties, tied_tree=tree, told=told)
+    return replace(loop, build=build)
+
+
+def restored(loop: Loop) -> Loop:
+    """The workspace is back at a tree of which everything was verified: nothing is lost there."""
+    build = loop.build
+    if build is None or build.base is None or loop.tree != build.base.tree:
+        return loop
+    board = build.board
+    for name in build.lost:
+        if board is not None and name in board.ranked.at:
+            board = with_state(board, name, "done")
+    return replace(loop, build=replace(build, board=board, lost={}, touched=False, tied_tree=""))
+
+
+def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
+    """The item at hand is verified and has its commit."""
+    build = loop.build
+    assert build is not None
+    assert build.item is not None
+    assert build.board is not None
+    name = build.item.id
+    done = Done(name, loop.iteration, commit, loop.tree, grade)
+    build = replace(
+        build,
+        board=with_state(build.board, name, "done"),
+        done={**build.done, name: done},
+        lost={other: iteration for other, iteration in build.lost.items() if other != name},
+        item=None,
+        touched=False,
+        planned=build.planned + 1,
+        base=Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines),
+    )
+    return replace(loop, build=build, history=(), result=commit)
+
+
+def reopened(loop: Loop) -> Loop:
+    """A human looked at what ended the loop: blocked items are tried again, every count starts anew."""
+    build = loop.build
+    if build is None:
+        return loop
+    board = build.board
+    for name in build.blocked:
+        if board is not None and name in board.ranked.at and state_of(board, name) == "blocked":
+            board = with_state(board, name, "open")
+    build = replace(build, board=board, blocked={}, tries={}, unsound=0, replanned=frozenset(), item=None)
+    return replace(loop, build=build)
+
+
+def by_hand(loop: Loop, names: tuple[str, ...]) -> Loop:
+    """Items that only a human can do, and has done."""
+    build = loop.build
+    if build is None or build.board is None:
+        return loop
+    board, done = build.board, dict(build.done)
+    for name in names:
+        if name in board.ranked.at and board.ranked.items[board.ranked.at[name]].human:
+            board = with_state(board, name, "done")
+            done[name] = Done(name, loop.iteration)
+    return replace(loop, build=replace(build, board=board, done=done))
+
+
+def with_items(loop: Loop, build: Building, found: tuple[Item, ...]) -> Building:
+    """The same plan with more items; the board is made anew, which is rare."""
+    brief = loop.sealed.brief
+    assert brief is not None
+    assert build.board is not None
+    plan = up_to_date(build.plan, build.board)
+    known = {item.id for item in plan.items}
+    new = []
+    for item in found:
+        name = id_of(item.title, known) if item.id in known else item.id
+        after = tuple(other for other in item.after if other in known)
+        new.append(replace(item, id=name, after=after, state="open"))
+        known.add(name)
+    plan = replace(plan, items=(*plan.items, *new))
+    board = board_of(plan, criteria=brief.criteria, clarity=brief.clarity)
+    return replace(build, plan=plan, board=board)
+
+
+def _others(build: Building, fresh: set[str]) -> list[str]:
+    """Other open items whose last criterion has just turned green."""
+    board = build.board
+    if board is None or build.item is None:
+        return []
+    stands = standing(build.ties)
+    ranks = {at for name in fresh for at in board.ranked.serves.get(name, ())}
+    found = []
+    for at in sorted(ranks):
+        item = board.ranked.items[at]
+        whole = all(one in fresh or stands.get(one) in GOOD for one in item.serves)
+        if item.id != build.item.id and whole and state_of(board, item.id) == "open":
+            found.append(item.id)
+    return found
+
+
+def parts(loop: Loop) -> tuple[Building, Brief]:
+    build, brief = loop.build, loop.sealed.brief
+    assert build is not None
+    assert brief is not None
+    return build, brief
