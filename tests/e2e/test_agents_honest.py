@@ -168,5 +168,6 @@ def fixed():
 def test_every_scripted_agent_is_driven():
     """No scripted agent is left out of the whole-loop tests."""
     names = {path.stem for path in SCRIPTED.glob("[a-z]*.py")}
-    text = "".join(path.read_text() for path in SCRIPTED.parent.glob("test_agents_*.py"))
+    places = (*SCRIPTED.parent.glob("test_*.py"), *SCRIPTED.parent.glob("*kit.py"))
+    text = "".join(path.read_text() for path in places)
     assert names - set(re.findall(r"[\"'](\w+)[\"']", text)) == set()
