@@ -1,25 +1,36 @@
 """What the plan costs an iteration: tick an item, choose the next, tell the agent, change the file.
 
 Ten thousand items beside a hundred. Both plans are of one kind: groups of ten that build on each other, and a
-last item that waits for all. Making the board and writing the whole file happens once a plan, and is not
-counted.
+last item that waits for all. Making the board and laying the file out happens once a plan, and is not
+counted. One line is choosing, telling and the edits themselves; the other is all that an iteration does with
+the plan's file, as `PlanDesk` does it: into the workspace, and into the tree before and after the call.
 """
 
 import itertools
 import os
+import subprocess
 import tempfile
 import time
 
-from measuring import Line, interleaved, median, typical_ratio
+from measuring import Line, interleaved, median, ratio_line, typical_ratio
+from msgspec.structs import replace
 
+from ralph.core.buildstate import Building
+from ralph.core.model import Brief
 from ralph.core.plan import Item, Plan
+from ralph.core.planfile import NAME
 from ralph.core.planprompt import item_text
 from ralph.core.planselect import Board, board_of, choose, with_failing, with_state
 from ralph.core.plansheet import based_on, lay_out, marked
 from ralph.core.specs import SpecCriterion
+from ralph.shell.gitstore import open_store
+from ralph.shell.gittrees import tree_of, with_root_file
+from ralph.shell.planpaper import Paper, code_of, write_plan
+from ralph.shell.project import find_project
 
 PART = "plan"
 AIM = 1.2
+FILED = 2.0  # 0.8 MB instead of 7 kB are hashed and written
 FEW, MANY = 100, 10_000
 GROUP = 10
 
@@ -30,7 +41,13 @@ def measure(quick: bool) -> list[Line]:
     floors, ralphs = interleaved(rounds, lambda: few.seconds(turns), lambda: many.seconds(turns))
     floor = median(floors)
     ralph = floor * typical_ratio(ralphs, floors)
+    with tempfile.TemporaryDirectory() as top:
+        small, large = (_Filing(count, os.path.join(top, str(count))) for count in (FEW, MANY))
+        below, above = interleaved(rounds // 5, small.seconds, large.seconds)
+    filed = median(below)
+    ratio = typical_ratio(above, below)
     return [
+        ratio_line(PART, f"its file in git, {MANY:,} items", filed, filed * ratio, FILED),
         Line(
             part=PART,
             what=f"one iteration, {MANY:,} items",
@@ -84,6 +101,39 @@ class _Work:
             if len(text) > 4000 or len(edits) != 3:
                 raise SystemExit("the prompt or the edits grew with the plan")
         return median(taken)
+
+
+class _Filing:
+    """A repository with a plan in it, and the work of its desk on that file."""
+
+    def __init__(self, count: int, top: str) -> None:
+        repo = os.path.join(top, "repo")
+        for words in (["init", "-q", repo], ["-C", repo, "commit", "-q", "--allow-empty", "-m", "x"]):
+            identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid"]
+            subprocess.run(["git", *identity, *words], check=True)
+        self.store = open_store(find_project(repo), os.path.join(top, "store"))
+        self.workspace, self.paper = repo, Paper()
+        plan = _plan(count)
+        names = tuple(f"C-{n}" for n in range(count))
+        self.brief = Brief(specs="0" * 64, criteria=names)
+        self.build = Building(mode="building", plan=plan, board=board_of(plan, criteria=names))
+        self.tree = tree_of(self.store, self.store.project.head)
+        self.seconds()  # the layout
+
+    def seconds(self) -> float:
+        board = self.build.board
+        assert board is not None
+        item = choose(board).item
+        assert item is not None
+        began = time.perf_counter()
+        for _ in range(2):  # before the call and after it
+            code = code_of(self.store, self.tree)
+            data = self.paper.data(self.build, self.brief, code=code, ticked=item.id)
+            self.tree = with_root_file(self.store, self.tree, NAME, data)
+        write_plan(self.workspace, self.paper.data(self.build, self.brief, code=code))
+        taken = time.perf_counter() - began
+        self.build = replace(self.build, board=with_state(board, item.id, "done"))
+        return taken
 
 
 def _plan(count: int) -> Plan:
