@@ -57,7 +57,7 @@ def measure(quick: bool) -> list[Line]:
             value=ralph / floor,
             value_unit="x",
             aim=AIM,
-        )
+        ),
     ]
 
 

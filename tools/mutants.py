@@ -38,6 +38,11 @@ OWN_TESTS = {
     "handlers": ("machine_table", "machine_faults", "machine_asked", "machine_refused", "machine_landing"),
     "settle": ("settle", "settle_endings"),
     "loop": ("machine_table", "events"),
+    "jury": ("machine_judge",),
+    "building": ("building",),
+    "buildfacts": ("building",),
+    "reading": ("building",),
+    "spending": ("building", "machine_judge", "machine_table"),
     "status": ("status_law", "status"),
     "compare": ("compare_law", "compare"),
 }

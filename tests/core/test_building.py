@@ -135,8 +135,25 @@ def test_an_item_climbs_its_own_ladder_and_its_mishaps_do_not_count() -> None:
     assert loop.build.tries == {"a": 1}
     loop = verified(loop, "t3", "A-1")
     newest = loop.breaker.pulses[-1]
-    assert (newest.item, newest.items, newest.score) == ("a", 1, 1 + 5)
+    assert (newest.item, newest.items, newest.score, newest.progress) == ("a", 1, 1 + 5, True)
     assert loop.redirect == ""
+    assert (loop.breaker.item, loop.breaker.on_item) == ("a", 3)
+    loop = judged(called(loop, "t4"), "t4", "A-1", verdict=b.red(tree="t4", count=1))
+    assert (loop.breaker.item, loop.breaker.on_item) == ("b", 1)
+
+
+def test_a_stalled_item_is_planned_anew_and_the_loop_goes_on() -> None:
+    """Standing still on an item is the item's end, not the loop's: no probe, no demand for the next."""
+    loop = begun()
+    for _ in range(3):
+        loop = b.work(loop, loop.tree)
+    assert loop.build is not None
+    assert (loop.build.mode, loop.build.why) == (
+        "planning",
+        "a is stuck: 3 iterations in a row changed nothing",
+    )
+    assert (loop.breaker.state, loop.redirect) == ("CLOSED", "")
+    assert [(one.strategy, one.item) for one in loop.breaker.demands] == [("replan", "a"), ("split", "a")]
 
 
 def test_dual_condition_ends_the_loop() -> None:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import msgspec.structs
 
-from ralph.core import buildfacts, building, exitgate, failover, jury, learnings, recovery, settle
+from ralph.core import buildfacts, building, exitgate, failover, jury, learnings, recovery, settle, spending
 from ralph.core.buildstate import Building
 from ralph.core.events import (
     AbortAsked,
@@ -47,7 +47,7 @@ from ralph.core.events import (
 from ralph.core.faults import after_fault
 from ralph.core.indicators import WINDOW
 from ralph.core.loop import Loop
-from ralph.core.model import RESUMABLE, AgentSession, Fault, Limits, Spend, Steer, Usage
+from ralph.core.model import RESUMABLE, AgentSession, Fault, Limits, Steer
 from ralph.errors import IllegalEvent
 
 replace = msgspec.structs.replace
@@ -136,7 +136,7 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
         fault=None,
         steers=(),
         given=loop.steers,
-        spend=replace(loop.spend, calls=loop.spend.calls + 1),
+        spend=spending.begun(loop.spend),
         call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
     )
 
@@ -155,7 +155,7 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
         denials=event.denials,
         learned=learnings.joined(loop.learned, event.learned),
         denied=denied,
-        spend=_spent(loop.spend, event.usage),
+        spend=spending.ended(loop.spend, event.usage),
         session=_kept_session(loop, event),
         squeezed=_squeezed(loop, event.fault),
         programs={**loop.programs, agent: event.program} if event.program else loop.programs,
@@ -371,18 +371,6 @@ def _owed_gate(loop: Loop, event: GateEnded) -> RunGates:
 def _hold(loop: Loop) -> Loop:
     """Pause at once and keep what is owed, to be taken up again as it stands."""
     return replace(settle.paused(loop), held=loop.todo, held_phase=loop.phase)
-
-
-def _spent(spend: Spend, usage: Usage) -> Spend:
-    tokens = spend.tokens if usage.tokens is None else (spend.tokens or 0) + usage.tokens
-    cost = spend.cost if usage.cost is None else (spend.cost or 0.0) + usage.cost
-    return replace(
-        spend,
-        tokens=tokens,
-        cost=cost,
-        blind=spend.blind + (usage.cost is None),
-        estimated=spend.estimated or usage.estimated,
-    )
 
 
 def _raised(limits: Limits, event: ResumeAsked) -> Limits:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from ralph.core import building, exitgate, rubric, settle
+from ralph.core import building, exitgate, rubric, settle, spending
 from ralph.core.events import (
     AskJudge,
     Event,
@@ -24,7 +24,7 @@ from ralph.core.events import (
 )
 from ralph.core.faults import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
 from ralph.core.loop import Loop
-from ralph.core.model import Checkpoint, Fault, Outcome, Spend, Usage
+from ralph.core.model import Checkpoint, Fault, Outcome
 from ralph.core.rubric import JUDGE, Jury, Opinion
 from ralph.errors import IllegalEvent
 
@@ -54,11 +54,10 @@ def started(loop: Loop, event: JudgeStarted) -> Loop:
     owed = _owed(loop, event)
     if loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
         _illegal(loop, event, "no such call was asked for")
-    spend = replace(loop.spend, calls=loop.spend.calls + 1, blind=loop.spend.blind + 1)
     return replace(
         loop,
         call=event.call,
-        spend=spend,
+        spend=spending.begun_aside(loop.spend),
         call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
         jury=replace(loop.jury, open=True, prompt=event.prompt),
     )
@@ -68,7 +67,7 @@ def ended(loop: Loop, event: JudgeEnded) -> Loop:
     owed, opinion = _owed(loop, event), event.opinion
     if not loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
         _illegal(loop, event, "no such call is open")
-    loop = replace(loop, spend=_spent(loop.spend, event.usage), jury=replace(loop.jury, open=False))
+    loop = replace(loop, spend=spending.told(loop.spend, event.usage), jury=replace(loop.jury, open=False))
     if event.fault is not None:
         return _faulted(loop, event.fault, owed.then)
     if opinion is None or opinion.tree != owed.tree:
@@ -200,20 +199,6 @@ def _with_best(loop: Loop, opinion: Opinion) -> Loop:
     passing = sum(gate.required for gate in loop.sealed.criterion.gates)
     best = Checkpoint(loop.iteration, loop.tree, loop.commit, passing, 0, loop.lines)
     return replace(loop, best=best)
-
-
-def _spent(spend: Spend, usage: Usage) -> Spend:
-    """The call was counted, as one of unknown cost, when it began."""
-    tokens = spend.tokens if usage.tokens is None else (spend.tokens or 0) + usage.tokens
-    if usage.cost is None:
-        return replace(spend, tokens=tokens)
-    return replace(
-        spend,
-        tokens=tokens,
-        cost=(spend.cost or 0.0) + usage.cost,
-        blind=spend.blind - 1,
-        estimated=spend.estimated or usage.estimated,
-    )
 
 
 def _agent(loop: Loop) -> str:

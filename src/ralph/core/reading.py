@@ -43,7 +43,7 @@ def started(loop: Loop, event: ReadersStarted) -> Loop:
     return replace(
         loop,
         call=event.call + event.count - 1,
-        spend=spending.begun(loop.spend, event.count),
+        spend=spending.begun_aside(loop.spend, event.count),
         call_times=times[-(loop.limits.calls_per_hour or 1) :],
         build=replace(build, reading=True),
     )

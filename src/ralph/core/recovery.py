@@ -112,7 +112,8 @@ def stalled(loop: Loop, trouble: Trouble, why: str) -> Loop:
 
 def reopened(loop: Loop) -> Loop:
     """A probe failed, or the trouble came back: the next probe is asked for something else again."""
-    trouble = loop.breaker.trouble or "no-progress"
+    trouble = loop.breaker.trouble
+    assert trouble is not None  # only a stall is probed and watched
     return demanded(loop, trouble, loop.breaker.why)
 
 
