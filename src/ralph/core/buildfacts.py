@@ -6,6 +6,7 @@ that is in `building`.
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec.structs
@@ -13,10 +14,10 @@ import msgspec.structs
 from ralph.core.buildstate import Building, Done
 from ralph.core.events import PlanRead
 from ralph.core.model import Brief, Checkpoint, Grade
-from ralph.core.plan import Item, id_of
+from ralph.core.plan import Item, Plan, id_of
 from ralph.core.plandiff import carried
-from ralph.core.planselect import board_of, state_of, up_to_date, with_failing, with_state
-from ralph.core.spectests import Tie, joined_ties, standing
+from ralph.core.planselect import Board, board_of, state_of, up_to_date, with_failing, with_state
+from ralph.core.spectests import Status, Tie, joined_ties, standing
 
 if TYPE_CHECKING:
     from ralph.core.loop import Loop
@@ -47,12 +48,18 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
     if read.outside:
         named = ", ".join(read.paths[:NAMED])
         told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
-    build = replace(build, told=tuple(told), discarded=build.discarded + read.outside)
+    asked = loop.claim is not None and loop.claim.status == "BLOCKED"
+    build = replace(
+        build,
+        told=tuple(told),
+        discarded=build.discarded + read.outside,
+        asked=(loop.claim.recommendation or "no reason given") if asked and loop.claim else "",
+    )
     if read.plan is None:
         wrong = tuple(f"line {one.line}: {one.message}" for one in read.wrong)
         return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=wrong))
     old = build.plan if build.board is None else up_to_date(build.plan, build.board)
-    plan = carried(old, read.plan)
+    plan = with_humans(old, carried(old, read.plan))
     there = {item.id for item in plan.items if item.state == "done"}
     build = replace(
         build,
@@ -67,6 +74,7 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
         unsound=0,
         wrong=(),
         notes=(),
+        dropped=tuple(dict.fromkeys((*build.dropped, *_dropped(old, plan)))),
     )
     return replace(loop, build=build, history=())
 
@@ -103,18 +111,9 @@ def take_ties(loop: Loop, tree: str, ties: tuple[Tie, ...]) -> Loop:
     assert build is not None
     ties = joined_ties(build.ties, ties)
     before, now = standing(build.ties), standing(ties)
-    board, lost = build.board, dict(build.lost)
-    if board is not None:
-        at = board.ranked.at
-        for name in build.done:
-            item = board.ranked.items[at[name]]
-            if not all(now.get(one, "untested") in GOOD for one in item.serves):
-                lost.setdefault(name, loop.iteration)
-            else:
-                lost.pop(name, None)
-            board = with_state(board, name, "open" if name in lost else "done")
-        failing = [name for name, status in now.items() if status in ("fail", "flaky")]
-        board = with_failing(board, (*failing, *lost))
+    board, lost = _stood(build, now, loop.iteration)
+    if build.base is not None and tree == build.base.tree:
+        build = replace(build, base_ties=ties)
     told = build.told
     others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
     if others and loop.iteration:
@@ -130,16 +129,31 @@ def take_ties(loop: Loop, tree: str, ties: tuple[Tie, ...]) -> Loop:
     return replace(loop, build=build)
 
 
+def _stood(build: Building, now: Mapping[str, Status], iteration: int) -> tuple[Board | None, dict[str, int]]:
+    """The board, and what was verified and is not proven, where the criteria stand like this."""
+    board, lost = build.board, dict(build.lost)
+    if board is None:
+        return None, lost
+    at = board.ranked.at
+    for name in build.done:
+        item = board.ranked.items[at[name]]
+        if not all(now.get(one, "untested") in GOOD for one in item.serves):
+            lost.setdefault(name, iteration)
+        else:
+            lost.pop(name, None)
+        board = with_state(board, name, "open" if name in lost else "done")
+    failing = [name for name, status in now.items() if status in ("fail", "flaky")]
+    return with_failing(board, (*failing, *lost)), lost
+
+
 def restored(loop: Loop) -> Loop:
-    """The workspace is back at a tree of which everything was verified: nothing is lost there."""
+    """The workspace is back at a tree of which everything was verified: all stands as it stood there."""
     build = loop.build
     if build is None or build.base is None or loop.tree != build.base.tree:
         return loop
-    board = build.board
-    for name in build.lost:
-        if board is not None and name in board.ranked.at:
-            board = with_state(board, name, "done")
-    return replace(loop, build=replace(build, board=board, lost={}, touched=False, tied_tree=""))
+    board, lost = _stood(build, standing(build.base_ties), 0)
+    build = replace(build, board=board, lost=lost, ties=build.base_ties, tied_tree=loop.tree, touched=False)
+    return replace(loop, build=build)
 
 
 def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
@@ -159,6 +173,7 @@ def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
         touched=False,
         planned=build.planned + 1,
         base=Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines),
+        base_ties=build.ties,
     )
     return replace(loop, build=build, history=(), result=commit)
 
@@ -172,8 +187,9 @@ def reopened(loop: Loop) -> Loop:
     for name in build.blocked:
         if board is not None and name in board.ranked.at and state_of(board, name) == "blocked":
             board = with_state(board, name, "open")
-    build = replace(build, board=board, blocked={}, tries={}, unsound=0, replanned=frozenset(), item=None)
-    return replace(loop, build=build)
+    at_hand = build.item if build.item is not None and build.item.id not in build.blocked else None
+    build = replace(build, board=board, blocked={}, tries={}, unsound=0, asked="", item=at_hand)
+    return replace(loop, build=replace(build, replanned=frozenset()))
 
 
 def by_hand(loop: Loop, names: tuple[str, ...]) -> Loop:
@@ -199,12 +215,34 @@ def with_items(loop: Loop, build: Building, found: tuple[Item, ...]) -> Building
     new = []
     for item in found:
         name = id_of(item.title, known) if item.id in known else item.id
-        after = tuple(other for other in item.after if other in known)
+        after = _among(item.after, known)
         new.append(replace(item, id=name, after=after, state="open"))
         known.add(name)
     plan = replace(plan, items=(*plan.items, *new))
     board = board_of(plan, criteria=brief.criteria, clarity=brief.clarity)
     return replace(build, plan=plan, board=board)
+
+
+def with_humans(old: Plan, new: Plan) -> Plan:
+    """Boxes that only a human can tick stay: whoever plans cannot take a human's word away."""
+    humans = {item.id: item for item in old.items if item.human and item.state != "cancelled"}
+    kept = [replace(item, human=True) if item.id in humans else item for item in new.items]
+    known = {item.id for item in kept}
+    gone = [
+        replace(item, after=_among(item.after, known)) for item in humans.values() if item.id not in known
+    ]
+    return replace(new, items=(*kept, *gone))
+
+
+def _among(names: tuple[str, ...], known: Container[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in known)
+
+
+def _dropped(old: Plan, new: Plan) -> list[str]:
+    """What was to be done and is in the new plan neither by its name nor by its title."""
+    ids, titles = {item.id for item in new.items}, {item.title for item in new.items}
+    left = (item for item in old.items if item.state in ("open", "blocked") and not item.optional)
+    return [item.id for item in left if item.id not in ids and item.title not in titles]
 
 
 def _others(build: Building, fresh: set[str]) -> list[str]:

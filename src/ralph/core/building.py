@@ -31,6 +31,10 @@ replace = msgspec.structs.replace
 PLANNING_CAP = 3  # planning calls in a row without a usable plan
 CLOSING_CAP = 2
 MEND = "mend"  # the item that Ralph adds when all others are verified and the whole is not
+WHOLE = "Make the whole green: every check, every criterion"  # its title, by which it is known
+UNASKED = (
+    "the plan left nothing to do, and no spec shows that there was nothing: say what to build, or write specs"
+)
 Next = Finish | Literal["call", "judge"]
 
 
@@ -51,6 +55,8 @@ def begin(order: Order) -> Building | None:
 def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """What the plan asks for now. The answer is the same however often it is asked for."""
     build, brief = parts(loop)
+    if build.asked and (build.mode == "planning" or brief.mode == "build"):
+        return loop, Finish("blocked", f"the agent asks: {build.asked}")
     if build.mode == "planning":
         if build.unsound >= PLANNING_CAP:
             wrong = "; ".join(build.wrong[:NAMED]) or "it was not written"
@@ -85,7 +91,7 @@ def terms(loop: Loop) -> tuple[Criterion, exitgate.Tolerance]:
     build, brief = loop.build, loop.sealed.brief
     if build is None or brief is None:
         return criterion, "task"
-    if build.item is not None and build.item.id != MEND:
+    if build.item is not None and not is_own(build.item):
         if build.item.chore:  # "D" sorts behind "C": a user who asks for less gets less
             criterion = replace(criterion, min_grade=max(criterion.min_grade, "C"))
         return criterion, "item"
@@ -102,9 +108,10 @@ def missing(loop: Loop) -> tuple[str, ...]:
         return tuple(_unproven_words(loop))
     wanted = [name for name in item.serves if stands.get(name, "untested") not in GOOD]
     sentences = [_criterion_words(name, build.ties) for name in wanted]
-    if not item.serves and not build.touched and item.id != MEND:
+    spoken = bool(item.serves) or is_own(item)
+    if not spoken and not build.touched:
         sentences.append(f"nothing has been changed for {item.id} yet")
-    if not item.serves and item.id != MEND and not _says_done(loop.claim):
+    if not spoken and not _says_done(loop.claim):
         sentences.append(
             f"no criterion speaks for {item.id}: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
         )
@@ -126,7 +133,7 @@ def missed(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
         return loop, False
     first = loop.not_yet[0] if loop.not_yet else "it was not verified"
     why = stalled or f"{tries} attempts: {first}"
-    if stalled and name not in build.replanned and name != MEND:
+    if stalled and name not in build.replanned and not is_own(build.item):
         return _plan_again(loop, f"{name} is stuck: {stalled}", name), True
     return _block(loop, name, why), True
 
@@ -169,18 +176,20 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
 
 def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """Every required item is settled: is the whole proven, and does the agent say that nothing is left?"""
-    build, _ = parts(loop)
+    build, brief = parts(loop)
     loop = replace(loop, build=replace(build, item=None, mode="checking", why=""))
     build, _ = parts(loop)
     order = loop.sealed
     criterion, tolerance = terms(loop)
-    if loop.tree == order.base_tree:  # nothing was left to do
+    if loop.tree == order.base_tree and _tied(loop):  # nothing was left to do
+        if build.plans and not brief.criteria:
+            return loop, Finish("blocked", UNASKED)
         red = exitgate.red(criterion, loop.baseline, loop.baseline, tolerance)
         sentences = (*red, *_unproven_words(loop))
         if sentences:
             return _mended(loop, sentences, can_call=can_call)
         return loop, Finish("verified", "nothing to do: every item is settled and every check is green")
-    if not (loop.final_tree == loop.guarded_tree == loop.tree):
+    if not (loop.final_tree == loop.guarded_tree == loop.tree and _tied(loop)):
         return loop, "judge"
     answer = exitgate.judge(
         criterion,
@@ -223,21 +232,34 @@ def mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     build, _ = parts(loop)
     board = build.board
     assert board is not None
-    if MEND in board.ranked.at:
-        if state_of(board, MEND) == "done":
-            board = with_state(board, MEND, "open")
-        return replace(loop, build=replace(build, board=board, item=None))
+    own = next(
+        (one.id for one in board.ranked.items if is_own(one) and state_of(board, one.id) == "done"), ""
+    )
+    if own:
+        board = with_state(board, own, "open")
+        return replace(loop, build=replace(build, board=board, item=None), not_yet=sentences)
     stands = standing(build.ties)
     open_criteria = tuple(name for name, status in stands.items() if status not in GOOD)
     item = Item(
         id=MEND,
-        title="Make the whole green: every check, every criterion",
+        title=WHOLE,
         priority=HIGH,
         serves=open_criteria,
         chore=True,
         notes=sentences[:NAMED],
     )
-    return replace(loop, build=replace(with_items(loop, build, (item,)), item=None))
+    return replace(loop, build=replace(with_items(loop, build, (item,)), item=None), not_yet=sentences)
+
+
+def is_own(item: Item) -> bool:
+    """Ralph's own item, which is held to the whole. Whoever else uses its name has an item like any other."""
+    return item.title == WHOLE and item.chore and not (item.optional or item.human)
+
+
+def _tied(loop: Loop) -> bool:
+    """It is known how the criteria stand on this very tree, and not only on one that was taken back."""
+    build, brief = parts(loop)
+    return not brief.criteria or build.tied_tree == loop.tree
 
 
 def _unproven_words(loop: Loop) -> list[str]:
@@ -270,6 +292,11 @@ def _verified_words(loop: Loop, dual: Dual) -> str:
     build, _ = parts(loop)
     assert build.board is not None
     words = f"all {build.board.tally.done} items are verified"
+    if build.board.tally.optional_open:
+        words += f", {build.board.tally.optional_open} optional ones are open"
+    if build.dropped:
+        more = f" and {len(build.dropped) - NAMED} more" if len(build.dropped) > NAMED else ""
+        words += f", planning anew dropped {', '.join(build.dropped[:NAMED])}{more}"
     said = f"{dual.indicators} of {dual.needed} words of completion"
     if dual.holds:
         return f"{words}; the agent signalled that nothing is left ({said})"

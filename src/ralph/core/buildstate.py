@@ -40,6 +40,7 @@ class Building(Struct, frozen=True):
     board: Board | None = None
     item: Item | None = None
     base: Checkpoint | None = None  # the newest tree of which everything is verified
+    base_ties: tuple[Tie, ...] = ()  # how the criteria stand there
     touched: bool = False  # something was changed for this item, and kept
     tries: dict[str, int] = {}  # item -> judged and not verified
     done: dict[str, Done] = {}
@@ -52,6 +53,8 @@ class Building(Struct, frozen=True):
     reading: bool = False  # readers were called and have not been accounted for
     notes: tuple[ReaderNote, ...] = ()  # what they said, until the plan is made
     wrong: tuple[str, ...] = ()  # what was wrong with the newest plan
+    asked: str = ""  # what the newest planning call asks a human; "" = nothing
+    dropped: tuple[str, ...] = ()  # items that nobody settled and that a new plan no longer has
     discarded: int = 0  # files changed outside the plan by calls that must not: thrown away
     told: tuple[str, ...] = ()  # what the next prompt must say of the iteration before
     ties: tuple[Tie, ...] = ()  # of tied_tree

@@ -185,10 +185,14 @@ def _ending(loop: Loop) -> Finish | None:
     if loop.claim is not None and loop.claim.status == "BLOCKED":
         return Finish("blocked", f"the agent asks: {loop.claim.recommendation or 'no reason given'}")
     if loop.denied >= DENIAL_CAP:
-        return Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.denials)}")
+        return _denied(loop)
     if loop.integrity >= INTEGRITY_CAP:
         return Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
     return limit_reached(loop)
+
+
+def _denied(loop: Loop) -> Finish:
+    return Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.denials)}")
 
 
 def limit_reached(loop: Loop) -> Finish | None:
@@ -313,6 +317,8 @@ def limit_or_call(loop: Loop) -> Loop:
     """A loop that is taken up, for the first time or again, meets its limits before it spends."""
     ending = limit_reached(loop)
     if loop.build is not None:
+        if loop.build.mode == "planning" and loop.denied >= DENIAL_CAP:
+            return finish(replace(loop, phase="working"), _denied(loop))
         loop, step = building.next_step(loop, can_call=ending is None)
         if isinstance(step, Finish):
             return finish(replace(loop, phase="working"), step)

@@ -1,7 +1,7 @@
 """What calls used, added up: the one place that counts calls, tokens and money.
 
 A call is counted when it begins. Its cost is unknown until it says more, and unknown is not zero. While the
-agent itself is at work the screens say so, and its cost is called unknown only when it has ended; calls beside
+agent itself is at work the screens say so, and its cost is unknown only when it has ended; calls beside
 it (readers, the judge) are so from their beginning.
 """
 
