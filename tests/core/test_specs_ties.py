@@ -267,3 +267,11 @@ def test_large_files_take_little_time(piece: str) -> None:
     began = time.process_time()
     tie_tests([spec("AUTH-1")], None, {"x": piece * (60_000 // len(piece))})
     assert time.process_time() - began < 2.0
+
+
+def test_a_criterion_with_very_many_tests() -> None:
+    """A few rows stand for thousands of tests, and the red one is among them."""
+    tests = {f"test_auth_1_{number:05}": "pass" for number in range(5000)} | {"test_auth_1_x": "fail"}
+    found = tie_tests([spec("AUTH-1")], Reading("fail", "", tests=tests), {})  # type: ignore[arg-type]
+    assert len(found) == 50
+    assert standing(found) == {"AUTH-1": "fail"}

@@ -190,10 +190,37 @@ def test_found_work_and_a_box_for_a_human(shop):
     loop = shop.expect(done, "blocked", 3, 4, says="only a human can tick what is left: sign")
     assert list(loop.build.done) == ["upper", "lower", "notes"]
     assert shop.result("NOTES.md").startswith("# Notes")
+    name = loop.sealed.loop
+    assert f"ralph resume {name} --done sign" in done.out
+    assert f"ralph merge {name} --checkpoint 4" in done.out
     wrong = shop.ralph("resume", loop.sealed.loop, "--done", "upper")
     assert "E-RESUME-ITEM" in wrong.err
     again = shop.ralph("resume", loop.sealed.loop, "--done", "sign", "--display", "plain", limit=120)
     assert (again.code, again.loop.outcome) == (0, "verified"), again.report()
+
+
+def test_what_is_verified_can_be_taken(shop):
+    """A loop that ended before all was done still has a commit for each verified item, and they land."""
+    loop = shop.expect(quickly(shop, flags=("--max-iterations", "2")), "exhausted", 1, 2)
+    name = loop.sealed.loop
+    refused = shop.ralph("merge", name)
+    assert (refused.code, f"next  ralph merge {name} --checkpoint 2" in refused.err) == (2, True)
+    landed = shop.ralph("merge", name, "--checkpoint", "2")
+    assert (landed.code, "NOT verified" in landed.out) == (0, True), landed.report()
+    assert shop.git("log", "-1", "--format=%s") == "feat(upper): Add upper()"
+    assert "ralph undo" in shop.ralph("status", name).out
+
+
+def test_a_plan_that_git_ignores_and_a_call_from_a_folder(shop):
+    """The plan is read where no snapshot has it; agents begin at the top, where plan and specs are."""
+    (shop.repo / ".git/info/exclude").write_text(f"{PLAN}\n")
+    (shop.repo / "deep").mkdir()
+    words = ("plan", "--agent-cmd", buildkit.agent("builder"), "--display", "plain")
+    done = shop.ralph(*words, cwd=shop.repo / "deep", limit=60)
+    assert (done.code, "2 items, 2 open" in done.out) == (0, True), done.report()
+    assert "ignored by git" in done.err
+    assert f"git add ../{PLAN}" in done.out
+    assert (shop.repo / PLAN).read_text().count("- [ ]") == 2
 
 
 def test_import_and_specs_that_are_not_committed(shop):

@@ -440,26 +440,29 @@ class Ended(Struct):
 
 
 def live(
-    script: Script,
+    script: Any,
     crash_at: set[int],
     commands: dict[int, e.AnyEvent] | None = None,
     seed: int = 0,
     journal: Callable[[Ticks], MemoryJournal | DiskJournal] = MemoryJournal,
+    hands: Callable[[Disk, Any, SimClock, Ticks], SimHands] | None = None,
+    sealed: Order | None = None,
+    disk: Disk | None = None,
 ) -> Ended:
     """One loop to its end through as many runners as it takes."""
     chance, tick = random.Random(seed), Ticks(crash_at)
-    disk, store = Disk(), journal(tick)
+    disk, store = disk or Disk(), journal(tick)
     for at, command in (commands or {}).items():
         tick._at[at] = lambda command=command: store.inbox_put(command)
-    store.begin(e.LoopStarted(order=order(judged=script.judged), at=1e9))
+    store.begin(e.LoopStarted(order=sealed or order(judged=script.judged), at=1e9))
     for _ in range(len(crash_at) + 20):
         clock = SimClock(1e9 + chance.uniform(-1e6, 1e6))
         scribe = Scribe(store, NAME, store.record(), clock, Nobody(), "/nowhere")
         try:
             if scribe.loop.phase == "paused":
                 scribe.append(e.ResumeAsked())
-            hands = SimHands(disk, script, clock, tick)
-            loop = Runner(hands, scribe, clock, Nobody(), Nobody()).drive()
+            made = (hands or SimHands)(disk, script, clock, tick)
+            loop = Runner(made, scribe, clock, Nobody(), Nobody()).drive()
         except Crash:
             assert disk.alive == 0
             continue

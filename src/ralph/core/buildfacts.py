@@ -15,6 +15,7 @@ from ralph.core.buildstate import Building, Done
 from ralph.core.events import PlanRead
 from ralph.core.model import Brief, Checkpoint, Grade
 from ralph.core.plan import Item, Plan, id_of
+from ralph.core.plancheck import check_plan
 from ralph.core.plandiff import carried
 from ralph.core.planselect import Board, board_of, state_of, up_to_date, with_failing, with_state
 from ralph.core.spectests import Status, Tie, joined_ties, standing
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 replace = msgspec.structs.replace
 FOUND_CAP = 20  # items that one iteration may add
+CRITERIA = "criteria"  # the guard that counts what is shown
+NOTES_CAP = 20  # lines below each of them
 NAMED = 5
 HOUR = 3600.0
 # "unknown": the runner tells no test ids; then a green gate is all there is, and the grade says so.
 GOOD = frozenset({"pass", "unknown"})
+# Where no spec can show that all was there before, a plan that asks for nothing is no way to be done.
+NOTHING_LEFT = "the plan leaves nothing to do: expected at least one open item that is not optional"
 
 
 def readers(loop: Loop) -> int:
@@ -55,28 +60,49 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
         discarded=build.discarded + read.outside,
         asked=(loop.claim.recommendation or "no reason given") if asked and loop.claim else "",
     )
-    if read.plan is None:
-        wrong = tuple(f"line {one.line}: {one.message}" for one in read.wrong)
+    found = read.wrong if read.plan is None else check_plan(read.plan, None)
+    if read.plan is None or found:  # a fact must be one that can be folded, whoever read the plan
+        wrong = tuple(f"line {one.line}: {one.message}" for one in found)
         return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=wrong))
-    old = build.plan if build.board is None else up_to_date(build.plan, build.board)
-    plan = with_humans(old, carried(old, read.plan))
+    old, plan = _replanned(build, read.plan)
+    if leaves_nothing(loop, read.plan):
+        return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=(NOTHING_LEFT,)))
     there = {item.id for item in plan.items if item.state == "done"}
+    same = {(item.id, item.title, item.serves) for item in old.items}
+    lost = {one.id for one in plan.items if one.id in build.lost and (one.id, one.title, one.serves) in same}
     build = replace(
         build,
         mode="building",
         why="",
         plan=plan,
         board=board_of(plan, criteria=brief.criteria, clarity=brief.clarity),
-        done={name: build.done.get(name, Done(name)) for name in there},
+        done={name: build.done.get(name, Done(name)) for name in there | lost},
+        lost={name: build.lost[name] for name in lost},
         item=None,
         plans=build.plans + 1,
         planned=0,
         unsound=0,
         wrong=(),
         notes=(),
-        dropped=tuple(dict.fromkeys((*build.dropped, *_dropped(old, plan)))),
+        dropped=_dropped(build.dropped, old, plan),
     )
     return replace(loop, build=build, history=())
+
+
+def leaves_nothing(loop: Loop, plan: Plan) -> bool:
+    """Would the loop be done by the word of whoever planned, with nothing to prove it?"""
+    build, brief = parts(loop)
+    return (
+        brief.mode == "build"
+        and not brief.criteria
+        and not any(map(_is_left, _replanned(build, plan)[1].items))
+    )
+
+
+def _replanned(build: Building, plan: Plan) -> tuple[Plan, Plan]:
+    """The plan before, and the new one with what is kept of it."""
+    old = build.plan if build.board is None else up_to_date(build.plan, build.board)
+    return old, with_humans(old, carried(old, plan))
 
 
 def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
@@ -156,6 +182,15 @@ def restored(loop: Loop) -> Loop:
     return replace(loop, build=build)
 
 
+def to_publish(build: Building, tree: str) -> str:
+    """The item at hand, unless its commit holds this very tree: it was lost, and is found again."""
+    if build.item is None or build.board is None:
+        return ""
+    name = build.item.id
+    there = state_of(build.board, name) == "done" and build.done[name].tree == tree
+    return "" if there else name
+
+
 def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
     """The item at hand is verified and has its commit."""
     build = loop.build
@@ -174,8 +209,19 @@ def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
         planned=build.planned + 1,
         base=Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines),
         base_ties=build.ties,
+        shown=build.shown.union(*(result.counted for result in loop.guards if result.guard == CRITERIA)),
     )
     return replace(loop, build=build, history=(), result=commit)
+
+
+def served(loop: Loop) -> tuple[str, ...]:
+    """The criteria that this tree must show: of the item at hand and of all that was verified, or all."""
+    build, brief = parts(loop)
+    if build.item is None or build.board is None:
+        return brief.criteria or ()
+    ranked = build.board.ranked
+    done = (one for name in build.done for one in ranked.items[ranked.at[name]].serves)
+    return tuple(dict.fromkeys((*build.item.serves, *done)))
 
 
 def reopened(loop: Loop) -> Loop:
@@ -202,7 +248,8 @@ def by_hand(loop: Loop, names: tuple[str, ...]) -> Loop:
         if name in board.ranked.at and board.ranked.items[board.ranked.at[name]].human:
             board = with_state(board, name, "done")
             done[name] = Done(name, loop.iteration)
-    return replace(loop, build=replace(build, board=board, done=done))
+    lost = {name: number for name, number in build.lost.items() if name not in names}
+    return replace(loop, build=replace(build, board=board, done=done, lost=lost))
 
 
 def with_items(loop: Loop, build: Building, found: tuple[Item, ...]) -> Building:
@@ -216,7 +263,7 @@ def with_items(loop: Loop, build: Building, found: tuple[Item, ...]) -> Building
     for item in found:
         name = id_of(item.title, known) if item.id in known else item.id
         after = _among(item.after, known)
-        new.append(replace(item, id=name, after=after, state="open"))
+        new.append(replace(item, id=name, after=after, state="open", notes=item.notes[:NOTES_CAP]))
         known.add(name)
     plan = replace(plan, items=(*plan.items, *new))
     board = board_of(plan, criteria=brief.criteria, clarity=brief.clarity)
@@ -238,11 +285,15 @@ def _among(names: tuple[str, ...], known: Container[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name in known)
 
 
-def _dropped(old: Plan, new: Plan) -> list[str]:
+def _dropped(before: tuple[str, ...], old: Plan, new: Plan) -> tuple[str, ...]:
     """What was to be done and is in the new plan neither by its name nor by its title."""
     ids, titles = {item.id for item in new.items}, {item.title for item in new.items}
-    left = (item for item in old.items if item.state in ("open", "blocked") and not item.optional)
-    return [item.id for item in left if item.id not in ids and item.title not in titles]
+    gone = (item.id for item in old.items if _is_left(item) and item.title not in titles)
+    return tuple(name for name in dict.fromkeys((*before, *gone)) if name not in ids)
+
+
+def _is_left(item: Item) -> bool:
+    return item.state in ("open", "blocked") and not item.optional
 
 
 def _others(build: Building, fresh: set[str]) -> list[str]:

@@ -32,9 +32,6 @@ PLANNING_CAP = 3  # planning calls in a row without a usable plan
 CLOSING_CAP = 2
 MEND = "mend"  # the item that Ralph adds when all others are verified and the whole is not
 WHOLE = "Make the whole green: every check, every criterion"  # its title, by which it is known
-UNASKED = (
-    "the plan left nothing to do, and no spec shows that there was nothing: say what to build, or write specs"
-)
 Next = Finish | Literal["call", "judge"]
 
 
@@ -82,6 +79,7 @@ def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         return _leave(loop, can_call=can_call)
     named = [f"{name} ({build.blocked[name]})" if name in build.blocked else name for name in choice.names]
     more = f" and {choice.count - len(named)} more" if choice.count > len(named) else ""
+    loop = replace(loop, build=replace(build, item=None, why=""))
     return loop, Finish("blocked", f"{choice.why}: {', '.join(named)}{more}")
 
 
@@ -104,14 +102,13 @@ def missing(loop: Loop) -> tuple[str, ...]:
     if build is None or build.tied_tree not in ("", loop.tree):
         return ()
     item, stands = build.item, standing(build.ties)
-    if item is None:
+    if item is None or is_own(item):
         return tuple(_unproven_words(loop))
     wanted = [name for name in item.serves if stands.get(name, "untested") not in GOOD]
     sentences = [_criterion_words(name, build.ties) for name in wanted]
-    spoken = bool(item.serves) or is_own(item)
-    if not spoken and not build.touched:
+    if not item.serves and not build.touched:
         sentences.append(f"nothing has been changed for {item.id} yet")
-    if not spoken and not _says_done(loop.claim):
+    if not item.serves and not _says_done(loop.claim):
         sentences.append(
             f"no criterion speaks for {item.id}: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
         )
@@ -176,14 +173,12 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
 
 def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """Every required item is settled: is the whole proven, and does the agent say that nothing is left?"""
-    build, brief = parts(loop)
+    build, _ = parts(loop)
     loop = replace(loop, build=replace(build, item=None, mode="checking", why=""))
     build, _ = parts(loop)
     order = loop.sealed
     criterion, tolerance = terms(loop)
     if loop.tree == order.base_tree and _tied(loop):  # nothing was left to do
-        if build.plans and not brief.criteria:
-            return loop, Finish("blocked", UNASKED)
         red = exitgate.red(criterion, loop.baseline, loop.baseline, tolerance)
         sentences = (*red, *_unproven_words(loop))
         if sentences:
@@ -292,6 +287,9 @@ def _verified_words(loop: Loop, dual: Dual) -> str:
     build, _ = parts(loop)
     assert build.board is not None
     words = f"all {build.board.tally.done} items are verified"
+    hands = [name for name, one in build.done.items() if one.iteration and not one.commit]
+    if hands:
+        words += f", {', '.join(hands[:NAMED])} by a human's word"
     if build.board.tally.optional_open:
         words += f", {build.board.tally.optional_open} optional ones are open"
     if build.dropped:

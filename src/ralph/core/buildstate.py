@@ -53,6 +53,7 @@ class Building(Struct, frozen=True):
     reading: bool = False  # readers were called and have not been accounted for
     notes: tuple[ReaderNote, ...] = ()  # what they said, until the plan is made
     wrong: tuple[str, ...] = ()  # what was wrong with the newest plan
+    shown: frozenset[str] = frozenset()  # criteria shown by a test that failed without the work
     asked: str = ""  # what the newest planning call asks a human; "" = nothing
     dropped: tuple[str, ...] = ()  # items that nobody settled and that a new plan no longer has
     discarded: int = 0  # files changed outside the plan by calls that must not: thrown away

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ralph.core.buildstate import Building
 from ralph.core.loop import Loop
-from ralph.core.planselect import state_of
+from ralph.core.planselect import choose, state_of
 
 ITEMS = 200  # listed in a report
 
@@ -37,6 +38,8 @@ class PlanLine(Struct, frozen=True):
     missing_specs: tuple[str, ...]
     discarded: int  # files changed by calls that must not, thrown away
     closings: int
+    newest: int = 0  # the iteration whose commit on the result branch holds every verified item; 0 = none
+    human: tuple[str, ...] = ()  # open boxes that only a human can tick, once nothing else is left
     words: int | None = None  # words of completion in the last iterations; None: not looked at yet
     words_needed: int | None = None
     signal: bool | None = None  # EXIT_SIGNAL, with its conditions checked
@@ -61,11 +64,26 @@ def plan_line(loop: Loop) -> PlanLine | None:
         missing_specs=tuple(one.name for one in build.plan.missing[:ITEMS]),
         discarded=build.discarded,
         closings=build.closings,
+        newest=newest_item(loop),
+        human=_humans(build),
         words=dual.indicators if dual else None,
         words_needed=dual.needed if dual else None,
         signal=dual.signal if dual else None,
         conditions={one.name: one.holds for one in dual.conditions} if dual else {},
     )
+
+
+def newest_item(loop: Loop) -> int:
+    """The newest iteration that verified an item; its commit, the result so far, holds the earlier ones."""
+    build = loop.build
+    return build.base.iteration if build is not None and build.base is not None and loop.result else 0
+
+
+def _humans(build: Building) -> tuple[str, ...]:
+    if build.board is None or build.mode == "planning":
+        return ()
+    choice = choose(build.board)
+    return choice.names if choice.kind == "human" else ()
 
 
 def words(line: PlanLine) -> str:

@@ -90,7 +90,7 @@ def concluded(loop: Loop) -> Loop:
         assert answer.grade is not None
         loop = replace(loop, not_yet=(), unproven=answer.unproven, grade=answer.grade)
         if loop.build is not None:
-            return _item_concluded(loop, loop.build.item.id if loop.build.item else "", answer.grade)
+            return _item_concluded(loop, buildfacts.to_publish(loop.build, loop.tree), answer.grade)
         return replace(loop, phase="judging", todo=(PublishResult(tree=loop.tree, grade=answer.grade),))
     return settle(loop, answer)
 
@@ -99,7 +99,7 @@ def _item_concluded(loop: Loop, item: str, grade: Grade) -> Loop:
     """An item of the plan is verified, or the whole of it was looked at once more."""
     if item:
         return replace(loop, phase="judging", todo=(PublishItem(item=item, tree=loop.tree, grade=grade),))
-    return limit_or_call(loop)
+    return paused(loop) if loop.pausing else limit_or_call(loop)
 
 
 def wants_ties(loop: Loop) -> bool:
@@ -153,8 +153,8 @@ def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
         return finish(recovery.stalled(loop, trouble, track.why), Finish("stalled", track.why))
     else:
         loop = recovery.redirected(loop)
-    if loop.pausing:
-        return paused(loop)
+    if loop.pausing:  # what is given up goes all the same, before anything else is done
+        return replace(paused(loop), held=(back,) if back is not None else ())
     back = back or _take_back(loop, accused=accused)
     if back is not None:
         return replace(loop, phase="working", todo=(back,))

@@ -20,6 +20,7 @@ from ralph.core.specs import Spec
 Status = Literal["pass", "fail", "flaky", "skipped", "unseen", "untested", "unknown"]
 # How a criterion stands when its tests differ: the first of these that any test has.
 ORDER: tuple[Status, ...] = ("fail", "flaky", "pass", "skipped", "unknown", "unseen", "untested")
+_ROWS = 50  # of one criterion; the ones that decide how it stands are among them
 _ABOVE = 60  # lines above a declaration that may be its decorators and comments
 _BELOW = 40
 _LONGEST_NAME = 400
@@ -106,7 +107,8 @@ def _table(specs: Sequence[Spec], found: Mapping[str, Mapping[str, Status]]) -> 
             tests = found.get(one.id) if one.id else None
             name = one.id or f"{spec.path}:{one.line}"
             if tests:
-                rows += [Tie(spec.path, name, test, tests[test]) for test in sorted(tests)]
+                shown = sorted(tests, key=lambda test: (ORDER.index(tests[test]), test))[:_ROWS]
+                rows += [Tie(spec.path, name, test, tests[test]) for test in sorted(shown)]
             else:
                 rows.append(Tie(spec.path, name, "", "untested"))
     return tuple(rows)

@@ -68,6 +68,8 @@ def brief_of(ask: PlanAsk | None, project: Project, base: str, task: str, *, wit
     digest = digest_of(texts) if texts else ""
     code = code_digest(user_call(project, ["ls-tree", "-z", base]).out)
     plan, planning = _plan(project, criteria, digest, code, refuse=ask.mode != "plan" and not ask.refresh)
+    if plan is not None and not planning and task != FROM_SPECS:
+        planning = "a task was given, and the plan may be for another"
     if not texts and plan is None and task == FROM_SPECS:
         raise UserError(
             "there is nothing to plan from",
@@ -79,17 +81,17 @@ def brief_of(ask: PlanAsk | None, project: Project, base: str, task: str, *, wit
     there = os.path.lexists(os.path.join(project.top, NAME))
     if there and tracked and _changed(project, NAME) and not with_changes:
         warnings.append(f"{NAME} has changes that are not committed: commit it before you merge the result")
-    if there and not tracked:
-        warnings.append(
-            f"{NAME} is not committed, so it stays out of the result; ralph plan --show has its ticks"
-        )
+    ignored = user_call(project, ["check-ignore", "-q", NAME], ok=None).code == 0
+    if not tracked and (there or ignored):
+        why = "ignored by git" if ignored else "not committed"
+        warnings.append(f"{NAME} is {why}, so it stays out of the result; ralph plan --show has its ticks")
     brief = Brief(
         mode="plan" if ask.mode == "plan" else "build",
         specs=digest,
         criteria=criteria,
         clarity=clarity_of(specs, findings),
         plan=plan,
-        in_tree=tracked or not there,
+        in_tree=tracked or not (there or ignored),
         planning="asked for" if ask.mode == "plan" or ask.refresh else planning,
         replan_every=ask.replan_every,
         readers=ask.readers,

@@ -16,6 +16,7 @@ from ralph.core import events as e
 from ralph.core import exitgate
 from ralph.core.loop import Loop
 from ralph.core.model import Verdict
+from ralph.core.plantold import newest_item
 from ralph.errors import NeedsHuman, NothingToDo, UserError
 from ralph.shell import journal as journal_
 from ralph.shell import landing, record
@@ -135,6 +136,9 @@ def _parent_base(loop: Loop) -> str:
 
 def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str, bool]:
     name = loop.sealed.loop
+    newest = newest_item(loop)
+    if newest and checkpoint == newest:
+        return loop.result, False  # one commit for each verified item, each with its evidence
     if checkpoint is not None:
         ref = loop_ref(name, f"checkpoint/{checkpoint}")
         found = read_refs(store.project, ref).get(ref)
@@ -146,11 +150,15 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
             )
         return found, False
     if loop.phase != "ended" or loop.outcome != "verified":
-        better = f" --checkpoint {loop.best.iteration}" if loop.best and loop.best.iteration else ""
+        at = newest or (loop.best.iteration if loop.best else 0)
+        better = f" --checkpoint {at}" if at else ""
+        why = "an unverified checkpoint lands only when you name it"
+        if newest:
+            why = "some items are verified, the whole is not: they land when you name their checkpoint"
         raise UserError(
             f"loop '{name}' has no verified result ({loop.outcome or loop.phase})",
             code="E-LAND-UNVERIFIED",
-            why="an unverified checkpoint lands only when you name it",
+            why=why,
             next=f"ralph merge {name}{better}" if better else f"ralph status {name}",
         )
     if not loop.result:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.buildfacts import served
 from ralph.core.loop import Loop
 from ralph.core.model import Canary, Finding, Gate, GuardResult, Reading
 from ralph.core.planfile import NAME as PLAN
@@ -23,15 +24,18 @@ from ralph.gates.canary import Planted, harvest
 from ralph.gates.guards import (
     CALLED,
     READ,
+    Asked,
     Broken,
     Facts,
     Request,
     Sabotage,
     altered_request,
     inspect,
+    needed,
     overlay_request,
     repeated,
     sabotage_request,
+    source_changes,
     witness_request,
     witnesses,
 )
@@ -63,6 +67,7 @@ class _Batch(Struct):
 def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[GuardResult, ...] | None:
     """Every guard's result for `tree`, as far as it was looked; None when asked to drop it."""
     facts = _facts(judge, loop, tree)
+    facts = replace(facts, criteria=_asked(judge, loop, facts))
     looked = inspect(facts, READ)
     if any(result.findings for result in looked):
         return tuple(_bounded(result) for result in looked)  # it is refused already, at no further cost
@@ -83,7 +88,7 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
         witness=batch.witness if show is not None else None,
         altered=batch.altered,
     )
-    if show is not None:
+    if show is not None and needed(facts):
         broken = _sabotage(judge, loop, facts, show, batch, attend)
         if broken is None:
             return None
@@ -96,6 +101,21 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
     }
     called = tuple(replace(result, evidence=evidence.get(result.guard, ())) for result in called)
     return tuple(_bounded(result) for result in (*looked, *called))
+
+
+def _asked(judge: Judge, loop: Loop, facts: Facts) -> Asked | None:
+    """What the specs ask of this tree; None where there are none, or nobody tied their criteria to its tests."""
+    build = loop.build
+    if build is None or build.base is None or build.tied_tree != facts.tree:
+        return None
+    since = look(judge.site.store, build.base.tree, facts.tree).changes
+    since = tuple(change for change in since if change.path != PLAN)
+    return Asked(
+        ties=build.ties,
+        wanted=served(loop),
+        shown=build.shown,
+        worked=bool(source_changes(replace(facts, changes=since))),
+    )
 
 
 def _facts(judge: Judge, loop: Loop, tree: str) -> Facts:

@@ -19,7 +19,7 @@ from ralph.shell.statedir import disk_full, free_bytes
 FILE = "journal.db"
 BODY_LIMIT = 64 * 1024
 # Facts that hold a whole plan, what is tied to it, or what readers said of it: the fold needs them whole.
-PLANS = frozenset({"LoopStarted", "CheckpointMade", "TestsTied", "ReadersEnded"})
+PLANS = frozenset({"LoopStarted", "CheckpointMade", "TestsTied", "GuardsEnded", "ReadersEnded"})
 PLAN_LIMIT = 16 * 1024 * 1024
 ENDED = "ended"  # the one phase that the journal must know: it takes no place at the table
 _PAGE = 64

@@ -74,8 +74,8 @@ class PlanDesk:
         assert build is not None
         store = self._judge.site.store
         if build.mode == "planning":
-            return found, read_plan(store, loop, found)
-        read = read_notes(store, loop, found, self._given(loop, loop.before))
+            return found, read_plan(store, self._workspace.path, loop, found)
+        read = read_notes(store, self._workspace.path, loop, found, self._given(loop, loop.before))
         if build.mode == "closing":
             return found, read
         tree, _ = put_plan(self._paper, store, loop, found.tree, ticked=build.item.id if build.item else "")

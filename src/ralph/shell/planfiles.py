@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from shlex import quote
 
 import msgspec
 
@@ -47,12 +48,15 @@ def refuse_edited(project: Project, found: Standing, *, force: bool) -> None:
     if found.data is None or force:
         return
     asked = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored", "--", f":(top){NAME}"]
-    if user_call(project, asked).out:
+    state = user_call(project, asked).out
+    if state:
         raise UserError(
             f"{NAME} has changes that are not committed",
             code="E-PLAN-EDITED",
-            why="a new plan would overwrite them",
-            next=f"git add {NAME} && git commit -m plan",
+            why="a new plan would overwrite them" + (", and git ignores it" if state[:2] == b"!!" else ""),
+            next="ralph plan --force"
+            if state[:2] == b"!!"
+            else f"git add {quote(os.path.relpath(found.path))} && git commit -m plan",
         )
 
 

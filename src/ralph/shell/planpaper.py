@@ -9,10 +9,12 @@ it found is taken over, its ticks are not.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from ralph.core.buildfacts import NOTHING_LEFT, leaves_nothing
 from ralph.core.buildstate import Building
 from ralph.core.events import PlanRead
 from ralph.core.loop import Loop
@@ -24,11 +26,13 @@ from ralph.core.planselect import Board, state_of, up_to_date
 from ralph.core.plansheet import Edit, Sheet, based_on, lay_out, marked
 from ralph.core.text import clean
 from ralph.shell.briefing import code_digest
+from ralph.shell.disktree import remove_tree
 from ralph.shell.gitstore import Store, private_call
 from ralph.shell.gittrees import read_blob, with_root_file
 from ralph.shell.snapshot import Snapshot
 
-LARGEST = 8 << 20
+LARGEST = 4 << 20  # as a fact it may have twice as many bytes, and must fit into the journal
+MOST, LINES = 20_000, 100_000  # items, and lines of all kinds
 WRONG = 20  # findings kept of a plan that cannot be used
 SHOWN = 20
 _STATE: dict[int, State] = {ord(state[0]): state for state in STATES}
@@ -98,45 +102,70 @@ def put_plan(paper: Paper, store: Store, loop: Loop, tree: str, *, ticked: str =
 
 
 def write_plan(workspace: str, data: bytes) -> None:
-    """Into the workspace; whatever an agent left in its place gives way, unfollowed."""
+    """Into the workspace; what an agent left in its place, or in the new file's, gives way, unfollowed."""
     path = os.path.join(workspace, NAME)
-    if os.path.isdir(path) and not os.path.islink(path):
-        from ralph.shell.disktree import remove_tree
-
-        remove_tree(path)
     fresh = f"{path}.ralph-new"
-    with open(fresh, "wb") as file:
+    os.chmod(workspace, 0o700)  # an agent may have closed its own folder
+    if os.path.isdir(path) and not os.path.islink(path):
+        remove_tree(path)
+    remove_tree(fresh)
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
         file.write(data)
     os.replace(fresh, path)
 
 
-def read_plan(store: Store, loop: Loop, found: Snapshot) -> PlanRead:
+def is_large(data: bytes) -> bool:
+    """Nobody plans that much; reading it would take minutes."""
+    return len(data) >= LARGEST or data.count(b"\n") > LINES
+
+
+def _written(store: Store, workspace: str, tree: str) -> bytes | None:
+    """The plan as a call left it. Where git ignores it, no snapshot has it, and the file itself is read."""
+    data = read_blob(store, tree, NAME, LARGEST)
+    if data is not None:
+        return data
+    try:
+        handle = os.open(os.path.join(workspace, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(handle, "rb") as file:
+        return file.read(LARGEST) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+
+
+def read_plan(store: Store, workspace: str, loop: Loop, found: Snapshot) -> PlanRead:
     """What a planning call left: its plan, if it is sound, and everything else that it changed."""
     brief = loop.sealed.brief
     assert brief is not None
     outside = [change.path for change in found.changes if change.path != NAME]
     base = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:SHOWN]))
-    data = read_blob(store, found.tree, NAME, LARGEST)
+    data = _written(store, workspace, found.tree)
     if data is None:
         return base
-    if len(data) >= LARGEST:
-        return replace(base, wrong=(Finding("plan-large", f"the plan has {LARGEST} bytes or more", NAME, 1),))
+    if is_large(data):
+        message = f"the plan has more than {LARGEST} bytes or {LINES} lines"
+        return replace(base, wrong=(Finding("plan-large", message, NAME, 1),))
     parsed = parse_plan(data.decode("utf-8", "replace"))
+    count = len(parsed.plan.items)
+    if count > MOST:
+        message = f"the plan has {count} items, expected at most {MOST}"
+        return replace(base, wrong=(Finding("plan-many", message, NAME, 1),))
     wrong = check_file(parsed, brief.criteria)
     if not sound(wrong):
         return replace(base, wrong=wrong[:WRONG])
+    if leaves_nothing(loop, parsed.plan):
+        return replace(base, wrong=(Finding("plan-idle", NOTHING_LEFT, NAME, 1),))
     return replace(base, plan=replace(parsed.plan, specs=brief.specs, code=code_of(store, loop.before)))
 
 
-def read_notes(store: Store, loop: Loop, found: Snapshot, given: bytes) -> PlanRead | None:
+def read_notes(store: Store, workspace: str, loop: Loop, found: Snapshot, given: bytes) -> PlanRead | None:
     """What any other call wrote into the plan: items that it found, boxes that it ticked."""
     build = loop.build
     assert build is not None
     outside = [change.path for change in found.changes if change.path != NAME]
-    data = read_blob(store, found.tree, NAME, LARGEST)
+    data = _written(store, workspace, found.tree)
     closing = build.mode == "closing"
     told = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:SHOWN]))
-    if data is None or data == given or build.board is None or len(data) >= LARGEST:
+    if data is None or data == given or build.board is None or is_large(data):
         return told if closing else None
     known = build.board.ranked.at
     items = parse_plan(data.decode("utf-8", "replace")).plan.items

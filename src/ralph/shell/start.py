@@ -180,7 +180,8 @@ def _order(request: Request, settings: config.Settings, project: Project, *, nam
         share=settings.share,
         setup=settings.setup,
         setup_cwd=os.path.dirname(settings.project.path) or "." if settings.project else ".",
-        prefix=project.prefix.rstrip("/"),
+        # Plan and specs stand at the top: whoever is told of them by name must begin there.
+        prefix=project.prefix.rstrip("/") if request.plan is None else "",
         with_changes=request.with_changes,
         history=settings.history,
         # What is to be built is not changed by who builds it.

@@ -162,6 +162,7 @@ def standing(loop: Loop, *, crashed: bool = False) -> Standing:
         limits, spend = msgspec.structs.asdict(loop.limits), msgspec.structs.asdict(loop.spend)
         room = room_flag(loop.iteration, limits, spend)
     stopped = crashed or loop.phase not in ("paused", "ended")
+    line = plan_line(loop)
     return Standing(
         name=loop.sealed.loop,
         word=loop.outcome or ("crashed" if stopped else loop.phase),
@@ -171,4 +172,6 @@ def standing(loop: Loop, *, crashed: bool = False) -> Standing:
         dropped=loop.dropped,
         best=loop.best.iteration if loop.best else None,
         room=room,
+        human=line.human[0] if line is not None and line.human else "",
+        items=line.newest if line is not None else 0,
     )

@@ -27,6 +27,8 @@ class Standing(Struct, frozen=True):
     dropped: bool = False
     best: int | None = None
     room: str = ""  # the flag of `resume` that raises the limit which ended it
+    human: str = ""  # an item of the plan that only a human can do
+    items: int = 0  # the iteration up to which items of the plan are verified
 
 
 def next_steps(at: Standing) -> tuple[Next, ...]:
@@ -35,7 +37,7 @@ def next_steps(at: Standing) -> tuple[Next, ...]:
     report = Next("report", f"ralph report {name}")
     if at.dropped:
         return (report,)
-    if at.word == "verified":
+    if at.word == "verified" or at.landing in ("landing", "landed", "undoing"):
         return (*_landing(at), report)
     if at.word in ("new", "baseline", "working", "judging", "waiting"):
         return (
@@ -50,6 +52,8 @@ def next_steps(at: Standing) -> tuple[Next, ...]:
         steps.append(Next("look", f"ralph diff {name}"))
     if at.word in ("crashed", "paused"):
         return (*steps, Next("give up", f"ralph abort {name}"))
+    if at.items and not at.landing:
+        steps.append(Next("take what is verified", f"ralph merge {name} --checkpoint {at.items}"))
     return (*steps, report, Next("throw away", f"ralph drop {name}"))
 
 
@@ -71,6 +75,8 @@ def _landing(at: Standing) -> tuple[Next, ...]:
 
 
 def _go_on(at: Standing) -> Next:
+    if at.word == "blocked" and at.human:
+        return Next("when you have done it", f"ralph resume {at.name} --done {at.human}")
     if at.word == "blocked":
         return Next("answer and go on", f'ralph resume {at.name} --steer "…"')
     more = f" {at.room}" if at.room else ""

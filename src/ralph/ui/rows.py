@@ -99,6 +99,7 @@ def _body(summary: Summary) -> dict[str, Any] | None:
 
 def standing(row: ListRow) -> Standing:
     body = row.body
+    plan = body.get("plan") or {}
     return Standing(
         name=row.name,
         word=row.word,
@@ -108,6 +109,8 @@ def standing(row: ListRow) -> Standing:
         dropped=bool(body.get("dropped")),
         best=body.get("best"),
         room=raised_by(body),
+        human=next(iter(plan.get("human", ())), ""),
+        items=plan.get("newest", 0),
     )
 
 

@@ -21,6 +21,7 @@ from ralph.gates.guards import (
     base_tests,
     caches,
     canary,
+    criteria,
     dependencies,
     environment,
     inventory,
@@ -35,18 +36,19 @@ from ralph.gates.guards import (
     witness,
 )
 from ralph.gates.guards.altered import altered_request
-from ralph.gates.guards.facts import Broken, Change, Executed, Facts, Overlay
+from ralph.gates.guards.facts import Asked, Broken, Change, Executed, Facts, Overlay
 from ralph.gates.guards.kinds import KINDS, accuses
 from ralph.gates.guards.overlay import overlay_request
 from ralph.gates.guards.repeat import repeated
 from ralph.gates.guards.sabotage import Sabotage, sabotage_request
-from ralph.gates.guards.witness import Request, witness_request, witnesses
+from ralph.gates.guards.witness import Request, needed, source_changes, witness_request, witnesses
 
 __all__ = [
     "CALLED",
     "KINDS",
     "READ",
     "REGISTRY",
+    "Asked",
     "Broken",
     "Change",
     "Executed",
@@ -56,9 +58,11 @@ __all__ = [
     "Sabotage",
     "altered_request",
     "inspect",
+    "needed",
     "overlay_request",
     "repeated",
     "sabotage_request",
+    "source_changes",
     "witness_request",
     "witnesses",
 ]
@@ -84,6 +88,7 @@ CALLED: dict[str, Check] = {
     altered.NAME: altered.check,
     witness.NAME: witness.check,
     sabotage.NAME: sabotage.check,
+    criteria.NAME: criteria.check,
 }
 REGISTRY: dict[str, Check] = {**READ, **CALLED}
 

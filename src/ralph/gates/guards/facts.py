@@ -12,6 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ralph.core.model import Gate, Reading, TaskClass
+from ralph.core.spectests import Tie
 
 
 class Change(Struct, frozen=True):
@@ -46,6 +47,15 @@ class Broken(Struct, frozen=True):
     other: bool = False  # it returned something foreign instead of nothing
 
 
+class Asked(Struct, frozen=True):
+    """What the specs ask of this tree."""
+
+    ties: tuple[Tie, ...]
+    wanted: tuple[str, ...]  # criteria of the item at hand and of those that were verified
+    shown: frozenset[str]  # those that a test showed which failed without the work
+    worked: bool  # the source changed since everything was last verified
+
+
 class Facts(Struct, frozen=True):
     tree: str
     gates: tuple[Gate, ...]
@@ -68,6 +78,7 @@ class Facts(Struct, frozen=True):
     witness: dict[str, Reading] | None = None  # the result's tests over the base source; None: not asked for
     sabotage: tuple[Broken, ...] | None = None  # None: not asked for
     altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
+    criteria: Asked | None = None  # None: there are no specs
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 
 

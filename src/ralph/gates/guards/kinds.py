@@ -102,6 +102,8 @@ KINDS: dict[str, Kind] = {
     "junk.installed": _not_yet("a virtual environment or installed packages"),
     "junk.repository": _not_yet("a repository inside the repository"),
     "junk.link": _not_yet("a symbolic link that leads out of the tree"),
+    "criteria.lost": _not_yet("no test of a criterion fails without the work any more"),
+    "criteria.idle": _not_yet("every test of a criterion passes on the base source too"),
 }
 
 

@@ -61,7 +61,7 @@ def needed(facts: Facts) -> bool:
 
 
 def witness_request(facts: Facts) -> Request | None:
-    if not needed(facts):
+    if not needed(facts) and facts.criteria is None:
         return None
     known = {path for reading in facts.final.values() for path in reading.files.values()}
     take, drop, tests = [], [], []

@@ -80,7 +80,7 @@ def _plan(project: Any, found: Any, given: dict[str, Any]) -> int:
     build = _loop(name).build
     plan = build.plan if build.board is None else up_to_date(build.plan, build.board)
     replace_file(found, file_of(plan, project, specs=specs), instead=f"ralph plan --show {name}")
-    _told(found.plan, plan, old=found.data is not None)
+    _told(found, plan)
     return 0
 
 
@@ -132,25 +132,27 @@ def _import(project: Any, found: Any, path: str, *, refresh: bool) -> int:
     replace_file(found, file_of(plan, project, specs=specs), instead="ralph plan --help")
     for one in taken.unread:
         print(f"note: {safe(f'{one.path}:{one.line}: {one.message}', 300)}", file=sys.stderr)
-    _told(found.plan, plan, old=found.data is not None)
+    _told(found, plan)
     return 0
 
 
-def _told(before: Any, plan: Any, *, old: bool) -> None:
+def _told(found: Any, plan: Any) -> None:
     """What the plan holds, or what is new in it."""
+    from shlex import quote
+
     from ralph.core.plandiff import diff_lines, diff_plans
     from ralph.core.planfile import NAME
     from ralph.ui.format import safe
 
     open_items = sum(item.state == "open" for item in plan.items)
     print(f"{NAME}: {len(plan.items)} items, {open_items} open, {len(plan.missing)} missing specs")
-    if old:
-        lines = diff_lines(diff_plans(before, plan)) or ("nothing changed",)
+    if found.data is not None:
+        lines = diff_lines(diff_plans(found.plan, plan)) or ("nothing changed",)
         for line in lines[:200]:
             print(safe(line, 300))
     for one in plan.missing:
         print(safe(f"missing spec: {one.name}: {one.why}", 300))
-    print(f"next: git add {NAME} && git commit -m 'plan', then: ralph build")
+    print(f"next: git add {quote(os.path.relpath(found.path))} && git commit -m 'plan', then: ralph build")
 
 
 def _show(wanted: str) -> int:
