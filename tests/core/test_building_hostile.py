@@ -217,3 +217,15 @@ def test_how_a_loop_with_a_plan_can_be_taken_further() -> None:
     assert fresh is not None
     assert fresh.newest == 0
     assert state_of(loop.build.board, "sign") == "open"  # type: ignore[union-attr, arg-type]
+
+
+def test_what_a_test_showed_is_remembered() -> None:
+    """Criteria that the guard counted stay counted, and each later tree is asked for those of all items."""
+    shown = b.guard("t1", name="criteria", counted={"A-1": 1}, integrity=False)
+    loop = judged(called(begun(), "t1"), "t1", "A-1")
+    loop = b.judge(loop, b.final(b.green(tree="t1", per_test=True)))
+    loop = published(b.conclude(loop, *b.measured("t1"), shown))
+    assert loop.build is not None
+    assert loop.build.shown == {"A-1"}
+    assert buildfacts.served(loop) == ("B-1", "A-1")
+    assert buildfacts.served(replace(loop, build=replace(loop.build, item=None))) == IDS

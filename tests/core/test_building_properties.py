@@ -268,10 +268,9 @@ class Machine(RuleBasedStateMachine):
         untouched = tree == loop.sealed.base_tree
         stage = "baseline" if untouched else "final"
         seen = {gate.name: books.verdicts.get((stage, tree, gate.name)) for gate in GATES}
-        assert seen["test"] == "pass"
-        assert seen["lint"] == "pass" or (
-            brief.allow_red and books.verdicts["baseline", "t0", "lint"] != "pass"
-        )
+        for name, status in seen.items():
+            old = books.verdicts["baseline", "t0", name] != "pass"
+            assert status == "pass" or (brief.allow_red and old and status is not None), name
         assert untouched or books.found[tree] is False
 
     @invariant()
@@ -318,7 +317,7 @@ class Machine(RuleBasedStateMachine):
 def test_random_facts_of_a_plan_a_few() -> None:
     """A short, repeatable search through sequences of facts finds no broken promise."""
     few = settings(
-        max_examples=8,
+        max_examples=5,
         stateful_step_count=20,
         derandomize=True,
         database=None,
@@ -331,14 +330,14 @@ def test_random_facts_of_a_plan_a_few() -> None:
 @pytest.mark.slow
 def test_random_facts_of_a_plan_many() -> None:
     """A long search (another one each time with `--hypothesis-profile search`) finds no broken promise."""
-    many = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=QUIET)
+    many = settings(max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=QUIET)
     run_state_machine_as_test(Machine, settings=many)
 
 
-@settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=QUIET)
+@settings(max_examples=20, deadline=None, database=None, derandomize=True, suppress_health_check=QUIET)
 @given(plan=small_plans(), found=st.lists(found_items, max_size=5).map(tuple))
 def test_found_items_never_make_a_plan_unsound(plan: Plan, found: tuple[Item, ...]) -> None:
-    """Whatever ids and dependencies found items have, circles and unknown ones too, they join the plan open."""
+    """Whatever ids and dependencies found items have, circles and unknown ones too, they join it open."""
     loop = fold([e.LoopStarted(order=b.order(*GATES, brief=Brief(plan=plan, criteria=IDS)))])
     assert loop.build is not None
     after = with_items(loop, loop.build, found)

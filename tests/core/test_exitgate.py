@@ -291,6 +291,21 @@ def test_blocks(proof: bool, base: Any, now: Verdict, blocked: bool) -> None:
     assert blocks(b.gate(proof=proof), before, now) is blocked
 
 
+@pytest.mark.parametrize(
+    ("tolerance", "now", "blocked"),
+    [
+        ("item", b.red(), False),
+        ("old", b.red(), True),  # by exit code nobody knows what is red
+        ("old", b.red(per_test=True), False),
+        ("old", b.red(per_test=True, new_red_count=1), True),
+        ("nothing", b.red(per_test=True), True),
+    ],
+)
+def test_what_of_the_proof_may_stay_red_in_a_plan(tolerance: Any, now: Verdict, blocked: bool) -> None:
+    """An item leaves old red alone, the whole only where it was allowed and tests are known by name."""
+    assert blocks(b.gate(), b.red(), now, tolerance) is blocked
+
+
 FIVE = named("a", "b", "c", "d", "e", "f", "g")
 
 

@@ -131,7 +131,7 @@ ROWS: list[tuple[str, Proof, Proof]] = [
     (
         "no witness: an advisory proof that is red now",
         proof(b.red(), b.red(count=2), others=()),
-        Proof("D", False, False, (NOTHING_RED, UNKNOWN)),
+        Proof("D", False, False, (NOTHING_RED, UNKNOWN, "test was red before this loop and still is (fail)")),
     ),
     (
         "old red is named",

@@ -175,6 +175,14 @@ def test_what_breaks_is_reopened(shop):
     }
 
 
+def test_an_emptied_test_of_an_earlier_item(shop):
+    """A later item that takes an earlier one's work away and empties its test is not verified."""
+    loop = shop.expect(build(shop, "guts", flags=("--max-iterations", "3")), "exhausted", 1, 3)
+    assert set(loop.build.done) == {"upper"}
+    emptied = "test_words.WordsTest.test_case_1_upper passes without the work too, which it once did not"
+    assert loop.not_yet == (f"criteria: criterion CASE-1: {emptied}",)
+
+
 def test_flips_end_the_item(shop):
     """Two versions in turns: another approach is demanded, planning is tried, then the item is blocked."""
     done = build(shop, "flips", flags=("--max-iterations", "25", "--on-fail", "keep"))
@@ -243,8 +251,8 @@ def test_nothing_to_plan_from(place):
 
 
 def test_a_kill_in_the_middle_loses_nothing(shop):
-    """Killed while an item is judged, a loop goes on with the same board, branch and commits."""
-    running = shop.start(*buildkit.build_words(check=QUICK), "--min-grade", "D")
+    """Killed after a call that failed and one that did not, a loop goes on with board, branch and commits."""
+    running = shop.start(*buildkit.build_words("stumbles", check=QUICK), "--min-grade", "D")
     running.until(lambda loop: loop.build is not None and len(loop.build.done) == 1 and loop.calling, 120)
     running.process.kill()
     running.process.wait(10)

@@ -180,6 +180,14 @@ def test_base_tests_law(gate, base, over, red):
     assert keys("base_tests", given) == ([f"base_tests.red:{gate.name}"] if red else [])
 
 
+def test_red_that_nobody_hides():
+    """Red before, over the new source and in the result itself accuses nobody; other red does."""
+    old, more = reading({"a": F, "b": P}), reading({"a": F, "b": F})
+    given = {"base": {"tests": old}, "final": {"tests": old}}
+    assert keys("base_tests", facts(overlay={"tests": old}, **given)) == []
+    assert keys("base_tests", facts(overlay={"tests": more}, **given)) == ["base_tests.red:tests"]
+
+
 def test_base_tests_that_were_not_run_are_a_finding():
     """An overlay that lacks a required gate proves nothing about it."""
     assert keys("base_tests", facts(overlay={})) == ["base_tests.missing:tests"]

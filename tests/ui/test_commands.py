@@ -411,7 +411,9 @@ def test_only_commands_that_exist_are_offered(ralph, state):
             at = Standing("x", word, called=True, result="c", landing=landing, best=2, room="--max-time +1h")
             shown += [step.command for step in next_steps(at)]
     for room in ("--max-cost +1", "--max-tokens +1", "--max-iterations +5"):
-        shown += [step.command for step in next_steps(Standing("x", "exhausted", room=room))]
+        shown += [step.command for step in next_steps(Standing("x", "exhausted", room=room, items=3))]
+    shown += [step.command for step in next_steps(Standing("x", "blocked", human="sign"))]
+    shown += [step.command for step in next_steps(Standing("x", "verified", planned=True))]
     offered = {line for text in shown for line in re.findall(r"(?m)\bralph [a-z]+(?: [^\n`,\]]*)?", text)}
     assert len(offered) > 15
     for line in offered:

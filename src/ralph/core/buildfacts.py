@@ -163,11 +163,13 @@ def _stood(build: Building, now: Mapping[str, Status], iteration: int) -> tuple[
     at = board.ranked.at
     for name in build.done:
         item = board.ranked.items[at[name]]
-        if not all(now.get(one, "untested") in GOOD for one in item.serves):
-            lost.setdefault(name, iteration)
-        else:
+        if all(now.get(one, "untested") in GOOD for one in item.serves):
             lost.pop(name, None)
-        board = with_state(board, name, "open" if name in lost else "done")
+            board = with_state(board, name, "done")
+        else:
+            lost.setdefault(name, iteration)
+            given_up = state_of(board, name) == "blocked"  # also where it was never proven to begin with
+            board = board if given_up else with_state(board, name, "open")
     failing = [name for name, status in now.items() if status in ("fail", "flaky")]
     return with_failing(board, (*failing, *lost)), lost
 
@@ -243,12 +245,12 @@ def by_hand(loop: Loop, names: tuple[str, ...]) -> Loop:
     build = loop.build
     if build is None or build.board is None:
         return loop
-    board, done = build.board, dict(build.done)
+    board, done, lost = build.board, dict(build.done), dict(build.lost)
     for name in names:
         if name in board.ranked.at and board.ranked.items[board.ranked.at[name]].human:
             board = with_state(board, name, "done")
             done[name] = Done(name, loop.iteration)
-    lost = {name: number for name, number in build.lost.items() if name not in names}
+            lost.pop(name, None)
     return replace(loop, build=replace(build, board=board, done=done, lost=lost))
 
 

@@ -93,7 +93,7 @@ def terms(loop: Loop) -> tuple[Criterion, exitgate.Tolerance]:
         if build.item.chore:  # "D" sorts behind "C": a user who asks for less gets less
             criterion = replace(criterion, min_grade=max(criterion.min_grade, "C"))
         return criterion, "item"
-    return criterion, "task" if brief.allow_red else "nothing"
+    return criterion, "old" if brief.allow_red else "nothing"
 
 
 def missing(loop: Loop) -> tuple[str, ...]:
@@ -298,6 +298,7 @@ def _verified_words(loop: Loop, dual: Dual) -> str:
     said = f"{dual.indicators} of {dual.needed} words of completion"
     if dual.holds:
         return f"{words}; the agent signalled that nothing is left ({said})"
-    asked = f" in {build.closings} closing calls" if build.closings else ""
+    calls = "call" if build.closings == 1 else "calls"
+    asked = f" in {build.closings} closing {calls}" if build.closings else ""
     signal = "a signal without enough of them" if dual.signal else "no signal"
     return f"{words}; the agent did not say{asked} that nothing is left ({said}, {signal})"

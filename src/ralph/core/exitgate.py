@@ -22,8 +22,8 @@ NO_GATE = "there is no required gate, so nothing can prove this task"
 
 
 # Which red may stay: of a task, what was red before and is no part of it; of one item of a plan, whatever was
-# red before; of a whole plan, nothing.
-Tolerance = Literal["task", "item", "nothing"]
+# red before; of a whole plan, nothing, or (with --allow-baseline-red) tests by name that were red before.
+Tolerance = Literal["task", "item", "old", "nothing"]
 
 
 class Exit(Struct, frozen=True):
@@ -134,7 +134,7 @@ def blocks(gate: Gate, base: Verdict | None, verdict: Verdict, tolerance: Tolera
         return False
     if tolerance == "nothing" or base is None or base.status == "pass":
         return True
-    if gate.proof and tolerance == "task":
+    if gate.proof and (tolerance == "task" or (tolerance == "old" and not verdict.per_test)):
         return True
     # Red before this loop and outside the criterion: only what is newly red blocks. What can no
     # longer be judged at all, and could be before, is worse than before.

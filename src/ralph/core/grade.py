@@ -102,11 +102,11 @@ def _own(guards: tuple[GuardResult, ...]) -> str:
 
 
 def _old_red(gates: tuple[Gate, ...], baseline: dict[str, Verdict], now: dict[str, Verdict]) -> list[str]:
-    """Red from before this loop that is no part of the criterion: named, never blocking."""
+    """Red from before this loop that may stay, or the caller would not ask: named, never blocking."""
     found = []
     for gate in gates:
         verdict = now.get(gate.name)
-        if gate.proof or verdict is None or verdict.status == "pass" or gate.name not in baseline:
+        if verdict is None or verdict.status == "pass" or gate.name not in baseline:
             continue
         found.append(
             f"{gate.name} was red before this loop and still is ({verdict.summary or verdict.status})"

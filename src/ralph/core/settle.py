@@ -145,8 +145,8 @@ def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
     if loop.build is not None:
         loop, stalled, counts = recovery.of_item(loop, track)
         loop, drop = building.missed(loop, stalled, counts=counts)
-        back = _to_verified(loop) if drop else None
-        loop = replace(loop, redirect="") if drop else loop
+        if drop:  # also the best of it is no place to go back to
+            back, loop = _to_verified(loop), replace(loop, redirect="", best=_verified(loop))
     elif loop.breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
         return finish(recovery.reopened(loop), Finish("stalled", loop.breaker.why))
     elif track.kind == "stalled" and trouble is not None:
@@ -278,6 +278,11 @@ def _take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
     return RestoreWorkspace(to=best, rejected=rejected)
 
 
+def _verified(loop: Loop) -> Checkpoint:
+    base = loop.build.base if loop.build is not None else None
+    return base if base is not None and base.passing >= 0 else base_checkpoint(loop)
+
+
 def _to_verified(loop: Loop) -> RestoreWorkspace | None:
     """Work on an item that is given up goes: back to the newest tree of which everything is verified."""
     assert loop.build is not None
@@ -309,7 +314,8 @@ def item_published(loop: Loop, commit: str) -> Loop:
     newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
     newest = _measured(loop, newest, loop.newest)
     loop = buildfacts.ticked(recovery.item_done(loop, newest.red), commit, loop.grade)
-    loop = replace(loop, best=newest, redirect="", reverted="")
+    build = replace(loop.build, base=newest) if loop.build is not None else None
+    loop = replace(loop, build=build, best=newest, redirect="", reverted="")
     return paused(loop) if loop.pausing else limit_or_call(loop)
 
 

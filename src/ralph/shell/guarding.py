@@ -104,7 +104,7 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
 
 
 def _asked(judge: Judge, loop: Loop, facts: Facts) -> Asked | None:
-    """What the specs ask of this tree; None where there are none, or nobody tied their criteria to its tests."""
+    """What the specs ask of this tree; None without specs, or where its tests are not tied to them."""
     build = loop.build
     if build is None or build.base is None or build.tied_tree != facts.tree:
         return None

@@ -164,7 +164,9 @@ class RealHands:
         found = take_snapshot(site.store, workspace.path, workspace.index, loop.before, links=workspace.links)
         found, read = (found, None) if loop.build is None else self.desk.after(loop, found)
         commit = loop.commit
-        if found.tree != loop.tree:
+        # A call that failed and left nothing is made again under the same number, which must still be free.
+        failed = loop.fault is not None and found.tree == loop.before
+        if found.tree != loop.tree and not failed:
             title = f"ralph: iteration {action.iteration} of {order.loop}"
             commit = make_checkpoint(
                 site.store,

@@ -14,6 +14,7 @@ from typing import IO
 
 from ralph.core.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.loop import Loop
+from ralph.core.plantold import plan_line
 from ralph.errors import RalphError
 from ralph.shell.driving import SignalCount, drive
 from ralph.shell.journal import read_journal
@@ -91,10 +92,9 @@ def drive_and_show(
                 loop = drive(name, env, watcher, min_free=min_free, lock=lock, first=first, signals=signals)
             finally:
                 write_report(env, name)
-        answer = _answer(loop) if may_ask and not as_json else ""
-        if not answer:
+        lock, first = None, _answer(loop) if may_ask and not as_json else ()
+        if not first:
             return exit_code(loop, signals)
-        lock, first = None, (ResumeAsked(author="terminal"), Steered(text=answer, author="terminal"))
 
 
 def _show_begun(env: Mapping[str, str], name: str) -> None:
@@ -106,15 +106,21 @@ def _show_begun(env: Mapping[str, str], name: str) -> None:
             print(row_line(row).decode(), flush=True)
 
 
-def _answer(loop: Loop) -> str:
-    """The human's word to a blocked loop, if there is a human at a terminal."""
+def _answer(loop: Loop) -> tuple[AnyEvent, ...]:
+    """The human's word to a blocked loop, if there is a human at a terminal; () leaves it blocked."""
     if loop.outcome != "blocked" or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return ""
-    print("your answer goes into the next prompt; an empty one leaves the loop blocked", file=sys.stderr)
+        return ()
+    line = plan_line(loop)
+    boxes = line.human if line is not None else ()
     try:
-        return input("answer> ").strip()
+        if boxes:  # no word to an agent ticks them
+            said = input(f"have you done {', '.join(boxes)}? [y/N] ").strip().lower()
+            return (ResumeAsked(author="terminal", done=boxes),) if said in ("y", "yes") else ()
+        print("your answer goes into the next prompt; an empty one leaves the loop blocked", file=sys.stderr)
+        text = input("answer> ").strip()
     except (EOFError, KeyboardInterrupt):
-        return ""
+        return ()
+    return (ResumeAsked(author="terminal"), Steered(text=text, author="terminal")) if text else ()
 
 
 def _log_file(env: Mapping[str, str], name: str) -> IO[str]:

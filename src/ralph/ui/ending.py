@@ -174,4 +174,5 @@ def standing(loop: Loop, *, crashed: bool = False) -> Standing:
         room=room,
         human=line.human[0] if line is not None and line.human else "",
         items=line.newest if line is not None else 0,
+        planned=line is not None and line.mode == "planned",
     )

@@ -158,7 +158,7 @@ PLAN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--allow-baseline-red",
         is_flag=True,
-        help="What was red before, outside the criterion, may stay red at the end. With a plan only.",
+        help="What was red before may stay red at the end, tests by their names. With a plan only.",
     ),
     READERS,
     READER_AGENT,

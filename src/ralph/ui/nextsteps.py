@@ -29,6 +29,7 @@ class Standing(Struct, frozen=True):
     room: str = ""  # the flag of `resume` that raises the limit which ended it
     human: str = ""  # an item of the plan that only a human can do
     items: int = 0  # the iteration up to which items of the plan are verified
+    planned: bool = False  # a plan was all that was asked for
 
 
 def next_steps(at: Standing) -> tuple[Next, ...]:
@@ -65,6 +66,8 @@ def _landing(at: Standing) -> tuple[Next, ...]:
         return (Next("finish landing", f"ralph merge {name}"),)
     if at.landing == "undoing":
         return (Next("finish taking it back", f"ralph undo {name}"),)
+    if at.planned:
+        return (Next("the plan", f"ralph plan --show {name}"),)
     if not at.result:
         return ()
     return (

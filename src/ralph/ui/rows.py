@@ -111,6 +111,7 @@ def standing(row: ListRow) -> Standing:
         room=raised_by(body),
         human=next(iter(plan.get("human", ())), ""),
         items=plan.get("newest", 0),
+        planned=plan.get("mode") == "planned",
     )
 
 

@@ -2,7 +2,8 @@
 """Plans the words project from its specs and builds it item by item, with the faults that its words name.
 
 builder.py [FAULT …]    codes, cycle, empty, lies-plan, two, three, ticks, complete, signal, words, quotes,
-                        twice, breaks, flips, silent, human, found, slow-signal
+                        twice, breaks, guts, flips, silent, human, found, stumbles,
+                        slow-signal
 """
 
 import os
@@ -84,6 +85,10 @@ def build():
         append("words.py", "\n\ndef broken(text):\n    return text\n")
     elif "breaks" in FAULTS and ITEM == "upper":
         append("test_words.py", test("upper") if "_upper(self)" not in read("test_words.py") else "")
+    if "guts" in FAULTS and ITEM == "lower":
+        write("words.py", read("words.py").replace(source("upper"), ""))
+        hollow = test("upper").partition("self.")[0] + "self.assertTrue(words.__doc__)\n"
+        write("test_words.py", read("test_words.py").replace(test("upper"), hollow))
     if "ticks" in FAULTS:
         write(PLAN, read(PLAN).replace("- [ ]", "- [x]"))
     if "found" in FAULTS and ITEM == "lower" and "`notes`" not in read(PLAN):
@@ -136,5 +141,7 @@ def speak():
     return status("IN_PROGRESS", "false")
 
 
+if "stumbles" in FAULTS and os.environ["RALPH_CALL"] == "2":
+    sys.exit("nothing was done")
 {"plan": plan, "item": build}.get(PURPOSE, lambda: None)()
 speak()

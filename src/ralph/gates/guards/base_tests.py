@@ -26,7 +26,7 @@ def check(facts: Facts) -> GuardResult:
             findings.append(Finding(f"base_tests.missing:{gate.name}", text))
             continue
         judged += 1
-        red = _red(gate, facts.base.get(gate.name), over)
+        red = _red(gate, facts.base.get(gate.name), over, facts.final.get(gate.name))
         if red:
             findings.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {red}"))
     good = f"the base's tests and configs agree over the new source ({judged} gates)"
@@ -36,14 +36,17 @@ def check(facts: Facts) -> GuardResult:
     )
 
 
-def _red(gate: Gate, base: Reading | None, over: Reading) -> str:
+def _red(gate: Gate, base: Reading | None, over: Reading, final: Reading | None) -> str:
     """Why the overlay speaks against the result; "" when it does not."""
     if over.status == "pass":
         return ""
     if base is not None and base.cause in _EMPTY and over.cause in _EMPTY:
         return ""  # the base has no tests of its own here, so there is nothing to hold against the result
     if gate.proof:
-        keys = sorted(red_keys(over, gate.fail_on))
+        # Red before and in the result itself: nothing that anybody hides, and an item of a plan may leave it.
+        old = red_keys(base, gate.fail_on) if base is not None else frozenset()
+        open_ = old & red_keys(final, gate.fail_on) if final is not None else frozenset()
+        keys = sorted(red_keys(over, gate.fail_on) - open_)
     else:
         keys = list(compare(base, over, fail_on=gate.fail_on).new_red)
         if over.status == "error" and base is not None and base.status != "error" and not keys:

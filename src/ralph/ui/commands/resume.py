@@ -94,7 +94,7 @@ def _first(loop: Any, given: dict[str, Any]) -> tuple[Any, ...]:
         return (raised, *note)
     if raised != ResumeAsked(author=author):
         raise UserError(
-            "limits can be raised only when a loop is paused or has ended",
+            "limits are raised and items named as done only when a loop is paused or has ended",
             code="E-RESUME-LIMITS",
             why=f"it is {loop.phase}: take it up first",
             next=f"ralph resume {loop.sealed.loop}",

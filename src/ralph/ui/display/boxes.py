@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ralph.core.loop import Loop
 from ralph.core.model import Gate, Verdict
+from ralph.core.plantold import plan_line
 from ralph.ui.display import Doing
 from ralph.ui.ending import judged
 from ralph.ui.format import MARKS, bar, brief, clock, cost_words, dollars, safe, thousands
@@ -89,6 +90,9 @@ def exit_lines(loop: Loop) -> list[Text]:
     more = len(loop.not_yet) - len(lines)
     if more > 0:
         lines.append(Text(f"and {more} more", style="dim"))
+    line = plan_line(loop)
+    if line is not None and line.total:
+        lines.append(Text(f"{line.total - line.done} of {line.total} plan items open"))
     if loop.claim is not None:
         lines.append(Text(f"the agent claims {loop.claim.status}"))
     elif loop.iteration > 1 or (loop.iteration and not loop.calling):

@@ -19,7 +19,7 @@ from ralph.core.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.boxes import boxes, narrow
 from ralph.ui.display.none import Silent
-from ralph.ui.display.words import alert_words, doing_words, fact_words, header
+from ralph.ui.display.words import alert_words, doing_words, fact_words, hand_words, header
 from ralph.ui.format import coloured, safe
 from ralph.ui.lines import event_words
 from ralph.ui.story import Call, call_mark, call_parts, follow, settled
@@ -27,7 +27,7 @@ from ralph.ui.story import Call, call_mark, call_parts, follow, settled
 WIDE = 90  # columns that the three boxes need
 FACTS = 3
 _ASIDE = (e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked, e.ResultPublished)
-_TONES = {"✔": "green", "✘": "red", "!": "yellow"}
+_TONES = {"✔": "green", "✘": "red", "!": "yellow", "·": "dim"}
 
 
 class _Console(Console):
@@ -125,7 +125,9 @@ class Live(Silent):
 
     def _current(self, loop: Loop) -> Text:
         limit = loop.limits.iterations
-        where = f"it {loop.iteration}/{limit or '∞'}" if loop.iteration else "baseline"
+        hand = hand_words(loop)
+        where = f"it {loop.iteration}/{limit or '∞'}" if loop.iteration else "" if hand else "baseline"
+        where = "  ".join(part for part in (where, hand) if part)
         doing = doing_words(loop, self._activity) if self._activity is not None else loop.phase
         return Text(f"▶ {where}  {doing}", style="bold", no_wrap=True, overflow="ellipsis")
 

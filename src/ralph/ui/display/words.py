@@ -56,6 +56,12 @@ def _mode_lines(loop: Loop) -> list[str]:
         return []
     why = f": {safe(line.why, 200)}" if line.mode == "planning" and line.why else ""
     lines = [f"  mode     {words_of_plan(line)}{why}"]
+    most = loop.limits.iterations
+    if most is not None and line.total - line.done > most - loop.iteration:
+        lines.append(
+            f"  note     {line.total - line.done} items are open and {most - loop.iteration} iterations left:"
+            " --max-iterations raises that"
+        )
     if brief.criteria:
         lines.append(f"  specs    {plural(len(brief.texts), 'file')}, {len(brief.criteria)} criteria")
     return lines
@@ -118,6 +124,18 @@ def fact_words(fact: object) -> str:
             return safe(fact.line, 120)
         case _:
             return ""
+
+
+def hand_words(loop: Loop) -> str:
+    """What this call is about, in a loop with a plan: the item at hand, planning, closing; "" in others."""
+    build = loop.build
+    if build is None or not (loop.iteration or build.reading):
+        return ""
+    if build.reading:
+        return "readers"
+    if build.item is not None:
+        return safe(f"{build.item.id}: {build.item.title}", 60)
+    return {"planning": "planning", "closing": "closing call"}.get(build.mode, "")
 
 
 def doing_words(loop: Loop, activity: Doing) -> str:
