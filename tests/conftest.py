@@ -20,6 +20,34 @@ for name in [name for name in os.environ if name.startswith("RALPH_") and name !
     del os.environ[name]
 
 
+# Modules with long tests, which mostly wait: begun first, so that the last worker does not work alone at the end.
+LONG = (
+    *(
+        "test_inferred",
+        "test_landing",
+        "test_agents_plain",
+        "test_real_faults",
+        "test_build",
+        "test_landing_cli",
+    ),
+    *("test_journal_crash", "test_crash_points", "test_shapes_other", "test_real_work", "test_verify_setup"),
+    *(
+        "test_control",
+        "test_sandbox_plain",
+        "test_workspace_user",
+        "test_real_acp",
+        "test_judge",
+        "test_canary",
+    ),
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What is made here lives to the end: looking through it for garbage would take a third of the time."""

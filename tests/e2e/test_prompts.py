@@ -86,6 +86,7 @@ def test_the_prompt_of_a_call_that_comes_next(place):
     going.until_call("begun")
     assert place.ralph("steer", "later", "use a lamp").code == 0
     assert place.ralph("pause", "later").code == 0
+    going.until(lambda loop: loop.pausing)  # heard, not only sent
     (place.state / "workspaces" / "later" / "go").write_text("")
     done = going.wait()
     assert done.loop.phase == "paused", done.report()
