@@ -20,25 +20,25 @@ for name in [name for name in os.environ if name.startswith("RALPH_") and name !
     del os.environ[name]
 
 
-# Modules with long tests, which mostly wait: begun first, so that the last worker does not work alone at the end.
+# Modules with long tests, which mostly wait: begun first, so that no worker is alone with them at the end.
 LONG = (
-    *(
-        "test_inferred",
-        "test_landing",
-        "test_agents_plain",
-        "test_real_faults",
-        "test_build",
-        "test_landing_cli",
-    ),
-    *("test_journal_crash", "test_crash_points", "test_shapes_other", "test_real_work", "test_verify_setup"),
-    *(
-        "test_control",
-        "test_sandbox_plain",
-        "test_workspace_user",
-        "test_real_acp",
-        "test_judge",
-        "test_canary",
-    ),
+    "test_inferred",
+    "test_landing",
+    "test_agents_plain",
+    "test_real_faults",
+    "test_build",
+    "test_landing_cli",
+    "test_journal_crash",
+    "test_crash_points",
+    "test_shapes_other",
+    "test_real_work",
+    "test_verify_setup",
+    "test_control",
+    "test_sandbox_plain",
+    "test_workspace_user",
+    "test_real_acp",
+    "test_judge",
+    "test_canary",
 )
 
 
