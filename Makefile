@@ -27,7 +27,7 @@ agents: setup
 
 test: setup system agents
 	@tools/check.sh
-	@$(BIN)/pytest -n 4 --maxschedchunk 1 -m "slow and not agents" tests
+	@$(BIN)/pytest -n 3 --dist worksteal -m "slow and not agents" tests
 
 # Further agent CLIs and Maven: large to install or slow, and not part of `make test`.
 test-agents: setup system

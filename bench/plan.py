@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from ralph.core.buildstate import Building
 from ralph.core.model import Brief
-from ralph.core.plan import Item, Plan
-from ralph.core.planfile import NAME
+from ralph.core.plan import NAME, Item, Plan
 from ralph.core.planprompt import item_text
 from ralph.core.planselect import Board, board_of, choose, with_failing, with_state
 from ralph.core.plansheet import based_on, lay_out, marked

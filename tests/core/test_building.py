@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from ralph.core import building, reading
 from ralph.core import events as e
-from ralph.core.indicators import Indication
+from ralph.core.dual import Indication
 from ralph.core.loop import Loop
 from ralph.core.machine import decide
 from ralph.core.model import Brief, Claim, Limits
 from ralph.core.plan import Item, Plan
 from ralph.core.planselect import state_of
-from ralph.core.spectests import Tie
+from ralph.core.ties import Tie
 from ralph.errors import IllegalEvent
 
 A, B = Item("a", "do a", serves=("A-1",)), Item("b", "do b", serves=("B-1",))

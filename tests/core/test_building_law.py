@@ -35,13 +35,13 @@ from test_building import (
 from ralph.core import buildfacts, building, reading, spending
 from ralph.core import events as e
 from ralph.core.buildstate import Building, Done
-from ralph.core.indicators import Indication
+from ralph.core.dual import Indication
 from ralph.core.loop import Loop
 from ralph.core.machine import decide
 from ralph.core.model import Checkpoint, Claim, Finding, Limits, Spend, Usage
 from ralph.core.plan import Item, Missing, Plan
 from ralph.core.planselect import board_of, state_of
-from ralph.core.spectests import Tie
+from ralph.core.ties import Tie
 from ralph.errors import IllegalEvent
 
 HUMANS = Plan(items=tuple(Item(f"h{n}", f"sign {n}", human=True, chore=True) for n in range(12)))

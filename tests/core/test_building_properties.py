@@ -30,13 +30,13 @@ from test_machine_properties import obey as obey_machine
 from ralph.core import building
 from ralph.core import events as e
 from ralph.core.buildfacts import GOOD, with_items
-from ralph.core.indicators import Indication
+from ralph.core.dual import Indication
 from ralph.core.loop import Loop
 from ralph.core.machine import decide, fold
 from ralph.core.model import Brief, Finding, Limits
 from ralph.core.plan import Item, Plan
 from ralph.core.planselect import state_of
-from ralph.core.spectests import Status, Tie, standing
+from ralph.core.ties import Status, Tie, standing
 from ralph.errors import IllegalEvent
 
 IDS = ("C-0", "C-1", "C-2")

@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.core.indicators import (
-    LANGUAGES,
-    LONGEST,
-    NAMES,
-    Checked,
-    Indication,
-    dual_condition,
-    dual_sentences,
-    indication,
-    phrases_in,
-)
+from ralph.core.dual import NAMES, Checked, Indication, dual_condition, dual_sentences
+from ralph.core.indicators import LANGUAGES, LONGEST, indication, phrases_in
 from ralph.core.model import Claim
 from ralph.core.status import STATUS_INSTRUCTIONS
 

@@ -12,8 +12,9 @@ from ralph.core.context import Sources, parsed
 from ralph.core.loop import Loop
 from ralph.core.machine import decide
 from ralph.core.model import Brief
+from ralph.core.plan import NAME
 from ralph.core.plancheck import check_file, sound
-from ralph.core.planfile import NAME, parse_plan
+from ralph.core.planfile import parse_plan
 from ralph.core.plansheet import render_plan
 from ralph.core.prompt import completed, facts_of, kind_of, render
 from ralph.core.rules import EXAMPLE, KINDS, Kind, answer_of

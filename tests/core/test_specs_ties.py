@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 
 from ralph.core.model import Reading
 from ralph.core.specs import Spec, SpecCriterion
-from ralph.core.spectests import (
-    Tie,
-    declared_tests,
-    index_of,
-    named_in,
-    standing,
-    table_lines,
-    tie_tests,
-    unproven,
-)
+from ralph.core.spectests import declared_tests, index_of, named_in, table_lines, tie_tests
+from ralph.core.ties import Tie, standing, unproven
 
 
 def spec(*ids: str) -> Spec:

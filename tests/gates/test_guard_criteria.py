@@ -8,7 +8,7 @@ import pytest
 from guardkit import facts_of
 
 from ralph.core.model import Gate, Reading
-from ralph.core.spectests import Tie
+from ralph.core.ties import Tie
 from ralph.gates.guards import REGISTRY, Asked, witness_request
 
 GATE = Gate(name="tests", run="t", argv=("t",), proof=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ralph.core.planfile import NAME
+from ralph.core.plan import NAME
 from ralph.errors import UserError
 from ralph.shell.briefing import FROM_SPECS, PlanAsk, brief_of
 from ralph.shell.planfiles import refuse_edited, standing

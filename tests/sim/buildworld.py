@@ -19,7 +19,7 @@ from ralph.core.loop import Loop
 from ralph.core.model import Brief, Criterion, Fault, Gate, Limits, Order, Usage
 from ralph.core.plan import Item, Plan
 from ralph.core.planselect import state_of
-from ralph.core.spectests import Tie, changed_ties
+from ralph.core.ties import Tie, changed_ties
 from ralph.shell.runner import Activity, Attention, Watcher
 
 A, B = Item("a", "do a", serves=("A-1",)), Item("b", "do b", serves=("B-1",))

@@ -18,7 +18,7 @@ from ralph.core.plan import Item, Plan, id_of
 from ralph.core.plancheck import check_plan
 from ralph.core.plandiff import carried
 from ralph.core.planselect import Board, board_of, state_of, up_to_date, with_failing, with_state
-from ralph.core.spectests import Status, Tie, joined_ties, standing
+from ralph.core.ties import Status, Tie, joined_ties, standing
 
 if TYPE_CHECKING:
     from ralph.core.loop import Loop

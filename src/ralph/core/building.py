@@ -17,12 +17,12 @@ import msgspec.structs
 from ralph.core import exitgate
 from ralph.core.buildfacts import GOOD, NAMED, parts, with_items
 from ralph.core.buildstate import Building, Done
+from ralph.core.dual import Checked, Dual, dual_condition
 from ralph.core.events import Finish
-from ralph.core.indicators import Checked, Dual, dual_condition
 from ralph.core.model import Checkpoint, Claim, Criterion, Order
 from ralph.core.plan import HIGH, Item
 from ralph.core.planselect import board_of, choose, state_of, with_state
-from ralph.core.spectests import Tie, standing
+from ralph.core.ties import Tie, standing
 
 if TYPE_CHECKING:
     from ralph.core.loop import Loop

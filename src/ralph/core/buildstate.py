@@ -9,12 +9,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ralph.core.dual import Dual, Indication
 from ralph.core.events import ReaderNote
-from ralph.core.indicators import Dual, Indication
 from ralph.core.model import Checkpoint, Grade
 from ralph.core.plan import Item, Plan
 from ralph.core.planselect import Board
-from ralph.core.spectests import Tie
+from ralph.core.ties import Tie
 
 Mode = Literal["planning", "building", "closing", "checking"]
 

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import msgspec
 from msgspec import Struct
 
-from ralph.core.indicators import Indication
+from ralph.core.dual import Indication
 from ralph.core.model import (
     AgentSession,
     Checkpoint,
@@ -31,7 +31,7 @@ from ralph.core.model import (
 )
 from ralph.core.plan import Item, Plan
 from ralph.core.rubric import Opinion
-from ralph.core.spectests import Tie
+from ralph.core.ties import Tie
 
 
 class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):

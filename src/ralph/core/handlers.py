@@ -12,6 +12,7 @@ import msgspec.structs
 
 from ralph.core import buildfacts, building, exitgate, failover, jury, learnings, recovery, settle, spending
 from ralph.core.buildstate import Building
+from ralph.core.dual import WINDOW
 from ralph.core.events import (
     AbortAsked,
     AgentEnded,
@@ -45,7 +46,6 @@ from ralph.core.events import (
     WorkspaceRestored,
 )
 from ralph.core.faults import after_fault
-from ralph.core.indicators import WINDOW
 from ralph.core.loop import Loop
 from ralph.core.model import RESUMABLE, AgentSession, Fault, Limits, Steer
 from ralph.errors import IllegalEvent

@@ -14,11 +14,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.markdown import slug
 from ralph.core.text import one_line
 
+NAME = "IMPLEMENTATION_PLAN.md"
 State = Literal["open", "done", "blocked", "cancelled"]
 Size = Literal["", "S", "M", "L"]
+MARKS: dict[State, str] = {"open": " ", "done": "x", "blocked": "!", "cancelled": "-"}
 STATES: tuple[State, ...] = ("open", "done", "blocked", "cancelled")
 SIZES: tuple[Size, ...] = ("", "S", "M", "L")
 HIGH, MEDIUM, LOW = 0, 1, 2
@@ -69,6 +70,8 @@ def id_of(title: str, taken: Collection[str] = (), last: dict[str, int] | None =
 
     `last` keeps the last number of each name between calls: thousands of items may have one title.
     """
+    from ralph.core.markdown import slug  # only where an item has no name yet
+
     base = slug(title) or f"item-{_sha256(title.encode('utf-8', 'replace'))[:8]}"
     if base in TAG_WORDS:
         base = f"item-{base}"

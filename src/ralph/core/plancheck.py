@@ -8,10 +8,13 @@ was thought out, and nothing raises: the findings are for the screen and for the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ralph.core.model import Finding, Severity
-from ralph.core.plan import Item, Plan
-from ralph.core.planfile import NAME, Parsed
+from ralph.core.plan import NAME, Item, Plan
+
+if TYPE_CHECKING:
+    from ralph.core.planfile import Parsed
 
 SHOWN = 12  # items named in one sentence
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.plan import Item, Plan
-from ralph.core.plansheet import tags_of
 
 _MEANING = ("title", "serves", "after", "priority", "size", "optional", "human", "chore")
 
@@ -55,6 +54,8 @@ def diff_plans(old: Plan, new: Plan) -> PlanDiff:
 
 def diff_lines(diff: PlanDiff) -> tuple[str, ...]:
     """One line a change: + added, - removed, ~ changed."""
+    from ralph.core.plansheet import tags_of  # only for people
+
     lines = [f"+ {item.id}: {item.title} ({tags_of(item)})" for item in diff.added]
     lines += [f"- {item.id}: {item.title}" for item in diff.removed]
     for one in diff.changed:

@@ -23,6 +23,7 @@ from ralph.core.plan import (
     ID,
     LOW,
     MEDIUM,
+    NAME,
     TAG_WORDS,
     Item,
     Missing,
@@ -35,8 +36,6 @@ from ralph.core.plan import (
     normal_item,
 )
 
-NAME = "IMPLEMENTATION_PLAN.md"
-MARKS: dict[State, str] = {"open": " ", "done": "x", "blocked": "!", "cancelled": "-"}
 _STATES: dict[str, State] = {" ": "open", "x": "done", "X": "done", "!": "blocked", "-": "cancelled"}
 _PRIORITIES = {"p0": HIGH, "p1": MEDIUM, "p2": LOW}
 _SIZES: dict[str, Size] = {"s": "S", "m": "M", "l": "L"}

@@ -10,8 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.plan import GROUPS, Item, Plan, State, group_of, normal, normal_item
-from ralph.core.planfile import MARKS
+from ralph.core.plan import GROUPS, MARKS, Item, Plan, State, group_of, normal, normal_item
 from ralph.errors import Bug
 
 _TITLE = "# Implementation plan"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ralph.core.planfile import NAME
+from ralph.core.plan import NAME
 from ralph.core.status import CLOSE, STATUS_INSTRUCTIONS
 
 Kind = Literal["prompt", "plan", "build", "close", "read"]  # the template's name

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from ralph.core.model import Reading
 from ralph.core.specs import Spec
+from ralph.core.ties import ORDER, Status, Tie
 
-Status = Literal["pass", "fail", "flaky", "skipped", "unseen", "untested", "unknown"]
-# How a criterion stands when its tests differ: the first of these that any test has.
-ORDER: tuple[Status, ...] = ("fail", "flaky", "pass", "skipped", "unknown", "unseen", "untested")
 _ROWS = 50  # of one criterion; the ones that decide how it stands are among them
 _ABOVE = 60  # lines above a declaration that may be its decorators and comments
 _BELOW = 40
@@ -56,15 +54,6 @@ class Declared(Struct, frozen=True):
     line: int
     scopes: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
-
-
-class Tie(Struct, frozen=True):
-    """One row of the table. `test` is "" where nothing names the criterion."""
-
-    spec: str
-    criterion: str
-    test: str
-    status: Status
 
 
 class _Ids(NamedTuple):
@@ -112,39 +101,6 @@ def _table(specs: Sequence[Spec], found: Mapping[str, Mapping[str, Status]]) -> 
             else:
                 rows.append(Tie(spec.path, name, "", "untested"))
     return tuple(rows)
-
-
-def changed_ties(old: Sequence[Tie], new: Sequence[Tie]) -> tuple[Tie, ...]:
-    """Of the new rows, those of criteria that do not stand exactly as before."""
-    before = _by_criterion(old)
-    return tuple(tie for name, rows in _by_criterion(new).items() if before.get(name) != rows for tie in rows)
-
-
-def joined_ties(old: Sequence[Tie], changed: Sequence[Tie]) -> tuple[Tie, ...]:
-    """The table with the rows of some criteria replaced; the order of the criteria stays."""
-    rows = {**_by_criterion(old), **_by_criterion(changed)}
-    return tuple(tie for some in rows.values() for tie in some)
-
-
-def _by_criterion(ties: Iterable[Tie]) -> dict[str, tuple[Tie, ...]]:
-    found: dict[str, list[Tie]] = {}
-    for tie in ties:
-        found.setdefault(tie.criterion, []).append(tie)
-    return {name: tuple(rows) for name, rows in found.items()}
-
-
-def standing(ties: Iterable[Tie]) -> dict[str, Status]:
-    """How each criterion stands: red if one of its tests is, green if one is green and none red."""
-    found: dict[str, Status] = {}
-    for tie in ties:
-        best = found.get(tie.criterion, tie.status)
-        found[tie.criterion] = min(best, tie.status, key=ORDER.index)
-    return found
-
-
-def unproven(ties: Iterable[Tie]) -> tuple[str, ...]:
-    """Criteria that no passing test proves: their items stay open."""
-    return tuple(name for name, status in standing(ties).items() if status != "pass")
 
 
 def table_lines(ties: Sequence[Tie]) -> tuple[str, ...]:

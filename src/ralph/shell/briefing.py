@@ -11,48 +11,23 @@ import hashlib
 import os
 from collections.abc import Iterable
 
-import msgspec
-
-from ralph.core.model import Brief, Finding, SpareAgent
-from ralph.core.plan import Plan, digest_of
+from ralph.core.model import Brief, Finding
+from ralph.core.plan import NAME, Plan, digest_of
 from ralph.core.plancheck import check_file
-from ralph.core.planfile import NAME, parse_plan
+from ralph.core.planfile import parse_plan
 from ralph.core.speclint import check_specs, clarity_of
 from ralph.core.specs import criteria_of, parse_spec
 from ralph.errors import UserError
+from ralph.shell.planask import FROM_SPECS, Briefed, PlanAsk
 from ralph.shell.project import Project, user_call
 from ralph.shell.specfiles import FOLDER, LARGEST, MANY, read_text
 
 # What only says that the plan is not made for these specs; the rest contradicts itself.
 _OUTDATED = ("plan-uncovered", "plan-criterion", "plan-missing", "plan-empty")
 ATTEMPTS = 5
-FROM_SPECS = "Do what the specs and the plan ask for"  # the task of who gives none
 
 
-class PlanAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """What was typed about the plan."""
-
-    mode: str = "build"  # build, plan
-    refresh: bool = False
-    replan_every: int = 0
-    readers: int = 0
-    reader_agent: str = ""  # "" = the one that plans
-    reader_model: str = ""
-    allow_red: bool = False
-
-
-class Briefed(msgspec.Struct, frozen=True):
-    brief: Brief | None = None  # None: one task, without a plan
-    texts: dict[str, str] = {}  # the specs, by path; they become blobs when the loop begins
-    warnings: tuple[str, ...] = ()
-
-    def with_reader(self, reader: SpareAgent | None) -> Brief | None:
-        return self.brief if self.brief is None else msgspec.structs.replace(self.brief, reader=reader)
-
-
-def brief_of(ask: PlanAsk | None, project: Project, base: str, task: str, *, with_changes: bool) -> Briefed:
-    if ask is None:
-        return Briefed()
+def brief_of(ask: PlanAsk, project: Project, base: str, task: str, *, with_changes: bool) -> Briefed:
     texts = _specs(project, base, with_changes=with_changes)
     specs = [parse_spec(path, text) for path, text in sorted(texts.items())]
     findings = check_specs(specs)

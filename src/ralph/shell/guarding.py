@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ralph.core.buildfacts import served
 from ralph.core.loop import Loop
 from ralph.core.model import Canary, Finding, Gate, GuardResult, Reading
-from ralph.core.planfile import NAME as PLAN
+from ralph.core.plan import NAME as PLAN
 from ralph.core.prompt import HIDDEN
 from ralph.core.repeat import changed_keys
 from ralph.core.text import one_line, trim

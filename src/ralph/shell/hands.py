@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -34,14 +35,16 @@ from ralph.shell.gitrefs import (
 )
 from ralph.shell.guarding import run_guards
 from ralph.shell.judge import Judge
-from ralph.shell.judging import Asker
-from ralph.shell.plandesk import PlanDesk, Ready, item_message
 from ralph.shell.promptfiles import PromptFiles
-from ralph.shell.readers import Readers
 from ralph.shell.runner import Activity, Attention, Clock, Watcher
 from ralph.shell.snapshot import take_snapshot
 from ralph.shell.space import refuse_full_disk
 from ralph.shell.workspace import Workspace, make_workspace, restore_workspace
+
+if TYPE_CHECKING:  # made when a loop has a plan or a judge: others start without them
+    from ralph.shell.judging import Asker
+    from ralph.shell.plandesk import PlanDesk
+    from ralph.shell.readers import Readers
 
 LOOK_SECONDS = 0.2
 PATHS = 20  # changed files that a checkpoint names
@@ -84,6 +87,8 @@ class RealHands:
     @property
     def desk(self) -> PlanDesk:
         if self._desk is None:
+            from ralph.shell.plandesk import PlanDesk
+
             self._desk = PlanDesk(self.judge, self.workspace)
         return self._desk
 
@@ -118,7 +123,7 @@ class RealHands:
 
     def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted:
         refuse_full_disk(self.site.state, self._min_free)
-        ready = self.desk.ready(loop) if loop.build is not None else Ready()
+        ready = self.desk.ready(loop) if loop.build is not None else None
         text = prompting.prompt(loop, self._files)
         return e.AgentStarted(
             iteration=action.iteration,
@@ -127,9 +132,9 @@ class RealHands:
             prompt=blobs.put(self.site.state.blobs, text.encode()),
             using=action.agent,
             why=one_line(loop.stood_in, 400) if action.agent else "",
-            purpose=ready.purpose,
-            item=ready.item,
-            tree=ready.tree,
+            purpose=ready.purpose if ready else "",
+            item=ready.item if ready else "",
+            tree=ready.tree if ready else "",
         )
 
     def finish_call(
@@ -147,6 +152,8 @@ class RealHands:
     @property
     def asker(self) -> Asker:
         if self._asker is None:
+            from ralph.shell.judging import Asker
+
             self._asker = Asker(self.site, self.workspace.modules)
         return self._asker
 
@@ -240,6 +247,8 @@ class RealHands:
     @property
     def readers(self) -> Readers:
         if self._readers is None:
+            from ralph.shell.readers import Readers
+
             self._readers = Readers(self.site, self.workspace.modules, self._files)
         return self._readers
 
@@ -259,7 +268,7 @@ class RealHands:
         parent = loop.result or order.base_commit
         commit = published(site.store.project, order.branch, order.loop, action.tree, parent)
         if commit is None:
-            message = item_message(loop, action)
+            message = self.desk.message(loop, action)
             commit = commit_tree(site.store, action.tree, [parent], message, int(loop.worked))
             publish_result(site.store.project, order.branch, commit, loop.result or None)
         return e.ItemPublished(item=action.item, branch=order.branch, commit=commit, tree=action.tree)

@@ -16,8 +16,8 @@ from ralph.core.indicators import indication
 from ralph.core.loop import Loop
 from ralph.core.plan import Item
 from ralph.core.prompt import HIDDEN
-from ralph.core.spectests import Tie, changed_ties
 from ralph.core.text import one_line
+from ralph.core.ties import Tie, changed_ties
 from ralph.shell.gittrees import diff_with_stat
 from ralph.shell.judge import Judge
 from ralph.shell.planpaper import Paper, code_of, put_plan, read_notes, read_plan, write_plan
@@ -96,6 +96,9 @@ class PlanDesk:
     def ties(self, loop: Loop, tree: str) -> tuple[Tie, ...]:
         assert loop.build is not None
         return changed_ties(loop.build.ties, self._tier.ties(loop, tree))
+
+    def message(self, loop: Loop, action: e.PublishItem) -> str:
+        return item_message(loop, action)
 
     def _given(self, loop: Loop, tree: str) -> bytes:
         build, brief = loop.build, loop.sealed.brief

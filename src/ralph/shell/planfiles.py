@@ -12,8 +12,8 @@ from shlex import quote
 
 import msgspec
 
-from ralph.core.plan import Plan
-from ralph.core.planfile import NAME, parse_plan
+from ralph.core.plan import NAME, Plan
+from ralph.core.planfile import parse_plan
 from ralph.core.plansheet import lay_out
 from ralph.errors import NeedsHuman, NothingToDo, SetupError, UserError
 from ralph.shell.briefing import code_digest

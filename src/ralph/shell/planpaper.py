@@ -19,9 +19,9 @@ from ralph.core.buildstate import Building
 from ralph.core.events import PlanRead
 from ralph.core.loop import Loop
 from ralph.core.model import Brief, Finding
-from ralph.core.plan import STATES, Plan, State
+from ralph.core.plan import NAME, STATES, Plan, State
 from ralph.core.plancheck import check_file, sound
-from ralph.core.planfile import NAME, parse_plan
+from ralph.core.planfile import parse_plan
 from ralph.core.planselect import Board, state_of, up_to_date
 from ralph.core.plansheet import Edit, Sheet, based_on, lay_out, marked
 from ralph.core.text import clean

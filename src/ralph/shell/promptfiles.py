@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from ralph.core.context import FileChange, Sources, SpecText, parsed
 from ralph.core.loop import Loop
-from ralph.core.planfile import NAME
+from ralph.core.plan import NAME
 from ralph.core.rules import Kind
 from ralph.shell import blobs
 from ralph.shell.gitstore import Store, private_call

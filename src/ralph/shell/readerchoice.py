@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ralph.core.model import SpareAgent
 from ralph.shell import config
 from ralph.shell.agentchoice import Choice, choose, spare
-from ralph.shell.briefing import PlanAsk
+from ralph.shell.planask import PlanAsk
 from ralph.shell.project import Project
 
 

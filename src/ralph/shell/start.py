@@ -26,9 +26,9 @@ from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import approvals, config, tools
 from ralph.shell.agentchoice import choose, refuse_unheld, spare
-from ralph.shell.briefing import FROM_SPECS, PlanAsk, brief_of
 from ralph.shell.config.quarantine import in_quarantine
 from ralph.shell.judgechoice import seat
+from ralph.shell.planask import FROM_SPECS, SPECS, Briefed, PlanAsk
 from ralph.shell.probe import Protection, protection
 from ralph.shell.project import Project, find_project, survey, user_call
 from ralph.shell.prompttemplates import own_templates
@@ -38,7 +38,6 @@ from ralph.shell.statedir import config_dir, open_state, safe_name, state_dir
 
 BOXED = ("S2", "S3")
 TASK_BYTES = 24_000
-SPECS = "specs/*.md"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +86,7 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
     config.check_limits(settings, config.explicit_limits(settings), reports_cost)
     base = resolve_commit(project, request.base) if request.base else project.head
     ask = request.plan
-    briefed = brief_of(ask, project, base, request.task, with_changes=request.with_changes)
+    briefed = _briefed(request, project, base)
     chosen = class_of(request)
     alone, aims = chosen != "regression", proof_kinds(chosen)
     gates: tuple[Gate, ...] = ()
@@ -137,6 +136,14 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
     )
 
 
+def _briefed(request: Request, project: Project, base: str) -> Briefed:
+    if request.plan is None:
+        return Briefed()
+    from ralph.shell.briefing import brief_of
+
+    return brief_of(request.plan, project, base, request.task, with_changes=request.with_changes)
+
+
 def _refuse_nested(env: Mapping[str, str]) -> None:
     outer = enclosing_loop(env)
     if outer:
@@ -184,7 +191,6 @@ def _order(request: Request, settings: config.Settings, project: Project, *, nam
         prefix=project.prefix.rstrip("/") if request.plan is None else "",
         with_changes=request.with_changes,
         history=settings.history,
-        # What is to be built is not changed by who builds it.
         protect=settings.protect_paths if request.plan is None else (*settings.protect_paths, SPECS),
         config_digest=config.digest(settings),
         report_copy_to=settings.report_copy_to,

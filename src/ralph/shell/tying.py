@@ -12,7 +12,8 @@ import re
 from ralph.core.loop import Loop
 from ralph.core.model import Reading, TestState
 from ralph.core.specs import Spec, parse_spec
-from ralph.core.spectests import Tie, tie_tests
+from ralph.core.spectests import tie_tests
+from ralph.core.ties import Tie
 from ralph.shell import blobs
 from ralph.shell.gittrees import GITLINK, SYMLINK, entries
 from ralph.shell.guardfacts import contents

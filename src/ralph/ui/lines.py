@@ -11,7 +11,7 @@ from typing import Any
 from ralph.core import events as e
 from ralph.core.model import Limits
 from ralph.core.rubric import words as opinion_words
-from ralph.core.spectests import standing
+from ralph.core.ties import standing
 from ralph.ui.format import (
     DOT,
     brief,

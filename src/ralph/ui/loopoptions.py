@@ -174,7 +174,7 @@ def plan_options(function: Any) -> Any:
 
 
 def plan_ask(given: dict[str, Any]) -> Any:
-    from ralph.shell.briefing import PlanAsk
+    from ralph.shell.planask import PlanAsk
 
     return PlanAsk(
         replan_every=given["replan_every"],

@@ -16,7 +16,7 @@ from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.model import Limits, Outcome, Spend
 from ralph.core.plantold import ItemLine, PlanLine, item_lines, plan_line
-from ralph.core.spectests import Tie
+from ralph.core.ties import Tie
 from ralph.shell import blobs as blobs_
 from ralph.shell.record import Record
 from ralph.ui.change import Change

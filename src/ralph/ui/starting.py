@@ -60,7 +60,7 @@ def _first(text: str) -> tuple[Any, ...]:
 def prepared_for(given: dict[str, Any], env: dict[str, str], ask: Any = None) -> Any:
     """The order; what a repository asks for is shown and approved first when somebody can answer."""
     from ralph.shell import approvals
-    from ralph.shell.briefing import FROM_SPECS
+    from ralph.shell.planask import FROM_SPECS
     from ralph.shell.start import Request, prepare
     from ralph.shell.statedir import config_dir
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ralph.core.model import Gate, Reading, TaskClass
-from ralph.core.spectests import Tie
+from ralph.core.ties import Tie
 
 
 class Change(Struct, frozen=True):

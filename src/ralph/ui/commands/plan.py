@@ -60,7 +60,8 @@ def command(**given: Any) -> int:
 
 def _plan(project: Any, found: Any, given: dict[str, Any]) -> int:
     from ralph.core.planselect import up_to_date
-    from ralph.shell.briefing import PlanAsk, staleness
+    from ralph.shell.briefing import staleness
+    from ralph.shell.planask import PlanAsk
     from ralph.shell.planfiles import file_of, refuse_current, replace_file
     from ralph.ui.starting import start_named
 
@@ -140,8 +141,8 @@ def _told(found: Any, plan: Any) -> None:
     """What the plan holds, or what is new in it."""
     from shlex import quote
 
+    from ralph.core.plan import NAME
     from ralph.core.plandiff import diff_lines, diff_plans
-    from ralph.core.planfile import NAME
     from ralph.ui.format import safe
 
     open_items = sum(item.state == "open" for item in plan.items)
