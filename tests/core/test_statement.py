@@ -24,7 +24,7 @@ from ralph.core.disclose import clean, gate_entry, gate_of, same_text
 from ralph.core.model import Gate
 from ralph.core.statement import Facts, encode, inventory, parse, statement
 
-PLACES = {"repository": "/home/me/work/app", "state": "/home/me/.local/state/ralph", "home": "/home/me"}
+PLACES = {"repository": "/home/me/src/app", "state": "/home/me/.local/state/ralph", "home": "/home/me"}
 FACTS = Facts(started="2026-01-01T00:00:00Z", finished="2026-01-01T00:01:00Z", version="1", places=PLACES)
 OID = "ab" * 20
 
@@ -88,18 +88,18 @@ def test_a_proof_that_was_green_before_any_call_is_attested_of_the_base():
 
 def test_no_place_of_the_machine_and_no_secret_is_told():
     """Paths of home, repository and state become words, secrets are taken out, whatever field they are in."""
-    task = "look at /home/me/work/app/a.py, not at /home/me/work/application; key hunter2hunter2"
+    task = "look at /home/me/src/app/a.py, not at /home/me/src/application; key hunter2hunter2"
     waivers = {"inventory": "see /home/me/notes"}
-    sealed = order(gate(env={"config": "/home/me/work/app/x"}), waivers=waivers, setup="/home/me/bin/setup")
+    sealed = order(gate(env={"config": "/home/me/src/app/x"}), waivers=waivers, setup="/home/me/bin/setup")
     sealed = replace(sealed, task=task)
     seen = red(count=3, summary="/home/me/.local/state/ralph/loops broke")
-    loop = conclude(guarding(based(sealed, seen)), guard(summary="in /home/me/work/app/tests"))
+    loop = conclude(guarding(based(sealed, seen)), guard(summary="in /home/me/src/app/tests"))
     facts = replace(FACTS, secrets=("hunter2hunter2",))
     text = encode(statement(real(close(loop)), facts)).decode()
     assert "/home/me" not in text
     assert "hunter2" not in text
     assert "{{repository}}/a.py" in text
-    assert "{{home}}/work/application" in text
+    assert "{{home}}/src/application" in text
     assert '"config":"{{repository}}/x"' in text
     assert "{{state}}/loops broke" in text
 
@@ -122,7 +122,7 @@ def test_a_hidden_gate_or_one_with_a_secret_is_withheld(shown, why):
 texts = st.text(st.sampled_from("ab/-_ .{}=:$'\"é"), max_size=30)
 
 
-@given(texts, texts, st.sampled_from(["/home/me", "/home/me/work/app", "/home/me2", "/x/home/me"]))
+@given(texts, texts, st.sampled_from(["/home/me", "/home/me/src/app", "/home/me2", "/x/home/me"]))
 def test_a_gate_comes_back_as_it_was_on_the_same_machine(before, after, path):
     """Telling a gate and reading it again with the same places changes nothing but the tool."""
     text = f"{before} {path}/{after}"

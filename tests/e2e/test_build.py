@@ -239,6 +239,8 @@ def test_import_and_specs_that_are_not_committed(shop):
     done = shop.ralph("plan", "--import", "prd.json")
     assert (done.code, "1 items, 1 open" in done.out) == (0, True), done.report()
     assert "- [ ] `US-1`: Add upper" in (shop.repo / PLAN).read_text()
+    dry = build(shop, flags=("--dry-run",))
+    assert (dry.code, "mode     planning: no item serves criterion" in dry.out) == (0, True), dry.report()
     (shop.repo / "specs/01-case.md").write_text("# changed\n")
     refused = build(shop)
     assert (refused.code, "E-SPECS-UNCOMMITTED" in refused.err) == (2, True), refused.report()

@@ -15,8 +15,8 @@ from ralph.shell.checkout import fresh_checkout, prove_tree, update_checkout
 from ralph.shell.disktree import remove_tree
 from ralph.shell.gittrees import (
     changed_paths,
-    diff_stat,
     diff_text,
+    diff_with_stat,
     list_tree,
     overlay_tree,
     read_blob,
@@ -141,7 +141,7 @@ def test_trees_are_listed_read_and_compared(loop):
     assert read_blob(loop.store, new, "no such") is None
     changes = {c.path: (c.status, c.old_path) for c in changed_paths(loop.store, base, new)}
     assert changes == {"a.txt": ("M", None), "moved.py": ("R", "src/b.py")}
-    stat_ = diff_stat(loop.store, base, new)
+    stat_ = diff_with_stat(loop.store, base, new)[1]
     assert (stat_.files, stat_.added, stat_.removed) == (3, 3, 1)
     assert b"+3" in diff_text(loop.store, base, new, paths=["a.txt"])
     assert b"moved" not in diff_text(loop.store, base, new, paths=["a.txt"])

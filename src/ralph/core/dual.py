@@ -94,18 +94,3 @@ def _conditions(checked: Checked) -> tuple[Condition, ...]:
             more = f" and {len(some) - 1} more" if len(some) > 1 else ""
             found.append(Condition(name, not some, first + more))
     return tuple(found)
-
-
-def dual_sentences(dual: Dual) -> tuple[str, ...]:
-    """What is missing, one sentence each; nothing when the condition holds."""
-    found = []
-    if not dual.language:
-        found.append(
-            f"{dual.indicators} of the last {WINDOW} iterations said that everything is done, "
-            f"and {dual.needed} are needed"
-        )
-    if not dual.signal:
-        found.append("the agent has not signalled that nothing is left (EXIT_SIGNAL: true)")
-    open_ones = [one for one in dual.conditions if not one.holds]
-    found += [f"{one.name}: {'unknown' if one.holds is None else 'no'}, {one.why}" for one in open_ones]
-    return tuple(found)

@@ -103,22 +103,6 @@ def _table(specs: Sequence[Spec], found: Mapping[str, Mapping[str, Status]]) -> 
     return tuple(rows)
 
 
-def table_lines(ties: Sequence[Tie]) -> tuple[str, ...]:
-    """The table as Markdown."""
-    cells = [[_cell(text) for text in (tie.spec, tie.criterion, tie.test or "-", tie.status)] for tie in ties]
-    return (
-        "| Spec | Criterion | Test | Status |",
-        "| --- | --- | --- | --- |",
-        *(f"| {' | '.join(row)} |" for row in cells),
-    )
-
-
-def _cell(text: str) -> str:
-    from ralph.core.text import one_line
-
-    return one_line(text, 200).replace("|", "\\|")
-
-
 def _index(names: Iterable[str]) -> _Ids:
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for name in dict.fromkeys(names):

@@ -50,8 +50,3 @@ def standing(ties: Iterable[Tie]) -> dict[str, Status]:
         best = found.get(tie.criterion, tie.status)
         found[tie.criterion] = min(best, tie.status, key=ORDER.index)
     return found
-
-
-def unproven(ties: Iterable[Tie]) -> tuple[str, ...]:
-    """Criteria that no passing test proves: their items stay open."""
-    return tuple(name for name, status in standing(ties).items() if status != "pass")

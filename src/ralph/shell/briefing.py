@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable
 
 from ralph.core.model import Brief, Finding
-from ralph.core.plan import NAME, Plan, digest_of
+from ralph.core.plan import NAME, Plan, digest_of, stale
 from ralph.core.plancheck import check_file
 from ralph.core.planfile import parse_plan
 from ralph.core.speclint import check_specs, clarity_of
@@ -108,10 +108,7 @@ def _plan(
     old = next((one for one in findings if one.severity != "P2"), None)
     if old is not None:
         return parsed.plan, old.message
-    for what, then, now in (("specs", parsed.plan.specs, specs), ("code", parsed.plan.code, code)):
-        if then and then != now:
-            return parsed.plan, f"the {what} changed since the plan was made"
-    return parsed.plan, ""
+    return parsed.plan, "; ".join(stale(parsed.plan, specs=specs, code=code))
 
 
 def _refused(wrong: list[Finding]) -> UserError:

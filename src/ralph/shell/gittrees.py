@@ -83,10 +83,6 @@ def _raw(fields: list[bytes]) -> list[Change]:
     return found
 
 
-def diff_stat(store: Store, old: str, new: str) -> DiffStat:
-    return diff_with_stat(store, old, new)[1]
-
-
 def diff_with_stat(store: Store, old: str, new: str) -> tuple[list[Change], DiffStat]:
     """Changed paths (without renames) and line counts, from one process."""
     args = ["diff-tree", "-r", "-z", "--raw", "--numstat", "--no-abbrev", "--no-renames", old, new]

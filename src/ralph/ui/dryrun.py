@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ralph.core.model import Gate
+from ralph.core.model import Gate, Order
 from ralph.shell.start import Prepared
 from ralph.ui.display.words import judge_words
 from ralph.ui.format import clock, safe, short, table
@@ -36,6 +36,7 @@ def order_lines(prepared: Prepared) -> list[str]:
     agent = " ".join(order.agent_argv) or order.agent
     facts = [
         ("task", safe(order.task, 300)),
+        *_mode(order),
         ("class", order.criterion.task_class),
         ("base", f"{short(base)}{' with your uncommitted changes' if order.with_changes else ''}"),
         ("result", f"branch {order.branch}, grade {order.criterion.min_grade} or better"),
@@ -49,6 +50,17 @@ def order_lines(prepared: Prepared) -> list[str]:
         lines.append(f"  judge      {judge_words(order)}")
     lines += [f"  waived     {key}: {reason}" for key, reason in sorted(order.criterion.waivers.items())]
     return lines + [f"  note       {safe(warning, 300)}" for warning in prepared.warnings]
+
+
+def _mode(order: Order) -> list[tuple[str, str]]:
+    """With a plan: what would come first, and why."""
+    brief = order.brief
+    if brief is None:
+        return []
+    if brief.planning or brief.plan is None:
+        return [("mode", f"planning: {safe(brief.planning, 200)}")]
+    open_items = sum(item.state == "open" for item in brief.plan.items)
+    return [("mode", f"building, {open_items} of {len(brief.plan.items)} items open")]
 
 
 def _limits(limits: Any) -> str:
