@@ -1,17 +1,14 @@
-"""Keys come from the environment or a command and stay out of files; a CLI's folders keep their hooks."""
+"""Keys come from the environment or a command, and stay out of files."""
 
 import os
-from pathlib import Path
 
 import pytest
 
-from ralph.agents import Launch
 from ralph.core.model import Fault, KeySource, Price
 from ralph.errors import SetupError, UserError
 from ralph.shell import config, credentials
 from ralph.shell.agentchoice import Choice, choose, key_of, price_of, refuse_unheld
 from ralph.shell.agentprobe import probe_all
-from ralph.shell.loginplaces import clear, places
 
 
 def settings(tmp_path, text="", flags=None, env=None):
@@ -170,69 +167,3 @@ def test_versions_are_asked_of_the_programs(tmp_path):
     found = probe_all(["claude", "codex"], env)
     assert found["claude"].version == "2.1.5"
     assert not found["codex"].installed
-
-
-def test_places_of_a_login(tmp_path):
-    """In the box a CLI's folder is writable; settings and hooks are not, not even where they are missing."""
-    own, call = tmp_path / ".claude", tmp_path / "call"
-    (own / "projects").mkdir(parents=True)
-    (own / "history.jsonl").write_text("x")
-    (own / "settings.json").write_text('{"a": 1}')
-    call.mkdir()
-    launch = Launch(
-        ("claude",),
-        {},
-        login=(str(own), str(tmp_path / "missing")),
-        protect=(
-            str(own / "settings.json"),
-            str(own / "hooks"),
-            str(own / "CLAUDE.md"),
-            "/elsewhere/settings.json",
-        ),
-        hide=(str(own / "projects"), str(own / "history.jsonl")),
-    )
-    found = places(launch, str(call))
-    assert found.write == (str(own),)
-    assert found.hide == (str(own / "projects"),)
-    binds = {inside: source for source, inside in found.binds}
-    assert binds[str(own / "settings.json")] == str(own / "settings.json")
-    assert os.path.isdir(binds[str(own / "hooks")])
-    assert Path(binds[str(own / "CLAUDE.md")]).read_text() == ""
-    assert Path(binds[str(own / "history.jsonl")]).read_text() != "x"
-    assert set(binds) == {
-        str(own / name) for name in ("settings.json", "hooks", "CLAUDE.md", "history.jsonl")
-    }
-
-
-def test_settings_of_a_call_stand_over_the_users(tmp_path):
-    """Settings of one call are seen in the place of the user's, in the box only, never in the workspace."""
-    own, call, given = tmp_path / ".gemini", tmp_path / "call", str(tmp_path / "given.json")
-    own.mkdir()
-    call.mkdir()
-    path = str(own / "settings.json")
-    launch = Launch(("gemini",), {}, login=(str(own),), protect=(path,), over={path: given})
-    assert places(launch, str(call)).binds == ((given, path),)
-    Path(path).touch()  # as bubblewrap makes the mount point
-    clear(str(call))
-    assert not os.path.exists(path)
-    assert places(launch, str(call), str(tmp_path)).binds == ()
-
-
-def test_stand_ins_are_taken_away(tmp_path):
-    """What had to be made on the host as a place to bind to is gone after the call; what is real stays."""
-    own, call = tmp_path / ".claude", tmp_path / "call"
-    own.mkdir()
-    call.mkdir()
-    launch = Launch(
-        ("c",),
-        {},
-        login=(str(own),),
-        protect=(str(own / "hooks"), str(own / "settings.json"), str(own / "a.md")),
-    )
-    places(launch, str(call))
-    (own / "hooks").mkdir()
-    (own / "settings.json").write_text("")
-    (own / "a.md").write_text("the user wrote this meanwhile")
-    clear(str(call))
-    assert sorted(os.listdir(own)) == ["a.md"]
-    clear(str(call))

@@ -92,27 +92,41 @@ def test_models_are_named_only_when_asked_for():
         assert not {"--model", "-m"} & set(plain.argv)
 
 
-def test_login_folders():
-    """A CLI's own folder is writable in the box, its settings and hooks are not, other work looks empty."""
-    launch = launched("claude")
-    assert launch.login == ("/home/someone/.claude",)
-    assert "/home/someone/.claude/settings.json" in launch.protect
-    assert "/home/someone/.claude/hooks" in launch.protect
-    assert "/home/someone/.claude/projects" in launch.hide
-    assert launched("claude", keep=True).hide == ()  # the conversation to go on with is in there
-    moved = launched("codex", environ={"CODEX_HOME": "/data/codex"})
-    assert moved.login == ("/data/codex",)
-    assert "/data/codex/hooks.json" in moved.protect
+def test_own_folders():
+    """A CLI names its folders, where its variable has them, and with which allow-list."""
+    (own,) = launched("claude").own
+    assert (own.theirs, own.moved) == ("/home/someone/.claude", False)
+    assert own.folder.variable == "CLAUDE_CONFIG_DIR"
+    (own,) = launched("codex", environ={"CODEX_HOME": "/data/codex"}).own
+    assert (own.theirs, own.moved) == ("/data/codex", True)
+    (own,) = launched("gemini", environ={"GEMINI_CLI_HOME": "/data"}).own
+    assert (own.theirs, own.moved) == ("/data/.gemini", True)
+
+
+@pytest.mark.parametrize("cli", CLIS)
+def test_no_conversation_and_no_wildcard_is_copied_in(cli):
+    """The allow-lists name files, never whole folders of conversations; a login file has its tokens named."""
+    for own in launched(cli).own:
+        told = ("project", "session", "history", "sqlite", "tmp", "todo", "log", "state", "cache")
+        for name in (*own.folder.files, *own.folder.shown):
+            assert not any(word in name for word in told), name
+            assert "/" not in name
+            assert name.lstrip("*") == name or name.count(".") == 2
+        for login in own.folder.logins:
+            assert login.file not in own.folder.files
+            assert login.tokens
 
 
 def test_settings_go_into_a_file_of_the_call():
     """Settings that only a file can hold are written for this call, never into the user's home."""
-    for cli in ("gemini", "qwen"):
-        launch = launched(cli, environ={"GEMINI_API_KEY": "k"}, settings={"max_turns": "3"})
-        (path,) = launch.files
-        assert path.startswith("/call/given/")
-        assert path in (*launch.env.values(), *launch.over.values())
-        json.loads(launch.files[path])
+    launch = launched("qwen")
+    (path,) = launch.files
+    assert path.startswith("/call/given/")
+    assert path in launch.env.values()
+    json.loads(launch.files[path])
+    for boxed in (True, False):
+        launch = launched("gemini", boxed, environ={"GEMINI_API_KEY": "k"}, settings={"max_turns": "3"})
+        assert json.loads(launch.own[0].given["settings.json"])["model"] == {"maxSessionTurns": 3}
 
 
 def test_gemini_keeps_the_users_settings(tmp_path):
@@ -124,8 +138,7 @@ def test_gemini_keeps_the_users_settings(tmp_path):
         ' /* two */ "general": {"vimMode": true, "maxAttempts": 9}, "url": "http://x"}'
     )
     launch = launched("gemini", environ={"HOME": str(tmp_path), "GEMINI_API_KEY": "k"})
-    assert launch.over == {str(folder / "settings.json"): "/call/given/gemini.json"}
-    told = json.loads(launch.files["/call/given/gemini.json"])
+    told = json.loads(launch.own[0].given["settings.json"])
     assert told["security"] == {"auth": {"selectedType": "oauth-personal"}}
     assert told["general"]["vimMode"] is True
     assert told["general"]["maxAttempts"] == 2

@@ -13,6 +13,7 @@ from typing import Literal, Protocol, cast
 
 from msgspec import Struct
 
+from ralph.agents.folders import Own
 from ralph.core.model import AgentSession, Claim, Fault, FaultKind, Order, Usage
 from ralph.errors import UserError
 
@@ -57,7 +58,7 @@ class Probe(Struct, frozen=True):
     login: Literal["yes", "no", "unknown"] = "unknown"
     login_hint: str = ""  # how to log in, or where the login was seen
     features: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()  # in words: what it may write below the home, inside a box
+    places: tuple[str, ...] = ()  # in words: what becomes of its folders below the home, inside a box
     provider: str = ""  # URL of the model's provider, where it is known
 
 
@@ -88,10 +89,7 @@ class Launch(Struct, frozen=True):
     tools: tuple[str, ...] = ()  # words to be resolved outside the box; the first must exist
     writes: tuple[str, ...] = ()  # paths the agent may write besides its workspace
     reads: tuple[str, ...] = ()  # paths that must be readable in the box
-    login: tuple[str, ...] = ()  # the CLI's own folders below the home, writable where they exist
-    protect: tuple[str, ...] = ()  # parts of those that stay as they are: settings, hooks
-    hide: tuple[str, ...] = ()  # parts of those that look empty: conversations about other work
-    over: dict[str, str] = {}  # inside a box: path in those -> file of this call that stands in its place
+    own: tuple[Own, ...] = ()  # the CLI's folders below the home, of which it works on a private copy
     outputs: tuple[str, ...] = ()  # files below `tmp` that the CLI leaves for the parser
     session: str = ""  # id that this call's conversation will have, where it can be chosen
     pin: bool = False  # the program must stay the same for the whole loop

@@ -22,7 +22,8 @@ from ralph import __version__
 from ralph.agents import CallContext, Launch, Parser, Probe, command
 from ralph.agents import cli as cli_
 from ralph.agents.acp_lines import FORMAT
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
+from ralph.agents.folders import Folder
 from ralph.agents.stream import StreamParser
 from ralph.core.model import AgentSession, Order
 
@@ -42,8 +43,14 @@ _VIBE = Cli(
     signs=(".env",),
     login="vibe --setup",
     certain=False,
-    folders=(Folder(".vibe", "VIBE_HOME"),),
-    protect=("config.toml", "agents", "prompts", "skills", "tools", "trusted_folders.toml"),
+    folders=(
+        Folder(
+            ".vibe",
+            "VIBE_HOME",
+            files=("config.toml", ".env", "trusted_folders.toml"),
+            shown=("agents", "prompts", "skills", "tools"),
+        ),
+    ),
 )
 
 

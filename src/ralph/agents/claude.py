@@ -23,8 +23,9 @@ from ralph.agents import (
     blocks,
 )
 from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
 from ralph.agents.fields import Fields, moment, number, status, table, text, whole, words
+from ralph.agents.folders import Folder, Login
 from ralph.agents.provider import kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser, Total
 from ralph.core.model import AgentSession, FaultKind, Order
@@ -37,18 +38,26 @@ CLI = Cli(
     keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
     signs=(".credentials.json",),
     login="claude auth login",
-    folders=(Folder(".claude", "CLAUDE_CONFIG_DIR"),),
-    protect=(
-        "settings.json",
-        "settings.local.json",
-        "CLAUDE.md",
-        "hooks",
-        "plugins",
-        "commands",
-        "agents",
-        "skills",
+    folders=(
+        Folder(
+            ".claude",
+            "CLAUDE_CONFIG_DIR",
+            files=("settings.json", "settings.local.json", "CLAUDE.md", "keybindings.json"),
+            # An old place of .claude.json, which goes before it. Both hold servers and projects too.
+            parts={".config.json": ("oauthAccount", "primaryApiKey")},
+            beside={".claude.json": ("oauthAccount", "primaryApiKey")},
+            shown=("hooks", "plugins", "commands", "agents", "skills", "rules", "output-styles"),
+            logins=(
+                Login(
+                    file=".credentials.json",
+                    tokens=("claudeAiOauth.accessToken", "claudeAiOauth.refreshToken"),
+                    when="claudeAiOauth.expiresAt",
+                    same=("claudeAiOauth.clientId", "organizationUuid"),
+                    keys=("claudeAiOauth", "organizationUuid"),
+                ),
+            ),
+        ),
     ),
-    hide=("projects", "todos", "file-history", "shell-snapshots", "history.jsonl"),
     quiet={
         "CLAUDE_CODE_MAX_RETRIES": "2",
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",

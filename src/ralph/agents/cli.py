@@ -1,7 +1,7 @@
 """What all adapters of coding CLIs share: the table of one CLI, its probe, and the frame of its launch.
 
-A CLI's own folders below the home are named here as data; the shell makes them writable in the box where
-they exist, with settings and hooks in them kept as they are. Nothing here starts anything.
+What a CLI has below the home is data too (`folders`): the shell gives it a private copy of that for each
+loop. Nothing here starts anything.
 """
 
 from __future__ import annotations
@@ -14,15 +14,8 @@ from msgspec import Struct
 
 from ralph.agents import CallContext, Launch, Probe
 from ralph.agents.environ import ORDINARY, agent_environ
+from ralph.agents.folders import Folder, Own, place
 from ralph.core.model import Order
-
-
-class Folder(Struct, frozen=True):
-    """A folder of the CLI: where it is by default, and which variable moves it."""
-
-    below_home: str
-    variable: str = ""
-    below_variable: str = ""  # where in the variable's folder it then is
 
 
 class Cli(Struct, frozen=True, kw_only=True):
@@ -37,10 +30,8 @@ class Cli(Struct, frozen=True, kw_only=True):
     signs: tuple[str, ...] = ()  # files in its folders that show a login
     login: str  # command by which a person logs in
     certain: bool = True  # without any of those there is no login; else there may be one elsewhere
-    folders: tuple[Folder, ...] = ()
-    settings: tuple[Folder, ...] = ()  # folders that it only reads
-    protect: tuple[str, ...] = ()  # in its folders: settings, hooks, whatever would run outside the box
-    hide: tuple[str, ...] = ()  # in its folders: conversations about other work
+    folders: tuple[Folder, ...] = ()  # it works on a private copy of these
+    settings: tuple[Folder, ...] = ()  # folders that it only reads, seen as they are
     quiet: dict[str, str] = {}  # variables that turn down retries, updates, telemetry; the user's go before
     features: tuple[str, ...] = ()
     provider: str = ""  # URL of the model's provider, where that is always the same
@@ -55,14 +46,18 @@ def listed(settings: Mapping[str, str], key: str) -> tuple[str, ...]:
 
 def folders(cli: Cli, environ: Mapping[str, str], of: tuple[Folder, ...] | None = None) -> tuple[str, ...]:
     """The CLI's own folders, whether they exist or not."""
-    found = []
-    for folder in cli.folders if of is None else of:
-        moved = environ.get(folder.variable, "") if folder.variable else ""
-        if moved.startswith("/"):
-            found.append(os.path.normpath(os.path.join(moved, folder.below_variable)))
-        elif home := environ.get("HOME", ""):
-            found.append(os.path.normpath(os.path.join(home, folder.below_home)))
-    return tuple(dict.fromkeys(found))
+    found = (place(folder, environ)[0] for folder in (cli.folders if of is None else of))
+    return tuple(dict.fromkeys(path for path in found if path))
+
+
+def _own(cli: Cli, environ: Mapping[str, str], given: Mapping[str, str]) -> tuple[Own, ...]:
+    """Those folders for one launch; what is given stands in the first."""
+    made = []
+    for number, folder in enumerate(cli.folders):
+        path, moved = place(folder, environ)
+        if path:
+            made.append(Own(path, folder, moved, {} if number else dict(given)))
+    return tuple(made)
 
 
 def probe(cli: Cli, environ: Mapping[str, str]) -> Probe:
@@ -93,11 +88,15 @@ def _provider(cli: Cli, environ: Mapping[str, str]) -> str:
 
 
 def _places(cli: Cli, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What of the home it may write in a box, in words."""
-    kept = f", but not {', '.join(cli.protect)} in it" if cli.protect else ""
-    unseen = f"; {', '.join(cli.hide)} look empty" if cli.hide else ""
-    there = [folder for folder in folders(cli, environ) if os.path.isdir(folder)]
-    return tuple(f"in the box it can write {folder}{kept}{unseen}" for folder in there)
+    """What becomes of its folders in the home, in words."""
+    told = []
+    for folder in cli.folders:
+        path = place(folder, environ)[0]
+        if path and os.path.isdir(path):
+            back = ", ".join(login.file for login in folder.logins)
+            kept = f"only refreshed tokens go back ({back})" if back else "nothing of it goes back"
+            told.append(f"in the box it has a private copy of {path}, settings and login only; {kept}")
+    return tuple(told)
 
 
 def _login(cli: Cli, environ: Mapping[str, str]) -> tuple[Literal["yes", "no", "unknown"], str]:
@@ -119,16 +118,18 @@ def launch(
     env: Mapping[str, str] | None = None,
     files: Mapping[str, str] | None = None,
     stdin: Literal["prompt", "none"] = "prompt",
-    over: Mapping[str, str] | None = None,
+    instead: Mapping[str, str] | None = None,
     outputs: tuple[str, ...] = (),
     bare: bool = False,
     session: str = "",
 ) -> Launch:
-    """The frame of a call: program, environment, folders. `bare` leaves out what settings add to argv."""
+    """The frame of a call: program, environment, folders. `bare` leaves out what settings add to argv.
+
+    `instead` are files of its first folder that this call sees in place of the user's: name -> text.
+    """
     settings = order.agent_settings
     environ = agent_environ(call, ORDINARY, cli.env, listed(settings, "env"))
     given = {**cli.quiet, **(env or {})}
-    own = folders(cli, call.environ)
     return Launch(
         argv=(cli.program, *words, *(() if bare else listed(settings, "args"))),
         env={**given, **environ, **{name: given[name] for name in (env or {})}},
@@ -137,12 +138,7 @@ def launch(
         tools=(cli.program,),
         writes=listed(settings, "write"),
         reads=folders(cli, call.environ, cli.settings),
-        login=own,
-        protect=tuple(os.path.join(folder, name) for folder in own for name in cli.protect),
-        hide=()
-        if order.keep_session
-        else tuple(os.path.join(folder, name) for folder in own for name in cli.hide),
-        over=dict(over or {}),
+        own=_own(cli, call.environ, instead or {}),
         outputs=outputs,
         session=session,
         pin=True,

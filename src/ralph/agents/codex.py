@@ -27,8 +27,9 @@ from ralph.agents import (
     ToolUsed,
 )
 from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
 from ralph.agents.fields import Fields, record, rows, status, table, text, whole, words
+from ralph.agents.folders import Folder, Login
 from ralph.agents.provider import kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser, Total
 from ralph.core.model import AgentSession, FaultKind, Order
@@ -41,9 +42,22 @@ CLI = Cli(
     keys=("CODEX_API_KEY", "OPENAI_API_KEY"),
     signs=("auth.json",),
     login="codex login",
-    folders=(Folder(".codex", "CODEX_HOME"),),
-    protect=("config.toml", "hooks.json", "AGENTS.md", "prompts", "skills", "rules", "plugins"),
-    hide=("sessions", "archived_sessions", "history.jsonl"),
+    folders=(
+        Folder(
+            ".codex",
+            "CODEX_HOME",
+            files=("config.toml", "*.config.toml", ".env", "hooks.json", "AGENTS.md", "AGENTS.override.md"),
+            shown=("prompts", "skills", "rules", "plugins"),
+            logins=(
+                Login(
+                    file="auth.json",
+                    tokens=("tokens.access_token", "tokens.refresh_token", "tokens.id_token"),
+                    when="last_refresh",
+                    same=("auth_mode", "tokens.account_id"),
+                ),
+            ),
+        ),
+    ),
     features=("tokens", "resume", "allow-list"),
     moved_by=("OPENAI_BASE_URL",),
 )

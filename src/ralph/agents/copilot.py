@@ -26,8 +26,9 @@ from ralph.agents import (
     blocks,
 )
 from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
 from ralph.agents.fields import Fields, number, rows, size_of, status, table, text, whole, words
+from ralph.agents.folders import Folder
 from ralph.agents.provider import kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser, Total
 from ralph.core.model import AgentSession, Order
@@ -41,17 +42,15 @@ CLI = Cli(
     signs=("config.json",),
     login="copilot login",
     certain=False,
-    folders=(Folder(".copilot", "COPILOT_HOME"),),
-    protect=(
-        "hooks",
-        "agents",
-        "skills",
-        "plugins",
-        "mcp-config.json",
-        "settings.json",
-        "copilot-instructions.md",
+    folders=(
+        Folder(
+            ".copilot",
+            "COPILOT_HOME",
+            # Its tokens are GitHub's, which stay as they are until somebody logs in again.
+            files=("config.json", "settings.json", "mcp-config.json", "copilot-instructions.md"),
+            shown=("hooks", "agents", "skills", "plugins", "installed-plugins", "instructions"),
+        ),
     ),
-    hide=("session-state", "history-session-state", "logs"),
     features=("tokens", "resume", "allow-list"),
     moved_by=("COPILOT_PROVIDER_BASE_URL",),
 )

@@ -1,7 +1,7 @@
 """Gemini CLI: `gemini --output-format stream-json`, the prompt on stdin.
 
-Its settings for a call are the user's and a few of ours, in a file of the call. It exits with the HTTP
-status modulo 256, and with numbers of its own for set-up, input and turns. Figures are of one process.
+Its settings for a call are the user's and a few of ours, in its private copy of the folder. It exits with the
+HTTP status modulo 256, and with numbers of its own for set-up, input and turns. Figures are of one process.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from ralph.agents import (
     ToolUsed,
 )
 from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
 from ralph.agents.fields import Fields, patch_size, record, size_of, status, table, text, whole, words
+from ralph.agents.folders import Folder, Login
 from ralph.agents.provider import kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser
 from ralph.core.model import AgentSession, FaultKind, Order
@@ -41,17 +42,23 @@ CLI = Cli(
     keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     signs=("oauth_creds.json",),
     login="gemini",
-    folders=(Folder(".gemini", "GEMINI_CLI_HOME", ".gemini"),),
-    protect=(
-        "settings.json",
-        "GEMINI.md",
-        "trustedFolders.json",
-        "extensions",
-        "commands",
-        "skills",
-        "policies",
+    folders=(
+        Folder(
+            ".gemini",
+            "GEMINI_CLI_HOME",
+            ".gemini",
+            files=("settings.json", ".env", "GEMINI.md", "trustedFolders.json", "google_accounts.json"),
+            shown=("extensions", "commands", "skills", "policies", "agents"),
+            logins=(
+                Login(
+                    file="oauth_creds.json",
+                    tokens=("access_token", "refresh_token", "id_token"),
+                    when="expiry_date",
+                    same=("token_type",),
+                ),
+            ),
+        ),
     ),
-    hide=("tmp", "history"),
     quiet={"GEMINI_CLI_NO_RELAUNCH": "true"},
     features=("tokens", "resume", "turns", "allow-list"),
     provider="https://generativelanguage.googleapis.com",
@@ -80,20 +87,11 @@ def launch(order: Order, call: CallContext) -> Launch:
         allowed = [f"run_shell_command({run})" for run in cli_.visible_checks(order)]
         for tool in (*allowed, *cli_.listed(order.agent_settings, "allow")):
             argv += ["--allowed-tools", tool]
-    given = os.path.join(call.scratch, "gemini.json")
     theirs = [os.path.join(folder, "settings.json") for folder in cli_.folders(CLI, call.environ)]
     known = _read(theirs[0]) if theirs else {}
     settings = _merged(known, _settings(order, call, known))
-    # As the system's settings it takes none but those of root: in a box they stand where the user's are.
-    return cli_.launch(
-        CLI,
-        order,
-        call,
-        *argv,
-        env={} if call.boxed else {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": given},
-        files={given: json.dumps(settings)},
-        over=dict.fromkeys(theirs, given) if call.boxed else {},
-    )
+    # As the system's settings it takes none but those of root: they stand in its private copy of the user's.
+    return cli_.launch(CLI, order, call, *argv, instead={"settings.json": json.dumps(settings)})
 
 
 def _settings(order: Order, call: CallContext, known: Fields) -> dict[str, Any]:

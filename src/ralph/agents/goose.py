@@ -22,9 +22,10 @@ from ralph.agents import (
     ToolUsed,
 )
 from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
 from ralph.agents.environ import PROVIDERS
 from ralph.agents.fields import Fields, number, rows, size_of, status, table, text, whole, words
+from ralph.agents.folders import Folder
 from ralph.agents.provider import seen
 from ralph.agents.stream import Account, Format, StreamParser, Total
 from ralph.core.model import AgentSession, FaultKind, Order
@@ -38,8 +39,15 @@ CLI = Cli(
     signs=("secrets.yaml", "config.yaml"),
     login="goose configure",
     certain=False,
-    folders=(Folder(".config/goose", "XDG_CONFIG_HOME", "goose"),),
-    protect=("config.yaml", ".goosehints", "memory", "recipes"),
+    folders=(
+        Folder(
+            ".config/goose",
+            "XDG_CONFIG_HOME",
+            "goose",
+            files=("config.yaml", "secrets.yaml", "profiles.yaml", ".goosehints"),
+            shown=("custom_providers", "memory", "recipes"),
+        ),
+    ),
     quiet={
         "GOOSE_MODE": "auto",
         "GOOSE_DISABLE_KEYRING": "1",

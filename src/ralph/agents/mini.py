@@ -25,9 +25,10 @@ from ralph.agents import (
     ToolUsed,
 )
 from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
 from ralph.agents.environ import PROVIDERS
 from ralph.agents.fields import Fields, number, rows, table, text, whole, words
+from ralph.agents.folders import Folder
 from ralph.agents.stream import Account, Format, StreamParser
 from ralph.core.model import AgentSession, FaultKind, Order
 

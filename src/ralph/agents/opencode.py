@@ -23,9 +23,10 @@ from ralph.agents import (
     blocks,
 )
 from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
 from ralph.agents.environ import PROVIDERS
 from ralph.agents.fields import Fields, moment, number, status, table, text, whole, words
+from ralph.agents.folders import Folder, Login
 from ralph.agents.provider import seen
 from ralph.agents.stream import Account, Format, StreamParser
 from ralph.core.model import AgentSession, FaultKind, Order
@@ -39,9 +40,24 @@ CLI = Cli(
     signs=("auth.json",),
     login="opencode auth login",
     certain=False,
-    folders=(Folder(".local/share/opencode", "XDG_DATA_HOME", "opencode"),),
+    folders=(
+        Folder(
+            ".local/share/opencode",
+            "XDG_DATA_HOME",
+            "opencode",
+            shown=("bin",),
+            logins=(
+                Login(
+                    file="auth.json",
+                    tokens=("access", "refresh"),
+                    when="expires",
+                    same=("type", "accountId", "enterpriseUrl"),
+                    each=True,
+                ),
+            ),
+        ),
+    ),
     settings=(Folder(".config/opencode", "XDG_CONFIG_HOME", "opencode"),),
-    hide=("storage", "snapshot", "log"),
     quiet={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
     features=("tokens", "cost", "resume", "allow-list"),
 )

@@ -26,8 +26,9 @@ from ralph.agents import (
     blocks,
 )
 from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli, Folder
+from ralph.agents.cli import Cli
 from ralph.agents.fields import Fields, number, status, table, text, whole, words
+from ralph.agents.folders import Folder, Login
 from ralph.agents.provider import kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser, Total
 from ralph.core.model import AgentSession, FaultKind, Order
@@ -40,9 +41,22 @@ CLI = Cli(
     keys=("OPENAI_API_KEY", "DASHSCOPE_API_KEY"),
     signs=("oauth_creds.json",),
     login="qwen",
-    folders=(Folder(".qwen"),),
-    protect=("settings.json", "QWEN.md", "trustedFolders.json", "extensions", "commands", "skills", "agents"),
-    hide=("tmp", "projects", "todos"),
+    folders=(
+        Folder(
+            ".qwen",
+            "QWEN_HOME",
+            files=("settings.json", ".env", "QWEN.md", "trustedFolders.json"),
+            shown=("extensions", "commands", "skills", "agents"),
+            logins=(
+                Login(
+                    file="oauth_creds.json",
+                    tokens=("access_token", "refresh_token", "id_token"),
+                    when="expiry_date",
+                    same=("token_type",),
+                ),
+            ),
+        ),
+    ),
     quiet={"QWEN_CODE_NO_RELAUNCH": "true"},
     features=("tokens", "resume", "turns", "allow-list"),
     moved_by=("OPENAI_BASE_URL",),

@@ -16,9 +16,10 @@ from ralph.core.model import Gate, Order
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell import cgroup, sandbox, tools
+from ralph.shell.disktree import open_way, remove_tree
 from ralph.shell.gitstore import Store
-from ralph.shell.loginplaces import Places
 from ralph.shell.nursery import Nursery
+from ralph.shell.owncopy import Places, Where
 from ralph.shell.process import CallSpec
 from ralph.shell.sandbox import Box, Frame, Share
 from ralph.shell.statedir import State
@@ -28,6 +29,8 @@ OBJECTS_AT = "/run/objects"  # where the user's object stores stand inside an ag
 AGENT_AT = "/run/agent"  # where an agent that lives in the user's repository stands
 GATE_MEMORY = 8 << 30
 AGENT_MEMORY = 16 << 30
+# Of a CLI that is installed in its own folder: what programs consist of.
+PROGRAMS = ("bin", "lib", "libexec", "local", "node_modules", "packages", "share")
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +61,11 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         return os.path.normpath(self.env.get("HOME") or "/")
 
     @property
+    def home_name(self) -> str:
+        """A judge and each reader has a home of its own: nothing in it was planted by who is judged."""
+        return self.aside or ("judge-home" if self.look else "home")
+
+    @property
     def path(self) -> str:
         return sandbox.clean_path(self.env.get("PATH", os.defpath))
 
@@ -78,6 +86,18 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         return OBJECTS_AT if self.boxed else None
 
 
+def own_folders(site: Site, agent: str) -> Where:
+    """Where the private copy of an agent's own folders stands."""
+    order = site.order
+    return Where(
+        folder=os.path.join(site.folder, "own", site.home_name, agent),
+        home_dir=_made(site.folder, site.home_name),
+        home=sandbox.home_inside(order.repo, site.home),
+        repo=order.repo,
+        boxed=site.boxed,
+    )
+
+
 def agent_spec(
     site: Site,
     argv: tuple[str, ...],
@@ -94,9 +114,8 @@ def agent_spec(
 ) -> tuple[CallSpec, tuple[str, ...]]:
     """The call of an agent, and the placeholders to take away after it. `own` are its CLI's folders."""
     order = site.order
-    # A judge and each reader has a home of its own: nothing in it was planted by who is judged.
-    home_dir = _made(site.folder, site.aside or ("judge-home" if site.look else "home"))
-    binds = [*(() if site.look else site.object_dirs()), *own.binds] if site.boxed else []
+    home_dir = _made(site.folder, site.home_name)
+    binds = [*(() if site.look else site.object_dirs()), *own.shown] if site.boxed else []
     if site.boxed and sandbox.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
         # The user's own file, not the workspace's: an agent must not be able to rewrite itself.
         inside = os.path.join(AGENT_AT, os.path.basename(argv[0]))
@@ -111,16 +130,19 @@ def agent_spec(
         home=site.home,
         home_dir=home_dir,
         tmp_dir=_made(folder, "tmp"),
-        write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write, *own.write)),
-        read=(*_on_path(site, site.path), *read),
+        write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write)),
+        own=own.own,
+        read=_programs((*_on_path(site, site.path), *read), own),
         shares=shares,
         stage=_made(folder, "overlay") if shares else None,
-        hide=(site.state.root, site.config_dir, *own.hide),
+        hide=(site.state.root, site.config_dir),
         network=order.network,
         chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
     )
+    if site.boxed:
+        _open_ways(box, home_dir)
     made = sandbox.boxed(box, argv, bwrap=site.bwrap, unshare=site.unshare)
-    env = {**env, "HOME": sandbox.box_home(box) if site.boxed else site.home}
+    env = {**env, **own.env, "HOME": sandbox.box_home(box) if site.boxed else site.home}
     if not site.boxed:
         # Without a box the agent is the user's own program in the user's own home.
         env["TMPDIR"] = box.tmp_dir or ""
@@ -132,6 +154,32 @@ def agent_spec(
         group=_group(site, folder),
     )
     return sandbox.call_spec(made, "agent", env, frame), made.placeholders
+
+
+def _programs(read: tuple[str, ...], own: Places) -> tuple[str, ...]:
+    """A program that is installed in its CLI's own folder is seen without what lies beside it there."""
+    taken = {inside for _, inside in own.own}
+    parts = [os.path.join(path, name) for path in read if path in taken for name in PROGRAMS]
+    return (*(path for path in read if path not in taken), *parts)
+
+
+def _open_ways(box: Box, home_dir: str) -> None:
+    """Mount points in folders that an agent can write are real, whatever an earlier call made of them."""
+    tops = sorted(((sandbox.box_home(box), home_dir), *((at, host) for host, at in box.own)), reverse=True)
+    inside = ((host, at) for host, at in (*box.own, *box.object_dirs))
+    read = ((path, path) for path in (*box.write, *box.read) if os.path.exists(path))
+    for source, path in ((box.workspace, box.mount_at), *inside, *read):
+        found = next(((at, host) for at, host in tops if at != path and sandbox.covers(at, path)), None)
+        if found is None:
+            continue
+        below, top = os.path.relpath(path, found[0]), found[1]
+        if os.path.isdir(source):
+            open_way(top, below)
+            continue
+        if os.path.dirname(below):
+            open_way(top, os.path.dirname(below))
+        if os.path.islink(os.path.join(top, below)):
+            remove_tree(os.path.join(top, below))
 
 
 def gate_spec(

@@ -10,7 +10,7 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -27,9 +27,10 @@ from ralph.core.prompt import HIDDEN
 from ralph.core.status import OPEN
 from ralph.core.text import redact
 from ralph.shell import blobs, credentials, process, reach, sandbox, tools
-from ralph.shell.boxes import Site, agent_spec
+from ralph.shell.boxes import Site, agent_spec, own_folders
 from ralph.shell.disktree import remove_tree
-from ralph.shell.loginplaces import Places, clear, places
+from ralph.shell.loginback import bring_back
+from ralph.shell.owncopy import LIST, prepare
 from ralph.shell.runner import Activity, Attention, Watcher
 from ralph.shell.sandbox import Share
 
@@ -57,6 +58,8 @@ class Caller:
         self._adapter = agents.load(order.agent)
         self._key: tuple[str, ...] = ()  # of the newest call: a CLI may repeat it in an error
         self.message = ""  # the last message of the newest call, whole
+        self._note: Callable[[str], None] = lambda _text: None  # nobody looks on: a reader among several
+        self._told: set[str] = set()
 
     def folder(self, call: int) -> str:
         return os.path.join(self.site.folder, "calls", str(call))
@@ -71,6 +74,7 @@ class Caller:
         watcher: Watcher,
     ) -> e.AgentEnded:
         """Begin the call, or take up what an earlier runner began; its tree is empty on return."""
+        self._note = watcher.note
         found = self.begin(loop, action, prompt, shares)
         if not isinstance(found, Begun):
             return found
@@ -81,6 +85,13 @@ class Caller:
             self.end(loop, found)
             raise
         return self.end(loop, found, sat_out=sat_out)
+
+    def _tell(self, told: tuple[str, ...]) -> None:
+        """What the user must know of a login, once."""
+        for text in told:
+            if text not in self._told:
+                self._told.add(text)
+                self._note(text)
 
     def begin(
         self, loop: Loop, action: e.RunAgent, prompt: bytes, shares: tuple[Share, ...]
@@ -142,7 +153,8 @@ class Caller:
         if isinstance(found, Fault):
             return found
         argv, read, program = found
-        own = places(launch, folder, order.repo) if site.boxed else Places()
+        own, told = prepare(launch, own_folders(site, order.agent))
+        self._tell(told)
         left = loop.limits.time - loop.elapsed if loop.limits.time is not None else float("inf")
         spec, placeholders = agent_spec(
             site,
@@ -262,8 +274,8 @@ class Caller:
         output = os.path.join(folder, "out")
         secrets = (*secret_values({**self.site.env, **order.agent_env}), *self._key)
         stored = blobs.put_file(self.site.state.blobs, output) if os.path.exists(output) else ""
-        clear(folder)
-        for part in ("tmp", "overlay", "given", "blank"):
+        self._tell(bring_back(os.path.join(own_folders(self.site, order.agent).folder, LIST)))
+        for part in ("tmp", "overlay", "given"):
             remove_tree(os.path.join(folder, part))
         session = facts.session or AgentSession("")
         if not session.id:  # the stream does not tell it: the one that was chosen at the start

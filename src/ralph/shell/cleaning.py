@@ -60,7 +60,8 @@ def find_waste(env: Mapping[str, str], older_than: float, now: float) -> list[Wa
 def _folders(state: State, name: str, why: str) -> list[Waste]:
     places = [os.path.join(state.workspaces, name)]
     places += [
-        os.path.join(state.loops, name, part) for part in ("home", "calls", "checkouts", "gates", "deps")
+        os.path.join(state.loops, name, part)
+        for part in ("home", "own", "calls", "checkouts", "gates", "deps")
     ]
     return [Waste(path, why, _size(path)) for path in places if os.path.isdir(path)]
 

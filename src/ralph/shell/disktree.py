@@ -46,6 +46,27 @@ def remove_tree(path: str) -> None:
     os.rmdir(path)
 
 
+def open_way(top: str, below: str) -> None:
+    """Real folders from `top` down to `top/below`: whatever else stands in the way is removed.
+
+    A link that was left there would lead whoever makes a mount point to another place of the host.
+    """
+    here = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        for part in below.split("/"):
+            try:
+                if not stat.S_ISDIR(os.lstat(part, dir_fd=here).st_mode):
+                    os.unlink(part, dir_fd=here)
+                    os.mkdir(part, 0o700, dir_fd=here)
+            except FileNotFoundError:
+                os.mkdir(part, 0o700, dir_fd=here)
+            above = here
+            here = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+            os.close(above)
+    finally:
+        os.close(here)
+
+
 def _flatten(top: int) -> None:
     moved = 0
     while names := os.listdir(top):

@@ -35,6 +35,7 @@ from ralph.shell.gitrefs import (
 )
 from ralph.shell.guarding import run_guards
 from ralph.shell.judge import Judge
+from ralph.shell.owncopy import give_back
 from ralph.shell.promptfiles import PromptFiles
 from ralph.shell.runner import Activity, Attention, Clock, Watcher
 from ralph.shell.snapshot import take_snapshot
@@ -284,6 +285,7 @@ class RealHands:
             commit = self._published(loop.tree)
             if commit is not None:
                 move_refs(self.site.store.project, [RefChange(f"refs/heads/{loop.branch}", None, commit)])
+        give_back(os.path.join(self.site.folder, "own"), whole=action.outcome == "verified")
         for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
 

@@ -68,6 +68,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     home_dir: str | None = None  # host folder to use as the private home; None: in memory
     tmp_dir: str | None = None  # the same for /tmp
     write: tuple[str, ...] = ()  # further writable host paths, at their own place
+    own: tuple[tuple[str, str], ...] = ()  # private folders in place of the user's, (host, inside), writable
     protect: tuple[str, ...] = ()  # paths below a writable one that must stay as they are
     read: tuple[str, ...] = ()  # tool prefixes, at their own place
     shares: tuple[Share, ...] = ()
@@ -205,8 +206,12 @@ def _bind(source: str, at: str, *, write: bool = False) -> _Mount:
 
 
 def box_home(box: Box) -> str:
+    return home_inside(box.mount_at, box.home)
+
+
+def home_inside(mount_at: str, home: str) -> str:
     """HOME inside: the user's own path, unless the repository stands there."""
-    return "/tmp/home" if covers(box.mount_at, box.home) or box.home == "/" else box.home  # noqa: S108
+    return "/tmp/home" if covers(mount_at, home) or home == "/" else home  # noqa: S108
 
 
 def covers(folder: str, path: str) -> bool:
@@ -233,6 +238,7 @@ def _visible(box: Box) -> list[_Mount]:
         mounts.append(_bind(resolv, resolv))
     mounts += [_bind(source, at) for source, at in box.object_dirs]
     mounts += [_bind(path, path, write=True) for path in box.write if not covers(box.mount_at, path)]
+    mounts += [_bind(source, at, write=True) for source, at in box.own]  # after all at its depth
     mounts.append(_bind(box.workspace, box.mount_at, write=not box.fixed))
     return mounts
 
