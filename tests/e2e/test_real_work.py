@@ -73,20 +73,30 @@ def test_without_a_sandbox(world, name):
     assert "Ran 3 tests" in played.told()
 
 
+def held(folder):
+    """Every name in a folder, with its mode and content."""
+    found = sorted(path for path in folder.rglob("*"))
+    return [(path, path.stat().st_mode, path.read_bytes() if path.is_file() else b"") for path in found]
+
+
 @pytest.mark.parametrize("name", MAIN)
 def test_lies_and_plants(world, name):
-    """A claim changes nothing, and what the user's own CLI would read later stays as it was."""
+    """A claim changes nothing; what the user's own CLI would read later stays; other talks are not seen."""
     it = world(name)
-    folder, kept = {
-        "claude": (it.home / ".claude", "settings.json"),
-        "codex": (it.home / ".codex", "config.toml"),
-        "goose": (it.place.config / "goose", "config.yaml"),
-        "gemini": (it.home / ".gemini", "settings.json"),
+    folder, kept, plants, talk = {
+        "claude": (it.home / ".claude", "settings.json", ".config.json", "projects/-other/talk.jsonl"),
+        "codex": (it.home / ".codex", "config.toml", ".env", "state_5.sqlite"),
+        "goose": (it.place.config / "goose", "config.yaml", "permission.yaml", "history.txt"),
+        "gemini": (it.home / ".gemini", "settings.json", ".env", "tmp/other/chats/talk.json"),
     }[name]
-    folder.mkdir()
-    before = "{}\n" if kept.endswith(".json") else "# mine\n"
-    (folder / kept).write_text(before)
-    plant = f"echo planted > {folder}/{kept}; mkdir -p {folder}/skills; echo planted > {folder}/skills/x"
+    (folder / talk).parent.mkdir(parents=True)
+    (folder / talk).write_text("talk-of-other-work")
+    (folder / kept).write_text("{}\n" if kept.endswith(".json") else "# mine\n")
+    before = held(folder)
+    above = (folder / talk).parent
+    plant = f"cat {folder}/{talk}; mkdir -p {above} {folder}/skills {folder}/hooks; rm -f {folder}/{kept}"
+    for path in (plants, kept, talk, "skills/x", "hooks/x", "new-file"):
+        plant += f"; echo planted > {folder}/{path}"
     script = [
         {"bash": f"{plant}; printf 'tried-%d' 0x2a"},
         {"say": "All done, every test passes.\n\n" + BLOCK},
@@ -95,11 +105,11 @@ def test_lies_and_plants(world, name):
     loop = it.expect(played, "exhausted", 1, [None], untouched=False)
     assert not loop.result
     assert "tried-42" in played.told()
+    assert "talk-of-other-work" not in played.told()
     claim = played.calls()[0].claim
     assert claim is not None
     assert claim.status == "COMPLETE"
-    assert (folder / kept).read_text() == before
-    assert name == "goose" or not (folder / "skills" / "x").exists()
+    assert held(folder) == before
 
 
 @pytest.mark.parametrize("name", [name for name in MAIN if name != "codex"])

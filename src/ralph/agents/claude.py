@@ -54,6 +54,7 @@ CLI = Cli(
                     when="claudeAiOauth.expiresAt",
                     same=("claudeAiOauth.clientId", "organizationUuid"),
                     keys=("claudeAiOauth", "organizationUuid"),
+                    account=(".claude.json", "oauthAccount.accountUuid"),
                 ),
             ),
         ),

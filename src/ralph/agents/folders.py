@@ -21,6 +21,9 @@ class Login(Struct, frozen=True, kw_only=True):
     same: tuple[str, ...] = ()  # where the user's file has them they must be as there: whose login it is
     each: bool = False  # the file holds one such login in each of its entries
     keys: tuple[str, ...] = ()  # entries of the file that are copied in; none named: all
+    account: tuple[str, str] | None = (
+        None  # another file of the user's that tells whose it is, and where in it
+    )
 
 
 class Folder(Struct, frozen=True):

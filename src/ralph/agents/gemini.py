@@ -55,6 +55,7 @@ CLI = Cli(
                     tokens=("access_token", "refresh_token", "id_token"),
                     when="expiry_date",
                     same=("token_type",),
+                    account=("google_accounts.json", "active"),
                 ),
             ),
         ),

@@ -1,7 +1,7 @@
 """Whether a login that changed inside a box may replace the user's: the same person's, well-formed, newer.
 
-Only the values that the CLI's table names are taken over, each into its place in the user's own file; the rest
-is left behind. Whose tokens they are cannot be asked of the provider here: where a format tells, it
+Only the values that the CLI's table names are taken over, each into its place in the user's own file. Whose
+tokens they are cannot be asked of the provider here: where a format tells, it
 must be as before, else a foreign login cannot be told from a refreshed one.
 """
 
@@ -49,14 +49,14 @@ def renewed(login: Login, theirs: Fields, ours: Fields, now: float) -> Renewed:
         known = entries.get(name)
         if known is None or _picked(login, known) == _picked(login, entry):
             continue
-        if _at(known, login.tokens[0]) is None:
+        if value_at(known, login.tokens[0]) is None:
             continue  # no login that refreshes itself: a key, or none at all
         problem = _problem(login, known, entry, now)
         why = why or problem
-        if not problem and _later(_at(entry, login.when), _at(known, login.when)):
+        if not problem and _later(value_at(entry, login.when), value_at(known, login.when)):
             changed = True
             for path in (*login.tokens, login.when):
-                value = _at(entry, path)
+                value = value_at(entry, path)
                 if value is not None:
                     _put(known, path, value)
     return Renewed(made if changed else None, why)
@@ -70,10 +70,10 @@ def only(content: Fields, keys: tuple[str, ...]) -> Fields:
 def _problem(login: Login, known: Fields, entry: Fields, now: float) -> str:
     """Why these tokens cannot be the refreshed ones of that login; "" when they can."""
     for path in login.same:
-        if _at(known, path) not in (None, _at(entry, path)):
+        if value_at(known, path) not in (None, value_at(entry, path)):
             return f"it belongs to another login ({path} differs)"
     for path in login.tokens:
-        before, after = _at(known, path), _at(entry, path)
+        before, after = value_at(known, path), value_at(entry, path)
         if before is None and after is None:
             continue
         if not isinstance(after, str) or not _TOKEN.fullmatch(after):
@@ -81,10 +81,10 @@ def _problem(login: Login, known: Fields, entry: Fields, now: float) -> str:
         claims = _claims(before)
         if claims and _claims(after) != claims:
             return f"it belongs to another login ({path} names somebody else)"
-    moment = _moment(_at(entry, login.when))
+    moment = _moment(value_at(entry, login.when))
     if moment is None:
         return f"{login.when} is no time"
-    told = isinstance(_at(entry, login.when), str)  # a time that has passed; as a number it is an expiry
+    told = isinstance(value_at(entry, login.when), str)  # a time that has passed; as a number it is an expiry
     if moment > now + (SKEW if told else FARTHEST):
         return f"{login.when} is too far in the future"
     return ""
@@ -97,10 +97,10 @@ def _entries(login: Login, content: Fields) -> dict[str, Fields]:
 
 
 def _picked(login: Login, entry: Fields) -> list[object]:
-    return [_at(entry, path) for path in (*login.tokens, login.when)]
+    return [value_at(entry, path) for path in (*login.tokens, login.when)]
 
 
-def _at(entry: Fields, path: str) -> object:
+def value_at(entry: Fields, path: str) -> object:
     found: object = entry
     for key in path.split("."):
         found = found.get(key) if isinstance(found, dict) else None

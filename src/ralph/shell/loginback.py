@@ -19,7 +19,7 @@ import msgspec
 
 from ralph.agents.fields import Fields, record
 from ralph.agents.folders import Login
-from ralph.agents.tokens import LARGEST, digest, renewed
+from ralph.agents.tokens import LARGEST, digest, renewed, value_at
 
 PATIENCE = 10.0  # seconds for the lock
 TRIES = 5  # when the user's own CLI writes at the same time
@@ -32,6 +32,8 @@ class Copied(msgspec.Struct, frozen=True):
     ours: str
     login: Login
     known: str  # digest of its tokens when it was copied, or last brought back
+    account: str = ""  # file of the user's that tells whose login it is
+    whose: str = ""  # what that said when it was copied
 
 
 class Copies(msgspec.Struct, frozen=True):
@@ -69,7 +71,8 @@ def bring_back(path: str) -> tuple[str, ...]:
         try:
             ours = _copy(one.ours)
             if ours is not None and digest(one.login, ours) != known:
-                why = _bring(one.theirs, one.login, ours)
+                changed = whose(one.account, one.login) != one.whose
+                why = "another account has logged in" if changed else _bring(one.theirs, one.login, ours)
                 known = known if why else digest(one.login, ours)
         except _UnusableError as problem:
             why = str(problem)
@@ -95,7 +98,15 @@ def pending(one: Copied, now: float) -> bool:
     theirs = record(read_user(one.theirs) or b"")
     if ours is None or theirs is None or digest(one.login, ours) == one.known:
         return False
+    if whose(one.account, one.login) != one.whose:
+        return False
     return renewed(one.login, theirs, ours, now).content is not None
+
+
+def whose(path: str, login: Login) -> str:
+    """Whose login the user has at the moment, where another file tells it."""
+    content = record(read_user(path) or b"") if path and login.account else None
+    return str(value_at(content, login.account[1])) if content and login.account else ""
 
 
 def read_user(path: str) -> bytes | None:

@@ -138,9 +138,8 @@ def _fill(one: Own, seat: _Seat) -> list[str]:
             texts[name] = data
     for name, data in texts.items():
         made.append(_put(seat.private, name, data))
-    near = one.theirs if one.moved else one.theirs.removesuffix("/" + folder.below_home)
     for name, keys in folder.beside.items():
-        data = _part(os.path.join(near, name), keys)
+        data = _part(os.path.join(_near(one), name), keys)
         if data is not None:
             made.append(_put(seat.aside, name, data))
     return made
@@ -160,8 +159,23 @@ def _logins(one: Own, private: str, before: dict[str, Copied]) -> list[Copied]:
         if data is None or content is None:
             continue
         _put(private, login.file, _carried(login, content, data))
-        made.append(Copied(theirs, ours, login, digest(login, content)))
+        account = _account(one, login)
+        whose = loginback.whose(account, login)
+        made.append(Copied(theirs, ours, login, digest(login, content), account, whose))
     return made
+
+
+def _account(one: Own, login: Login) -> str:
+    """Where the user has the file that tells whose login it is."""
+    if login.account is None:
+        return ""
+    name = login.account[0]
+    return os.path.join(_near(one) if name in one.folder.beside else one.theirs, name)
+
+
+def _near(one: Own) -> str:
+    """Where the user has what lies beside the folder."""
+    return one.theirs if one.moved else one.theirs.removesuffix("/" + one.folder.below_home)
 
 
 def _carried(login: Login, content: dict[str, object], data: bytes) -> bytes:
