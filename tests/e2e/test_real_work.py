@@ -94,7 +94,9 @@ def test_lies_and_plants(world, name):
     (folder / kept).write_text("{}\n" if kept.endswith(".json") else "# mine\n")
     before = held(folder)
     above = (folder / talk).parent
-    plant = f"cat {folder}/{talk}; mkdir -p {above} {folder}/skills {folder}/hooks; rm -f {folder}/{kept}"
+    plant = (
+        f"cat {folder}/{talk}; mkdir -p {above} {folder}/skills {folder}/hooks; mv {folder}/{kept} {folder}/x"
+    )
     for path in (plants, kept, talk, "skills/x", "hooks/x", "new-file"):
         plant += f"; echo planted > {folder}/{path}"
     script = [
