@@ -1,15 +1,41 @@
-"""The generated parts of docs/commands.md and docs/json.md: `make docs` writes them, a test compares them."""
+"""The generated parts of docs/agents.md, commands.md, json.md: `make docs` writes them, a test compares."""
 
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 
 import click
 import msgspec
 
+from ralph.agents import ADAPTERS
+from ralph.agents.folders import Folder, copied, returned
 from ralph.core.events import VERSIONS, AnyEvent
 from ralph.errors import EXIT_CODES
 from ralph.ui.cli import COMMANDS, cli
+
+
+def own_folders() -> str:
+    """What of each CLI's folders is copied in, and what goes back, from the adapters themselves."""
+    rows = ["| agent | folder | copied in | seen read-only | goes back |", "|---|---|---|---|---|"]
+    for name, module in ADAPTERS.items():
+        cli_ = getattr(import_module(module), "CLI", None)
+        if cli_ is not None:
+            rows += [_own_row(name, one, copied(one), one.shown, returned(one)) for one in cli_.folders]
+            rows += [_own_row(name, one, (), ("all of it",), ()) for one in cli_.settings]
+    return "\n".join(rows)
+
+
+def _own_row(name: str, folder: Folder, *lists: tuple[str, ...]) -> str:
+    moved = f", or by `{folder.variable}`" if folder.variable else ""
+    cells = [", ".join(_named(entry) for entry in entries) or "nothing" for entries in lists]
+    return f"| `{name}` | `~/{folder.below_home}`{moved} | {' | '.join(cells)} |"
+
+
+def _named(entry: str) -> str:
+    """File names as code; what is said of them as words."""
+    name, mark, rest = entry.partition(" (") if " (" in entry else entry.partition(": ")
+    return entry if entry == "all of it" else f"`{name}`{mark}{rest}"
 
 
 def exit_codes() -> str:

@@ -1,5 +1,6 @@
 """The real CLIs at work: each brings a task to VERIFIED_DONE with its own tools, inside Ralph's box."""
 
+import json
 import re
 
 import pytest
@@ -112,6 +113,22 @@ def test_lies_and_plants(world, name):
     assert claim is not None
     assert claim.status == "COMPLETE"
     assert held(folder) == before
+
+
+def test_the_login_in_its_folder(world):
+    """Without a key Claude Code works by the user's login, from a copy; that one and its neighbours stay."""
+    it = world("claude")
+    token = {"accessToken": "sk-ant-oat01-x", "refreshToken": "sk-ant-ort01-x", "expiresAt": 4102444800000}
+    it.home.joinpath(".claude").mkdir()
+    login = {"claudeAiOauth": {**token, "scopes": ["user:inference"], "subscriptionType": "max"}}
+    it.home.joinpath(".claude/.credentials.json").write_text(json.dumps(login))
+    account = {"oauthAccount": {"accountUuid": "u", "emailAddress": "a@example.invalid"}, "projects": {}}
+    it.home.joinpath(".claude.json").write_text(json.dumps(account))
+    before = held(it.home)
+    played = it.play({"replies": WORK}, it.loop("--max-iterations", "1"), ANTHROPIC_API_KEY=None)
+    assert played.last.code == 0, played.last.report()
+    assert {fact["headers"].get("authorization") for fact in played.asked(None)} == {"Bearer sk-ant-oat01-x"}
+    assert held(it.home) == before
 
 
 @pytest.mark.parametrize("name", [name for name in MAIN if name != "codex"])

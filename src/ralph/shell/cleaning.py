@@ -18,6 +18,7 @@ from ralph.shell import blobs, record, setup
 from ralph.shell.disktree import remove_tree
 from ralph.shell.gitrefs import RefChange, loop_ref, move_refs, read_refs
 from ralph.shell.journal import Reader, read_journal
+from ralph.shell.owncopy import give_back
 from ralph.shell.project import find_project
 from ralph.shell.statedir import State, open_state, state_dir
 
@@ -106,7 +107,9 @@ def remove_waste(env: Mapping[str, str], waste: list[Waste], older_than: float, 
     state = open_state(state_dir(env), create=True)
     built = {path for path, _ in setup.builds(state.root, now)}
     for item in waste:
-        if item.path not in built:
+        if os.path.basename(item.path) == "own":
+            give_back(item.path, whole=True)
+        elif item.path not in built:
             remove_tree(item.path)
         else:
             setup.discard(item.path)

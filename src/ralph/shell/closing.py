@@ -26,6 +26,7 @@ from ralph.shell.gitrefs import loop_ref, read_refs
 from ralph.shell.gitstore import Store, open_store
 from ralph.shell.judge import Judge
 from ralph.shell.landing_recovery import Landing
+from ralph.shell.owncopy import give_back
 from ralph.shell.project import find_project, user_call
 from ralph.shell.runner import Attention, Scribe, Watcher
 from ralph.shell.statedir import State, open_state, state_dir
@@ -318,6 +319,7 @@ def drop(held: Opened) -> None:
         remove_tree(os.path.join(state.reports, name + suffix))
     remove_tree(os.path.join(state.logs, name + ".log"))
     folder = loop_folder(state, name)
+    give_back(os.path.join(folder, "own"), whole=True)
     for part in os.listdir(folder):
         if part != "lock":  # held by us; an empty folder with a free lock is what remains
             remove_tree(os.path.join(folder, part))

@@ -58,6 +58,7 @@ def open_way(top: str, below: str) -> None:
                 if not stat.S_ISDIR(os.lstat(part, dir_fd=here).st_mode):
                     os.unlink(part, dir_fd=here)
                     os.mkdir(part, 0o700, dir_fd=here)
+                os.chmod(part, 0o700, dir_fd=here)
             except FileNotFoundError:
                 os.mkdir(part, 0o700, dir_fd=here)
             above = here

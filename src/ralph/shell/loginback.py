@@ -21,6 +21,7 @@ from ralph.agents.fields import Fields, record
 from ralph.agents.folders import Login
 from ralph.agents.tokens import LARGEST, digest, renewed, value_at
 
+LARGEST_OF_USER = 64 << 20  # bytes of a file of the user's: years of projects may stand in one
 PATIENCE = 10.0  # seconds for the lock
 TRIES = 5  # when the user's own CLI writes at the same time
 
@@ -117,7 +118,7 @@ def read_user(path: str) -> bytes | None:
         return None
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
-        return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST else None
+        return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_OF_USER else None
 
 
 def _copy(path: str) -> Fields | None:

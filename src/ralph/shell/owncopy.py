@@ -70,6 +70,8 @@ def prepare(launch: Launch, where: Where) -> tuple[Places, tuple[str, ...]]:
         if seat is None:
             continue  # no box, and nothing that would move the folder: it is the user's own that is used
         os.makedirs(seat.private, mode=0o700, exist_ok=True)
+        for top in (seat.private, seat.aside):
+            os.chmod(top, 0o700)  # whatever an agent made of it
         files += _fill(one, seat)
         logins += _logins(one, seat.private, before)
         places = Places(
