@@ -172,3 +172,14 @@ def test_only_named_entries():
     """What is copied in of a file that holds more."""
     assert only(CLAUDE, ("claudeAiOauth",)) == {"claudeAiOauth": CLAUDE["claudeAiOauth"]}
     assert only(CLAUDE, ()) == CLAUDE
+
+
+def test_nested_nonsense_is_only_nonsense():
+    """A token that is nested as deep as JSON allows is refused like any other."""
+    login, theirs = LOGINS["claude"]
+    deep: object = 1
+    for _ in range(900):
+        deep = [deep]
+    ours = changed(theirs, {**REFRESHED["claude"], "claudeAiOauth.accessToken": deep})
+    assert len(digest(login, ours)) == 64
+    assert "no token" in renewed(login, theirs, ours, NOW).why

@@ -2,7 +2,9 @@
 
 import json
 import re
+import shlex
 
+import kit
 import pytest
 import realkit
 from realkit import ADD, BLOCK, LOOK, MAIN, MENDING, MUL, TOKENS, WORK, World
@@ -113,6 +115,27 @@ def test_lies_and_plants(world, name):
     assert claim is not None
     assert claim.status == "COMPLETE"
     assert held(folder) == before
+
+
+def test_killed_in_a_kept_conversation(world):
+    """After kill -9 in the second call a kept conversation goes on, from the loop's copy of the folder."""
+    it = world("codex")
+    words = shlex.join(it.loop("--max-iterations", "3", "--keep-session"))
+    waits = f"until ls {it.place.state}/workspaces/*/.git/second; do sleep 0.1; done; sleep 1"
+    killed = ["sh", "-c", f"{words} & {waits}; kill -9 $!; wait $!"]
+    half = [LOOK, ADD, {"say": "One of the two functions is right now."}]
+    script = [
+        *half,
+        {"bash": "touch .git/second"},
+        {"say": "too late", "stall": 30},
+        MUL,
+        {"say": "Both are."},
+    ]
+    played = it.play({"replies": script}, killed, [*kit.ralph_argv(), "resume", "--display", "plain"])
+    assert [done.code for done in played.done] == [137, 0], played.last.report()
+    assert len({call.session.id for call in played.calls()}) == 1
+    assert "One of the two functions is right now." in json.dumps(played.asked()[-1]["body"])
+    assert not it.home.joinpath(".codex").exists()
 
 
 def test_the_login_in_its_folder(world):

@@ -6,6 +6,7 @@ import stat
 import threading
 import time
 
+import msgspec
 import pytest
 
 from ralph.agents import Launch, claude, codex, opencode
@@ -254,6 +255,33 @@ def test_a_folder_in_the_repository_is_moved(it):
     places, _ = it.prepare(launch=Launch(("codex",), {}, own=(own,)), repo=str(it.top / "repo"))
     assert places.env == {"CODEX_HOME": "/run/own/0"}
     assert places.own == ((str(it.copy()), "/run/own/0"),)
+
+
+def test_nothing_is_made_in_a_folder_that_the_box_shows(it):
+    """A folder that does not exist yet has no mount point: the CLI is led elsewhere instead of making one."""
+    where = msgspec.structs.replace(it.where(), seen=(str(it.home),))
+    own = Own(str(it.home / ".codex"), codex.CLI.folders[0])
+    places, _ = prepare(Launch(("codex",), {}, own=(own,)), where)
+    assert places.env == {"CODEX_HOME": "/run/own/0"}
+    assert not (it.home / ".codex").exists()
+    own = Own(str(it.own), claude.CLI.folders[0])
+    assert prepare(Launch(("claude",), {}, own=(own,)), where)[0].own == ((str(it.copy()), str(it.own)),)
+
+
+def test_an_agent_that_locks_its_folders(it):
+    """Modes that an agent takes away are given back; what it left there can be removed."""
+    it.prepare()
+    (it.copy() / "projects").mkdir()
+    (it.own / "skills").mkdir()
+    (it.copy() / "skills").mkdir()
+    for folder in (it.copy() / "projects", it.copy() / "skills", it.copy(), it.top / "one" / "home"):
+        folder.chmod(0)
+    it.prepare()
+    assert stat.S_IMODE(it.copy().stat().st_mode) == 0o700
+    assert stat.S_IMODE((it.copy() / "skills").stat().st_mode) == 0o700
+    it.copy().chmod(0)
+    give_back(str(it.top / "one" / "own"), whole=False)
+    give_back(str(it.top / "one" / "own"), whole=True)
 
 
 def test_a_way_of_real_folders(tmp_path):

@@ -95,7 +95,10 @@ def _places(cli: Cli, environ: Mapping[str, str]) -> tuple[str, ...]:
         if path and os.path.isdir(path):
             back = ", ".join(login.file for login in folder.logins)
             kept = f"only refreshed tokens go back ({back})" if back else "nothing of it goes back"
-            told.append(f"in the box it has a private copy of {path}, settings and login only; {kept}")
+            told.append(
+                f"in the box it has a private copy of {path}, settings and login only; {kept}; "
+                "without a sandbox the folder is in its reach"
+            )
     return tuple(told)
 
 

@@ -97,7 +97,9 @@ def _entries(login: Login, content: Fields) -> dict[str, Fields]:
 
 
 def _picked(login: Login, entry: Fields) -> list[object]:
-    return [value_at(entry, path) for path in (*login.tokens, login.when)]
+    """Its tokens and their time; anything nested is as good as any other nonsense."""
+    found = (value_at(entry, path) for path in (*login.tokens, login.when))
+    return [value if isinstance(value, str | int | float | None) else type(value).__name__ for value in found]
 
 
 def value_at(entry: Fields, path: str) -> object:

@@ -86,15 +86,21 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         return OBJECTS_AT if self.boxed else None
 
 
-def own_folders(site: Site, agent: str) -> Where:
-    """Where the private copy of an agent's own folders stands."""
+def own_folder(site: Site, agent: str) -> str:
+    """Where the private copies of an agent's own folders are kept."""
+    return os.path.join(site.folder, "own", site.home_name, agent)
+
+
+def own_places(site: Site, agent: str, seen: tuple[str, ...]) -> Where:
+    """What decides where those copies stand; `seen` are paths that its call shows or may write."""
     order = site.order
     return Where(
-        folder=os.path.join(site.folder, "own", site.home_name, agent),
+        folder=own_folder(site, agent),
         home_dir=_made(site.folder, site.home_name),
         home=sandbox.home_inside(order.repo, site.home),
         repo=order.repo,
         boxed=site.boxed,
+        seen=(*_on_path(site, site.path), *order.allow_write, *seen),
     )
 
 

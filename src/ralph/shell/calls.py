@@ -27,7 +27,7 @@ from ralph.core.prompt import HIDDEN
 from ralph.core.status import OPEN
 from ralph.core.text import redact
 from ralph.shell import blobs, credentials, process, reach, sandbox, tools
-from ralph.shell.boxes import Site, agent_spec, own_folders
+from ralph.shell.boxes import Site, agent_spec, own_folder, own_places
 from ralph.shell.disktree import remove_tree
 from ralph.shell.loginback import bring_back
 from ralph.shell.owncopy import LIST, prepare
@@ -153,7 +153,7 @@ class Caller:
         if isinstance(found, Fault):
             return found
         argv, read, program = found
-        own, told = prepare(launch, own_folders(site, order.agent))
+        own, told = prepare(launch, own_places(site, order.agent, (*read, *launch.writes)))
         self._tell(told)
         left = loop.limits.time - loop.elapsed if loop.limits.time is not None else float("inf")
         spec, placeholders = agent_spec(
@@ -274,7 +274,7 @@ class Caller:
         output = os.path.join(folder, "out")
         secrets = (*secret_values({**self.site.env, **order.agent_env}), *self._key)
         stored = blobs.put_file(self.site.state.blobs, output) if os.path.exists(output) else ""
-        self._tell(bring_back(os.path.join(own_folders(self.site, order.agent).folder, LIST)))
+        self._tell(bring_back(os.path.join(own_folder(self.site, order.agent), LIST)))
         for part in ("tmp", "overlay", "given"):
             remove_tree(os.path.join(folder, part))
         session = facts.session or AgentSession("")

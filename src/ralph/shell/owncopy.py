@@ -7,6 +7,7 @@ call refreshed was brought back (`loginback`). The copy was in an agent's hands:
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -43,6 +44,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     home: str  # the same in the box
     repo: str
     boxed: bool
+    seen: tuple[str, ...] = ()  # folders of the user's that the box shows for other reasons
 
 
 class _Seat(msgspec.Struct, frozen=True):
@@ -96,6 +98,8 @@ def give_back(folder: str, *, whole: bool) -> tuple[str, ...]:
         told += bring_back(path)
         copies = loginback.load(path)
         for file in (*copies.files, *(one.ours for one in copies.logins)):
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(os.path.dirname(file), 0o700)
             remove_tree(file)
         remove_tree(path)
     if whole:
@@ -114,6 +118,8 @@ def _seat(one: Own, where: Where, number: int) -> _Seat | None:
         return _Seat(private, private, private, {folder.variable: root})
     inside = one.theirs if one.moved else os.path.normpath(os.path.join(where.home, folder.below_home))
     taken = covers(where.repo, inside) or inside.split("/")[1] in SYSTEM
+    if not os.path.isdir(inside):  # nothing to mount it on, and nothing may be made there
+        taken = taken or any(covers(path, inside) for path in where.seen)
     if taken and folder.variable:
         moved = os.path.join(ELSEWHERE, str(number))
         inside = os.path.normpath(os.path.join(moved, folder.below_variable))
