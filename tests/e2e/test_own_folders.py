@@ -228,6 +228,18 @@ def test_a_login_that_is_none(user):
     it.same()
 
 
+def test_installed_in_its_own_folder(user):
+    """A CLI whose program lies in the folder itself is found in the box, without what lies beside it."""
+    it = user("claude")
+    shutil.copytree(it.bin, it.home / ".claude" / "bin")
+    it.bin = it.home / ".claude" / "bin"
+    it.before = snapshot(it.home)
+    done = it.loop(2)
+    it.place.expect(done, "verified", 0, 1, untouched=False)
+    assert OTHER not in it.said()
+    it.same(it.login()[0])
+
+
 def test_without_a_sandbox(user):
     """Without a box the CLI's own variable leads it to the private copy; its login goes back all the same."""
     it = user("codex")
