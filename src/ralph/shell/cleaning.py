@@ -1,7 +1,7 @@
 """`ralph clean`: what is no longer needed, found first and removed only when told so.
 
-Ended loops older than the retention lose their workspace, private home, call folders and rejected refs;
-refs of checkpoints, the result branch and the journal stay. Folders of no loop, evidence that no record
+Ended loops older than the retention lose their workspace, private home and copies, call folders and rejected
+refs; refs of checkpoints, the result branch and the journal stay. Folders of no loop, evidence that no record
 names, and dependencies that no loop has used for so long go too. What the user made is never touched.
 """
 

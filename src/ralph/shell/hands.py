@@ -18,7 +18,7 @@ from ralph import __version__
 from ralph.core import events as e
 from ralph.core import failover
 from ralph.core.loop import Loop
-from ralph.core.model import Verdict
+from ralph.core.model import RESUMABLE, Verdict
 from ralph.core.text import one_line
 from ralph.shell import blobs, prompting, reach
 from ralph.shell.boxes import Site
@@ -285,7 +285,7 @@ class RealHands:
             commit = self._published(loop.tree)
             if commit is not None:
                 move_refs(self.site.store.project, [RefChange(f"refs/heads/{loop.branch}", None, commit)])
-        give_back(os.path.join(self.site.folder, "own"), whole=action.outcome == "verified")
+        give_back(os.path.join(self.site.folder, "own"), whole=action.outcome not in RESUMABLE)
         for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
 
