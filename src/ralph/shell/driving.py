@@ -28,6 +28,7 @@ from ralph.shell.gitstore import Store, open_store
 from ralph.shell.gittrees import tree_of
 from ralph.shell.hands import RealHands
 from ralph.shell.journal_rows import Summary
+from ralph.shell.leftovers import sweep
 from ralph.shell.nursery import Nursery
 from ralph.shell.project import find_project
 from ralph.shell.runner import Runner, Scribe, Watcher, summary_row
@@ -226,6 +227,7 @@ def drive(
             for event in first:
                 scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
             site = open_site(scribe.loop.sealed, state, env, nursery)
+            sweep(site.store.dir)
             hands = RealHands(site, clock, min_free)
             return Runner(hands, scribe, clock, signals, watcher).drive()
     finally:
