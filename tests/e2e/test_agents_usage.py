@@ -80,3 +80,11 @@ def test_a_codex_time_of_day_is_the_next_such_time(place):
     at = time.localtime(ended.fault.reset_at)
     assert (at.tm_hour, at.tm_min) == (17, 17) or ended.fault.reset_at - time.time() <= 60
     assert 0 < ended.fault.reset_at - time.time() <= 86_400
+
+
+def test_an_end_that_nobody_can_believe_is_unknown(place):
+    """A limit that shall last a year is waited for like one without an end, and that is said."""
+    line = f'{{"ralph": 1, "type": "limit", "message": "full", "reset_at": {time.time() + 366 * 86_400:.0f}}}'
+    done = place.loop(f"echo '{line}'; exit 1", "--max-time", "60s")
+    place.expect(done, "exhausted", 1, 1, says="limit: full (the end that it names is not believed)")
+    assert done.all(e.AgentEnded)[0].fault.reset_at is None

@@ -98,11 +98,13 @@ def take_lock(state: State, name: str, now: float) -> locks.Lock:
 
 def take_stint(state: State, name: str, repo: str, most: int | None, now: float) -> Stint:
     """The loop for this runner alone, and a place among those at work; `most` None = it needs none."""
-    lock = take_lock(state, name, now)
+    # The place first: a loop that is refused must not leave a folder behind.
+    place = None if most is None else take_place(state.stints, repo, name, most, now)
     try:
-        place = None if most is None else take_place(state.stints, repo, name, most, now)
+        lock = take_lock(state, name, now)
     except BaseException:
-        lock.release()
+        if place is not None:
+            place.release()
         raise
     return Stint(lock, place)
 
