@@ -15,8 +15,9 @@ settings.register_profile("ralph", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile("ralph")
 
-KEPT = "RALPH_AGENTS_CACHE"  # where `make agents` has put the CLIs
-for name in [name for name in os.environ if name.startswith("RALPH_") and name != KEPT]:
+# Where `make agents` has put the CLIs; whether golden files are written.
+KEPT = ("RALPH_AGENTS_CACHE", "RALPH_GOLDEN")
+for name in [name for name in os.environ if name.startswith("RALPH_") and name not in KEPT]:
     del os.environ[name]
 
 

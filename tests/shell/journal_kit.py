@@ -18,16 +18,13 @@ from ralph.shell import locks, migrations, statedir
 directory = sys.argv[1]
 def become_plain():
     os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
-def admit(_): pass
-def create(journal, name, admit=admit):
-    journal.create(name, at=1, kind="c", v=1, body=b"{}", summary=Summary(name, "/r", "new"), admit=admit)
+def create(journal, name):
+    journal.create(name, at=1, kind="c", v=1, body=b"{}", summary=Summary(name, "/r", "new"))
 """
 
 
-def new(journal: Journal, loop: str, *, repo="/repo", phase="working", admit=lambda _: None, body=b"{}"):
-    return journal.create(
-        loop, at=1000, kind="created", v=1, body=body, summary=Summary(loop, repo, phase), admit=admit
-    )
+def new(journal: Journal, loop: str, *, repo="/repo", phase="working", body=b"{}"):
+    return journal.create(loop, at=1000, kind="created", v=1, body=body, summary=Summary(loop, repo, phase))
 
 
 def add(journal: Journal, loop: str, expected: int, body=b"{}", **more):

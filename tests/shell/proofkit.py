@@ -176,6 +176,6 @@ def _journal(state: State, events: list) -> None:
             )
             fields = {"at": int(event.at * 1000), "kind": e.kind_of(event), "v": 1, "body": e.encode(event)}
             if seq == 0:
-                journal.create(NAME, **fields, summary=row, admit=lambda _: None)
+                journal.create(NAME, **fields, summary=row)
             else:
                 journal.append(NAME, seq, **fields, summary=row)

@@ -135,46 +135,6 @@ def test_bad_names_are_not_created(journal):
         new(journal, "../etc")
 
 
-def test_admission_sees_loops_that_have_not_ended(tmp_path, journal):
-    """The one who decides about a new loop sees every loop not ended, of all repositories, and no other."""
-    new(journal, "one")
-    new(journal, "two", repo="/other")
-    new(journal, "three", phase="ended")
-    seen = []
-    new(journal, "four", admit=lambda found: seen.extend(summary.loop for summary in found))
-    assert sorted(seen) == ["one", "two"]
-
-    def refuse(_):
-        raise Busy("four loops already", code="E-AT-CAPACITY")
-
-    with pytest.raises(Busy, match="four loops already"):
-        new(journal, "five", admit=refuse)
-    with read_journal(str(tmp_path)) as reader:
-        assert reader.names() == ["four", "one", "three", "two"]
-    new(journal, "six")
-
-
-def test_limit_is_exact_across_processes(tmp_path):
-    """Processes that start loops at the same time never get past the limit together."""
-    code = """
-def admit(found):
-    if len(found) >= 4: raise RalphError("full", code="E-FULL")
-won = 0
-with open_journal(directory) as journal:
-    for number in range(4):
-        name = f"p{sys.argv[2]}-{number}"
-        try:
-            create(journal, name, admit)
-            won += 1
-        except RalphError as exc:
-            assert exc.code == "E-FULL"
-print(won)
-"""
-    open_journal(str(tmp_path)).close()
-    others = [child(code, tmp_path, number) for number in range(3)]
-    assert sum(int(finish(other)) for other in others) == 4
-
-
 def test_large_body_is_our_bug(journal):
     """A body at the limit fits, one byte more is refused and nothing is written."""
     new(journal, "fix-1")
@@ -349,9 +309,7 @@ def test_any_interleaving_reads_back(tmp_path_factory, steps):
     for loop, body, kind, at, reopen in steps:
         summary = Summary(loop, "/repo", "working")
         if loop not in model:
-            row = journal.create(
-                loop, at=at, kind=kind, v=1, body=body, summary=summary, admit=lambda _: None
-            )
+            row = journal.create(loop, at=at, kind=kind, v=1, body=body, summary=summary)
             model[loop] = [row]
         else:
             model[loop].append(journal.append(loop, len(model[loop]), at=at, kind=kind, v=2, body=body))

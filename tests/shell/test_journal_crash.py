@@ -218,7 +218,7 @@ OPEN_AT_ONCE = """
 while time.time() < float(sys.argv[2]): pass
 with open_journal(directory) as journal:
     name = f"loop-{sys.argv[3]}"
-    create(journal, name, admit)
+    create(journal, name)
 """
 
 

@@ -108,7 +108,7 @@ class DiskJournal:
     def begin(self, event: e.AnyEvent) -> None:
         row = summary_row(fold((event,)), 0.0)
         words = {"at": 10**12, "kind": e.kind_of(event), "v": 1, "body": e.encode(event)}
-        self._journal.create(NAME, **words, summary=row, admit=lambda _: None)
+        self._journal.create(NAME, **words, summary=row)
 
     def append(self, *words: Any, **more: Any) -> None:
         self._tick()

@@ -176,7 +176,7 @@ def record_all(state_dir, *makers):
                 )
                 fields = {"at": at, "kind": e.kind_of(event), "v": 1, "body": e.encode(event), "summary": row}
                 if seq == 0:
-                    journal.create(name, **fields, admit=lambda _: None)
+                    journal.create(name, **fields)
                 else:
                     journal.append(name, seq, **fields)
     return root

@@ -120,10 +120,32 @@ class Spent(Struct, frozen=True, tag=True, gc=False):
     written: int | None = None
 
 
+class Clock(Struct, frozen=True):
+    """A time of day as it was told, with as much of its date as was told; "" = the zone of this machine."""
+
+    hour: int
+    minute: int = 0
+    zone: str = ""
+    year: int = 0
+    month: int = 0
+    day: int = 0
+    weekday: int | None = None  # 0 = Monday
+    days: int = 0  # so many days from today
+
+
+class Reset(Struct, frozen=True):
+    """What was told of the end of a limit; at most one of these is there."""
+
+    at: float | None = None  # epoch seconds
+    after: float | None = None  # seconds from when it was said
+    clock: Clock | None = None
+
+
 class LimitHit(Struct, frozen=True, tag=True, gc=False):
     message: str
     reset_at: float | None = None  # epoch seconds
     after: float | None = None  # or so many seconds from when it was said
+    clock: Clock | None = None  # or at a time of day
     stop: bool = False  # the CLI would sit it out: end the call
 
 
@@ -182,6 +204,7 @@ class CallFacts(Struct, frozen=True):
     problems: tuple[str, ...] = ()  # what was wrong with how the claim was made
     session: AgentSession | None = None
     after: float | None = None  # seconds from the end of the call until a limit is lifted
+    clock: Clock | None = None  # or the time of day at which it is
     message: str = ""  # the last message whole, as far as it was kept: for who asked a question
 
 

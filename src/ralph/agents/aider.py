@@ -17,7 +17,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    LimitHit,
     Parser,
     Probe,
     Retried,
@@ -28,6 +27,7 @@ from ralph.agents import (
 from ralph.agents import cli as cli_
 from ralph.agents.cli import Cli
 from ralph.agents.environ import PROVIDERS
+from ralph.agents.provider import limited
 from ralph.agents.stream import Account, Format, StreamParser
 from ralph.core.model import AgentSession, FaultKind, Order
 from ralph.core.text import one_line
@@ -117,7 +117,7 @@ def _failed(name: str, message: str) -> Iterator[AgentFact]:
     gone = "Exception - Connection" in message  # a refused connection has the class of a server's failure
     kind = "network" if gone else _KINDS.get(name, "crash")
     yield Closed(ok=False)
-    yield LimitHit(message) if kind == "limit" else FaultSeen(kind, message)
+    yield limited(message) if kind == "limit" else FaultSeen(kind, message)
 
 
 def _count(word: str) -> int:

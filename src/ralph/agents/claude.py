@@ -6,7 +6,6 @@ Totals of a resumed conversation include what came before. Verified with 2.1.x (
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from ralph.agents import (
@@ -24,9 +23,9 @@ from ralph.agents import (
 )
 from ralph.agents import cli as cli_
 from ralph.agents.cli import Cli
-from ralph.agents.fields import Fields, moment, number, status, table, text, whole, words
+from ralph.agents.fields import Fields, moment, number, rows, status, table, text, whole, words
 from ralph.agents.folders import Folder, Login
-from ralph.agents.provider import kind_of, seen
+from ralph.agents.provider import is_limit, kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser, Total
 from ralph.core.model import AgentSession, FaultKind, Order
 
@@ -71,6 +70,7 @@ CLI = Cli(
     elsewhere=("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"),
 )
 _EDITS = ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS", "TodoWrite")
+_NO_MODEL = "<synthetic>"
 _REASONS: dict[str, FaultKind] = {
     "max_turns": "turns",
     "budget_exhausted": "budget",
@@ -78,7 +78,6 @@ _REASONS: dict[str, FaultKind] = {
     "error_max_turns": "turns",
     "error_max_budget_usd": "budget",
 }
-_OLD_LIMIT = re.compile(r"\|(\d{10,13})$")  # the reset at the end of a result that is marked as an error
 
 
 def probe(environ: Mapping[str, str]) -> Probe:
@@ -139,8 +138,11 @@ def _rate_limit(_account: Account, fields: Fields) -> Iterator[AgentFact]:
         yield LimitHit(f"usage limit reached ({kind or 'no kind named'})", moment(info.get("resetsAt")))
 
 
-def _assistant(_account: Account, fields: Fields) -> Iterator[AgentFact]:
-    if fields.get("is_api_error_message") is True:  # the CLI's own words in the agent's place
+def _assistant(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    message = table(fields, "message")
+    if fields.get("is_api_error_message") is True or message.get("model") == _NO_MODEL:
+        # The CLI's own words in the agent's place.
+        account.seen["own"] = "".join(text(block, "text") for block in rows(message, "content"))
         return
     yield from blocks.spoken(fields)
 
@@ -151,7 +153,8 @@ def _result(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     said = text(fields, "result")
     reason = words(fields, "terminal_reason", 40) or words(fields, "subtype", 40)
     capped = _REASONS.get(reason) or _REASONS.get(words(fields, "subtype", 40))
-    if fields.get("is_error") is not True and capped is None:
+    own = said != "" and account.seen.get("own") == said and is_limit(said)  # some versions call it a success
+    if fields.get("is_error") is not True and capped is None and not own:
         yield Closed(ok=True, words=said or None)
         return
     yield Closed(ok=False)
@@ -159,16 +162,15 @@ def _result(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     if capped is not None:
         yield FaultSeen(capped, message)
         return
-    old = _OLD_LIMIT.search(said)
     found = seen(
         status(fields.get("api_error_status")),
         message,
         code=words(fields, "error", 60) or words(fields, "api_error", 60),
-        reset_at=moment(old[1]) if old else None,
+        told=said,
         otherwise="network" if reason == "api_error" else "crash",
     )
-    if not isinstance(found, LimitHit) or account.limit is None:  # its own event says when it is lifted
-        yield found
+    if not isinstance(found, LimitHit) or account.limit is None or account.limit.reset_at is None:
+        yield found  # else its own event has said when it is lifted
 
 
 def _totals(fields: Fields) -> Total:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 
 from ralph.agents import (
     AgentFact,
@@ -18,7 +17,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    LimitHit,
     Parser,
     Probe,
     Retried,
@@ -28,7 +26,7 @@ from ralph.agents import (
 )
 from ralph.agents import cli as cli_
 from ralph.agents.cli import Cli
-from ralph.agents.fields import Fields, record, rows, status, table, text, whole, words
+from ralph.agents.fields import Fields, moment, number, record, rows, status, table, text, whole, words
 from ralph.agents.folders import Folder, Login
 from ralph.agents.provider import kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser, Total
@@ -68,10 +66,10 @@ _SENTENCES: tuple[tuple[str, FaultKind], ...] = (
     ("experiencing high demand", "server"),
     ("hit your usage limit", "limit"),
     ("Quota exceeded", "credit"),
+    ("out of credits", "credit"),
     ("ran out of room in the model's context window", "context"),
     ("stream disconnected before completion", "network"),
 )
-_RESET = re.compile(r"try again at (\w{3})\w* (\d{1,2})\w\w, (\d{4}) (\d{1,2}:\d\d) ([AP]M)")
 _STATUS = re.compile(r"\b(?:status|error)\s*:?\s+(\d{3})\b")
 
 
@@ -154,21 +152,15 @@ def _failed(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     if found is None and (told := _STATUS.search(message)):
         found = status(told[1])
     sentence: FaultKind = next((kind for words_, kind in _SENTENCES if words_ in message), "crash")
-    if found is None and not code and sentence == "limit":
-        yield LimitHit(message, _reset(message))
-    else:
-        yield seen(found, message, code=code, otherwise=sentence)
-
-
-def _reset(message: str) -> float | None:
-    """The time at the end of its sentence, as it writes it: in the zone of this machine."""
-    found = _RESET.search(message)
-    if not found:
-        return None
-    try:
-        return datetime.strptime(" ".join(found.groups()), "%b %d %Y %I:%M %p").astimezone().timestamp()
-    except (ValueError, OverflowError):
-        return None
+    yield seen(
+        found,
+        message,
+        code=code,
+        told=text(error, "message"),
+        reset_at=moment(body.get("resets_at")),
+        after=number(body, "resets_in_seconds"),
+        otherwise=sentence,
+    )
 
 
 def _body(message: str) -> Fields:

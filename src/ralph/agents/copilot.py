@@ -31,7 +31,7 @@ from ralph.agents.fields import Fields, number, rows, size_of, status, table, te
 from ralph.agents.folders import Folder
 from ralph.agents.provider import kind_of, seen
 from ralph.agents.stream import Account, Format, StreamParser, Total
-from ralph.core.model import AgentSession, Order
+from ralph.core.model import AgentSession, FaultKind, Order
 
 CLI = Cli(
     name="copilot",
@@ -136,7 +136,8 @@ def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
     kind = words(data, "errorType", 60)
     message = words(data, "message") or kind or "the agent reported a failure"
     yield Closed(ok=False)
-    yield seen(code, message, code=kind, otherwise="network" if kind == "query" else "crash")
+    otherwise: FaultKind = "network" if kind == "query" else "crash"
+    yield seen(code, message, code=kind, told=text(data, "message"), otherwise=otherwise)
 
 
 def _result(account: Account, fields: Fields) -> Iterator[AgentFact]:

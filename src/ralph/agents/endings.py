@@ -36,7 +36,7 @@ def fault_of(
         return Fault(seen.kind, one_line(seen.message, _MESSAGE) or f"the agent reported: {seen.kind}")
     if ended in _ENDED:
         return Fault(*_ENDED[ended])
-    if exit_code == 0:
+    if exit_code == 0 and ended != "crashed":  # its keeper was lost: nobody saw how it really ended
         return None
     return Fault("crash", f"{_exit_words(exit_code)}: {words}" if words else _exit_words(exit_code))
 

@@ -71,7 +71,6 @@ _HTTP = re.compile(r"\bstatus:? (\d{3})\b|\"code\":\s*(\d{3})\b|\[API Error: .*?
 # A tool that its approval mode does not allow is not even offered: calling it is asking for it.
 _REFUSED = frozenset({"tool_not_registered", "policy_violation", "execution_denied"})
 _COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_WAIT = re.compile(r"\bretry after (\d{1,7})(?:\.\d+)?s\b")
 _GONE = ("fetch failed", "[API Error: terminated]", "ECONNREFUSED", "ECONNRESET", "Model stream ended")
 
 
@@ -178,21 +177,20 @@ def _result(account: Account, fields: Fields) -> Iterator[AgentFact]:
     yield Closed(ok=False)
     error = table(fields, "error")
     message = words(error, "message") or account.seen.get("failure", "the agent reported a failure")
-    yield _failure(account, message, words(error, "type", 60))
+    yield _failure(account, message, words(error, "type", 60), text(error, "message"))
 
 
-def _failure(account: Account, message: str, kind: str) -> AgentFact:
+def _failure(account: Account, message: str, kind: str, told: str) -> AgentFact:
     """Its error types are names of classes, its status stands in the message that the provider sent."""
     account.seen["failure"] = message
     if kind == "FatalTurnLimitedError":
         return FaultSeen("turns", message)
     if kind == "FatalAuthenticationError":
         return FaultSeen("auth", message)
-    found, wait = _HTTP.search(message), _WAIT.search(message)
+    found = _HTTP.search(message)
     code = status(next(filter(None, found.groups()))) if found else None
     gone = any(words_ in message for words_ in _GONE)
-    after = float(wait[1]) if wait else None
-    return seen(code, message, after=after, otherwise="network" if gone else "crash")
+    return seen(code, message, told=told, otherwise="network" if gone else "crash")
 
 
 def _spent(stats: Fields) -> Spent:

@@ -28,6 +28,7 @@ from ralph.agents import (
 from ralph.agents.endings import fault_of
 from ralph.agents.fields import Fields, moment, number, record, whole, words
 from ralph.agents.lines import Tail, last_words
+from ralph.agents.provider import limited
 from ralph.core.model import Claim, FaultKind, Usage
 from ralph.core.status import claim_from, parse_status
 from ralph.core.text import clean, one_line
@@ -121,6 +122,8 @@ class JsonLinesParser:
             denials=tuple(self._denials),
             said=last_words(words.strip()),
             problems=problems,
+            after=self._limit.after if self._limit else None,
+            clock=self._limit.clock if self._limit else None,
             message=words,
         )
 
@@ -198,7 +201,7 @@ def _spent(fields: Fields) -> Spent | None:
 
 
 def _limit(fields: Fields) -> LimitHit:
-    return LimitHit(words(fields, "message"), moment(fields.get("reset_at")))
+    return limited(words(fields, "message"), reset_at=moment(fields.get("reset_at")))
 
 
 def _fault(fields: Fields) -> FaultSeen:

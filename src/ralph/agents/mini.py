@@ -17,7 +17,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    LimitHit,
     Parser,
     Probe,
     Said,
@@ -29,6 +28,7 @@ from ralph.agents.cli import Cli
 from ralph.agents.environ import PROVIDERS
 from ralph.agents.fields import Fields, number, rows, table, text, whole, words
 from ralph.agents.folders import Folder
+from ralph.agents.provider import limited
 from ralph.agents.stream import Account, Format, StreamParser
 from ralph.core.model import AgentSession, FaultKind, Order
 
@@ -120,7 +120,7 @@ def _trajectory(_account: Account, _name: str, fields: Fields) -> Iterator[Agent
     yield Closed(ok=False)
     kind = _STATUS.get(status.rpartition(".")[2], "crash")
     message_ = words(info, "exception_str") or f"it ended with {status or 'no status'}"
-    yield LimitHit(message_) if kind == "limit" else FaultSeen(kind, message_)
+    yield limited(message_) if kind == "limit" else FaultSeen(kind, message_)
 
 
 FORMAT = Format(events={}, file=_trajectory)

@@ -144,7 +144,7 @@ def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
         account.seen["context"] = "yes"
         return
     otherwise = kind or ("network" if data.get("isRetryable") is True else "crash")
-    yield seen(found, message, after=wait, otherwise=otherwise)
+    yield seen(found, message, told=text(data, "message"), after=wait, otherwise=otherwise)
 
 
 FORMAT = Format(

@@ -1,7 +1,7 @@
 """Errors of model providers by their structured signs: an HTTP status, or a code of the wire protocol.
 
-One table for all CLIs, because they hand on the same answers of the same providers. Prose is not read, with
-one exception inside an error that is marked as one.
+One table for all CLIs, because they hand on the same answers of the same providers. Prose is read only inside
+an error that is marked as one, for what has no other sign: a prompt that is too long, a usage limit, its end.
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ _CODES: dict[str, FaultKind] = {
     "insufficient_quota": "credit",
     "insufficient_balance": "credit",
     "rate_limit": "limit",
+    "rate_limited": "limit",
+    "user_global_rate_limited": "limit",
+    "user_model_rate_limited": "limit",
+    "user_weekly_rate_limited": "limit",
+    "too_many_requests": "limit",
     "rate_limit_error": "limit",
     "rate_limit_exceeded": "limit",
     "resource_exhausted": "limit",
@@ -62,6 +67,15 @@ _TOO_LONG = re.compile(
     r"context window",
     re.IGNORECASE,
 )
+# What a subscription's limit is called where the CLI sends no status and no code.
+_LIMITED = re.compile(
+    r"(?:usage|session|weekly|daily|monthly|\d+-hour|opus|sonnet|rate) limit reached|"
+    r"(?:hit|reached|exceeded) (?:your|a|the) "
+    r"(?!(?:[\w-]+ ){0,3}(?:tokens?|context|turns?|size|length|output) )(?:[\w-]+ ){0,4}limit\b|"
+    r"limits? (?:will|to) reset|quota will reset|"
+    r"exhausted your (?:capacity|(?:\w+ )?quota)|\brate[- ]limited\b|too many requests",
+    re.IGNORECASE,
+)
 
 
 def kind_of(status: int | None, code: str = "") -> FaultKind | None:
@@ -79,14 +93,40 @@ def seen(
     message: str,
     *,
     code: str = "",
+    told: str = "",
     reset_at: float | None = None,
     after: float | None = None,
     otherwise: FaultKind = "crash",
 ) -> FaultSeen | LimitHit:
-    """The fact to report; what cannot be told apart is `otherwise`."""
-    kind = kind_of(status, code) or otherwise
+    """The fact to report; what cannot be told apart is `otherwise`. `told` is the message uncut."""
+    kind = kind_of(status, code)
+    if kind is None:
+        vague = otherwise in ("crash", "network")
+        kind = "limit" if vague and is_limit(told or message) else otherwise
     if kind == "request" and _TOO_LONG.search(message):
         kind = "context"
     if kind == "limit":
-        return LimitHit(message, reset_at, after)
+        return limited(message, told=told, reset_at=reset_at, after=after)
     return FaultSeen(kind, message)
+
+
+def is_limit(message: str) -> bool:
+    """Do these words, which are an error's, tell of a limit?"""
+    return _LIMITED.search(message[:2000]) is not None
+
+
+def limited(
+    message: str,
+    *,
+    told: str = "",
+    reset_at: float | None = None,
+    after: float | None = None,
+    stop: bool = False,
+) -> LimitHit:
+    """A limit with its end: by a field where there is one, else out of the words."""
+    if reset_at is not None or after is not None:
+        return LimitHit(message, reset_at, after, stop=stop)
+    from ralph.agents.resets import read  # here, because few calls ever meet a limit
+
+    reset = read(told or message)
+    return LimitHit(message, reset.at, reset.after, reset.clock, stop)

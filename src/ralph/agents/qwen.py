@@ -140,7 +140,9 @@ def _result(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     message = words(error, "message") or words(fields, "result") or "the agent reported a failure"
     found = _STATUS.search(message)
     gone = any(words_ in message for words_ in _GONE)
-    yield seen(status(found[1]) if found else None, message, otherwise="network" if gone else "crash")
+    told = text(error, "message") or text(fields, "result")
+    otherwise: FaultKind = "network" if gone else "crash"
+    yield seen(status(found[1]) if found else None, message, told=told, otherwise=otherwise)
 
 
 def _ending(account: Account, exit_code: int | None) -> Iterator[AgentFact]:

@@ -165,6 +165,7 @@ class StreamParser:
             problems=parsed.problems,
             session=_session(account, last),
             after=account.limit.after if account.limit else None,
+            clock=account.limit.clock if account.limit else None,
             message=said,
         )
 

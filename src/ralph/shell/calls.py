@@ -273,6 +273,7 @@ class Caller:
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
         secrets = (*secret_values({**self.site.env, **order.agent_env}), *self._key)
+        said_at = _said(output)
         stored = blobs.put_file(self.site.state.blobs, output) if os.path.exists(output) else ""
         self._tell(bring_back(os.path.join(own_folder(self.site, order.agent), LIST)))
         for part in ("tmp", "overlay", "given"):
@@ -288,7 +289,7 @@ class Caller:
             seconds=ended.seconds or 0.0,
             usage=priced(facts.usage, order.price),
             claim=facts.claim,
-            fault=self._addressed(_timed(facts, secrets)),
+            fault=self._addressed(_timed(facts, secrets, said_at)),
             denials=tuple(redact(what, secrets)[:500] for what in facts.denials[:20]),
             said=redact(said, secrets)[:4000],
             output=stored,
@@ -334,15 +335,28 @@ def _exit_code(ended: process.Ended) -> int | None:
     return 128 + ended.signal if ended.exit_code is None and ended.signal else ended.exit_code
 
 
-def _timed(facts: agents.CallFacts, secrets: tuple[str, ...]) -> Fault | None:
-    """The fault without secrets; a wait that was told in seconds becomes a time of day."""
+def _timed(facts: agents.CallFacts, secrets: tuple[str, ...], said: float) -> Fault | None:
+    """The fault without secrets; a limit's end as a moment, when one was told that can be believed."""
     fault = facts.fault
     if fault is None:
         return None
-    reset = fault.reset_at
-    if reset is None and fault.kind == "limit" and facts.after is not None:
-        reset = time.time() + facts.after
-    return Fault(fault.kind, redact(fault.message, secrets), reset)
+    message = redact(fault.message, secrets)
+    told = agents.Reset(fault.reset_at, facts.after, facts.clock)
+    if fault.kind != "limit" or told == agents.Reset():
+        return Fault(fault.kind, message, fault.reset_at)
+    from ralph.agents.resets import moment_of
+
+    reset = moment_of(told, said)
+    note = "" if reset is not None else " (the end that it names is not believed)"
+    return Fault(fault.kind, message + note, reset)
+
+
+def _said(output: str) -> float:
+    """When the last words of a call were written: a runner that takes it over may come much later."""
+    try:
+        return os.stat(output).st_mtime
+    except OSError:
+        return time.time()
 
 
 def _as_json(prompt_file: str) -> str:

@@ -204,7 +204,6 @@ def _same_file(one: str, two: str) -> bool:
 
 def _empty(path: str, index: str, keep: Collection[str]) -> None:
     remove_tree(index)
-    remove_tree(index + ".lock")
     if real_directory(path):
         open_up(path, [b""])
         for name in os.listdir(path):
@@ -214,7 +213,6 @@ def _empty(path: str, index: str, keep: Collection[str]) -> None:
 def _update(
     store: Store, path: str, index: str, tree: str, keep: Collection[str], *, modules: Sequence[Module]
 ) -> str:
-    remove_tree(index + ".lock")  # left by a killed git of ours: the index is private to this checkout
     if real_directory(path):
         _clear_what_git_skips(path, keep)
     # Submodules' files are of no concern to the outer index; they are handled below.

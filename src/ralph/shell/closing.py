@@ -27,6 +27,7 @@ from ralph.shell.gitstore import Store, open_store
 from ralph.shell.judge import Judge
 from ralph.shell.landing_recovery import Landing
 from ralph.shell.owncopy import give_back
+from ralph.shell.leftovers import sweep
 from ralph.shell.project import find_project, user_call
 from ralph.shell.runner import Attention, Scribe, Watcher
 from ralph.shell.statedir import State, open_state, state_dir
@@ -59,6 +60,7 @@ def opened(name: str, env: Mapping[str, str], watcher: Watcher) -> Iterator[Open
             scribe = Scribe(journal, name, found, clock, watcher, state.root)
             folder = loop_folder(state, name)
             store = open_store(find_project(scribe.loop.sealed.repo), os.path.join(folder, "store"))
+            sweep(store.dir)
             yield Opened(scribe, store, state, os.path.join(folder, "landing.json"))
     finally:
         lock.release()

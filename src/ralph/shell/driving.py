@@ -10,7 +10,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -19,7 +19,7 @@ from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.machine import fold
 from ralph.core.model import Brief, Order
-from ralph.errors import Busy, RalphError
+from ralph.errors import RalphError
 from ralph.shell import blobs, deps, locks, record
 from ralph.shell import journal as journal_
 from ralph.shell.boxes import Site
@@ -27,13 +27,14 @@ from ralph.shell.disktree import remove_tree
 from ralph.shell.gitstore import Store, open_store
 from ralph.shell.gittrees import tree_of
 from ralph.shell.hands import RealHands
-from ralph.shell.journal_rows import Summary
+from ralph.shell.leftovers import sweep
 from ralph.shell.nursery import Nursery
 from ralph.shell.project import find_project
 from ralph.shell.runner import Runner, Scribe, Watcher, summary_row
 from ralph.shell.snapshot import Start, start_refs
 from ralph.shell.start import Prepared, shield_of
 from ralph.shell.statedir import State, config_dir, open_state, state_dir
+from ralph.shell.stints import Stint, take_place
 from ralph.shell.workspace import remove_loop
 
 
@@ -95,12 +96,25 @@ def take_lock(state: State, name: str, now: float) -> locks.Lock:
     return locks.acquire(lock_path(state, name), locks.this_process(int(now * 1000), "runner"))
 
 
-def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, locks.Lock]:
-    """Record a new loop. Its lock is held on return, so that nobody takes it for a crashed one."""
+def take_stint(state: State, name: str, repo: str, most: int | None, now: float) -> Stint:
+    """The loop for this runner alone, and a place among those at work; `most` None = it needs none."""
+    # The place first: a loop that is refused must not leave a folder behind.
+    place = None if most is None else take_place(state.stints, repo, name, most, now)
+    try:
+        lock = take_lock(state, name, now)
+    except BaseException:
+        if place is not None:
+            place.release()
+        raise
+    return Stint(lock, place)
+
+
+def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, Stint]:
+    """Record a new loop. It is held on return, so that nobody takes it for a crashed one."""
     state = open_state(state_dir(env), create=True)
     order, project = prepared.order, prepared.project
     folder = loop_folder(state, order.loop)
-    lock = take_lock(state, order.loop, now)
+    stint = take_stint(state, order.loop, order.repo, prepared.settings.max_loops, now)
     try:
         with journal_.open_journal(state.root) as journal:
             store = open_store(project, os.path.join(folder, "store"))
@@ -129,16 +143,21 @@ def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, 
                 v=e.VERSIONS["LoopStarted"],
                 body=e.encode(event),
                 summary=summary_row(loop, now),
-                admit=_admit(state, order.repo, prepared.settings.max_loops),
             )
-    except BaseException as error:
-        if not isinstance(error, RalphError) or error.code != "E-LOOP-EXISTS":
-            with suppress(RalphError, OSError):
+    except BaseException:
+        with suppress(RalphError, OSError):
+            if not _recorded(state, order.loop):
                 remove_loop(project, order.loop)
                 remove_tree(folder)
-        lock.release()
+        stint.release()
         raise
-    return order.loop, lock
+    return order.loop, stint
+
+
+def _recorded(state: State, name: str) -> bool:
+    """Is there such a loop? Then nothing of it goes away because another of its name could not begin."""
+    with journal_.read_journal(state.root) as reader:
+        return name in reader.names()
 
 
 def _with_specs(brief: Brief | None, texts: dict[str, str], state: State) -> Brief | None:
@@ -162,22 +181,9 @@ def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, .
     return {"share": found, "warnings": warnings}
 
 
-def _admit(state: State, repo: str, most: int) -> Callable[[list[Summary]], None]:
-    def admit(active: list[Summary]) -> None:
-        running = [
-            row.loop
-            for row in active
-            if row.repo == repo and locks.holder(lock_path(state, row.loop)) is not None
-        ]
-        if len(running) >= most:
-            raise Busy(
-                f"{len(running)} loops are at work in this repository, at most {most} are allowed",
-                code="E-LOOPS-MANY",
-                why=f"at work: {', '.join(sorted(running))}",
-                next=f"ralph abort {min(running)}",
-            )
-
-    return admit
+def repo_of(state: State, name: str) -> str:
+    with journal_.read_journal(state.root) as reader:
+        return record.load(reader, name).loop.sealed.repo
 
 
 def open_site(order: Order, state: State, env: Mapping[str, str], nursery: Nursery | None = None) -> Site:
@@ -210,14 +216,18 @@ def drive(
     watcher: Watcher,
     *,
     min_free: int,
-    lock: locks.Lock | None = None,
+    most: int | None,
+    stint: Stint | None = None,
     first: tuple[e.AnyEvent, ...] = (),
     signals: SignalCount | None = None,
 ) -> Loop:
-    """Drive a loop to its next pause or end. `first` are facts to record before, such as a resume."""
+    """Drive a loop to its next pause or end. `first` are facts to record before, such as a resume.
+
+    `most` loops of a repository may be at work at once; None is for what calls no agent.
+    """
     clock, signals = SystemClock(), signals or SignalCount()
     state = open_state(state_dir(env), create=True)
-    lock = lock or take_lock(state, name, clock.now())
+    stint = stint or take_stint(state, name, repo_of(state, name), most, clock.now())
     try:
         with journal_.open_journal(state.root) as journal, signals.installed(), Nursery() as nursery:
             with journal_.read_journal(state.root) as reader:
@@ -226,7 +236,8 @@ def drive(
             for event in first:
                 scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
             site = open_site(scribe.loop.sealed, state, env, nursery)
+            sweep(site.store.dir)
             hands = RealHands(site, clock, min_free)
             return Runner(hands, scribe, clock, signals, watcher).drive()
     finally:
-        lock.release()
+        stint.release()

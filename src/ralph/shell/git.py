@@ -54,6 +54,7 @@ _FIXED_ENV = {
     "LC_ALL": "C",
     "LANGUAGE": "",
 }
+LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists")
 _IDENTITY = ("Ralph", "ralph@localhost")
 _CONTROL = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
@@ -147,11 +148,15 @@ def call(
     stdin: bytes = b"",
     ok: Sequence[int] | None = (0,),
     limit: int | None = None,
+    hold: Sequence[int] = (),
 ) -> Done:
-    """One git process. `ok=None` accepts every exit code; `limit` cuts stdout and ends git there."""
+    """One git process. `ok=None` accepts every exit code; `limit` cuts stdout and ends git there.
+
+    `hold` are open files that git keeps open as long as it lives, for the locks on them.
+    """
     argv = [git.binary, *args]
     try:
-        done = _whole(argv, env, cwd, stdin) if limit is None else _limited(argv, env, cwd, limit)
+        done = _whole(argv, env, cwd, stdin, hold) if limit is None else _limited(argv, env, cwd, limit, hold)
     except subprocess.TimeoutExpired as slow:
         raise SetupError(
             f"git {_verb(args)} did not end within {TIMEOUT_SECONDS:.0f} s", code="E-GIT-TIMEOUT", at=cwd
@@ -163,14 +168,23 @@ def call(
     return done
 
 
-def _whole(argv: list[str | bytes], env: Mapping[str, str], cwd: str, stdin: bytes) -> Done:
+def _whole(
+    argv: list[str | bytes], env: Mapping[str, str], cwd: str, stdin: bytes, hold: Sequence[int]
+) -> Done:
     """All that git says, through files in memory: it never waits for us, and we wait for its end alone."""
     with ExitStack() as files:
         given, out, err = (files.enter_context(_memory(name)) for name in ("in", "out", "err"))
         given.write(stdin)
         given.seek(0)
         with subprocess.Popen(
-            argv, env=env, cwd=cwd, stdin=given, stdout=out, stderr=err, process_group=OWN_GROUP
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=given,
+            stdout=out,
+            stderr=err,
+            process_group=OWN_GROUP,
+            pass_fds=hold,
         ) as child:
             _await(child)
         return Done(child.returncode, _content(out), _content(err))
@@ -200,7 +214,9 @@ def _await(child: subprocess.Popen[bytes]) -> None:
         os.close(handle)
 
 
-def _limited(argv: list[str | bytes], env: Mapping[str, str], cwd: str, limit: int) -> Done:
+def _limited(
+    argv: list[str | bytes], env: Mapping[str, str], cwd: str, limit: int, hold: Sequence[int]
+) -> Done:
     # stderr is dropped: nobody drains it here, and a full pipe would hang git.
     with subprocess.Popen(
         argv,
@@ -210,6 +226,7 @@ def _limited(argv: list[str | bytes], env: Mapping[str, str], cwd: str, limit: i
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         process_group=OWN_GROUP,
+        pass_fds=hold,
     ) as child:
         assert child.stdout is not None
         out = child.stdout.read(limit)
@@ -240,6 +257,24 @@ def trouble(done: Done, args: Sequence[str | bytes], cwd: str) -> RalphError:
             why="the repository belongs to another user (git's safe.directory rule)",
             next=f"git config --global --add safe.directory '{cwd}'",
         )
+    locked = LOCKED.search(text)
+    if locked:
+        return SetupError(
+            f"git cannot lock '{locked.group(1).removesuffix('.lock')}'",
+            code="E-GIT-LOCKED",
+            at=os.path.join(cwd, locked.group(1)),
+            why="another git is at work there, or one was killed and left its lock; "
+            "when no git is at work, remove the lock and try again",
+            next=f"rm '{os.path.join(cwd, locked.group(1))}'",
+        )
+    if done.code < 0:
+        return SetupError(
+            f"git {_verb(args)} was killed by {_signal(-done.code)}",
+            code="E-GIT-KILLED",
+            at=cwd,
+            why=text or "something else on this machine ended it; nothing is lost",
+            next="ralph resume --last",
+        )
     return SetupError(
         f"git {_verb(args)} failed with {done.code}", code="E-GIT", at=cwd, why=text, next="ralph doctor"
     )
@@ -261,6 +296,13 @@ def _os_trouble(broken: OSError, git: Git, cwd: str) -> RalphError:
         why=str(broken),
         next="ralph doctor",
     )
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _verb(args: Sequence[str | bytes]) -> str:

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 import msgspec
 
 from ralph.errors import SetupError, UserError
-from ralph.shell.git import Done, clean_text, identity_env, trouble
+from ralph.shell.git import LOCKED, Done, clean_text, identity_env, trouble
 from ralph.shell.gitstore import Store, private_call
 from ralph.shell.project import Project, user_call
 
-_LOCK = re.compile(r"Unable to create '(.+?\.lock)': File exists")
 _LOCK_AGE_SECONDS = 2.0
 _LOCK_TRIES = 30
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
@@ -80,29 +79,37 @@ def _transaction(project: Project, changes: Sequence[RefChange]) -> Done:
     text = os.fsencode("".join(lines))
     done = user_call(project, ["update-ref", "-z", "--stdin"], stdin=text, ok=None)
     for _ in range(_LOCK_TRIES):
-        match = _LOCK.search(clean_text(done.err, 10_000)) if done.code else None
+        match = LOCKED.search(clean_text(done.err, 10_000)) if done.code else None
         if match is None:
             break
-        _drop_stale_lock(project, match.group(1))
+        _drop_stale_lock(project, match.group(1), changes)
         time.sleep(0.1)
         done = user_call(project, ["update-ref", "-z", "--stdin"], stdin=text, ok=None)
     return done
 
 
-def _drop_stale_lock(project: Project, path: str) -> None:
-    """Removes a lock below refs/ralph that a killed git of ours left: nobody else writes there.
+def _drop_stale_lock(project: Project, path: str, changes: Sequence[RefChange]) -> None:
+    """Removes a lock that a killed git of ours left, and no other.
 
-    A lock anywhere else is the user's business and is only waited for.
+    Ours are those below refs/ralph, where nobody else writes, and that of a ref which is about to move when
+    it holds the very commit which the ref moves to. Any other is the user's business and only waited for.
     """
-    ours = os.path.join(project.common_dir, "refs", "ralph") + os.sep
     full = os.path.realpath(os.path.join(project.top, path))
-    if not full.startswith(ours):
-        return
     try:
-        if time.time() - os.lstat(full).st_mtime > _LOCK_AGE_SECONDS:
+        if time.time() - os.lstat(full).st_mtime <= _LOCK_AGE_SECONDS:
+            return
+        if full.startswith(os.path.join(project.common_dir, "refs", "ralph") + os.sep) or any(
+            full == os.path.join(project.common_dir, f"{change.ref}.lock") and _holds(full, change.new)
+            for change in changes
+        ):
             os.unlink(full)
     except OSError:
         return
+
+
+def _holds(lock: str, commit: str | None) -> bool:
+    with open(lock, "rb") as file:
+        return commit is not None and file.read(200).strip() == commit.encode()
 
 
 def commit_tree(store: Store, tree: str, parents: Sequence[str], message: str, date: int) -> str:

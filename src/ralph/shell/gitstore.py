@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
 import msgspec
 
 from ralph.errors import SetupError
 from ralph.shell.git import Done, call, disk_full, scrubbed_env
+from ralph.shell.leftovers import sole_user
 from ralph.shell.project import Project
 
 # Settings that decide how bytes on disk become bytes in a blob: without them a clean tree looks changed.
@@ -135,7 +137,10 @@ def private_call(
     extra: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> Done:
-    """Git in the private directory; `work_tree` may be a place an agent wrote to."""
+    """Git in the private directory; `work_tree` may be a place an agent wrote to.
+
+    `index` is a file of the state directory; one git at a time has it.
+    """
     env = scrubbed_env(private=True)
     env["GIT_DIR"] = store.dir
     env["GIT_OBJECT_DIRECTORY"] = store.objects
@@ -143,7 +148,21 @@ def private_call(
     env["GIT_INDEX_FILE"] = index or os.path.join(store.dir, "no-index")
     if extra:
         env.update(extra)
-    return call(store.project.git, args, env=env, cwd=work_tree or store.dir, stdin=stdin, ok=ok, limit=limit)
+    with ExitStack() as held:
+        try:
+            hold = (held.enter_context(sole_user(index)),) if index else ()
+        except OSError as broken:
+            raise disk_trouble(broken, index or store.dir) from broken
+        return call(
+            store.project.git,
+            args,
+            env=env,
+            cwd=work_tree or store.dir,
+            stdin=stdin,
+            ok=ok,
+            limit=limit,
+            hold=hold,
+        )
 
 
 def disk_trouble(broken: OSError, at: str) -> SetupError:

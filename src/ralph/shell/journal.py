@@ -13,7 +13,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Self
 
@@ -74,13 +74,11 @@ class Journal:
         v: int,
         body: bytes,
         summary: Summary,
-        admit: Callable[[list[Summary]], None],
     ) -> Row:
-        """Append the first row of a new loop, if `admit` lets it in.
+        """Append the first row of a new loop.
 
-        `admit` sees all loops that have not ended, under the write lock, and raises to refuse: so a limit on
-        loops holds exactly. It takes a living loop for a crashed one if that has no kernel lock yet, hence
-        the caller takes the new loop's lock before it calls this.
+        Without a kernel lock a living loop is taken for a crashed one, hence the caller takes the new loop's
+        lock before it calls this.
         """
         safe_name(loop)
         with self._transaction(loop):
@@ -88,7 +86,6 @@ class Journal:
                 raise UserError(
                     f"loop '{loop}' exists already", code="E-LOOP-EXISTS", next=f"ralph resume {loop}"
                 )
-            admit(rows_.summaries(self._db, active=True))
             return self._insert("", Row(loop, 1, at, kind, v, body, ""), summary)
 
     def append(

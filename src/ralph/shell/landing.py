@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from collections.abc import Sequence
 
 import msgspec
@@ -125,14 +126,11 @@ def _edited(store: Store, project: Project, tree: str, paths: Sequence[str], *, 
         return []
     listed = entries(store, tree)
     wanted = {path: listed[path] for path in paths if path in listed and listed[path].mode != GITLINK}
-    index = os.path.join(store.dir, f"landing-{os.getpid()}.index")
-    try:
+    with tempfile.TemporaryDirectory(dir=store.dir) as scratch:
+        index = os.path.join(scratch, "index")
         private_call(store, ["read-tree", tree], index=index)
         asked = ["ls-files", "-m", "-z"]
         out = private_call(store, asked, index=index, work_tree=project.top).out
-    finally:
-        if os.path.lexists(index):
-            os.unlink(index)
     edited = [path for path in dict.fromkeys(os.fsdecode(out).split("\0")[:-1]) if path in wanted]
     if not edited:
         return []

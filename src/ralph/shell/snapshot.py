@@ -15,11 +15,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ralph.errors import SetupError, UserError
-from ralph.shell.disktree import drop_torn_objects, drop_traps, open_up, real_directory, scan
+from ralph.shell.disktree import drop_torn_objects, drop_traps, open_up, real_directory, remove_tree, scan
 from ralph.shell.git import Done, clean_text, trouble
 from ralph.shell.gitrefs import RefChange, commit_tree, loop_ref, move_refs, read_refs
 from ralph.shell.gitstore import Store, disk_trouble, private_call
 from ralph.shell.gittrees import GITLINK, SYMLINK, Change, diff_with_stat, gitlinks, tree_of, write_tree
+from ralph.shell.leftovers import put_back, set_aside
 from ralph.shell.project import LARGE_BYTES, Project, user_call
 
 _SEED = ".ralph-seed"
@@ -156,6 +157,7 @@ def take_snapshot(
             warnings.append("the workspace folder was gone")
         seeds = _prepare(workspace, warnings)
         work = index + ".new"
+        remove_tree(work)  # of a snapshot that was killed
         if os.path.lexists(index):
             # With its file time: git looks into files that are as young as the index, and a copy that is
             # younger would hide an edit of the same size within the same second.
@@ -266,15 +268,14 @@ def _add_all(store: Store, index: str, top: str, left_out: Sequence[bytes]) -> D
 
 def _add_as_bytes(store: Store, args: list[str], index: str, top: str, specs: bytes) -> Done:
     rules = os.path.join(store.dir, "info", "attributes")
-    with open(rules, "rb") as file:
-        before = file.read()
+    put_back(rules)
+    set_aside(rules)
     try:
         with open(rules, "ab") as file:
             file.write(b"\n* -working-tree-encoding\n")
         return private_call(store, args, index=index, work_tree=top, stdin=specs, ok=None)
     finally:
-        with open(rules, "wb") as file:
-            file.write(before)
+        put_back(rules)
 
 
 def _complaints(done: Done, top: str) -> list[str]:

@@ -19,7 +19,7 @@ from ralph.errors import RalphError, SetupError, UserError
 
 RESERVE_BYTES = 8 * 1024 * 1024
 _RESERVE = "reserve"
-_PARTS = ("loops", "blobs", "workspaces", "logs", "reports")
+_PARTS = ("loops", "stints", "blobs", "workspaces", "logs", "reports")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 # Kernel locks and shared memory, on which the journal stands, are not kept across hosts by these.
 _NETWORK = re.compile(
@@ -32,6 +32,7 @@ This directory belongs to Ralph. `ralph status` shows what is in it.
 
 journal.db   the record of all loops (SQLite; the -wal and -shm files belong to it)
 loops/       one lock and working files for each loop
+stints/      one lock for each loop that is at work, by repository
 blobs/       evidence and large texts, each named by its SHA-256
 workspaces/  isolated clones in which agents work
 logs/        logs of Ralph itself
@@ -48,6 +49,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     root: str
     loops: str
+    stints: str
     blobs: str
     workspaces: str
     logs: str

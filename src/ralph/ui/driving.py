@@ -18,10 +18,10 @@ from ralph.core.plantold import plan_line
 from ralph.errors import RalphError
 from ralph.shell.driving import SignalCount, drive
 from ralph.shell.journal import read_journal
-from ralph.shell.locks import Lock
 from ralph.shell.record import load
 from ralph.shell.runner import Activity
 from ralph.shell.statedir import open_state, state_dir
+from ralph.shell.stints import Stint
 from ralph.ui.display import Display, make_watcher
 from ralph.ui.display.plain import Plain
 
@@ -73,13 +73,14 @@ def drive_and_show(
     mode: str,
     as_json: bool,
     min_free: int,
-    lock: Lock | None = None,
+    most: int | None,
+    stint: Stint | None = None,
     first: tuple[AnyEvent, ...] = (),
     may_ask: bool = True,
 ) -> int:
     """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer."""
     signals = SignalCount()
-    if as_json and lock is not None:
+    if as_json and stint is not None:
         _show_begun(env, name)
     while True:
         with ExitStack() as stack:
@@ -89,10 +90,19 @@ def drive_and_show(
             log = stack.enter_context(_log_file(env, name))
             watcher = Both(screen, Plain(log, log, {**env, "NO_COLOR": "1"}))
             try:
-                loop = drive(name, env, watcher, min_free=min_free, lock=lock, first=first, signals=signals)
+                loop = drive(
+                    name,
+                    env,
+                    watcher,
+                    min_free=min_free,
+                    most=most,
+                    stint=stint,
+                    first=first,
+                    signals=signals,
+                )
             finally:
                 write_report(env, name)
-        lock, first = None, _answer(loop) if may_ask and not as_json else ()
+        stint, first = None, _answer(loop) if may_ask and not as_json else ()
         if not first:
             return exit_code(loop, signals)
 

@@ -37,14 +37,15 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
         return 0, ""
     for warning in prepared.warnings:
         say(f"note: {warning}")
-    name, lock = begin(prepared, env, time.time())
+    name, stint = begin(prepared, env, time.time())
     code = drive_and_show(
         name,
         env,
         mode=given["display"] or prepared.settings.display,
         as_json=given["as_json"],
         min_free=prepared.settings.retention_min_free,
-        lock=lock,
+        most=prepared.settings.max_loops,
+        stint=stint,
         first=_first(given["steer"]),
         may_ask=not given["yes"],
     )

@@ -56,4 +56,4 @@ def tell(name: str, env: Mapping[str, str], event: Any, *, until: str, drive: bo
 
 
 def _driven(name: str, env: Mapping[str, str], event: Any) -> Loop:
-    return drive(name, env, Quiet(), min_free=0, first=(event,))
+    return drive(name, env, Quiet(), min_free=0, most=None, first=(event,))

@@ -138,11 +138,18 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
         request = Request(task=TASK, cwd=project, checks=(CHECK,), flags=dict(flags))
         prepared = prepare(request, env=env, token=secrets.token_hex(4), now=time.time())
         refuse_loginless(prepared.order, env)
-        name_, lock = begin(prepared, env, time.time())
+        name_, stint = begin(prepared, env, time.time())
         # What a loop's end offers (diff, merge, …) is about a loop that is kept: this one is not.
         with contextlib.nullcontext() if as_json else contextlib.redirect_stdout(io.StringIO()):
             code = drive_and_show(
-                name_, env, mode=display, as_json=as_json, min_free=0, lock=lock, may_ask=False
+                name_,
+                env,
+                mode=display,
+                as_json=as_json,
+                min_free=0,
+                most=prepared.settings.max_loops,
+                stint=stint,
+                may_ask=False,
             )
         with read_journal(os.path.join(folder, "state")) as reader:
             loop = load(reader, name_).loop

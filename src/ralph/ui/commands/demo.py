@@ -78,8 +78,11 @@ def _loop(folder: str, script: str, pace: float, display: str, *, as_json: bool)
 
     env = _env()
     prepared = _prepared(folder, script, pace)
-    name, lock = begin(prepared, env, time.time())
-    code = drive_and_show(name, env, mode=display, as_json=as_json, min_free=0, lock=lock, may_ask=False)
+    name, stint = begin(prepared, env, time.time())
+    most = prepared.settings.max_loops
+    code = drive_and_show(
+        name, env, mode=display, as_json=as_json, min_free=0, most=most, stint=stint, may_ask=False
+    )
     return 0 if code == (1 if script == "liar" else 0) else code or 1
 
 
@@ -89,8 +92,9 @@ def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool
     from ralph.ui.driving import drive_and_show
 
     env = _env()
-    name, lock = begin(_prepared(folder, script, pace), env, time.time())
-    lock.release()
+    prepared = _prepared(folder, script, pace)
+    name, stint = begin(prepared, env, time.time())
+    stint.release()
     argv = [
         sys.executable,
         "-m",
@@ -108,7 +112,8 @@ def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool
         "\nkilled the runner with SIGKILL while the agent was at work; resuming the same loop\n",
         file=sys.stderr,
     )
-    return drive_and_show(name, env, mode=display, as_json=as_json, min_free=0, may_ask=False)
+    most = prepared.settings.max_loops
+    return drive_and_show(name, env, mode=display, as_json=as_json, min_free=0, most=most, may_ask=False)
 
 
 def _wait_for_call(env: dict[str, str], name: str, call: int, child: subprocess.Popen[bytes]) -> None:

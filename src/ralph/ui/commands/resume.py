@@ -46,12 +46,14 @@ def command(**given: Any) -> int:
             code="E-LOOP-FINAL",
             next=f"ralph report {name}",
         )
+    settings = _settings(env, loop.sealed.repo)
     return drive_and_show(
         name,
         env,
         mode=given["display"],
         as_json=given["as_json"],
-        min_free=_min_free(env),
+        min_free=settings.retention_min_free,
+        most=settings.max_loops,
         first=_first(loop, given),
         may_ask=not given["yes"],
     )
@@ -128,9 +130,13 @@ def _number(text: str, flag: str, parse: Any) -> Any:
         ) from None
 
 
-def _min_free(env: dict[str, str]) -> int:
+def _settings(env: dict[str, str], repo: str) -> Any:
+    """What counts for this stint: what the loop itself obeys was sealed when it began."""
     from ralph.shell import config
     from ralph.shell.statedir import config_dir
 
-    settings = config.load(cwd=os.getcwd(), top=None, env=env, flags={}, user_dir=config_dir(env))
-    return settings.retention_min_free
+    user_dir = config_dir(env)
+    try:
+        return config.load(cwd=repo, top=repo, env=env, flags={}, user_dir=user_dir)
+    except UserError:  # of the project's file since then: a loop that began goes on without it
+        return config.load(cwd=os.getcwd(), top=None, env=env, flags={}, user_dir=user_dir)
