@@ -117,8 +117,10 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
     from ralph.shell.start import class_of, read_settings
 
     _, settings = read_settings(request, env, time.time())
-    configured = any(spec.required for spec in settings.gates.values())
-    if request.checks or request.hidden_checks or (configured and not measured(request.until)):
+    runs = tuple(spec.run for spec in settings.gates.values() if spec.required)
+    if request.checks or request.hidden_checks:
+        return request
+    if runs and not measured(request.until) and not _unserved(request, runs):
         return request
     made = propose(
         request.task,
@@ -133,7 +135,7 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
             f"no check was found that could prove this task: {made.refused}",
             code="E-CRITERION-NONE",
             why="; ".join(("usable would be", *made.examples)),
-            next=f'ralph infer "{_short(request.task)}"',
+            next=_given(request.task, made.next) if made.next else f'ralph infer "{_short(request.task)}"',
         )
     say(lines(made))
     if dry:
@@ -157,6 +159,25 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
             next=f'ralph loop "{_short(request.task)}" --check "{made.verification_command}"',
         )
     return _with(request, made)
+
+
+def _unserved(request: Any, runs: tuple[str, ...]) -> bool:
+    """Does the criterion, or else the task, name a tool that none of the project's own gates is by?"""
+    from ralph.core.inferkinds import AIMS
+    from ralph.core.infernamed import GREEN, asked, unmet
+    from ralph.shell.start import class_of
+
+    aim = class_of(request)
+    named = asked(request.until, aim) if request.until else asked(request.task, aim)
+    if aim not in GREEN:
+        named = msgspec.structs.replace(named, languages=())
+    return bool(unmet(named, runs, AIMS[aim][0]))
+
+
+def _given(task: str, check: str) -> str:
+    import shlex
+
+    return f'ralph loop "{_short(task)}" --check {shlex.quote(check)}'
 
 
 def remember(env: Mapping[str, str], approval: Any) -> None:
