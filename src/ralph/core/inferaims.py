@@ -115,7 +115,7 @@ def _of_languages(
         part = of_kind(kind, place, proof=proof, name=name)
         if part is None and strict:
             return Lacking(infernamed.missing(name, kind), _example(name, kind))
-        if part is None and proof:
+        if part is None and kind == "test":
             notes.append(
                 f"the task names {name.says}, and nothing was found here that checks {name.says} code"
             )
