@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _leave_out_own_tools() -> None:
-    """Before anything is started for a project: the tools of Ralph's own environment are not the project's."""
+    """Before anything is started for a project: tools of Ralph's own environment are not the project's."""
     if sys.prefix == sys.base_prefix or "PATH" not in os.environ:
         return
     from ralph.shell.ownenv import users_path
