@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (patterns of a table are as long as they are)
 """Words that bound money, time or tries anywhere in a text: "…, at most 2 hours and $5". Pure.
 
 `said` finds them with what they mean: a bound of the loop when they are set off from the rest or speak of
@@ -50,6 +51,10 @@ _MOST = (
 _SPEND = (
     r"(?:(?:do not|don't|dont|never) (?:spend|use|take|burn) (?:any )?(?:more|longer) than"
     r"|without spending more than|(?:spend|spending|burn) (?:only |at least )?(?:" + _MOST + r" )?"
+    r"|(?:cap|limit|keep|restrict) (?:it|this|yourself|(?:the )?(?:total )?(?:costs?|spend|spending|budget|time)) "
+    r"(?:at|to|under|below|within)"
+    r"|(?:(?:it|this|that) )?(?:may|must|should|can)(?: not)? (?:cost|take)(?: you)?(?: (?:more|longer) than| only)?"
+    rf"(?: {_MOST})?"
     r"|no gastes m[aá]s de|gasta(?: " + _MOST + r")?"
     r"|(?:with |within |on |con )?(?:an? |the |my |un )?(?:total )?"
     r"(?:budget|cost limit|cost cap|spending limit|time limit|time budget|presupuesto)(?: of| is| de)?\s?[:=]?"
@@ -60,7 +65,7 @@ _LEAD = (
     r"|(?:the )?(?:total )?costs? (?:stays?|staying|remains?|is|are|(?:must|should) (?:be|stay)) "
     + _MOST
     + r"\s"
-    r"|(?:within|for the next|for|durante)\s(?:the next\s)?|(?:time|cost|max time|max cost)\s?[:=]\s?)"
+    r"|(?:within|for the next|for|durante)\s(?:the next\s)?|(?:time|cost)\s?[:=]\s?|max(?:imum)?\s(?:time|cost)(?: of| is)?\s?[:=]?\s?)"
 )
 _TRAIL = (
     r"(?:\s(?:max(?:imum)?|at (?:the )?most|tops|or (?:less|fewer)|(?:budget|limit|cap)"
@@ -105,21 +110,35 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return clause, parts
 
 
+@lru_cache(maxsize=1)
+def _alone() -> re.Pattern[str]:
+    """An amount by itself at the end: "…, $5"."""
+    return re.compile(r"[,;(]\s*(?P<all>\$\s?(?P<n>[0-9]+(?:\.[0-9]{1,2})?))\s*[).!]*\s*$")
+
+
 # What bounds and is not understood: (pattern, the flag that would say it).
 _CHEAP = (
     r"(?:stay|staying|keep(?: it)?|remain|be|finish)(?: well)? (?:under|within|in|below|on) "
     r"(?:the |my |our |a )?budget"
     r"|(?:spend|spending|cost|use|costing) (?:as )?(?:little|less|next to nothing|not much)"
     r"(?: money)?(?: as possible)?"
-    r"|(?:keep|keeping) (?:the )?costs? (?:low|down|small|minimal|reasonable)|(?:do it )?(?:on the )?cheap(?:ly)?"
+    r"|(?:keep|keeping) (?:the )?costs? (?:low|down|small|minimal|reasonable)|(?:do it )?(?:on the cheap|cheaply)"
     r"|(?:do not|don't|dont|never) (?:spend|waste|burn) (?:too )?(?:much|a lot|money|any money)(?: money)?"
-    r"|gasta poco|barato"
+    r"|gasta poco|(?:with )?(?:an? |the )?budget(?: of| is)?\s?[:=]?\s?[0-9][0-9.,]*(?![\w.,$])"
 )
-_CURRENCY = (
-    rf"(?:{_LEAD})?(?:[€£¥]\s?[0-9][0-9.,]*|[0-9][0-9.,]*\s?(?:[€£¥]|euros?\b|eur\b|gbp\b|pounds?\b|quid\b"
-    r"|bucks?\b|cents?\b|yen\b|chf\b|francs?\b)|(?:a few|a couple of|some|few|five|ten|twenty|a) "
-    rf"(?:bucks?|euros?|pounds?|quid|dollars)\b|\$\s?[0-9][0-9.,]*\s?(?:k|m|million)\b){_TRAIL}?"
+_FOREIGN = (
+    r"(?:[€£¥]\s?[0-9][0-9.,]*|[0-9][0-9.,]*\s?(?:[€£¥]|euros?\b|eur\b|gbp\b|pounds?\b|quid\b|bucks?\b|cents?\b"
+    r"|yen\b|chf\b|francs?\b)|(?:a few|a couple of|some|few|five|ten|twenty|a) "
+    r"(?:bucks?|euros?|pounds?|quid|dollars)\b|\$\s?[0-9][0-9.,]*\s?(?:k|m|million)\b)"
 )
+_TOKENS = r"[0-9][0-9.,]*\s?(?:k|m|million|thousand)?\s?tokens?\b"
+
+
+def _bounding(quantity: str) -> str:
+    """A quantity that something says to be a bound, or that ends the text by itself."""
+    return rf"(?:{_LEAD}{quantity}{_TRAIL}?|{quantity}{_TRAIL}|{quantity}(?=\s*[).!]*\s*$))"
+
+
 _CLOCK = (
     r"(?:until|till|by|before|not later than|no later than|hasta las?)\s(?:about\s)?"
     r"(?:[0-9]{1,2}(?::[0-9]{2})?\s?(?:am|pm|a\.m\.|p\.m\.|o'clock|h)(?!\w)|[0-9]{1,2}:[0-9]{2}|midnight|noon"
@@ -131,43 +150,45 @@ _SHORT = (
     r"|a while|a reasonable time)|(?:do not|don't|dont) (?:take|run|work) (?:too|very) long|not too long"
     r"|be quick(?: about it)?"
 )
-_UNCLEAR: tuple[tuple[str, str], ...] = (
-    (_CHEAP, "--max-cost"),
-    (_CURRENCY, "--max-cost"),
-    (rf"(?:{_LEAD})?[0-9][0-9.,]*\s?(?:k|m|million|thousand)?\s?tokens?\b{_TRAIL}?", "--max-tokens"),
-    (_CLOCK, "--max-time"),
-    (_SHORT, "--max-time"),
-    (r"(?:only |at most |up to )?a few (?:tries|attempts|iterations|rounds)", "--max-iterations"),
+# (pattern, the flag that would say it, words of which one is in every text that fits)
+_UNCLEAR: tuple[tuple[str, str, str], ...] = (
+    (_CHEAP, "--max-cost", "budget spend cost use cheap waste burn gasta"),
+    (
+        _bounding(_FOREIGN),
+        "--max-cost",
+        "€ £ ¥ eur gbp pound quid buck cent yen chf franc dollars $",
+    ),
+    (_bounding(_TOKENS), "--max-tokens", "token"),
+    (_CLOCK, "--max-time", "until till by before later hasta"),
+    (_SHORT, "--max-time", "while time few some long quick"),
+    (r"(?:only |at most |up to )?a few (?:tries|attempts|iterations|rounds)", "--max-iterations", "few"),
 )
 
 
-@lru_cache(maxsize=1)
-def _unclear() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple(
-        (re.compile(rf"(?<![\w$.-])(?:{text})(?![\w%-])", re.IGNORECASE), flag) for text, flag in _UNCLEAR
-    )
+@lru_cache(maxsize=8)
+def _compiled(text: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w$.-])(?:{text})(?![\w%-])", re.IGNORECASE)
 
 
-_OWN = re.compile(
-    _SPEND + r"|^(?:with|within|on) an?\b.*\b(?:budget|limit|cap)|\b(?:iterations?|iteraciones)\b",
-    re.IGNORECASE,
-)
-_OPENS = re.compile(
-    r"(?:^|[,;.(:!?\u2013\u2014]|\s-|\b(?:but|and|pero|or))\s*(?:(?:but|and|or|pero|y)\s)?$", re.IGNORECASE
-)
-_CLOSES = re.compile(
-    r"\s*(?:$|[,;.)!?\u2013\u2014]|-\s|(?:and|but|until|till|please|thanks|then|hasta|y)\b)", re.IGNORECASE
-)
+_OWN = _SPEND + r"|^(?:with|within|on) an?\b.*\b(?:budget|limit|cap)|\b(?:iterations?|iteraciones)\b"
+_OPENS = r"(?:^|[,;.(:!?\u2013\u2014]|\s-|\b(?:but|and|pero|or))\s*(?:(?:but|and|or|pero|y)\s)?$"
+_CLOSES = r"\s*(?:$|[,;.)!?\u2013\u2014]|-\s|(?:and|but|until|till|please|thanks|then|hasta|y)\b)"
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"")
 
 
 def said(text: str) -> tuple[Clause, ...]:
     """Everything in `text` that bounds money, time or tries, in its order."""
     told = _QUOTED.sub(lambda hit: "\0" * len(hit[0]), text[:_LONGEST])
-    clause, _ = _patterns()
-    found = [_clause(hit, told) for hit in clause.finditer(told)] if _worth(told) else []
-    for pattern, flag in _unclear():
-        for hit in pattern.finditer(told):
+    found = [_clause(hit, told) for hit in _patterns()[0].finditer(told)] if _worth(told) else []
+    alone = _alone().search(told) if "$" in told else None
+    if alone and not any(one.end > alone.start("all") for one in found):
+        bound = Bound("money", alone["all"], sane("money", _number(alone["n"]) or 0.0), FLAGS["money"])
+        found.append(Clause(alone["all"], alone.start("all"), alone.end("all"), (bound,), firm=True))
+    low = told.lower()
+    for pattern, flag, near in _UNCLEAR:
+        if not any(word in low for word in near.split()):
+            continue
+        for hit in _compiled(pattern).finditer(told):
             if any(one.start < hit.end() and hit.start() < one.end for one in found):
                 continue
             words = Bound("unclear", hit[0].strip(), None, flag)
@@ -176,23 +197,22 @@ def said(text: str) -> tuple[Clause, ...]:
 
 
 def _worth(text: str) -> bool:
-    words = set(re.findall(r"\w+", text.lower()))
-    return any(char.isdigit() for char in text) or not words.isdisjoint(
-        word for number in _NUMBERS for word in number.split()
+    """Could there be a quantity in it? Most tasks have none, and the patterns are not small."""
+    return any(char.isdigit() for char in text) or not set(re.findall(r"\w+", text.lower())).isdisjoint(
+        word for word in (*_UNITS, "dollars", "tries", "iterations", "attempts") if len(word) > 2
     )
 
 
 def _clause(hit: re.Match[str], text: str) -> Clause:
     _, parts = _patterns()
     bounds = tuple(_bound(part) for part in parts.finditer(hit[0]))
-    own = _OWN.search(hit[0]) is not None
+    own = re.search(_OWN, hit[0], re.IGNORECASE) is not None
     return Clause(hit[0].strip(), hit.start(), hit.end(), bounds, own or _set_off(text, hit))
 
 
 def _set_off(text: str, hit: re.Match[str]) -> bool:
-    return bool(
-        _OPENS.search(text[max(0, hit.start() - 20) : hit.start()]) and _CLOSES.match(text, hit.end())
-    )
+    before, after = text[max(0, hit.start() - 20) : hit.start()], text[hit.end() :]
+    return bool(re.search(_OPENS, before, re.IGNORECASE) and re.match(_CLOSES, after, re.IGNORECASE))
 
 
 def _bound(part: re.Match[str]) -> Bound:
