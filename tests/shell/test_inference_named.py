@@ -1,4 +1,4 @@
-"""The tool or language that a task names decides: no other tool's green proves it, and what is missing is said.
+"""The tool or language that a task names decides: no other tool's green proves it; what is missing is said.
 
 Rows are `task -> commands`, joined by " & ", a folder before ": ", or `task -> refused words`. `UNTIL task |
 criterion` is a stated criterion.
@@ -10,7 +10,8 @@ from test_inference import machine, make  # noqa: F401 (a fixture)
 from ralph.shell.inference import propose
 
 PYTHON = {
-    "pyproject.toml": '[project]\nname = "x"\n[dependency-groups]\ndev = ["pytest", "ruff", "mypy", "black"]\n',
+    "pyproject.toml": '[project]\nname = "x"\n'
+    '[dependency-groups]\ndev = ["pytest", "ruff", "mypy", "black"]\n',
     "tests/test_a.py": "import pytest\ndef test_a(): pass\n",
     "src/x/node.py": "",
 }
@@ -222,7 +223,7 @@ ITEM = '{"items": [{"id": "AUTH-1", "verification": %s}]}'
     ],
 )
 def test_an_items_commands_are_all_kept_or_all_refused(listed, expected, tmp_path, machine):  # noqa: F811
-    """No verification command of an item is dropped in silence: the item is proven by all of them, or by none."""
+    """No verification command of an item is dropped in silence: all of them prove it, or none is used."""
     files = {**PYTHON, "feature_list.json": ITEM % listed, "verify.sh": "#!/bin/sh\nexit 1\n"}
     env = {"PATH": str(machine[0]), "HOME": str(tmp_path)}
     made = propose("implement AUTH-1", cwd=str(make(tmp_path, files)), env=env)
@@ -232,7 +233,7 @@ def test_an_items_commands_are_all_kept_or_all_refused(listed, expected, tmp_pat
 
 def test_a_use_case_says_how_it_is_verified(tmp_path, machine):  # noqa: F811
     """In a document, what stands under its verification counts, all of it."""
-    text = "# UC-12\nUse `npm start`.\n\n## Verification\n`pytest -q` and `./verify.sh --all`, see `Cart.total`.\n"
+    text = "# UC-12\nUse `npm start`.\n\n## Verification\n`pytest -q` and `./verify.sh --all` (`Cart`).\n"
     files = {**PYTHON, "docs/use-cases/UC-12.md": text, "verify.sh": "#!/bin/sh\nexit 1\n"}
     env = {"PATH": str(machine[0]), "HOME": str(tmp_path)}
     made = propose("implement UC-12", cwd=str(make(tmp_path, files)), env=env)
