@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from kit import shims
@@ -105,6 +107,34 @@ def test_ralphs_own_tools_are_not_the_projects(shape):
     ]
     assert gates[0]["tool"] == typed
     shape.same_user()
+
+
+def test_installing_puts_only_ralph_on_path(shape):
+    """`make install` without a package index: one link in the user's own folder, and nothing beside it."""
+    top = Path(__file__).parents[2]
+    venv = os.path.relpath(os.path.dirname(os.path.dirname(sys.executable)), top)
+    if not (top / venv / "bin" / "ralph").exists():
+        pytest.skip("ralph is not installed beside this interpreter: installing was NOT tested")
+    own, tools = shape.top / "user", top / "tools"
+    env = {
+        "HOME": str(own),
+        "PATH": shape.env()["PATH"],
+        "UV_OFFLINE": "1",
+        "UV_CACHE_DIR": str(own / "cache"),
+    }
+    said = subprocess.run(
+        [tools / "install.sh", sys.executable, venv],
+        cwd=top,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert os.listdir(own / ".local" / "bin") == ["ralph"]
+    assert f"{own}/.local/bin is not on your PATH yet" in said.stdout
+    done = subprocess.run([own / ".local/bin/ralph", "version"], env=env, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert ".venv/bin:$PATH" not in (top / "README.md").read_text()
 
 
 @pytest.mark.parametrize(

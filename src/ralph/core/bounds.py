@@ -172,7 +172,7 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 _OWN = _SPEND + r"|^(?:with|within|on) an?\b.*\b(?:budget|limit|cap)|\b(?:iterations?|iteraciones)\b"
 _OPENS = r"(?:^|[,;.(:!?\u2013\u2014]|\s-|\b(?:but|and|pero|or))\s*(?:(?:but|and|or|pero|y)\s)?$"
-_CLOSES = r"\s*(?:$|[,;.)!?\u2013\u2014]|-\s|(?:and|but|until|till|please|thanks|then|hasta|y)\b)"
+_CLOSES = r"\s*(?:$|[,;:.)!?\u2013\u2014]|-\s|(?:and|but|until|till|please|thanks|then|hasta|y)\b)"
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"")
 
 
