@@ -108,6 +108,10 @@ TABLE = {
         make the Python tests pass -> refused Python
         fix npm test -> jest
         fix the prettier errors -> refused Prettier
+        fix the TypeScript compile errors -> tsc --noEmit
+        make the typescript build pass -> npm run build
+        make "eslint" pass -> eslint .
+        fix the type errors that tsc reports, not mypy -> tsc --noEmit
         raise the jest coverage above 80% -> jest --coverage …
         """,
     ),
@@ -125,6 +129,10 @@ TABLE = {
         fix the ESLint warnings -> eslint .
         make the Python and JavaScript tests pass -> pytest & jest
         make the tests pass -> make test
+        make the tests and ESLint pass -> eslint . & jest
+        make the node tests pass -> jest
+        make the Django tests pass -> pytest
+        fix the type errors pyright reports -> refused pyright
         fix tests/test_a.py -> pytest tests/test_a.py & pytest
         fix the Python crash on empty input -> pytest
         the Go tests pass -> refused Go
@@ -142,6 +150,7 @@ TABLE = {
         get clippy clean -> core: cargo clippy --all-targets -- -D warnings
         make the Rust tests pass -> core: cargo test
         fix the TypeScript errors -> web: tsc --noEmit
+        fix go tests -> api: go test ./...
         make the Go and Rust tests pass -> api: go test ./... & core: cargo test
         make the Python tests pass -> tools: python3 -m unittest
         make the Java tests pass -> refused Java

@@ -79,7 +79,9 @@ def by_class(aim: TaskClass, place: Where) -> tuple[Part | Lacking, tuple[str, .
         if part is None:
             return Lacking(infernamed.missing(name), name.check), ()
         whole = _both(whole, part)
-    covered = {check.kind for check in whole.checks}
+    covered = {check.kind for check in whole.checks} | {
+        kind for name in place.named.tools for kind in name.also
+    }
     if whole.checks and aim in GREEN and not infernamed.generic(place.named, aim):
         proofs, keeps = (), ()  # the tool's own name was what made it this class
     notes: list[str] = []
@@ -120,6 +122,8 @@ def _of_languages(
                 f"the task names {name.says}, and nothing was found here that checks {name.says} code"
             )
         whole = part if whole is None else whole if part is None else _both(whole, part)
+    for name in () if languages else _spoken_by(place):
+        whole = whole or of_kind(kind, place, proof=proof, name=name)
     if whole is not None and proof:
         return whole
     rest = of_kind(kind, place, proof=proof)  # what may not break is not only what was named
@@ -143,6 +147,12 @@ def _languages(place: Where) -> tuple[Name, ...]:
         for name in spoken.values()
         if any(infernamed.by(name, one, found) and one.kind == "test" for one in found.candidates)
     )
+
+
+def _spoken_by(place: Where) -> tuple[Name, ...]:
+    """The languages of the tools that were named: "the tests and ESLint" are more likely Node's tests."""
+    families = {name.family for name in place.named.tools}
+    return tuple(name for name in LANGUAGES if name.family in families and not name.weak)
 
 
 def _example(name: Name, kind: str) -> str:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ralph.core.infer import task_class
 from ralph.core.infercommand import KINDS, Kind, behind, sort_command, split
-from ralph.core.inferkinds import gate_kind
+from ralph.core.inferkinds import AIMS, gate_kind
 from ralph.core.infernames import FAMILIES, LANGUAGES, MORE, TOOLS, Name
 from ralph.core.inferred import Candidate, Found
 from ralph.core.infertools import LANGUAGES as PACKAGES
@@ -29,6 +29,10 @@ GREEN: frozenset[TaskClass] = frozenset(
 )
 _LONGEST = 2000
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]+'(?!\w)")
+_MEANT = re.compile(
+    r"\"([\w-]+)\"(?= (?:pass(?:es)?|happy|clean|green|errors?|warnings?|findings?|must|should|is) ?)",
+    re.IGNORECASE,
+)
 _FILE = re.compile(
     r"(?<![\w/.-])(?:[\w.@-]+/)+[\w.*-]*|(?<![\w/.-])(?!(?i:node\.js|py\.test)\b)[\w-]*\.?[\w-]+\.[a-z]{1,5}(?![\w.])"
     r"|https?://\S+"
@@ -50,7 +54,7 @@ _LEFT = re.compile(
     r"|worry|run|switch|mov|migrat|break|delet|rewrit|weaken|look)\w*\b"
     + _CLAUSE
     + r"|\b(?:leave|leaving|except(?:ing| for)?|excluding|other than|apart from|ignore|ignoring|skip|skipping"
-    r"|regardless of|not (?:the|in|on|for))\b" + _CLAUSE,
+    r"|regardless of|not (?:the|in|on|for)|(?<=, )not|(?<=\()not)\b" + _CLAUSE,
     re.IGNORECASE,
 )
 # A tool that only qualifies another thing: "an ESLint plugin", "the mypy config", "pytest output".
@@ -58,7 +62,7 @@ _THING = (
     r"(?i:plugins?|rules?|reporters?|configs?|configuration|settings|versions?|matchers?|transformers?|outputs?"
     r"|parsers?|integrations?|wrappers?|adapters?|extensions?|presets?|docs|documentation|badges?|logs?|fixtures?"
     r"|markers?|mocks?|caches?|images?|templates?|support|options?|flags?|comments?|history|icons?|users?|api|"
-    r"events?|results?|reports?)"
+    r"events?|results?|report)"
 )
 
 
@@ -82,7 +86,7 @@ def asked(text: str, aim: TaskClass) -> Asked:
     former = _FORMER.search(told)
     if former is not None:
         told = f"{told[: former.start()]} to {told[former.end() :]}"
-    told = _FILE.sub(" ", _QUOTED.sub(" ", told))
+    told = _FILE.sub(" ", _QUOTED.sub(" ", _MEANT.sub(r"\1", told)))
     found: list[tuple[Name, int, int]] = []
     whole = told
     for name in (*TOOLS, *LANGUAGES):
@@ -252,6 +256,14 @@ def unmet(named: Asked, runs: Iterable[str], aims: Iterable[Kind]) -> tuple[Name
     wanted = tuple(aims)
     known = tuple(runs)
     return tuple(name for name in named.names if not any(serves(name, run, wanted) for run in known))
+
+
+def unserved(task: str, until: str, aim: TaskClass, runs: Iterable[str]) -> bool:
+    """Does a criterion, or else a task, name what none of these commands is by?"""
+    named = asked(until or task, aim)
+    if aim not in GREEN:
+        named = Asked(named.tools)
+    return bool(unmet(named, runs, AIMS[aim][0]))
 
 
 def serves(name: Name, run: str, aims: Iterable[Kind]) -> bool:

@@ -71,7 +71,7 @@ def _tool(
         words=words,
         kind=kind,
         tools=frozenset(own),
-        also=also,
+        also=also or (("build",) if says in ("TypeScript", "tsc", "cargo check") else ()),
         many=says in _MANY,
         holds=holds,
         family=family,
@@ -145,7 +145,7 @@ TOOLS: tuple[Name, ...] = (
         "TypeScript",
         "types",
         "npx tsc --noEmit",
-        words=r"(?:(?i:typescript)|TS)(?=[ -](?i:(?:type |compiler |compilation |compile |build |strict )?"
+        words=r"(?:(?i:typescript)|TS)(?=[ -](?i:(?:type |compiler |compilation |compile |strict )?"
         r"(?:errors?|types?|checks?|diagnostics|compiler|warnings?|problems?|issues?|is|must|should|compiles?"
         r"|happy|pass(?:es)?|clean|strict(?:ness)?))\b)",
         tools="tsc,vue-tsc,svelte-check,deno",
@@ -183,6 +183,7 @@ TOOLS: tuple[Name, ...] = (
     _npm("Playwright", "test", "npx playwright test", package="@playwright/test"),
     _tool("node --test", "test", "node", "node --test", "apt install nodejs",
           words=r"(?i:node --test|node:test|node(?:\.js)? test runner)", tools="node", near="node"),
+    _tool("Bun", "test", "node", "bun test", words=r"(?i:bun tests?)", tools="bun test,bun"),
     _tool("Deno", "test", "node", "deno test", words=r"(?i:deno)", tools="deno"),
     # Rust
     _tool("cargo build", "build", "rust", "cargo build", "apt install cargo"),
@@ -307,8 +308,16 @@ LANGUAGES: tuple[Name, ...] = (
     _language("Node.js", "node", r"(?i:node\.js|nodejs)", " ".join((*_JS, *_TS)), "npm test", "node"),
     _language("npm", "node", r"(?i:npm|pnpm|yarn)(?= (?i:run |tests?|build|lint|scripts?|suite|check))",
               " ".join((*_JS, *_TS)), "npm test", "npm,yarn"),
-    _language("Node", "node", rf"Node{_NOUN}", " ".join((*_JS, *_TS)), "npm test", weak=True),
-    _language("Go", "go", rf"(?i:golang)|Go{_NOUN}|{_BEFORE}go{_NOUN}|{_BEFORE}Go(?=[.,;]|$| and\b| or\b)",
+    _language("Node", "node", rf"Node{_NOUN}|(?<=\b(?:the|our|all) )node(?= (?:tests|suite|backend|server|package))",
+              " ".join((*_JS, *_TS)), "npm test", weak=True),
+    # Frameworks speak for their language where there is one.
+    _language("React", "node", rf"(?i:react|vue|angular|svelte){_NOUN}|(?:React|Vue|Angular)(?= component)",
+              " ".join((*_JS, *_TS)), "npm test", "react,vue,angular,svelte", weak=True),
+    _language("Django", "python", rf"(?i:django|flask|fastapi){_NOUN}", ".py", "pytest", "django,flask,fastapi", weak=True),
+    _language("Rails", "ruby", rf"(?i:rails){_NOUN}", ".rb", "bundle exec rails test", weak=True),
+    _language("Spring", "java", rf"Spring(?: Boot)?{_NOUN}", ".java .kt", "mvn -B -o test", weak=True),
+    _language("Laravel", "php", rf"(?i:laravel|symfony){_NOUN}", ".php", "vendor/bin/phpunit", "laravel,symfony", weak=True),
+    _language("Go", "go", rf"(?i:golang)|Go{_NOUN}|go(?= (?:unit |failing )?(?:tests|test suite|packages|modules|linter|compiler|sources)\b)|{_BEFORE}go{_NOUN}|{_BEFORE}Go(?=[.,;]|$| and\b| or\b)",
               ".go", "go test ./..."),
     _language("Rust", "rust", rf"(?<=\w )Rust|Rust{_NOUN}|rust{_NOUN}|(?<=\b(?:in|to) )rust(?=[.,;]|$)|(?i:cargo)",
               ".rs", "cargo test", "rust,cargo"),
@@ -325,7 +334,7 @@ LANGUAGES: tuple[Name, ...] = (
               ".c .h", "ctest --test-dir build"),
     _language("Ruby", "ruby", rf"(?<=\w )Ruby|(?i:ruby){_NOUN}", ".rb", "bundle exec rspec"),
     _language("PHP", "php", r"(?i:php)", ".php", "vendor/bin/phpunit"),
-    _language("Swift", "swift", rf"Swift{_NOUN}|(?<=\b(?:in|to) )Swift", ".swift", "swift test"),
+    _language("Swift", "swift", rf"Swift{_NOUN}|swift(?= (?:unit )?(?:tests|test suite|build|package|code)\b)|(?<=\b(?:in|to) )Swift", ".swift", "swift test"),
     _language("Elixir", "elixir", r"(?<=\w )Elixir|(?i:elixir)(?= (?i:tests?|code|build|suite)\b)", ".ex .exs", "mix test"),
     _language("Solidity", "solidity", r"(?i:solidity)", ".sol", "forge test"),
 )  # fmt: skip

@@ -112,6 +112,7 @@ def try_out(proposal: Proposal, *, cwd: str, env: Mapping[str, str]) -> Proposal
 
 def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: bool) -> Any:
     """The request with inferred checks, when it has none of its own; a stop says why and what would do."""
+    from ralph.core.infernamed import unserved
     from ralph.core.predicate import measured
     from ralph.shell.inference import adopting, propose
     from ralph.shell.start import class_of, read_settings
@@ -120,7 +121,11 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
     runs = tuple(spec.run for spec in settings.gates.values() if spec.required)
     if request.checks or request.hidden_checks:
         return request
-    if runs and not measured(request.until) and not _unserved(request, runs):
+    if (
+        runs
+        and not measured(request.until)
+        and not unserved(request.task, request.until, class_of(request), runs)
+    ):
         return request
     made = propose(
         request.task,
@@ -159,19 +164,6 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
             next=f'ralph loop "{_short(request.task)}" --check "{made.verification_command}"',
         )
     return _with(request, made)
-
-
-def _unserved(request: Any, runs: tuple[str, ...]) -> bool:
-    """Does the criterion, or else the task, name a tool that none of the project's own gates is by?"""
-    from ralph.core.inferkinds import AIMS
-    from ralph.core.infernamed import GREEN, asked, unmet
-    from ralph.shell.start import class_of
-
-    aim = class_of(request)
-    named = asked(request.until, aim) if request.until else asked(request.task, aim)
-    if aim not in GREEN:
-        named = msgspec.structs.replace(named, languages=())
-    return bool(unmet(named, runs, AIMS[aim][0]))
 
 
 def _given(task: str, check: str) -> str:
