@@ -51,9 +51,14 @@ def for_criterion(text: str, kind: str, place: Where) -> Where:
     return replace(place, named=own)
 
 
+def deciding(place: Where) -> tuple[Name, ...]:
+    """Everything that is named and must be what is judged."""
+    return (*place.named.tools, *_languages(place))
+
+
 def by_names(kind: Kind, place: Where, *, proof: bool) -> Part | Lacking:
     """The checks of a kind by everything that was named; without a name, the best one."""
-    names = (*place.named.tools, *_languages(place))
+    names = deciding(place)
     if not names:
         part = of_kind(kind, place, proof=proof)
         return part if part is not None else Lacking(f"no command that {missing_kind(kind)} was found")

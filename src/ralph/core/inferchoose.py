@@ -13,7 +13,7 @@ import shlex
 from msgspec.structs import replace
 
 from ralph.core import infernamed, inferwords, predicate
-from ralph.core.inferaims import Lacking, by_class, by_names, for_criterion
+from ralph.core.inferaims import Lacking, by_class, by_names, deciding, for_criterion
 from ralph.core.infercover import coverage_check
 from ralph.core.inferpick import Part, Where, as_check, lower, of_kind, pick
 from ralph.core.inferred import (
@@ -157,7 +157,7 @@ def _from_predicate(one: Predicate, place: Where) -> Part | Lacking:
 def _covered(one: Predicate, place: Where) -> Part | Lacking:
     """The tests with a coverage report: of the tool or language that was named, else the best ones."""
     whole = Part((), (), "high")
-    for name in place.named.names or (None,):
+    for name in deciding(place) or (None,):
         tests = pick("test", place, name) or pick("coverage", place, name)
         if tests is None and name is not None:
             return Lacking(infernamed.missing(name, "coverage"), name.check)

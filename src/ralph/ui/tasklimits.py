@@ -69,7 +69,7 @@ def _asked(given: dict[str, Any], one: Bound) -> float | None:
     """The limit that somebody types on the terminal; None for the default ones. Without one, a refusal."""
     what = f"'{safe(one.text, 200)}' is no limit that could be kept to"
     example = {"--max-cost": "5", "--max-time": "2h", "--max-tokens": "100000"}.get(one.flag, "20")
-    if given["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if given.get("yes") or not (sys.stdin.isatty() and sys.stderr.isatty()):
         short = "".join(char for char in given.get("task") or "" if char.isalnum() or char in " .,:-_/")[:60]
         raise UserError(
             what,
