@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ralph.core.bounds import said, strictest, without
 from ralph.core.route import route
-from ralph.core.routed import OPEN
+from ralph.core.routed import OPEN, Known, KnownLoop
 
 # sentence -> (iterations, seconds, dollars); the criterion is what is left
 USED = {
@@ -95,6 +95,20 @@ def test_a_task_keeps_its_own_numbers(task):
     assert found.task == task
     assert (found.max_iterations, found.timeout, found.max_cost) == (None, None, None)
     assert not any(one.firm for one in said(task))
+
+
+def test_what_is_measured_is_not_the_loop():
+    """A time in a criterion stays in it; a bound beside it is the loop's."""
+    found = route("keep trying until the page loads within 2 seconds, at most $5")
+    assert (found.criterion, found.timeout, found.max_cost) == ("the page loads within 2 seconds", None, 5)
+
+
+def test_a_loop_is_resumed_with_bounds():
+    """The bounds of a control are not dropped either."""
+    known = Known((KnownLoop("fix-a-12345678", "fix", unfinished=True, resumable=True),))
+    for words in ("resume it, at most 2 hours and $5", "resume it with at most $5 and 2 hours"):
+        found = route(words, known)
+        assert (found.verb, found.timeout, found.max_cost, found.ask) == ("resume", 7200, 5, ())
 
 
 def test_what_may_be_either_is_asked():

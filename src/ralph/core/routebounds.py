@@ -61,7 +61,10 @@ def _left(one: Clause, found: Route) -> bool:
     if asked:
         return False
     kept = f"{found.task or ''}\n{found.criterion or ''}"
-    return found.route == "none" or any(part.text in kept for part in one.bounds)
+    limits = {"tries": found.max_iterations, "hours": found.timeout, "money": found.max_cost}
+    return found.route == "none" or any(
+        part.text in kept or limits.get(part.about) is None for part in one.bounds
+    )
 
 
 def _loops(one: Clause, text: str, found: Route) -> bool:
@@ -70,6 +73,8 @@ def _loops(one: Clause, text: str, found: Route) -> bool:
     if re.sub(r"^(?:work on|fix) ", "", task) == one.text:
         return True
     before, after = text[: one.start], text[one.end :].strip(" .!?)")
+    if found.route in ("none", "control") and not after:
+        return True
     if one.text in criterion and one.text not in task:
         return one.firm or (not after and not _MEASURES.search(before))
     if not one.firm:
