@@ -5,7 +5,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.ready
 export UV_LINK_MODE := copy
 
-.PHONY: setup demo check test test-agents agents agents-latest bench mutants system clean docs
+.PHONY: setup install demo check test test-agents agents agents-latest bench mutants system clean docs
 
 setup: $(STAMP)
 
@@ -16,8 +16,13 @@ $(STAMP): pyproject.toml requirements.lock tools/setup.sh
 system:
 	@tools/system.sh
 
+# Only `ralph` comes onto PATH: its environment has a pytest and a ruff that are not your project's.
+install: setup
+	@tools/install.sh "$(PY)" "$(VENV)"
+
 demo: setup
 	@$(BIN)/ralph demo
+	@echo "to have ralph in your own projects: make install (or: uv tool install . · pipx install .)"
 
 check: setup
 	@tools/check.sh

@@ -60,6 +60,17 @@ def search_path(*first: str) -> str:
     return os.pathsep.join(dict.fromkeys([*first, *found, "/usr/bin", "/bin"]))
 
 
+def shims(top: Path, *names: str) -> str:
+    """A folder of the user's own with these tools in it: Ralph's own environment is not the project's."""
+    folder = top / "tools-on-path"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        real = os.path.join(os.path.dirname(sys.executable), name)
+        if os.path.exists(real) and not (folder / name).exists():
+            (folder / name).symlink_to(real)
+    return str(folder)
+
+
 def ralph_argv() -> list[str]:
     """The installed command; as a module where only this interpreter can be executed."""
     script = os.path.join(os.path.dirname(sys.executable), "ralph")

@@ -5,10 +5,10 @@ tools and the demo agent, which tries small repairs and knows none of them.
 import os
 import shutil
 import subprocess
-import sys
 import tomllib
 
 import pytest
+from kit import shims
 from langkit import KINDS
 from shapekit import Shape
 
@@ -27,7 +27,7 @@ def shape(tmp_path, home):
 
 def search(shape, kind):
     """The user's PATH with the project's tool on it; rustup's own cargo is a link that needs the home."""
-    found = os.path.dirname(sys.executable) if kind.tool == "pytest" else ""
+    found = shims(shape.top, "pytest") if kind.tool == "pytest" else ""
     if kind.tool == "cargo" and (rustup := shutil.which("rustup")):
         asked = subprocess.run([rustup, "which", "cargo"], capture_output=True, text=True, check=False)
         found = os.path.dirname(asked.stdout.strip())
@@ -132,7 +132,7 @@ def test_hostile_repositories_execute_nothing(shape):
 
 def test_fewer_warnings_than_now(shape):
     """`--until "fewer warnings than now"` counts before and after with the project's linter, gates or not."""
-    ruff = os.path.dirname(sys.executable)
+    ruff = shims(shape.top, "ruff")
     if shutil.which("ruff", path=ruff) is None:
         pytest.skip("ruff is not installed: counting findings was NOT tested")
     env = {"PATH": os.pathsep.join((ruff, shape.env()["PATH"]))}

@@ -54,7 +54,8 @@ def test_tool_of_the_repository_is_marked(tmp_path):
 @pytest.mark.parametrize(
     ("word", "why", "hint"),
     [
-        ("pytest", "not on PATH", "pip install pytest"),
+        ("yarn", "not on PATH", "npm install -g yarn"),
+        ("pytest", "only in Ralph's own environment", "pip install pytest"),
         ("no-such-tool", "not on PATH", ""),
         ("./plain", "not executable", "chmod"),
     ],

@@ -30,9 +30,7 @@ _OBJECTS: tuple[tuple[frozenset[str], TaskClass], ...] = (
         "type-clean",
     ),
     (
-        _set(
-            "lint linter linting warnings style formatting ruff eslint flake8 pylint clippy prettier rubocop"
-        ),
+        _set("lint linter linting warnings style formatting ruff eslint flake8 pylint clippy rubocop"),
         "lint-clean",
     ),
     (_set("build builds compile compiles compilation compiler"), "build-pass"),

@@ -12,9 +12,9 @@ import shlex
 
 from msgspec.structs import replace
 
-from ralph.core import inferwords, predicate
+from ralph.core import infernamed, inferwords, predicate
+from ralph.core.inferaims import Lacking, by_class, by_names, deciding, for_criterion
 from ralph.core.infercover import coverage_check
-from ralph.core.inferkinds import AIMS
 from ralph.core.inferpick import Part, Where, as_check, lower, of_kind, pick
 from ralph.core.inferred import (
     LAYER_WORDS,
@@ -40,7 +40,6 @@ _WORDS: dict[str, str] = {
     "regression": "everything that is green now stays green",
     "custom": "the checks pass",
 }
-_MISSING = {"test": "runs the tests", "types": "checks types", "lint": "lints", "build": "builds"}
 _RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
 COUNTABLE = frozenset({"ruff", "eslint", "mypy", "tsc", "cargo lint", "golangci-lint"})
 _TEXTS = (".md", ".rst", ".txt", ".adoc", ".html")
@@ -55,15 +54,19 @@ EXAMPLES = (
 def choose(task: str, task_class: TaskClass, found: Found, *, until: str = "", prefix: str = "") -> Proposal:
     """The proposal for a task, not approved and not tried."""
     made = Proposal(task=task, task_class=task_class, until=until)
-    place = Where(task, task_class, found, prefix)
+    place = Where(task, task_class, found, prefix, infernamed.asked(task, task_class))
     if until:
         parsed = predicate.parse(until)
         if isinstance(parsed, Unclear):
             return refuse(made, f'"{parsed.text}" cannot be judged: {parsed.why}', parsed.example)
-        return _joined(made, place, [(_from_predicate(one, place), predicate.words(one)) for one in parsed])
-    items = [one for one in found.candidates if one.layer == "artifact" and not one.rejected]
+        rows = [
+            (_from_predicate(one, for_criterion(text, one.kind, place)), predicate.words(one))
+            for one, text in zip(parsed, predicate.parts(until), strict=True)
+        ]
+        return _joined(made, place, rows)
+    items = [one for one in found.candidates if one.layer == "artifact"]
     if items:
-        return _explicit(made, place, [as_check(one, f"item-{n}") for n, one in enumerate(items, 1)])
+        return _items(made, place, items)
     command = inferwords.task_command(task)
     if command:
         return _explicit(made, place, [_typed(command, place)])
@@ -88,9 +91,26 @@ def choose(task: str, task_class: TaskClass, found: Found, *, until: str = "", p
     return _by_class(made, place)
 
 
-def refuse(made: Proposal, why: str, example: str = "") -> Proposal:
+def refuse(made: Proposal, why: str, example: str = "", check: str = "") -> Proposal:
     first = (f'ralph loop TASK --until "{example}"',) if example else ()
-    return replace(made, refused=why, examples=(*first, *EXAMPLES)[:4])
+    if check:
+        first = (f"ralph loop TASK --check {shlex.quote(check)}",)
+    return replace(made, refused=why, examples=(*first, *EXAMPLES)[:4], next=check)
+
+
+def _items(made: Proposal, place: Where, items: list[Candidate]) -> Proposal:
+    """How an item says that it is verified: all of its commands, or none of them and the reason."""
+    refused = next((one for one in items if one.rejected), None)
+    if refused is not None:
+        why = f"{refused.where} says that `{refused.run}` verifies it, which is not used: {refused.rejected}"
+        kept = [one.run for one in items if not one.rejected]
+        rest = (
+            f"; its other commands ({', '.join(f'`{run}`' for run in kept)}) prove only a part"
+            if kept
+            else ""
+        )
+        return refuse(made, f"{why}{rest}; say with --check what is to prove it")
+    return _explicit(made, place, [as_check(one, f"item-{n}") for n, one in enumerate(items, 1)])
 
 
 def _typed(command: str, place: Where) -> Check:
@@ -112,50 +132,61 @@ def _explicit(made: Proposal, place: Where, checks: list[Check]) -> Proposal:
     return _finish(made, place, part, " and ".join(f"`{check.run}` exits 0" for check in checks))
 
 
-def _joined(made: Proposal, place: Where, parts: list[tuple[Part | str, str]]) -> Proposal:
+def _joined(made: Proposal, place: Where, parts: list[tuple[Part | Lacking, str]]) -> Proposal:
     """All parts of a stated criterion, or the reason why one of them has no check."""
     whole = Part((), (), "high")
     for part, _ in parts:
-        if isinstance(part, str):
+        if isinstance(part, Lacking):
             thrown = _alternatives(place.found, ())
-            return replace(refuse(made, part), alternatives_considered=thrown)
+            return replace(refuse(made, part.why, check=part.check), alternatives_considered=thrown)
         whole = Part((*whole.checks, *part.checks), (*whole.why, *part.why), lower(whole.level, part.level))
     return _finish(made, place, whole, " and ".join(words for _, words in parts))
 
 
-def _from_predicate(one: Predicate, place: Where) -> Part | str:
+def _from_predicate(one: Predicate, place: Where) -> Part | Lacking:
     if one.command:
         check = replace(_typed(one.command, place), run=predicate.as_command(one))
         return Part((check,), (f"the criterion names the command itself ({LAYER_WORDS['task']})",), "high")
     if one.metric == "coverage":
-        tests = pick("test", place) or pick("coverage", place)
+        return _covered(one, place)
+    if one.metric in ("errors", "findings"):
+        return _counted(one, place)
+    return by_names(one.kind or "test", place, proof=one.sort != "compare")
+
+
+def _covered(one: Predicate, place: Where) -> Part | Lacking:
+    """The tests with a coverage report: of the tool or language that was named, else the best ones."""
+    whole = Part((), (), "high")
+    for name in deciding(place) or (None,):
+        tests = pick("test", place, name) or pick("coverage", place, name)
+        if tests is None and name is not None:
+            return Lacking(infernamed.missing(name, "coverage"), name.check)
         if tests is None:
-            return "no test command was found whose coverage could be measured"
+            return Lacking("no test command was found whose coverage could be measured")
         measured = next(
             (made for best in tests.chosen if (made := coverage_check(best, one, place.found))), None
         )
         if measured is None:
             # `make test` hides its runner; another command for the same tests may not.
             others = [c for c in place.found.candidates if c.kind == "test" and c.resolved and not c.rejected]
-            measured = next((made for c in others if (made := coverage_check(c, one, place.found))), None)
+            fitting = [c for c in others if name is None or infernamed.by(name, c, place.found)]
+            measured = next((made for c in fitting if (made := coverage_check(c, one, place.found))), None)
         if measured is None:
-            return f"it is not known how to measure coverage with `{tests.chosen[0].run}`"
+            return Lacking(f"it is not known how to measure coverage with `{tests.chosen[0].run}`")
         why = (*tests.why, f"{measured.tool} can report coverage")
-        return Part((measured,), why, "medium" if one.sort == "compare" else tests.level)
-    if one.metric in ("errors", "findings"):
-        return _counted(one, place)
-    part = of_kind(one.kind or "test", place, proof=one.sort != "compare")
-    return part if part is not None else f"no command that {_missing(one.kind)} was found"
+        level = "medium" if one.sort == "compare" else tests.level
+        whole = Part((*whole.checks, measured), (*whole.why, *why), lower(whole.level, level))
+    return whole
 
 
-def _counted(one: Predicate, place: Where) -> Part | str:
+def _counted(one: Predicate, place: Where) -> Part | Lacking:
     """The linter whose findings are counted: one whose report is read finding by finding."""
-    part = of_kind(one.kind or "lint", place, proof=True)
-    if part is None:
-        return f"no command that {_missing(one.kind)} was found, so there is nothing to count"
+    part = by_names(one.kind or "lint", place, proof=True)
+    if isinstance(part, Lacking):
+        return replace(part, why=f"{part.why}, so there is nothing to count")
     check = part.checks[0]
     if len(part.checks) > 1 or check.tool not in COUNTABLE:
-        return f"it is not known how to count what `{check.run}` finds"
+        return Lacking(f"it is not known how to count what `{check.run}` finds")
     most = int(one.value) if one.sort == "number" else None
     counted = replace(check, counted="errors" if one.metric == "errors" else "findings", maximum=most)
     why = (*part.why, f"{check.tool} reports what it finds one by one")
@@ -163,38 +194,16 @@ def _counted(one: Predicate, place: Where) -> Part | str:
 
 
 def _by_class(made: Proposal, place: Where) -> Proposal:
-    proofs, keeps = AIMS[made.task_class]
-    whole = Part((), (), "high")
-    for kind in (*proofs, *keeps):
-        part = of_kind(kind, place, proof=kind in proofs)
-        if part is None and kind in proofs:
-            thrown = _alternatives(place.found, ())
-            why = f"no command that {_missing(kind)} was found in documents, manifests or CI"
-            if thrown:
-                why += f"; `{thrown[0].criterion}` was dropped: {thrown[0].rejected_because}"
-            return replace(refuse(made, why), alternatives_considered=thrown)
-        if part is None or (kind in keeps and not _worth_keeping(kind, part)):
-            continue
-        whole = Part((*whole.checks, *part.checks), (*whole.why, *part.why), lower(whole.level, part.level))
-    if not whole.checks:
-        return replace(
-            refuse(made, "no command that checks anything was found in documents, manifests or CI"),
-            alternatives_considered=_alternatives(place.found, ()),
-        )
-    if made.task_class == "regression":
-        # A verb that says nothing of its aim: green checks cannot tell whether the wish was granted.
-        whole = replace(whole, level=lower(whole.level, "medium"))
-    return _finish(made, place, whole, _WORDS[made.task_class])
-
-
-def _worth_keeping(kind: str, part: Part) -> bool:
-    """Tests and builds are; style only where documents or CI ask for it (rule 20)."""
-    first = part.checks[0]
-    return first.tool != "compileall" and (kind in ("test", "build") or first.layer in ("docs", "ci"))
-
-
-def _missing(kind: str) -> str:
-    return _MISSING.get(kind, f"is a check of kind {kind}")
+    part, notes = by_class(made.task_class, place)
+    if isinstance(part, Lacking):
+        thrown = _alternatives(place.found, ())
+        why = part.why
+        if thrown and part.kind:
+            why += f"; `{thrown[0].criterion}` was dropped: {thrown[0].rejected_because}"
+        return replace(refuse(made, why, check=part.check), alternatives_considered=thrown)
+    criterion = _WORDS[made.task_class]
+    done = _finish(made, place, part, criterion)
+    return replace(done, warnings=(*notes, *done.warnings))
 
 
 def _written(made: Proposal, place: Where) -> Proposal:

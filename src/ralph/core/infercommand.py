@@ -38,6 +38,7 @@ __all__ = [
     "degenerate",
     "fetches",
     "named_kind",
+    "plain_command",
     "script_of",
     "sort_command",
     "split",
@@ -274,6 +275,19 @@ def _script(name: str, rest: list[str]) -> Sorted:
         "writes": "it changes files instead of checking them",
     }
     return Sorted(why=whys.get(said, f"nothing is known of the script {script}"))
+
+
+SHELL_SIGNS = re.compile(r"[;|&$<>(){}\\\n]")
+_ALONE = frozenset({"pytest", "tox", "nox", "rspec", "phpunit", "ctest", "jest", "vitest"})
+
+
+def plain_command(text: str) -> bool:
+    """Words that are a check beyond doubt, without quotes around them."""
+    if SHELL_SIGNS.search(text) or (" " not in text and text not in _ALONE):
+        return False
+    return (
+        text == text.strip() and text[:1].islower() | text.startswith("./") and sort_command(text).kind != ""
+    )
 
 
 def script_of(command: str) -> tuple[str, str] | None:

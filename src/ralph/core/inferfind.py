@@ -110,6 +110,79 @@ def candidate(layer: Layer, run: str, cwd: str, where: str) -> Candidate | None:
     )
 
 
+_VERIFIES = re.compile(
+    r"\b(?:verif\w*|acceptance|proof|how to (?:test|check)|definition of done)\b", re.IGNORECASE
+)
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+
+
+def item_command(run: str, where: str) -> Candidate:
+    """A command by which an item says that it is verified: its own word, so no check of a known kind need be.
+
+    What does a deed, needs the network or can never fail is refused, and with it the whole item.
+    """
+    made = candidate("artifact", run, ".", where)
+    if made is None:
+        return Candidate(layer="artifact", run=run.strip(), where=where, rejected="it is no command")
+    if made.kind:
+        return made
+    why = danger(made.run) or degenerate(made.run)
+    if not why and any(fetches(words) for words in split(made.run)):
+        why = "it installs something and checks nothing; give it as setup"
+    unknown = made.rejected.endswith(("is no check that is known", "is not used as a check here"))
+    if not why and not unknown and not made.rejected.endswith("whose purpose is not known"):
+        why = made.rejected
+    return replace(made, rejected=why, kind="" if why else "custom")
+
+
+def item_commands(path: str, text: str) -> list[Candidate]:
+    """The commands of a use case: all that stand where it says how it is verified, else its known checks."""
+    found: list[Candidate] = []
+    fence = verifying = False
+    for number, line in enumerate(text.splitlines()[:4000], 1):
+        if _FENCE.match(line):
+            fence = not fence
+            continue
+        if not fence and _HEADING.match(line):
+            verifying = _VERIFIES.search(line) is not None
+            continue
+        where = f"{path}:{number}"
+        if verifying or (not fence and _VERIFIES.search(line)):
+            texts = [_prompted(line)] if fence else _spans(line)
+            found += [item_command(one, where) for one in texts if one and (fence or _is_command(one))]
+    if found:
+        return found
+    got, _ = doc_commands(path, text)
+    return [replace(one, layer="artifact", cwd=".") for one in got if one.kind and not one.rejected]
+
+
+def _is_command(text: str) -> bool:
+    """Is a code span a command, and not a name or a value?"""
+    first = next(iter(text.split()), "")
+    known = bool(sort_command(text).kind or danger(text) or degenerate(text))
+    return known or first.startswith("./") or (" " in text and first in _PROGRAMS)
+
+
+_PROGRAMS = frozenset(
+    {
+        "bash",
+        "sh",
+        "python",
+        "python3",
+        "node",
+        "npm",
+        "npx",
+        "make",
+        "go",
+        "cargo",
+        "uv",
+        "java",
+        "ruby",
+        "php",
+    }
+)
+
+
 def ci_candidates(lines: Iterable[Line]) -> list[Candidate]:
     """Candidates from the commands of CI files; jobs that deploy are left out as a whole."""
     found = []

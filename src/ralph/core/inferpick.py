@@ -12,8 +12,9 @@ import shlex
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core import inferwords
+from ralph.core import infernamed, inferwords
 from ralph.core.infercommand import Kind
+from ralph.core.infernamed import Asked, Name
 from ralph.core.inferred import LAYER_WORDS, TRUST, Candidate, Check, Confidence, Found, Layer
 
 PACKAGES = 4  # packages that one criterion may join
@@ -36,6 +37,7 @@ class Where(Struct, frozen=True):
     task_class: str
     found: Found
     prefix: str  # folder inside the repository where ralph was called
+    named: Asked = Asked()  # tools and languages that decide
 
 
 class Picked(Struct, frozen=True):
@@ -56,17 +58,25 @@ def lower(one: Confidence, other: Confidence) -> Confidence:
     return min(one, other, key=_ORDER.index)
 
 
-def pick(kind: Kind, place: Where) -> Picked | None:
-    """The best command of a kind in each package the task is about; None when there is none."""
+def pick(kind: Kind | None, place: Where, name: Name | None = None) -> Picked | None:
+    """The best command of a kind in each package the task is about; None when there is none.
+
+    With a name only commands by that tool or for that language; without a kind, those that do it besides.
+    """
+    kinds = (kind,) if kind else ()
     usable = [
-        one for one in place.found.candidates if one.kind == kind and not one.rejected and not one.network
+        one
+        for one in place.found.candidates
+        if (kind is None or one.kind == kind)
+        and not (one.rejected or one.network or not one.kind)
+        and (name is None or infernamed.by(name, one, place.found, kinds))
     ]
     chosen: list[Candidate] = []
     why: list[str] = []
     level: Confidence = "high"
     for folder in _folders(place, usable):
         here = [one for one in usable if one.cwd == folder]
-        best = min(here, key=rank)
+        best = min(here, key=lambda one: (name is not None and not infernamed.pure(name, one), *rank(one)))
         agreeing = {_group(one.layer): one for one in here if one.tool == best.tool and one is not best}
         agreeing.pop(_group(best.layer), None)
         chosen.append(best)
@@ -88,11 +98,25 @@ def _folders(place: Where, usable: list[Candidate]) -> list[str]:
     return sorted(here) if len(here) <= PACKAGES else []
 
 
-def of_kind(kind: Kind, place: Where, *, proof: bool) -> Part | None:
+def of_kind(kind: Kind, place: Where, *, proof: bool, name: Name | None = None) -> Part | None:
     """The checks of one kind, named after it."""
-    picked = pick(kind, place)
-    if picked is None:
-        return None
+    picked = pick(kind, place, name)
+    return None if picked is None else _part(picked, kind, place, proof=proof)
+
+
+def of_tool(name: Name, place: Where, aims: tuple[Kind, ...]) -> Part | None:
+    """The checks by a tool that was named: of the kind that the task is about, else of its own kind."""
+    kinds = infernamed.kinds_of(name, aims)
+    for kind in kinds:
+        part = of_kind(kind, place, proof=True, name=name)
+        if part is not None:
+            return part
+    # `make lint` may start a linter and a type checker: it is by both.
+    picked = None if name.many and aims else pick(None, place, name)
+    return None if picked is None else _part(picked, kinds[0], place, proof=True)
+
+
+def _part(picked: Picked, kind: Kind, place: Where, *, proof: bool) -> Part:
     single = len(picked.chosen) == 1
     checks = tuple(
         replace(as_check(one, kind if single else f"{kind}-{_slug(one.cwd)}"), proof=proof)

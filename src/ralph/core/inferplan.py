@@ -115,7 +115,7 @@ def _planned(one: Candidate, name: str) -> Planned:
         why += f"; {one.note}"
     return Planned(
         name=name[:30],
-        kind=one.kind or "test",
+        kind=one.kind if one.kind in KINDS else "test",
         level=LEVEL_OF[one.kind],
         run=one.run,
         cwd=one.cwd,

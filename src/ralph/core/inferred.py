@@ -32,7 +32,7 @@ class Candidate(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     layer: Layer
     run: str
-    kind: Kind | Literal[""] = ""
+    kind: Kind | Literal["", "custom"] = ""  # custom: the command of an item, whatever it checks
     cwd: str = "."  # from the repository's top
     where: str = ""  # file:line
     tool: str = ""  # what checks in the end, to tell whether two layers agree
@@ -125,6 +125,7 @@ class Proposal(Struct, frozen=True, omit_defaults=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     refused: str = ""
     examples: tuple[str, ...] = ()
+    next: str = ""  # of a refusal: a check that would do, as a command line without the task
 
 
 def joined(checks: tuple[Check, ...]) -> str:

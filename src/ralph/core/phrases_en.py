@@ -218,7 +218,7 @@ ENGLISH = Language(
         f"[for|within|in|using] {_MOST} {{n}} {{unit}}",
         f"[for|within|in|using] {_MOST} {{n}} more {{unit}}",
         "(within|for) [the next] {n} {unit}",
-        "{n} {unit} (max|maximum|at most|tops|at the most)",
+        "[for] {n} {unit} (max|maximum|at most|tops|at the most)",
         "(give up|stop) after {n} {unit}",
         "[with] [a] (time limit|timeout|limit|time budget) of {n} {unit}",
     ),

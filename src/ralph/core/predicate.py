@@ -13,7 +13,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.infercommand import Kind, sort_command
+from ralph.core.infercommand import Kind, plain_command, sort_command
 
 Sort = Literal["exit", "state", "number", "compare", "match"]
 
@@ -72,7 +72,7 @@ _MATCH = re.compile(
 )
 _GREEN = re.compile(
     r"\b(?:pass(?:es|ing)?|green|succeeds?|exits? (?:with )?(?:code )?0|is clean|are clean|builds?|compiles?"
-    r"|works?|ok)\b",
+    r"|works?|ok|happy|satisfied|silent)\b",
     re.IGNORECASE,
 )
 _NONE = re.compile(
@@ -127,7 +127,7 @@ _CODE = re.compile(r"\bexits? (?:with )?(?:code )?(\d{1,3})\b", re.IGNORECASE)
 def parse(text: str) -> list[Predicate] | Unclear:
     """The predicates of a criterion, all of which must hold."""
     found: list[Predicate] = []
-    for part in _parts(text[:2000]):
+    for part in parts(text):
         one = _one(part)
         if isinstance(one, Unclear):
             return one
@@ -135,6 +135,11 @@ def parse(text: str) -> list[Predicate] | Unclear:
     if not found:
         return Unclear(text[:200], "it says nothing", "tests pass")
     return found
+
+
+def parts(text: str) -> list[str]:
+    """The parts of a criterion, one for each predicate that `parse` finds."""
+    return _parts(text[:2000])
 
 
 def _parts(text: str) -> list[str]:
@@ -152,7 +157,10 @@ def _one(text: str) -> Predicate | Unclear:
     rest = _COMMAND.sub(" ", text) if command else text
     if command:
         return _about(command.group(1).strip(), rest, text)
-    kind: Kind | Literal[""] = next((kind for pattern, kind in _STATES if pattern.search(text)), "")
+    typed = _typed(text)
+    if typed:
+        return Predicate(sort="exit", command=typed)
+    kind = _kind(text)
     if _NO_NEW.search(text):
         if kind:
             return Predicate(sort="compare", kind=kind, metric=kind, op="no-new")
@@ -179,6 +187,35 @@ def _one(text: str) -> Predicate | Unclear:
     if _VAGUE.search(text):
         return Unclear(text, "it rests on a word that nothing measures", "tests pass and coverage > 80%")
     return Unclear(text, "no command, number or kind of check is in it", "`npm test` passes")
+
+
+_PASSES = re.compile(
+    r"\s(?:(?:must|should|to|still|all)\s)?(?:pass(?:es|ing)?|succeeds?|works"
+    r"|(?:is|be|are|goes|turns) (?:green|clean|happy)|exits? (?:with )?(?:code )?(?:0|zero)"
+    r"|returns (?:0|zero)|runs without errors|reports nothing|finds nothing)\s*[.!]?$",
+    re.IGNORECASE,
+)
+
+
+def _typed(text: str) -> str:
+    """The command that a criterion is about without quotes ("npm test passes"): it decides alone."""
+    tail = _PASSES.search(text)
+    if tail is None:
+        return ""
+    command = text[: tail.start()].strip().strip("'\"")
+    # "go test passes" names a tool; what its project gives it to test is found.
+    return command if plain_command(command) and command not in ("go test", "go vet", "go build") else ""
+
+
+def _kind(text: str) -> Kind | Literal[""]:
+    """What is to be checked: by the tool that is named, else by the words."""
+    from ralph.core.infernamed import asked
+
+    tools = asked(text, "custom").tools
+    kind: Kind | Literal[""] = next((kind for pattern, kind in _STATES if pattern.search(text)), "")
+    if not tools or (kind == "coverage" and tools[0].kind == "test"):
+        return kind
+    return kind if kind and (tools[0].many or kind in tools[0].also) else tools[0].kind or kind
 
 
 def _about(command: str, rest: str, text: str) -> Predicate | Unclear:
@@ -274,10 +311,11 @@ def _op(words: str) -> str:
 def measured(criterion: str) -> bool:
     """Does it name a measure of its own, which a project's configured gates would not judge?
 
-    That nothing new is found they do judge: what was green must stay so, finding by finding.
+    A command that stands in the words is one. That nothing new is found they do judge: what was green must
+    stay so, finding by finding.
     """
     found = parse(criterion)
-    own = ("number", "compare", "match")
+    own = ("exit", "number", "compare", "match")
     return isinstance(found, list) and any(one.sort in own and one.op != "no-new" for one in found)
 
 

@@ -19,6 +19,7 @@ from ralph.core.goal import GOALS
 from ralph.core.phrases import Language, Row, any_of
 from ralph.core.phrases_en import ENGLISH
 from ralph.core.phrases_es import SPANISH
+from ralph.core.routebounds import bounded
 from ralph.core.routed import (
     LONGEST_TEXT,
     Choice,
@@ -41,6 +42,11 @@ def route(text: str, known: Known = Known(), languages: tuple[Language, ...] = L
     said = peel.fold(clean(text))
     if len(said) > LONGEST_TEXT:
         return none("long", said)
+    return bounded(said, _first(said, known, languages), lambda rest: _first(rest, known, languages))
+
+
+def _first(said: str, known: Known, languages: tuple[Language, ...]) -> Route:
+    """What the first language in which it means something makes of it."""
     first: Route | None = None
     for language in languages:
         found = _route(said, known, language)

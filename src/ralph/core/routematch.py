@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from ralph.core.infercommand import danger, sort_command
+from ralph.core.infercommand import SHELL_SIGNS, danger, plain_command
 from ralph.core.phrases import LOOP_NAME, LOOSE, Language, Row, any_of, pattern_text
 from ralph.core.routepeel import Peeled, begins, fold, modifiers
 
@@ -174,8 +174,6 @@ def is_vague(criterion: str, language: Language) -> bool:
 
 
 _QUOTED = re.compile(r"`([^`]{1,300})`")
-_SHELL = re.compile(r"[;|&$<>(){}\\\n]")
-_ALONE = frozenset({"pytest", "tox", "nox", "rspec", "phpunit", "ctest", "jest", "vitest"})
 
 
 def command_in(criterion: str, language: Language) -> tuple[str, str]:
@@ -183,7 +181,7 @@ def command_in(criterion: str, language: Language) -> tuple[str, str]:
     quoted = _QUOTED.search(criterion)
     if quoted is not None:
         command = " ".join(quoted[1].split())
-        if _SHELL.search(command):
+        if SHELL_SIGNS.search(command):
             return "", "it holds shell syntax"
         why = danger(command)
         return ("", why) if why else (command, "")
@@ -193,12 +191,3 @@ def command_in(criterion: str, language: Language) -> tuple[str, str]:
     if plain_command(command):
         return command, ""
     return "", ""
-
-
-def plain_command(text: str) -> bool:
-    """Words that are a check beyond doubt, without quotes around them."""
-    if _SHELL.search(text) or (" " not in text and text not in _ALONE):
-        return False
-    return (
-        text == text.strip() and text[:1].islower() | text.startswith("./") and sort_command(text).kind != ""
-    )

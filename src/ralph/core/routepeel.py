@@ -26,6 +26,12 @@ _EDGES = " \t,;.!\u2013\u2014"
 _SEPARATOR = r"(?P<sep>^|\s?[,;.(\u2013\u2014]\s?|\s-\s|\s)"
 
 
+# "…until the page loads within 2 seconds": what is measured is not the loop.
+_MEASURED = re.compile(
+    r"\b(?:takes?|responds?|answers?|finishes|completes?|loads?|renders?|starts?)$", re.IGNORECASE
+)
+
+
 class Peeled(Struct, frozen=True):
     """One thing said about how to work. `value` is None where a number was said that cannot be one."""
 
@@ -169,6 +175,8 @@ def peel_end(text: str, language: Language) -> tuple[str, tuple[Peeled, ...]]:
         for phrase in _fitting(text[start:], language):
             match = phrase.at_end().search(text, start)
             if match is None or (start and match.start() == start) or (not match["sep"] and match.start()):
+                continue
+            if match["sep"] == " " and _MEASURED.search(text, 0, match.start()):
                 continue
             if best is None or match.start() < best[0]:
                 best = (match.start(), _peeled(phrase, match, language))

@@ -26,8 +26,8 @@ from ralph.shell.gitrefs import loop_ref, read_refs
 from ralph.shell.gitstore import Store, open_store
 from ralph.shell.judge import Judge
 from ralph.shell.landing_recovery import Landing
-from ralph.shell.owncopy import give_back
 from ralph.shell.leftovers import sweep
+from ralph.shell.owncopy import give_back
 from ralph.shell.project import find_project, user_call
 from ralph.shell.runner import Attention, Scribe, Watcher
 from ralph.shell.statedir import State, open_state, state_dir

@@ -15,12 +15,14 @@ from collections.abc import Iterator
 import msgspec
 
 from ralph.core.model import Gate, Reading
+from ralph.gates.command import simple_commands
 from ralph.gates.readers import MAX_REPORT, Observation, reader
-from ralph.gates.seal import exec_argv
+from ralph.gates.seal import SHELL, exec_argv
 from ralph.shell import blobs, process, sandbox, tools
 from ralph.shell.boxes import Site, gate_path, gate_spec
 from ralph.shell.checkout import Module, fresh_checkout, update_checkout
 from ralph.shell.disktree import remove_tree
+from ralph.shell.ownenv import only_ours
 from ralph.shell.runner import Activity, Attention
 from ralph.shell.sandbox import Share
 
@@ -173,6 +175,9 @@ class GateCaller:
             home=site.home,
             known=site.known,
         )
+        ours = _ours(gate, path, site.order.repo)
+        if ours is not None:
+            return ours
         if isinstance(found, tools.Missing):
             if _in_shares(site, gate, shares):
                 return ""  # built by the user's setup command, which was approved
@@ -268,3 +273,15 @@ def _regular_file(path: str) -> bytes | None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
         return file.read(MAX_REPORT + 1)
+
+
+def _ours(gate: Gate, path: str, repo: str) -> Reading | None:
+    """A command inside a shell text that only Ralph's own environment has: its red would say nothing."""
+    if gate.argv[:2] != SHELL or gate.path:  # in a folder of its own, setup may put it there
+        return None
+    for words in simple_commands(gate.run):
+        if words and tools.find(words[0], path=path, cwd=repo) is None and only_ours(words[0], repo):
+            hint = tools.HINTS.get(words[0], f"python -m pip install {words[0]}")
+            said = f'command not found: "{words[0]}", {tools.OURS}; install it with: {hint}'
+            return Reading("error", said, cause="missing")
+    return None

@@ -24,6 +24,7 @@ from ralph.shell import deps, process, sandbox, tools
 from ralph.shell.boxes import Site, gate_path, gate_spec
 from ralph.shell.checkout import Module, fresh_checkout
 from ralph.shell.disktree import remove_except, remove_tree
+from ralph.shell.ownenv import only_ours
 from ralph.shell.runner import Activity, Attention
 from ralph.shell.sandbox import Share
 
@@ -137,7 +138,8 @@ class Deps:
         cwd = os.path.normpath(os.path.join(order.repo, gate.cwd))
         located = tools.find(argv[0], path=gate_path(site, gate), cwd=cwd)
         if located is None:
-            return _failure(order.setup, f'"{argv[0]}" is not on PATH')
+            missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
+            return _failure(order.setup, f'"{argv[0]}": {missing}')
         fresh_checkout(site.store, at, os.path.join(place, "index"), tree, modules=self._modules)
         spec, placeholders = gate_spec(
             site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=()

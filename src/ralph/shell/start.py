@@ -17,8 +17,8 @@ import msgspec
 
 from ralph.agents.environ import enclosing_loop
 from ralph.core.grade import OWN_WITNESS
-from ralph.core.infer import task_class
-from ralph.core.inferkinds import gate_kind, proof_kinds
+from ralph.core.inferkinds import proof_kinds
+from ralph.core.infernamed import fitting_gates, named_class
 from ralph.core.inferred import Check
 from ralph.core.model import NEEDS_WITNESS, Criterion, Gate, Grade, Order, TaskClass
 from ralph.core.prompt import HIDDEN
@@ -231,7 +231,7 @@ def _check_task(task: str) -> None:
 
 def class_of(request: Request) -> TaskClass:
     if not request.task_class:
-        return task_class(request.task)
+        return named_class(request.task)
     try:
         return msgspec.convert(request.task_class, TaskClass)  # type: ignore[no-any-return]
     except msgspec.ValidationError:
@@ -269,7 +269,7 @@ def seal_gates(
         gates.append(_unseen(seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN), request))
     gates += [_inferred(check, paths) for check in request.inferred]
     alone = not gates and not any(spec.proof for spec in settings.gates.values())
-    fitting = {name for name, spec in settings.gates.items() if gate_kind(name, spec.run) in aims}
+    fitting = fitting_gates(request.until, request.task, {n: s.run for n, s in settings.gates.items()}, aims)
     for name, spec in settings.gates.items():
         if any(gate.name == name for gate in gates):
             continue

@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from ralph.shell.ownenv import only_ours
+
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/nix", "/gnu", "/snap")
 # Below the home: folders that hold programs and nothing private. A tool in one of them needs all of it.
 ROOTS = (
@@ -66,6 +68,9 @@ HINTS: dict[str, str] = {
 }
 
 
+OURS = "it was found only in Ralph's own environment, which is not your project's"
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A command's first word, found."""
 
@@ -114,6 +119,8 @@ def resolve(
         there = "/" in word and os.path.exists(os.path.join(cwd, word))
         why = "it is not executable" if there else "it does not exist" if "/" in word else "it is not on PATH"
         fix = f"chmod +x {word}" if there else HINTS.get(os.path.basename(word), "")
+        if only_ours(word, repo):
+            why, fix = OURS, fix or f"python -m pip install {word}"
         return Missing(word=word, why=why, hint=fix)
     real = os.path.realpath(found)
     return Tool(

@@ -112,13 +112,20 @@ def try_out(proposal: Proposal, *, cwd: str, env: Mapping[str, str]) -> Proposal
 
 def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: bool) -> Any:
     """The request with inferred checks, when it has none of its own; a stop says why and what would do."""
+    from ralph.core.infernamed import unserved
     from ralph.core.predicate import measured
     from ralph.shell.inference import adopting, propose
     from ralph.shell.start import class_of, read_settings
 
     _, settings = read_settings(request, env, time.time())
-    configured = any(spec.required for spec in settings.gates.values())
-    if request.checks or request.hidden_checks or (configured and not measured(request.until)):
+    runs = tuple(spec.run for spec in settings.gates.values() if spec.required)
+    if request.checks or request.hidden_checks:
+        return request
+    if (
+        runs
+        and not measured(request.until)
+        and not unserved(request.task, request.until, class_of(request), runs)
+    ):
         return request
     made = propose(
         request.task,
@@ -133,7 +140,7 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
             f"no check was found that could prove this task: {made.refused}",
             code="E-CRITERION-NONE",
             why="; ".join(("usable would be", *made.examples)),
-            next=f'ralph infer "{_short(request.task)}"',
+            next=_given(request.task, made.next) if made.next else f'ralph infer "{_short(request.task)}"',
         )
     say(lines(made))
     if dry:
@@ -157,6 +164,12 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
             next=f'ralph loop "{_short(request.task)}" --check "{made.verification_command}"',
         )
     return _with(request, made)
+
+
+def _given(task: str, check: str) -> str:
+    import shlex
+
+    return f'ralph loop "{_short(task)}" --check {shlex.quote(check)}'
 
 
 def remember(env: Mapping[str, str], approval: Any) -> None:

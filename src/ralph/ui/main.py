@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     gc.disable()  # importing makes no garbage, only work for its collector; `cli` turns it on again
+    _leave_out_own_tools()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a locale that lacks a character must not end a loop
             stream.reconfigure(errors="replace")
@@ -36,6 +37,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         gc.freeze()  # else the interpreter looks through everything once more before it ends
         gc.enable()
     return code
+
+
+def _leave_out_own_tools() -> None:
+    """Before anything is started for a project: tools of Ralph's own environment are not the project's."""
+    if sys.prefix == sys.base_prefix or "PATH" not in os.environ:
+        return
+    from ralph.shell.ownenv import users_path
+
+    try:
+        here = os.getcwd()
+    except OSError:  # the folder is gone; whoever needs it says so
+        here = "/"
+    os.environ["PATH"] = users_path(os.environ["PATH"], here)
 
 
 def _guarded(args: list[str]) -> int:

@@ -89,10 +89,12 @@ def completed(found: Route, *, infer: bool = True) -> Route:
     """With a check from the project's own gates, or an inferred one; what cannot be found stays open."""
     if found.task is None or found.verification_command or not _open(found, "check"):
         return found
+    from ralph.core.infernamed import named_class, unserved
     from ralph.core.predicate import measured
 
-    own = {} if measured(found.criterion or "") else _own_gates()
-    if own:
+    said = found.criterion or ""
+    own = {} if measured(said) else _own_gates()
+    if own and not unserved(found.task, said, named_class(found.task), own.values()):
         words = f"the gates of this project pass: {', '.join(own)}"
         return with_check(found, words, " && ".join(own.values()), "high")
     # Words that were refused as a check must not come back through inference.

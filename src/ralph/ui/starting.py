@@ -27,8 +27,10 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
     """The same, with the name of the loop; "" when nothing was started."""
     from ralph.shell.driving import begin
     from ralph.ui.driving import drive_and_show
+    from ralph.ui.tasklimits import with_limits
 
     env = dict(os.environ)
+    given = with_limits(given)
     prepared = prepared_for(given, env, ask)
     if given["dry_run"]:
         from ralph.ui.dryrun import show_order

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ralph.core.infer import task_class
 from ralph.core.inferchoose import choose, refuse
+from ralph.core.infernamed import named_class
 from ralph.core.inferred import Proposal
 from ralph.core.model import TaskClass
 
@@ -36,7 +36,7 @@ def propose(
 
     project = find_project(cwd or repo)
     found = survey(project, base or project.head, task, os.environ if env is None else env)
-    made = choose(task, chosen or task_class(task), found, until=until, prefix=project.prefix)
+    made = choose(task, chosen or named_class(task), found, until=until, prefix=project.prefix)
     for check in made.checks:
         if check.counted and not _one_by_one(check.run):
             why = f"what `{check.run}` finds cannot be counted: its own options decide what it prints"

@@ -19,6 +19,7 @@ from ralph.gates.command import needs_shell
 from ralph.gates.runners import recognise
 from ralph.shell import tools
 from ralph.shell.deps import NODE_FOLDERS, PYTHON_FOLDERS
+from ralph.shell.ownenv import only_ours
 
 _LAUNCHERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "npx", "bunx", "pnpx", "uvx"})
 _PACKAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
@@ -61,7 +62,10 @@ def localised(made: Candidate, here: Here) -> Candidate:
             return replace(made, run=local, was=made.run if local != made.run else "", resolved=True)
     local, ready = _local(made.run, made.cwd, here)
     word = _first(local)
-    return replace(made, resolved=ready, hint=made.hint or tools.HINTS.get(os.path.basename(word), ""))
+    hint = made.hint or tools.HINTS.get(os.path.basename(word), "")
+    if only_ours(word, here.top):
+        hint = f"{hint or f'python -m pip install {word}'} (it was found only in Ralph's own environment)"
+    return replace(made, resolved=ready, hint=hint)
 
 
 def _opened(made: Candidate) -> str:

@@ -19,6 +19,8 @@ from ralph.core.inferfind import (
     ci_candidates,
     common_candidates,
     doc_commands,
+    item_command,
+    item_commands,
     script_candidates,
     seen_through,
     table_candidates,
@@ -240,20 +242,23 @@ def _artifact(path: str, text: str, task: str) -> list[Candidate]:
     if BACKLOG.search(path):
         try:
             listed = msgspec.json.decode(text.encode(), type=_Backlog)
-        except (msgspec.DecodeError, RecursionError):
-            return []
-        commands = [
-            command
+        except (msgspec.DecodeError, RecursionError) as error:
+            named = next((one for one in ids if one in text), "")
+            return [_unread(path, text, named, str(error))] if named else []
+        return [
+            item_command(command, f"{path}:{_line(text, command)}")
             for item in listed.items
             if item.id in ids
             for command in ([item.verification] if isinstance(item.verification, str) else item.verification)
+            if command.strip()
         ]
-        made = [
-            candidate("artifact", command, ".", f"{path}:{_line(text, command)}") for command in commands[:5]
-        ]
-        return [one for one in made if one is not None]
-    got, _ = doc_commands(path, text)
-    return [replace(one, layer="artifact", cwd=".") for one in got if one.kind and not one.rejected]
+    return item_commands(path, text)
+
+
+def _unread(path: str, text: str, name: str, error: str) -> Candidate:
+    """An item that is named and cannot be read: what verifies it must not be guessed instead."""
+    why = f"the list could not be read ({error[:200]})"
+    return Candidate(layer="artifact", run=name, where=f"{path}:{_line(text, name)}", rejected=why)
 
 
 def _line(text: str, command: str) -> int:

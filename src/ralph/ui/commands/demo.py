@@ -68,7 +68,8 @@ def _env() -> dict[str, str]:
     """The demo must not depend on settings of the place it is started from."""
     env = dict(os.environ)
     if shutil.which("python3", path=env.get("PATH")) is None:
-        env["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), env.get("PATH", os.defpath)))
+        base = os.path.dirname(os.path.realpath(sys.executable))  # what Ralph's own environment rests on
+        env["PATH"] = os.pathsep.join((base, env.get("PATH", os.defpath)))
     return env
 
 

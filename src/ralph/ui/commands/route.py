@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from ralph.core.goal import MARKERS
 from ralph.core.route import route
+from ralph.core.routebounds import DEFAULT, answered
 from ralph.core.routed import OPEN, Choice, Question, Route, public, settled, why_asked, with_check
 from ralph.errors import NothingToDo, UserError
 from ralph.ui import routing
 from ralph.ui.format import safe
+from ralph.ui.tasklimits import SETTLED
 
 HOSTS = ("auto", *MARKERS)
 HOST_HELP = "Hand over to the goal command of this host, where it has one; auto: the one this runs in."
@@ -103,6 +105,13 @@ def _bare(text: str, host: str | None, **given: Any) -> int:
 
 def _typed(found: Route, given: dict[str, Any]) -> Route:
     """With what was typed as flags: a flag beats the sentence."""
+    kept = tuple(
+        one
+        for one in found.ask
+        if one.about != "bound" or given.get(one.question.rsplit(" --", 1)[-1].replace("-", "_")) is None
+    )
+    if kept != found.ask:
+        found = settled(replace(found, ask=kept))
     if given["checks"] and found.route in ("internal", "external", "goal", "control"):
         checks = tuple(given["checks"])
         return with_check(found, "", " && ".join(checks), "high", checks)
@@ -159,7 +168,8 @@ def _answer(one: Question) -> Choice:
     chosen = one.choices[number - 1]
     if chosen.value:
         return chosen
-    typed: str = click.prompt("command" if one.about == "check" else "words", err=True)
+    words = {"check": "command", "bound": "limit"}.get(one.about, "words")
+    typed: str = click.prompt(words, err=True)
     return replace(chosen, value=typed)
 
 
@@ -177,6 +187,10 @@ def _with_answer(found: Route, one: Question, chosen: Choice) -> Route:
         return settled(replace(found, task=" ".join(value.split()) or None, guessed=False))
     if one.about == "loop":
         return settled(replace(found, loop_id=value))
+    if one.about == "bound" and value != DEFAULT:
+        flag = one.question.rsplit(" ", 1)[-1]
+        bound = answered(found, flag, value)
+        return bound if bound is not None else replace(found, ask=(one, *rest))
     if one.about == "place" and value == "loop":
         return _moved(found, chosen.note)
     return settled(found)
@@ -225,4 +239,4 @@ def _loop_options(found: Route, given: dict[str, Any]) -> dict[str, Any]:
     said = dict(context.params)
     said["checks"] = said["checks"] if not given["checks"] else given["checks"]
     typed = {name: value for name, value in given.items() if value not in (None, "", (), False)}
-    return {**given, **said, **typed}
+    return {**given, **said, **typed, SETTLED: True}

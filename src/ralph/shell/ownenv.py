@@ -1,0 +1,56 @@
+"""Ralph's own virtual environment: where it is, and PATH without it.
+
+Whoever puts Ralph's `bin` folder on PATH, or has its environment activated, must not get Ralph's pytest, ruff
+and python for those of his project. Where Ralph is installed into a system or version manager's interpreter
+there is no such environment; where it is a dependency of the project itself, it is the project's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def own_environment() -> str:
+    """The virtual environment that Ralph is installed in (`uv tool`, pipx, a .venv); "" for none."""
+    return os.path.realpath(sys.prefix) if sys.prefix != sys.base_prefix else ""
+
+
+def foreign_environment(folder: str) -> str:
+    """The same, unless it belongs to the repository around `folder`."""
+    own = own_environment()
+    if not own:
+        return ""
+    home = _repository(own)
+    return "" if home and home == _repository(os.path.realpath(folder)) else own
+
+
+def users_path(path: str, folder: str) -> str:
+    """PATH for everything that is started for a project: without the folders of Ralph's own environment."""
+    own = foreign_environment(folder)
+    if not own:
+        return path
+    return os.pathsep.join(part for part in path.split(os.pathsep) if not _inside(own, part))
+
+
+def only_ours(word: str, folder: str) -> bool:
+    """Is a command that was not found among the tools of Ralph's own environment?"""
+    own = foreign_environment(folder)
+    return bool(own) and "/" not in word and os.access(os.path.join(own, "bin", word), os.X_OK)
+
+
+def _inside(own: str, part: str) -> bool:
+    if not os.path.isabs(part):
+        return False
+    real = os.path.realpath(part)
+    return real == own or real.startswith(own + os.sep)
+
+
+def _repository(folder: str) -> str:
+    """The nearest folder at or above this one that has a .git; "" when there is none."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+    return folder

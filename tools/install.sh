@@ -1,0 +1,19 @@
+#!/bin/sh
+# Put `ralph`, and nothing else of its environment, where the user's shell finds it.
+set -eu
+python="$1" venv="$2"
+uv="$(command -v uv || true)"
+[ -n "$uv" ] || { [ ! -x .venv-uv/bin/uv ] || uv=.venv-uv/bin/uv; }
+bin="${UV_TOOL_BIN_DIR:-${XDG_BIN_HOME:-$HOME/.local/bin}}"
+if [ -n "$uv" ] && UV_COMPILE_BYTECODE=1 UV_TOOL_BIN_DIR="$bin" "$uv" tool install --quiet --force --reinstall-package ralphloop --python "$python" .; then
+    how="in an environment of its own"
+else  # no uv, or no way to the package index: the environment of this folder, by a link to its one command
+    mkdir -p "$bin"
+    ln -sfn "$PWD/$venv/bin/ralph" "$bin/ralph"
+    how="as a link to this folder"
+fi
+echo "ralph is installed $how: $bin/ralph"
+case ":$PATH:" in
+*":$bin:"*) ;;
+*) echo "$bin is not on your PATH yet: export PATH=\"$bin:\$PATH\"" ;;
+esac
