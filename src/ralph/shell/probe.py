@@ -55,7 +55,8 @@ def kernel():
     with open("/proc/self/mounts") as f: mounts = [line.split() for line in f]
     tops = [row[1] for row in mounts if row[2] in KERNEL and "rw" in row[3].split(",")]
     for folder, folders, files in (found for top in ["/proc", *tops] for found in os.walk(top)):
-        if folder == "/proc": folders[:] = [name for name in folders if not name.isdigit() and "self" not in name]
+        if folder == "/proc":
+            folders[:] = [name for name in folders if not name.isdigit() and "self" not in name]
         for target in (folder + "/" + name for name in files):
             try:
                 if stat.S_ISREG(os.lstat(target).st_mode):  # a mask is a device that keeps nothing

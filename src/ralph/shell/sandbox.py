@@ -27,8 +27,8 @@ SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt",
 SYS_PARTS = ("/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices")
 # Readable for root only; a box of root would see them. Masked where they exist.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/krb5.keytab")
-# What container runtimes mask. To the kernel, root in a box is root: it owns these files, and no right that is
-# dropped stands between. Made read-only, or empty where nobody has business there.
+# What container runtimes mask. To the kernel, root in a box is root: it owns these files, and dropped rights
+# do not keep it from writing them. Read-only, or empty where nobody has business there.
 KERNEL_FIXED = (
     *("/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/mtrr", "/proc/pressure", "/proc/sys"),
     *("/proc/sysrq-trigger", "/proc/tty"),
@@ -200,7 +200,7 @@ def _namespaces(box: Box, bwrap: str) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _can_disable(bwrap: str) -> bool:
-    """Does this bubblewrap know `--disable-userns` (since 0.8)? What does not answer is found out by `probe`."""
+    """Does this bubblewrap know `--disable-userns` (since 0.8)? One that gives no answer fails its probe."""
     try:
         said = subprocess.run([bwrap, "--help"], capture_output=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
