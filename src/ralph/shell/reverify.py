@@ -21,6 +21,7 @@ from ralph.shell.checks import Check, Signed
 from ralph.shell.comparing import compared
 from ralph.shell.project import user_call
 from ralph.shell.rerun import Rerun, Terms, approval_for, objection, outside, rerun
+from ralph.shell.start import shield_of
 from ralph.shell.statedir import config_dir
 
 
@@ -88,7 +89,8 @@ def _approval(signed: Signed) -> Iterator[Check]:
     if outside(inside):
         yield Check("setup", "fail", f"its folder '{inside[:80]}' is outside of the repository")
     needed = approval_for(signed.made.predicate.loop, gates, setup)
-    if request.yes or approvals.is_approved(folder, needed.hash):
+    held = request.yes and _is_held(signed)  # without a box a flag does not stand for a stranger's commands
+    if held or request.agreed or approvals.is_approved(folder, needed.hash):
         return
     approvals.remember(folder, needed, request.now)
     words = ("these commands come from elsewhere and need your approval", *approvals.words(needed))
@@ -146,6 +148,11 @@ def _terms(signed: Signed) -> Terms:
     setup, inside = _setup(signed)
     setup = setup.replace("{{repository}}", signed.project.top)
     return Terms(sandbox=sandbox, setup=setup, setup_cwd=inside)
+
+
+def _is_held(signed: Signed) -> bool:
+    terms, env = _terms(signed), signed.case.env
+    return shield_of(terms.sandbox, False, signed.case.state.root, env)[0] is not None
 
 
 def _setup(signed: Signed) -> tuple[str, str]:

@@ -47,8 +47,12 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
         may_ask = not quiet and not no_try and criterion.on_terminal()
         if may_ask and not yes:
             criterion.say(criterion.lines(made))
-        if not no_try and criterion.agreed(made, cwd=cwd, env=env, yes=yes, ask=may_ask):
+        held = no_try or _is_held(task, cwd, env)
+        agreed = not no_try and criterion.agreed(made, cwd=cwd, env=env, yes=yes, ask=may_ask, held=held)
+        if agreed:
             made = criterion.try_out(made, cwd=cwd, env=env)
+        elif yes and not held:
+            raise criterion.unheld(made.checks, cwd, env)
     approval = None if made.refused else adopting.approval_of(made, cwd)
     if approval:
         criterion.remember(env, approval)
@@ -62,6 +66,15 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
             if not made.tried and approval:
                 print(f"agree to it  ralph approve {approval.short}")
     return 2 if made.refused else 0
+
+
+def _is_held(task: str, cwd: str, env: dict[str, str]) -> bool:
+    import time
+
+    from ralph.shell.inference.adopting import is_held
+    from ralph.shell.start import Request, read_settings
+
+    return is_held(read_settings(Request(task=task, cwd=cwd), env, time.time())[1], env)
 
 
 def _proposal(
