@@ -66,11 +66,10 @@ def is_held(plan: Plan, env: Mapping[str, str], *, no_try: bool) -> bool:
     """May `-y` speak for these commands: is there a box? If not, whoever approved their hash did."""
     from ralph.shell import approvals
     from ralph.shell.inference import adopting
-    from ralph.shell.start import Request, read_settings
     from ralph.shell.statedir import config_dir
     from ralph.ui.criterion import unheld
 
-    if adopting.is_held(read_settings(Request(task="", cwd=os.getcwd()), env, time.time())[1], env):
+    if adopting.is_held(settings_here(find_project(os.getcwd()), env), env):
         return True
     checks = [one.as_check() for one in plan.gates]
     if approvals.is_approved(config_dir(env), adopting.approval_for(checks, "").hash):
@@ -146,7 +145,7 @@ def write_plan(
     return True
 
 
-def _settings(project: Project, env: Mapping[str, str]) -> Any:
+def settings_here(project: Project, env: Mapping[str, str]) -> Any:
     from ralph.shell import approvals, config
     from ralph.shell.statedir import config_dir
 
@@ -158,7 +157,7 @@ def _settings(project: Project, env: Mapping[str, str]) -> Any:
 
 def _was_trusted(project: Project, env: Mapping[str, str]) -> bool:
     """Were all commands of the old file approved? If not, ours must not bring them in."""
-    settings = _settings(project, env)
+    settings = settings_here(project, env)
     return bool(settings.admitted)
 
 
@@ -167,7 +166,7 @@ def _trust(project: Project, env: Mapping[str, str]) -> None:
     from ralph.shell import approvals
     from ralph.shell.statedir import config_dir
 
-    approval = _settings(project, env).approval
+    approval = settings_here(project, env).approval
     if approval is not None:
         approvals.remember(config_dir(env), approval, time.time())
         approvals.approve(config_dir(env), approval.hash, time.time())

@@ -37,7 +37,9 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
       ralph infer "raise the coverage above 80%" --json
     """
     from ralph.shell.inference import adopting
+    from ralph.shell.project import find_project
     from ralph.ui import criterion
+    from ralph.ui.initiating import settings_here
 
     env, cwd = dict(os.environ), os.getcwd()
     quiet = as_json or as_yaml
@@ -47,7 +49,7 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
         may_ask = not quiet and not no_try and criterion.on_terminal()
         if may_ask and not yes:
             criterion.say(criterion.lines(made))
-        held = no_try or _is_held(task, cwd, env)
+        held = no_try or adopting.is_held(settings_here(find_project(cwd), env), env)
         agreed = not no_try and criterion.agreed(made, cwd=cwd, env=env, yes=yes, ask=may_ask, held=held)
         if agreed:
             made = criterion.try_out(made, cwd=cwd, env=env)
@@ -66,15 +68,6 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
             if not made.tried and approval:
                 print(f"agree to it  ralph approve {approval.short}")
     return 2 if made.refused else 0
-
-
-def _is_held(task: str, cwd: str, env: dict[str, str]) -> bool:
-    import time
-
-    from ralph.shell.inference.adopting import is_held
-    from ralph.shell.start import Request, read_settings
-
-    return is_held(read_settings(Request(task=task, cwd=cwd), env, time.time())[1], env)
 
 
 def _proposal(
