@@ -22,7 +22,7 @@ from ralph.shell.comparing import compared
 from ralph.shell.project import user_call
 from ralph.shell.rerun import Rerun, Terms, approval_for, objection, outside, rerun
 from ralph.shell.start import shield_of
-from ralph.shell.statedir import config_dir
+from ralph.shell.statedir import config_dir, open_state, state_dir
 
 
 def run_again(signed: Signed) -> Iterator[Check]:
@@ -151,8 +151,9 @@ def _terms(signed: Signed) -> Terms:
 
 
 def _is_held(signed: Signed) -> bool:
-    terms, env = _terms(signed), signed.case.env
-    return shield_of(terms.sandbox, False, signed.case.state.root, env)[0] is not None
+    env = signed.case.env
+    root = open_state(state_dir(env), create=True).root
+    return shield_of(_terms(signed).sandbox, False, root, env)[0] is not None
 
 
 def _setup(signed: Signed) -> tuple[str, str]:
