@@ -24,6 +24,7 @@ from ralph.gates.guards.texts import decode, is_testing, pairs
 from ralph.gates.runners import recognise
 
 _READ = 300  # files looked into at most, to learn who uses a file
+_PYTEST_CONFIGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _SOURCE = re.compile(r"(?:^|/)(?:src|lib|app|source|pkg|internal|cmd)/")
 _EXPORTS = re.compile(r"^\s*export\b|\bmodule\.exports\b|^\s*exports\.\w+\s*=", re.MULTILINE)
 _RELATIVE = re.compile(r"""(?:from|require\(|import\(?)\s*["']\.{1,2}/""")
@@ -50,9 +51,12 @@ def told(facts: Facts) -> set[str]:
 
 def runs_doctests(facts: Facts, path: str) -> bool:
     """Are the examples in this file's docstrings part of a check?"""
-    if path in told(facts) or any("doctest" in behind(gate, facts.read_base) for gate in facts.gates):
-        return True
-    return "doctest" in decode(facts.read_base(path))
+    text = decode(facts.read_base(path))
+    if ">>>" not in text:
+        return False
+    said = [behind(gate, facts.read_base) for gate in facts.gates]
+    said += [decode(facts.read_base(name)) for name in _PYTEST_CONFIGS]
+    return path in told(facts) or "doctest" in text or any("doctest" in words for words in said)
 
 
 def with_tests_of(path: str, into: bytes | None, tests_of: bytes | None, *, doctests: bool) -> bytes | None:
@@ -76,6 +80,9 @@ def _changed_tests(facts: Facts) -> Tests:
             for path, text in ((pair.change.before, pair.old), (pair.path, pair.new))
             if text and (defines_tests(path, text) or path in collected or path in named)
         ]
+        if not holds and pair.change.before.endswith(".py") and runs_doctests(facts, pair.change.before):
+            mixed |= both
+            continue
         if not holds:
             if any(
                 _serves_tests(facts, path, text) for path, text in ((pair.change.before, pair.old),) if text
