@@ -1,7 +1,10 @@
 """Checks that the agent never sees: what a table of the visible inputs cannot pass."""
 
+import json
+import os
+
 import pytest
-from kit import agent
+from kit import agent, search_path
 
 from ralph.core.events import AgentStarted
 
@@ -49,3 +52,33 @@ def test_a_hidden_check_stands_outside(place):
     done = place.loop(agent("honest_steps", "1"), "--hidden-check", "./test_calc.py")
     assert done.code == 2
     assert "E-HIDDEN-INSIDE" in done.text
+    done = place.loop(agent("honest_steps", "1"), "--hidden-check", "python3 calc.py")
+    assert (done.code, "E-HIDDEN-INSIDE" in done.text) == (2, True), done.report()
+
+
+def test_its_files_are_hidden_wherever_they_stand(place):
+    """In a folder that a box shows, an agent and other checks find neither the check nor what lies beside it.
+
+    Nor can root, in the same box, change what the kernel does.
+    """
+    tools = place.top / "tools"
+    checks = tools / "checks"
+    checks.mkdir(parents=True)
+    (checks / "unseen.py").write_text(PROPERTY)
+    (checks / "answers.txt").write_text("secret-word\n")
+    (tools / "known.txt").write_text("a tool's own file\n")
+    unseen, answers, known = (
+        str(path) for path in (checks / "unseen.py", checks / "answers.txt", tools / "known.txt")
+    )
+    visible = f"python3 -m unittest && test -s {known} && ! test -s {unseen} && ! test -e {answers}"
+    core = "w:/proc/sys/kernel/core_pattern"
+    done = place.loop(
+        agent("looks_around", unseen, answers, known, core),
+        *("--hidden-check", f"CHECKS={checks} && python3 $CHECKS/unseen.py && test -s {answers}"),
+        check=visible,
+        env={"PATH": search_path() + os.pathsep + str(tools)},
+    )
+    loop = place.expect(done, "verified", 0, 1)
+    seen = json.loads(place.git("show", f"{loop.result}:seen.json"))
+    assert seen.pop(known) == "a tool's own file\n"
+    assert not any(seen.values()), seen

@@ -1,6 +1,7 @@
 """Protection is what was seen: levels, words, the cache, and no silent downgrade."""
 
 import os
+import sys
 import time
 
 import pytest
@@ -12,7 +13,7 @@ needs_bwrap = pytest.mark.skipif(BWRAP is None, reason="bubblewrap is not instal
 
 
 @needs_bwrap
-def test_boxes_block_all_eight_without_network(tmp_path):
+def test_boxes_block_everything_without_network(tmp_path):
     """With both boxes cut off, no forbidden act succeeds, and the level follows from the cgroup."""
     found = probe.probe_levels(str(tmp_path), home=str(tmp_path), bwrap=BWRAP, network=False)
     group = cgroup.make("probe-test")
@@ -65,6 +66,30 @@ def test_bubblewrap_that_does_not_box_is_found_out(tmp_path):
     found = probe.probe_levels(str(tmp_path), home=str(tmp_path), bwrap=str(fake))
     assert found.level == "S0"
     assert "the box does not hold: write-outside" in found.reasons
+
+
+@needs_bwrap
+@pytest.mark.skipif(os.getuid() != 0, reason="only root's box could open them")
+def test_a_box_that_opens_the_kernel_is_no_sandbox(tmp_path):
+    """Root's box without the masks of /proc, whatever else it blocks, is never called S3."""
+    leaky = tmp_path / "bwrap"
+    leaky.write_text(
+        f"#!{sys.executable} -IS\nimport os, sys\n"
+        "if '--help' in sys.argv: sys.exit()\n"
+        "at = sys.argv.index('--args') + 1\n"
+        "words = open(int(sys.argv[at]), 'rb').read().split(b'\\0')[:-1]\n"
+        "for path in (b'/proc/sys', b'/proc/pressure'):\n"
+        "    while path in words: at_word = words.index(path) - 1; del words[at_word : at_word + 3]\n"
+        "fd = os.memfd_create('args', 0)\n"
+        "os.write(fd, b'\\0'.join([*words, b''])); os.lseek(fd, 0, 0)\n"
+        "sys.argv[at] = str(fd)\n"
+        f"os.execv({BWRAP!r}, sys.argv)\n"
+    )
+    leaky.chmod(0o755)
+    found = probe.probe_levels(str(tmp_path), home=str(tmp_path), bwrap=str(leaky), network=False)
+    assert found.level == "S0"
+    assert "the box does not hold: kernel" in found.reasons
+    assert "agents and gates could change settings of the kernel" in found.words
 
 
 @needs_bwrap

@@ -219,6 +219,20 @@ def test_no_capability_is_left(tmp_path):
 
 
 @needs_bwrap
+@pytest.mark.parametrize("kind", ["agent", "gate"])
+def test_the_kernel_cannot_be_changed_from_inside(tmp_path, kind):
+    """Root's box opens no setting of the kernel, neither as it is nor with a new /proc of its own."""
+    attempt = (
+        "for f in $(find /proc/sys /proc/irq /proc/bus /proc/fs /proc/sysrq-trigger -type f 2>/dev/null); do"
+        " (: >> $f) 2>/dev/null && echo opened $f; done"
+    )
+    again = f"unshare --user --mount --pid --fork --mount-proc sh -c '{attempt}' 2>/dev/null"
+    script = f"{attempt}; {again}; cat /proc/sys/kernel/ostype; (cat /proc/keys; ls -A /proc/acpi)"
+    _, text = in_box(tmp_path, gate(tmp_path, kind=kind), f"{script} 2>/dev/null")
+    assert text == "Linux\n"
+
+
+@needs_bwrap
 def test_process_limit_counts_the_box_only(tmp_path):
     """A fork storm in a box is bounded by the box's own count (root is exempt by the kernel)."""
     if os.getuid() == 0:

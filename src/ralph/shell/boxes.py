@@ -13,9 +13,10 @@ import os
 import msgspec
 
 from ralph.core.model import Gate, Order
+from ralph.core.prompt import HIDDEN
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
-from ralph.shell import cgroup, sandbox, tools
+from ralph.shell import cgroup, hiddenfiles, sandbox, tools
 from ralph.shell.disktree import open_way, remove_tree
 from ralph.shell.gitstore import Store
 from ralph.shell.nursery import Nursery
@@ -141,7 +142,7 @@ def agent_spec(
         read=_programs((*_on_path(site, site.path), *read), own),
         shares=shares,
         stage=_made(folder, "overlay") if shares else None,
-        hide=(site.state.root, site.config_dir),
+        hide=(site.state.root, site.config_dir, *_concealed(site, (argv[0], *read))),
         network=order.network,
         chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
     )
@@ -210,10 +211,11 @@ def gate_spec(
         read=(
             *_on_path(site, gate_path(site, gate)),
             *_named(site, gate, argv),
+            *(hiddenfiles.shown(gate, order.repo, site.env) if gate.origin == HIDDEN else ()),
         ),
         shares=shares,
         stage=_made(folder, "overlay") if shares else None,
-        hide=(site.state.root, site.config_dir),
+        hide=(site.state.root, site.config_dir, *_concealed(site, argv[:1], gate)),
         network=gate.network,
         chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
     )
@@ -235,6 +237,18 @@ def gate_path(site: Site, gate: Gate) -> str:
     """PATH of a gate: its own folders first, as the user would name them."""
     own = [os.path.normpath(os.path.join(site.order.repo, part)) for part in gate.path]
     return os.pathsep.join((*own, site.path))
+
+
+def _concealed(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
+    """The files of every hidden check but `own`, as far as nothing that is needed stands among them."""
+    hidden = [gate for gate in site.order.criterion.gates if gate.origin == HIDDEN]
+    if own and own.origin == HIDDEN:
+        hidden = [gate for gate in hidden if gate.name != own.name]
+    if not hidden:
+        return ()
+    own_files = hiddenfiles.shown(own, site.order.repo, site.env) if own and own.origin == HIDDEN else ()
+    needed = (*needed, *own_files, *site.path.split(os.pathsep))
+    return hiddenfiles.concealed(hidden, site.order.repo, site.env, needed)
 
 
 def _on_path(site: Site, path: str) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     proof: str = ""  # a file to hold the target against
     trust: tuple[str, ...] = ()  # files with public keys that count this once
     rerun: bool = True
-    yes: bool = False  # foreign commands were agreed to
+    yes: bool = False  # foreign commands may be executed in a box
+    agreed: bool = False  # somebody has just read them at a terminal, and said yes
     sandbox: Sandbox | None = None
     token: str = ""
     now: float = 0.0

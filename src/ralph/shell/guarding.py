@@ -75,9 +75,11 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
     trees = {}
     store, base_tree = judge.site.store, judge.site.order.base_tree
     if over is not None:
-        trees["overlay"] = overlay_tree(store, base_tree, tree, restore=over.restore, drop=over.drop)
+        mended = edited_tree(store, tree, over.edit) if over.edit else tree
+        trees["overlay"] = overlay_tree(store, base_tree, mended, restore=over.restore, drop=over.drop)
     if show is not None:
-        trees["witness"] = overlay_tree(store, tree, base_tree, restore=show.take, drop=show.drop)
+        before = edited_tree(store, base_tree, show.edit) if show.edit else base_tree
+        trees["witness"] = overlay_tree(store, tree, before, restore=show.take, drop=show.drop)
     batch = _Batch()
     if not _call(judge, facts, trees, show, batch, attend):
         return None
@@ -114,7 +116,7 @@ def _asked(judge: Judge, loop: Loop, facts: Facts) -> Asked | None:
         ties=build.ties,
         wanted=served(loop),
         shown=build.shown,
-        worked=bool(source_changes(replace(facts, changes=since))),
+        worked=bool(source_changes(replace(facts, changes=since, memo={}))),
     )
 
 

@@ -1,6 +1,6 @@
-"""What the sandbox really blocks: nine probes in the very boxes a loop would use, and the words for it.
+"""What the sandbox really blocks: eleven probes in the very boxes a loop would use, and the words for it.
 
-One probe must work, eight must fail. The level is what was seen, never what was hoped for: S3 is bubblewrap
+One probe must work, ten must fail. The level is what was seen, never what was hoped for: S3 is bubblewrap
 and a writable cgroup, S2 bubblewrap, S0 nothing; S1 is not used. Building boxes lives in `sandbox`.
 """
 
@@ -22,7 +22,7 @@ from ralph.shell.process import CallSpec, output, start_call, wait
 from ralph.shell.sandbox import Box, boxed
 
 Level = Literal["S0", "S2", "S3"]
-VERSION = 1  # of the probes: a new one makes old answers worthless
+VERSION = 2  # of the probes: a new one makes old answers worthless
 
 OPEN_WORDS: dict[str, str] = {
     "write-outside": "could write outside the workspace",
@@ -33,12 +33,15 @@ OPEN_WORDS: dict[str, str] = {
     "unix-socket": "could talk to local sockets (docker, ssh-agent, D-Bus)",
     "abstract-socket": "could talk to abstract sockets of other programs",
     "environ": "could read the environment of your other processes",
+    "kernel": "could change settings of the kernel",
+    "kernel-again": "could change settings of the kernel through namespaces of its own",
 }
 NETWORK_PROBES = frozenset({"tcp", "abstract-socket"})
 
 SCRIPT = """
-import os, socket, sys
+import os, socket, stat, sys
 work, outside, secret, port, pid, path, name = sys.argv[1:8]
+KERNEL = "sysfs cgroup cgroup2 debugfs tracefs securityfs configfs efivarfs binfmt_misc bpf pstore".split()
 def write(target):
     with open(target, "w") as f: f.write("x")
 def unnamed(folder):
@@ -47,6 +50,33 @@ def read(target):
     with open(target, "rb") as f: assert f.read(1)
 def talk(family, address):
     s = socket.socket(family, socket.SOCK_STREAM); s.settimeout(2); s.connect(address); s.close()
+def kernel():
+    # Opened and never written: what opens could be written. Processes below /proc are this box's own.
+    with open("/proc/self/mounts") as f: mounts = [line.split() for line in f]
+    tops = [row[1] for row in mounts if row[2] in KERNEL and "rw" in row[3].split(",")]
+    for folder, folders, files in (found for top in ["/proc", *tops] for found in os.walk(top)):
+        if folder == "/proc":
+            folders[:] = [name for name in folders if not name.isdigit() and "self" not in name]
+        for target in (folder + "/" + name for name in files):
+            try:
+                if stat.S_ISREG(os.lstat(target).st_mode):  # a mask is a device that keeps nothing
+                    os.close(os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)); return
+            except OSError: pass
+    raise OSError
+def again(act):
+    # In a new user namespace, with a new /proc where that can be had: masks must hold there too.
+    import ctypes
+    libc, pid = ctypes.CDLL(None), os.fork()
+    if not pid:
+        try:
+            assert libc.unshare(0x32020000) == 0  # user, pid, cgroup, mount
+            if os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
+            libc.umount2(b"/proc/sys", 2)
+            libc.mount(b"proc", b"/proc", b"proc", 0, None)
+            act()
+            os._exit(0)
+        except BaseException: os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 for probe, act in (
     ("works", lambda: write(work + "/probe")),
     ("write-outside", lambda: write(outside + "/probe")),
@@ -57,6 +87,8 @@ for probe, act in (
     ("unix-socket", lambda: talk(socket.AF_UNIX, path)),
     ("abstract-socket", lambda: talk(socket.AF_UNIX, chr(0) + name)),
     ("environ", lambda: read("/proc/%s/environ" % pid)),
+    ("kernel", kernel),
+    ("kernel-again", lambda: again(kernel)),
 ):
     try: act(); print(probe, "open", flush=True)
     except Exception as e: print(probe, "blocked", flush=True)

@@ -21,7 +21,8 @@ from ralph.shell.checks import Check, Signed
 from ralph.shell.comparing import compared
 from ralph.shell.project import user_call
 from ralph.shell.rerun import Rerun, Terms, approval_for, objection, outside, rerun
-from ralph.shell.statedir import config_dir
+from ralph.shell.start import shield_of
+from ralph.shell.statedir import config_dir, open_state, state_dir
 
 
 def run_again(signed: Signed) -> Iterator[Check]:
@@ -88,7 +89,8 @@ def _approval(signed: Signed) -> Iterator[Check]:
     if outside(inside):
         yield Check("setup", "fail", f"its folder '{inside[:80]}' is outside of the repository")
     needed = approval_for(signed.made.predicate.loop, gates, setup)
-    if request.yes or approvals.is_approved(folder, needed.hash):
+    held = request.yes and _is_held(signed)  # without a box a flag does not stand for a stranger's commands
+    if held or request.agreed or approvals.is_approved(folder, needed.hash):
         return
     approvals.remember(folder, needed, request.now)
     words = ("these commands come from elsewhere and need your approval", *approvals.words(needed))
@@ -146,6 +148,12 @@ def _terms(signed: Signed) -> Terms:
     setup, inside = _setup(signed)
     setup = setup.replace("{{repository}}", signed.project.top)
     return Terms(sandbox=sandbox, setup=setup, setup_cwd=inside)
+
+
+def _is_held(signed: Signed) -> bool:
+    env = signed.case.env
+    root = open_state(state_dir(env), create=True).root
+    return shield_of(_terms(signed).sandbox, False, root, env)[0] is not None
 
 
 def _setup(signed: Signed) -> tuple[str, str]:

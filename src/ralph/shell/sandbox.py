@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import glob
 import os
+import subprocess
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -25,6 +27,17 @@ SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt",
 SYS_PARTS = ("/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices")
 # Readable for root only; a box of root would see them. Masked where they exist.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/krb5.keytab")
+# What container runtimes mask. To the kernel, root in a box is root: it owns these files, and dropped rights
+# do not keep it from writing them. Read-only, or empty where nobody has business there.
+KERNEL_FIXED = (
+    *("/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/mtrr", "/proc/pressure", "/proc/sys"),
+    *("/proc/sysrq-trigger", "/proc/tty"),
+)
+KERNEL_EMPTY = (
+    *("/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/kmsg"),
+    *("/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list"),
+    *("/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware"),
+)
 GATE_ENV = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "USER", "LOGNAME", "SHELL")
 # Address space is not limited: node, Go and sanitizers reserve far more than they use. Memory is held by a
 # cgroup, else watched by the keeper. `nproc` counts per box; without a box it would count the user, so it
@@ -104,7 +117,7 @@ def boxed(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: str | 
     masks, placeholders = _masks(box)
     # Parents before children, whatever list they came from: a later mount would cover an earlier one.
     ordered = sorted(mounts + masks, key=lambda m: 0 if m.at == "/" else m.at.count("/"))
-    words = _namespaces(box)
+    words = _namespaces(box, bwrap)
     for mount in ordered:
         words += mount.words
     words += ["--remount-ro", "/", "--chdir", box.chdir or box.mount_at]
@@ -175,13 +188,25 @@ def _check(box: Box) -> None:
             )
 
 
-def _namespaces(box: Box) -> list[str]:
+def _namespaces(box: Box, bwrap: str) -> list[str]:
     words = ["--json-status-fd", str(STATUS_FD), "--block-fd", str(BLOCK_FD)]
     words += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     words += [] if box.network else ["--unshare-net"]
+    # Root could mount control groups anew in a namespace of its own, and lift its own limits.
+    words += ["--disable-userns"] if os.getuid() == 0 and _can_disable(bwrap) else []
     # Explicit ids: below an overlay's namespace we are root, and must not look so inside.
     words += ["--uid", str(os.getuid()), "--gid", str(os.getgid())]
     return [*words, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "localhost"]
+
+
+@lru_cache(maxsize=4)
+def _can_disable(bwrap: str) -> bool:
+    """Does this bubblewrap know `--disable-userns` (since 0.8)? One that gives no answer fails its probe."""
+    try:
+        said = subprocess.run([bwrap, "--help"], capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"--disable-userns" in said.stdout + said.stderr
 
 
 def _system() -> list[_Mount]:
@@ -194,11 +219,24 @@ def _system() -> list[_Mount]:
             mounts.append(_bind(path, path))
     mounts += [_bind(path, path) for path in SYS_PARTS if os.path.isdir(path)]
     mounts.append(_Mount("/proc", ("--proc", "/proc")))
+    mounts += [_bind(path, path) for path in KERNEL_FIXED if os.path.exists(path)]
+    mounts += [_emptied(path) for path in KERNEL_EMPTY if os.path.exists(path) and _shown(path)]
     mounts.append(_Mount("/dev", ("--dev", "/dev")))
     mounts.append(_Mount("/run", ("--perms", "0755", "--tmpfs", "/run")))
     mounts.append(_Mount("/var/tmp", ("--perms", "1777", "--tmpfs", "/var/tmp")))  # noqa: S108
     mounts.append(_Mount("/var/run", ("--symlink", "/run", "/var/run")))
     return mounts
+
+
+def _shown(path: str) -> bool:
+    """In the box's own /proc, or below a part of /sys that it sees."""
+    return covers("/proc", path) or any(covers(part, path) for part in SYS_PARTS)
+
+
+def _emptied(path: str) -> _Mount:
+    if os.path.isdir(path):
+        return _Mount(path, ("--tmpfs", path, "--remount-ro", path))
+    return _bind("/dev/null", path)
 
 
 def _bind(source: str, at: str, *, write: bool = False) -> _Mount:

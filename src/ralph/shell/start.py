@@ -27,6 +27,7 @@ from ralph.gates.seal import seal
 from ralph.shell import approvals, config, tools
 from ralph.shell.agentchoice import choose, refuse_unheld, spare
 from ralph.shell.config.quarantine import in_quarantine
+from ralph.shell.hiddenfiles import unhidden, unseen
 from ralph.shell.judgechoice import seat
 from ralph.shell.planask import FROM_SPECS, SPECS, Briefed, PlanAsk
 from ralph.shell.probe import Protection, protection
@@ -98,7 +99,7 @@ def prepare(request: Request, *, env: Mapping[str, str], token: str, now: float)
         refuse_unheld(one, shield.level, settings.sandbox)
     held, expired = in_quarantine(settings.guards_quarantine, now)
     heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes)
-    heard = (*heard, *seated.notes, *expired)
+    heard = (*heard, *seated.notes, *expired, *unhidden(gates, project.top, env, boxed=shield.level in BOXED))
     warnings = (*heard, *survey(project), *_config_note(settings, project, base))
     order = _order(request, settings, project, name=_name(request, token))
     order = msgspec.structs.replace(
@@ -266,7 +267,8 @@ def seal_gates(
     for text in request.hidden_checks:
         name, run = _named(text, [gate.name for gate in gates], "hidden")
         cwd = project.prefix.rstrip("/") or "."
-        gates.append(_unseen(seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN), request))
+        gate = seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN)
+        gates.append(unseen(gate, project.top, paths))
     gates += [_inferred(check, paths) for check in request.inferred]
     alone = not gates and not any(spec.proof for spec in settings.gates.values())
     fitting = fitting_gates(request.until, request.task, {n: s.run for n, s in settings.gates.items()}, aims)
@@ -279,7 +281,7 @@ def seal_gates(
             spec.proof or (alone and alone_is_proof and (not fitting or name in fitting))
         )
         gate = seal(name, table.pop("run"), tree_paths=paths, origin=origin, **table)
-        gates.append(_unseen(gate, request) if origin == HIDDEN else gate)
+        gates.append(unseen(gate, project.top, paths) if origin == HIDDEN else gate)
     if not any(gate.required for gate in gates):
         raise UserError(
             "there is no check that could prove this task",
@@ -303,18 +305,6 @@ def _inferred(check: Check, paths: frozenset[str]) -> Gate:
         fail_on="P2" if check.counted == "findings" else "P1",
         origin="inferred",
     )
-
-
-def _unseen(gate: Gate, request: Request) -> Gate:
-    """A hidden gate stands outside the repository: what is in it, the agent can read."""
-    if gate.own_files:
-        raise UserError(
-            f'hidden check "{gate.name}" names a file of the repository: {gate.own_files[0]}',
-            code="E-HIDDEN-INSIDE",
-            why="the agent could read it; expected a command whose files stand elsewhere",
-            next=f'ralph loop "{_short(request.task)}" --hidden-check "python3 $HOME/checks/property.py"',
-        )
-    return gate
 
 
 def _named(text: str, taken: list[str], kind: str = "check") -> tuple[str, str]:

@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from ralph.core.inferred import Proposal
-from ralph.errors import UserError
+from ralph.errors import NeedsHuman, UserError
 from ralph.ui.format import safe
 
 
@@ -87,17 +87,24 @@ def say(rows: list[str]) -> None:
         print(row, file=sys.stderr)
 
 
-def agreed(proposal: Proposal, *, cwd: str, env: Mapping[str, str], yes: bool, ask: bool) -> str:
-    """Did the user agree to execute these commands: "known" by hash or flag, "asked" just now, or ""."""
+def agreed(
+    proposal: Proposal, *, cwd: str, env: Mapping[str, str], yes: bool, ask: bool, held: bool = True
+) -> str:
+    """Did the user agree to execute these commands: "known" by hash or flag, "asked" just now, or "".
+
+    `held`: in a box. Without one a flag does not stand for commands that the repository wrote.
+    """
     from ralph.shell.inference import adopting
     from ralph.shell.statedir import config_dir
 
     folder = config_dir(env)
-    if yes or adopting.is_approved(proposal, folder):
+    typed = yes and (held or not adopting.foreign(proposal.checks))
+    if typed or adopting.is_approved(proposal, folder):
         return "known"
     if not ask:
         return ""
-    question = "use these checks? They are tried once now, in the gate box, without network"
+    where = "in the gate box, without network" if held else "without a sandbox, with your own rights"
+    question = f"use these checks? They are tried once now, {where}"
     if not click.confirm(question, default=True, err=True):
         return ""
     adopting.approve(proposal, cwd, folder, time.time())
@@ -146,7 +153,10 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
     if dry:
         return _with(request, made)
     ask = on_terminal() and not yes
-    word = agreed(made, cwd=request.cwd, env=env, yes=yes or auto, ask=ask)
+    held = adopting.is_held(settings, env)
+    word = agreed(made, cwd=request.cwd, env=env, yes=yes or auto, ask=ask, held=held)
+    if not word and not held and adopting.foreign(made.checks):
+        raise unheld(made.checks, request.cwd, env)
     if word:
         made = try_out(made, cwd=request.cwd, env=env)
         say([row for row in lines(made) if row.startswith(("confidence", "  tried", "  note"))])
@@ -170,6 +180,20 @@ def _given(task: str, check: str) -> str:
     import shlex
 
     return f'ralph loop "{_short(task)}" --check {shlex.quote(check)}'
+
+
+def unheld(checks: Any, cwd: str, env: Mapping[str, str]) -> NeedsHuman:
+    """The stop before commands of the repository, where nothing would hold them."""
+    from ralph.shell import approvals
+    from ralph.shell.inference import adopting
+    from ralph.shell.statedir import config_dir
+
+    approval = adopting.approval_for(checks, cwd)
+    stop = approvals.needs_approval(config_dir(env), approval, time.time())
+    stop.what = (
+        "without a sandbox, commands that this repository wrote need your approval; -y does not give it"
+    )
+    return stop
 
 
 def remember(env: Mapping[str, str], approval: Any) -> None:

@@ -62,6 +62,23 @@ def still_open(project: Project, plan: Plan) -> Plan:
     return without_known(plan, read_old(project.top))
 
 
+def is_held(plan: Plan, env: Mapping[str, str], *, no_try: bool) -> bool:
+    """May `-y` speak for these commands: is there a box? If not, whoever approved their hash did."""
+    from ralph.shell import approvals
+    from ralph.shell.inference import adopting
+    from ralph.shell.statedir import config_dir
+    from ralph.ui.criterion import unheld
+
+    if adopting.is_held(settings_here(find_project(os.getcwd()), env), env):
+        return True
+    checks = [one.as_check() for one in plan.gates]
+    if approvals.is_approved(config_dir(env), adopting.approval_for(checks, "").hash):
+        return True
+    if not no_try and checks:
+        raise unheld(checks, os.getcwd(), env)
+    return False
+
+
 def try_plan(plan: Plan, env: Mapping[str, str], *, quiet: bool) -> dict[str, Trial]:
     """Each gate that resolves and needs no network, once, in the gate box over the last commit."""
     from ralph.shell.gating import judge_here
@@ -101,6 +118,7 @@ def write_plan(
     env: Mapping[str, str],
     *,
     yes: bool,
+    held: bool = True,
     quiet: bool = False,
 ) -> bool:
     """Show the difference, and write it when somebody says yes. True when something was written."""
@@ -118,7 +136,7 @@ def write_plan(
         print(safe_lines(row), file=sys.stderr if quiet else sys.stdout)
     if not yes and not click.confirm(f"write this to {NAME}?", default=True, err=True):
         return False
-    trusted = not old or _was_trusted(project, env)
+    trusted = held and (not old or _was_trusted(project, env))
     write(project.top, new)
     if trusted:
         _trust(project, env)
@@ -127,7 +145,7 @@ def write_plan(
     return True
 
 
-def _settings(project: Project, env: Mapping[str, str]) -> Any:
+def settings_here(project: Project, env: Mapping[str, str]) -> Any:
     from ralph.shell import approvals, config
     from ralph.shell.statedir import config_dir
 
@@ -139,7 +157,7 @@ def _settings(project: Project, env: Mapping[str, str]) -> Any:
 
 def _was_trusted(project: Project, env: Mapping[str, str]) -> bool:
     """Were all commands of the old file approved? If not, ours must not bring them in."""
-    settings = _settings(project, env)
+    settings = settings_here(project, env)
     return bool(settings.admitted)
 
 
@@ -148,7 +166,7 @@ def _trust(project: Project, env: Mapping[str, str]) -> None:
     from ralph.shell import approvals
     from ralph.shell.statedir import config_dir
 
-    approval = _settings(project, env).approval
+    approval = settings_here(project, env).approval
     if approval is not None:
         approvals.remember(config_dir(env), approval, time.time())
         approvals.approve(config_dir(env), approval.hash, time.time())

@@ -22,6 +22,7 @@ from ralph.gates.guards.pymodule import Module, is_same, outline
 from ralph.gates.guards.pysyntax import TROUBLE, parsed
 from ralph.gates.guards.pytests import Test, read_test
 from ralph.gates.guards.states import Standing, standing
+from ralph.gates.guards.testfiles import changed_tests, told
 from ralph.gates.guards.texts import Pair, is_testing, pairs
 
 NAME = "assertions"
@@ -45,9 +46,8 @@ class _Both(Struct, frozen=True):
 
 
 def check(facts: Facts) -> GuardResult:
-    known = {
-        path for reading in (*facts.base.values(), *facts.final.values()) for path in reading.files.values()
-    }
+    tests = changed_tests(facts)
+    known = told(facts) | tests.whole | tests.mixed
     python, script = [], []
     for pair in pairs(facts):
         path = pair.change.before

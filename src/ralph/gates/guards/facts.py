@@ -87,3 +87,4 @@ class Overlay(Struct, frozen=True):
 
     restore: tuple[str, ...]  # paths that get their content at the base
     drop: tuple[str, ...]  # paths that are taken away
+    edit: dict[str, bytes] = {}  # files of the result that hold tests too, with the base's tests in them

@@ -7,20 +7,23 @@ from ralph.gates.guards.behind import goes_before, made_of
 from ralph.gates.guards.facts import Change, Facts, Overlay
 from ralph.gates.guards.paths import is_config, is_hijack, is_test
 from ralph.gates.guards.semantic import settings_changed
+from ralph.gates.guards.testfiles import changed_tests, runs_doctests, with_tests_of
 
 
 def overlay_request(facts: Facts) -> Overlay | None:
     """None when no test, test config or gate file changed: then the final readings say it all."""
-    known = {
-        path for reading in (*facts.base.values(), *facts.final.values()) for path in reading.files.values()
-    }
+    tests = changed_tests(facts)
+    known = set(tests.whole)
     own = {*made_of(facts), *(change.path for change in facts.changes if goes_before(change.path, facts))}
     named = _named(facts)
     restore: set[str] = set()
     drop: set[str] = set()
+    edit: dict[str, bytes] = {}
     for change in facts.changes:
         old = change.old_path or change.path
-        if change.status == "A":
+        if old in tests.mixed and old not in own:
+            _take_back(facts, change, restore, drop, edit)
+        elif change.status == "A":
             if change.path not in named and (judges(change.path, known, own) or is_hijack(change.path)):
                 drop.add(change.path)
         elif change.status == "R":
@@ -31,9 +34,28 @@ def overlay_request(facts: Facts) -> Overlay | None:
         elif judges(old, known, own) and changed_settings(facts, change):
             restore.add(old)
     drop -= restore
-    if not restore and not drop:
+    if not restore and not drop and not edit:
         return None
-    return Overlay(tuple(sorted(restore)), tuple(sorted(drop)))
+    return Overlay(tuple(sorted(restore)), tuple(sorted(drop)), edit)
+
+
+def _take_back(
+    facts: Facts, change: Change, restore: set[str], drop: set[str], edit: dict[str, bytes]
+) -> None:
+    """A file that holds the product as well: the new source with the tests of the base in it."""
+    if change.status == "A":
+        return  # its tests are new, and its source is needed
+    if change.status == "D":
+        restore.add(change.before)
+        return
+    new, old = facts.read_result(change.path), facts.read_base(change.before)
+    made = with_tests_of(change.before, new, old, doctests=runs_doctests(facts, change.before))
+    if made is None:  # it cannot be taken apart: then the base's version as a whole
+        restore.add(change.before)
+        if change.path != change.before:
+            drop.add(change.path)
+    elif made != new:
+        edit[change.path] = made
 
 
 def judges(path: str, known: set[str], own: set[str]) -> bool:

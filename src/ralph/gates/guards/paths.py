@@ -8,12 +8,35 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_TEST = re.compile(
-    r"(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.(?:py|go|rb|exs|cc|cpp|dart)|[^/]*_spec\.rb|[^/]*\.(?:test|spec)\.[cm]?[jt]sx?"
-    r"|[^/]*\.snap|[^/]*Tests?\.(?:java|kt|cs|scala|swift))\Z"
-    r"|(?:^|/)(?:tests|__tests__|__snapshots__|__mocks__|testdata)/"
-    r"|^(?:test|spec|e2e|cypress)/|(?:^|/)src/(?:test|androidTest)/"
+_CODE = (
+    r"(?:[cm]?[jt]sx?|py|pyi|go|rs|rb|exs?|c|cc|cpp|cxx|m|mm|dart|php|pl|pm|lua|sh|bash|zsh|java|kt|kts|cs|fs|vb"
+    r"|scala|groovy|swift|clj[cs]?|jl|[rR]|hs|ml|nim|zig|erl|elm|d|v|sol|cr|hx|raku|f90|ps1|vue|svelte)"
 )
+_TEST = re.compile(
+    rf"(?:^|/)(?:(?:test|spec|e2e)[_-][^/]*\.{_CODE}|[^/]*[_-](?:tests?|specs?|e2e|SUITE|tests_SUITE)\.{_CODE}"
+    rf"|[^/]*\.(?:tests?|specs?|e2e|e2e-spec|cy|it)\.{_CODE}|[^/]*\.(?:snap|t|bats|feature|robot)"
+    r"|[^/]*(?:Tests?|TestCase|Specs?|[a-z0-9]IT|ITCase)\.(?:java|kt|cs|fs|vb|scala|groovy|swift|php|m|mm|dart|hs)"
+    rf"|runtests\.jl|(?:tests?|specs?)\.{_CODE})\Z"
+    r"|(?:^|/)(?:tests|__tests__|__test__|__specs__|__snapshots__|__mocks__|testdata|testthat)/"
+    r"|(?:^|/)src/(?:test|androidTest|integrationTest|testFixtures|it)/|(?:^|/)t/(?:lib/|data/)"
+)
+# Folders of tests at the top of a project or a package; below a folder of source they may be the product.
+_FOLDER = re.compile(
+    r"^(?:.*/)?(?:test|spec|e2e|cypress|playwright|features/(?:step_definitions|support)|test[_-]suite"
+    rf"|(?:integration|unit|functional)[_-]tests?|specs(?=/.*\.{_CODE}\Z))/"
+)
+_TOP = re.compile(
+    r"(?:(?:packages|apps|modules|projects|services|plugins)/[^/]+/)?(?:test|spec|e2e|[a-z]+[_-]tests?)/"
+)
+_SOURCE = re.compile(
+    r"(?:^|/)(?:src|lib|libs|app|source|sources|include|pkg|internal|cmd|dist|build|vendor|node_modules)/"
+)
+# A command, a page or a model called "test" is the product, unless it holds tests.
+_PRODUCT = re.compile(
+    r"(?:^|/)(?:commands?|cmds?|cli|subcommands?|routes?|pages?|api|views?|models?|controllers?|components?"
+    r"|handlers?|services?|plugins?|schemas?|entities|features/[^/]+)/[^/]*\Z"
+)
+_PLAIN = re.compile(rf"(?:tests?|specs?)\.{_CODE}\Z")
 _CONFIG = re.compile(
     r"(?:^|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|\.pytest\.toml|conftest\.py|tox\.ini|setup\.cfg|pyproject\.toml"
     r"|\.coveragerc|\.coveragerc\.toml|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.pylintrc|pylintrc|\.pylintrc\.toml"
@@ -39,7 +62,24 @@ _RALPH = re.compile(r"(?:^|/)ralph\.toml\Z")
 
 
 def is_test(path: str) -> bool:
-    return bool(_TEST.search(path)) and not is_config(path)
+    """By its name alone. `test.js` among commands or pages, or `test` in the source, may be either."""
+    if is_config(path) or maybe_product(path):
+        return False
+    return bool(_TEST.search(path)) or _test_folder(path)
+
+
+def maybe_product(path: str) -> bool:
+    """Its name says test, and its place says product: what it holds decides."""
+    name = path.rsplit("/", 1)[-1]
+    return bool(_PLAIN.match(name)) and bool(_PRODUCT.search(path))
+
+
+def _test_folder(path: str) -> bool:
+    match = _FOLDER.match(path)
+    if match is None or _SOURCE.search(path[: match.end()]):
+        return False
+    # A Python package may have a part called "test" that it ships: django/test/client.py.
+    return not path.endswith(".py") or bool(_TOP.match(path))
 
 
 def is_config(path: str) -> bool:

@@ -17,6 +17,7 @@ from ralph.gates.guards.facts import Change, Facts
 from ralph.gates.guards.overlay import judges
 from ralph.gates.guards.paths import is_config, is_test
 from ralph.gates.guards.repeat import repeated
+from ralph.gates.guards.testfiles import changed_tests, runs_doctests, with_tests_of
 
 NAME = "witness"
 _SHOWN = 3
@@ -38,6 +39,7 @@ class Request(Struct, frozen=True):
     take: tuple[str, ...]
     drop: tuple[str, ...]
     tests: tuple[str, ...]
+    edit: dict[str, bytes] = {}  # files of the base that hold the source too, with the result's tests in them
 
 
 def shown_by_user(gate: Gate, base: Reading | None, final: Reading | None) -> bool:
@@ -63,9 +65,15 @@ def needed(facts: Facts) -> bool:
 def witness_request(facts: Facts) -> Request | None:
     if not needed(facts) and facts.criteria is None:
         return None
-    known = {path for reading in facts.final.values() for path in reading.files.values()}
+    known = set(changed_tests(facts).whole)
     take, drop, tests = [], [], []
+    edit: dict[str, bytes] = {}
     for change in facts.changes:
+        if change.before in changed_tests(facts).mixed:
+            if (made := _with_new_tests(facts, change)) is not None:
+                edit[change.before] = made
+                tests.append(change.before)
+            continue
         if not _is_testing(change, known):
             continue
         if change.status != "D":
@@ -76,7 +84,16 @@ def witness_request(facts: Facts) -> Request | None:
             drop.append(change.before)
     if not tests:
         return None
-    return Request(tuple(sorted(take)), tuple(sorted(drop)), tuple(sorted(tests)))
+    return Request(tuple(sorted(take)), tuple(sorted(drop)), tuple(sorted(tests)), edit)
+
+
+def _with_new_tests(facts: Facts, change: Change) -> bytes | None:
+    """The base's version of a file that holds its tests, with those of the result; None = the same."""
+    if change.status not in "MR":
+        return None
+    new, old = facts.read_result(change.path), facts.read_base(change.before)
+    made = with_tests_of(change.before, old, new, doctests=runs_doctests(facts, change.before))
+    return None if made == old else made
 
 
 def _is_testing(change: Change, known: set[str]) -> bool:
@@ -174,7 +191,7 @@ def _last(name: str) -> str:
 
 def source_changes(facts: Facts) -> list[Change]:
     """What the agent changed of the source itself: neither tests nor settings."""
-    known = {path for reading in facts.final.values() for path in reading.files.values()}
+    known = set(changed_tests(facts).whole)
     return [
         change
         for change in facts.changes

@@ -6,13 +6,14 @@ asks again. Asking is `ui`'s matter.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
 
-from ralph.core.inferred import Proposal
+from ralph.core.inferred import Check, Proposal
 from ralph.shell import approvals
-from ralph.shell.config.settings import Approval, Item
+from ralph.shell.config.settings import Approval, Item, Settings
 
 _VERSION = "ralph inferred 1"
 Decision = Literal["adopt", "ask", "stop"]
@@ -20,17 +21,37 @@ Decision = Literal["adopt", "ask", "stop"]
 
 def approval_of(proposal: Proposal, repo: str) -> Approval:
     """What is agreed to when somebody agrees to a proposal."""
+    return approval_for(proposal.checks, repo)
+
+
+def approval_for(checks: Iterable[Check], repo: str) -> Approval:
+    """The same for checks of any origin."""
     from hashlib import sha256
 
-    asked = [[check.run, check.cwd, check.executes] for check in proposal.checks]
+    listed = list(checks)
+    asked = [[check.run, check.cwd, check.executes] for check in listed]
     digest = sha256(msgspec.json.encode([_VERSION, asked])).hexdigest()
     items = tuple(
         Item(
             f"inferred.{check.name}", _words(check.run, check.cwd, check.executes), check.where or "inferred"
         )
-        for check in proposal.checks
+        for check in listed
     )
     return Approval(digest, repo, items)
+
+
+def foreign(checks: Iterable[Check]) -> bool:
+    """Did the repository write one of these commands, or what it starts? Nobody's flag can know that."""
+    return any(check.layer not in ("task", "table") or check.executes for check in checks)
+
+
+def is_held(settings: Settings, env: Mapping[str, str]) -> bool:
+    """Would these commands be executed in a box? Without one, `-y` does not approve foreign ones."""
+    from ralph.shell.start import shield_of
+    from ralph.shell.statedir import open_state, state_dir
+
+    root = open_state(state_dir(env), create=True).root
+    return shield_of(settings.sandbox, settings.net == "on", root, env)[0] is not None
 
 
 def _words(run: str, cwd: str, executes: str) -> str:

@@ -37,7 +37,9 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
       ralph infer "raise the coverage above 80%" --json
     """
     from ralph.shell.inference import adopting
+    from ralph.shell.project import find_project
     from ralph.ui import criterion
+    from ralph.ui.initiating import settings_here
 
     env, cwd = dict(os.environ), os.getcwd()
     quiet = as_json or as_yaml
@@ -47,8 +49,12 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
         may_ask = not quiet and not no_try and criterion.on_terminal()
         if may_ask and not yes:
             criterion.say(criterion.lines(made))
-        if not no_try and criterion.agreed(made, cwd=cwd, env=env, yes=yes, ask=may_ask):
+        held = no_try or adopting.is_held(settings_here(find_project(cwd), env), env)
+        agreed = not no_try and criterion.agreed(made, cwd=cwd, env=env, yes=yes, ask=may_ask, held=held)
+        if agreed:
             made = criterion.try_out(made, cwd=cwd, env=env)
+        elif yes and not held:
+            raise criterion.unheld(made.checks, cwd, env)
     approval = None if made.refused else adopting.approval_of(made, cwd)
     if approval:
         criterion.remember(env, approval)

@@ -60,10 +60,11 @@ def command(level: str, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -
         no_try or yes or click.confirm("try each of these once, in a clean checkout?", default=True, err=True)
     )
     plan = initiating.still_open(project, plan)
+    held = not yes or initiating.is_held(plan, env, no_try=no_try)
     trials = {} if no_try or not agreed else initiating.try_plan(plan, env, quiet=as_json)
     for line in [] if as_json else initiating.missing_lines(plan, trials):
         print(line)
-    written = initiating.write_plan(project, plan, trials, env, yes=yes, quiet=as_json)
+    written = initiating.write_plan(project, plan, trials, env, yes=yes, held=held, quiet=as_json)
     if as_json:
         body = {"v": 1, "plan": msgspec.to_builtins(plan), "written": written}
         print(json.dumps({**body, "trials": msgspec.to_builtins(list(trials.values()))}))

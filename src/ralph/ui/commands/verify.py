@@ -27,7 +27,9 @@ _TONES = {"pass": "green", "fail": "red", "ask": "amber", "note": "dim"}
 )
 @click.option("--no-rerun", is_flag=True, help="Only signature, trust, subject and evidence.")
 @click.option("--sandbox", type=click.Choice(("auto", "require", "none")), default=None, help="As for loop.")
-@click.option("-y", "--yes", is_flag=True, help="Run commands that come from elsewhere without asking.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Run commands that come from elsewhere without asking, in a box."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.option("--junit", metavar="FILE", default="", help="Also write the checks as a JUnit report.")
 def command(
@@ -92,7 +94,7 @@ def _verify(request: Any, *, quiet: bool) -> Outcome:
             return outcome
         if not click.confirm("run these commands, each in a box?", default=False, err=True):
             return outcome
-        request = replace(request, yes=True)
+        request = replace(request, agreed=True)
 
 
 def _tell(check: Check) -> None:
