@@ -34,13 +34,35 @@ class Exit(Struct, frozen=True):
 
 
 def already_satisfied(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
-    """The task asks only for green, and it is green before any agent call."""
-    proof = criterion.proof
-    return (
-        criterion.task_class in MAKE_IT_GREEN
-        and bool(proof)
-        and all(baseline[gate.name].status == "pass" for gate in proof)
+    """The task asks only for green, and what would prove it is green before any agent call."""
+    from ralph.core.inferkinds import settles  # asked once in a loop, and its tables take a while to load
+
+    return _all_green(criterion, baseline) and any(
+        settles(criterion.task_class, gate) for gate in criterion.proof
     )
+
+
+def satisfied_first(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
+    """By the first rules, whatever was checked: that ended verified. Only their records still ask."""
+    return criterion.task_class in MAKE_IT_GREEN and _all_green(criterion, baseline)
+
+
+def _all_green(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
+    proof = criterion.proof
+    return bool(proof) and all(baseline[gate.name].status == "pass" for gate in proof)
+
+
+def satisfied_words(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
+    """Why there is nothing to do, and which other checks are red all the same. Hidden ones are not named."""
+    shown = [gate for gate in criterion.gates if gate.origin != "hidden"]
+    green = [gate.name for gate in shown if gate.proof]
+    words = f"{_list(green[:SHOWN], len(green))} was green" if len(green) == 1 else "every proof was green"
+    red = [gate for gate in shown if baseline[gate.name].status not in ("pass", "skipped")]
+    words += " before any agent call"
+    if not red:
+        return words
+    named = [f"{gate.name} ({describe(gate, baseline[gate.name])})" for gate in red[:SHOWN]]
+    return f"{words}; red, and no part of this task: {_list(named, len(red))}"
 
 
 def cannot_start(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
@@ -75,7 +97,7 @@ def judge(
         not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
     if not_yet:
         return Exit(verified=False, not_yet=tuple(not_yet))
-    if not changed and criterion.task_class not in MAKE_IT_GREEN:
+    if not changed:
         return Exit(verified=False, not_yet=("nothing has been changed yet",))
     proof = prove(criterion, baseline, now, guards or (), protection)
     missing = _short_of(proof, criterion, claim)

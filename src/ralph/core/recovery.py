@@ -119,7 +119,7 @@ def reopened(loop: Loop) -> Loop:
 
 def redirected(loop: Loop) -> Loop:
     """What the next prompt demands, by the first rule that has something to say; nothing if none has."""
-    track, trouble = stall.diagnose(loop.history)
+    track, trouble = stall.diagnose(loop.history, loop.rules)
     if trouble is not None:
         return demanded(loop, trouble, track.why)
     signs = stall.first_signs(loop.history)
@@ -152,7 +152,7 @@ def ended(loop: Loop, action: Finish) -> Loop:
     after = breaker_.finished(
         breaker,
         action.reason,
-        verified=action.outcome == "verified",
+        verified=action.outcome in ("verified", "satisfied"),
         at=loop.now,
         iteration=loop.iteration,
     )

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.agents.environ import secret_values
-from ralph.core.compare import compare, signature
+from ralph.core.compare import compare, outline, signature, unloaded
 from ralph.core.model import Finding, Gate, Reading, Stage, Verdict
 from ralph.core.repeat import changed_keys, merged, without
 from ralph.core.text import redact, trim
@@ -160,7 +160,8 @@ class Judge:
             per_test=reading.tests is not None or gate.read in LOCATED,
             red=red,
             red_digest=found.red_digest,
-            signature=signature(reading) if reading.status != "pass" else "",
+            signature=signature(reading),
+            outline=outline(reading),
             new_red=tuple(key[:300] for key in found.new_red[:SHOWN_RED]),
             new_red_count=len(found.new_red),
             fixed_count=len(found.fixed),
@@ -169,6 +170,7 @@ class Judge:
             evidence=heard[0].evidence,
             reading=blobs.put(self.site.state.blobs, msgspec.json.encode(reading)),
             repeats=tuple(other.evidence for other in heard[1:] if other.evidence),
+            unloaded=unloaded(reading),
         )
 
     def base_reading(self, name: str, baseline: dict[str, Verdict]) -> Reading | None:
