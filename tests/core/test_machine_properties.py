@@ -207,7 +207,7 @@ class Machine(RuleBasedStateMachine):
             limits=limits,
         )
         self.loop, self.facts, self.books = Loop(), [], Books()
-        self.feed(e.LoopStarted(order=sealed))
+        self.feed(e.LoopStarted(rules=e.RULES, order=sealed))
 
     def feed(self, event: e.AnyEvent) -> bool:
         before = msgspec.json.encode(self.loop)

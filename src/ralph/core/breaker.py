@@ -185,7 +185,7 @@ def marks_of(trouble: Trouble, history: tuple[Footprint, ...]) -> tuple[str, ...
     if trouble == "same-error":
         # Known by its outline only where nothing but that stayed the same.
         numbers = len({one.signature for one in history[-2:]}) > 1
-        found = [one.outline if numbers else one.signature for one in history[-1:]]
+        found = [(one.outline if numbers else "") or one.signature for one in history[-1:]]
     elif trouble == "circular":
         found = [mark for footprint in history[-2:] for mark in (footprint.tree, footprint.red_digest)]
     else:

@@ -146,7 +146,7 @@ def red(
             if gate.required:
                 sentences.append(f"{gate.name}: not judged on this tree")
         elif gate.required and blocks(gate, baseline.get(gate.name), verdict, tolerance):
-            sentences.append(f"{gate.name}: {describe(gate, verdict)}")
+            sentences.append(f"{gate.name}: {describe(gate, verdict, baseline.get(gate.name))}")
     return sentences
 
 
@@ -164,20 +164,29 @@ def blocks(gate: Gate, base: Verdict | None, verdict: Verdict, tolerance: Tolera
     return verdict.new_red_count > 0 or (verdict.status in unjudged and base.status not in unjudged)
 
 
-def describe(gate: Gate, verdict: Verdict) -> str:
-    """A red verdict in one line: which tests, or why it could not be judged."""
+def describe(gate: Gate, verdict: Verdict, base: Verdict | None = None) -> str:
+    """A red verdict in one line: which tests, or why it could not be judged.
+
+    `base` is what the gate said of the base commit: only where that tells what was red there is anything
+    called newly red.
+    """
     if verdict.status in ("error", "skipped"):
         return f"could not be judged ({verdict.summary or verdict.cause or verdict.status})"
     named = [finding.key for finding in verdict.findings[:SHOWN]]
     if named == ["exit"]:  # no test and no place has a name: what the check said last says more
         last = one_line(verdict.findings[0].message.rstrip().rpartition("\n")[2], LAST_WORDS)
         return verdict.summary if last in ("", verdict.summary) else f"{verdict.summary}: {last}"
-    if not gate.proof and verdict.new_red:
+    if not gate.proof and verdict.new_red and base is not None and _told_apart(base):
         named = list(verdict.new_red[:SHOWN])
         return f"{verdict.new_red_count} newly red: {_list(named, verdict.new_red_count)}"
     if verdict.red and named:
         return f"{verdict.red} red: {_list(named, verdict.red)}"
     return verdict.summary or verdict.status
+
+
+def _told_apart(base: Verdict) -> bool:
+    """Does this verdict on the base tell what was red there and what was not?"""
+    return base.status == "pass" or (base.status in ("fail", "flaky") and base.per_test and not base.unloaded)
 
 
 def _list(named: list[str], total: int) -> str:

@@ -249,7 +249,8 @@ def _red(one: Checkpoint | Footprint) -> tuple[int, int]:
 
 def _goes_on(loop: Loop, newest: Checkpoint, best: Checkpoint) -> bool:
     """Both green, so that only a witness or a word is missing: the newest is what the next call builds on."""
-    return loop.rules > 1 and newest.red == best.red == 0 and newest.tree != best.tree
+    unseen = loop.jury.opinion is None  # a judge that saw them says which it liked more
+    return loop.rules > 1 and unseen and newest.red == best.red == 0 and newest.tree != best.tree
 
 
 def _least(loop: Loop, best: Checkpoint) -> tuple[int, int]:

@@ -145,6 +145,7 @@ class Judge:
             readings[gate.name] = reading
         base = self.base_reading(gate.name, baseline) if stage != "baseline" else None
         found = compare(base, reading, fail_on=gate.fail_on)
+        new_red = found.new_red if stage != "baseline" else ()  # what is red at the base is not new
         hushed = secret_values(self.site.env)
         red = 0 if reading.status == "pass" else max(1, found.red)
         return Verdict(
@@ -162,8 +163,8 @@ class Judge:
             red_digest=found.red_digest,
             signature=signature(reading),
             outline=outline(reading),
-            new_red=tuple(key[:300] for key in found.new_red[:SHOWN_RED]),
-            new_red_count=len(found.new_red),
+            new_red=tuple(key[:300] for key in new_red[:SHOWN_RED]),
+            new_red_count=len(new_red),
             fixed_count=len(found.fixed),
             witness_count=len(found.witness),
             findings=tuple(_shown(finding, hushed) for finding in reading.findings[:SHOWN_FINDINGS]),

@@ -28,8 +28,8 @@ from ralph.shell import units
 def command(**given: Any) -> int:
     """Go on with LOOP where its record stands: counters, spend and evidence are kept.
 
-    Verified, satisfied and aborted loops are final. A loop that used up a limit needs room: raise that limit. A stalled
-    one gets exactly one iteration to show that it can go on.
+    Verified, satisfied and aborted loops are final. A loop that used up a limit needs room: raise that limit.
+    A stalled one gets exactly one iteration to show that it can go on.
 
     \b
     Examples:
