@@ -43,16 +43,16 @@ def test_numbers_that_are_noise_end_the_loop(place):
 
 
 def test_green_work_that_lacks_a_witness_is_built_upon(place):
-    """The first iteration is green and brings no test: kept, told what is missing, then done."""
+    """Green without a test, then a call that only thinks: the work is still there for the one that adds it."""
     place.commit("no bugs", calc__py=fixed())
-    adds = f"if grep -q power calc.py; then {agent('claims_done_feature', 'tested')}; else "
-    adds += f"{agent('claims_done_feature', 'untested')}; fi"
+    untested, tested = (agent("claims_done_feature", kind) for kind in ("untested", "tested"))
+    adds = f"case $RALPH_ITERATION in 1) {untested};; 2) ;; *) grep -q power calc.py && {tested};; esac"
     done = place.loop(adds, "--confirm", "1", task="add a function power")
-    place.expect(done, "verified", 0, 2, grade="B")
+    place.expect(done, "verified", 0, 3, grade="B")
     assert not done.all(e.WorkspaceRestored)
-    second = prompts(place, done)[1]
-    assert "write a test for the new behaviour that fails without it" in second
-    assert "nothing has been changed yet" not in second
+    for text in prompts(place, done)[1:]:
+        assert "write a test for the new behaviour that fails without it" in text
+        assert "nothing has been changed yet" not in text
 
 
 def test_green_work_that_never_gets_a_witness_is_still_there_at_the_end(place):
