@@ -43,7 +43,7 @@ def test_numbers_that_are_noise_end_the_loop(place):
 
 
 def test_green_work_that_lacks_a_witness_is_built_upon(place):
-    """Green without a test, then a call that only thinks: the work is still there for the one that adds it."""
+    """Green without a test, then a call that only thinks: the work is there for the one that adds it."""
     place.commit("no bugs", calc__py=fixed())
     untested, tested = (agent("claims_done_feature", kind) for kind in ("untested", "tested"))
     adds = f"case $RALPH_ITERATION in 1) {untested};; 2) ;; *) grep -q power calc.py && {tested};; esac"
