@@ -101,6 +101,7 @@ def digest(keys: frozenset[str]) -> str:
 # What differs between two calls that failed the same way. A value in quotes of its own ('00:01:30', '0x1f')
 # is one that a test compares: it is kept, and so is every number that nothing marks as one of these.
 _QUOTED = r"(?<![\w'\"`.])"
+_DAY, _CLOCK = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}", r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?"
 _UNIT = r"(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?|hours?)"
 _CHANGING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), instead)
@@ -111,11 +112,12 @@ _CHANGING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{16,128}\b", "HEX"),
         (rf"{_QUOTED}(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{{7,15}}\b", "HEX"),
         (r"\b1[34]\d{13}\b", "ID"),  # what Python's id() gives
-        (rf"{_QUOTED}\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?", "TIME"),
-        (rf"{_QUOTED}\d{{1,2}}:\d\d:\d\d(?:[.,]\d+)?\b", "TIME"),
+        (rf"{_QUOTED}{_DAY}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?", "TIME"),
+        (rf"{_QUOTED}\d{{1,2}}:\d\d(?::\d\d(?:[.,]\d+)?\b|(?=\s?[ap]m\b))", "TIME"),
         (rf"{_QUOTED}1[4-9]\d{{8}}\.\d{{2,}}", "TIME"),  # seconds since 1970
         (r"\b(time|timestamp|ts|epoch|now)(\W{1,3})1[4-9]\d{8}(?:\d{3}){0,3}\b", r"\1\2TIME"),
         (rf"{_QUOTED}(?:\d+\s?[dhm]\s?){{0,3}}\d+(?:[.,]\d+){{0,2}}\s?{_UNIT}\b", "TIME"),
+        (r"\b(took|elapsed|runtime)(\W{1,3})\d+(?:\.\d+)?\b", r"\1\2TIME"),
         (r"\b(line|column|col)([ :=]{1,2})\d+\b", r"\1\2N"),
         (r"\blines \d+\s?-\s?\d+\b", "lines N"),
         (r"(\.[a-z]\w{0,9}):\d+(?:[:-]\d+)?\b", r"\1:N"),
