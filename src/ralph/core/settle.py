@@ -116,9 +116,7 @@ def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
     loop = replace(loop, not_yet=answer.not_yet, unproven=answer.unproven)
     accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
-    loop = recovery.judged(
-        loop, _reds(loop, loop.newest), accused=accused, base_red=base_checkpoint(loop).red
-    )
+    loop = recovery.judged(loop, _reds(loop, loop.newest), accused=accused, base=base_checkpoint(loop))
     if accused:
         known = tuple(tree for tree in loop.accused if tree != loop.tree)
         loop = replace(loop, integrity=loop.integrity + 1, accused=(*known, loop.tree))

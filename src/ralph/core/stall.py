@@ -150,8 +150,11 @@ def score(previous: Footprint | None, current: Footprint, *, items: int = 0, rev
     points = 1 if current.tree != current.before else -3
     points += ITEM_DONE * items - reverted
     if previous is not None:
-        points += 3 * min(FIXED_CAP, max(0, previous.red - current.red))
-        points -= 3 * min(FIXED_CAP, max(0, current.red - previous.red))
+        fixed, broke = previous.red - current.red, current.red - previous.red
+        if current.unloaded < previous.unloaded:  # what is red now stood behind what could not be loaded
+            fixed, broke = previous.unloaded - current.unloaded, 0
+        points += 3 * min(FIXED_CAP, max(0, fixed))
+        points -= 3 * min(FIXED_CAP, max(0, broke))
         if current.signature and current.signature == previous.signature:
             points -= 2
         elif previous.signature:
