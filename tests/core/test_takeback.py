@@ -13,7 +13,7 @@ from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.machine import decide, fold
 from ralph.core.model import Limits
-from ralph.core.takeback import WORSE
+from ralph.core.takeback import GIVEN_UP, WORSE
 from ralph.errors import IllegalEvent
 
 LONG = Limits(iterations=99)
@@ -108,6 +108,18 @@ def test_what_was_set_aside_is_named_in_the_next_prompt() -> None:
         f"The work of iteration 2 was taken back to the state at the start: {WORSE}; "
         "it is set aside as refs/ralph/fix-1/rejected/2"
     )
+
+
+def test_why_work_goes_back_in_words() -> None:
+    """Each reason says enough for an agent that was not there."""
+    accused = b.conclude(b.guarding(b.based()), b.guard("t1", "test_a"))
+    assert owed(accused).why == "tests or checks were tampered with in it"
+    reverting = b.judge(b.work(b.based(b.order(on_fail="revert")), "t1"), b.red(count=3))
+    assert owed(reverting).why == "it did not pass, and failed work is not kept in this loop"
+    assert WORSE == (
+        "it was worse than that for two iterations in a row (newly red, or tests that no longer load)"
+    )
+    assert GIVEN_UP == "the item was given up"
 
 
 def first_rules(*facts: e.AnyEvent, sealed: Any = None) -> Loop:

@@ -25,7 +25,7 @@ def take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
     """Back to the best checkpoint, or None: the work is kept."""
     best, kept = loop.best, loop.sealed.on_fail
     assert best is not None
-    if kept == "keep" or best.tree == loop.tree:
+    if kept == "keep" or best.tree == loop.tree or not loop.history:
         return None
     why = _why_first(loop, accused=accused) if loop.rules < 2 else _why(loop, accused=accused)
     if not why:
