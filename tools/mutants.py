@@ -37,7 +37,7 @@ OWN_TESTS = {
     "faults": ("machine_faults", "failover"),
     "handlers": ("machine_table", "machine_faults", "machine_asked", "machine_refused", "machine_landing"),
     "settle": ("settle", "settle_endings", "takeback"),
-    "takeback": ("takeback", "settle_endings"),
+    "takeback": ("takeback", "settle_endings", "building", "building_law"),
     "stall": ("stall", "takeback"),
     "waiting": ("settle_endings", "machine_judge"),
     "loop": ("machine_table", "events"),

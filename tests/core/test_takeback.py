@@ -110,6 +110,16 @@ def test_what_was_set_aside_is_named_in_the_next_prompt() -> None:
     )
 
 
+def test_a_state_in_between_is_named_by_its_iteration() -> None:
+    """Where the work went back to need not be the start."""
+    loop = b.iterate(b.based(), "t1", b.red(count=2))
+    for number in (2, 3):
+        loop = b.iterate(loop, f"t{number}", b.red(tree=f"t{number}", count=4))
+    assert loop.reverted.startswith(
+        "The work of iteration 3 was taken back to the state after iteration 1: it was worse"
+    )
+
+
 def test_why_work_goes_back_in_words() -> None:
     """Each reason says enough for an agent that was not there."""
     accused = b.conclude(b.guarding(b.based()), b.guard("t1", "test_a"))
