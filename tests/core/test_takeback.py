@@ -110,6 +110,13 @@ def test_what_was_set_aside_is_named_in_the_next_prompt() -> None:
     )
 
 
+def test_an_emptied_folder_holds_no_work_to_keep() -> None:
+    """Who deletes everything finds it there again; half of it is work like any other."""
+    empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+    loop = b.judge(b.work(b.based(), empty), b.red(tree=empty, count=4, unloaded=1))
+    assert (owed(loop).to.tree, owed(loop).why) == (BASE, "it left no file at all")
+
+
 def test_a_state_in_between_is_named_by_its_iteration() -> None:
     """Where the work went back to need not be the start."""
     loop = b.iterate(b.based(), "t1", b.red(count=2))

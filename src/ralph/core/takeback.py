@@ -1,8 +1,9 @@
 """Rule 10: when the work of an iteration goes back to an earlier checkpoint, and what is said of it.
 
-Work is kept. It goes back only from a tree that an integrity guard accused, or that was worse than the best
-one for two iterations in a row; what is set aside stays under a ref. Green work that only lacks a witness is
-no failure, whatever `--on-fail` says. Which checkpoint is the best is `settle`'s matter.
+Work is kept. It goes back only from a tree that an integrity guard accused, that holds nothing any more, or
+that was worse than the best one for two iterations in a row; what is set aside stays under a ref. Green work
+that only lacks a witness is no failure, whatever `--on-fail` says. Which checkpoint is the best is `settle`'s
+matter.
 """
 
 from __future__ import annotations
@@ -17,8 +18,15 @@ from ralph.core.model import Checkpoint
 IN_A_ROW = 2
 ACCUSED = "tests or checks were tampered with in it"
 WORSE = "it was worse than that for two iterations in a row (newly red, or tests that no longer load)"
+EMPTIED = "it left no file at all"
 FAILED = "it did not pass, and failed work is not kept in this loop"
 GIVEN_UP = "the item was given up"
+NOTHING = frozenset(  # git's id of a tree without files: there is no work in it to keep
+    {
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+    }
+)
 
 
 def take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
@@ -36,6 +44,8 @@ def take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
 def _why(loop: Loop, *, accused: bool) -> str:
     if accused:
         return ACCUSED
+    if loop.tree in NOTHING:
+        return EMPTIED
     newest = loop.history[-IN_A_ROW:]
     if newest[-1].red == 0:
         return ""
