@@ -36,7 +36,10 @@ OWN_TESTS = {
     "machine": ("machine_whole", "machine_table"),
     "faults": ("machine_faults", "failover"),
     "handlers": ("machine_table", "machine_faults", "machine_asked", "machine_refused", "machine_landing"),
-    "settle": ("settle", "settle_endings"),
+    "settle": ("settle", "settle_endings", "takeback"),
+    "takeback": ("takeback", "settle_endings", "building", "building_law"),
+    "stall": ("stall", "takeback"),
+    "waiting": ("settle_endings", "machine_judge"),
     "loop": ("machine_table", "events"),
     "jury": ("machine_judge",),
     "building": ("building_law", "building", "building_hostile"),
@@ -49,7 +52,7 @@ OWN_TESTS = {
 MACHINE = (*OWN_TESTS["handlers"], *OWN_TESTS["settle"], "machine_whole")
 THEN = (*MACHINE, "exitgate", "grade", "stall", "summary", "prompt", "machine_properties")
 MODULES = ("machine", "handlers", "settle", "faults", "failover", "exitgate", "grade", "stall", "loop")
-MODULES += ("summary", "prompt")
+MODULES += ("summary", "prompt", "takeback", "waiting")
 MODULES_OF_TEXT = ("status", "compare", "repeat")
 # Nothing else in the core's tests looks at these closely.
 APART = (*MODULES_OF_TEXT, "building", "buildfacts", "reading", "spending", "jury")

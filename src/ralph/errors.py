@@ -86,7 +86,7 @@ EXIT_CODES: tuple[tuple[int, str], ...] = (
     (3, "blocked: a human is needed (question, review, login expired, approval)"),
     (4, "setup (agent, git, tool or sandbox missing; journal unusable; broken by the machine)"),
     (5, "at capacity or locked"),
-    (6, "nothing to do"),
+    (6, "nothing to do (of a loop: satisfied, what would prove the task was green before any agent call)"),
     (70, "bug in Ralph"),
     (130, "interrupted"),
     (143, "terminated"),

@@ -87,7 +87,7 @@ def started(sealed: Order | None = None, protection: str = "S2") -> Loop:
     """The workspace was made; the baseline is owed."""
     return fold(
         [
-            e.LoopStarted(order=sealed or order()),
+            e.LoopStarted(rules=e.RULES, order=sealed or order()),
             e.StintStarted(pid=1, host="h", version="1", protection=protection),
             e.WorkspaceMade(path="/w"),
         ]

@@ -373,7 +373,7 @@ def test_nothing_to_do() -> None:
     """A plan whose items are all ticked and proven ends at once, without a call."""
     plan = Plan(items=(replace(A, state="done"),))
     assert ended(begun(order(plan, ("A-1",)), "A-1")) == (
-        "verified",
+        "satisfied",
         "nothing to do: every item is settled and every check is green",
     )
 
@@ -447,7 +447,9 @@ BLOCKED = b.close(
 MODE_PLAN = replace(order(None, brief={"mode": "plan"}))
 STARTING = b.fold(
     [
-        e.LoopStarted(order=replace(MODE_PLAN, criterion=replace(MODE_PLAN.criterion, gates=()))),
+        e.LoopStarted(
+            rules=e.RULES, order=replace(MODE_PLAN, criterion=replace(MODE_PLAN.criterion, gates=()))
+        ),
         e.StintStarted(pid=1, host="h", version="1", protection="S2"),
     ]
 )

@@ -210,7 +210,7 @@ class Machine(RuleBasedStateMachine):
             brief=Brief(plan=plan, criteria=criteria, **more),
         )
         self.loop, self.facts, self.books = Loop(), [], Books()
-        assert self.feed(e.LoopStarted(order=sealed))
+        assert self.feed(e.LoopStarted(rules=e.RULES, order=sealed))
 
     def feed(self, event: e.AnyEvent) -> bool:
         before = self.loop
@@ -338,7 +338,7 @@ def test_random_facts_of_a_plan_many() -> None:
 @given(plan=small_plans(), found=st.lists(found_items, max_size=5).map(tuple))
 def test_found_items_never_make_a_plan_unsound(plan: Plan, found: tuple[Item, ...]) -> None:
     """Whatever ids and dependencies found items have, circles and unknown ones too, they join it open."""
-    loop = fold([e.LoopStarted(order=b.order(*GATES, brief=Brief(plan=plan, criteria=IDS)))])
+    loop = fold([e.LoopStarted(rules=e.RULES, order=b.order(*GATES, brief=Brief(plan=plan, criteria=IDS)))])
     assert loop.build is not None
     after = with_items(loop, loop.build, found)
     assert after.board is not None

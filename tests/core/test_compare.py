@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.compare import compare, red_keys, signature
+from ralph.core.compare import compare, outline, red_keys, signature, unloaded
 from ralph.core.model import Finding, Reading
 
 PASS, FAIL, SKIP = "pass", "fail", "skipped"
@@ -107,7 +107,30 @@ def test_sets_never_overlap(base, now):
 @pytest.mark.parametrize(
     ("one", "two", "same"),
     [
-        ("assert 1 == 2", "assert 3 == 4", True),
+        ("assert 0 == 3", "assert 1 == 3", False),
+        ("AssertionError: 0 != 3", "AssertionError: 1 != 3", False),
+        ("expected 5 got 4", "expected 5 got 3", False),
+        ("assert 1234567 == 7654321", "assert 1234568 == 7654321", False),
+        ("assert 0.5 == 1.5", "assert 0.75 == 1.5", False),
+        ("'00:01:30' != '01:30:05'", "'01:30:00' != '01:30:05'", False),
+        ("'0xf' != '0xff'", "'0xfe' != '0xff'", False),
+        ("3 failed, 2 passed in 0.12s", "2 failed, 3 passed in 0.12s", False),
+        ("3 failed, 2 passed in 0.12s", "3 failed, 2 passed in 1.05s", True),
+        ("a.py:12: AssertionError", "a.py:19: AssertionError", True),
+        ('File "a.py", line 3, in f', 'File "a.py", line 33, in f', True),
+        ("src/a.ts(12,5): error TS1", "src/a.ts(13,9): error TS1", True),
+        ("no\n  12 | expect(x).toBe(1)", "no\n  14 | expect(x).toBe(1)", True),
+        ("no\n  12 | expect(x).toBe(1)", "no\n  12 | expect(x).toBe(2)", False),
+        ("2026-01-02 03:04:05,678 refused", "2026-01-02T09:10:11Z refused", True),
+        ("16.11.2026 20:10 refused", "16.11.2026 20:31 refused", True),
+        ("at 8:10 PM", "at 9:12 PM", True),
+        ("assert '10:30' == '10:45'", "assert '10:40' == '10:45'", False),
+        ("elapsed: 0.3512", "elapsed: 12.9", True),
+        ("pid 4711 died", "pid 12 died", True),
+        ("thread 'main' (77) panicked at src/l.rs:3:5", "thread 'main' (9) panicked at src/l.rs:4:1", True),
+        ("<A object at 0x7f00aa>", "<A object at 0x7f11bb>", True),
+        ("127.0.0.1:40001 refused", "127.0.0.1:51234 refused", True),
+        ("seed=17", "seed=99", True),
         ("at 0x7f00aa in 0.12s", "at 0x1 in 3 s", True),
         ("/tmp/pytest-1/x failed", "/tmp/pytest-of-me/22/y failed", True),
         ("commit deadbeef1", "commit 0123456789abcdef", True),
@@ -115,9 +138,38 @@ def test_sets_never_overlap(base, now):
     ],
 )
 def test_signature_names_the_error(one, two, same):
-    """Numbers, addresses, durations and temporary paths do not make an error a new one."""
+    """Addresses, times, places and temporary paths make no new error; the values that are compared do."""
     first, second = (Reading(FAIL, "", findings=(Finding("k", text),)) for text in (one, two))
     assert (signature(first) == signature(second)) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        ("assert 0.7363 < 0.5", "assert 0.51 < 0.5", True),
+        ("assert 0 == 3", "assert 10 == 3", True),
+        ("KeyError: name", "KeyError: title", False),
+    ],
+)
+def test_an_outline_is_the_error_without_its_numbers(one, two, same):
+    """What varies nothing but numbers is known by what is left."""
+    first, second = (Reading(FAIL, "", findings=(Finding("k", text),)) for text in (one, two))
+    assert (outline(first) == outline(second)) is same
+    assert outline(by_test(PASS, a=PASS)) == ""
+
+
+@pytest.mark.parametrize(
+    ("reading", "count"),
+    [
+        (Reading(FAIL, "", findings=(Finding("collect:a.py", "m"), Finding("collect:b.py", "m"))), 2),
+        (Reading(FAIL, "", findings=(Finding("a", "m"),)), 0),
+        (Reading("error", "", cause="no-tests", findings=(Finding("exit", "m"),)), 1),
+        (Reading(PASS, ""), 0),
+    ],
+)
+def test_what_hides_its_tests_is_counted(reading, count):
+    """A file that cannot be loaded, or a gate that could not be judged, may hide any number of red tests."""
+    assert unloaded(reading) == count
 
 
 def test_signature_of_green_is_empty():

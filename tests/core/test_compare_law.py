@@ -99,7 +99,7 @@ def test_a_digest_is_stable() -> None:
     ],
 )
 def test_what_changes_between_two_calls_is_taken_out(text: str, same: str) -> None:
-    """Paths, ids, addresses, times and numbers do not make a new error."""
+    """Paths, ids, addresses, times and places do not make a new error."""
     assert normal(text) == same
 
 

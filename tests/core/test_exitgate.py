@@ -81,7 +81,7 @@ def no(*sentences: str, **more: Any) -> Exit:
 
 YES = Exit(verified=True, grade="A")
 WEAK = Exit(verified=True, grade="C", unproven=(NOTHING_RED,))
-OLD = (*BASE, b.red("lint", count=3))
+OLD = (*BASE, b.red("lint", count=3, per_test=True))
 PAIR = (b.gate(), LINT)
 MISSED = b.guard("t1", "test_a", "test_b")
 SHOWN = b.guard(name="witness", counted={"witness": 1})
@@ -142,7 +142,11 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         Exit(True, grade="B", unproven=("waived: test_a (moved)",)),
     ),
     ("nothing changed", leave(changed=False), no("nothing has been changed yet")),
-    ("nothing changed, but the class asks only for green", leave(changed=False, task_class="test-pass"), YES),
+    (
+        "nothing changed, and the class asks only for green: there is no result all the same",
+        leave(changed=False, task_class="test-pass"),
+        no("nothing has been changed yet"),
+    ),
     ("no witness, no claim", leave(GREEN, GREEN), no(CLAIM_NEEDED, grade="C", unproven=(NOTHING_RED,))),
     ("no witness, but a claim", leave(GREEN, GREEN, claim=b.COMPLETE), WEAK),
     (
@@ -249,7 +253,7 @@ ROWS: list[tuple[str, Exit, Exit]] = [
     (
         "before the guards: an unchanged tree brings no test of its own",
         may(GREEN, GREEN, changed=False, task_class="custom"),
-        UNSHOWN,
+        no("nothing has been changed yet"),
     ),
 ]
 
@@ -336,17 +340,32 @@ def said(text: str) -> tuple[Finding, ...]:
             b.red(count=2, findings=named("a"), new_red=("z",), new_red_count=1),
             "2 red: a and 1 more",
         ),
-        (LINT, b.red(count=2, new_red=("z",), new_red_count=3), "3 newly red: z and 2 more"),
-        (
-            LINT,
-            b.red(count=9, new_red=tuple("abcdefg"), new_red_count=7),
-            "7 newly red: a, b, c, d, e and 2 more",
-        ),
     ],
 )
 def test_describe(gate: Gate, verdict: Verdict, words: str) -> None:
     """A red verdict in one line names the first few tests and counts the rest."""
     assert describe(gate, verdict) == words
+
+
+SEVEN = b.red(count=9, findings=FIVE, new_red=tuple("abcdefg"), new_red_count=7)
+ALL = "9 red: a, b, c, d, e and 4 more"
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        (b.green("lint"), "7 newly red: a, b, c, d, e and 2 more"),
+        (b.red("lint", per_test=True), "7 newly red: a, b, c, d, e and 2 more"),
+        (b.red("lint", per_test=True, status="flaky"), "7 newly red: a, b, c, d, e and 2 more"),
+        (b.red("lint"), ALL),
+        (b.red("lint", per_test=True, unloaded=1), ALL),
+        (b.red("lint", per_test=True, status="error", cause="timeout"), ALL),
+        (None, ALL),
+    ],
+)
+def test_newly_red_is_said_only_where_the_base_tells(base: Verdict | None, words: str) -> None:
+    """What may have been red before this loop, because nothing was told apart there, is not called new."""
+    assert describe(LINT, SEVEN, base) == words
 
 
 @pytest.mark.parametrize("task_class", sorted(MAKE_IT_GREEN | {"bug-fix", "implement-feature", "regression"}))

@@ -207,7 +207,7 @@ class Machine(RuleBasedStateMachine):
             limits=limits,
         )
         self.loop, self.facts, self.books = Loop(), [], Books()
-        self.feed(e.LoopStarted(order=sealed))
+        self.feed(e.LoopStarted(rules=e.RULES, order=sealed))
 
     def feed(self, event: e.AnyEvent) -> bool:
         before = msgspec.json.encode(self.loop)
@@ -258,10 +258,8 @@ class Machine(RuleBasedStateMachine):
         if loop.outcome != "verified":
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
-        if loop.reason.startswith("already satisfied"):
-            assert books.calls == 0
-            assert all(books.base[name] == "pass" for name in proof)
-            return
+        assert books.calls > 0
+        assert loop.tree != loop.sealed.base_tree
         assert all(books.final.get((loop.tree, name)) == "pass" for name in proof)
         assert books.found[loop.tree] == ()
         assert books.looked[loop.tree]
@@ -269,9 +267,22 @@ class Machine(RuleBasedStateMachine):
         assert loop.grade <= loop.sealed.criterion.min_grade
 
     @invariant()
+    def satisfied_means_green_before_any_call(self) -> None:
+        loop, books = self.loop, self.books
+        if loop.outcome == "satisfied":
+            assert (books.calls, loop.grade, loop.result) == (0, None, "")
+            assert all(books.base[gate.name] == "pass" for gate in loop.sealed.criterion.proof)
+
+    @invariant()
+    def green_work_is_never_taken_back(self) -> None:
+        loop = self.loop
+        if loop.todo and isinstance(loop.todo[0], e.RestoreWorkspace) and loop.tree not in loop.accused:
+            assert loop.history[-1].red > 0
+
+    @invariant()
     def without_a_witness_the_agent_has_to_say_so(self) -> None:
         loop, books = self.loop, self.books
-        if loop.outcome != "verified" or loop.reason.startswith("already satisfied"):
+        if loop.outcome != "verified":
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
         if any(books.base[name] in ("fail", "error") for name in proof) and loop.grade in ("A", "B"):

@@ -14,10 +14,11 @@ from ralph.core import events as e
 from ralph.core.loop import Loop
 from ralph.core.machine import decide, fold
 from ralph.core.model import Checkpoint, Fault, Limits, Spend, Steer, Usage, Verdict
+from ralph.core.takeback import WORSE
 
 TWO = b.order(b.gate(), b.gate("lint", proof=False))
 NEW = Loop()
-BEGUN = fold([e.LoopStarted(order=b.order())])
+BEGUN = fold([e.LoopStarted(rules=e.RULES, order=b.order())])
 READY = b.based()  # the first call is owed
 CALLING = b.call(READY)
 SNAP = b.answer(CALLING, b.COMPLETE)  # a snapshot is owed
@@ -29,7 +30,10 @@ FINISH = decide(PUBLISH, e.ResultPublished(branch="ralph/fix-1", commit="r", tre
 WAITING = b.waiting()
 PAUSED = b.paused_judging()
 ABORTING = decide(CALLING, e.AbortAsked(reason="enough")).loop
-RESTORE = b.judge(b.work(b.iterate(READY, "t1"), "t2", lines=8), b.red(tree="t2", count=9))
+RESTORE = b.judge(b.work(b.iterate(READY, "t1", b.red(count=4)), "t2", lines=8), b.red(tree="t2", count=9))
+ASIDE = "it is set aside as refs/ralph/fix-1/rejected/2"
+FORGIVEN = (*RESTORE.history[:-1], replace(RESTORE.history[-1], worse=False))
+TAKEN_BACK = f"The work of iteration 2 was taken back to the state at the start: {WORSE}; {ASIDE}"
 LIVE = {
     "baseline": b.started(),
     "working": READY,
@@ -70,9 +74,10 @@ START = [
     Row(
         "a loop starts with its order sealed and a workspace owed",
         NEW,
-        e.LoopStarted(order=SEALED),
+        e.LoopStarted(rules=e.RULES, order=SEALED),
         {
             "order": SEALED,
+            "rules": e.RULES,
             "phase": "baseline",
             "limits": SEALED.limits,
             "tree": BASE,
@@ -90,13 +95,13 @@ START = [
     ),
     Row(
         "the workspace is there: every gate judges the base",
-        fold([e.LoopStarted(order=TWO)]),
+        fold([e.LoopStarted(rules=e.RULES, order=TWO)]),
         e.WorkspaceMade(path="/w"),
         {"workspace": "/w", "todo": ask("baseline", BASE, "test", "lint")},
     ),
     Row(
         "without a gate nothing can be proven and no agent is called",
-        fold([e.LoopStarted(order=replace(TWO, criterion=replace(TWO.criterion, gates=())))]),
+        fold([e.LoopStarted(rules=e.RULES, order=replace(TWO, criterion=replace(TWO.criterion, gates=())))]),
         e.WorkspaceMade(path="/w"),
         {
             "workspace": "/w",
@@ -126,7 +131,7 @@ BASELINE = [
         },
     ),
     Row(
-        "already satisfied: verified without any agent call",
+        "the proof is green already: satisfied without any agent call",
         b.started(),
         gate_ended(BASE_GREEN),
         {
@@ -134,7 +139,7 @@ BASELINE = [
             "verdicts": {"test": BASE_GREEN},
             "judged_tree": BASE,
             "best": Checkpoint(0, BASE, "c0", passing=1, red=0),
-            "todo": done("verified", "already satisfied: the proof was green before any agent call"),
+            "todo": done("satisfied", "test was green before any agent call"),
         },
     ),
     Row(
@@ -351,7 +356,8 @@ JUDGEMENT = [
             "commit": "c0",
             "lines": 0,
             "before": BASE,
-            "reverted": "iteration 2 was taken back to the state after iteration 0",
+            "reverted": TAKEN_BACK,
+            "history": FORGIVEN,
             "iteration": 3,
             "todo": (e.RunAgent(iteration=3, call=3),),
         },
@@ -364,7 +370,8 @@ JUDGEMENT = [
             "tree": BASE,
             "commit": "c0",
             "lines": 0,
-            "reverted": "iteration 2 was taken back to the state after iteration 0",
+            "reverted": TAKEN_BACK,
+            "history": FORGIVEN,
             "pausing": "",
             **pause("lunch", "working", ()),
         },

@@ -71,12 +71,12 @@ def test_a_handler_may_only_land_where_its_row_says(monkeypatch: pytest.MonkeyPa
     key = ("new", e.LoopStarted)
     monkeypatch.setitem(TABLE, key, Rule(TABLE[key].handler, ("ended",)))
     with pytest.raises(Bug, match=r"^LoopStarted led from new to baseline, which its rule does not name$"):
-        decide(Loop(), e.LoopStarted(order=b.order()))
+        decide(Loop(), e.LoopStarted(rules=e.RULES, order=b.order()))
 
 
 def test_fold_begins_where_it_is_told() -> None:
     """Folding in two parts gives what folding at once gives."""
-    facts = [e.LoopStarted(order=b.order()), e.WorkspaceMade(path="/w"), e.Steered(text="x")]
+    facts = [e.LoopStarted(rules=e.RULES, order=b.order()), e.WorkspaceMade(path="/w"), e.Steered(text="x")]
     assert fold(facts) == fold(facts[1:], fold(facts[:1]))
     assert fold([]) == Loop()
 

@@ -229,7 +229,7 @@ def test_what_was_tried_and_demanded_is_told() -> None:
     loop = replace(LATER, redirect="the same error 3 times in a row", reverted="iteration 1 was taken back")
     prompt = text(decide(loop, e.Steered(text="use tabs")).loop, tried=("guessed",))
     assert "the same error 3 times in a row. Do not repeat what was tried." in prompt
-    assert "iteration 1 was taken back: it made things worse" in prompt
+    assert "iteration 1 was taken back. The current folder holds the state that it went back to" in prompt
     assert "# Word from the user\n\n- use tabs\n" in prompt
     assert prompt.index("# What was tried before\n") < prompt.index("- guessed\n")
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from test_settle import again, done, judging, last, sealed
 
 from ralph.core import events as e
-from ralph.core import settle
+from ralph.core import settle, takeback
 from ralph.core.loop import Loop
 from ralph.core.machine import decide
 from ralph.core.model import Checkpoint, Claim, Fault, Limits, Spend, Verdict
@@ -198,21 +198,60 @@ def second(count: int, signature: str = "", **order: Any) -> tuple[Loop, e.GateE
     return last(b.work(loop, "t2"), b.red(tree="t2", count=count, **more))
 
 
-def back(red: int, iteration: int = 2) -> tuple[e.Action, ...]:
+def back(red: int, iteration: int = 2, why: str = takeback.WORSE) -> tuple[e.Action, ...]:
     tree = f"t{iteration}"
-    return (e.RestoreWorkspace(READY.best, Checkpoint(iteration, tree, f"c-{tree}", red=red)),)  # type: ignore[arg-type]
+    return (e.RestoreWorkspace(READY.best, Checkpoint(iteration, tree, f"c-{tree}", red=red), why),)  # type: ignore[arg-type]
 
 
+def twice(first: Verdict, then: Verdict, base: Loop = READY) -> tuple[Loop, e.GateEnded]:
+    """Two iterations with these verdicts, the second at its last."""
+    return last(b.work(b.iterate(base, "t1", first), "t2"), replace(then, tree="t2"))
+
+
+def worse(times: int, loop: Loop = READY) -> Loop:
+    """So many iterations in a row that are worse than the best."""
+    for _ in range(times):
+        tree = f"t{loop.iteration}"
+        loop = b.iterate(loop, tree, b.red(tree=tree, count=9))
+    return loop
+
+
+def worse_once() -> Loop:
+    return b.work(b.iterate(READY, "t1", b.red(count=4)), "t2")
+
+
+LOADS_NOT = b.red(unloaded=1, per_test=True)  # one file of tests that cannot be loaded, and no test seen
+NO_SIGN = b.based(None, LOADS_NOT)
 TAKEN = [
-    Row("worth less than nothing: back to the best", *second(9), {"phase": "working", "todo": back(9)}),
-    Row("worth nothing: back to the best", *second(4), {"phase": "working", "todo": back(4)}),
-    Row("the same error again: back to the best", *second(3), {"todo": back(3)}),
-    Row("worth something: kept", *second(3, "other"), {"todo": again(3)}),
+    Row("worse once: kept", *second(9), {"phase": "working", "todo": again(3)}),
+    Row(
+        "worse than the best twice in a row: back to it",
+        *twice(b.red(count=4), b.red(count=9)),
+        {"phase": "working", "todo": back(9)},
+    ),
+    Row("the same error again: kept", *second(3), {"todo": again(3)}),
+    Row("another error, as many red: kept", *second(3, "other"), {"todo": again(3)}),
+    Row("worse, then as good as the best: kept", *twice(b.red(count=4), b.red(count=3)), {"todo": again(3)}),
+    Row(
+        "tests that no longer load, twice: back, however few are red",
+        *twice(b.red(count=1, unloaded=1), b.red(count=1, unloaded=1)),
+        {"todo": back(1)},
+    ),
+    Row(
+        "what could not be loaded and now can is better, however many are red then",
+        *twice(b.red(count=9, per_test=True), b.red(count=8, per_test=True), NO_SIGN),
+        {"best": Checkpoint(2, "t2", "c-t2", passing=0, red=8), "todo": again(3)},
+    ),
+    Row(
+        "after going back two more count",
+        *last(b.work(worse(3), "t9"), b.red(tree="t9", count=3)),
+        {"todo": again(5)},
+    ),
     Row("kept when the user keeps everything", *second(9, on_fail="keep"), {"todo": again(3)}),
     Row(
         "taken back when the user wants it so",
         *last(judging(on_fail="revert"), b.red(count=3)),
-        {"todo": back(3, 1)},
+        {"todo": back(3, 1, takeback.FAILED)},
     ),
     Row("never taken back: the best itself", *last(judging(on_fail="revert"), RED), {"todo": again(2)}),
     Row(
@@ -221,9 +260,9 @@ TAKEN = [
         {"best": BEST_0, "todo": again(3)},
     ),
     Row(
-        "nothing is taken back before a pause",
-        *last(decide(second(9)[0], e.PauseAsked()).loop, b.red(tree="t2", count=9)),
-        {"phase": "paused", "tree": "t2", "todo": ()},
+        "a pause comes first, and what goes back goes after it",
+        *last(decide(worse_once(), e.PauseAsked()).loop, b.red(tree="t2", count=9)),
+        {"phase": "paused", "tree": "t2", "todo": (), "held": back(9)},
     ),
 ]
 
@@ -360,10 +399,10 @@ def test_line(row: Row) -> None:
 
 def test_only_so_many_footprints_are_kept() -> None:
     """A long loop remembers its newest iterations and no more."""
-    loop = b.based(b.order(on_fail="keep"), b.red(count=99))
-    for turn in range(14):
+    loop = b.based(b.order(on_fail="keep", limits=Limits(iterations=30)), b.red(count=99))
+    for turn in range(26):
         loop = b.iterate(loop, f"n{turn}", b.red(tree=f"n{turn}", count=90 - turn))
-    assert [footprint.iteration for footprint in loop.history] == list(range(3, 15))
+    assert [footprint.iteration for footprint in loop.history] == list(range(3, 27))
 
 
 def test_rank_orders_by_rule_31() -> None:

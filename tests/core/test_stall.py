@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
+from msgspec.structs import replace
 
 from ralph.core.model import Footprint
 from ralph.core.stall import Track, diagnose, first_signs, look, score
@@ -146,6 +147,8 @@ SCORES = [
     ("no error before or after", busy("t0", "", red=5), busy("t1", "", red=5), 1),
     ("a first error", busy("t0", "", red=5), busy("t1", "e", red=5), 1),
     ("nothing again", BEFORE, idle(signature="e", red=5), -3 - 2),
+    ("tests load that did not", replace(BEFORE, unloaded=2, red=1), busy("t1", "f", red=9), 1 + 6 + 2),
+    ("tests load no more", BEFORE, replace(busy("t1", "f", red=9), unloaded=1), 1 - 12 + 2),
 ]
 
 

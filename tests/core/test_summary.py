@@ -55,7 +55,7 @@ def test_a_verified_loop_in_one_row() -> None:
 
 def test_a_loop_that_has_just_begun() -> None:
     """Before anything is known nothing is made up."""
-    row = summarise(decide(b.Loop(), e.LoopStarted(order=PAIR)).loop)
+    row = summarise(decide(b.Loop(), e.LoopStarted(rules=e.RULES, order=PAIR)).loop)
     assert (row.started, row.best, row.outcome, row.state) == (0.0, None, None, "running")
     assert row.verdicts == (
         GateLine(gate="test", verdict="unknown", proof=True),

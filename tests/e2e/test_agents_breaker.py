@@ -25,27 +25,28 @@ def test_going_in_circles_then_a_probe_that_fails(place):
     turns = "cat half$((RALPH_ITERATION % 2)).txt > calc.py"
     command = f"if grep -q 'take both halves'; then cat whole.txt > calc.py; else {turns}; fi"
     done = place.loop(command, "--on-fail", "keep")
-    loop = place.expect(done, "stalled", 1, 6, says="take turns (6 iterations)")
+    # The first half was progress; from then on it goes in circles.
+    loop = place.expect(done, "stalled", 1, 7, says="take turns (6 iterations)")
     prompts = [place.prompt(event.prompt) for event in done.all(e.AgentStarted)]
-    assert ["stop undoing and redoing" in prompt for prompt in prompts] == [False] * 4 + [True] * 2
-    assert ["Analyse again: " in prompt for prompt in prompts] == [False] * 4 + [True, False]
-    assert "An untried approach: " in prompts[5]
-    assert "without success: analyse again" in prompts[5]
+    assert ["stop undoing and redoing" in prompt for prompt in prompts] == [False] * 5 + [True] * 2
+    assert ["Analyse again: " in prompt for prompt in prompts] == [False] * 5 + [True, False]
+    assert "An untried approach: " in prompts[6]
+    assert "without success: analyse again" in prompts[6]
     name = loop.sealed.loop
 
     shown = place.ralph("status", name).out
-    assert "OPEN since iteration 6: the same two" in shown
+    assert "OPEN since iteration 7: the same two" in shown
     assert "risk HIGH" in shown
     assert "asked" in shown
     report = place.ralph("report", name).out
     assert "### Breaker" in report
     assert "CLOSED to OPEN" in report
     assert "### What is asked of you" in report
-    assert "iteration 6 (logical, asked for: an untried approach): 1 file changed in calc.py" in report
+    assert "iteration 7 (logical, asked for: an untried approach): 1 file changed in calc.py" in report
 
     again = place.ralph("resume", name, "--display", "plain")
     loop = place.expect(
-        again, "stalled", 1, 7, says=("probe    one iteration: ", "one more iteration did not help")
+        again, "stalled", 1, 8, says=("probe    one iteration: ", "one more iteration did not help")
     )
     assert "A minimal version: " in place.prompt(loop.prompt)
     row = json.loads(place.ralph("status", name, "--json").out)["loops"][0]["breaker"]
@@ -57,7 +58,7 @@ def test_going_in_circles_then_a_probe_that_fails(place):
     ]
 
     helped = place.ralph("resume", name, "--steer", "take both halves", "--display", "plain")
-    loop = place.expect(helped, "verified", 0, 8)
+    loop = place.expect(helped, "verified", 0, 9)
     assert loop.breaker.state == "CLOSED"
 
 

@@ -20,21 +20,6 @@ def refused(place, done, code, *words):
     place.no_process_left()
 
 
-def fixed():
-    source = lib.calc_source()
-    for name in lib.RIGHT:
-        source = lib.set_body(source, name, lib.right(name))
-    return source
-
-
-def test_already_satisfied(place):
-    """A task that asks only for green, and is green, costs no agent call."""
-    place.commit("no bugs", calc__py=fixed())
-    done = place.loop(agent("honest_steps"))
-    loop = place.expect(done, "verified", 0, 0, says=("already satisfied", "no agent call"))
-    assert not loop.result
-
-
 def test_missing_tool(place):
     """A check whose tool is missing can never be green: broken at the baseline, no agent call."""
     done = place.loop(agent("honest_steps"), check="no-such-tool --all")

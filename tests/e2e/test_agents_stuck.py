@@ -30,9 +30,9 @@ def test_same_error(place):
 
 
 def test_oscillator(place):
-    """Going back and forth between two wrong versions is the same error, whichever of them stands there."""
+    """Going back and forth between two wrong versions, with two wrong values, is going in circles."""
     done = place.loop(agent("oscillator"), "--on-fail", "keep")
-    place.expect(done, "stalled", 1, 5, says="the same error 5 times in a row")
+    place.expect(done, "stalled", 1, 6, says="the same two versions take turns (6 iterations)")
 
 
 def loop_calls(done):

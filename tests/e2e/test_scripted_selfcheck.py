@@ -186,6 +186,23 @@ def test_same_error_and_oscillator_differ(calc):
         assert "test_add" in unittest_of(calc)[1]
 
 
+def test_worse_twice_then_right(calc):
+    """Two calls break what was green, the third repairs the rest from wherever it stands."""
+    for iteration in (1, 2):
+        call_agent(calc, "worse_twice", iteration=iteration)
+        assert "test_sub" in unittest_of(calc)[1]
+    lib.write(str(calc / "calc.py"), lib.calc_source())
+    call_agent(calc, "worse_twice", iteration=3)
+    assert unittest_of(calc)[1] == set()
+
+
+def test_one_closer(calc):
+    """Each call makes the number one larger and changes nothing else."""
+    (calc / "steps.py").write_text("def done():\n    return 9\n")
+    call_agent(calc, "one_closer")
+    assert (calc / "steps.py").read_text() == "def done():\n    return 10\n"
+
+
 def test_faults(calc):
     """The crasher crashes and the limited one names a time; both work when their time has come."""
     assert call_agent(calc, "crasher_garbage", "1")[0].fault.kind == "crash"

@@ -140,7 +140,7 @@ def make(top: Path, *gates: Gate, task: str = "make add right", output: bytes = 
 
     guards = (GuardResult(guard="inventory", tree=tree, applied=True, summary="2 tests before and after"),)
     events = [
-        e.LoopStarted(order=order),
+        e.LoopStarted(rules=e.RULES, order=order),
         e.StintStarted(pid=7, host="h", version="0.1.0", protection="S2", words=("no network",)),
         e.WorkspaceMade(path=str(top / "state" / "workspaces" / NAME)),
         *judged("baseline", base_tree, passed=False),

@@ -92,7 +92,7 @@ def begun(tree, **more):
     red = Verdict(gate="test", tree=tree, stage="baseline", status="fail", red=1)
     return fold(
         [
-            e.LoopStarted(order=order),
+            e.LoopStarted(rules=e.RULES, order=order),
             started,
             e.WorkspaceMade(path="w"),
             e.GateEnded(iteration=0, verdict=red),

@@ -454,7 +454,7 @@ def live(
     disk, store = disk or Disk(), journal(tick)
     for at, command in (commands or {}).items():
         tick._at[at] = lambda command=command: store.inbox_put(command)
-    store.begin(e.LoopStarted(order=sealed or order(judged=script.judged), at=1e9))
+    store.begin(e.LoopStarted(rules=e.RULES, order=sealed or order(judged=script.judged), at=1e9))
     for _ in range(len(crash_at) + 20):
         clock = SimClock(1e9 + chance.uniform(-1e6, 1e6))
         scribe = Scribe(store, NAME, store.record(), clock, Nobody(), "/nowhere")

@@ -73,7 +73,7 @@ class Maker:
 
     def __init__(self, made=None):
         self.loop, self.events, self.at, self.trees = Loop(), [], START, 0
-        self.add(e.LoopStarted(order=made or order()), took=0.0)
+        self.add(e.LoopStarted(rules=e.RULES, order=made or order()), took=0.0)
 
     def add(self, event, took=1.0):
         self.at += took

@@ -130,12 +130,13 @@ def test_cost_of_some_calls_unknown():
 
 
 def test_already_satisfied():
-    """A proof that was green at once is verified without an agent call, and offers nothing to land."""
-    maker = Maker().begin(tests="pass").finish()
+    """A proof that was green at once leaves nothing to do and nothing to land; what else is red is named."""
+    maker = Maker().begin(tests="pass", lint="fail").finish()
     text = "\n".join(ending(maker.loop))
-    assert text.startswith("VERIFIED_DONE")
+    assert text.startswith("NOTHING_TO_DO")
     assert "no agent call · 0:16 · $0.00" in text
-    assert "already satisfied" in text
+    assert "tests was green before any agent call; red, and no part of this task: lint" in text
+    assert "newly red" not in text
     assert "ralph merge" not in text
 
 

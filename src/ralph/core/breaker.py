@@ -176,14 +176,16 @@ def recurs(breaker: Breaker, footprint: Footprint) -> bool:
     if breaker.trouble == "no-progress":
         return footprint.tree == footprint.before
     if breaker.trouble == "same-error":
-        return footprint.signature in breaker.marks
+        return footprint.signature in breaker.marks or footprint.outline in breaker.marks
     return footprint.tree in breaker.marks or footprint.red_digest in breaker.marks
 
 
 def marks_of(trouble: Trouble, history: tuple[Footprint, ...]) -> tuple[str, ...]:
     """What the trouble would be known by if it came back."""
     if trouble == "same-error":
-        found = [footprint.signature for footprint in history[-1:]]
+        # Known by its outline only where nothing but that stayed the same.
+        numbers = len({one.signature for one in history[-2:]}) > 1
+        found = [(one.outline if numbers else "") or one.signature for one in history[-1:]]
     elif trouble == "circular":
         found = [mark for footprint in history[-2:] for mark in (footprint.tree, footprint.red_digest)]
     else:

@@ -19,7 +19,7 @@ from ralph.core.buildfacts import GOOD, NAMED, parts, with_items
 from ralph.core.buildstate import Building, Done
 from ralph.core.dual import Checked, Dual, dual_condition
 from ralph.core.events import Finish
-from ralph.core.model import Checkpoint, Claim, Criterion, Order
+from ralph.core.model import Checkpoint, Claim, Criterion, Order, Outcome
 from ralph.core.plan import HIGH, Item
 from ralph.core.planselect import board_of, choose, state_of, with_state
 from ralph.core.ties import Tie, standing
@@ -183,7 +183,8 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         sentences = (*red, *_unproven_words(loop))
         if sentences:
             return _mended(loop, sentences, can_call=can_call)
-        return loop, Finish("verified", "nothing to do: every item is settled and every check is green")
+        outcome: Outcome = "satisfied" if loop.rules > 1 else "verified"
+        return loop, Finish(outcome, "nothing to do: every item is settled and every check is green")
     if not (loop.final_tree == loop.guarded_tree == loop.tree and _tied(loop)):
         return loop, "judge"
     answer = exitgate.judge(

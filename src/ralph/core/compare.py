@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -97,19 +98,43 @@ def digest(keys: frozenset[str]) -> str:
     return hashlib.sha256("\n".join(sorted(keys)).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-_CHANGING: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s'\":,)\]]*"), "TMP"),
-    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE), "ID"),
-    (re.compile(r"\b0x[0-9a-f]+\b", re.IGNORECASE), "HEX"),
-    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b", re.IGNORECASE), "HEX"),
-    (re.compile(r"\d+(?:[.,:]\d+)*\s?(?:ms|s|sec|secs|seconds?|min|minutes?|µs|us)\b"), "TIME"),
-    (re.compile(r"\d+"), "N"),
-    (re.compile(r"\s+"), " "),
+# What differs between two calls that failed the same way. A value in quotes of its own ('00:01:30', '0x1f')
+# is one that a test compares: it is kept, and so is every number that nothing marks as one of these.
+_QUOTED = r"(?<![\w'\"`.])"
+_DAY, _CLOCK = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}", r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?"
+_UNIT = r"(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?|hours?)"
+_CHANGING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), instead)
+    for pattern, instead in (
+        (r"(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s'\":,)\]]*", "TMP"),
+        (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "ID"),
+        (rf"(?:{_QUOTED}|(?<=at ))0x[0-9a-f]+\b", "HEX"),
+        (r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{16,128}\b", "HEX"),
+        (rf"{_QUOTED}(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{{7,15}}\b", "HEX"),
+        (r"\b1[34]\d{13}\b", "ID"),  # what Python's id() gives
+        (rf"{_QUOTED}{_DAY}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?", "TIME"),
+        (rf"{_QUOTED}\d{{1,2}}:\d\d(?::\d\d(?:[.,]\d+)?\b|(?=\s?[ap]m\b))", "TIME"),
+        (rf"{_QUOTED}1[4-9]\d{{8}}\.\d{{2,}}", "TIME"),  # seconds since 1970
+        (r"\b(time|timestamp|ts|epoch|now)(\W{1,3})1[4-9]\d{8}(?:\d{3}){0,3}\b", r"\1\2TIME"),
+        (rf"{_QUOTED}(?:\d+\s?[dhm]\s?){{0,3}}\d+(?:[.,]\d+){{0,2}}\s?{_UNIT}\b", "TIME"),
+        (r"\b(took|elapsed|runtime)(\W{1,3})\d+(?:\.\d+)?\b", r"\1\2TIME"),
+        (r"\b(line|column|col)([ :=]{1,2})\d+\b", r"\1\2N"),
+        (r"\blines \d+\s?-\s?\d+\b", "lines N"),
+        (r"(\.[a-z]\w{0,9}):\d+(?:[:-]\d+)?\b", r"\1:N"),
+        (r"(\.(?:[cm]?[jt]sx?|vue|cs|fs|vb))\(\d+(?:,\s?\d+)?\)", r"\1(N)"),
+        (r"(?m)^([ \t]{0,9}[>→]?[ \t]{0,9})\d+( {1,9}[|│])", r"\1N\2"),  # beside a line of source
+        (r"\b(p?pid|process|tid|seed)(\W{1,3})\d+\b", r"\1\2N"),
+        (r"\b(thread '[^'\n]*' )\(\d+\)", r"\1(N)"),
+        (r"==\d{2,}==", "==N=="),
+        (r"\b(localhost|\d{1,3}(?:\.\d{1,3}){3}):\d{5}\b", r"\1:N"),
+        (r"\s+", " "),
+    )
 )
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
 def normal(text: str) -> str:
-    """Text without what differs between two calls that failed the same way."""
+    """Text without what differs between two calls that failed the same way; with the values compared."""
     for pattern, instead in _CHANGING:
         text = pattern.sub(instead, text)
     return text.strip()
@@ -117,12 +142,23 @@ def normal(text: str) -> str:
 
 def signature(reading: Reading) -> str:
     """Names the error itself: equal for two failures that say the same, "" when nothing is red."""
+    return _name(reading, normal)
+
+
+def outline(reading: Reading) -> str:
+    """Names the error but for every number in it: what only ever varies those stays known by it."""
+    return _name(reading, lambda text: _NUMBER.sub("N", normal(text)))
+
+
+def unloaded(reading: Reading) -> int:
+    """How many files or packages hide their tests; at least one where nothing could be judged at all."""
+    hidden = sum(finding.key.startswith(COLLECT) for finding in reading.findings)
+    return max(hidden, 1) if reading.status == "error" else hidden
+
+
+def _name(reading: Reading, plain: Callable[[str], str]) -> str:
     if reading.status in ("pass", "skipped"):
         return ""
-    told = sorted({normal(f"{finding.key} {finding.message[:2000]}") for finding in reading.findings})
-    lines = (
-        [reading.status, reading.cause, *told]
-        if told
-        else [reading.status, reading.cause, normal(reading.summary)]
-    )
+    told = sorted({plain(f"{finding.key} {finding.message[:2000]}") for finding in reading.findings})
+    lines = [reading.status, reading.cause, *(told or [plain(reading.summary[:2000])])]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:16]

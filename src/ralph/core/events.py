@@ -39,8 +39,12 @@ class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
     took: float = 0.0
 
 
+RULES = 2  # of what a loop decides: raised when the same facts lead elsewhere, so that old records still fold
+
+
 class LoopStarted(Event, frozen=True, tag="LoopStarted"):
     order: Order
+    rules: int = 1  # those that were in force when it began
 
 
 class StintStarted(Event, frozen=True, tag="StintStarted"):
@@ -285,6 +289,7 @@ AnyEvent = (
 
 # Version of each kind's body. Raise it when a field's meaning changes; new optional fields need not.
 VERSIONS: dict[str, int] = {str(kind.__struct_config__.tag): 1 for kind in get_args(AnyEvent)}
+VERSIONS["LoopStarted"] = RULES  # whoever does not know the rules of a loop must not fold it
 
 
 class MakeWorkspace(Struct, frozen=True, tag=True):
@@ -323,6 +328,7 @@ class TakeSnapshot(Struct, frozen=True, tag=True):
 class RestoreWorkspace(Struct, frozen=True, tag=True):
     to: Checkpoint
     rejected: Checkpoint | None
+    why: str = ""  # for the next prompt
 
 
 class Wait(Struct, frozen=True, tag=True):

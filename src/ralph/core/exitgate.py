@@ -34,13 +34,35 @@ class Exit(Struct, frozen=True):
 
 
 def already_satisfied(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
-    """The task asks only for green, and it is green before any agent call."""
-    proof = criterion.proof
-    return (
-        criterion.task_class in MAKE_IT_GREEN
-        and bool(proof)
-        and all(baseline[gate.name].status == "pass" for gate in proof)
+    """The task asks only for green, and what would prove it is green before any agent call."""
+    from ralph.core.inferkinds import settles  # asked once in a loop, and its tables take a while to load
+
+    return _all_green(criterion, baseline) and any(
+        settles(criterion.task_class, gate) for gate in criterion.proof
     )
+
+
+def satisfied_first(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
+    """By the first rules, whatever was checked: that ended verified. Only their records still ask."""
+    return criterion.task_class in MAKE_IT_GREEN and _all_green(criterion, baseline)
+
+
+def _all_green(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
+    proof = criterion.proof
+    return bool(proof) and all(baseline[gate.name].status == "pass" for gate in proof)
+
+
+def satisfied_words(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
+    """Why there is nothing to do, and which other checks are red all the same. Hidden ones are not named."""
+    shown = [gate for gate in criterion.gates if gate.origin != "hidden"]
+    green = [gate.name for gate in shown if gate.proof]
+    words = f"{_list(green[:SHOWN], len(green))} was green" if len(green) == 1 else "every proof was green"
+    red = [gate for gate in shown if baseline[gate.name].status not in ("pass", "skipped")]
+    words += " before any agent call"
+    if not red:
+        return words
+    named = [f"{gate.name} ({describe(gate, baseline[gate.name])})" for gate in red[:SHOWN]]
+    return f"{words}; red, and no part of this task: {_list(named, len(red))}"
 
 
 def cannot_start(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
@@ -75,7 +97,7 @@ def judge(
         not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
     if not_yet:
         return Exit(verified=False, not_yet=tuple(not_yet))
-    if not changed and criterion.task_class not in MAKE_IT_GREEN:
+    if not changed:
         return Exit(verified=False, not_yet=("nothing has been changed yet",))
     proof = prove(criterion, baseline, now, guards or (), protection)
     missing = _short_of(proof, criterion, claim)
@@ -124,7 +146,7 @@ def red(
             if gate.required:
                 sentences.append(f"{gate.name}: not judged on this tree")
         elif gate.required and blocks(gate, baseline.get(gate.name), verdict, tolerance):
-            sentences.append(f"{gate.name}: {describe(gate, verdict)}")
+            sentences.append(f"{gate.name}: {describe(gate, verdict, baseline.get(gate.name))}")
     return sentences
 
 
@@ -142,20 +164,29 @@ def blocks(gate: Gate, base: Verdict | None, verdict: Verdict, tolerance: Tolera
     return verdict.new_red_count > 0 or (verdict.status in unjudged and base.status not in unjudged)
 
 
-def describe(gate: Gate, verdict: Verdict) -> str:
-    """A red verdict in one line: which tests, or why it could not be judged."""
+def describe(gate: Gate, verdict: Verdict, base: Verdict | None = None) -> str:
+    """A red verdict in one line: which tests, or why it could not be judged.
+
+    `base` is what the gate said of the base commit: only where that tells what was red there is anything
+    called newly red.
+    """
     if verdict.status in ("error", "skipped"):
         return f"could not be judged ({verdict.summary or verdict.cause or verdict.status})"
     named = [finding.key for finding in verdict.findings[:SHOWN]]
     if named == ["exit"]:  # no test and no place has a name: what the check said last says more
         last = one_line(verdict.findings[0].message.rstrip().rpartition("\n")[2], LAST_WORDS)
         return verdict.summary if last in ("", verdict.summary) else f"{verdict.summary}: {last}"
-    if not gate.proof and verdict.new_red:
+    if not gate.proof and verdict.new_red and base is not None and _told_apart(base):
         named = list(verdict.new_red[:SHOWN])
         return f"{verdict.new_red_count} newly red: {_list(named, verdict.new_red_count)}"
     if verdict.red and named:
         return f"{verdict.red} red: {_list(named, verdict.red)}"
     return verdict.summary or verdict.status
+
+
+def _told_apart(base: Verdict) -> bool:
+    """Does this verdict on the base tell what was red there and what was not?"""
+    return base.status == "pass" or (base.status in ("fail", "flaky") and base.per_test and not base.unloaded)
 
 
 def _list(named: list[str], total: int) -> str:

@@ -48,6 +48,7 @@ from ralph.core.events import (
 from ralph.core.faults import after_fault
 from ralph.core.loop import Loop
 from ralph.core.model import RESUMABLE, AgentSession, Fault, Limits, Steer
+from ralph.core.takeback import forgiven, told
 from ralph.errors import IllegalEvent
 
 replace = msgspec.structs.replace
@@ -64,6 +65,7 @@ def loop_started(loop: Loop, event: LoopStarted) -> Loop:
     return replace(
         loop,
         order=order,
+        rules=event.rules,
         phase="baseline",
         limits=order.limits,
         tree=order.base_tree,
@@ -99,13 +101,22 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     loop = replace(
         loop, best=settle.base_checkpoint(loop), verdicts=dict(loop.baseline), judged_tree=loop.tree
     )
-    if loop.build is None and exitgate.already_satisfied(order.criterion, loop.baseline):
-        return settle.finish(
-            loop, Finish("verified", "already satisfied: the proof was green before any agent call")
-        )
+    ending = _nothing_to_do(loop) if loop.build is None else None
+    if ending is not None:
+        return settle.finish(loop, ending)
     if settle.wants_ties(loop):
         return replace(loop, todo=(TieTests(tree=loop.tree),))
     return _after_baseline(loop)
+
+
+def _nothing_to_do(loop: Loop) -> Finish | None:
+    criterion, baseline = loop.sealed.criterion, loop.baseline
+    if loop.rules < 2:
+        said = "already satisfied: the proof was green before any agent call"
+        return Finish("verified", said) if exitgate.satisfied_first(criterion, baseline) else None
+    if not exitgate.already_satisfied(criterion, baseline):
+        return None
+    return Finish("satisfied", exitgate.satisfied_words(criterion, baseline))
 
 
 def _after_baseline(loop: Loop) -> Loop:
@@ -233,16 +244,10 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
     owed = _owed(loop)
     if not isinstance(owed, RestoreWorkspace) or event.tree != owed.to.tree:
         _illegal(loop, event, "that is not the checkpoint that was asked for")
-    best = owed.to
-    # To where it began itself: a call that was not to change anything, which is told otherwise.
-    taken = f"iteration {event.iteration} was taken back to the state after iteration {best.iteration}"
-    loop = replace(
-        loop,
-        tree=best.tree,
-        commit=best.commit,
-        lines=best.changed_lines,
-        reverted=taken if best.iteration != event.iteration else "",
-    )
+    to = owed.to
+    said = told(loop, owed, event.iteration)
+    loop = replace(loop, tree=to.tree, commit=to.commit, lines=to.changed_lines, reverted=said)
+    loop = forgiven(loop) if said else loop
     loop = buildfacts.restored(loop)
     return settle.paused(loop) if loop.pausing else settle.call_agent(loop)
 
@@ -303,7 +308,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
 
 def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
     owed = _owed(loop)
-    if isinstance(owed, Finish) and owed.outcome == "verified":
+    if isinstance(owed, Finish) and owed.outcome in ("verified", "satisfied"):
         return loop  # too late: the result is there
     reason = event.reason or "aborted by the user"
     loop = replace(loop, aborting=reason)

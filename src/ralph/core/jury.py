@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from ralph.core import building, exitgate, rubric, settle, spending
+from ralph.core import building, exitgate, rubric, settle, spending, waiting
 from ralph.core.events import (
     AskJudge,
     Event,
@@ -102,7 +102,7 @@ def _ask(loop: Loop, then: Then) -> Loop:
     """Owe the question; where it may not be asked now, wait or do without."""
     limits = replace(loop.limits, iterations=None)  # this iteration's call has been made
     spent = settle.limit_reached(replace(loop, limits=limits))
-    wait = settle.hourly_wait(loop)
+    wait = waiting.hourly_wait(loop)
     ask = AskJudge(tree=loop.tree, call=loop.call + 1, then=then)
     why = spent.reason if spent is not None else wait.why if wait is not None else ""
     if why and not _sealed(loop).required:
@@ -164,7 +164,7 @@ def _faulted(loop: Loop, fault: Fault, then: Then) -> Loop:
     ask = AskJudge(tree=loop.tree, call=loop.call + 1, then=then)
     if fault.kind in HUMAN or jury.faults >= FAULT_CAP or jury.limits_hit >= LIMIT_CAP:
         return _give_up(loop, ask, "blocked", f"the judge cannot be asked: {why}")
-    seconds = min(settle.BACK_OFF.get(fault.kind, FIRST_WAIT) * 2 ** max(0, _in_row(jury) - 1), HOUR)
+    seconds = min(waiting.BACK_OFF.get(fault.kind, FIRST_WAIT) * 2 ** max(0, _in_row(jury) - 1), HOUR)
     until = None
     if fault.reset_at is not None:
         seconds = max(1.0, fault.reset_at - loop.now)

@@ -34,6 +34,7 @@ from ralph.core.rubric import Jury
 
 class Loop(Struct, frozen=True):
     order: Order | None = None
+    rules: int = 1  # of what it decides; a record is folded by those that it began with
     phase: Phase = "new"
     outcome: Outcome | None = None
     reason: str = ""

@@ -6,7 +6,7 @@ the environment: every value arrives in an event. Words follow the glossary in d
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from ralph.core.plan import Plan
 from ralph.core.rubric import Rubric
 
 Phase = Literal["new", "baseline", "working", "judging", "waiting", "paused", "ended"]
-Outcome = Literal["verified", "exhausted", "stalled", "blocked", "aborted", "broken"]
+Outcome = Literal["verified", "satisfied", "exhausted", "stalled", "blocked", "aborted", "broken"]
 Status = Literal["pass", "fail", "error", "skipped", "flaky"]
 Stage = Literal["baseline", "fast", "final"]
 Grade = Literal["A", "B", "C", "D"]
@@ -32,16 +32,17 @@ TaskClass = Literal[
     "docs",
     "custom",
 ]
-# Classes whose proof, once green, is the whole task: green before any agent call = done already.
+# Classes whose proof, once green, is the whole task: green before any agent call = there is nothing to do.
 MAKE_IT_GREEN: frozenset[str] = frozenset(
     {"test-pass", "type-clean", "lint-clean", "build-pass", "coverage", "custom"}
 )
 # Classes whose green checks prove nothing: something must have been red first, the user's or the agent's own.
 NEEDS_WITNESS: frozenset[str] = frozenset({"bug-fix", "implement-feature"})
 PHASES: tuple[Phase, ...] = ("new", "baseline", "working", "judging", "waiting", "paused", "ended")
-OUTCOMES: tuple[Outcome, ...] = ("verified", "exhausted", "stalled", "blocked", "aborted", "broken")
-# An ended loop of these may be taken up again; verified and aborted are final.
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+# An ended loop of these may be taken up again; verified, satisfied and aborted are final.
 RESUMABLE: frozenset[str] = frozenset({"exhausted", "stalled", "blocked", "broken"})
+FINAL: frozenset[str] = frozenset(OUTCOMES) - RESUMABLE
 GRADES: tuple[Grade, ...] = ("A", "B", "C", "D")
 
 
@@ -126,7 +127,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     per_test: bool = False
     red: int = 0  # failing tests or blocking findings
     red_digest: str = ""  # names the set of red keys, so that two sets can be compared
-    signature: str = ""  # the error with numbers, paths and times taken out: "the same error again"
+    signature: str = ""  # the error without addresses, times, line numbers and the like: "the same again"
+    outline: str = ""  # the same, without any number
     new_red: tuple[str, ...] = ()  # red now, not red at base (first few)
     new_red_count: int = 0
     fixed_count: int = 0  # red at base, green now
@@ -135,6 +137,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     evidence: str = ""  # blob that holds argv, tool, environment, output, reports
     reading: str = ""  # blob that holds the whole Reading
     repeats: tuple[str, ...] = ()  # evidence of the further calls that this verdict rests on
+    unloaded: int = 0  # files or packages whose tests could not be loaded: what is red in them is not known
 
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):
@@ -362,6 +365,7 @@ class Checkpoint(Struct, frozen=True, omit_defaults=True):
     passing: int = -1  # required checks passing; -1 = not judged
     red: int = -1
     changed_lines: int = 0
+    unloaded: int = 0
 
 
 class Footprint(Struct, frozen=True, omit_defaults=True):
@@ -374,3 +378,6 @@ class Footprint(Struct, frozen=True, omit_defaults=True):
     red: int
     signature: str  # normalised error signature, "" when nothing failed
     progress: bool  # a check newly passing, or fewer red than ever before
+    outline: str = ""  # the signature but for its numbers
+    unloaded: int = 0
+    worse: bool = False  # than the best checkpoint, in a tree that nobody has taken back

@@ -15,7 +15,7 @@ from ralph.core.breaker import Breaker, Pulse, Trace
 from ralph.core.events import AgentEnded, CheckpointMade, Finish
 from ralph.core.ladder import Demand, Trouble
 from ralph.core.loop import Loop
-from ralph.core.model import Fault, Footprint, Verdict
+from ralph.core.model import Checkpoint, Fault, Footprint, Verdict
 from ralph.core.text import one_line
 
 replace = msgspec.structs.replace
@@ -66,10 +66,10 @@ def failed(loop: Loop, fault: Fault) -> Loop:
     return _attempted(loop, kind, what, f"fault {fault.kind}")
 
 
-def judged(loop: Loop, reds: list[Verdict], *, accused: bool, base_red: int) -> Loop:
+def judged(loop: Loop, reds: list[Verdict], *, accused: bool, base: Checkpoint) -> Loop:
     """An iteration was judged and is not enough: score it, class it, and see what it decides."""
     footprint = loop.history[-1]
-    loop = _pulsed(loop, footprint, base_red, accused=accused)
+    loop = _pulsed(loop, footprint, base, accused=accused)
     points = loop.breaker.pulses[-1].score
     facts = retries.Facts(
         causes=tuple(verdict.cause if verdict.status != "fail" else "" for verdict in reds),
@@ -86,7 +86,7 @@ def item_done(loop: Loop, red: int) -> Loop:
     """An item was verified: the best thing that an iteration can come to. `red`: what others still owe."""
     tree, before = loop.tree, loop.before
     footprint = Footprint(loop.iteration, tree, before, red_digest="", red=red, signature="", progress=True)
-    loop = _pulsed(loop, footprint, red, accused=False, items=1)
+    loop = _pulsed(loop, footprint, footprint, accused=False, items=1)
     after = breaker_.judged(loop.breaker, footprint, loop.breaker.pulses[-1].score, at=loop.now)
     return _with(loop, after)
 
@@ -119,7 +119,7 @@ def reopened(loop: Loop) -> Loop:
 
 def redirected(loop: Loop) -> Loop:
     """What the next prompt demands, by the first rule that has something to say; nothing if none has."""
-    track, trouble = stall.diagnose(loop.history)
+    track, trouble = stall.diagnose(loop.history, loop.rules)
     if trouble is not None:
         return demanded(loop, trouble, track.why)
     signs = stall.first_signs(loop.history)
@@ -152,7 +152,7 @@ def ended(loop: Loop, action: Finish) -> Loop:
     after = breaker_.finished(
         breaker,
         action.reason,
-        verified=action.outcome == "verified",
+        verified=action.outcome in ("verified", "satisfied"),
         at=loop.now,
         iteration=loop.iteration,
     )
@@ -163,10 +163,12 @@ def _with(loop: Loop, breaker: Breaker) -> Loop:
     return loop if breaker is loop.breaker else replace(loop, breaker=breaker)
 
 
-def _pulsed(loop: Loop, footprint: Footprint, base_red: int, *, accused: bool, items: int = 0) -> Loop:
+def _pulsed(
+    loop: Loop, footprint: Footprint, base: Checkpoint | Footprint, *, accused: bool, items: int = 0
+) -> Loop:
     """The iteration joins the pulses, with its score against the one before it, also across a resume."""
     breaker, item = loop.breaker, item_of(loop)
-    previous = breaker.last or replace(footprint, red=base_red, signature="")
+    previous = breaker.last or replace(footprint, red=base.red, unloaded=base.unloaded, signature="")
     if item != breaker.item:  # the error of another item is no error of this one
         previous = replace(previous, signature="")
     seen = {loop.sealed.base_tree, *(old.tree for old in loop.history if old.iteration < footprint.iteration)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core import buildfacts, building, exitgate, failover, outage, recovery, stall
+from ralph.core import buildfacts, building, exitgate, failover, recovery, stall, takeback, waiting
 from ralph.core.events import (
     Action,
     CheckpointMade,
@@ -22,28 +22,13 @@ from ralph.core.events import (
     RunGuards,
     RunReaders,
     TieTests,
-    Wait,
 )
 from ralph.core.loop import Loop
-from ralph.core.model import Checkpoint, Claim, Fault, Footprint, Gate, Grade, GuardResult, Verdict
+from ralph.core.model import Checkpoint, Claim, Footprint, Gate, Grade, GuardResult, Verdict
 
 replace = msgspec.structs.replace
-HOUR = 3600.0
 INTEGRITY_CAP = 2  # iterations with integrity findings before a human must look
 DENIAL_CAP = 2
-BACK_OFF = {  # first wait in seconds after a fault that time can heal; doubled with each in a row
-    "limit": 300.0,
-    "overload": 20.0,
-    "server": 20.0,
-    "network": 20.0,
-    "hollow": 20.0,
-    "protocol": 1.0,
-    "request": 1.0,
-    "disk": 30.0,
-    "crash": 1.0,
-    "timeout": 1.0,
-    "idle": 1.0,
-}
 
 
 def gate_names(loop: Loop) -> tuple[str, ...]:
@@ -131,31 +116,29 @@ def settle(loop: Loop, answer: exitgate.Exit) -> Loop:
     loop = replace(loop, not_yet=answer.not_yet, unproven=answer.unproven)
     accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
-    loop = recovery.judged(
-        loop, _reds(loop, loop.newest), accused=accused, base_red=base_checkpoint(loop).red
-    )
+    loop = recovery.judged(loop, _reds(loop, loop.newest), accused=accused, base=base_checkpoint(loop))
     if accused:
         known = tuple(tree for tree in loop.accused if tree != loop.tree)
         loop = replace(loop, integrity=loop.integrity + 1, accused=(*known, loop.tree))
     ending = _ending(loop)
     if ending is not None:
         return finish(loop, ending)
-    track, trouble = stall.diagnose(loop.history)
+    track, trouble = stall.diagnose(loop.history, loop.rules)
     back = None
     if loop.build is not None:
         loop, stalled, counts = recovery.of_item(loop, track)
         loop, drop = building.missed(loop, stalled, counts=counts)
         if drop:  # also the best of it is no place to go back to
-            back, loop = _to_verified(loop), replace(loop, redirect="", best=_verified(loop))
+            back, loop = takeback.to_verified(loop), replace(loop, redirect="", best=_verified(loop))
     elif loop.breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
         return finish(recovery.reopened(loop), Finish("stalled", loop.breaker.why))
     elif track.kind == "stalled" and trouble is not None:
         return finish(recovery.stalled(loop, trouble, track.why), Finish("stalled", track.why))
     else:
         loop = recovery.redirected(loop)
-    if loop.pausing:  # what is given up goes all the same, before anything else is done
+    back = back or takeback.take_back(loop, accused=accused)
+    if loop.pausing:  # what goes back goes all the same, before anything else is done
         return replace(paused(loop), held=(back,) if back is not None else ())
-    back = back or _take_back(loop, accused=accused)
     if back is not None:
         return replace(loop, phase="working", todo=(back,))
     return call_agent(loop)
@@ -217,7 +200,9 @@ def base_checkpoint(loop: Loop) -> Checkpoint:
 def _measured(loop: Loop, checkpoint: Checkpoint, verdicts: dict[str, Verdict]) -> Checkpoint:
     required = [gate for gate in loop.sealed.criterion.gates if gate.required]
     reds = _reds(loop, verdicts)
-    return replace(checkpoint, passing=len(required) - len(reds), red=sum(max(1, red.red) for red in reds))
+    hidden = sum(red.unloaded for red in reds)
+    count = sum(max(1, red.red) for red in reds)
+    return replace(checkpoint, passing=len(required) - len(reds), red=count, unloaded=hidden)
 
 
 def _reds(loop: Loop, verdicts: dict[str, Verdict]) -> list[Verdict]:
@@ -236,6 +221,8 @@ def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     # What a guard keeps saying is an error that stays the same, also where every check is green.
     looked = accused or loop.guarded_tree == loop.tree
     guilt = "|".join(finding.key for result in loop.guards for finding in result.findings if looked)
+    progress = not accused and _red(newest) < _least(loop, best)
+    outlines = "|".join(f"{verdict.gate}:{verdict.outline}" for verdict in reds if verdict.outline)
     footprint = Footprint(
         iteration=loop.iteration,
         tree=loop.tree,
@@ -243,11 +230,32 @@ def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
         red_digest="|".join(f"{verdict.gate}:{verdict.red_digest}" for verdict in reds) + guilt,
         red=newest.red,
         signature="|".join(f"{verdict.gate}:{verdict.signature}" for verdict in reds) + guilt,
-        progress=not accused and newest.red < best.red,
+        progress=progress,
+        outline=outlines + guilt if outlines else "",
+        unloaded=newest.unloaded,
+        worse=not progress and (_red(newest) > _red(best) or newest.passing < best.passing),
     )
-    if not accused and rank(newest) < rank(best):
+    if not accused and (rank(newest) < rank(best) or _goes_on(loop, newest, best)):
         best = newest
     return replace(loop, history=(*loop.history, footprint)[-stall.KEPT :], best=best)
+
+
+def _red(one: Checkpoint | Footprint) -> tuple[int, int]:
+    """How red it is. What cannot be loaded hides any number of red tests, so it comes first."""
+    return (one.unloaded, one.red)
+
+
+def _goes_on(loop: Loop, newest: Checkpoint, best: Checkpoint) -> bool:
+    """Both green, so that only a witness or a word is missing: the newest is what the next call builds on."""
+    unseen = loop.jury.opinion is None  # a judge that saw them says which it liked more
+    return loop.rules > 1 and unseen and newest.red == best.red == 0 and newest.tree != best.tree
+
+
+def _least(loop: Loop, best: Checkpoint) -> tuple[int, int]:
+    """The fewest red so far, also of a tree that broke something else and so is not the best."""
+    if loop.rules < 2:
+        return _red(best)
+    return min([_red(best), *(_red(one) for one in loop.history if one.tree not in loop.accused)])
 
 
 def _is_red(loop: Loop, gate: Gate, verdicts: dict[str, Verdict]) -> bool:
@@ -256,41 +264,14 @@ def _is_red(loop: Loop, gate: Gate, verdicts: dict[str, Verdict]) -> bool:
     return verdict is not None and exitgate.blocks(gate, loop.baseline.get(gate.name), verdict)
 
 
-def rank(checkpoint: Checkpoint) -> tuple[int, int, int]:
+def rank(checkpoint: Checkpoint) -> tuple[int, int, int, int]:
     """Rule 31: most required checks passing, then fewest red, then the smallest diff."""
-    return (-checkpoint.passing, checkpoint.red, checkpoint.changed_lines)
-
-
-def _take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
-    """Rule 10: go back to the best checkpoint when the newest tree is worth less than nothing."""
-    best = loop.best
-    assert best is not None
-    if loop.sealed.on_fail == "keep" or best.tree == loop.tree:
-        return None
-    current = loop.history[-1]
-    # The first iteration has none before it: what it broke is measured against the best, its error is not.
-    first = replace(current, red=best.red, signature="")
-    worth = stall.score(loop.history[-2] if len(loop.history) > 1 else first, current)
-    shrinks = current.progress
-    if loop.sealed.on_fail == "auto" and not accused and (shrinks or worth > 0):
-        return None
-    rejected = Checkpoint(iteration=loop.iteration, tree=loop.tree, commit=loop.commit, red=current.red)
-    return RestoreWorkspace(to=best, rejected=rejected)
+    return (-checkpoint.passing, *_red(checkpoint), checkpoint.changed_lines)
 
 
 def _verified(loop: Loop) -> Checkpoint:
     base = loop.build.base if loop.build is not None else None
     return base if base is not None and base.passing >= 0 else base_checkpoint(loop)
-
-
-def _to_verified(loop: Loop) -> RestoreWorkspace | None:
-    """Work on an item that is given up goes: back to the newest tree of which everything is verified."""
-    assert loop.build is not None
-    base = loop.build.base
-    if base is None or base.tree == loop.tree:
-        return None
-    rejected = Checkpoint(iteration=loop.iteration, tree=loop.tree, commit=loop.commit)
-    return RestoreWorkspace(to=base, rejected=rejected)
 
 
 def planned(loop: Loop, event: CheckpointMade) -> Loop:
@@ -315,7 +296,9 @@ def item_published(loop: Loop, commit: str) -> Loop:
     newest = _measured(loop, newest, loop.newest)
     loop = buildfacts.ticked(recovery.item_done(loop, newest.red), commit, loop.grade)
     build = replace(loop.build, base=newest) if loop.build is not None else None
-    loop = replace(loop, build=build, best=newest, redirect="", reverted="")
+    # What another item took says nothing of the next one.
+    history = loop.history if loop.rules < 2 else ()
+    loop = replace(loop, build=build, best=newest, redirect="", reverted="", history=history)
     return paused(loop) if loop.pausing else limit_or_call(loop)
 
 
@@ -349,8 +332,8 @@ def call_agent(loop: Loop) -> Loop:
 def _call(loop: Loop) -> Loop:
     """Ask for the next agent call, or first wait for what makes one possible."""
     number = failover.awake(loop)
-    rest = _nobody_awake(loop) if number is None else _cool_down(loop)
-    wait = rest or hourly_wait(loop)
+    rest = waiting.nobody_awake(loop) if number is None else waiting.cool_down(loop)
+    wait = rest or waiting.hourly_wait(loop)
     if wait is not None:
         time = loop.limits.time
         if time is not None and loop.elapsed + wait.seconds > time:
@@ -368,33 +351,3 @@ def _call(loop: Loop) -> Loop:
     return replace(
         loop, phase="working", iteration=iteration, before=loop.tree, wait_until=None, wait_why="", todo=todo
     )
-
-
-def _nobody_awake(loop: Loop) -> Wait:
-    """Every agent rests: until the first is back. `handlers` has seen to it that one ever is."""
-    until = failover.earliest(loop) or loop.now + HOUR
-    return Wait(seconds=max(1.0, until - loop.now), until=until, why=f"all agents rest; {loop.stood_in}")
-
-
-def _cool_down(loop: Loop) -> Wait | None:
-    """A fault of the last call that time can heal: until the named time, else backing off."""
-    fault: Fault | None = loop.fault
-    if fault is None or fault.kind not in BACK_OFF:
-        return None
-    why = f"{fault.kind}: {fault.message}"
-    if fault.reset_at is not None:
-        seconds = max(1.0, fault.reset_at - loop.now)
-        return Wait(seconds=seconds, until=loop.now + seconds, why=why)
-    in_row = max(0, loop.faults - 1, loop.limits_hit - 1)
-    seconds = min(BACK_OFF[fault.kind] * 2**in_row, HOUR)
-    return outage.wait(loop, fault, seconds) if fault.address else Wait(seconds=seconds, until=None, why=why)
-
-
-def hourly_wait(loop: Loop) -> Wait | None:
-    cap = loop.limits.calls_per_hour
-    if cap is None or len(loop.call_times) < cap:
-        return None
-    seconds = min(HOUR, loop.call_times[-cap] + HOUR - loop.now)
-    if seconds <= 0:
-        return None
-    return Wait(seconds=seconds, until=loop.now + seconds, why=f"{cap} calls an hour used")

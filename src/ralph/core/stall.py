@@ -1,5 +1,8 @@
 """Is the work going anywhere? Rules 12 to 15, over the footprints of finished iterations.
 
+An error that changes in its numbers alone ("0 != 3", then "1 != 3") may be work that comes closer, so it is
+not the same error again; only so many of them in a row without fewer red are.
+
 Faults never come here: a crash or a usage limit says nothing about the work. The answer is a
 `Track`: go on, ask for another approach (redirect), or end the loop as stalled. What is asked for then
 is in `ladder`, what an end means for the next call in `breaker`.
@@ -7,18 +10,22 @@ is in `ladder`, what an end means for the next call in `breaker`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
 
+from ralph.core.events import RULES
 from ralph.core.ladder import Trouble
 from ralph.core.model import Footprint
 
 NO_PROGRESS = 3
 REDIRECT_AT = 3
 SAME_ERROR = 5
+SAME_OUTLINE = 10  # the same error but for its numbers: they may come closer, or be noise
+AIMLESS = 20  # whatever was said, never fewer red
 EARLY = 2  # in a row: not yet a redirect by its rule, but the next prompt asks for something else
-KEPT = 12  # footprints a loop remembers; every rule looks at fewer
+KEPT = 24  # footprints a loop remembers; every rule looks at fewer
 FIXED_CAP = 10  # checks newly passing or failing that count in one score
 ITEM_DONE = 5
 
@@ -29,17 +36,20 @@ class Track(Struct, frozen=True):
 
 
 def look(history: tuple[Footprint, ...]) -> Track:
-    """The strictest answer of the three rules."""
+    """The strictest answer of the rules."""
     return diagnose(history)[0]
 
 
-def diagnose(history: tuple[Footprint, ...]) -> tuple[Track, Trouble | None]:
+def diagnose(history: tuple[Footprint, ...], rules: int = RULES) -> tuple[Track, Trouble | None]:
     """The strictest answer, and the trouble it tells of."""
+    fruitless = _fruitless(history)
     answers: tuple[tuple[Track | None, Trouble], ...] = (
         (_no_progress(history), "no-progress"),
-        (_oscillation(history), "circular"),
+        (_oscillation(fruitless if rules > 1 else history), "circular"),
         (_same_error(history), "same-error"),
     )
+    if rules > 1:
+        answers = (*answers, (_same_outline(fruitless), "same-error"), (_aimless(fruitless), "no-progress"))
     for kind in ("stalled", "redirect"):
         for answer, trouble in answers:
             if answer is not None and answer.kind == kind:
@@ -54,6 +64,12 @@ def first_signs(history: tuple[Footprint, ...]) -> tuple[Trouble, str] | None:
     if _alike(history) >= EARLY:
         return "same-error", "the same error twice in a row"
     return None
+
+
+def _fruitless(history: tuple[Footprint, ...]) -> tuple[Footprint, ...]:
+    """The newest iterations in a row without progress."""
+    last = max((at for at, footprint in enumerate(history, 1) if footprint.progress), default=0)
+    return history[last:]
 
 
 def _idle(history: tuple[Footprint, ...]) -> int:
@@ -72,10 +88,14 @@ def _no_progress(history: tuple[Footprint, ...]) -> Track | None:
     return None
 
 
-def _alike(history: tuple[Footprint, ...]) -> int:
+def _signature(footprint: Footprint) -> str:
+    return footprint.signature
+
+
+def _alike(history: tuple[Footprint, ...], mark: Callable[[Footprint], str] = _signature) -> int:
     same = 0
     for footprint in reversed(history):
-        if not footprint.signature or footprint.signature != history[-1].signature or footprint.progress:
+        if not mark(footprint) or mark(footprint) != mark(history[-1]) or footprint.progress:
             break
         same += 1
     return same
@@ -88,6 +108,19 @@ def _same_error(history: tuple[Footprint, ...]) -> Track | None:
     if same >= REDIRECT_AT:
         return Track("redirect", f"the same error {same} times in a row: try a different approach")
     return None
+
+
+def _same_outline(fruitless: tuple[Footprint, ...]) -> Track | None:
+    same = _alike(fruitless, lambda footprint: footprint.outline)
+    if same < SAME_OUTLINE:
+        return None
+    return Track("stalled", f"the same error {same} times in a row, only its numbers change")
+
+
+def _aimless(fruitless: tuple[Footprint, ...]) -> Track | None:
+    if len(fruitless) < AIMLESS:
+        return None
+    return Track("stalled", f"{len(fruitless)} iterations in a row made nothing more green")
 
 
 def _oscillation(history: tuple[Footprint, ...]) -> Track | None:
@@ -117,8 +150,11 @@ def score(previous: Footprint | None, current: Footprint, *, items: int = 0, rev
     points = 1 if current.tree != current.before else -3
     points += ITEM_DONE * items - reverted
     if previous is not None:
-        points += 3 * min(FIXED_CAP, max(0, previous.red - current.red))
-        points -= 3 * min(FIXED_CAP, max(0, current.red - previous.red))
+        fixed, broke = previous.red - current.red, current.red - previous.red
+        if current.unloaded < previous.unloaded:  # what is red now stood behind what could not be loaded
+            fixed, broke = previous.unloaded - current.unloaded, 0
+        points += 3 * min(FIXED_CAP, max(0, fixed))
+        points -= 3 * min(FIXED_CAP, max(0, broke))
         if current.signature and current.signature == previous.signature:
             points -= 2
         elif previous.signature:

@@ -24,6 +24,7 @@ FAMILIAR = {
     "waiting": "paused",
     "paused": "paused",
     "verified": "completed",
+    "satisfied": "completed",
     "aborted": "aborted",
     "exhausted": "failed",
     "stalled": "failed",

@@ -152,7 +152,7 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
                 next=f"ralph logs {name}",
             )
         return found, False
-    if loop.phase != "ended" or loop.outcome != "verified":
+    if loop.phase != "ended" or loop.outcome not in ("verified", "satisfied"):
         at = newest or (loop.best.iteration if loop.best else 0)
         better = f" --checkpoint {at}" if at else ""
         why = "an unverified checkpoint lands only when you name it"

@@ -134,7 +134,7 @@ def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, 
                 brief=_with_specs(order.brief, prepared.specs, state),
                 **_shares(store, order, pinned),
             )
-            event = e.LoopStarted(order=order, at=now)
+            event = e.LoopStarted(order=order, rules=e.RULES, at=now)
             loop = fold((event,))
             journal.create(
                 order.loop,

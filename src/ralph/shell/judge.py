@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.agents.environ import secret_values
-from ralph.core.compare import compare, signature
+from ralph.core.compare import compare, outline, signature, unloaded
 from ralph.core.model import Finding, Gate, Reading, Stage, Verdict
 from ralph.core.repeat import changed_keys, merged, without
 from ralph.core.text import redact, trim
@@ -145,6 +145,7 @@ class Judge:
             readings[gate.name] = reading
         base = self.base_reading(gate.name, baseline) if stage != "baseline" else None
         found = compare(base, reading, fail_on=gate.fail_on)
+        new_red = found.new_red if stage != "baseline" else ()  # what is red at the base is not new
         hushed = secret_values(self.site.env)
         red = 0 if reading.status == "pass" else max(1, found.red)
         return Verdict(
@@ -160,15 +161,17 @@ class Judge:
             per_test=reading.tests is not None or gate.read in LOCATED,
             red=red,
             red_digest=found.red_digest,
-            signature=signature(reading) if reading.status != "pass" else "",
-            new_red=tuple(key[:300] for key in found.new_red[:SHOWN_RED]),
-            new_red_count=len(found.new_red),
+            signature=signature(reading),
+            outline=outline(reading),
+            new_red=tuple(key[:300] for key in new_red[:SHOWN_RED]),
+            new_red_count=len(new_red),
             fixed_count=len(found.fixed),
             witness_count=len(found.witness),
             findings=tuple(_shown(finding, hushed) for finding in reading.findings[:SHOWN_FINDINGS]),
             evidence=heard[0].evidence,
             reading=blobs.put(self.site.state.blobs, msgspec.json.encode(reading)),
             repeats=tuple(other.evidence for other in heard[1:] if other.evidence),
+            unloaded=unloaded(reading),
         )
 
     def base_reading(self, name: str, baseline: dict[str, Verdict]) -> Reading | None:

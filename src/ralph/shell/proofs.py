@@ -135,8 +135,11 @@ def _loop(state: State, name: str, record: Record) -> Found:
         sealed = attest.load(state, name)
         candidates = (sealed,) if sealed else ()
         if sealed is None:
-            verified = loop.outcome == "verified"
-            why = f"`ralph bundle {name}` makes one" if verified else f"it is {loop.outcome or loop.phase}"
+            why = f"it is {loop.outcome or loop.phase}"
+            if loop.outcome == "verified":
+                why = f"`ralph bundle {name}` makes one"
+            elif loop.outcome == "satisfied":
+                why = "there was nothing to do, and what Ralph did not bring about it does not sign"
             trouble = f"loop '{name}' has no attestation: {why}"
     except BadEnvelope as bad:
         trouble = f"its attestation cannot be read: {bad}"

@@ -25,7 +25,7 @@ from ralph.shell.stints import Stint
 from ralph.ui.display import Display, make_watcher
 from ralph.ui.display.plain import Plain
 
-ENDINGS = {"verified": 0, "blocked": 3, "broken": 4}
+ENDINGS = {"verified": 0, "blocked": 3, "broken": 4, "satisfied": 6}
 
 
 class Both:

@@ -14,10 +14,23 @@ from ralph.core.plantold import item_lines, plan_line
 from ralph.core.plantold import words as plan_words
 from ralph.core.rubric import words as opinion_words
 from ralph.ui.change import Change
-from ralph.ui.format import DOT, brief, change_words, clock, cost_words, paint, plural, safe, short, table
+from ralph.ui.format import (
+    DOT,
+    GOOD,
+    brief,
+    change_words,
+    clock,
+    cost_words,
+    paint,
+    plural,
+    safe,
+    short,
+    table,
+)
 from ralph.ui.nextsteps import Standing, next_steps, room_flag
 
 SENTENCES = 8
+NOTHING = "NOTHING_TO_DO"
 
 
 def word(loop: Loop) -> str:
@@ -26,7 +39,7 @@ def word(loop: Loop) -> str:
         brief = loop.sealed.brief
         return "PLANNED" if brief is not None and brief.mode == "plan" else "VERIFIED_DONE"
     if loop.outcome is not None:
-        return loop.outcome.upper()
+        return NOTHING if loop.outcome == "satisfied" else loop.outcome.upper()
     return "PAUSED" if loop.phase == "paused" else "STOPPED"
 
 
@@ -54,7 +67,7 @@ def _numbers(loop: Loop, change: Change | None) -> list[str]:
         parts.append(f"{plural(loop.lines, 'line')} changed")
     parts.append(f"tree {short(loop.tree)}")
     old = [gate.name for gate, verdict in judged(loop) if _is_old_red(loop, gate, verdict)]
-    if loop.outcome == "verified" and old:
+    if loop.outcome in GOOD and old:
         parts.append(f"red as before: {', '.join(safe(name, 30) for name in old)}")
     return parts
 
@@ -92,12 +105,12 @@ def gate_rows(loop: Loop) -> list[tuple[str, ...]]:
 
 def ending(loop: Loop, change: Change | None = None, *, colour: bool = False, width: int = 0) -> list[str]:
     """All lines. `width` 0: nobody is looking through a narrow window, so nothing is folded."""
-    tone = "green" if loop.outcome == "verified" else "amber" if loop.outcome is None else "red"
+    tone = "green" if loop.outcome in GOOD else "amber" if loop.outcome is None else "red"
     title = paint(_title(loop), tone, colour)
     lines = _fold(title, len(_title(loop)), loop.sealed.loop, _numbers(loop, change), width)
     lines += table(gate_rows(loop), "  ")
     facts: list[tuple[str, str]] = []
-    if loop.outcome != "verified":
+    if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
         facts += [("not yet", safe(text, 300)) for text in loop.not_yet[:SENTENCES]]
         facts.append(("best", best_words(loop)))

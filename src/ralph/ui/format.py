@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
+GOOD = ("verified", "satisfied")  # outcomes after which nothing is missing
 DOT = " · "
 _LONGEST_WORD = 14  # every shape of secret that `core.text` knows without = or : has a longer word
 

@@ -38,6 +38,11 @@ def next_steps(at: Standing) -> tuple[Next, ...]:
     report = Next("report", f"ralph report {name}")
     if at.dropped:
         return (report,)
+    if at.word == "satisfied":
+        return (
+            Next("ask for more", 'ralph loop TASK --check "a check that is red until it is done"'),
+            report,
+        )
     if at.word == "verified" or at.landing in ("landing", "landed", "undoing"):
         return (*_landing(at), report)
     if at.word in ("new", "baseline", "working", "judging", "waiting"):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ralph.core.plantold import words as plan_words
 from ralph.core.retries import lines as escalation_lines
-from ralph.ui.format import change_words, clock, cost_words, dollars, iso, plural, thousands
+from ralph.ui.format import GOOD, change_words, clock, cost_words, dollars, iso, plural, thousands
 from ralph.ui.lines import limit_words
 from ralph.ui.reportdata import Guard, Report
 
@@ -61,7 +61,7 @@ def _cell(value: str) -> str:
 
 def _summary(report: Report) -> list[str]:
     lines = ["## Summary", code(report.headline), f"Task: {text(report.task)}"]
-    if report.outcome == "verified":
+    if report.outcome in GOOD:
         lines.append(f"{text(report.reason)[:1].upper()}{text(report.reason)[1:]}.")
     else:
         why = text(report.reason) or f"it has not ended; it is in phase {report.phase}"

@@ -21,7 +21,7 @@ from ralph.shell import blobs as blobs_
 from ralph.shell.record import Record
 from ralph.ui.change import Change
 from ralph.ui.ending import best_words, headline, judged, standing
-from ralph.ui.format import clock, dollars, iso, plural, safe, thousands
+from ralph.ui.format import GOOD, clock, dollars, iso, plural, safe, thousands
 from ralph.ui.nextsteps import next_steps
 from ralph.ui.reportbreaker import Course, course
 from ralph.ui.reportjudge import JudgeCall, Judgement, judge_calls, judgement
@@ -139,7 +139,7 @@ def status_of(loop: Loop) -> Status:
     """S0's word: partial means that it stopped short of the task but with something better than the base."""
     if loop.phase != "ended":
         return "IN_PROGRESS"
-    if loop.outcome == "verified":
+    if loop.outcome in GOOD:
         return "COMPLETED"
     return "PARTIAL" if loop.best is not None and loop.best.iteration > 0 else "FAILED"
 
@@ -190,7 +190,7 @@ def make_report(record: Record, blobs: str | None = None, change: Change | None 
         ties=tuple(map(_tie, loop.build.ties)) if loop.build is not None else (),
         told=tuple(_told(call) for call in calls),
         breaker=course(loop),
-        not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome != "verified" else (),
+        not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome not in GOOD else (),
         unproven=tuple(safe(text, 1000) for text in loop.unproven),
         learned=tuple(safe(text, 300) for text in loop.learned),
         old_red=tuple(line.gate for line in proof if _old_red(line)),

@@ -92,7 +92,7 @@ _PLAIN = (
     Option(
         "on_fail",
         "choice",
-        "What happens to the work of a failed iteration.",
+        "What happens to failed work: auto sets it aside only when it is worse twice in a row.",
         "auto",
         "--on-fail",
         choices=("auto", "keep", "revert"),

@@ -11,7 +11,7 @@ import click
 from ralph.errors import SetupError
 from ralph.shell.journal_reader import Reader
 from ralph.shell.record import choose, load
-from ralph.ui.format import ago, safe, table
+from ralph.ui.format import GOOD, ago, safe, table
 from ralph.ui.place import project_here, state_here
 from ralph.ui.rows import ListRow, list_row
 
@@ -96,6 +96,6 @@ def _status(row: ListRow) -> str:
         return "UNKNOWN"
     if row.body["phase"] != "ended":
         return "IN_PROGRESS"
-    if row.word == "verified":
+    if row.word in GOOD:
         return "COMPLETED"
     return "PARTIAL" if row.body.get("best") else "FAILED"

@@ -28,19 +28,20 @@ from ralph.shell import units
 def command(**given: Any) -> int:
     """Go on with LOOP where its record stands: counters, spend and evidence are kept.
 
-    Verified and aborted loops are final. A loop that used up a limit needs room: raise that limit. A stalled
-    one gets exactly one iteration to show that it can go on.
+    Verified, satisfied and aborted loops are final. A loop that used up a limit needs room: raise that limit.
+    A stalled one gets exactly one iteration to show that it can go on.
 
     \b
     Examples:
       ralph resume --last
       ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
     """
+    from ralph.core.model import FINAL
     from ralph.ui.driving import drive_and_show
 
     env = dict(os.environ)
     name, loop = _chosen(given)
-    if loop.phase == "ended" and loop.outcome in ("verified", "aborted"):
+    if loop.phase == "ended" and loop.outcome in FINAL:
         raise NothingToDo(
             f"loop '{name}' is {loop.outcome}, which is final",
             code="E-LOOP-FINAL",

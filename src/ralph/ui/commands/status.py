@@ -15,7 +15,7 @@ import msgspec
 
 from ralph.shell.journal_reader import Reader
 from ralph.shell.selection import find
-from ralph.ui.format import ago, clock, cost_words, iso, safe, short, table, thousands
+from ralph.ui.format import GOOD, ago, clock, cost_words, iso, safe, short, table, thousands
 from ralph.ui.place import project_here, state_here
 from ralph.ui.rows import WORDS, ListRow, cells, checked, json_row, list_row, steps
 
@@ -198,8 +198,8 @@ def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, st
         ),
         ("tokens", _against(_tokens(spend), limits["tokens"], thousands)),
         ("tree", short(body.get("tree", ""))),
-        ("best", _best(body.get("best")) if row.word != "verified" else ""),
-        ("breaker", _breaker_words(_breaker(body)) if row.word != "verified" else ""),
+        ("best", _best(body.get("best")) if row.word not in GOOD else ""),
+        ("breaker", _breaker_words(_breaker(body)) if row.word not in GOOD else ""),
         ("asked", safe(_breaker(body).get("ask", ""), 600)),
         ("branch", body["branch"] if body.get("result") else ""),
         ("landing", body.get("landing", "")),

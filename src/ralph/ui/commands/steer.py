@@ -23,6 +23,7 @@ def command(loop: str, text: str) -> int:
       ralph steer fix-auth "the clock is in UTC"
     """
     from ralph.core.events import Steered
+    from ralph.core.model import FINAL
     from ralph.shell.record import find, load
     from ralph.ui.place import journal_here
 
@@ -35,7 +36,7 @@ def command(loop: str, text: str) -> int:
     with journal_here() as reader:
         name = find(reader, loop)
         found = load(reader, name).loop
-    if found.outcome in ("verified", "aborted"):
+    if found.outcome in FINAL:
         raise NothingToDo(
             f"loop '{name}' is {found.outcome}, which is final",
             code="E-LOOP-FINAL",

@@ -12,7 +12,7 @@ from ralph.core.model import Gate, Verdict
 from ralph.core.plantold import plan_line
 from ralph.ui.display import Doing
 from ralph.ui.ending import judged
-from ralph.ui.format import MARKS, bar, brief, clock, cost_words, dollars, safe, thousands
+from ralph.ui.format import GOOD, MARKS, bar, brief, clock, cost_words, dollars, safe, thousands
 
 QUIET = 60.0  # seconds without output before it is worth a colour
 CELLS = 12
@@ -58,8 +58,8 @@ def _lines(lines: list[Text]) -> Text:
 
 
 def _state(loop: Loop) -> str:
-    if loop.outcome == "verified":
-        return "open"
+    if loop.outcome in GOOD:
+        return "open" if loop.outcome == "verified" else "not needed"
     return "not judged" if loop.best is None else "not yet"
 
 
