@@ -25,6 +25,7 @@ from ralph.core.model import (
     GuardResult,
     Order,
     Outcome,
+    ReaderNote,
     Stage,
     Usage,
     Verdict,
@@ -112,12 +113,6 @@ class ReadersStarted(Event, frozen=True, tag="ReadersStarted"):
     prompts: tuple[str, ...]  # blobs
 
 
-class ReaderNote(Struct, frozen=True, omit_defaults=True):
-    area: str
-    text: str = ""
-    fault: str = ""
-
-
 class ReadersEnded(Event, frozen=True, tag="ReadersEnded"):
     notes: tuple[ReaderNote, ...]
     usages: tuple[Usage, ...] = ()
@@ -139,6 +134,19 @@ class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
 class GateEnded(Event, frozen=True, tag="GateEnded"):
     iteration: int
     verdict: Verdict
+
+
+class NoVerdict(Event, frozen=True, tag="NoVerdict"):
+    """A gate gave no answer, and that is not the tree's doing (`noverdict`)."""
+
+    iteration: int
+    stage: Stage | Literal["guards"]  # guards: a call that one of them asked for
+    tree: str
+    gate: str
+    cause: str  # interrupted, keeper-lost, spawn, disk, frozen, survivors, wrong-tree; or what is in doubt
+    why: str = ""
+    doubt: bool = False  # it may be the tree's own doing: then it happens again, and is a verdict
+    evidence: str = ""  # blob
 
 
 class GuardsEnded(Event, frozen=True, tag="GuardsEnded"):
@@ -265,6 +273,7 @@ AnyEvent = (
     | ReadersEnded
     | CheckpointMade
     | GateEnded
+    | NoVerdict
     | GuardsEnded
     | TestsTied
     | JudgeStarted
@@ -284,7 +293,7 @@ AnyEvent = (
 )
 
 # Version of each kind's body. Raise it when a field's meaning changes; new optional fields need not.
-VERSIONS: dict[str, int] = {str(kind.__struct_config__.tag): 1 for kind in get_args(AnyEvent)}
+VERSIONS: dict[str, int] = {str(k.__struct_config__.tag): 1 for k in get_args(AnyEvent)} | {"GateEnded": 2}
 
 
 class MakeWorkspace(Struct, frozen=True, tag=True):

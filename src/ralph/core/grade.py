@@ -37,6 +37,8 @@ def _witness(base: Verdict | None, now: Verdict) -> Literal["none", "exit", "tes
         return "none"
     if base.cause in ("no-tests", "all-skipped"):  # whatever is green now, the agent brought it
         return "none"
+    if base.status == "error" and not now.early:  # it came to no judgement: what it would have said is open
+        return "none"
     if now.per_test and now.witness_count > 0:
         return "test"
     return "none" if now.per_test and base.per_test else "exit"
@@ -76,6 +78,7 @@ def prove(
         known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
         grade = "C" if known else "D"
         open_points.append("nothing that was red before is green now: only that nothing got worse is shown")
+        open_points += _unjudged(criterion.proof, baseline)
         open_points += [result.summary for result in guards if result.guard in _MEASURES and result.counted]
         if not known:
             open_points.append("checks read by exit code only: which tests exist is not known")
@@ -90,6 +93,19 @@ def prove(
         own=bool(own) and not witnesses,
         unproven=tuple(open_points),
     )
+
+
+def _unjudged(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) -> list[str]:
+    """Checks that came to no judgement at the base: their turning green shows nothing."""
+    found = []
+    for gate in proof:
+        base = baseline.get(gate.name)
+        if base is None or base.status != "error" or base.cause in ("no-tests", "all-skipped"):
+            continue
+        words = f"{gate.name} came to no judgement at the base ({base.summary or base.cause}), so that it is"
+        hint = "; a hang is an answer where the check has a time limit of its own, as in `timeout 60 …`"
+        found.append(f"{words} green now shows nothing{hint if base.cause == 'timeout' else ''}")
+    return found
 
 
 def _own(guards: tuple[GuardResult, ...]) -> str:

@@ -100,9 +100,10 @@ class Reading(Struct, frozen=True, omit_defaults=True):
 
     status: Status
     summary: str
-    cause: str = (
-        ""  # why it could not be judged: missing, timeout, no-tests, all-skipped, torn-report, killed
-    )
+    # Why it could not be judged: missing, timeout, memory, killed, no-tests, all-skipped, torn-report; or a
+    # machine cause (`noverdict`), and then it is no answer.
+    cause: str = ""
+    doubt: bool = False  # who ended it is not known: the tree itself, or somebody outside
     counts: Counts | None = None
     tests: dict[str, TestState] | None = None
     findings: tuple[Finding, ...] = ()
@@ -135,6 +136,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     evidence: str = ""  # blob that holds argv, tool, environment, output, reports
     reading: str = ""  # blob that holds the whole Reading
     repeats: tuple[str, ...] = ()  # evidence of the further calls that this verdict rests on
+    doubt: bool = False  # who ended its call was not known; it came out the same again
+    early: bool = False  # from a record that did not tell causes apart: never written, see `shell.record`
 
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):
@@ -362,6 +365,14 @@ class Checkpoint(Struct, frozen=True, omit_defaults=True):
     passing: int = -1  # required checks passing; -1 = not judged
     red: int = -1
     changed_lines: int = 0
+
+
+class ReaderNote(Struct, frozen=True, omit_defaults=True):
+    """What one reader said of its area."""
+
+    area: str
+    text: str = ""
+    fault: str = ""
 
 
 class Footprint(Struct, frozen=True, omit_defaults=True):

@@ -200,7 +200,7 @@ def _merged(
     )
     judge = Judge(site, space.modules)
     verdicts: dict[str, Verdict] = {}
-    for verdict in judge.judge(loop.sealed.criterion.gates, found.tree, "final", loop.baseline, attend):
+    for verdict in judge.patiently(loop.sealed.criterion.gates, found.tree, "final", loop.baseline, attend):
         verdicts[verdict.gate] = verdict
     remove_tree(os.path.join(site.folder, "checkouts"))
     answer = exitgate.judge(

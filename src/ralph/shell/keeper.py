@@ -2,7 +2,7 @@
 
 Forked by the runner's `nurse`, or started by itself as `python -I -S -c START <path of ralph> <call
 directory>/spec.json`. It imports almost nothing, so that it is up quickly and stays small; ctypes is loaded
-only where no PID namespace does the work. It reads the call's environment from its stdin (secrets never
+for one call of `prctl`. It reads the call's environment from its stdin (secrets never
 reach the disk), then commands: `stop`, `kill`; end of file there means that the runner died. SIGTERM means
 `stop` too.
 How a box is built lives in `sandbox`, the start in `keepstart`, output in `keepout`, the runner's side in
@@ -20,7 +20,7 @@ import sys
 import time
 
 from ralph.shell import proctree
-from ralph.shell.keepstart import Call, dumps, loads, set_limits, start, write_file
+from ralph.shell.keepstart import Call, dumps, loads, oom_kills, set_limits, start, write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 EMPTY_SECONDS = 10.0  # how long a killed tree may take to vanish before survivors are reported
 IDLE_CPU_SHARE = 0.02  # less of one core than this is no progress: event loops of hung programs tick too
 MEMORY_SAMPLE_SECONDS = 0.25
+LOOK_SECONDS = 1.0  # between two looks at whether somebody stopped the call or us
+FROZEN_SLACK = 0.5  # a look may be this late: the machine was busy
+FROZEN_SHARE = 0.05  # of the time that a call has: frozen for less, it had its time
 
 
 def box_stands(call: Call) -> None:
@@ -104,11 +107,41 @@ def check_clocks(call: Call) -> float:
     now = time.monotonic()
     if call.kill_at is not None:
         return call.kill_at
+    look = check_frozen(call, now)
     wall: float = call.began + call.spec["wall_seconds"]
     if now >= wall:
+        if any(proc.state == "T" for proc in proctree.descendants(os.getpid())):
+            call.dozed = call.spec["wall_seconds"]  # it did not come to its end for that reason
         begin_stop(call, "timeout")
         return call.kill_at or now
-    return min(wall, check_idle(call, now), check_memory(call, now))
+    return min(wall, look, check_idle(call, now), check_memory(call, now))
+
+
+def check_frozen(call: Call, now: float) -> float:
+    """Count the time in which nothing could go on, so that a timeout can be told from a hang.
+
+    Nobody in a box can stop bwrap or us. The command may have stopped itself: that is counted apart.
+    """
+    step = min(LOOK_SECONDS, call.spec["wall_seconds"] / 10)
+    late = now - call.looked - step
+    call.looked = now
+    if late > FROZEN_SLACK:
+        call.frozen += late
+    if now < call.next_look:
+        return call.next_look
+    call.next_look = now + step
+    if call.main is None and (not call.boxed or call.init_pid):
+        call.main = main_process(call)
+    if call.boxed and any(is_stopped(pid) for pid in (call.pid, call.init_pid) if pid):
+        call.frozen += step
+    elif call.main is not None and is_stopped(call.main.pid):
+        call.dozed += step
+    return call.next_look
+
+
+def is_stopped(pid: int) -> bool:
+    found = proctree.look(pid)
+    return found is not None and found.state == "T"
 
 
 def check_idle(call: Call, now: float) -> float:
@@ -212,6 +245,8 @@ def empty_group(call: Call, path: str) -> None:
     peak = (proctree.read_bytes(path + "/memory.peak") or b"").strip()
     if peak.isdigit():
         call.peak_rss_kb = int(peak) // 1024
+    counts = (proctree.read_bytes(path + "/memory.events") or b"").split()
+    call.past_memory = b"oom" in counts and counts[counts.index(b"oom") + 1] != b"0"
 
 
 def empty_tree(call: Call) -> None:
@@ -224,6 +259,7 @@ def empty_tree(call: Call) -> None:
         sweep_below(call)
     kill_by(call.pidfd)
     _, call.wait_status, usage = os.wait4(call.pid, 0)
+    call.outside = call.ended == "exited" and box_was_killed(call)
     if not call.boxed:  # bwrap leaves before it has collected what ran in the box
         call.peak_rss_kb = max(call.peak_rss_kb or 0, usage.ru_maxrss)
     if not call.boxed:
@@ -231,6 +267,25 @@ def empty_tree(call: Call) -> None:
         while proctree.reap() and time.monotonic() < deadline:
             sweep_below(call)  # orphans come to us: while we have a child, the tree is not empty
         call.survivors += proctree.sweep(lambda: proctree.marked(call.spec["marker"]), EMPTY_SECONDS)
+
+
+def box_was_killed(call: Call) -> bool:
+    """Did somebody outside end the box? Nobody in it can reach bwrap, nor end the box's pid 1.
+
+    A box whose command ended tells bwrap so, bwrap leaves, and its pid 1 comes to us. When pid 1 was killed,
+    bwrap has collected it: there is nothing left for us to wait for.
+    """
+    if not call.boxed:
+        return False
+    if os.waitstatus_to_exitcode(call.wait_status) < 0:
+        return True
+    if call.init_pid == 0:
+        return False
+    try:
+        os.waitpid(call.init_pid, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
 
 
 def kill_by(pidfd: int) -> None:
@@ -256,6 +311,11 @@ def result(call: Call) -> dict[str, Any]:
             exit_code, number = None, code - 128  # bwrap passes signals on the way a shell does
     if call.ended == "spawn-error":
         exit_code = number = None
+    if call.ended == "exited" and number == _signal.SIGKILL:
+        if call.past_memory:  # the limit of its own group, which nobody else can pass
+            call.ended, call.outside = "memory", False
+        elif oom_kills() > call.oom_kills:
+            call.outside, call.error = True, "this machine ran out of memory"
     return {
         "v": 1,
         "ended": call.ended,
@@ -269,7 +329,14 @@ def result(call: Call) -> dict[str, Any]:
         "peak_rss_kb": call.peak_rss_kb,
         "method": call.spec["method"],
         "survivors": call.survivors,
+        "outside": call.outside,
+        "frozen": is_long(call, call.frozen),
+        "dozed": is_long(call, call.dozed),
     }
+
+
+def is_long(call: Call, seconds: float) -> bool:
+    return bool(seconds >= max(FROZEN_SLACK, FROZEN_SHARE * call.spec["wall_seconds"]))
 
 
 def read_environment() -> dict[str, str] | None:

@@ -65,6 +65,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     peak_rss_kb: int | None = None
     method: str = ""
     survivors: int | None = None
+    outside: bool = False  # somebody outside of the call ended it
+    frozen: bool = False  # for a good part of its time the keeper or the box could not go on
+    dozed: bool = False  # the command was stopped for as long, by whomever
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
