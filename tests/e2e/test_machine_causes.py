@@ -110,11 +110,10 @@ def test_a_baseline_that_the_machine_made_is_none(place, struck, who, number, ca
     configure(place, timeout="3s")
     words = files(calc__py=fixed() + "# the bug in add is fixed\n")
     flags = ("--max-iterations", "1", "--min-grade", "B")
-    done = struck(
-        loop_words(agent("writes_files", words, "COMPLETE"), *flags), who, "kept", number=number
-    )
+    command = agent("writes_files", words, "COMPLETE")
+    done = struck(loop_words(command, *flags), who, number=number, times=2)
     loop = place.expect(done, "exhausted", 1, 1)
-    assert [one.cause for one in done.all(NoVerdict)] == [cause], done.report()
+    assert [one.cause for one in done.all(NoVerdict)] == [cause, cause], done.report()
     assert loop.baseline["tests"].status == "pass"
 
 

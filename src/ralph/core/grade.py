@@ -37,10 +37,10 @@ def _witness(base: Verdict | None, now: Verdict) -> Literal["none", "exit", "tes
         return "none"
     if base.cause in ("no-tests", "all-skipped"):  # whatever is green now, the agent brought it
         return "none"
-    if base.status == "error" and not now.early:  # it came to no judgement: what it would have said is open
-        return "none"
     if now.per_test and now.witness_count > 0:
         return "test"
+    if base.status == "error" and not now.early:  # it came to no judgement: what it would have said is open
+        return "none"
     return "none" if now.per_test and base.per_test else "exit"
 
 
@@ -102,7 +102,7 @@ def _unjudged(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) -> list[str
         base = baseline.get(gate.name)
         if base is None or base.status != "error" or base.cause in ("no-tests", "all-skipped"):
             continue
-        words = f"{gate.name} came to no judgement at the base ({base.summary or base.cause}), so that it is"
+        words = f"{gate.name} came to no judgement at the base ({base.summary or base.cause or base.status}), so that it is"
         hint = "; a hang is an answer where the check has a time limit of its own, as in `timeout 60 …`"
         found.append(f"{words} green now shows nothing{hint if base.cause == 'timeout' else ''}")
     return found
