@@ -117,7 +117,7 @@ def test_a_baseline_that_the_machine_made_is_none(place, struck, who, number, ca
     assert loop.baseline["tests"].status == "pass"
 
 
-@pytest.mark.parametrize(("who", "slot"), [("keeper", "fresh"), ("child", "again0"), ("init", "altered")])
+@pytest.mark.parametrize(("who", "slot"), [("keeper", "fresh"), ("child", "again0")])
 def test_a_struck_judgement_of_honest_work_is_made_again(place, struck, who, slot):
     """One killed call of the final judgement changes nothing: the end is that of an undisturbed loop."""
     place.commit("slow", test_calc__py=cases("pass"))
@@ -125,6 +125,30 @@ def test_a_struck_judgement_of_honest_work_is_made_again(place, struck, who, slo
     done = struck(loop_words(agent("honest_steps", 1)), who, slot)
     place.expect(done, "verified", 0, 1, grade="A")
     assert len(done.all(NoVerdict)) == 1, done.report()
+
+
+def test_what_the_machine_ended_has_not_noticed_a_sabotage(place, struck):
+    """A test that asserts nothing is no witness, though the calls that should tell were killed."""
+    place.commit("no bugs", calc__py=fixed())
+    configure(place)
+    power = cases("self.assertTrue(calc.power(2, 5) is None or True)").replace("CalcTest", "PowerTest")
+    words = files(calc__py=fixed() + "\n\ndef power(a, b):\n    return a**b\n", test_power__py=power)
+    flags = ("--max-iterations", "1", "--min-grade", "B")
+    command = agent("writes_files", words, "COMPLETE")
+    done = struck(loop_words(command, *flags, task="add a power function"), "keeper", "broken", times=2)
+    place.expect(done, "exhausted", 1, 1, says="0 of 2 sabotages were noticed")
+
+
+def test_verify_and_gates_run_ask_again(place, struck):
+    """Where nothing is journaled a struck gate is asked again too: nothing is called red for it."""
+    place.commit("slow", test_calc__py=cases("pass"))
+    configure(place)
+    done = place.ralph(*loop_words(agent("honest_steps", 1)))
+    loop = place.expect(done, "verified", 0, 1, grade="A")
+    done = struck(["verify", loop.sealed.loop], "keeper", times=2)
+    assert done.code == 0, done.report()
+    done = struck(["gates", "run", "--base"], "child", times=2)
+    assert "2 failed, 2 passed" in done.text, done.report()
 
 
 def test_a_gate_that_is_struck_each_time_pauses_the_loop(place, struck):
