@@ -186,6 +186,6 @@ def test_a_base_without_a_judgement_is_no_witness(cause: str, per_test: bool) ->
 
 def test_a_record_from_before_keeps_its_grade() -> None:
     """Verdicts of records that did not tell causes apart are folded by the rules of their time."""
-    base = b.red(status="error", cause="timeout", early=True)
-    assert graded(base, b.green(early=True))[:2] == ("B", True)
+    base = b.red(status="error", cause="timeout")
+    assert graded(base, b.green(answered=None))[:2] == ("B", True)
     assert graded(base, b.green())[:2] == ("D", False)

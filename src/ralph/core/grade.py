@@ -39,7 +39,8 @@ def _witness(base: Verdict | None, now: Verdict) -> Literal["none", "exit", "tes
         return "none"
     if now.per_test and now.witness_count > 0:
         return "test"
-    if base.status == "error" and not now.early:  # it came to no judgement: what it would have said is open
+    # It came to no judgement: what it would have said is open. Old records keep the grade that they have.
+    if base.status == "error" and now.answered is not None:
         return "none"
     return "none" if now.per_test and base.per_test else "exit"
 
@@ -102,9 +103,12 @@ def _unjudged(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) -> list[str
         base = baseline.get(gate.name)
         if base is None or base.status != "error" or base.cause in ("no-tests", "all-skipped"):
             continue
-        words = f"{gate.name} came to no judgement at the base ({base.summary or base.cause or base.status}), so that it is"
+        said = base.summary or base.cause or base.status
+        words = (
+            f"{gate.name} came to no judgement at the base ({said}), so that it is green now shows nothing"
+        )
         hint = "; a hang is an answer where the check has a time limit of its own, as in `timeout 60 …`"
-        found.append(f"{words} green now shows nothing{hint if base.cause == 'timeout' else ''}")
+        found.append(words + hint if base.cause == "timeout" else words)
     return found
 
 

@@ -137,7 +137,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     reading: str = ""  # blob that holds the whole Reading
     repeats: tuple[str, ...] = ()  # evidence of the further calls that this verdict rests on
     doubt: bool = False  # who ended its call was not known; it came out the same again
-    early: bool = False  # from a record that did not tell causes apart: never written, see `shell.record`
+    answered: bool | None = None  # the check came to a judgement; None: a record from before that was told
 
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):

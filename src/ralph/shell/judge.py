@@ -204,6 +204,7 @@ class Judge:
             reading=blobs.put(self.site.state.blobs, msgspec.json.encode(reading)),
             repeats=tuple(other.evidence for other in heard[1:] if other.evidence),
             doubt=reading.doubt,
+            answered=reading.status != "error",
         )
 
     def base_reading(self, name: str, baseline: dict[str, Verdict]) -> Reading | None:

@@ -1,10 +1,9 @@
 """The keeper: a small process that owns one call of an agent or a gate, from its start to an empty tree.
 
 Forked by the runner's `nurse`, or started by itself as `python -I -S -c START <path of ralph> <call
-directory>/spec.json`. It imports almost nothing, so that it is up quickly and stays small; ctypes is loaded
-for one call of `prctl`. It reads the call's environment from its stdin (secrets never
-reach the disk), then commands: `stop`, `kill`; end of file there means that the runner died. SIGTERM means
-`stop` too.
+directory>/spec.json`. It imports almost nothing, so that it is up quickly and stays small. It reads the
+call's environment from its stdin (secrets never reach the disk), then commands: `stop`, `kill`; end of file
+there means that the runner died. SIGTERM means `stop` too.
 How a box is built lives in `sandbox`, the start in `keepstart`, output in `keepout`, the runner's side in
 `process`.
 """

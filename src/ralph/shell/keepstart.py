@@ -187,10 +187,11 @@ def become_subreaper() -> None:
 
     Of a box, it is its pid 1 that comes to us, if it outlives bwrap: `keeper.box_was_killed` goes by that.
     """
-    import ctypes
+    import _ctypes  # the whole of `ctypes` would cost as much as the rest of the keeper
 
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl")
+    prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+    if _ctypes.call_function(prctl, (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) != 0:
+        raise OSError("prctl: PR_SET_CHILD_SUBREAPER")
 
 
 def join_cgroup(path: str) -> None:

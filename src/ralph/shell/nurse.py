@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
 import _socket
-import ctypes  # noqa: F401 - every keeper wants it; here it is loaded once for all
 import gc
 import os
-import resource  # noqa: F401 - likewise
+import resource  # noqa: F401 - every keeper wants it; here it is loaded once for all
 import sys
 
 from ralph.shell.keeper import keep

@@ -8,9 +8,8 @@ means (`core`), how anything looks (`ui`).
 from __future__ import annotations
 
 from msgspec import DecodeError, Struct, ValidationError
-from msgspec.structs import replace
 
-from ralph.core.events import VERSIONS, AnyEvent, GateEnded, decode
+from ralph.core.events import VERSIONS, AnyEvent, decode
 from ralph.core.loop import Loop
 from ralph.core.machine import decide
 from ralph.errors import IllegalEvent, JournalError
@@ -61,7 +60,7 @@ def decoded(row: Row) -> AnyEvent | None:
     if row.v > VERSIONS.get(row.kind, 0):
         return None
     try:
-        event = decode(row.body)
+        return decode(row.body)
     except ValidationError:
         return None  # well-formed, and holds a value that this version does not know
     except (DecodeError, UnicodeDecodeError, RecursionError) as exc:
@@ -71,10 +70,6 @@ def decoded(row: Row) -> AnyEvent | None:
             why=f"its body is not JSON ({exc}); other loops are not touched by this",
             next="ralph doctor",
         ) from exc
-    if isinstance(event, GateEnded) and row.v < VERSIONS[row.kind]:
-        # Version 1 said "killed" also of lost keepers and of memory: it is folded by the rules of its time.
-        return replace(event, verdict=replace(event.verdict, early=True))
-    return event
 
 
 def _folded(loop: Loop, event: AnyEvent, row: Row) -> Loop:
