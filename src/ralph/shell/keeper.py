@@ -29,7 +29,7 @@ EMPTY_SECONDS = 10.0  # how long a killed tree may take to vanish before survivo
 IDLE_CPU_SHARE = 0.02  # less of one core than this is no progress: event loops of hung programs tick too
 MEMORY_SAMPLE_SECONDS = 0.25
 LOOK_SECONDS = 1.0  # between two looks at whether somebody stopped the call or us
-FROZEN_SLACK = 0.5  # a look may be this late: the machine was busy
+FROZEN_SLACK = 1.0  # a look may be this late: the machine was busy
 FROZEN_SHARE = 0.05  # of the time that a call has: frozen for less, it had its time
 
 
@@ -109,8 +109,9 @@ def check_clocks(call: Call) -> float:
     look = check_frozen(call, now)
     wall: float = call.began + call.spec["wall_seconds"]
     if now >= wall:
-        if any(proc.state == "T" for proc in proctree.descendants(os.getpid())):
-            call.dozed = call.spec["wall_seconds"]  # it did not come to its end for that reason
+        # What is stopped at the very end may be why there was none.
+        call.frozen += call.spec["wall_seconds"] if box_stopped(call) else 0
+        call.dozed += call.spec["wall_seconds"] if dozes(call) else 0
         begin_stop(call, "timeout")
         return call.kill_at or now
     return min(wall, look, check_idle(call, now), check_memory(call, now))
@@ -129,13 +130,23 @@ def check_frozen(call: Call, now: float) -> float:
     if now < call.next_look:
         return call.next_look
     call.next_look = now + step
-    if call.main is None and (not call.boxed or call.init_pid):
-        call.main = main_process(call)
-    if call.boxed and any(is_stopped(pid) for pid in (call.pid, call.init_pid) if pid):
-        call.frozen += step
-    elif call.main is not None and is_stopped(call.main.pid):
-        call.dozed += step
+    call.frozen += step if box_stopped(call) else 0
+    if now >= call.next_scan:  # all of /proc is read for this, so not at every look
+        scan = call.spec["wall_seconds"] * FROZEN_SHARE
+        call.next_scan = now + scan
+        call.dozed += scan if dozes(call) else 0
     return call.next_look
+
+
+def box_stopped(call: Call) -> bool:
+    return call.boxed and any(is_stopped(pid) for pid in (call.pid, call.init_pid) if pid)
+
+
+def dozes(call: Call) -> bool:
+    """Is any process of the command stopped?"""
+    box = (call.pid, call.init_pid) if call.boxed else ()
+    below = proctree.descendants(os.getpid())
+    return any(proc.state == "T" and proc.pid not in box for proc in below)
 
 
 def is_stopped(pid: int) -> bool:
@@ -335,7 +346,8 @@ def result(call: Call) -> dict[str, Any]:
 
 
 def is_long(call: Call, seconds: float) -> bool:
-    return bool(seconds >= max(FROZEN_SLACK, FROZEN_SHARE * call.spec["wall_seconds"]))
+    wall: float = call.spec["wall_seconds"]
+    return seconds >= max(FROZEN_SHARE * wall, min(FROZEN_SLACK, wall / 2))
 
 
 def read_environment() -> dict[str, str] | None:

@@ -96,7 +96,7 @@ class Call:
         self.next_look = 0.0  # when to see whether somebody has stopped it
         self.frozen = 0.0  # seconds in which we, or the box itself, could not go on
         self.dozed = 0.0  # seconds in which the command was stopped, by whomever
-        self.main: proctree.Proc | None = None
+        self.next_scan = self.began + spec["wall_seconds"] / 20
         self.outside = False  # ended by somebody outside of the call
         self.oom_kills = 0
         self.past_memory = False  # it was at the memory limit of its own group
