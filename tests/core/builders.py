@@ -52,7 +52,7 @@ def order(*gates: Gate, task_class: Any = "test-pass", limits: Limits | None = N
 
 
 def green(name: str = "test", tree: str = "t1", **more: Any) -> Verdict:
-    return Verdict(gate=name, tree=tree, **{"stage": "fast", "status": "pass", **more})
+    return Verdict(gate=name, tree=tree, **{"stage": "fast", "status": "pass", "answered": True, **more})
 
 
 def red(name: str = "test", tree: str = "t1", count: int = 1, **more: Any) -> Verdict:

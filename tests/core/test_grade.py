@@ -52,7 +52,7 @@ ROWS: list[tuple[str, Proof, Proof]] = [
     ("A: with guards that applied", proof(TESTS, PASSED, b.guard()), Proof("A", True, False, ())),
     ("A: in the strongest box", proof(TESTS, PASSED, protection="S3"), Proof("A", True, False, ())),
     (
-        "A: the base could not even be judged",
+        "A: red by name, though the base came to no whole judgement",
         proof(b.red(status="error"), PASSED),
         Proof("A", True, False, ()),
     ),

@@ -80,6 +80,15 @@ EVENTS = st.one_of(
     st.builds(e.CheckpointMade, iteration=small, tree=trees, commit=st.just("c")),
     st.builds(e.GateEnded, iteration=small, verdict=verdicts, **clocks),
     st.builds(
+        e.NoVerdict,
+        iteration=small,
+        stage=st.sampled_from(["baseline", "fast", "final", "guards"]),
+        tree=trees,
+        gate=st.sampled_from([gate.name for gate in GATES]),
+        cause=st.just("frozen"),
+        doubt=st.booleans(),
+    ),
+    st.builds(
         e.GuardsEnded,
         iteration=small,
         tree=trees,
@@ -247,6 +256,35 @@ class Machine(RuleBasedStateMachine):
         green = replace(verdict, gate=data.draw(st.sampled_from(owed.gates)), status="pass")
         self.feed(e.GateEnded(iteration=self.loop.iteration, verdict=green))
 
+    @precondition(lambda self: self.loop.todo and isinstance(self.loop.todo[0], e.RunGates | e.RunGuards))
+    @rule(data=st.data(), doubt=st.booleans())
+    def no_answer(self, data: st.DataObject, doubt: bool) -> None:
+        """Whatever it means, it is no verdict: what is known of any tree stays as it is."""
+        before, owed = self.loop, self.loop.todo[0]
+        gates, stage = (owed.gates, owed.stage) if isinstance(owed, e.RunGates) else (("test",), "guards")
+        name = data.draw(st.sampled_from(gates))
+        event = e.NoVerdict(
+            iteration=before.iteration,
+            stage=stage,  # type: ignore[arg-type]
+            tree=owed.tree,
+            gate=name,
+            cause="frozen",
+            doubt=doubt and before.doubted != owed.tree,
+        )
+        assert self.feed(event)
+        assert (self.loop.todo or self.loop.held) == before.todo
+        for field in (
+            "baseline",
+            "verdicts",
+            "judged_tree",
+            "finals",
+            "guards",
+            "best",
+            "history",
+            "integrity",
+        ):
+            assert getattr(self.loop, field) == getattr(before, field)
+
     @rule(event=EVENTS, really=RARELY)
     def anything(self, event: e.AnyEvent, really: bool) -> None:
         if really or not isinstance(event, ENDS_IT):
@@ -285,7 +323,7 @@ class Machine(RuleBasedStateMachine):
         if loop.outcome != "verified":
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
-        if any(books.base[name] in ("fail", "error") for name in proof) and loop.grade in ("A", "B"):
+        if any(books.base[name] == "fail" for name in proof) and loop.grade in ("A", "B"):
             return  # perhaps a check of the user's
         counted = {name: many for one in books.looked[loop.tree] for name, many in one.counted.items()}
         if counted.get("witness") and counted.get("noticed"):

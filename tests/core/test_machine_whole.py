@@ -10,6 +10,7 @@ import test_machine_faults
 import test_machine_judge
 import test_machine_landing
 import test_machine_table
+import test_no_verdict
 import test_settle
 import test_settle_endings
 from msgspec.structs import asdict
@@ -26,6 +27,7 @@ LAWS = (
     test_machine_asked,
     test_machine_judge,
     test_machine_landing,
+    test_no_verdict,
     test_settle,
     test_settle_endings,
     test_building,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Generator
 from typing import Any
 
 from msgspec import Struct
@@ -214,7 +214,8 @@ class Script(Struct, frozen=True):
 class Disk:
     """What a kill does not touch."""
 
-    def __init__(self) -> None:
+    def __init__(self, struck: Collection[int] = ()) -> None:
+        self.struck, self.gate_calls = struck, 0
         self.workspace = ""
         self.refs: dict[str, str] = {}
         self.calls: dict[int, Answer | None] = {}  # None: begun, and not ended
@@ -223,6 +224,11 @@ class Disk:
         self.faults_had = 0
         self.done: Counter[str] = Counter()
         self.alive = 0  # agents at work in this very moment
+
+    def strikes(self) -> bool:
+        """Does the machine end this call of a gate? They are counted also over kills of the runner."""
+        self.gate_calls += 1
+        return self.gate_calls in self.struck
 
     def set_ref(self, ref: str, commit: str) -> None:
         """Compare-and-swap: a ref that is there already must be the one we would write."""
@@ -250,17 +256,26 @@ class SimHands:
         self._tick()
         return e.WorkspaceMade(path="/w")
 
-    def run_gates(self, loop: Loop, action: e.RunGates, attend: Attention) -> Iterator[e.GateEnded]:
+    def run_gates(
+        self, loop: Loop, action: e.RunGates, attend: Attention
+    ) -> Generator[e.GateEnded | e.NoVerdict, None, None]:
         for name in action.gates:
             self._tick()
             if attend(Activity("gate", (name,))):
                 return
-            yield e.GateEnded(iteration=loop.iteration, verdict=verdict(name, action.tree, action.stage))
+            if self._disk.strikes():
+                yield _no_verdict(loop, action.stage, action.tree, name)
+            else:
+                yield e.GateEnded(iteration=loop.iteration, verdict=verdict(name, action.tree, action.stage))
 
-    def run_guards(self, loop: Loop, action: e.RunGuards, attend: Attention) -> e.GuardsEnded | None:
+    def run_guards(
+        self, loop: Loop, action: e.RunGuards, attend: Attention
+    ) -> e.GuardsEnded | e.NoVerdict | None:
         self._tick()
         if attend(Activity("guard")):
             return None
+        if self._disk.strikes():
+            return _no_verdict(loop, "guards", action.tree, "test")
         found = (Finding("inventory:test", "a test is gone"),) if action.tree.startswith("cheat") else ()
         result = GuardResult("inventory", action.tree, applied=True, summary="", findings=found)
         shown = {"witness": 1, "noticed": 1} if action.tree.startswith("own") else {}
@@ -398,6 +413,10 @@ class SimHands:
         if action.outcome != "verified":
             self._disk.refs.pop("result", None)  # of a runner that was killed before it could say so
         self._tick()
+
+
+def _no_verdict(loop: Loop, stage: Any, tree: str, gate: str) -> e.NoVerdict:
+    return e.NoVerdict(iteration=loop.iteration, stage=stage, tree=tree, gate=gate, cause="keeper-lost")
 
 
 def verdict(gate: str, tree: str, stage: str) -> Verdict:

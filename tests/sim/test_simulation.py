@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from simworld import DiskJournal, Ended, Script, live
+from simworld import Disk, DiskJournal, Ended, Script, live
 
 from ralph.core import events as e
 
@@ -128,6 +128,21 @@ def test_an_abort_and_a_kill_at_every_instant():
             assert seen.loop.outcome == ("verified" if "result" in seen.disk.refs else "aborted") or not heard
             assert seen.kinds.count("AbortAsked") <= 1
             assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_gates_that_the_machine_ends(name):
+    """Whichever calls of gates give no answer, and however often in a row, the end is the same."""
+    script = SCRIPTS[name]
+    plain = live(script, set())
+    for first in range(1, plain.disk.gate_calls + 1):
+        for often in (1, 2, 3, 7):
+            struck = range(first, first + often)
+            seen = live(script, set(), disk=Disk(struck))
+            same(plain, seen)
+            assert seen.kinds.count("NoVerdict") == often
+            assert ("ResumeAsked" in seen.kinds) >= (often == 7)
+        same(plain, live(script, {plain.ticks // 2}, seed=first, disk=Disk({first})))
 
 
 @pytest.mark.slow

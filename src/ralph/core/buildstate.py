@@ -10,8 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.core.dual import Dual, Indication
-from ralph.core.events import ReaderNote
-from ralph.core.model import Checkpoint, Grade
+from ralph.core.model import Checkpoint, Grade, ReaderNote
 from ralph.core.plan import Item, Plan
 from ralph.core.planselect import Board
 from ralph.core.ties import Tie

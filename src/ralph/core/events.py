@@ -25,6 +25,7 @@ from ralph.core.model import (
     GuardResult,
     Order,
     Outcome,
+    ReaderNote,
     Stage,
     Usage,
     Verdict,
@@ -116,12 +117,6 @@ class ReadersStarted(Event, frozen=True, tag="ReadersStarted"):
     prompts: tuple[str, ...]  # blobs
 
 
-class ReaderNote(Struct, frozen=True, omit_defaults=True):
-    area: str
-    text: str = ""
-    fault: str = ""
-
-
 class ReadersEnded(Event, frozen=True, tag="ReadersEnded"):
     notes: tuple[ReaderNote, ...]
     usages: tuple[Usage, ...] = ()
@@ -143,6 +138,19 @@ class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
 class GateEnded(Event, frozen=True, tag="GateEnded"):
     iteration: int
     verdict: Verdict
+
+
+class NoVerdict(Event, frozen=True, tag="NoVerdict"):
+    """A gate gave no answer, and that is not the tree's doing (`noverdict`)."""
+
+    iteration: int
+    stage: Stage | Literal["guards"]  # guards: a call that one of them asked for
+    tree: str
+    gate: str
+    cause: str  # interrupted, keeper-lost, spawn, disk, frozen, survivors, wrong-tree; or what is in doubt
+    why: str = ""
+    doubt: bool = False  # it may be the tree's own doing: then it happens again, and is a verdict
+    evidence: str = ""  # blob
 
 
 class GuardsEnded(Event, frozen=True, tag="GuardsEnded"):
@@ -269,6 +277,7 @@ AnyEvent = (
     | ReadersEnded
     | CheckpointMade
     | GateEnded
+    | NoVerdict
     | GuardsEnded
     | TestsTied
     | JudgeStarted

@@ -39,6 +39,9 @@ def _witness(base: Verdict | None, now: Verdict) -> Literal["none", "exit", "tes
         return "none"
     if now.per_test and now.witness_count > 0:
         return "test"
+    # It came to no judgement: what it would have said is open. Old records keep the grade that they have.
+    if base.status == "error" and now.answered is not None:
+        return "none"
     return "none" if now.per_test and base.per_test else "exit"
 
 
@@ -76,6 +79,7 @@ def prove(
         known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
         grade = "C" if known else "D"
         open_points.append("nothing that was red before is green now: only that nothing got worse is shown")
+        open_points += _unjudged(criterion.proof, baseline)
         open_points += [result.summary for result in guards if result.guard in _MEASURES and result.counted]
         if not known:
             open_points.append("checks read by exit code only: which tests exist is not known")
@@ -90,6 +94,22 @@ def prove(
         own=bool(own) and not witnesses,
         unproven=tuple(open_points),
     )
+
+
+def _unjudged(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) -> list[str]:
+    """Checks that came to no judgement at the base: their turning green shows nothing."""
+    found = []
+    for gate in proof:
+        base = baseline.get(gate.name)
+        if base is None or base.status != "error" or base.cause in ("no-tests", "all-skipped"):
+            continue
+        said = base.summary or base.cause or base.status
+        words = (
+            f"{gate.name} came to no judgement at the base ({said}), so that it is green now shows nothing"
+        )
+        hint = "; a hang is an answer where the check has a time limit of its own, as in `timeout 60 …`"
+        found.append(words + hint if base.cause == "timeout" else words)
+    return found
 
 
 def _own(guards: tuple[GuardResult, ...]) -> str:

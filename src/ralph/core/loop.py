@@ -65,6 +65,8 @@ class Loop(Struct, frozen=True):
     guards: tuple[GuardResult, ...] = ()
     guarded_tree: str = ""
     best: Checkpoint | None = None
+    unheard: tuple[tuple[str, str, str], ...] = ()  # stage, tree and gate that gave no answer, each time
+    doubted: str = ""  # tree of which one call may have been ended from outside: that is believed once
 
     claim: Claim | None = None
     fault: Fault | None = None

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ralph.core import afterwards, jury, reading
+from ralph.core import afterwards, jury, noverdict, reading
 from ralph.core import events as e
 from ralph.core import handlers as h
 from ralph.core.loop import Loop
@@ -62,6 +62,7 @@ TABLE: dict[tuple[Phase, type[e.Event]], Rule] = {
     ("new", e.LoopStarted): Rule(h.loop_started, ("baseline",)),
     ("baseline", e.WorkspaceMade): Rule(h.workspace_made, ("baseline", "working")),
     ("baseline", e.GateEnded): Rule(h.baseline_gate_ended, ("baseline", "working", "paused")),
+    ("baseline", e.NoVerdict): Rule(noverdict.no_verdict, ("baseline", "paused")),
     ("baseline", e.TestsTied): Rule(h.tests_tied, ("working", "paused")),
     ("working", e.ReadersStarted): Rule(reading.started, ("working",)),
     ("working", e.ReadersEnded): Rule(reading.ended, ("working", "waiting", "paused")),
@@ -70,6 +71,7 @@ TABLE: dict[tuple[Phase, type[e.Event]], Rule] = {
     ("working", e.CheckpointMade): Rule(h.checkpoint_made, ("judging", "working", "waiting", "paused")),
     ("working", e.WorkspaceRestored): Rule(h.workspace_restored, ("working", "judging", "waiting", "paused")),
     ("judging", e.GateEnded): Rule(h.gate_ended, _AFTER_JUDGING),
+    ("judging", e.NoVerdict): Rule(noverdict.no_verdict, ("judging", "paused")),
     ("judging", e.GuardsEnded): Rule(h.guards_ended, _AFTER_JUDGING),
     ("judging", e.TestsTied): Rule(h.tests_tied, _AFTER_JUDGING),
     ("judging", e.ItemPublished): Rule(h.item_published, _AFTER_JUDGING),

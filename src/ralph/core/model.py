@@ -101,9 +101,10 @@ class Reading(Struct, frozen=True, omit_defaults=True):
 
     status: Status
     summary: str
-    cause: str = (
-        ""  # why it could not be judged: missing, timeout, no-tests, all-skipped, torn-report, killed
-    )
+    # Why it could not be judged: missing, timeout, memory, killed, no-tests, all-skipped, torn-report; or a
+    # machine cause (`noverdict`), and then it is no answer.
+    cause: str = ""
+    doubt: bool = False  # who ended it is not known: the tree itself, or somebody outside
     counts: Counts | None = None
     tests: dict[str, TestState] | None = None
     findings: tuple[Finding, ...] = ()
@@ -138,6 +139,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     reading: str = ""  # blob that holds the whole Reading
     repeats: tuple[str, ...] = ()  # evidence of the further calls that this verdict rests on
     unloaded: int = 0  # files or packages whose tests could not be loaded: what is red in them is not known
+    doubt: bool = False  # who ended its call was not known; it came out the same again
+    answered: bool | None = None  # the check came to a judgement; None: a record from before that was told
 
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):
@@ -366,6 +369,14 @@ class Checkpoint(Struct, frozen=True, omit_defaults=True):
     red: int = -1
     changed_lines: int = 0
     unloaded: int = 0
+
+
+class ReaderNote(Struct, frozen=True, omit_defaults=True):
+    """What one reader said of its area."""
+
+    area: str
+    text: str = ""
+    fault: str = ""
 
 
 class Footprint(Struct, frozen=True, omit_defaults=True):

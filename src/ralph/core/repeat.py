@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
+from ralph.core.causes import is_missing
 from ralph.core.compare import red_keys
 from ralph.core.model import Counts, Reading, Severity, TestState
 
@@ -23,7 +24,12 @@ def changed_keys(first: Reading, second: Reading, fail_on: Severity = "P1") -> t
 
 
 def merged(first: Reading, second: Reading, fail_on: Severity = "P1") -> Reading:
-    """Two readings of the same tree as one. Green only when both are; what they disagree on is flaky."""
+    """Two readings of the same tree as one. Green only when both are; what they disagree on is flaky.
+
+    What the machine made is no reading: the other one stands for itself.
+    """
+    if is_missing(first, settled=True) or is_missing(second, settled=True):
+        return second if is_missing(first, settled=True) else first
     changed = changed_keys(first, second, fail_on)
     if first.status == second.status and not changed:
         return replace(first, canary=second.canary or first.canary)

@@ -14,10 +14,11 @@ import msgspec
 
 from ralph.core import events as e
 from ralph.core import exitgate
+from ralph.core.causes import is_missing
 from ralph.core.loop import Loop
 from ralph.core.model import Verdict
 from ralph.core.plantold import newest_item
-from ralph.errors import NeedsHuman, NothingToDo, UserError
+from ralph.errors import NeedsHuman, NothingToDo, SetupError, UserError
 from ralph.shell import journal as journal_
 from ralph.shell import landing, record
 from ralph.shell.disktree import remove_tree
@@ -192,6 +193,17 @@ def _merged(
             why=f"it is at {old[:12]}, the loop began at {_parent_base(loop)[:12]}",
             next=f"ralph merge {name} --rejudge",
         )
+    _rejudge(held, env, attend, found.tree)
+    commit = landing.commit_merge(
+        store, found.tree, [old, new], f"Merge the result of ralph loop {name}", int(loop.now)
+    )
+    return commit, ""
+
+
+def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str) -> None:
+    """Every gate over the merged tree; raises when it does not pass, or gave no answer."""
+    loop, store = held.loop, held.store
+    name = loop.sealed.loop
     site = open_site(loop.sealed, held.state, env)
     space = make_workspace(
         store,
@@ -203,9 +215,17 @@ def _merged(
     )
     judge = Judge(site, space.modules)
     verdicts: dict[str, Verdict] = {}
-    for verdict in judge.judge(loop.sealed.criterion.gates, found.tree, "final", loop.baseline, attend):
+    for verdict in judge.patiently(loop.sealed.criterion.gates, tree, "final", loop.baseline, attend):
         verdicts[verdict.gate] = verdict
     remove_tree(os.path.join(site.folder, "checkouts"))
+    missing = next((one for one in verdicts.values() if is_missing(one, settled=True)), None)
+    if missing is not None:
+        raise SetupError(
+            "the merged tree could not be judged",
+            code="E-LAND-UNJUDGED",
+            why=f'gate "{missing.gate}" gave no answer: {missing.summary}',
+            next=f"ralph merge {name} --rejudge",
+        )
     answer = exitgate.judge(
         loop.sealed.criterion,
         loop.baseline,
@@ -222,10 +242,6 @@ def _merged(
             why="; ".join(answer.not_yet),
             next=f"git merge {loop.branch}",
         )
-    commit = landing.commit_merge(
-        store, found.tree, [old, new], f"Merge the result of ralph loop {name}", int(loop.now)
-    )
-    return commit, ""
 
 
 def _finish_landing(held: Opened) -> Landed:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ralph.core.causes import is_missing
 from ralph.core.disclose import gate_of, same_text
 from ralph.core.model import Reading
 from ralph.core.statement import Said, inventory
@@ -62,6 +63,8 @@ def _of_reading(data: bytes, said: Said) -> str:
 def compared(one: Rerun, said: Said, before: bytes | None) -> tuple[str, str]:
     """State and words for one gate that was run again. `before` is the attested reading, where it is here."""
     now, reading = one.verdict, one.reading
+    if is_missing(now, settled=True):
+        return "fail", f"no answer here ({now.summary}), attested as {said.status}: verify it again"
     if now.status not in (said.status, "pass"):
         why = now.summary or now.cause
         return "fail", f"{now.status} here ({why}), attested as {said.status}"

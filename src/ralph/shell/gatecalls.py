@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ralph.core.model import Gate, Reading
+from ralph.errors import SetupError
 from ralph.gates.command import simple_commands
 from ralph.gates.readers import MAX_REPORT, Observation, reader
 from ralph.gates.seal import SHELL, exec_argv
@@ -22,6 +23,7 @@ from ralph.shell import blobs, process, sandbox, tools
 from ralph.shell.boxes import Site, gate_path, gate_spec
 from ralph.shell.checkout import Module, fresh_checkout, update_checkout
 from ralph.shell.disktree import remove_tree
+from ralph.shell.machinecause import held_against, machine_made, missing, unless_full
 from ralph.shell.ownenv import only_ours
 from ralph.shell.runner import Activity, Attention
 from ralph.shell.sandbox import Share
@@ -133,7 +135,11 @@ class GateCaller:
         spec, placeholders = gate_spec(
             site, gate, full, checkout=checkout, folder=folder, env=gate.env, shares=shares
         )
-        started = process.start_call(folder, spec, site.nursery)
+        try:
+            started = process.start_call(folder, spec, site.nursery)
+        except SetupError as error:
+            sandbox.remove_placeholders(placeholders)
+            return missing("spawn", error.why or error.what)
         return Work(
             wanted=call,
             folder=folder,
@@ -220,19 +226,21 @@ class GateCaller:
         root = site.order.repo if site.boxed else work.checkout
         observation = Observation(
             exit_code=ended.exit_code,
-            ended="killed" if ended.ended in ("memory", "keeper-lost") else ended.ended,
+            ended=ended.ended,
             output=output,
             report=report,
-            error=ended.error,
+            error=ended.error or (f"killed by signal {ended.signal}" if ended.signal else ""),
             root=root,
         )
-        remove_tree(os.path.join(work.folder, "tmp"))
-        remove_tree(os.path.join(work.folder, "overlay"))
-        if work.proven != tree:
-            return Reading("error", "the checkout was not the tree to be judged", cause="wrong-tree"), stored
-        if ended.survivors:
-            return Reading("error", "processes of the check could not be ended", cause="killed"), stored
-        return reader(gate.read)(observation, gate), stored
+        lost = missing("wrong-tree") if work.proven != tree else machine_made(ended)
+        reading = lost or held_against(reader(gate.read)(observation, gate), ended)
+        return unless_full(reading, site.state.root, lambda: _tidy(work.folder)), stored
+
+
+def _tidy(folder: str) -> None:
+    """What only the check itself had written."""
+    for part in ("tmp", "overlay"):
+        remove_tree(os.path.join(folder, part))
 
 
 def _next(wanted: list[GateCall], running: list[Work]) -> int | None:

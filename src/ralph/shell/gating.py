@@ -84,7 +84,7 @@ def judge_here(
         )
         judge = Judge(open_site(order, state, env), find_modules(store, tree, folder))
         verdicts = []
-        for verdict in judge.judge(wanted, tree, "baseline", {}, attend):
+        for verdict in judge.patiently(wanted, tree, "baseline", {}, attend):
             told(order.criterion.gate(verdict.gate), verdict)
             verdicts.append(verdict)
         return tree, verdicts

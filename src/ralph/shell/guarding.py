@@ -8,12 +8,13 @@ canaries, the result's new tests over the base source. Then, where new tests are
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.buildfacts import served
+from ralph.core.causes import is_missing
 from ralph.core.loop import Loop
 from ralph.core.model import Canary, Finding, Gate, GuardResult, Reading
 from ralph.core.plan import NAME as PLAN
@@ -40,7 +41,7 @@ from ralph.gates.guards import (
     witnesses,
 )
 from ralph.gates.observers import narrowed
-from ralph.shell.gatecalls import GateCall
+from ralph.shell.gatecalls import GateCall, Heard
 from ralph.shell.gittrees import edited_tree, overlay_tree
 from ralph.shell.guardfacts import look
 from ralph.shell.judge import Judge
@@ -49,7 +50,7 @@ from ralph.shell.runner import Attention
 SHOWN = 20
 SABOTAGE_SECONDS = 60.0  # at least this long, or as long as the suite itself took
 SABOTAGE_SLOTS = 2
-MACHINERY = frozenset({"missing", "sandbox", "tool-changed", "wrong-tree"})  # causes that no test noticed
+MACHINERY = frozenset({"missing", "sandbox", "tool-changed"})  # causes that no test noticed
 SABOTAGE_PATIENCE = 15.0  # seconds for one call, or four times what the gate took
 
 
@@ -62,10 +63,17 @@ class _Batch(Struct):
     altered: dict[str, tuple[frozenset[str], Reading]] = {}
     evidence: dict[str, tuple[str, ...]] = {}
     owed: int = 0
+    settled: bool = False  # a doubt about this tree was looked into before
+    missing: Heard | None = None  # a call that gave no answer: then nothing of all this is used
 
 
-def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[GuardResult, ...] | None:
-    """Every guard's result for `tree`, as far as it was looked; None when asked to drop it."""
+def run_guards(
+    judge: Judge, loop: Loop, tree: str, attend: Attention
+) -> tuple[GuardResult, ...] | Heard | None:
+    """Every guard's result for `tree`, as far as it was looked; None when asked to drop it.
+
+    A call without an answer instead, where the machine ended one: no guard may go by that.
+    """
     facts = _facts(judge, loop, tree)
     facts = replace(facts, criteria=_asked(judge, loop, facts))
     looked = inspect(facts, READ)
@@ -80,9 +88,9 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
     if show is not None:
         before = edited_tree(store, base_tree, show.edit) if show.edit else base_tree
         trees["witness"] = overlay_tree(store, tree, before, restore=show.take, drop=show.drop)
-    batch = _Batch()
+    batch = _Batch(settled=loop.doubted == tree)
     if not _call(judge, facts, trees, show, batch, attend):
-        return None
+        return batch.missing
     facts = replace(
         facts,
         overlay=batch.overlay if over is not None else None,
@@ -93,7 +101,7 @@ def run_guards(judge: Judge, loop: Loop, tree: str, attend: Attention) -> tuple[
     if show is not None and needed(facts):
         broken = _sabotage(judge, loop, facts, show, batch, attend)
         if broken is None:
-            return None
+            return batch.missing
         facts = replace(facts, sabotage=broken)
     called = inspect(facts, CALLED)
     evidence = {
@@ -178,7 +186,7 @@ def _call(
             narrow = narrowed(gate, list(other[gate.name].files), _exists(facts))
             wanted.append(GateCall(narrow, changed, "altered", judge.slot(gate, "altered")))
     batch.owed = len(wanted)
-    for heard in judge.hear(wanted, facts.tree, attend):
+    for heard in _answers(judge, wanted, facts.tree, batch, attend):
         batch.owed -= 1
         stage, name, reading = heard.call.stage, heard.call.gate.name, heard.reading
         if heard.evidence:
@@ -201,6 +209,17 @@ def _call(
                 reading = replace(reading, canary=minded.pop(name))
             batch.repeats = {**batch.repeats, name: (*batch.repeats.get(name, ()), reading)}
     return batch.owed == 0
+
+
+def _answers(
+    judge: Judge, wanted: list[GateCall], tree: str, batch: _Batch, attend: Attention
+) -> Iterator[Heard]:
+    """Answers as they come in, up to the first call that gave none."""
+    for heard in judge.hear(wanted, tree, attend):
+        if is_missing(heard.reading, settled=batch.settled):
+            batch.missing = heard
+            return
+        yield heard
 
 
 def _minds(facts: Facts, name: str, reading: Reading) -> bool:
@@ -272,7 +291,7 @@ def _sabotage(
             slot = judge.slot(gate, f"broken{number % SABOTAGE_SLOTS}")
             wanted.append(GateCall(narrow, broken, "sabotage", slot, fresh=False))
     total, answers = len(wanted), 0
-    for heard in judge.hear(wanted, facts.tree, attend):
+    for heard in _answers(judge, wanted, facts.tree, batch, attend):
         answers += 1
         name = owed[heard.call.tree]
         noticed[name] = noticed.get(name, False) or _noticed(

@@ -9,7 +9,7 @@ twice gives the same ids. What to do, and when, is the core's; the parts are in 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ralph import __version__
 from ralph.core import events as e
 from ralph.core import failover
+from ralph.core.causes import is_missing
 from ralph.core.loop import Loop
 from ralph.core.model import RESUMABLE, Verdict
 from ralph.core.text import one_line
@@ -24,6 +25,7 @@ from ralph.shell import blobs, prompting, reach
 from ralph.shell.boxes import Site
 from ralph.shell.calls import Caller
 from ralph.shell.disktree import remove_tree
+from ralph.shell.gatecalls import Heard
 from ralph.shell.gitrefs import (
     RefChange,
     commit_tree,
@@ -108,16 +110,46 @@ class RealHands:
         notes = (f"dependencies are built by: {one_line(order.setup, 200)}",) if order.setup else ()
         return e.WorkspaceMade(path=self.workspace.path, shares=order.share, notes=notes)
 
-    def run_gates(self, loop: Loop, action: e.RunGates, attend: Attention) -> Iterator[e.GateEnded]:
+    def run_gates(
+        self, loop: Loop, action: e.RunGates, attend: Attention
+    ) -> Generator[e.GateEnded | e.NoVerdict, None, None]:
         refuse_full_disk(self.site.state, self._min_free)
+        tree, stage = action.tree, action.stage
         gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
-        for verdict in self.judge.judge(gates, action.tree, action.stage, loop.baseline, attend):
-            yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict))
+        settled = loop.doubted == tree
+        for verdict in self.judge.judge(gates, tree, stage, loop.baseline, attend, settled=settled):
+            if is_missing(verdict, settled=settled):
+                yield e.NoVerdict(
+                    iteration=loop.iteration,
+                    stage=stage,
+                    tree=tree,
+                    gate=verdict.gate,
+                    cause=verdict.cause,
+                    why=verdict.summary,
+                    doubt=verdict.doubt,
+                    evidence=verdict.evidence,
+                )
+                settled = settled or verdict.doubt
+            else:
+                yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict))
 
-    def run_guards(self, loop: Loop, action: e.RunGuards, attend: Attention) -> e.GuardsEnded | None:
+    def run_guards(
+        self, loop: Loop, action: e.RunGuards, attend: Attention
+    ) -> e.GuardsEnded | e.NoVerdict | None:
         results = run_guards(self.judge, loop, action.tree, attend)
         if results is None:
             return None
+        if isinstance(results, Heard):
+            return e.NoVerdict(
+                iteration=loop.iteration,
+                stage="guards",
+                tree=action.tree,
+                gate=results.call.gate.name,
+                cause=results.reading.cause,
+                why=one_line(results.reading.summary, 400),
+                doubt=results.reading.doubt,
+                evidence=results.evidence,
+            )
         return e.GuardsEnded(
             iteration=loop.iteration, tree=action.tree, results=results, disagreement=_disagreement(loop)
         )

@@ -14,8 +14,10 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.agents.environ import secret_values
+from ralph.core.causes import is_missing
 from ralph.core.compare import compare, outline, signature, unloaded
 from ralph.core.model import Finding, Gate, Reading, Stage, Verdict
+from ralph.core.noverdict import TRIES
 from ralph.core.repeat import changed_keys, merged, without
 from ralph.core.text import redact, trim
 from ralph.gates.canary import Planted, harvest, plant
@@ -58,8 +60,14 @@ class Judge:
         baseline: dict[str, Verdict],
         attend: Attention,
         readings: dict[str, Reading] | None = None,
+        *,
+        settled: bool = False,
     ) -> Iterator[Verdict]:
-        """Verdicts as they come in; ends early, with every process gone, when `attend` says so."""
+        """Verdicts as they come in; ends early, with every process gone, when `attend` says so.
+
+        One of them may be none (`causes.is_missing`): then its gate is to be asked again, from the beginning.
+        `settled`: that has been done on this tree where it was in doubt who ended a call.
+        """
         again = stage == "baseline" and self.site.order.criterion.confirm > 1
         fresh = stage == "final"
         purpose = "fresh" if fresh else "kept"
@@ -69,6 +77,10 @@ class Judge:
         for answer in self.hear(wanted, tree, attend):
             gate = self.site.order.criterion.gate(answer.call.gate.name)
             mine = heard[gate.name]
+            if is_missing(answer.reading, settled=settled):
+                mine.clear()
+                yield self._verdict(gate, tree, stage, [answer], baseline, readings)
+                continue
             if answer.call.stage == "canary":
                 answer = replace(answer, reading=harvest(answer.reading, planted[gate.name]))  # noqa: PLW2901
                 if changed_keys(mine[0].reading, answer.reading, gate.fail_on):
@@ -83,6 +95,28 @@ class Judge:
                 wanted.append(call)
                 continue
             yield self._verdict(gate, tree, stage, mine, baseline, readings)
+
+    def patiently(
+        self,
+        gates: tuple[Gate, ...],
+        tree: str,
+        stage: Stage,
+        baseline: dict[str, Verdict],
+        attend: Attention,
+        readings: dict[str, Reading] | None = None,
+    ) -> Iterator[Verdict]:
+        """As `judge`, where nothing is journaled: no answer is asked for again, as often as in a loop."""
+        settled = False
+        for left in reversed(range(TRIES)):
+            again: list[Gate] = []
+            doubt = False
+            for verdict in self.judge(gates, tree, stage, baseline, attend, readings, settled=settled):
+                if left and is_missing(verdict, settled=settled):
+                    again += [gate for gate in gates if gate.name == verdict.gate]
+                    doubt = doubt or verdict.doubt
+                else:
+                    yield verdict
+            gates, settled = tuple(again), settled or doubt
 
     def hear(self, wanted: list[GateCall], tree: str, attend: Attention) -> Iterator[Heard]:
         """Answers of gate calls, with the dependencies of `tree` shared in; quarantined tests left out.
@@ -172,6 +206,8 @@ class Judge:
             reading=blobs.put(self.site.state.blobs, msgspec.json.encode(reading)),
             repeats=tuple(other.evidence for other in heard[1:] if other.evidence),
             unloaded=unloaded(reading),
+            doubt=reading.doubt,
+            answered=reading.status != "error",
         )
 
     def base_reading(self, name: str, baseline: dict[str, Verdict]) -> Reading | None:

@@ -1,10 +1,9 @@
 """The keeper: a small process that owns one call of an agent or a gate, from its start to an empty tree.
 
 Forked by the runner's `nurse`, or started by itself as `python -I -S -c START <path of ralph> <call
-directory>/spec.json`. It imports almost nothing, so that it is up quickly and stays small; ctypes is loaded
-only where no PID namespace does the work. It reads the call's environment from its stdin (secrets never
-reach the disk), then commands: `stop`, `kill`; end of file there means that the runner died. SIGTERM means
-`stop` too.
+directory>/spec.json`. It imports almost nothing, so that it is up quickly and stays small. It reads the
+call's environment from its stdin (secrets never reach the disk), then commands: `stop`, `kill`; end of file
+there means that the runner died. SIGTERM means `stop` too.
 How a box is built lives in `sandbox`, the start in `keepstart`, output in `keepout`, the runner's side in
 `process`.
 """
@@ -20,7 +19,7 @@ import sys
 import time
 
 from ralph.shell import proctree
-from ralph.shell.keepstart import Call, dumps, loads, set_limits, start, write_file
+from ralph.shell.keepstart import Call, dumps, loads, oom_kills, set_limits, start, write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
 EMPTY_SECONDS = 10.0  # how long a killed tree may take to vanish before survivors are reported
 IDLE_CPU_SHARE = 0.02  # less of one core than this is no progress: event loops of hung programs tick too
 MEMORY_SAMPLE_SECONDS = 0.25
+LOOK_SECONDS = 1.0  # between two looks at whether somebody stopped the call or us
+FROZEN_SLACK = 1.0  # a look may be this late: the machine was busy
+FROZEN_SHARE = 0.05  # of the time that a call has: frozen for less, it had its time
 
 
 def box_stands(call: Call) -> None:
@@ -104,11 +106,52 @@ def check_clocks(call: Call) -> float:
     now = time.monotonic()
     if call.kill_at is not None:
         return call.kill_at
+    look = check_frozen(call, now)
     wall: float = call.began + call.spec["wall_seconds"]
     if now >= wall:
+        # What is stopped at the very end may be why there was none.
+        call.frozen += call.spec["wall_seconds"] if box_stopped(call) else 0
+        call.dozed += call.spec["wall_seconds"] if dozes(call) else 0
         begin_stop(call, "timeout")
         return call.kill_at or now
-    return min(wall, check_idle(call, now), check_memory(call, now))
+    return min(wall, look, check_idle(call, now), check_memory(call, now))
+
+
+def check_frozen(call: Call, now: float) -> float:
+    """Count the time in which nothing could go on, so that a timeout can be told from a hang.
+
+    Nobody in a box can stop bwrap or us. The command may have stopped itself: that is counted apart.
+    """
+    step = min(LOOK_SECONDS, call.spec["wall_seconds"] / 10)
+    late = now - call.looked - step
+    call.looked = now
+    if late > FROZEN_SLACK:
+        call.frozen += late
+    if now < call.next_look:
+        return call.next_look
+    call.next_look = now + step
+    call.frozen += step if box_stopped(call) else 0
+    if now >= call.next_scan:  # all of /proc is read for this, so not at every look
+        scan = call.spec["wall_seconds"] * FROZEN_SHARE
+        call.next_scan = now + scan
+        call.dozed += scan if dozes(call) else 0
+    return call.next_look
+
+
+def box_stopped(call: Call) -> bool:
+    return call.boxed and any(is_stopped(pid) for pid in (call.pid, call.init_pid) if pid)
+
+
+def dozes(call: Call) -> bool:
+    """Is any process of the command stopped?"""
+    box = (call.pid, call.init_pid) if call.boxed else ()
+    below = proctree.descendants(os.getpid())
+    return any(proc.state == "T" and proc.pid not in box for proc in below)
+
+
+def is_stopped(pid: int) -> bool:
+    found = proctree.look(pid)
+    return found is not None and found.state == "T"
 
 
 def check_idle(call: Call, now: float) -> float:
@@ -212,6 +255,8 @@ def empty_group(call: Call, path: str) -> None:
     peak = (proctree.read_bytes(path + "/memory.peak") or b"").strip()
     if peak.isdigit():
         call.peak_rss_kb = int(peak) // 1024
+    counts = (proctree.read_bytes(path + "/memory.events") or b"").split()
+    call.past_memory = b"oom" in counts and counts[counts.index(b"oom") + 1] != b"0"
 
 
 def empty_tree(call: Call) -> None:
@@ -224,6 +269,7 @@ def empty_tree(call: Call) -> None:
         sweep_below(call)
     kill_by(call.pidfd)
     _, call.wait_status, usage = os.wait4(call.pid, 0)
+    call.outside = call.ended == "exited" and box_was_killed(call)
     if not call.boxed:  # bwrap leaves before it has collected what ran in the box
         call.peak_rss_kb = max(call.peak_rss_kb or 0, usage.ru_maxrss)
     if not call.boxed:
@@ -231,6 +277,25 @@ def empty_tree(call: Call) -> None:
         while proctree.reap() and time.monotonic() < deadline:
             sweep_below(call)  # orphans come to us: while we have a child, the tree is not empty
         call.survivors += proctree.sweep(lambda: proctree.marked(call.spec["marker"]), EMPTY_SECONDS)
+
+
+def box_was_killed(call: Call) -> bool:
+    """Did somebody outside end the box? Nobody in it can reach bwrap, nor end the box's pid 1.
+
+    A box whose command ended tells bwrap so, bwrap leaves, and its pid 1 comes to us. When pid 1 was killed,
+    bwrap has collected it: there is nothing left for us to wait for.
+    """
+    if not call.boxed:
+        return False
+    if os.waitstatus_to_exitcode(call.wait_status) < 0:
+        return True
+    if call.init_pid == 0:
+        return False
+    try:
+        os.waitpid(call.init_pid, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
 
 
 def kill_by(pidfd: int) -> None:
@@ -256,6 +321,11 @@ def result(call: Call) -> dict[str, Any]:
             exit_code, number = None, code - 128  # bwrap passes signals on the way a shell does
     if call.ended == "spawn-error":
         exit_code = number = None
+    if call.ended == "exited" and number == _signal.SIGKILL:
+        if call.past_memory:  # the limit of its own group, which nobody else can pass
+            call.ended, call.outside = "memory", False
+        elif oom_kills() > call.oom_kills:
+            call.outside, call.error = True, "this machine ran out of memory"
     return {
         "v": 1,
         "ended": call.ended,
@@ -269,7 +339,15 @@ def result(call: Call) -> dict[str, Any]:
         "peak_rss_kb": call.peak_rss_kb,
         "method": call.spec["method"],
         "survivors": call.survivors,
+        "outside": call.outside,
+        "frozen": is_long(call, call.frozen),
+        "dozed": is_long(call, call.dozed),
     }
+
+
+def is_long(call: Call, seconds: float) -> bool:
+    wall: float = call.spec["wall_seconds"]
+    return seconds >= max(FROZEN_SHARE * wall, min(FROZEN_SLACK, wall / 2))
 
 
 def read_environment() -> dict[str, str] | None:

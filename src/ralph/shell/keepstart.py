@@ -92,6 +92,14 @@ class Call:
         self.cpu_mark: tuple[float, int] | None = None
         self.next_memory = 0.0
         self.wait_status = 0
+        self.looked = self.began  # when the clocks were last looked at
+        self.next_look = 0.0  # when to see whether somebody has stopped it
+        self.frozen = 0.0  # seconds in which we, or the box itself, could not go on
+        self.dozed = 0.0  # seconds in which the command was stopped, by whomever
+        self.next_scan = self.began + spec["wall_seconds"] / 20
+        self.outside = False  # ended by somebody outside of the call
+        self.oom_kills = 0
+        self.past_memory = False  # it was at the memory limit of its own group
         self.peak_rss_kb: int | None = None
         self.survivors = 0
         self.record: dict[str, Any] = {"v": 1, "boot_id": proctree.boot_id(), "marker": spec["marker"]}
@@ -107,8 +115,8 @@ class Call:
 
 def start(call: Call) -> None:
     """Fork from the main (only) thread; the child waits until its identity is on disk, then executes."""
-    if not call.boxed:
-        become_subreaper()
+    become_subreaper()
+    call.oom_kills = oom_kills()
     for name in ("out",) if call.spec["merge"] else ("out", "err"):
         call.streams.append(Stream(call.folder, name, call.spec["head_bytes"], call.spec["tail_bytes"]))
     go_read, go_write = os.pipe()
@@ -167,12 +175,23 @@ def run_child(call: Call, wanted: dict[int, int], go_read: int, fail_write: int)
     os._exit(127)
 
 
-def become_subreaper() -> None:
-    """Orphans of the tree become our children, so that "no child left" means "tree empty"."""
-    import ctypes
+def oom_kills() -> int:
+    """How often this machine has killed a process for want of memory, since it was started."""
+    lines = (proctree.read_bytes("/proc/vmstat") or b"").split(b"\n")
+    found = [line.split()[1] for line in lines if line.startswith(b"oom_kill ")]
+    return int(found[0]) if found else 0
 
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl")
+
+def become_subreaper() -> None:
+    """Orphans of the tree become our children, so that "no child left" means "tree empty".
+
+    Of a box, it is its pid 1 that comes to us, if it outlives bwrap: `keeper.box_was_killed` goes by that.
+    """
+    import _ctypes  # the whole of `ctypes` would cost as much as the rest of the keeper
+
+    prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+    if _ctypes.call_function(prctl, (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) != 0:
+        raise OSError("prctl: PR_SET_CHILD_SUBREAPER")
 
 
 def join_cgroup(path: str) -> None:

@@ -24,6 +24,8 @@ from ralph.shell.nursery import Nursery, Streams, start_alone
 
 MARKER = "INVOCATION_ID"  # a name services have anyway: it must not tell judged code that it is judged
 
+LATE = 2.0  # seconds after which a keeper that somebody has stopped is not waited for any more
+
 EndedBy = Literal[
     "exited", "timeout", "idle", "memory", "stopped", "killed", "runner-lost", "keeper-lost", "spawn-error"
 ]
@@ -65,6 +67,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     peak_rss_kb: int | None = None
     method: str = ""
     survivors: int | None = None
+    outside: bool = False  # somebody outside of the call ended it
+    frozen: bool = False  # for a good part of its time the keeper or the box could not go on
+    dozed: bool = False  # the command was stopped for as long, by whomever
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +102,8 @@ class Call:
         self.offset = 0
         self.line = b""
         self.ended: Ended | None = None
+        # A keeper that has not told of an end by then is stopped, if it is not just slow.
+        self.due = time.monotonic() + spec.wall_seconds + spec.grace_seconds + LATE
 
 
 def start_call(folder: str, spec: CallSpec, nursery: Nursery | None = None) -> Call:
@@ -164,16 +171,19 @@ def _say(call: Call, words: bytes) -> None:
 def stop(call: Call) -> None:
     """Ask for TERM, grace, kill. Returns at once; `poll` tells when the tree is empty."""
     _say(call, b"stop\n")
+    call.due = min(call.due, time.monotonic() + call.spec.grace_seconds + LATE)
 
 
 def kill(call: Call) -> None:
     """Ask for the kill without grace. Returns at once."""
     _say(call, b"kill\n")
+    call.due = min(call.due, time.monotonic() + LATE)
 
 
 def poll(calls: list[Call], timeout: float | None) -> list[Call]:
     """Wait for an end, at most `timeout` seconds; the calls that ended, `.ended` set, their trees empty."""
     waiting = {call.report: call for call in calls if call.ended is None}
+    _end_stopped(list(waiting.values()))
     done: list[Call] = []
     if not waiting:
         return done
@@ -201,8 +211,17 @@ def poll(calls: list[Call], timeout: float | None) -> list[Call]:
 def wait(call: Call) -> Ended:
     """Wait for one call."""
     while call.ended is None:
-        poll([call], None)
+        poll([call], LATE)
     return call.ended
+
+
+def _end_stopped(calls: list[Call]) -> None:
+    """A keeper that was stopped keeps no clock and hears no word: its call is lost, and ends with it."""
+    now = time.monotonic()
+    for call in calls:
+        keeper = proctree.look(call.keeper_pid) if now > call.due else None
+        if keeper is not None and keeper.state == "T":
+            proctree.send(keeper.pid, keeper.start, _signal.SIGKILL)
 
 
 def _close(call: Call) -> Ended:

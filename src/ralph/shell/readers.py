@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ralph.agents.environ import secret_values
 from ralph.core import events as e
 from ralph.core.loop import Loop
-from ralph.core.model import Order
+from ralph.core.model import Order, ReaderNote
 from ralph.core.reading import areas, label
 from ralph.core.text import clean, redact, trim
 from ralph.shell import blobs
@@ -85,11 +85,11 @@ class Readers:
                 return True
         return False
 
-    def _note(self, part: tuple[str, ...], caller: Caller, ended: e.AgentEnded) -> e.ReaderNote:
+    def _note(self, part: tuple[str, ...], caller: Caller, ended: e.AgentEnded) -> ReaderNote:
         secrets = secret_values({**self.site.env, **self._order().agent_env})
         text = trim(redact(clean(caller.message), secrets), LINES, CHARACTERS)
         fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
-        return e.ReaderNote(area=label(part), text="" if fault else text, fault=redact(fault, secrets)[:500])
+        return ReaderNote(area=label(part), text="" if fault else text, fault=redact(fault, secrets)[:500])
 
     def _areas(self, loop: Loop, action: e.RunReaders) -> tuple[tuple[str, ...], ...]:
         found = areas(list_tree(self.site.store, loop.tree), action.count)

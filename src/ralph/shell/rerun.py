@@ -127,7 +127,7 @@ def rerun(
         )
         judge = Judge(open_site(order, state, env), find_modules(store, tree, folder))
         readings: dict[str, Reading] = {}
-        for verdict in judge.judge(gates, tree, "final", {}, attend, readings):
+        for verdict in judge.patiently(gates, tree, "final", {}, attend, readings):
             executed = judge.executed(verdict)
             gate = order.criterion.gate(verdict.gate)
             yield Rerun(gate, verdict, readings[gate.name], executed.tool_sha if executed else "")

@@ -113,6 +113,8 @@ def _at_base(signed: Signed, proof: tuple[Gate, ...]) -> Iterator[Check]:
         now = one.verdict.status
         if said is None:
             yield Check(name, "note", f"{now}; not attested")
+        elif now == "error" != said.status:  # it was not looked at here: that shows neither red nor green
+            yield _check(one, name, "fail", f"no answer here ({one.verdict.summary or one.verdict.cause})")
         elif (said.status == "pass") != (now == "pass"):
             yield _check(one, name, "fail", f"{now} here, attested as {said.status}")
         else:

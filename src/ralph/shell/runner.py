@@ -8,7 +8,8 @@ only the order of things, the inbox, Ctrl-C, and what happens when the machine g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from typing import Protocol
 
 import msgspec
@@ -58,8 +59,12 @@ class Hands(Protocol):
 
     def opening(self) -> e.StintStarted: ...
     def make_workspace(self, loop: Loop, action: e.MakeWorkspace) -> e.WorkspaceMade: ...
-    def run_gates(self, loop: Loop, action: e.RunGates, attend: Attention) -> Iterator[e.GateEnded]: ...
-    def run_guards(self, loop: Loop, action: e.RunGuards, attend: Attention) -> e.GuardsEnded | None: ...
+    def run_gates(
+        self, loop: Loop, action: e.RunGates, attend: Attention
+    ) -> Generator[e.GateEnded | e.NoVerdict, None, None]: ...
+    def run_guards(
+        self, loop: Loop, action: e.RunGuards, attend: Attention
+    ) -> e.GuardsEnded | e.NoVerdict | None: ...
     def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted: ...
     def finish_call(
         self, loop: Loop, action: e.RunAgent, attend: Attention, watcher: Watcher
@@ -213,8 +218,11 @@ class Runner:
             case e.MakeWorkspace():
                 scribe.append(hands.make_workspace(loop, action))
             case e.RunGates():
-                for verdict in hands.run_gates(loop, action, self._attend):
-                    scribe.append(verdict)
+                with closing(hands.run_gates(loop, action, self._attend)) as heard:
+                    for event in heard:
+                        scribe.append(event)
+                        if not scribe.loop.todo or not _same(scribe.loop.todo[0], action):
+                            break  # the last one that was owed, or no answer so often that the loop pauses
             case e.RunGuards():
                 self._append_if(hands.run_guards(loop, action, self._attend))
             case e.RunReaders():

@@ -16,7 +16,9 @@ import shutil
 import time
 
 import msgspec
+from msgspec.structs import replace
 
+from ralph.core.causes import is_missing
 from ralph.core.model import Gate, Reading
 from ralph.core.text import clean, trim
 from ralph.gates.seal import exec_argv, seal
@@ -24,6 +26,7 @@ from ralph.shell import deps, process, sandbox, tools
 from ralph.shell.boxes import Site, gate_path, gate_spec
 from ralph.shell.checkout import Module, fresh_checkout
 from ralph.shell.disktree import remove_except, remove_tree
+from ralph.shell.machinecause import machine_made
 from ralph.shell.ownenv import only_ours
 from ralph.shell.runner import Activity, Attention
 from ralph.shell.sandbox import Share
@@ -46,8 +49,8 @@ class Deps:
         """Folders to stand beside `tree`, or why there can be none; None when asked to drop it."""
         if tree not in self._known:
             found = self._find(tree, attend)
-            if found is None:
-                return None
+            if found is None or (isinstance(found, Reading) and is_missing(found)):
+                return found  # the machine's doing is nothing to remember
             self._known[tree] = found
         return self._known[tree]
 
@@ -157,6 +160,8 @@ class Deps:
                 process.wait(call)
             sandbox.remove_placeholders(placeholders)
         ended = call.ended
+        if (lost := machine_made(ended)) is not None:
+            return replace(lost, summary=f"setup: {lost.summary}")
         if ended.ended != "exited" or ended.exit_code != 0:
             head, _, tail = process.output(folder, OUTPUT)
             how = f"exit code {ended.exit_code}" if ended.ended == "exited" else ended.ended

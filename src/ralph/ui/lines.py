@@ -32,6 +32,7 @@ GROUPS = {  # `ralph logs --kind`
     "ReadersStarted": "agent",
     "ReadersEnded": "agent",
     "GateEnded": "gate",
+    "NoVerdict": "gate",
     "GuardsEnded": "gate",
     "TestsTied": "gate",
     "JudgeStarted": "agent",
@@ -142,6 +143,18 @@ def _gate(event: e.GateEnded) -> str:
     return "  ".join(part for part in parts if part)
 
 
+def _no_verdict(event: e.NoVerdict) -> str:
+    parts = [
+        f"it {event.iteration}" if event.stage != "baseline" else "baseline",
+        safe(event.gate, 40),
+        "no answer",
+        safe(event.why or event.cause, 160),
+        f"tree {short(event.tree)}",
+        f"evidence {event.evidence[:8]}" if event.evidence else "",
+    ]
+    return "  ".join(part for part in parts if part)
+
+
 def _guards(event: e.GuardsEnded) -> str:
     words = []
     for result in event.results:
@@ -249,6 +262,7 @@ _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
     e.AgentEnded: _agent_ended,
     e.CheckpointMade: _checkpoint,
     e.GateEnded: _gate,
+    e.NoVerdict: _no_verdict,
     e.GuardsEnded: _guards,
     e.JudgeStarted: _judge_started,
     e.JudgeEnded: _judge_ended,

@@ -196,7 +196,7 @@ def make_report(record: Record, blobs: str | None = None, change: Change | None 
         old_red=tuple(line.gate for line in proof if _old_red(line)),
         waivers={safe(key): safe(why, 1000) for key, why in order.criterion.waivers.items()},
         warnings=tuple(safe(text, 500) for text in order.warnings),
-        errors=_errors(calls),
+        errors=_errors(calls, events),
         interventions=tuple(_interventions(events)),
         reproduce=_reproduce(loop),
         next=tuple(step.command for step in next_steps(standing(loop)) if step.why != "report"),
@@ -320,12 +320,18 @@ def _found(call: Call) -> bool:
     return any(result.findings for result in call.guards)
 
 
-def _errors(calls: list[Call]) -> tuple[str, ...]:
-    return tuple(
+def _errors(calls: list[Call], events: tuple[e.AnyEvent, ...]) -> tuple[str, ...]:
+    faults = [
         f"iteration {call.iteration}, call {call.call}: {call.fault.kind}: {safe(call.fault.message, 500)}"
         for call in calls
         if call.fault is not None
-    )
+    ]
+    missing = [
+        f"iteration {event.iteration}, gate {safe(event.gate, 40)}: no answer: {safe(event.why, 500)}"
+        for event in events
+        if isinstance(event, e.NoVerdict)
+    ]
+    return (*faults, *missing)
 
 
 def _interventions(events: tuple[e.AnyEvent, ...]) -> list[Intervention]:

@@ -43,10 +43,11 @@ class Request(Struct, frozen=True):
 
 
 def shown_by_user(gate: Gate, base: Reading | None, final: Reading | None) -> bool:
-    """Was this check red before and is green now, by something the agent did not write?"""
-    if not gate.proof or base is None or final is None or base.status not in ("fail", "error"):
-        return False
-    if base.cause in ("no-tests", "all-skipped") or final.status != "pass":
+    """Was this check red before and is green now, by something the agent did not write?
+
+    One that came to no judgement at the base was not red: it may have been killed, or may have hung.
+    """
+    if not gate.proof or base is None or final is None or base.status != "fail" or final.status != "pass":
         return False
     if final.tests is not None and base.tests is not None:
         return bool(compare(base, final, fail_on=gate.fail_on).witness)

@@ -41,7 +41,7 @@ class Observation(Struct, frozen=True):
     """One finished gate call, as bytes."""
 
     exit_code: int | None = None
-    ended: str = "exited"  # exited, timeout, idle, killed, stopped, spawn-error, runner-lost
+    ended: str = "exited"  # as `shell.process.Ended` has it
     output: bytes = b""  # head and tail; a gap marker stands where bytes were dropped
     report: bytes | None = None  # what stood at the path given for {report}
     error: str = ""
@@ -66,6 +66,8 @@ def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
         return _not_started(clean(obs.error) or "it could not be started", obs, gate)
     if obs.ended in ("timeout", "idle"):
         return unjudged("timeout", f"stopped after {gate.timeout:g} s ({obs.ended})", obs)
+    if obs.ended == "memory":
+        return unjudged("memory", "it used more memory than a check may have", obs)
     if obs.ended != "exited" or obs.exit_code is None:
         return unjudged("killed", clean(obs.error) or f"did not end by itself ({obs.ended})", obs)
     if obs.exit_code < 0 or 128 < obs.exit_code <= 192:

@@ -26,7 +26,7 @@ from ralph.ui.story import Call, call_mark, call_parts, follow, settled
 
 WIDE = 90  # columns that the three boxes need
 FACTS = 3
-_ASIDE = (e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked, e.ResultPublished)
+_ASIDE = (e.NoVerdict, e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked, e.ResultPublished)
 _TONES = {"✔": "green", "✘": "red", "!": "yellow", "·": "dim"}
 
 

@@ -26,6 +26,7 @@ _LABELS = {
     "TestsTied": "criteria",
     "ItemPublished": "committed",
     "GateEnded": "gate",
+    "NoVerdict": "gate",
     "GuardsEnded": "guards",
     "JudgeStarted": "judge",
     "JudgeEnded": "judge said",
