@@ -7,10 +7,9 @@ became of it: a result is used, a survivor is ended, and a call that never began
 from __future__ import annotations
 
 import os
-import stat
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
@@ -28,6 +27,7 @@ from ralph.core.status import OPEN
 from ralph.core.text import redact
 from ralph.shell import blobs, credentials, process, reach, sandbox, tools
 from ralph.shell.boxes import Site, agent_spec, own_folder, own_places
+from ralph.shell.callfiles import Kept, files_left, output_pieces, read_kept
 from ralph.shell.disktree import remove_tree
 from ralph.shell.loginback import bring_back
 from ralph.shell.owncopy import LIST, prepare
@@ -36,7 +36,6 @@ from ralph.shell.sandbox import Share
 
 BREATH = 0.1
 PATIENCE = 30.0  # seconds in which a CLI may try again by itself, besides those it names
-LARGEST = 32 << 20  # bytes of a file that a CLI leaves for its parser
 
 
 class Begun(msgspec.Struct):
@@ -173,7 +172,7 @@ class Caller:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text.replace(agents.PROMPT_AS_JSON, _as_json(prompt_file)))
         with open(os.path.join(folder, "kept.json"), "wb") as kept:
-            kept.write(msgspec.json.encode(_Kept(program, launch.session, launch.outputs)))
+            kept.write(msgspec.json.encode(Kept(program, launch.session, launch.outputs)))
         return process.start_call(folder, spec, site.nursery), placeholders
 
     def _context(
@@ -259,13 +258,13 @@ class Caller:
         self, loop: Loop, action: e.RunAgent, folder: str, ended: process.Ended, *, sat_out: bool = False
     ) -> e.AgentEnded:
         """The whole output through a new parser: what was shown while it streamed decides nothing."""
-        order, kept = self.order, _kept(folder)
+        order, kept = self.order, read_kept(folder)
         parser = self._adapter.stream(order, loop.session)
         intake = Intake(parser)
         dropped = ended.dropped_bytes or 0
-        for chunk in _output(folder, gap=bool(dropped)):
+        for chunk in output_pieces(folder, gap=bool(dropped)):
             intake.absorb(chunk)
-        for name, data in _files(folder, kept.outputs):
+        for name, data in files_left(folder, kept.outputs):
             parser.file(name, data)
         how = "crashed" if ended.ended in ("keeper-lost", "memory") else "idle" if sat_out else ended.ended
         facts = intake.finish(_exit_code(ended), how, dropped)
@@ -362,44 +361,3 @@ def _said(output: str) -> float:
 def _as_json(prompt_file: str) -> str:
     with open(prompt_file, "rb") as file:
         return msgspec.json.encode(file.read().decode("utf-8", "replace")).decode()
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    """What must be known of a call after its end, also by a runner that did not begin it."""
-
-    program: str = ""
-    session: str = ""
-    outputs: tuple[str, ...] = ()
-
-
-def _kept(folder: str) -> _Kept:
-    try:
-        with open(os.path.join(folder, "kept.json"), "rb") as file:
-            return msgspec.json.decode(file.read(), type=_Kept)
-    except (OSError, msgspec.DecodeError):
-        return _Kept()
-
-
-def _files(folder: str, names: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    """What the CLI left beside its output. The agent could have written it too: bounded, and never a link."""
-    for name in names:
-        path = os.path.join(folder, "tmp", os.path.basename(name))
-        try:
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            continue
-        with os.fdopen(handle, "rb") as file:
-            if stat.S_ISREG(os.fstat(handle).st_mode):
-                yield name, file.read(LARGEST)
-
-
-def _output(folder: str, *, gap: bool) -> Iterator[bytes]:
-    """Head and tail in pieces; a gap between them ends the line that it falls into."""
-    for name in ("out", "out-tail"):
-        path = os.path.join(folder, name)
-        if name == "out-tail" and gap:
-            yield b"\n"
-        if os.path.exists(path):
-            with open(path, "rb") as file:
-                while chunk := file.read(1 << 20):
-                    yield chunk
