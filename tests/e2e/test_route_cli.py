@@ -111,6 +111,21 @@ def test_as_inferred_on_a_terminal(place):
     place.no_process_left()
 
 
+def test_a_bound_that_is_not_understood_is_asked_for_on_a_terminal(place):
+    """In a sentence and in a task: the limit is typed instead, and it counts."""
+    more = ("--check", CHECK, "--agent", "demo", "--dry-run")
+    with Typist(place, "keep going until the tests pass, but stay under budget", *more) as typist:
+        typist.answer("number:", "1")
+        typist.answer("limit:", "$3")
+        typist.answer("start this loop? [y/N]:", "y")
+        assert typist.code() == 0, typist.seen
+        assert "3 USD" in typist.seen
+    with Typist(place, "loop", "make the tests pass, until 6pm", *more) as typist:
+        typist.answer("--max-time", "2h")
+        assert typist.code() == 0, typist.seen
+        assert "2:00:00 in all" in typist.seen
+
+
 def test_ralph_it_takes_the_last_task(place):
     """The task of the newest loop here is taken up again when nothing else was said."""
     place.expect(place.loop(HONEST, task="make the calc tests pass"), "verified", 0, 1)
