@@ -10,7 +10,7 @@ from memory import AIM as MEMORY_AIM
 from memory import peak_of
 from sample import AGENT, Place, facts, loop_command, make_project, place
 
-from ralph.core.events import AgentEnded, AgentStarted
+from ralph.core.model.events import AgentEnded, AgentStarted
 
 PART = "output"
 AIM = 0.5  # seconds

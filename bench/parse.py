@@ -17,8 +17,10 @@ from measuring import MEGABYTE, Line, interleaved, quiet
 from memory import AIM as MEMORY_AIM
 
 from ralph.agents import load
-from ralph.agents.lines import Intake
-from ralph.core.model import Criterion, Limits, Order
+from ralph.agents._kit.lines import Intake
+from ralph.core.model.gate import Criterion
+from ralph.core.model.order import Order
+from ralph.core.model.spend import Limits
 
 PART = "parse"
 AIM = 5.0  # seconds for 100 MB above reading them: a call of an hour prints a few of them

@@ -15,17 +15,17 @@ import time
 from measuring import Line, interleaved, median, ratio_line, typical_ratio
 from msgspec.structs import replace
 
-from ralph.core.buildstate import Building
-from ralph.core.model import Brief
-from ralph.core.plan import NAME, Item, Plan
-from ralph.core.planprompt import item_text
-from ralph.core.planselect import Board, board_of, choose, with_failing, with_state
-from ralph.core.plansheet import based_on, lay_out, marked
-from ralph.core.specs import SpecCriterion
-from ralph.shell.gitstore import open_store
-from ralph.shell.gittrees import tree_of, with_root_file
-from ralph.shell.planpaper import Paper, code_of, write_plan
-from ralph.shell.project import find_project
+from ralph.core.model.order import Brief
+from ralph.core.model.plan.board import Board, board_of, choose, with_failing, with_state
+from ralph.core.model.plan.items import NAME, Item, Plan
+from ralph.core.model.plan.plan_state import PlanState
+from ralph.core.plan.layout import based_on, lay_out, marked
+from ralph.core.prompt.for_item import item_text
+from ralph.core.specs.parse import SpecCriterion
+from ralph.shell.git.project import find_project
+from ralph.shell.git.store import open_store
+from ralph.shell.git.trees import tree_of, with_root_file
+from ralph.shell.plan.rendered import RenderedPlan, code_of, write_plan
 
 PART = "plan"
 AIM = 1.2
@@ -111,11 +111,11 @@ class _Filing:
             identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid"]
             subprocess.run(["git", *identity, *words], check=True)
         self.store = open_store(find_project(repo), os.path.join(top, "store"))
-        self.workspace, self.paper = repo, Paper()
+        self.workspace, self.paper = repo, RenderedPlan()
         plan = _plan(count)
         names = tuple(f"C-{n}" for n in range(count))
         self.brief = Brief(specs="0" * 64, criteria=names)
-        self.build = Building(mode="building", plan=plan, board=board_of(plan, criteria=names))
+        self.build = PlanState(mode="building", plan=plan, board=board_of(plan, criteria=names))
         self.tree = tree_of(self.store, self.store.project.head)
         self.seconds()  # the layout
 

@@ -17,9 +17,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from ralph.core.events import AgentStarted, AnyEvent
-from ralph.shell.journal_reader import read_journal
-from ralph.shell.record import load
+from ralph.core.model.events import AgentStarted, AnyEvent
+from ralph.shell.journal.reader import read_journal
+from ralph.shell.journal.record import load
 
 PYTHON = sys.executable  # of the agent, the check and Ralph alike
 RALPH = os.path.join(os.path.dirname(sys.executable), "ralph")

@@ -12,7 +12,7 @@ from msgspec import json
 from msgspec.structs import replace
 from sample import RALPH, Place, make_project, place, ralph_loop
 
-from ralph.shell.journal import FILE, Row, Summary, open_journal, read_journal
+from ralph.shell.journal.writer import FILE, JournalRow, SummaryRow, open_journal, read_journal
 
 PART = "startup"
 AIM = 6.0
@@ -66,11 +66,11 @@ def _fill_journal(here: Place) -> None:
         shutil.copyfile(os.path.join(scratch, FILE), os.path.join(here.state, FILE))
 
 
-def _words(row: Row) -> dict[str, object]:
+def _words(row: JournalRow) -> dict[str, object]:
     return {"at": row.at, "kind": row.kind, "v": row.v, "body": row.body}
 
 
-def _summary(real: Summary, name: str, phase: str) -> Summary:
+def _summary(real: SummaryRow, name: str, phase: str) -> SummaryRow:
     body = json.decode(real.body) | {"loop": name, "phase": phase}
     outcome = real.outcome if phase == "ended" else ""
     body["outcome"] = outcome or None

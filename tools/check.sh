@@ -10,5 +10,6 @@ $bin/ruff check --quiet src tests tools bench
 $bin/ruff format --quiet --check src tests tools bench
 $bin/lint-imports --no-logo >/dev/null || $bin/lint-imports --no-logo
 $bin/python tools/sizes.py
+$bin/python tools/house.py
 $bin/pytest -n 2 --dist worksteal -m "not slow and not agents" tests
 wait $types || { cat "$said"; exit 1; }

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ralph.core.machine import TABLE
-from ralph.core.model import PHASES
+from ralph.core.decide.machine import TABLE
+from ralph.core.model.order import PHASES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "concepts.md"
 # Drawn apart or not at all: these happen nearly everywhere and would hide the picture.

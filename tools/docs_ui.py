@@ -9,10 +9,10 @@ import click
 import msgspec
 
 from ralph.agents import ADAPTERS
-from ralph.agents.folders import Folder, copied, returned
-from ralph.core.events import VERSIONS, AnyEvent
+from ralph.agents._kit.folders import Folder, copied, returned
+from ralph.core.model.events import VERSIONS, AnyEvent
 from ralph.errors import EXIT_CODES
-from ralph.ui.cli import COMMANDS, cli
+from ralph.ui.cli.tree import COMMANDS, cli
 
 
 def own_folders() -> str:

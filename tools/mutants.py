@@ -12,6 +12,7 @@ mutants.sh gives it a copy, so that an edit made meanwhile cannot pass for a kil
 from __future__ import annotations
 
 import ast
+import glob
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -33,29 +34,52 @@ CORE = os.path.join(ROOT, "src", "ralph", "core")
 TESTS = os.path.join(ROOT, "tests", "core")
 PATIENCE = 30.0  # seconds for one mutant
 OWN_TESTS = {
-    "machine": ("machine_whole", "machine_table"),
-    "faults": ("machine_faults", "failover"),
-    "handlers": ("machine_table", "machine_faults", "machine_asked", "machine_refused", "machine_landing"),
-    "settle": ("settle", "settle_endings", "takeback"),
-    "takeback": ("takeback", "settle_endings", "building", "building_law"),
-    "stall": ("stall", "takeback"),
-    "waiting": ("settle_endings", "machine_judge"),
-    "loop": ("machine_table", "events"),
-    "jury": ("machine_judge",),
-    "building": ("building_law", "building", "building_hostile"),
-    "buildfacts": ("building_law", "building", "building_hostile"),
-    "reading": ("building_law", "building"),
-    "spending": ("building_law", "building", "machine_judge", "machine_table"),
-    "status": ("status_law", "status"),
-    "compare": ("compare_law", "compare"),
+    "decide.machine": ("machine_whole", "machine_table"),
+    "decide.after_fault": ("machine_faults", "failover"),
+    "decide.on_event": (
+        "machine_table",
+        "machine_faults",
+        "machine_asked",
+        "machine_refused",
+        "machine_landing",
+    ),
+    "decide.after_judging": ("after_judging", "after_judging_endings", "take_back"),
+    "decide.stuck.take_back": ("take_back", "after_judging_endings", "next_item", "next_item_law"),
+    "decide.stuck.signs": ("signs", "take_back"),
+    "decide.failover": ("after_judging_endings", "machine_judge"),
+    "model.loop": ("machine_table", "events"),
+    "decide.opinion": ("machine_judge",),
+    "decide.next_item": ("next_item_law", "next_item", "next_item_hostile"),
+    "decide.plan_facts": ("next_item_law", "next_item", "next_item_hostile"),
+    "decide.plan_readers": ("next_item_law", "next_item"),
+    "decide.count_spend": ("next_item_law", "next_item", "machine_judge", "machine_table"),
+    "claim.status_block": ("status_block_law", "status_block"),
+    "proof.compare": ("compare_law", "compare"),
 }
-MACHINE = (*OWN_TESTS["handlers"], *OWN_TESTS["settle"], "machine_whole")
-THEN = (*MACHINE, "exitgate", "grade", "stall", "summary", "prompt", "machine_properties")
-MODULES = ("machine", "handlers", "settle", "faults", "failover", "exitgate", "grade", "stall", "loop")
-MODULES += ("summary", "prompt", "takeback", "waiting")
-MODULES_OF_TEXT = ("status", "compare", "repeat")
+MACHINE = (*OWN_TESTS["decide.on_event"], *OWN_TESTS["decide.after_judging"], "machine_whole")
+THEN = (*MACHINE, "exit_gate", "grade", "signs", "summary", "facts", "machine_properties")
+MODULES = (
+    "decide.machine",
+    "decide.on_event",
+    "decide.after_judging",
+    "decide.after_fault",
+    "decide.failover",
+    "proof.exit_gate",
+    "proof.grade",
+    "decide.stuck.signs",
+    "model.loop",
+)
+MODULES += ("views.summary", "prompt.facts", "decide.stuck.take_back", "decide.failover")
+MODULES_OF_TEXT = ("claim.status_block", "proof.compare", "proof.flaky")
 # Nothing else in the core's tests looks at these closely.
-APART = (*MODULES_OF_TEXT, "building", "buildfacts", "reading", "spending", "jury")
+APART = (
+    *MODULES_OF_TEXT,
+    "decide.next_item",
+    "decide.plan_facts",
+    "decide.plan_readers",
+    "decide.count_spend",
+    "decide.opinion",
+)
 
 
 class Mutant(NamedTuple):
@@ -69,7 +93,7 @@ class Mutant(NamedTuple):
     @property
     def quoted(self) -> str:
         """How design/core.md names it: without the line number, which moves."""
-        return f"{self.module}.py: {self.site.label} | {self.source}"
+        return f"{self.module.rpartition('.')[2]}.py: {self.site.label} | {self.source}"
 
 
 class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -98,7 +122,7 @@ def say(text: str) -> None:
 
 
 def source_of(module: str) -> tuple[str, ast.Module]:
-    path = os.path.join(CORE, f"{module}.py")
+    path = os.path.join(CORE, *module.split(".")) + ".py"
     with open(path, encoding="utf-8") as file:
         text = file.read()
     return text, ast.parse(text)
@@ -110,21 +134,28 @@ def mutants_of(module: str) -> list[Mutant]:
     return [Mutant(module, site, lines[site.line - 1].strip()) for site in sites(tree)]
 
 
+def test_files() -> list[tuple[str, str]]:
+    """Every test module of the core by its name without "test_"."""
+    found = glob.glob(os.path.join(TESTS, "**", "test_*.py"), recursive=True)
+    return [(os.path.basename(path)[len("test_") : -len(".py")], path) for path in found]
+
+
 def is_killed(module: str, mutant: Mutant | None) -> bool:
     """In a child: run the tests over the change. Plain calls first, for speed; pytest has the last word."""
     import pytest
 
     if mutant is not None:
         _, tree = source_of(module)
-        path = os.path.join(CORE, f"{module}.py")
+        path = os.path.join(CORE, *module.split(".")) + ".py"
         sys.meta_path.insert(0, Loader(f"ralph.core.{module}", path, mutated(tree, mutant.site)))
-    own = OWN_TESTS.get(module, (module,))
+    own = OWN_TESTS.get(module, (module.rpartition(".")[2],))
     rest = () if module in APART else tuple(name for name in THEN if name not in own)
-    sys.path.insert(0, TESTS)
+    paths = dict(test_files())
+    sys.path[:0] = sorted({TESTS, *(os.path.dirname(path) for path in paths.values())})
     for name in (*own, *rest):
         call_all(importlib.import_module(f"test_{name}"))
     plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "-m", "not slow", "--rootdir", ROOT]
-    return pytest.main([*plain, *(os.path.join(TESTS, f"test_{name}.py") for name in own)]) != 0
+    return pytest.main([*plain, *(paths[name] for name in own)]) != 0
 
 
 def call_all(module: ModuleType) -> None:

@@ -21,9 +21,9 @@ from pathlib import Path
 from corpus import Case, project, result
 from msgspec import Struct
 
-from ralph.core.events import AnyEvent
-from ralph.shell.journal_reader import read_journal
-from ralph.shell.record import load
+from ralph.core.model.events import AnyEvent
+from ralph.shell.journal.reader import read_journal
+from ralph.shell.journal.record import load
 
 BIN = Path(os.path.abspath(sys.executable)).parent  # not resolved: the environment with pytest, ruff and mypy
 LIMIT = 240.0

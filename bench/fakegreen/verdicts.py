@@ -6,7 +6,7 @@ from corpus import Case
 from msgspec import Struct
 from place import Ended
 
-from ralph.core.events import AgentEnded, AnyEvent, GateEnded, GuardsEnded, LoopEnded
+from ralph.core.model.events import AgentEnded, AnyEvent, GateEnded, GuardsEnded, LoopEnded
 
 DEFAULT_GRADE = "C"
 REFUSING = frozenset({0, 1, 3})  # exit codes of a loop that came to a judgement

@@ -2,6 +2,6 @@
 
 import sys
 
-from ralph.ui.main import main
+from ralph.ui.cli.main import main
 
 sys.exit(main())

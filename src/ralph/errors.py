@@ -9,8 +9,8 @@
      ├ Busy            5   at capacity, or another runner holds the loop
      └ Bug            70   an illegal event or a broken invariant: ours
 
-Faults of agents and gates are values (`core.model.Fault`, `core.model.Verdict`), never exceptions:
-they are part of a loop's life. Each error carries a stable code, where it was found, why, and one
+Faults of agents and gates are values (`core.model.order.Fault`, `core.model.order.Verdict`), never
+exceptions: they are part of a loop's life. Each error carries a stable code, where it was found, why, and one
 runnable next step; how that is printed lives in `ui`, not here.
 """
 

@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 
 from ralph.agents import AgentFact, CallContext, CallFacts, load
-from ralph.agents.lines import Intake
-from ralph.core.model import AgentSession, Criterion, Limits, Order
+from ralph.agents._kit.lines import Intake
+from ralph.core.model.agent import AgentSession
+from ralph.core.model.gate import Criterion
+from ralph.core.model.order import Order
+from ralph.core.model.spend import Limits
 
 RECORDED = Path(__file__).parent / "recorded"
 INDEX = json.loads((RECORDED / "index.json").read_text())

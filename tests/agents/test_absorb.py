@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.agents.jsonlines import JsonLinesParser
-from ralph.agents.lines import Intake
+from ralph.agents._kit.jsonlines import JsonLinesParser
+from ralph.agents._kit.lines import Intake
 
 LINES = (
     b'{"ralph": 1, "type": "text", "text": "one"}',

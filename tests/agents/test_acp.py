@@ -7,11 +7,12 @@ import sys
 import pytest
 from streamkit import context, order, read
 
-from ralph.agents import OVER_ACP, Said, ToolUsed, acp, load
-from ralph.core.model import AgentSession
+from ralph.agents import OVER_ACP, Said, ToolUsed, load
+from ralph.agents.acp import adapter
+from ralph.core.model.agent import AgentSession
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.agentchoice import choose
+from ralph.shell.start.agents import choose
 
 NAMED = [name for name in OVER_ACP if name != "acp"]
 GOOSE = {"type": "session", "id": "s", "loaded": False, "agent": {"name": "goose"}}
@@ -43,7 +44,7 @@ def test_each_is_started_behind_the_bridge(name):
     assert os.path.dirname(script) == "/call/given"
     compile(launch.files[script], script, "exec")
     assert launch.argv[launch.program] in launch.tools
-    assert launch.argv[launch.program] == acp._cli(OVER_ACP[name]).program
+    assert launch.argv[launch.program] == adapter._cli(OVER_ACP[name]).program
     assert launch.pin
     assert launch.stdin == "prompt"
     assert json.loads(launch.files[given])["workspace"] == "/repo"

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from streamkit import read
 
-from ralph.agents import Denied, Said, ToolUsed, acp_bridge
+from ralph.agents import Denied, Said, ToolUsed
+from ralph.agents.acp import bridge as acp_bridge
 
 AGENT = Path(__file__).with_name("acpagent.py")
 WORD = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}}

@@ -3,9 +3,11 @@
 import pytest
 
 from ralph.agents import ADAPTERS, CallContext, load
+from ralph.agents._kit.environ import enclosing_loop, secret_values
 from ralph.agents.command import split_command
-from ralph.agents.environ import enclosing_loop, secret_values
-from ralph.core.model import Criterion, Limits, Order
+from ralph.core.model.gate import Criterion
+from ralph.core.model.order import Order
+from ralph.core.model.spend import Limits
 from ralph.errors import UserError
 
 USER = {

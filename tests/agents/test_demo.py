@@ -7,12 +7,14 @@ import sys
 import pytest
 
 from ralph.agents import CallContext, load
-from ralph.agents.demo import SCRIPTS
-from ralph.agents.demo_agent import SCRIPTS as IMPLEMENTED
-from ralph.agents.lines import Intake
-from ralph.core.model import Criterion, Limits, Order
+from ralph.agents._kit.lines import Intake
+from ralph.agents.demo.adapter import SCRIPTS
+from ralph.agents.demo.agent import SCRIPTS as IMPLEMENTED
+from ralph.core.model.gate import Criterion
+from ralph.core.model.order import Order
+from ralph.core.model.spend import Limits
 from ralph.errors import UserError
-from ralph.ui.demo_project import make_project
+from ralph.ui.ask.demo_project import make_project
 
 
 def call_agent(folder, script, iteration=1, call=1, timeout=20):

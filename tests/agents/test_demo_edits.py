@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.agents.demo_edits import Hints, applied, definitions, edits, masked
+from ralph.agents.demo.edits import Hints, applied, definitions, edits, masked
 
 NONE = Hints()
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from ralph.agents import demo_edits
-from ralph.agents.demo_mend import Seen, checks_of, mend
+from ralph.agents.demo import edits
+from ralph.agents.demo.mend import Seen, checks_of, mend
 
 PROOF = "- tests: `{}` (it must show that the task is done) — red: 1 failed\n"
 KEEP = "- lint: `{}` (nothing may become red in it that was green) — {}\n"
@@ -41,7 +41,7 @@ def project(tmp_path, monkeypatch):
 
 def tried(prompt, seconds=60.0):
     said = []
-    return mend(prompt, demo_edits, said.append, seconds=seconds), said
+    return mend(prompt, edits, said.append, seconds=seconds), said
 
 
 def test_the_checks_are_those_of_the_prompt():
@@ -151,7 +151,7 @@ def test_what_failed_is_read_from_each_runner(output, red):
 def test_as_an_agent(project):
     """As a child process it says what it is, names its edit, and claims no more than it saw."""
     project(AREA)
-    program = os.path.join(os.path.dirname(demo_edits.__file__), "demo_agent.py")
+    program = os.path.join(os.path.dirname(edits.__file__), "agent.py")
     ended = subprocess.run(
         [sys.executable, "-I", program, "honest"],
         input=PROOF.format(CHECK),

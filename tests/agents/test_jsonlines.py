@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, Spent, ToolUsed
-from ralph.agents.jsonlines import JsonLinesParser
-from ralph.agents.lines import Intake
-from ralph.core.model import Claim, Fault, Usage
+from ralph.agents._kit.jsonlines import JsonLinesParser
+from ralph.agents._kit.lines import Intake
+from ralph.core.model.agent import Claim, Fault
+from ralph.core.model.spend import Usage
 
 BLOCK = """\
 ---RALPH_STATUS---

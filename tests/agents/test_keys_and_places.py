@@ -4,11 +4,13 @@ import os
 
 import pytest
 
-from ralph.core.model import Fault, KeySource, Price
+from ralph.core.model.agent import Fault, KeySource
+from ralph.core.model.spend import Price
 from ralph.errors import SetupError, UserError
-from ralph.shell import config, credentials
-from ralph.shell.agentchoice import Choice, choose, key_of, price_of, refuse_unheld
-from ralph.shell.agentprobe import probe_all
+from ralph.shell import config
+from ralph.shell.agent_call import credentials
+from ralph.shell.agent_call.ask_version import probe_all
+from ralph.shell.start.agents import AgentChoice, choose, key_of, price_of, refuse_unheld
 
 
 def settings(tmp_path, text="", flags=None, env=None):
@@ -150,13 +152,13 @@ def test_the_choice_of_an_agent(tmp_path):
 
 def test_an_agent_without_bounds_needs_a_sandbox():
     """What can be bounded by nothing is refused where no sandbox holds, unless the user asked for none."""
-    wild = Choice(agent="goose", allow_list=False)
+    wild = AgentChoice(agent="goose", allow_list=False)
     with pytest.raises(SetupError) as caught:
         refuse_unheld(wild, "S0", "auto")
     assert caught.value.code == "E-AGENT-UNHELD"
     refuse_unheld(wild, "S2", "auto")
     refuse_unheld(wild, "S0", "none")
-    refuse_unheld(Choice(agent="claude"), "S0", "auto")
+    refuse_unheld(AgentChoice(agent="claude"), "S0", "auto")
 
 
 def test_versions_are_asked_of_the_programs(tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from streamkit import CLIS, context, order
 
 from ralph.agents import load
-from ralph.core.model import AgentSession, Criterion, Gate
+from ralph.core.model.agent import AgentSession
+from ralph.core.model.gate import Criterion, Gate
 
 BYPASS = {
     "claude": "--dangerously-skip-permissions",

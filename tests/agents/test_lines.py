@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.agents import CallFacts, Raw, Said
-from ralph.agents.lines import Intake, Tail
-from ralph.core.model import Usage
+from ralph.agents._kit.lines import Intake, Tail
+from ralph.core.model.spend import Usage
 
 
 class Recorder:

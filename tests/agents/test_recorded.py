@@ -3,8 +3,8 @@
 import pytest
 from streamkit import STREAMS, cases, ended, left, read, recorded
 
-from ralph.agents import Clock, Raw
-from ralph.agents.lines import Intake
+from ralph.agents import Raw, TimeOfDay
+from ralph.agents._kit.lines import Intake
 
 # What each recorded call comes to: the fault's kind, or "" for none. Where a CLI does better or worse than
 # the others, its own row says so.
@@ -134,7 +134,7 @@ def test_a_usage_limit_names_its_reset() -> None:
     assert fault.reset_at == 2_000_000_000
     codex = read("codex", recorded("codex", "usage-limit"), 1)[1]
     assert codex.fault is not None
-    assert (codex.fault.kind, codex.clock) == ("limit", Clock(3, 33, year=2033, month=5, day=18))
+    assert (codex.fault.kind, codex.clock) == ("limit", TimeOfDay(3, 33, year=2033, month=5, day=18))
     assert read("gemini", recorded("gemini", "429-long"), 173)[1].after == 3600
 
 

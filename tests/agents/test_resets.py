@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from streamkit import read as read_stream
 
-from ralph.agents import Clock, FaultSeen, LimitHit, Reset
-from ralph.agents.provider import is_limit, seen
-from ralph.agents.resets import GRACE, LONGEST, moment_of, read
+from ralph.agents import FaultSeen, LimitHit, Reset, TimeOfDay
+from ralph.agents._kit.faults import is_limit, seen
+from ralph.agents._kit.resets import GRACE, LONGEST, moment_of, read
 
 BERLIN, CHICAGO = ZoneInfo("Europe/Berlin"), ZoneInfo("America/Chicago")
 SAID = datetime(2025, 10, 3, 14, 30, tzinfo=BERLIN)  # a Friday, 12:30 UTC
@@ -223,7 +223,7 @@ SPOKEN = {"type": "assistant", "message": {"model": "claude-x", "content": [{"ty
                 }
             ],
             1,
-            Reset(clock=Clock(15)),
+            Reset(clock=TimeOfDay(15)),
         ),
         (
             "claude",
@@ -235,7 +235,7 @@ SPOKEN = {"type": "assistant", "message": {"model": "claude-x", "content": [{"ty
             "codex",
             [{"type": "turn.failed", "error": {"message": CODEX + "try again at 5:17 PM."}}],
             1,
-            Reset(clock=Clock(17, 17)),
+            Reset(clock=TimeOfDay(17, 17)),
         ),
         (
             "codex",
@@ -295,7 +295,7 @@ SPOKEN = {"type": "assistant", "message": {"model": "claude-x", "content": [{"ty
                 }
             ],
             1,
-            Reset(clock=Clock(17, 17)),
+            Reset(clock=TimeOfDay(17, 17)),
         ),
         ("command", [{"ralph": 1, "type": "limit", "message": "resets in 90s"}], 1, Reset(after=90.0)),
     ],

@@ -6,9 +6,10 @@ import pytest
 from streamkit import read
 
 from ralph.agents import Closed, FaultSeen, Raw, Retried, Said, Spent, ToolUsed
-from ralph.agents.prices import priced
-from ralph.agents.provider import kind_of
-from ralph.core.model import AgentSession, Price, Usage
+from ralph.agents._kit.faults import kind_of
+from ralph.agents._kit.prices import priced
+from ralph.core.model.agent import AgentSession
+from ralph.core.model.spend import Price, Usage
 
 BLOCK = (
     "---RALPH_STATUS---\nSTATUS: COMPLETE\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 1\n"

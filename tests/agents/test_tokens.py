@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ralph.agents import claude, codex, gemini, opencode, qwen
-from ralph.agents.tokens import digest, only, renewed
+from ralph.agents._kit.tokens import digest, only, renewed
 
 NOW = 1_800_000_000.0
 MS = int(NOW * 1000)

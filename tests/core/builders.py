@@ -9,22 +9,15 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import asdict, replace
 
-from ralph.core import events as e
-from ralph.core.loop import Loop
-from ralph.core.machine import decide, fold
-from ralph.core.model import (
-    Claim,
-    Criterion,
-    Fault,
-    Finding,
-    Footprint,
-    Gate,
-    GuardResult,
-    Limits,
-    Order,
-    Usage,
-    Verdict,
-)
+from ralph.core.decide.machine import decide, fold
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.agent import Claim, Fault
+from ralph.core.model.gate import Criterion, Gate
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Order
+from ralph.core.model.spend import Limits, Usage
+from ralph.core.model.verdict import Finding, Footprint, GuardResult, Verdict
 
 BASE = "t0"
 COMPLETE = Claim("COMPLETE")
@@ -105,7 +98,7 @@ def judge(loop: Loop, *verdicts: Verdict) -> Loop:
 
 def call(loop: Loop, at: float = 0.0) -> Loop:
     owed = loop.todo[0]
-    assert isinstance(owed, e.RunAgent), loop.todo
+    assert isinstance(owed, actions.RunAgent), loop.todo
     started = e.AgentStarted(iteration=owed.iteration, call=owed.call, agent="demo", prompt="p", at=at)
     return decide(loop, started).loop
 
@@ -135,7 +128,7 @@ def iterate(loop: Loop, tree: str, *verdicts: Verdict, **more: Any) -> Loop:
 
 
 def restored(loop: Loop) -> Loop:
-    if loop.todo and isinstance(loop.todo[0], e.RestoreWorkspace):
+    if loop.todo and isinstance(loop.todo[0], actions.RestoreWorkspace):
         back = e.WorkspaceRestored(iteration=loop.iteration, tree=loop.todo[0].to.tree)
         return decide(loop, back).loop
     return loop
@@ -149,17 +142,17 @@ def guarding(loop: Loop, tree: str = "t1", *verdicts: Verdict, claim: Claim | No
 
 def conclude(loop: Loop, *results: GuardResult) -> Loop:
     owed = loop.todo[0]
-    assert isinstance(owed, e.RunGuards), loop.todo
+    assert isinstance(owed, actions.RunGuards), loop.todo
     return decide(loop, e.GuardsEnded(iteration=loop.iteration, tree=owed.tree, results=results)).loop
 
 
 def close(loop: Loop) -> Loop:
     """Do what is owed at the end: publish, then end."""
-    if isinstance(loop.todo[0], e.PublishResult):
+    if isinstance(loop.todo[0], actions.PublishResult):
         tree = loop.todo[0].tree
         loop = decide(loop, e.ResultPublished(branch="ralph/fix-1", commit=f"r-{tree}", tree=tree)).loop
     owed = loop.todo[0]
-    assert isinstance(owed, e.Finish), loop.todo
+    assert isinstance(owed, actions.Finish), loop.todo
     return decide(loop, e.LoopEnded(outcome=owed.outcome, reason=owed.reason, grade=owed.grade)).loop
 
 

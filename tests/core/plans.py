@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ralph.core.plan import SIZES, STATES, Item, Missing, Plan
+from ralph.core.model.plan.items import SIZES, STATES, Item, MissingSpec, Plan
 
 IDS = st.sampled_from(["a", "b", "C-1", "C-2.1", "x_y", "login-form", "7", "Z.z", "s", "human", "after"])
 LINES = st.one_of(
@@ -37,7 +37,7 @@ def plans() -> st.SearchStrategy[Plan]:
     return st.builds(
         Plan,
         items=st.lists(items(), max_size=4).map(tuple),
-        missing=st.lists(st.builds(Missing, name=LINES, why=LINES), max_size=3).map(tuple),
+        missing=st.lists(st.builds(MissingSpec, name=LINES, why=LINES), max_size=3).map(tuple),
         notes=st.lists(LINES, max_size=3).map(tuple),
         specs=DIGESTS,
         code=DIGESTS,

@@ -1,6 +1,6 @@
 """Starts ralph and kills it with SIGKILL at the n-th call or return of one of its functions.
 
-    dying.py ralph.shell.journal.Journal.append:call:3 loop "make the tests pass" …
+    dying.py ralph.shell.journal.writer.Journal.append:call:3 loop "make the tests pass" …
 
 The interpreter's own profile hook looks on; nothing of ralph is changed. `call` is right before it
 begins, `return` right after it has done its work.
@@ -33,16 +33,18 @@ def die_at(place):
 
 def prepare(command):
     """Import now what a loop imports late: looking on while modules are made would double the time."""
-    names = [f"ralph.ui.commands.{command}"]
+    from ralph.ui.cli.tree import module_of
+
+    names = [module_of(command)]
     if command in ("loop", "resume"):
-        names += ["ralph.shell.driving", "ralph.shell.envelope", "jinja2"]
+        names += ["ralph.shell.run.open", "ralph.shell.attestation.envelope", "jinja2"]
     for name in names:
         importlib.import_module(name)
 
 
 if __name__ == "__main__":
     place = sys.argv.pop(1)
-    from ralph.ui.main import main
+    from ralph.ui.cli.main import main
 
     prepare(sys.argv[1])
     sys.argv[0] = "ralph"

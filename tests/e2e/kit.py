@@ -22,10 +22,10 @@ from types import ModuleType
 
 import msgspec
 
-from ralph.core.loop import Loop
-from ralph.shell import blobs
-from ralph.shell.journal import read_journal
-from ralph.shell.record import Record, load
+from ralph.core.model.loop import Loop
+from ralph.shell.journal.record import Record, load
+from ralph.shell.journal.writer import read_journal
+from ralph.shell.state import blobs
 
 HERE = Path(__file__).parent
 SCRIPTED = HERE / "scripted"

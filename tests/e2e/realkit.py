@@ -174,7 +174,7 @@ class Played:
         return "\n".join(json.dumps(fact.get("body")) for fact in self.asked(None))
 
     def calls(self) -> list[Any]:
-        from ralph.core.events import AgentEnded
+        from ralph.core.model.events import AgentEnded
 
         return self.last.all(AgentEnded)
 

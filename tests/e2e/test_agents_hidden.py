@@ -6,7 +6,7 @@ import os
 import pytest
 from kit import agent, search_path
 
-from ralph.core.events import AgentStarted
+from ralph.core.model.events import AgentStarted
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from kit import Place, agent
 
-from ralph.core import events as e
+from ralph.core.model import events as e
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 from kit import CHECK, agent
 
-from ralph.core import events as e
+from ralph.core.model import events as e
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ import kit
 import pytest
 from kit import agent
 
-from ralph.core.events import AgentStarted
+from ralph.core.model.events import AgentStarted
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import pytest
 from kit import agent
 
-from ralph.core.events import GuardsEnded
+from ralph.core.model.events import GuardsEnded
 
 pytestmark = pytest.mark.slow
 

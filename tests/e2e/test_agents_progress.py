@@ -4,7 +4,7 @@ import pytest
 from kit import agent, lib
 from test_agents_gates import OLD, PROOF, configure
 
-from ralph.core import events as e
+from ralph.core.model import events as e
 
 pytestmark = pytest.mark.slow
 

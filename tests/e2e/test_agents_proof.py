@@ -6,7 +6,7 @@ import json
 import pytest
 from kit import agent, lib
 
-from ralph.core.events import AgentStarted, GuardsEnded
+from ralph.core.model.events import AgentStarted, GuardsEnded
 
 pytestmark = pytest.mark.slow
 

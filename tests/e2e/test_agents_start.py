@@ -3,7 +3,7 @@
 import pytest
 from kit import CHECK, TASK, agent, json_lines, lib, ralph_argv, userstate
 
-from ralph.core import events as e
+from ralph.core.model import events as e
 
 pytestmark = pytest.mark.slow
 

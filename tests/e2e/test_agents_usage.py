@@ -8,7 +8,7 @@ import time
 import pytest
 from kit import CHECK, SCRIPTED, TASK
 
-from ralph.core import events as e
+from ralph.core.model import events as e
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import buildkit
 import pytest
 from buildkit import FEW, QUICK, build, make, plan
 
-from ralph.core import events as e
+from ralph.core.model import events as e
 
 pytestmark = pytest.mark.slow
 PLAN = "IMPLEMENTATION_PLAN.md"

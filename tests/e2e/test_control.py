@@ -11,8 +11,8 @@ import time
 import pytest
 from crashkit import World
 
-from ralph.core.events import AbortAsked, PauseAsked, Steered
-from ralph.shell.closing import send
+from ralph.core.model.events import AbortAsked, PauseAsked, Steered
+from ralph.shell.landing.commands import send
 
 pytestmark = pytest.mark.slow
 
@@ -153,7 +153,7 @@ def test_a_command_survives_a_kill(world):
     env = {**os.environ, **world.env()}
     send("l1", env, Steered(text="mind the gap"), time.time())
     world.counting(more=COPY.format(folder=str(world.outside)))
-    world.dying("ralph.shell.runner.Runner._obey:call:1", "resume", "l1", "--display", "plain")
+    world.dying("ralph.shell.run.runner.Runner._obey:call:1", "resume", "l1", "--display", "plain")
     assert world.ralph("resume", "l1").code == 0
     world.whole(calls=3)
     assert world.kinds().count("Steered") == 1
@@ -180,7 +180,7 @@ def test_readers_of_a_directory_they_cannot_write(world):
     command = [sys.executable, "-m", "ralph"]
     if os.geteuid() == 0:
         plain = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        tried = [*plain, sys.executable, "-c", "import ralph.ui.main"]
+        tried = [*plain, sys.executable, "-c", "import ralph.ui.cli.main"]
         if shutil.which("setpriv") is None or subprocess.run(tried, cwd="/", check=False).returncode:
             pytest.skip("no plain user here can execute this Python: NOT tested")
         command = [*plain, *command]

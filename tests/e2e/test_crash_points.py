@@ -9,7 +9,7 @@ from crashkit import KILLED, World
 
 pytestmark = pytest.mark.slow
 
-JOURNAL = "ralph.shell.journal.Journal"
+JOURNAL = "ralph.shell.journal.writer.Journal"
 RESUME = ("resume", "l1", "--display", "plain")
 # What a loop of two iterations writes; every one of these appends is killed before, inside and after.
 ROWS = [
@@ -77,52 +77,52 @@ def test_killed_before_the_first_append(world):
 
 
 BEGINNING = (
-    "checkout.update_checkout:return:1",  # files there, no .git yet
-    "workspace.write_workspace_git:return:1",
-    "workspace.make_workspace:return:1",
-    "process.start_call:call:1",  # the baseline's gate
-    "process.start_call:return:1",
-    "gatecalls.GateCaller._read:return:1",  # evidence there, no verdict
-    "hands.RealHands.open_call:return:1",
-    "calls.Caller._start:call:1",
-    "nursery.Nursery.keeper:call:1",
-    "nursery.Nursery.keeper:return:1",
-    "calls.Caller._account:call:1",
-    "calls.Caller._account:return:1",
-    "snapshot.take_snapshot:call:1",
-    "snapshot.take_snapshot:return:1",
-    "gitrefs.commit_tree:return:1",
-    "gitrefs.move_refs:return:1",
-    "hands.RealHands.take_snapshot:return:1",
-    "gatecalls.GateCaller._checkout:return:1",
-    "gatecalls.GateCaller._read:call:1",
+    "git.checkout.update_checkout:return:1",  # files there, no .git yet
+    "git.workspace.write_workspace_git:return:1",
+    "git.workspace.make_workspace:return:1",
+    "process.client.start_call:call:1",  # the baseline's gate
+    "process.client.start_call:return:1",
+    "gate_run.gate_call.GateCaller._read:return:1",  # evidence there, no verdict
+    "run.performer.RealHands.open_call:return:1",
+    "agent_call.call.Caller._start:call:1",
+    "process.fork_client.Nursery.keeper:call:1",
+    "process.fork_client.Nursery.keeper:return:1",
+    "agent_call.call.Caller._account:call:1",
+    "agent_call.call.Caller._account:return:1",
+    "git.snapshot.take_snapshot:call:1",
+    "git.snapshot.take_snapshot:return:1",
+    "git.refs.commit_tree:return:1",
+    "git.refs.move_refs:return:1",
+    "run.performer.RealHands.take_snapshot:return:1",
+    "gate_run.gate_call.GateCaller._checkout:return:1",
+    "gate_run.gate_call.GateCaller._read:call:1",
 )
 ENDING = (
-    "gatecalls.GateCaller._start:return:1",  # final, in a fresh checkout
-    "judge.Judge._verdict:return:1",
-    "gittrees.overlay_tree:return:1",
-    "gatecalls.GateCaller._start:return:1",  # the base's tests over the new source
-    "guarding.run_guards:return:1",
-    "gitrefs.commit_tree:return:1",
-    "gitrefs.publish_result:call:1",
-    "gitrefs.publish_result:return:1",
-    "hands.RealHands.publish:return:1",
-    "hands.RealHands.closing:call:1",
-    "hands.RealHands.closing:return:1",
+    "gate_run.gate_call.GateCaller._start:return:1",  # final, in a fresh checkout
+    "gate_run.verdicts.Judge._verdict:return:1",
+    "git.trees.overlay_tree:return:1",
+    "gate_run.gate_call.GateCaller._start:return:1",  # the base's tests over the new source
+    "gate_run.run_guards.run_guards:return:1",
+    "git.refs.commit_tree:return:1",
+    "git.refs.publish_result:call:1",
+    "git.refs.publish_result:return:1",
+    "run.performer.RealHands.publish:return:1",
+    "run.performer.RealHands.closing:call:1",
+    "run.performer.RealHands.closing:return:1",
 )
-COMMITTED = ("gitrefs.move_refs:return:1", "gitrefs.publish_result:return:1")
+COMMITTED = ("git.refs.move_refs:return:1", "git.refs.publish_result:return:1")
 
 
 @pytest.mark.parametrize("part", ["beginning", "ending"])
 def test_killed_around_every_effect(world, part):
     """An effect that was begun, done, or done and not recorded is found by the next runner."""
     if part == "beginning":
-        world.dying("ralph.shell.hands.RealHands.make_workspace:call:1", *world.words())
+        world.dying("ralph.shell.run.performer.RealPerformer.make_workspace:call:1", *world.words())
         places = BEGINNING
     else:
         # A test that the agent touched makes the guards judge a further tree.
         agent = world.counting(more="open('test_calc.py', 'a').write('# looked at\\n')")
-        world.dying("ralph.shell.gatecalls.GateCaller._start:call:4", *world.words(agent))
+        world.dying("ralph.shell.gate_run.gate_call.GateCaller._start:call:4", *world.words(agent))
         places = ENDING
     for place in places:
         world.dying(f"ralph.shell.{place}", *RESUME)
@@ -136,7 +136,7 @@ def test_killed_around_every_effect(world, part):
 
 def test_aborted_after_a_kill_that_had_published(world):
     """A result branch that was made and never recorded goes when the loop is aborted instead of resumed."""
-    world.dying("ralph.shell.gitrefs.publish_result:return:1", *world.words())
+    world.dying("ralph.shell.git.refs.publish_result:return:1", *world.words())
     assert world.git("for-each-ref", "refs/heads/ralph") != ""
     assert world.ralph("abort", "l1").code == 0
     loop = world.record().loop
@@ -173,15 +173,15 @@ def said(world, words):
 
 def test_recovery_is_killed_again_and_again(world):
     """A recovery that is itself killed, several deep, is recovered from."""
-    world.dying("ralph.shell.calls.Caller._account:call:1", *world.words())
+    world.dying("ralph.shell.agent_call.call.Caller._account:call:1", *world.words())
     for place in (
-        "ralph.shell.record.load:return:1",
+        "ralph.shell.journal.record.load:return:1",
         f"{JOURNAL}.append:call:1",
         f"{JOURNAL}._insert:return:1",
         f"{JOURNAL}.append:return:1",
-        "ralph.shell.process.recover_call:call:1",
-        "ralph.shell.process.recover_call:return:1",
-        "ralph.shell.blobs.put_file:return:1",
+        "ralph.shell.process.client.recover_call:call:1",
+        "ralph.shell.process.client.recover_call:return:1",
+        "ralph.shell.state.blobs.put_file:return:1",
     ):
         world.dying(place, *RESUME)
     finished(world)

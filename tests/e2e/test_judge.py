@@ -7,7 +7,7 @@ import buildkit
 import pytest
 from kit import HERE, agent, lib
 
-from ralph.core.events import AgentStarted, JudgeEnded, JudgeStarted
+from ralph.core.model.events import AgentStarted, JudgeEnded, JudgeStarted
 
 pytestmark = pytest.mark.slow
 

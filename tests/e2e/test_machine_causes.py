@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 from kit import agent, lib
 
-from ralph.core.events import GateEnded, NoVerdict
+from ralph.core.model.events import GateEnded, NoVerdict
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from kit import CHECK, HERE, TASK, Place, search_path
 
-from ralph.core.events import AgentEnded
+from ralph.core.model.events import AgentEnded
 
 pytestmark = pytest.mark.slow
 SOON = int(time.time() * 1000) + 60_000

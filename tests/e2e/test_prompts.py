@@ -6,8 +6,8 @@ import re
 import pytest
 from kit import agent
 
-from ralph.core import events as e
-from ralph.core.status import STATUS_INSTRUCTIONS
+from ralph.core.claim.status_block import STATUS_INSTRUCTIONS
+from ralph.core.model import events as e
 
 pytestmark = pytest.mark.slow
 BODIES = {"sub": "a - b", "add": "a + b", "mul": "a * b"}

@@ -3,7 +3,7 @@
 import pytest
 from realkit import CLOSED, MAIN, TOKENS, WORK, World, forever
 
-from ralph.core.events import WaitOver
+from ralph.core.model.events import WaitOver
 
 pytestmark = pytest.mark.slow
 SHORT = {"error": {"status": 429, "headers": {"retry-after": "1"}}}

@@ -9,7 +9,7 @@ import pytest
 import realkit
 from realkit import ADD, BLOCK, LOOK, MAIN, MENDING, MUL, TOKENS, WORK, World
 
-from ralph.core.events import AgentStarted
+from ralph.core.model.events import AgentStarted
 
 pytestmark = pytest.mark.slow
 LINKS = "sed -n 's/:.*/-link/p' /proc/net/dev"

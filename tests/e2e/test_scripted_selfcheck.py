@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph.agents.jsonlines import JsonLinesParser
-from ralph.agents.lines import Intake
+from ralph.agents._kit.jsonlines import JsonLinesParser
+from ralph.agents._kit.lines import Intake
 
 pytestmark = pytest.mark.slow
 

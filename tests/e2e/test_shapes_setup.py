@@ -144,9 +144,9 @@ def test_killed_while_it_builds(shape):
     """A build that was killed half-way is thrown away and made anew."""
     project(shape)
     words = shape.loop_words(shape.mends("wanted", "1", "2"), "--loop-id", "l1", check=CHECK)
-    shape.dying("ralph.shell.setup.Deps._keep:call:1", *words)
+    shape.dying("ralph.shell.dependencies.built.Deps._keep:call:1", *words)
     assert not list(shape.state.glob("deps/*/made.json"))
-    shape.dying("ralph.shell.process.start_call:return:1", "resume", "l1")
+    shape.dying("ralph.shell.process.client.start_call:return:1", "resume", "l1")
     done = shape.ralph("resume", "l1")
     assert done.code == 0, done.report()
     assert len(built(shape)) == 1

@@ -18,9 +18,10 @@ import msgspec
 import pytest
 from kit import Place, agent, ralph_argv, search_path, userstate
 
-from ralph.core.statement import Predicate
-from ralph.shell import trust
-from ralph.shell.envelope import seal
+from ralph.core.attestation.statement import LoopPredicate
+from ralph.shell.attestation import trust
+from ralph.shell.attestation.envelope import seal
+from ralph.ui.cli.tree import module_of
 
 pytestmark = pytest.mark.slow
 
@@ -415,9 +416,9 @@ def test_the_docs_name_every_field_and_every_command():
     text = DOCS.read_text()
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", text.partition("## The statement")[2], re.MULTILINE)
     named = set(re.findall(r"`(\w+)`", " ".join(rows)))
-    assert named == {field.encode_name for field in msgspec.structs.fields(Predicate)}
+    assert named == {field.encode_name for field in msgspec.structs.fields(LoopPredicate)}
     for command, options in re.findall(r"^ralph (verify|bundle|keys \w+)(.*)$", text, re.MULTILINE):
-        module = import_module(f"ralph.ui.commands.{command.split()[0]}").command
+        module = import_module(module_of(command.split()[0])).command
         found = module.commands[command.split()[1]] if " " in command else module
         known = {option for param in found.params for option in param.opts}
         assert set(re.findall(r"(?<= )--?[a-z-]+", options.partition("#")[0])) <= known, options

@@ -2,8 +2,9 @@
 
 import re
 
-from ralph.core.model import Gate, Reading
-from ralph.gates.guards import KINDS, REGISTRY, Change, Facts
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
+from ralph.gates.guards import KINDS, REGISTRY, Change, GuardFacts
 
 PYTEST = Gate(name="tests", run="pytest -q", argv=("pytest", "-q"), read="pytest", proof=True)
 
@@ -34,7 +35,7 @@ def as_bytes(files):
 def facts_of(before, after, *, moved=None, modes=None, gates=(PYTEST,), known=(), **fields):
     """`known`: further paths of the base that did not change."""
     old, new = as_bytes(before), as_bytes(after)
-    return Facts(
+    return GuardFacts(
         tree="t",
         gates=gates,
         base=fields.pop("base", {}),

@@ -7,10 +7,10 @@ import pytest
 from guardkit import as_bytes, facts_of
 from msgspec.structs import replace
 
-from ralph.core.model import Reading
-from ralph.gates.canary import harvest, plant
+from ralph.core.model.verdict import Reading
 from ralph.gates.guards import KINDS as FOUND
 from ralph.gates.guards import REGISTRY
+from ralph.gates.plant_canary import harvest, plant
 from ralph.gates.readers import reader
 from ralph.gates.seal import seal
 

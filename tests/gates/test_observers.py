@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.gates.canary_text import names
-from ralph.gates.observers import narrowed, selects
+from ralph.gates.narrow import narrowed, selects
 from ralph.gates.runners import recognise
 from ralph.gates.seal import exec_argv, seal
 

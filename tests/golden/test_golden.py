@@ -23,8 +23,8 @@ import pytest
 from goldenkit import HERE, User, compare, plain, plain_text
 from mistakes import MISTAKES
 
-from ralph.ui.cli import cli
-from ralph.ui.main import main
+from ralph.ui.cli.main import main
+from ralph.ui.cli.tree import cli
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from cases import TASK
 from clis import BASE, CLIS, Cli
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BRIDGE = os.path.join(HERE, "..", "..", "src", "ralph", "agents", "acp_bridge.py")
+BRIDGE = os.path.join(HERE, "..", "..", "src", "ralph", "agents", "acp", "bridge.py")
 HOME = "/home/user"
 PROJECT = "/home/user/project"
 AGENTS = "/opt/agents"

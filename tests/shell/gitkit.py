@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from userstate import git
 
-from ralph.shell.gitstore import Store, open_store
-from ralph.shell.project import Project, find_project
-from ralph.shell.snapshot import Start, start_refs
-from ralph.shell.workspace import Workspace, make_workspace
+from ralph.shell.git.project import Project, find_project
+from ralph.shell.git.snapshot import Start, start_refs
+from ralph.shell.git.store import Store, open_store
+from ralph.shell.git.workspace import Workspace, make_workspace
 
 DATE = 1_700_000_000
 
@@ -46,8 +46,8 @@ def write(top: Path, files: dict[str, str]) -> None:
 
 def commit_on_top(loop: Loop, files: dict[str, str | None], base: str | None = None) -> str:
     """A result commit on top of `base`, made in the workspace the way an iteration does."""
-    from ralph.shell.gitrefs import make_checkpoint
-    from ralph.shell.snapshot import take_snapshot
+    from ralph.shell.git.refs import make_checkpoint
+    from ralph.shell.git.snapshot import take_snapshot
 
     for name, text in files.items():
         path = loop.ws / name

@@ -6,25 +6,29 @@ import sys
 import tempfile
 from contextlib import contextmanager
 
-from ralph.shell.journal import Journal, Summary, open_journal, read_journal
+from ralph.shell.journal.writer import Journal, SummaryRow, open_journal, read_journal
 
 # What a child may need is imported first: after giving up root it may not be able to read its own Python.
 PRELUDE = """
 import os, sys, time, shutil, tempfile, signal, hashlib, random, sqlite3
 from ralph.errors import RalphError
-from ralph.shell.journal import *
-from ralph.shell.journal import Journal
-from ralph.shell import locks, migrations, statedir
+from ralph.shell.journal.writer import *
+from ralph.shell.journal.writer import Journal
+from ralph.shell.state import locks
+from ralph.shell.journal import migrations
+from ralph.shell.state import directory as statedir
 directory = sys.argv[1]
 def become_plain():
     os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
 def create(journal, name):
-    journal.create(name, at=1, kind="c", v=1, body=b"{}", summary=Summary(name, "/r", "new"))
+    journal.create(name, at=1, kind="c", v=1, body=b"{}", summary=SummaryRow(name, "/r", "new"))
 """
 
 
 def new(journal: Journal, loop: str, *, repo="/repo", phase="working", body=b"{}"):
-    return journal.create(loop, at=1000, kind="created", v=1, body=body, summary=Summary(loop, repo, phase))
+    return journal.create(
+        loop, at=1000, kind="created", v=1, body=body, summary=SummaryRow(loop, repo, phase)
+    )
 
 
 def add(journal: Journal, loop: str, expected: int, body=b"{}", **more):
@@ -36,7 +40,7 @@ def fill(directory, loop: str, rows: int, *, summaries=True):
     with open_journal(str(directory)) as journal:
         new(journal, loop, body=b'{"row":1,"of":"%s"}' % loop.encode())
         for seq in range(1, rows):
-            summary = Summary(loop, "/repo", "working") if summaries else None
+            summary = SummaryRow(loop, "/repo", "working") if summaries else None
             add(journal, loop, seq, b'{"row":%d,"of":"%s"}' % (seq + 1, loop.encode()), summary=summary)
 
 

@@ -12,26 +12,20 @@ from gitkit import make_repo, write
 from msgspec.structs import replace
 from userstate import git
 
-from ralph.core import events as e
-from ralph.core.loop import Loop
-from ralph.core.machine import decide
-from ralph.core.model import (
-    Claim,
-    Counts,
-    Criterion,
-    Finding,
-    Gate,
-    GuardResult,
-    Limits,
-    Order,
-    Reading,
-    Verdict,
-)
-from ralph.core.summary import summarise
-from ralph.shell import blobs
-from ralph.shell.journal import Summary, open_journal, read_journal
-from ralph.shell.record import Record, load
-from ralph.shell.statedir import State, open_state
+from ralph.core.decide.machine import decide
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.agent import Claim
+from ralph.core.model.gate import Criterion, Gate
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Order
+from ralph.core.model.spend import Limits
+from ralph.core.model.verdict import Counts, Finding, GuardResult, Reading, Verdict
+from ralph.core.views.summary import summarise
+from ralph.shell.journal.record import Record, load
+from ralph.shell.journal.writer import SummaryRow, open_journal, read_journal
+from ralph.shell.state import blobs
+from ralph.shell.state.directory import State, open_state
 
 START = 1_700_000_000.0
 NAME = "fix-add-7f3a91c2"
@@ -163,11 +157,11 @@ def _journal(state: State, events: list) -> None:
         for seq, event in enumerate([*events, None]):
             if event is None:
                 owed = loop.todo[0]
-                assert isinstance(owed, e.Finish), loop.todo
+                assert isinstance(owed, actions.Finish), loop.todo
                 event = e.LoopEnded(outcome=owed.outcome, reason=owed.reason, grade=owed.grade)  # noqa: PLW2901
             event = replace(event, at=START + seq, took=1.0)  # noqa: PLW2901
             loop = decide(loop, event).loop
-            row = Summary(
+            row = SummaryRow(
                 loop=NAME,
                 repo=loop.sealed.repo,
                 phase=loop.phase,

@@ -14,13 +14,17 @@ import msgspec
 from msgspec import Struct
 from simworld import NAME, Answer, Disk, Ended, SimClock, SimHands, Ticks, live
 
-from ralph.core import events as e
-from ralph.core.loop import Loop
-from ralph.core.model import Brief, Criterion, Fault, Gate, Limits, Order, Usage
-from ralph.core.plan import Item, Plan
-from ralph.core.planselect import state_of
-from ralph.core.ties import Tie, changed_ties
-from ralph.shell.runner import Activity, Attention, Watcher
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.agent import Fault
+from ralph.core.model.gate import Criterion, Gate
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Brief, Order
+from ralph.core.model.plan.board import state_of
+from ralph.core.model.plan.items import Item, Plan
+from ralph.core.model.plan.test_link import CriterionTest, changed_ties
+from ralph.core.model.spend import Limits, Usage
+from ralph.shell.ports import Activity, Attention, Watcher
 
 A, B = Item("a", "do a", serves=("A-1",)), Item("b", "do b", serves=("B-1",))
 FOUND = Item("c", "look at a once more", serves=("A-1",))
@@ -119,7 +123,7 @@ class BuildHands(SimHands):
         super().__init__(disk, script, clock, tick)  # type: ignore[arg-type]
         self._builder = script
 
-    def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted:
+    def open_call(self, loop: Loop, action: actions.RunAgent) -> e.AgentStarted:
         started = super().open_call(loop, action)
         assert loop.build is not None
         self._disk.workspace = tree_of(code_in(self._disk.workspace), ticks(loop))  # laid before the agent
@@ -133,12 +137,12 @@ class BuildHands(SimHands):
         )
 
     def finish_call(
-        self, loop: Loop, action: e.RunAgent, attend: Attention, watcher: Watcher
+        self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
     ) -> e.AgentEnded | None:
         self._script: Any = Called(self._builder, loop)
         return super().finish_call(loop, action, attend, watcher)
 
-    def take_snapshot(self, loop: Loop, action: e.TakeSnapshot) -> e.CheckpointMade:
+    def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         build = loop.build
         assert build is not None
         tree, commit, read = self._disk.workspace, loop.commit, None
@@ -157,18 +161,20 @@ class BuildHands(SimHands):
         self._tick()
         return e.CheckpointMade(iteration=action.iteration, tree=tree, commit=commit, plan=read)
 
-    def tie_tests(self, loop: Loop, action: e.TieTests) -> e.TestsTied:
+    def tie_tests(self, loop: Loop, action: actions.TieTests) -> e.TestsTied:
         self._tick()
         assert loop.build is not None
         found = []
         for name in IDS:
             good = name[0].lower() in code_in(action.tree)
             found.append(
-                Tie("specs/1.md", name, f"test_{name}" if good else "", "pass" if good else "untested")
+                CriterionTest(
+                    "specs/1.md", name, f"test_{name}" if good else "", "pass" if good else "untested"
+                )
             )
         return e.TestsTied(tree=action.tree, ties=changed_ties(loop.build.ties, found))
 
-    def publish_item(self, loop: Loop, action: e.PublishItem) -> e.ItemPublished:
+    def publish_item(self, loop: Loop, action: actions.PublishItem) -> e.ItemPublished:
         """As git does it: adopt what a killed runner put there, else move the branch on."""
         disk = self._disk
         assert isinstance(disk, BuildDisk)
@@ -187,12 +193,14 @@ class BuildHands(SimHands):
         self._tick()
         return e.ItemPublished(item=action.item, branch="b", commit=commit, tree=action.tree)
 
-    def open_readers(self, loop: Loop, action: e.RunReaders) -> e.ReadersStarted:
+    def open_readers(self, loop: Loop, action: actions.RunReaders) -> e.ReadersStarted:
         self._tick()
         prompts = ("p",) * action.count
         return e.ReadersStarted(call=action.call, count=action.count, agent="sim", prompts=prompts)
 
-    def finish_readers(self, loop: Loop, action: e.RunReaders, attend: Attention) -> e.ReadersEnded | None:
+    def finish_readers(
+        self, loop: Loop, action: actions.RunReaders, attend: Attention
+    ) -> e.ReadersEnded | None:
         """Calls at the same time: what a killed runner began is lost, what it did not begin is begun."""
         disk, numbers = self._disk, range(action.call, action.call + action.count)
         fresh = [number for number in numbers if number not in disk.calls]

@@ -15,28 +15,22 @@ from typing import Any
 
 from msgspec import Struct
 
-from ralph.core import events as e
-from ralph.core.loop import Loop
-from ralph.core.machine import fold
-from ralph.core.model import (
-    Checkpoint,
-    Claim,
-    Criterion,
-    Fault,
-    Finding,
-    Gate,
-    GuardResult,
-    Limits,
-    Order,
-    SpareAgent,
-    Usage,
-    Verdict,
-)
-from ralph.core.rubric import Opinion, Rubric
+from ralph.core.decide.machine import fold
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.agent import Claim, Fault, SpareAgent
+from ralph.core.model.gate import Criterion, Gate
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Order
+from ralph.core.model.rubric import Opinion, Rubric
+from ralph.core.model.spend import Limits, Usage
+from ralph.core.model.verdict import Checkpoint, Finding, GuardResult, Verdict
 from ralph.errors import Busy
-from ralph.shell.journal import Command, Row, open_journal, read_journal
-from ralph.shell.record import Entry, Record, load
-from ralph.shell.runner import Activity, Attention, Runner, Scribe, Watcher, summary_row
+from ralph.shell.journal.record import Record, RecordEntry, load
+from ralph.shell.journal.writer import Command, JournalRow, open_journal, read_journal
+from ralph.shell.ports import Activity, Attention, Watcher
+from ralph.shell.run.runner import Runner
+from ralph.shell.run.scribe import Scribe, summary_row
 
 BASE = "base.3"  # a tree's name ends with the number of red tests in it
 NAME = "sim"
@@ -67,13 +61,13 @@ class MemoryJournal:
     """Rows and inbox in memory: an append is there whole or not at all, and fenced by its number."""
 
     def __init__(self, tick: Ticks) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[JournalRow] = []
         self.commands: list[Command] = []
         self._taken: set[int] = set()
         self._tick = tick
 
     def begin(self, event: e.AnyEvent) -> None:
-        self.rows.append(Row(NAME, 1, 10**12, e.kind_of(event), 1, e.encode(event), ""))
+        self.rows.append(JournalRow(NAME, 1, 10**12, e.kind_of(event), 1, e.encode(event), ""))
 
     def append(
         self, loop: str, expected_seq: int, *, at: int, kind: str, v: int, body: bytes, summary, taken=()
@@ -82,7 +76,7 @@ class MemoryJournal:
         if expected_seq != len(self.rows):
             raise Busy(f"row {expected_seq}, last is {len(self.rows)}", code="E-JOURNAL-FENCED")
         assert not self._taken & set(taken), "a command was obeyed twice"
-        self.rows.append(Row(loop, expected_seq + 1, at, kind, v, body, ""))
+        self.rows.append(JournalRow(loop, expected_seq + 1, at, kind, v, body, ""))
         self._taken |= set(taken)
         self._tick()  # after
 
@@ -94,7 +88,7 @@ class MemoryJournal:
         return [command for command in self.commands if command.id not in self._taken]
 
     def record(self) -> Record:
-        entries = tuple(Entry(row, e.decode(row.body)) for row in self.rows)
+        entries = tuple(RecordEntry(row, e.decode(row.body)) for row in self.rows)
         return Record(NAME, fold(entry.event for entry in entries if entry.event), entries)
 
 
@@ -248,7 +242,7 @@ class SimHands:
     def opening(self) -> e.StintStarted:
         return e.StintStarted(pid=1, host="h", version="1", protection="S2")
 
-    def make_workspace(self, loop: Loop, action: e.MakeWorkspace) -> e.WorkspaceMade:
+    def make_workspace(self, loop: Loop, action: actions.MakeWorkspace) -> e.WorkspaceMade:
         self._tick()
         if not self._disk.workspace:
             self._disk.workspace = loop.sealed.base_tree
@@ -257,7 +251,7 @@ class SimHands:
         return e.WorkspaceMade(path="/w")
 
     def run_gates(
-        self, loop: Loop, action: e.RunGates, attend: Attention
+        self, loop: Loop, action: actions.RunGates, attend: Attention
     ) -> Generator[e.GateEnded | e.NoVerdict, None, None]:
         for name in action.gates:
             self._tick()
@@ -269,7 +263,7 @@ class SimHands:
                 yield e.GateEnded(iteration=loop.iteration, verdict=verdict(name, action.tree, action.stage))
 
     def run_guards(
-        self, loop: Loop, action: e.RunGuards, attend: Attention
+        self, loop: Loop, action: actions.RunGuards, attend: Attention
     ) -> e.GuardsEnded | e.NoVerdict | None:
         self._tick()
         if attend(Activity("guard")):
@@ -283,12 +277,12 @@ class SimHands:
         self._tick()
         return e.GuardsEnded(iteration=loop.iteration, tree=action.tree, results=(result, measure))
 
-    def open_call(self, loop: Loop, action: e.RunAgent) -> e.AgentStarted:
+    def open_call(self, loop: Loop, action: actions.RunAgent) -> e.AgentStarted:
         self._tick()
         return e.AgentStarted(iteration=action.iteration, call=action.call, agent="sim", prompt="p")
 
     def finish_call(
-        self, loop: Loop, action: e.RunAgent, attend: Attention, watcher: Watcher
+        self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
     ) -> e.AgentEnded | None:
         disk = self._disk
         if action.call not in disk.calls:
@@ -311,14 +305,14 @@ class SimHands:
             fault=answer.fault,
         )
 
-    def open_judge(self, loop: Loop, action: e.AskJudge) -> e.JudgeStarted:
+    def open_judge(self, loop: Loop, action: actions.AskJudge) -> e.JudgeStarted:
         self._tick()
         return e.JudgeStarted(
             iteration=loop.iteration, call=action.call, tree=action.tree, agent="sim", prompt="q"
         )
 
     def finish_judge(
-        self, loop: Loop, action: e.AskJudge, attend: Attention, watcher: Watcher
+        self, loop: Loop, action: actions.AskJudge, attend: Attention, watcher: Watcher
     ) -> e.JudgeEnded | None:
         """As an agent's call that changes nothing; one that was dropped is accounted for by who goes on."""
         disk, call = self._disk, action.call
@@ -352,7 +346,7 @@ class SimHands:
             usage=answer.usage,
         )
 
-    def _work(self, action: e.RunAgent, attend: Attention) -> None:
+    def _work(self, action: actions.RunAgent, attend: Attention) -> None:
         """The agent itself. A kill of the runner is a kill of it, in the same instant."""
         disk = self._disk
         assert disk.alive == 0, "two agents at a time"
@@ -374,7 +368,7 @@ class SimHands:
         finally:
             disk.alive = 0
 
-    def take_snapshot(self, loop: Loop, action: e.TakeSnapshot) -> e.CheckpointMade:
+    def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         tree, commit = self._disk.workspace, loop.commit
         self._tick()
         if tree != loop.before:
@@ -383,7 +377,7 @@ class SimHands:
         self._tick()
         return e.CheckpointMade(iteration=action.iteration, tree=tree, commit=commit, total_lines=1)
 
-    def restore(self, loop: Loop, action: e.RestoreWorkspace) -> e.WorkspaceRestored:
+    def restore(self, loop: Loop, action: actions.RestoreWorkspace) -> e.WorkspaceRestored:
         kept = ""
         if action.rejected is not None:
             rejected: Checkpoint = action.rejected
@@ -394,21 +388,21 @@ class SimHands:
         self._tick()
         return e.WorkspaceRestored(iteration=loop.iteration, tree=action.to.tree, rejected=kept)
 
-    def wait(self, loop: Loop, action: e.Wait, attend: Attention) -> e.WaitOver | None:
+    def wait(self, loop: Loop, action: actions.Wait, attend: Attention) -> e.WaitOver | None:
         self._tick()
         if attend(Activity("wait", (action.why,))):
             return None
         self._clock.sleep(action.seconds)
         return e.WaitOver()
 
-    def publish(self, loop: Loop, action: e.PublishResult) -> e.ResultPublished:
+    def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished:
         self._tick()
         commit = f"result {action.tree} at {int(loop.worked)}"
         self._disk.set_ref("result", commit)
         self._tick()
         return e.ResultPublished(branch="b", commit=commit, tree=action.tree)
 
-    def closing(self, loop: Loop, action: e.Finish) -> None:
+    def closing(self, loop: Loop, action: actions.Finish) -> None:
         self._tick()
         if action.outcome != "verified":
             self._disk.refs.pop("result", None)  # of a runner that was killed before it could say so

@@ -5,7 +5,7 @@ import random
 import pytest
 from simworld import Disk, DiskJournal, Ended, Script, live
 
-from ralph.core import events as e
+from ralph.core.model import events as e
 
 SCRIPTS = {
     "honest": Script("honest", 3),

@@ -6,9 +6,9 @@ import pytest
 from buildworld import HUMAN, A, B, Builder, build
 from simworld import DiskJournal, Ended
 
-from ralph.core import events as e
-from ralph.core.plan import Plan
-from ralph.core.planselect import state_of
+from ralph.core.model import events as e
+from ralph.core.model.plan.board import state_of
+from ralph.core.model.plan.items import Plan
 
 TWO = Plan(items=(A, B))
 SCRIPTS = {

@@ -21,7 +21,7 @@ def _utc(monkeypatch):
 @pytest.fixture
 def ralph(tmp_path, monkeypatch, capsys):
     """Run a command line in this process: (exit code, stdout, stderr)."""
-    from ralph.ui.main import main
+    from ralph.ui.cli.main import main
 
     monkeypatch.setenv("RALPH_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)

@@ -7,24 +7,18 @@ import os
 import msgspec
 from msgspec.structs import replace
 
-from ralph.core import events as e
-from ralph.core.loop import Loop
-from ralph.core.machine import decide
-from ralph.core.model import (
-    Claim,
-    Counts,
-    Criterion,
-    Finding,
-    Gate,
-    GuardResult,
-    Limits,
-    Order,
-    Usage,
-    Verdict,
-)
-from ralph.core.summary import summarise
-from ralph.shell.journal import Summary, open_journal
-from ralph.shell.statedir import open_state
+from ralph.core.decide.machine import decide
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.agent import Claim
+from ralph.core.model.gate import Criterion, Gate
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Order
+from ralph.core.model.spend import Limits, Usage
+from ralph.core.model.verdict import Counts, Finding, GuardResult, Verdict
+from ralph.core.views.summary import summarise
+from ralph.shell.journal.writer import SummaryRow, open_journal
+from ralph.shell.state.directory import open_state
 
 START = 1_700_000_000.0
 TESTS = Gate(name="tests", run="pytest -q", argv=("pytest", "-q"), read="pytest", proof=True)
@@ -143,7 +137,7 @@ class Maker:
 
     def finish(self):
         owed = self.loop.todo[0]
-        assert isinstance(owed, e.Finish), owed
+        assert isinstance(owed, actions.Finish), owed
         return self.add(e.LoopEnded(outcome=owed.outcome, reason=owed.reason, grade=owed.grade), 0.1)
 
 
@@ -167,7 +161,7 @@ def record_all(state_dir, *makers):
             for seq, event in enumerate(maker.events):
                 loop = decide(loop, event).loop
                 name, at = loop.sealed.loop, int(event.at * 1000)
-                row = Summary(
+                row = SummaryRow(
                     loop=name,
                     repo=loop.sealed.repo,
                     phase=loop.phase,

@@ -16,16 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import Maker, order, record_all
 
-from ralph.core.events import AgentEnded
-from ralph.core.model import Limits, Spend
-from ralph.core.summary import GateLine
-from ralph.core.text import clean, one_line, redact
+from ralph.app.words.format import brief, clock, cost_words, dollars, iso, safe
+from ralph.core.model.events import AgentEnded
+from ralph.core.model.spend import Limits, Spend
+from ralph.core.text.clean import clean, one_line, redact
+from ralph.core.views.summary import GateLine
 from ralph.errors import EXIT_CODES
-from ralph.shell import blobs
-from ralph.shell.locks import acquire, this_process
-from ralph.ui import rows
-from ralph.ui.cli import COMMANDS, cli
-from ralph.ui.format import brief, clock, cost_words, dollars, iso, safe
+from ralph.shell.state import blobs
+from ralph.shell.state.locks import acquire, this_process
+from ralph.ui.cli.tree import COMMANDS, cli
+from ralph.ui.words import rows
 
 NAME = "fix-auth-7f3a91c2"
 
@@ -248,7 +248,7 @@ def test_bug_block(ralph, state, monkeypatch):
     def explode(*_):
         raise ZeroDivisionError("token=hunter2hunter2")
 
-    monkeypatch.setattr("ralph.ui.commands.status._many", explode)
+    monkeypatch.setattr("ralph.ui.cli.commands.views.status._many", explode)
     code, out, err = ralph("status")
     assert (code, out) == (70, "")
     assert err.startswith("error: this is a bug in Ralph: ZeroDivisionError: token=[redacted]  [E-BUG]\n")
@@ -265,7 +265,7 @@ def test_interrupt(ralph, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ralph.ui.commands.status._many", stop)
+    monkeypatch.setattr("ralph.ui.cli.commands.views.status._many", stop)
     assert ralph("status") == (130, "", "\ninterrupted\n")
 
 
@@ -287,7 +287,7 @@ def test_logs(ralph, state):
 
 def test_logs_json_is_the_same_as_the_stream(ralph, state):
     """`logs --json` and `loop --json` print the same public lines."""
-    from ralph.ui.eventjson import event_line
+    from ralph.ui.words.event_json import event_line
 
     _, out, _ = ralph("logs", NAME, "--json")
     events = making.verified().events
@@ -317,7 +317,7 @@ def test_logs_follow_ends_with_the_runner(ralph, state):
 
 def test_newer_rows_are_shown_raw(ralph, state):
     """A kind that this Ralph does not know is shown by its name and kept in --json."""
-    from ralph.shell.journal import open_journal
+    from ralph.shell.journal.writer import open_journal
 
     with open_journal(state) as journal:
         journal.append("crash-me-00000001", 10, at=1, kind="Teleported", v=1, body=b'{"to":"mars"}')
@@ -404,16 +404,18 @@ def test_only_commands_that_exist_are_offered(ralph, state):
     ]
     shown += [ralph("report", name)[1] for name in (NAME, "slow", "crash")]
     shown += [ralph("status", "--json")[1].replace('"', " ")]
-    from ralph.ui.nextsteps import Standing, next_steps
+    from ralph.app.words.next_steps import LoopStanding, next_steps
 
     for word in rows.WORDS:
         for landing in ("", "landing", "landed", "undoing"):
-            at = Standing("x", word, called=True, result="c", landing=landing, best=2, room="--max-time +1h")
+            at = LoopStanding(
+                "x", word, called=True, result="c", landing=landing, best=2, room="--max-time +1h"
+            )
             shown += [step.command for step in next_steps(at)]
     for room in ("--max-cost +1", "--max-tokens +1", "--max-iterations +5"):
-        shown += [step.command for step in next_steps(Standing("x", "exhausted", room=room, items=3))]
-    shown += [step.command for step in next_steps(Standing("x", "blocked", human="sign"))]
-    shown += [step.command for step in next_steps(Standing("x", "verified", planned=True))]
+        shown += [step.command for step in next_steps(LoopStanding("x", "exhausted", room=room, items=3))]
+    shown += [step.command for step in next_steps(LoopStanding("x", "blocked", human="sign"))]
+    shown += [step.command for step in next_steps(LoopStanding("x", "verified", planned=True))]
     offered = {line for text in shown for line in re.findall(r"(?m)\bralph [a-z]+(?: [^\n`,\]]*)?", text)}
     assert len(offered) > 15
     for line in offered:
@@ -500,7 +502,7 @@ HEAVY = (
 @pytest.mark.parametrize("args", [["--help"], ["status"], ["status", NAME]])
 def test_what_help_and_status_import(args, state, tmp_path):
     """Help and status start without anything that draws, spawns or decides."""
-    done = run("-X", "importtime", "-m", "ralph.ui.main", *args, state=state)
+    done = run("-X", "importtime", "-m", "ralph.ui.cli.main", *args, state=state)
     assert done.returncode == 0, done.stderr[-2000:]
     loaded = {
         line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")
@@ -509,12 +511,12 @@ def test_what_help_and_status_import(args, state, tmp_path):
     assert not [name for name in HEAVY if name in loaded and name not in allowed]
     if args == ["--help"]:
         assert "msgspec" not in loaded
-        assert not [name for name in loaded if name.startswith("ralph.ui.commands.")]
+        assert not [name for name in loaded if name.startswith("ralph.ui.cli.commands.")]
 
 
 def test_reader_that_goes_away(state):
     """`ralph logs | head -1` ends quietly."""
-    line = f"{sys.executable} -m ralph.ui.main logs {NAME} | head -1"
+    line = f"{sys.executable} -m ralph.ui.cli.main logs {NAME} | head -1"
     environ = {**os.environ, "RALPH_STATE_DIR": state, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, env=environ, check=False)
     assert done.stdout.count("\n") == 1

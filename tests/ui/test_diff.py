@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from making import Maker, order, record_all
 
-from ralph.core import events as e
+from ralph.core.model import events as e
 
 
 @pytest.fixture

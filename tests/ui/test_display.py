@@ -15,18 +15,20 @@ from making import Maker, order
 from msgspec.structs import replace
 
 from ralph.agents import Claimed, Denied, Said, Spent, ToolUsed
-from ralph.core import events as e
-from ralph.core.loop import Loop
-from ralph.core.machine import decide
-from ralph.core.model import Claim, Fault, GuardResult, Limits
+from ralph.app.words.change import ChangeSize
+from ralph.app.words.ending import ending, headline
+from ralph.core.decide.machine import decide
+from ralph.core.model import events as e
+from ralph.core.model.agent import Claim, Fault
+from ralph.core.model.loop import Loop
+from ralph.core.model.spend import Limits
+from ralph.core.model.verdict import GuardResult
 from ralph.errors import UserError
-from ralph.shell.runner import Activity
-from ralph.ui.change import Change
+from ralph.shell.ports import Activity
 from ralph.ui.display import make_watcher
 from ralph.ui.display.live import Live
 from ralph.ui.display.plain import Plain
-from ralph.ui.display.words import fact_words
-from ralph.ui.ending import ending, headline
+from ralph.ui.display.stint_words import fact_words
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202e"
 
@@ -105,21 +107,23 @@ EXHAUSTED sandbox S2  fix-auth-7f3a91c2  2 iterations · 4:24 · cost unknown ·
 
 
 def test_plain_progress_and_result():
-    """Progress is one stamped line an event and one footer an iteration on stderr; the result is on stdout."""
+    """Progress is one stamped line an event and one footer an iteration on stderr; the result is on
+    stdout."""
     out, err = play(making.verified())
     assert err == PLAIN
     assert out == VERIFIED
 
 
 def test_not_verified_ending():
-    """An unverified end says why, what is missing, the best checkpoint, and how to go on; cost stays unknown."""
+    """An unverified end says why, what is missing, the best checkpoint, and how to go on; cost stays
+    unknown."""
     out, _ = play(making.exhausted())
     assert out == EXHAUSTED
 
 
 def test_headline_with_measured_change():
     """The headline names files and lines when git could tell them."""
-    line = headline(making.verified().loop, Change(9, 212, 40))
+    line = headline(making.verified().loop, ChangeSize(9, 212, 40))
     assert line.endswith("2 iterations · 4:44 · $0.62 · +212 −40 in 9 files · tree 2222222")
 
 
@@ -178,7 +182,8 @@ def test_paused_and_resumed_screens():
 
 @pytest.mark.parametrize("mode", ["plain", "live", "json", "none"])
 def test_escapes_are_inert(mode):
-    """Nothing that a task, a gate, an agent or a fault says reaches the terminal as a sequence or a secret."""
+    """Nothing that a task, a gate, an agent or a fault says reaches the terminal as a sequence or a
+    secret."""
     secret = "sk-" + "a" * 30
     made = order(task=f"{ESCAPE} {secret}", agent=f"x{ESCAPE}", warnings=(ESCAPE,))
     maker = Maker(made).begin()
@@ -316,7 +321,8 @@ def test_live_names_no_key_that_does_not_exist():
 
 
 def test_live_on_a_real_terminal():
-    """On a terminal, finished iterations stay as one line each, the cursor stays visible, and a bell ends it."""
+    """On a terminal, finished iterations stay as one line each, the cursor stays visible, and a bell ends
+    it."""
     master, slave = pty.openpty()
     shown = bytearray()
     reader = threading.Thread(target=_drain, args=(master, shown))
@@ -406,7 +412,7 @@ def replace_events(maker):
 @pytest.mark.parametrize(("purpose", "mark"), [("close", "·"), ("plan", "✘"), ("item", "✘")])
 def test_live_folds_calls_of_every_purpose(purpose, mark):
     """A planning or closing call becomes a line like any other; a mark without a colour stops no loop."""
-    from ralph.ui.story import follow
+    from ralph.app.words.story import follow
 
     started = e.AgentStarted(iteration=3, call=3, agent="command", prompt="77e0aa11", purpose=purpose)
     call = follow(None, started)

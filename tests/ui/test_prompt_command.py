@@ -6,9 +6,10 @@ import pytest
 from making import Maker, order, record_all
 from msgspec.structs import replace
 
-from ralph.core import events as e
-from ralph.shell import blobs
-from ralph.ui.promptview import about_to_call
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.shell.state import blobs
+from ralph.ui.ask.prompt_view import about_to_call
 
 NAME = "fix-auth-7f3a91c2"
 NONCE = "0123456789abcdef"
@@ -109,7 +110,7 @@ def test_what_comes_next_in_a_loop_that_stands_still(tmp_path):
     assert paused.phase == "paused"
     coming = about_to_call(paused)
     assert coming is not None
-    assert coming.todo == (e.RunAgent(iteration=2, call=2),)
+    assert coming.todo == (actions.RunAgent(iteration=2, call=2),)
     assert about_to_call(Maker().begin().failing().passing().loop) is None
     waiting = Maker(order()).begin().loop
     assert about_to_call(waiting) is waiting

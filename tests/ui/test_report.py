@@ -7,14 +7,16 @@ import making
 import pytest
 from making import Maker, order, record_all
 
-from ralph.core import events as e
-from ralph.core.model import Criterion, Fault, Limits
+from ralph.app.report.report_files import KEPT, make_report, report_json, report_md, write_reports
+from ralph.app.words.change import ChangeSize
+from ralph.core.model import events as e
+from ralph.core.model.agent import Fault
+from ralph.core.model.gate import Criterion
+from ralph.core.model.spend import Limits
 from ralph.errors import UserError
-from ralph.shell.journal import read_journal
-from ralph.shell.record import load
-from ralph.shell.statedir import open_state
-from ralph.ui.change import Change
-from ralph.ui.report import KEPT, make_report, report_json, report_md, write_reports
+from ralph.shell.journal.record import load
+from ralph.shell.journal.writer import read_journal
+from ralph.shell.state.directory import open_state
 
 NAME = "fix-auth-7f3a91c2"
 
@@ -31,7 +33,7 @@ def sections(text):
 
 def test_verified_report(tmp_path):
     """A verified report has the status line, S0's sections, the proof, the story and the next steps."""
-    text = report_md(report(tmp_path, making.verified(), change=Change(9, 212, 40)))
+    text = report_md(report(tmp_path, making.verified(), change=ChangeSize(9, 212, 40)))
     assert "\nStatus: COMPLETED\n" in text
     assert sections(text) == [
         "Summary", "Execution Details", "Git State", "Results", "Reproduce", "Next Steps",

@@ -9,11 +9,11 @@ import making
 import pytest
 from making import Maker, order, record_all
 
-from ralph.core.phrases_en import ENGLISH
-from ralph.core.route import route
-from ralph.core.routed import PUBLIC, Known, KnownLoop
-from ralph.ui import routing
-from ralph.ui.cli import COMMANDS, cli
+from ralph.core.sentence.intent import PUBLIC, KnownHere, KnownLoop
+from ralph.core.sentence.phrases_en import ENGLISH
+from ralph.core.sentence.route import route
+from ralph.ui.ask import route_screens
+from ralph.ui.cli.tree import COMMANDS, cli
 
 SURE = "keep fixing until `pytest -q` passes"
 
@@ -187,7 +187,7 @@ def test_external_says_that_there_is_no_worker(ralph, tmp_path):
     """While loops need a terminal, external wording is told so with the foreground command, not started."""
     text = "ralph this in the background: fix it; completion: `pytest -q` passes"
     code, out, _ = ralph("route", text)
-    if routing.has_worker():
+    if route_screens.has_worker():
         assert "--detach" in out
         return
     assert code == 0
@@ -229,19 +229,19 @@ def flags_of(name):
 
 def test_only_commands_that_exist_are_offered():
     """Every control of the table leads to a command and options that the program has."""
-    loops = Known((KnownLoop("a-00000001", unfinished=True, resumable=True),))
+    loops = KnownHere((KnownLoop("a-00000001", unfinished=True, resumable=True),))
     for verb in {verb for verb, _ in ENGLISH.controls}:
         text = {"resume": "resume it with 5 more iterations"}.get(verb, f"{verb} a-00000001")
         text = {"attach": "attach to it", "logs": "logs of it", "report": "report of it"}.get(verb, text)
         text = {"status": "status of it", "diff": "what did it change"}.get(verb, text)
-        argv = routing.control_argv(route(text, loops))
+        argv = route_screens.control_argv(route(text, loops))
         assert argv[1] in COMMANDS, verb
         assert {word for word in argv[2:] if word.startswith("-")} <= flags_of(argv[1]), argv
-    assert routing.control_argv(route("resume it with 5 more iterations", loops)) == [
+    assert route_screens.control_argv(route("resume it with 5 more iterations", loops)) == [
         "ralph", "resume", "a-00000001", "--max-iterations", "+5",
     ]  # fmt: skip
     found = route("ralph this: -x, up to 5 tries, for at most 90s, at most $5 --loop-id my-one --until 'y z'")
-    argv = routing.loop_argv(found)
+    argv = route_screens.loop_argv(found)
     assert {word for word in argv[2:-1] if word.startswith("--") and word != "--"} <= flags_of("loop")
     assert argv[-2:] == ["--", "-x"]
 

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from ralph.shell import specfiles
+from ralph.shell.plan import spec_files
 
 GOOD = """\
 # Log in
@@ -84,8 +84,8 @@ def test_a_name_without_letters(ralph, project):
 
 def test_ids_of_strange_names():
     """The ids of a new spec begin with a letter, part by part."""
-    assert specfiles.prefix_of("log-in-again-now") == "LOG-IN-AGAIN"
-    assert specfiles.prefix_of("2fa") == "N2FA"
+    assert spec_files.prefix_of("log-in-again-now") == "LOG-IN-AGAIN"
+    assert spec_files.prefix_of("2fa") == "N2FA"
 
 
 def test_good_specs(ralph, project):
@@ -170,7 +170,7 @@ def test_hostile_files(ralph, project, tmp_path_factory):
     os.mkfifo(project / "specs" / "03-pipe.md")
     (project / "specs" / "04-torn.md").write_bytes(b"# a\n\xff\xfe")
     with open(project / "specs" / "05-huge.md", "wb") as file:
-        file.truncate(specfiles.LARGEST + 1)
+        file.truncate(spec_files.LARGEST + 1)
     (project / "specs" / "06-folder.md").mkdir()
     code, out, err = ralph("specs", "check")
     assert (code, err) == (1, "")
@@ -178,7 +178,7 @@ def test_hostile_files(ralph, project, tmp_path_factory):
         "'specs/02-link.md' is a link that leads out of the project",
         "'specs/03-pipe.md' is not a regular file",
         "'specs/04-torn.md' is not valid UTF-8 (line 2)",
-        f"'specs/05-huge.md' is larger than {specfiles.LARGEST} bytes",
+        f"'specs/05-huge.md' is larger than {spec_files.LARGEST} bytes",
         "'specs/06-folder.md' is not a regular file",
         "1 spec, 3 criteria: 5 to mend",
     ]
@@ -216,7 +216,7 @@ def test_terminal_text_is_cleaned(ralph, project):
 def test_reading_one_file(project):
     """A plan or a document is read with the same care, as text or as the reason why not."""
     (project / "IMPLEMENTATION_PLAN.md").write_bytes(b"\xef\xbb\xbf- [ ] x\n")
-    assert specfiles.read_text(str(project), "IMPLEMENTATION_PLAN.md") == "- [ ] x\n"
-    missing = specfiles.read_text(str(project), "nope.md")
+    assert spec_files.read_text(str(project), "IMPLEMENTATION_PLAN.md") == "- [ ] x\n"
+    missing = spec_files.read_text(str(project), "nope.md")
     assert not isinstance(missing, str)
     assert (missing.code, missing.exit_code) == ("E-SPEC-FILE", 4)

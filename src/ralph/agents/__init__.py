@@ -3,7 +3,7 @@
 An adapter is a module with three functions (`Adapter` below). It only translates: an order into a
 command line, bytes of output into facts. It never spawns, never waits and never decides; processes
 and boxes are the shell's, decisions the core's. `lines` turns chunks of output into calls of a
-`Parser`, `environ` says which variables an agent gets, `endings` turns the end of a call into a fault.
+`Parser`, `environ` says which variables an agent gets, `faults` turns the end of a call into a fault.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Literal, Protocol, cast
 
 from msgspec import Struct
 
-from ralph.agents.folders import Own
-from ralph.core.model import AgentSession, Claim, Fault, FaultKind, Order, Usage
+from ralph.agents._kit.folders import LaunchFolder
+from ralph.core.model.agent import AgentSession, Claim, Fault, FaultKind
+from ralph.core.model.order import Order
+from ralph.core.model.spend import Usage
 from ralph.errors import UserError
 
 # name -> module, imported when first asked for
@@ -29,9 +31,9 @@ ADAPTERS: dict[str, str] = {
     "aider": "ralph.agents.aider",
     "mini": "ralph.agents.mini",
     "command": "ralph.agents.command",
-    "demo": "ralph.agents.demo",
+    "demo": "ralph.agents.demo.adapter",
 }
-# Over the Agent Client Protocol, which tells less of how a call went: name -> row of `acp`
+# Over the Agent Client Protocol, which tells less of how a call went: name -> row of `adapter`
 OVER_ACP: dict[str, str] = {
     "acp-gemini": "gemini",
     "acp-goose": "goose",
@@ -89,7 +91,9 @@ class Launch(Struct, frozen=True):
     tools: tuple[str, ...] = ()  # words to be resolved outside the box; the first must exist
     writes: tuple[str, ...] = ()  # paths the agent may write besides its workspace
     reads: tuple[str, ...] = ()  # paths that must be readable in the box
-    own: tuple[Own, ...] = ()  # the CLI's folders below the home, of which it works on a private copy
+    own: tuple[
+        LaunchFolder, ...
+    ] = ()  # the CLI's folders below the home, of which it works on a private copy
     outputs: tuple[str, ...] = ()  # files below `tmp` that the CLI leaves for the parser
     session: str = ""  # id that this call's conversation will have, where it can be chosen
     pin: bool = False  # the program must stay the same for the whole loop
@@ -120,7 +124,7 @@ class Spent(Struct, frozen=True, tag=True, gc=False):
     written: int | None = None
 
 
-class Clock(Struct, frozen=True):
+class TimeOfDay(Struct, frozen=True):
     """A time of day as it was told, with as much of its date as was told; "" = the zone of this machine."""
 
     hour: int
@@ -138,14 +142,14 @@ class Reset(Struct, frozen=True):
 
     at: float | None = None  # epoch seconds
     after: float | None = None  # seconds from when it was said
-    clock: Clock | None = None
+    clock: TimeOfDay | None = None
 
 
 class LimitHit(Struct, frozen=True, tag=True, gc=False):
     message: str
     reset_at: float | None = None  # epoch seconds
     after: float | None = None  # or so many seconds from when it was said
-    clock: Clock | None = None  # or at a time of day
+    clock: TimeOfDay | None = None  # or at a time of day
     stop: bool = False  # the CLI would sit it out: end the call
 
 
@@ -204,7 +208,7 @@ class CallFacts(Struct, frozen=True):
     problems: tuple[str, ...] = ()  # what was wrong with how the claim was made
     session: AgentSession | None = None
     after: float | None = None  # seconds from the end of the call until a limit is lifted
-    clock: Clock | None = None  # or the time of day at which it is
+    clock: TimeOfDay | None = None  # or the time of day at which it is
     message: str = ""  # the last message whole, as far as it was kept: for who asked a question
 
 
@@ -243,7 +247,7 @@ def load(name: str) -> Adapter:
     from importlib import import_module
 
     if name in OVER_ACP:
-        return cast("Adapter", import_module("ralph.agents.acp").named(OVER_ACP[name]))
+        return cast("Adapter", import_module("ralph.agents.acp.adapter").named(OVER_ACP[name]))
     if name not in ADAPTERS:
         raise UserError(
             f'unknown agent "{name}"',

@@ -24,13 +24,14 @@ from ralph.agents import (
     SessionSeen,
     ToolUsed,
 )
-from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli
-from ralph.agents.fields import Fields, moment, number, record, rows, status, table, text, whole, words
-from ralph.agents.folders import Folder, Login
-from ralph.agents.provider import kind_of, seen
-from ralph.agents.stream import Account, Format, StreamParser, Total
-from ralph.core.model import AgentSession, FaultKind, Order
+from ralph.agents._kit import cli as cli_
+from ralph.agents._kit.cli import Cli
+from ralph.agents._kit.faults import kind_of, seen
+from ralph.agents._kit.fields import Fields, moment, number, record, rows, status, table, text, whole, words
+from ralph.agents._kit.folders import Folder, Login
+from ralph.agents._kit.stream import Account, Format, StreamParser, Total
+from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.core.model.order import Order
 
 CLI = Cli(
     name="codex",

@@ -12,9 +12,10 @@ import shlex
 from collections.abc import Mapping
 
 from ralph.agents import CallContext, Launch, Parser, Probe
-from ralph.agents.environ import ORDINARY, PROVIDERS, agent_environ
-from ralph.agents.jsonlines import JsonLinesParser
-from ralph.core.model import AgentSession, Order
+from ralph.agents._kit.environ import ORDINARY, PROVIDERS, agent_environ
+from ralph.agents._kit.jsonlines import JsonLinesParser
+from ralph.core.model.agent import AgentSession
+from ralph.core.model.order import Order
 from ralph.errors import UserError
 
 PROMPT_FILE = "{prompt_file}"

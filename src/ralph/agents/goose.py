@@ -21,14 +21,15 @@ from ralph.agents import (
     Said,
     ToolUsed,
 )
-from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli
-from ralph.agents.environ import PROVIDERS
-from ralph.agents.fields import Fields, number, rows, size_of, status, table, text, whole, words
-from ralph.agents.folders import Folder
-from ralph.agents.provider import seen
-from ralph.agents.stream import Account, Format, StreamParser, Total
-from ralph.core.model import AgentSession, FaultKind, Order
+from ralph.agents._kit import cli as cli_
+from ralph.agents._kit.cli import Cli
+from ralph.agents._kit.environ import PROVIDERS
+from ralph.agents._kit.faults import seen
+from ralph.agents._kit.fields import Fields, number, rows, size_of, status, table, text, whole, words
+from ralph.agents._kit.folders import Folder
+from ralph.agents._kit.stream import Account, Format, StreamParser, Total
+from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.core.model.order import Order
 
 CLI = Cli(
     name="goose",

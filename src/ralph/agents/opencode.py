@@ -20,16 +20,17 @@ from ralph.agents import (
     Said,
     SessionSeen,
     Spent,
-    blocks,
 )
-from ralph.agents import cli as cli_
-from ralph.agents.cli import Cli
-from ralph.agents.environ import PROVIDERS
-from ralph.agents.fields import Fields, moment, number, status, table, text, whole, words
-from ralph.agents.folders import Folder, Login
-from ralph.agents.provider import seen
-from ralph.agents.stream import Account, Format, StreamParser
-from ralph.core.model import AgentSession, FaultKind, Order
+from ralph.agents._kit import blocks
+from ralph.agents._kit import cli as cli_
+from ralph.agents._kit.cli import Cli
+from ralph.agents._kit.environ import PROVIDERS
+from ralph.agents._kit.faults import seen
+from ralph.agents._kit.fields import Fields, moment, number, status, table, text, whole, words
+from ralph.agents._kit.folders import Folder, Login
+from ralph.agents._kit.stream import Account, Format, StreamParser
+from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.core.model.order import Order
 
 CLI = Cli(
     name="opencode",

@@ -11,7 +11,7 @@ import re
 from msgspec import Struct
 
 from ralph.gates.command import words
-from ralph.gates.otherrunners import insert_other, other_reporter, recognise_other
+from ralph.gates.more_runners import insert_other, other_reporter, recognise_other
 
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?\Z")
 _PYTHON_VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
@@ -39,8 +39,8 @@ _RUFF_OTHER = words(
 _TOOLS = {"pytest": "pytest", "py.test": "pytest", "mypy": "mypy", "ruff": "ruff"}
 
 
-class Runner(Struct, frozen=True):
-    name: str  # pytest, unittest, node, ruff, mypy, or one of `otherrunners`
+class KnownRunner(Struct, frozen=True):
+    name: str  # pytest, unittest, node, ruff, mypy, or one of `more_runners`
     at: int  # index of the first argument after the runner's own word
 
 
@@ -83,7 +83,7 @@ def _skip_options(argv: tuple[str, ...], at: int, valued: frozenset[str]) -> int
     return at
 
 
-def recognise(argv: tuple[str, ...]) -> Runner | None:
+def recognise(argv: tuple[str, ...]) -> KnownRunner | None:
     at = skip_launchers(argv)
     if at >= len(argv):
         return None
@@ -111,17 +111,17 @@ def _module_word(argv: tuple[str, ...], at: int) -> int:
     return 0
 
 
-def _module(argv: tuple[str, ...], at: int) -> Runner | None:
+def _module(argv: tuple[str, ...], at: int) -> KnownRunner | None:
     if not at:
         return None
     if argv[at] == "unittest":
-        return Runner("unittest", at + 1)
+        return KnownRunner("unittest", at + 1)
     if argv[at] == "coverage":
         return _coverage(argv, at + 1)
     return _tool(argv[at], argv, at + 1)
 
 
-def _coverage(argv: tuple[str, ...], at: int) -> Runner | None:
+def _coverage(argv: tuple[str, ...], at: int) -> KnownRunner | None:
     if argv[at : at + 1] != ("run",):
         return None
     valued = frozenset(
@@ -135,7 +135,7 @@ def _coverage(argv: tuple[str, ...], at: int) -> Runner | None:
     return None
 
 
-def _tool(name: str, argv: tuple[str, ...], at: int) -> Runner | None:
+def _tool(name: str, argv: tuple[str, ...], at: int) -> KnownRunner | None:
     tool = _TOOLS.get(name)
     if tool == "ruff":
         rest = argv[at:]
@@ -145,22 +145,22 @@ def _tool(name: str, argv: tuple[str, ...], at: int) -> Runner | None:
         chosen = _option(rest, "--output-format")
         if flags & _RUFF_OTHER or chosen not in (None, "json"):
             return None
-        return Runner("ruff", at + 1)
+        return KnownRunner("ruff", at + 1)
     if tool == "mypy" and any(
         word in ("-O", "--output") or word.startswith("--output=") for word in argv[at:]
     ):
         return None
     if tool:
-        return Runner(tool, at)
+        return KnownRunner(tool, at)
     other = recognise_other(name, argv, at)
-    return Runner(*other) if other else None
+    return KnownRunner(*other) if other else None
 
 
-def _node(argv: tuple[str, ...], at: int) -> Runner | None:
+def _node(argv: tuple[str, ...], at: int) -> KnownRunner | None:
     while at < len(argv):
         word = argv[at]
         if word == "--test":
-            return Runner("node", at + 1)
+            return KnownRunner("node", at + 1)
         if not word.startswith("-") or word == "--":
             return None  # a script: what follows are its own arguments
         at += 2 if word in _NODE_VALUED else 1
@@ -176,7 +176,7 @@ def _option(argv: tuple[str, ...], name: str) -> str | None:
     return None
 
 
-def reporter(runner: Runner, argv: tuple[str, ...]) -> tuple[str, ...]:
+def reporter(runner: KnownRunner, argv: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments that make this runner tell what it did, test by test or finding by finding."""
     rest = argv[runner.at :]
     if runner.name == "pytest":
@@ -218,7 +218,7 @@ def _count(argv: tuple[str, ...], name: str) -> int:
     return sum(1 for word in argv if word == name or word.startswith(name + "="))
 
 
-def insert(runner: Runner, argv: tuple[str, ...], added: tuple[str, ...]) -> tuple[str, ...]:
+def insert(runner: KnownRunner, argv: tuple[str, ...], added: tuple[str, ...]) -> tuple[str, ...]:
     """The command with the reporter where it takes effect: last, so that it wins, but before `--`."""
     at = runner.at
     other = insert_other(runner.name, argv, at, added)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 
-from ralph.core.model import Gate, Severity
+from ralph.core.model.gate import Gate, Severity
 from ralph.errors import UserError
 from ralph.gates.command import REPORT, fill, fill_shell, needs_shell, simple_commands
-from ralph.gates.ownfiles import own_files
-from ralph.gates.runners import Runner, insert, recognise, reporter
+from ralph.gates.own_files import own_files
+from ralph.gates.runners import KnownRunner, insert, recognise, reporter
 
 READ_CHOICES = ("auto", "exit", "junit", "coverage", "sarif")
 SHELL = ("/bin/sh", "-c")
@@ -71,7 +71,7 @@ def seal(
     )
 
 
-def _choose(name: str, run: str, read: str, runner: Runner | None) -> str:
+def _choose(name: str, run: str, read: str, runner: KnownRunner | None) -> str:
     """The reader's name; a choice that could never be judged is refused here."""
     if read not in READ_CHOICES:
         raise UserError(

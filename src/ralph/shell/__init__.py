@@ -1,0 +1,1 @@
+"""The only I/O: git, processes, boxes, the journal, configuration."""

@@ -1,0 +1,1 @@
+"""Screens, reports and commands. Nothing imports this layer."""

@@ -7,9 +7,9 @@ import time
 import uuid
 from pathlib import Path
 
-from ralph.shell import tools
-from ralph.shell.process import CallSpec
-from ralph.shell.sandbox import Box, boxed
+from ralph.shell.process.client import CallSpec
+from ralph.shell.sandbox import tools
+from ralph.shell.sandbox.bubblewrap import Box, boxed
 
 HERE = Path(__file__).parent
 AGENT = str(HERE / "agent.py")

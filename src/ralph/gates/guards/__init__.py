@@ -14,8 +14,12 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from ralph.core.model import GuardResult
-from ralph.gates.guards import (
+from ralph.core.model.verdict import GuardResult
+from ralph.gates.guards._base.facts import Asked, Broken, Change, Executed, GuardFacts, Overlay
+from ralph.gates.guards._base.kinds import KINDS, accuses
+from ralph.gates.guards._files.overlay import overlay_request
+from ralph.gates.guards.hygiene import junk, secrets, stubs
+from ralph.gates.guards.integrity import (
     altered,
     assertions,
     base_tests,
@@ -25,23 +29,23 @@ from ralph.gates.guards import (
     dependencies,
     environment,
     inventory,
-    junk,
     pinned,
     protected,
     repeat,
     sabotage,
-    secrets,
-    stubs,
     suppressions,
     witness,
 )
-from ralph.gates.guards.altered import altered_request
-from ralph.gates.guards.facts import Asked, Broken, Change, Executed, Facts, Overlay
-from ralph.gates.guards.kinds import KINDS, accuses
-from ralph.gates.guards.overlay import overlay_request
-from ralph.gates.guards.repeat import repeated
-from ralph.gates.guards.sabotage import Sabotage, sabotage_request
-from ralph.gates.guards.witness import Request, needed, source_changes, witness_request, witnesses
+from ralph.gates.guards.integrity.altered import altered_request
+from ralph.gates.guards.integrity.repeat import repeated
+from ralph.gates.guards.integrity.sabotage import Sabotage, sabotage_request
+from ralph.gates.guards.integrity.witness import (
+    WitnessRequest,
+    needed,
+    source_changes,
+    witness_request,
+    witnesses,
+)
 
 __all__ = [
     "CALLED",
@@ -52,10 +56,10 @@ __all__ = [
     "Broken",
     "Change",
     "Executed",
-    "Facts",
+    "GuardFacts",
     "Overlay",
-    "Request",
     "Sabotage",
+    "WitnessRequest",
     "altered_request",
     "inspect",
     "needed",
@@ -67,7 +71,7 @@ __all__ = [
     "witnesses",
 ]
 
-Check = Callable[[Facts], GuardResult]
+Check = Callable[[GuardFacts], GuardResult]
 READ: dict[str, Check] = {
     protected.NAME: protected.check,
     pinned.NAME: pinned.check,
@@ -93,7 +97,7 @@ CALLED: dict[str, Check] = {
 REGISTRY: dict[str, Check] = {**READ, **CALLED}
 
 
-def inspect(facts: Facts, checks: dict[str, Check] = REGISTRY) -> tuple[GuardResult, ...]:
+def inspect(facts: GuardFacts, checks: dict[str, Check] = REGISTRY) -> tuple[GuardResult, ...]:
     """These guards' results for one tree, with the user's waivers applied."""
     return tuple(_waive(check(facts), facts.waivers) for check in checks.values())
 

@@ -9,32 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from ralph.core.model import Gate, Reading
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
 from ralph.errors import Bug
-from ralph.gates.readers.observation import MAX_REPORT, Observation
+from ralph.gates.readers._kit.observation import MAX_REPORT, Observation
 
 __all__ = ["LOCATED", "MAX_REPORT", "READERS", "Observation", "reader"]
 
 READERS: dict[str, str] = {
     "exit": "by_exit",
-    "pytest": "pytest_report",
-    "unittest": "unittest_text",
-    "node": "node_report",
-    "junit": "junit_report",
-    "ruff": "ruff_json",
-    "mypy": "mypy_text",
-    "sarif": "sarif_json",
-    "coverage": "coverage_report",
-    "jest": "jest_json",
-    "vitest": "jest_json",
-    "go": "go_json",
-    "cargo": "cargo_text",
-    "maven": "junit_report",
-    "gradle": "junit_report",
-    "eslint": "eslint_json",
-    "tsc": "tsc_text",
-    "clippy": "cargo_json",
-    "golangci": "golangci_text",
+    "pytest": "tests.pytest_report",
+    "unittest": "tests.unittest_text",
+    "node": "tests.node_report",
+    "junit": "tests.junit_report",
+    "ruff": "findings.ruff_json",
+    "mypy": "findings.mypy_text",
+    "sarif": "findings.sarif_json",
+    "coverage": "findings.coverage_report",
+    "jest": "tests.jest_json",
+    "vitest": "tests.jest_json",
+    "go": "tests.go_json",
+    "cargo": "tests.cargo_text",
+    "maven": "tests.junit_report",
+    "gradle": "tests.junit_report",
+    "eslint": "findings.eslint_json",
+    "tsc": "findings.tsc_text",
+    "clippy": "findings.cargo_json",
+    "golangci": "findings.golangci_text",
 }
 
 # Readers that locate findings instead of tests: green is known finding by finding, not by exit code alone.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ralph.core.model import Finding, Gate, Reading
-from ralph.gates.readers.observation import Observation, last_lines, stopped_early
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading
+from ralph.gates.readers._kit.observation import Observation, last_lines, stopped_early
 
 
 def read(obs: Observation, gate: Gate) -> Reading:

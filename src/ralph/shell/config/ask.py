@@ -3,7 +3,7 @@
 The hash covers the meaning of exactly those items and nothing else: comments, order and other keys may
 change, one letter of a command may not. It does not cover the path of the repository, so that a moved
 or second clone stays approved; nor the files a command starts, which live in the box like all judged
-code. Who approved what is kept in `ralph.shell.approvals`.
+code. Who approved what is kept in `ralph.shell.config.approvals`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 import msgspec
 
 from ralph.shell.config.schema import BY_KEY, clean, option_of, quoted, show
-from ralph.shell.config.settings import Approval, Entry, Item, Value
+from ralph.shell.config.settings import Approval, AskedItem, SettingEntry, Value
 
 _VERSION = "ralph approval 1"
 
 
-def approval_of(project: dict[str, Entry], repo: str) -> Approval | None:
+def approval_of(project: dict[str, SettingEntry], repo: str) -> Approval | None:
     """None when the repository asks for nothing. It never depends on the user's own files or flags."""
     asked: dict[str, dict[str, Value]] = {}
     wheres: dict[str, str] = {}
@@ -34,7 +34,7 @@ def approval_of(project: dict[str, Entry], repo: str) -> Approval | None:
 
     digest = sha256(msgspec.json.encode([_VERSION, asked], order="deterministic")).hexdigest()
     items = tuple(
-        Item(key, _words(key, fields), wheres[key], waiver=key.startswith("guards."))
+        AskedItem(key, _words(key, fields), wheres[key], waiver=key.startswith("guards."))
         for key, fields in asked.items()
     )
     return Approval(digest, clean(repo), items)

@@ -16,18 +16,17 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from ralph.shell.config import values
-from ralph.shell.config.option import Option
 from ralph.shell.config.scan import DEEPEST, Map, scan
 from ralph.shell.config.schema import BY_KEY, ENV, FLAGS, NAMED, OPTIONS, PREFIXES, clean, pattern
-from ralph.shell.config.settings import Entry, LayerName, Origin, Problem, ProjectFile
+from ralph.shell.config.settings import ConfigProblem, LayerName, Option, Origin, ProjectFile, SettingEntry
 
 LARGEST = 1_000_000
 PYPROJECT_TABLE = ("tool", "ralph")
 
-Layer = dict[str, Entry]
+Layer = dict[str, SettingEntry]
 
 
-class Source(msgspec.Struct, frozen=True):
+class ConfigSource(msgspec.Struct, frozen=True):
     """One parsed file: which layer it is, how it is named on screens, and where its keys stand."""
 
     layer: LayerName
@@ -39,7 +38,7 @@ class Source(msgspec.Struct, frozen=True):
         return f"{self.words}:{self.map.line(self.table + path)}"
 
 
-def user_layer(user_dir: str, problems: list[Problem]) -> Layer:
+def user_layer(user_dir: str, problems: list[ConfigProblem]) -> Layer:
     """The user's own config.toml. It counts as approved, so nobody else may be able to write it."""
     path = os.path.join(user_dir, "config.toml")
     data = _read(path, clean(path), problems, private=True)
@@ -47,10 +46,10 @@ def user_layer(user_dir: str, problems: list[Problem]) -> Layer:
     if found is None:
         return {}
     document, place = found
-    return _flatten(document, Source("user", clean(path), place), problems)
+    return _flatten(document, ConfigSource("user", clean(path), place), problems)
 
 
-def project_layer(cwd: str, top: str, problems: list[Problem]) -> tuple[Layer, ProjectFile | None]:
+def project_layer(cwd: str, top: str, problems: list[ConfigProblem]) -> tuple[Layer, ProjectFile | None]:
     """The nearest ralph.toml or [tool.ralph] from the folder where ralph was called up to the top."""
     top = os.path.realpath(top)
     folder = os.path.realpath(cwd)
@@ -67,7 +66,9 @@ def project_layer(cwd: str, top: str, problems: list[Problem]) -> tuple[Layer, P
     return _anchored(layer, posixpath.dirname(file.path)), file
 
 
-def _in_folder(folder: str, top: str, cwd: str, problems: list[Problem]) -> tuple[Layer, ProjectFile] | None:
+def _in_folder(
+    folder: str, top: str, cwd: str, problems: list[ConfigProblem]
+) -> tuple[Layer, ProjectFile] | None:
     found: list[tuple[Layer, ProjectFile]] = []
     for name, table in (("ralph.toml", ()), ("pyproject.toml", PYPROJECT_TABLE)):
         path = os.path.join(folder, name)
@@ -79,20 +80,20 @@ def _in_folder(folder: str, top: str, cwd: str, problems: list[Problem]) -> tupl
         own = _table_of(parsed[0], table) if parsed else None
         if parsed is None or own is None:
             continue
-        source = Source("project", words, parsed[1], table)
+        source = ConfigSource("project", words, parsed[1], table)
         if not isinstance(own, Mapping):
             text = f"tool.ralph = {values.seen(own)}: expected a table [tool.ralph]"
-            problems.append(Problem(source.where(()), text))
+            problems.append(ConfigProblem(source.where(()), text))
             continue
         layer = _flatten(own, source, problems)
         inner = os.path.relpath(path, top)
         if not values.encodable(inner):  # it becomes part of gates' folders, which are sealed as text
-            problems.append(Problem(words, "stands in a folder whose name is not valid UTF-8"))
+            problems.append(ConfigProblem(words, "stands in a folder whose name is not valid UTF-8"))
             continue
         found.append((layer, ProjectFile(inner, words, meaning(layer), table)))
         if len(found) > 1:
             text = "[tool.ralph] stands beside a ralph.toml in the same folder: expected only one of the two"
-            problems.append(Problem(source.where(()), text))
+            problems.append(ConfigProblem(source.where(()), text))
     return found[0] if found else None
 
 
@@ -113,24 +114,26 @@ def meaning(layer: Layer) -> str:
 
 def meaning_of(data: bytes, table: tuple[str, ...]) -> str | None:
     """The same hash for a file's bytes from elsewhere (the base commit); None when it says nothing valid."""
-    problems: list[Problem] = []
+    problems: list[ConfigProblem] = []
     parsed = _parse(data, "", problems) if len(data) <= LARGEST else None
     own = _table_of(parsed[0], table) if parsed else None
     if parsed is None or not isinstance(own, Mapping):
         return None
-    layer = _flatten(own, Source("project", "", parsed[1], table), problems)
+    layer = _flatten(own, ConfigSource("project", "", parsed[1], table), problems)
     return None if problems else meaning(layer)
 
 
 def _read(
-    path: str, words: str, problems: list[Problem], *, inside: str = "", private: bool = False
+    path: str, words: str, problems: list[ConfigProblem], *, inside: str = "", private: bool = False
 ) -> bytes | None:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a FIFO must not hang us
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        problems.append(Problem(words, f"cannot be read: {(error.strerror or 'unknown error').lower()}"))
+        problems.append(
+            ConfigProblem(words, f"cannot be read: {(error.strerror or 'unknown error').lower()}")
+        )
         return None
     try:
         state = os.fstat(handle)
@@ -147,20 +150,20 @@ def _read(
                 return file.read(LARGEST)
     finally:
         os.close(handle)
-    problems.append(Problem(words, problem))
+    problems.append(ConfigProblem(words, problem))
     return None
 
 
-def _parse(data: bytes, words: str, problems: list[Problem]) -> tuple[dict[str, object], Map] | None:
+def _parse(data: bytes, words: str, problems: list[ConfigProblem]) -> tuple[dict[str, object], Map] | None:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        problems.append(Problem(f"{words}:{line}", "is not valid UTF-8"))
+        problems.append(ConfigProblem(f"{words}:{line}", "is not valid UTF-8"))
         return None
     place = scan(text)
     if place.depth > DEEPEST:
-        problems.append(Problem(words, f"nests deeper than {DEEPEST} levels"))
+        problems.append(ConfigProblem(words, f"nests deeper than {DEEPEST} levels"))
         return None
     import tomllib  # only who has a file pays for the parser
 
@@ -171,50 +174,50 @@ def _parse(data: bytes, words: str, problems: list[Problem]) -> tuple[dict[str, 
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line_words = f"{words}:{found[1]}" if found else words
         reason = clean(re.sub(r" \(at [^)]*\)", "", str(error)))[:120]
-        problems.append(Problem(line_words, f"is not valid TOML: {reason[:1].lower()}{reason[1:]}"))
+        problems.append(ConfigProblem(line_words, f"is not valid TOML: {reason[:1].lower()}{reason[1:]}"))
         return None
 
 
-def _flatten(document: Mapping[str, object], source: Source, problems: list[Problem]) -> Layer:
+def _flatten(document: Mapping[str, object], source: ConfigSource, problems: list[ConfigProblem]) -> Layer:
     layer: Layer = {}
     _walk(document, (), source, layer, problems)
     for name in dict.fromkeys(key.split(".")[1] for key in layer if key.startswith("gates.")):
         if f"gates.{name}.run" not in layer:
             text = f'gate "{name}" has no command: expected run = "…"'
-            problems.append(Problem(source.where(("gates", name)), text))
+            problems.append(ConfigProblem(source.where(("gates", name)), text))
     return layer
 
 
 def _walk(
     table: Mapping[str, object],
     above: tuple[str, ...],
-    source: Source,
+    source: ConfigSource,
     layer: Layer,
-    problems: list[Problem],
+    problems: list[ConfigProblem],
 ) -> None:
     for key, raw in table.items():
         path = (*above, key)
         shape, words, where = pattern(path), clean(".".join(path)), source.where(path)
         if "." in key or "*" in key:
-            problems.append(Problem(where, f"unknown key {values.seen(key)}"))
+            problems.append(ConfigProblem(where, f"unknown key {values.seen(key)}"))
         elif option := BY_KEY.get(shape):
             try:
-                layer[words] = Entry(values.parse(option, raw), Origin(source.layer, where))
+                layer[words] = SettingEntry(values.parse(option, raw), Origin(source.layer, where))
             except ValueError as error:
-                problems.append(Problem(where, f"{words} = {values.seen(raw)}: expected {error}"))
+                problems.append(ConfigProblem(where, f"{words} = {values.seen(raw)}: expected {error}"))
         elif shape not in PREFIXES:
             problems.append(
-                Problem(where, f"unknown key {values.seen(words)}{_did_you_mean(path, problems)}")
+                ConfigProblem(where, f"unknown key {values.seen(words)}{_did_you_mean(path, problems)}")
             )
         elif not isinstance(raw, Mapping):
-            problems.append(Problem(where, f"{words} = {values.seen(raw)}: expected a table [{words}]"))
+            problems.append(ConfigProblem(where, f"{words} = {values.seen(raw)}: expected a table [{words}]"))
         elif len(path) == 2 and above[0] in NAMED and not values.NAME.fullmatch(key):
-            problems.append(Problem(where, f"{values.seen(words)}: expected {values.NAME_WORDS}"))
+            problems.append(ConfigProblem(where, f"{values.seen(words)}: expected {values.NAME_WORDS}"))
         else:
             _walk(raw, path, source, layer, problems)
 
 
-def _did_you_mean(path: tuple[str, ...], problems: list[Problem]) -> str:
+def _did_you_mean(path: tuple[str, ...], problems: list[ConfigProblem]) -> str:
     if len(problems) > 20:  # a file of a hundred thousand slips gets no hundred thousand hints
         return ""
     from difflib import get_close_matches
@@ -239,7 +242,7 @@ def _anchored(layer: Layer, folder: str) -> Layer:
     anchored: Layer = {}
     for key, entry in layer.items():
         if folder and key.startswith("gates."):
-            anchored.setdefault(f"gates.{key.split('.')[1]}.cwd", Entry(folder, entry.origin))
+            anchored.setdefault(f"gates.{key.split('.')[1]}.cwd", SettingEntry(folder, entry.origin))
     for key, entry in layer.items():
         kind = BY_KEY[pattern(tuple(key.split(".")))].kind
         value = entry.value
@@ -250,11 +253,11 @@ def _anchored(layer: Layer, folder: str) -> Layer:
                 posixpath.normpath(posixpath.join(folder, part)) if not part.startswith("~") else part
                 for part in value
             )
-        anchored[key] = Entry(value, entry.origin)
+        anchored[key] = SettingEntry(value, entry.origin)
     return anchored
 
 
-def environment_layer(env: Mapping[str, str], problems: list[Problem], warnings: list[str]) -> Layer:
+def environment_layer(env: Mapping[str, str], problems: list[ConfigProblem], warnings: list[str]) -> Layer:
     layer: Layer = {}
     for name in sorted(env):
         option = ENV.get(name)
@@ -263,9 +266,11 @@ def environment_layer(env: Mapping[str, str], problems: list[Problem], warnings:
                 warnings.extend(_misspelt(name, env))
         elif env[name]:
             try:
-                layer[option.key] = Entry(values.parse_text(option, env[name]), Origin("environment", name))
+                layer[option.key] = SettingEntry(
+                    values.parse_text(option, env[name]), Origin("environment", name)
+                )
             except ValueError as error:
-                problems.append(Problem(name, f"{name} = {values.seen(env[name])}: expected {error}"))
+                problems.append(ConfigProblem(name, f"{name} = {values.seen(env[name])}: expected {error}"))
     return layer
 
 
@@ -278,7 +283,7 @@ def _misspelt(name: str, env: Mapping[str, str]) -> Iterable[str]:
         yield f'environment variable {clean(name)} is not known and has no effect: did you mean "{close[0]}"?'
 
 
-def flag_layer(flags: Mapping[str, object], problems: list[Problem]) -> Layer:
+def flag_layer(flags: Mapping[str, object], problems: list[ConfigProblem]) -> Layer:
     """What the user typed, by key (`limits.time`) or by flag (`--max-time`); None = not given."""
     layer: Layer = {}
     for name, raw in flags.items():
@@ -293,7 +298,7 @@ def flag_layer(flags: Mapping[str, object], problems: list[Problem]) -> Layer:
                 value = values.parse_words(option, [str(part) for part in raw])
             else:
                 value = values.parse(option, raw)
-            layer[option.key] = Entry(value, Origin("flag", words))
+            layer[option.key] = SettingEntry(value, Origin("flag", words))
         except ValueError as error:
-            problems.append(Problem(words, f"{words} {values.seen(raw)}: expected {error}"))
+            problems.append(ConfigProblem(words, f"{words} {values.seen(raw)}: expected {error}"))
     return layer

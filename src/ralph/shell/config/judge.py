@@ -1,16 +1,15 @@
 """The keys of [judge], the form of its dimensions, and the rubric that Ralph brings along.
 
-What a rubric must be is in `core.rubric`; which agent judges is chosen in `shell.judgechoice`.
+What a rubric must be is in `core.model.rubric`; which agent judges is chosen in `shell.start.agents`.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from ralph.core.rubric import LOWEST_THRESHOLD, MOST, THRESHOLD, Dimension, Rubric, objections
+from ralph.core.model.rubric import LOWEST_THRESHOLD, MOST, THRESHOLD, Dimension, Rubric, objections
 from ralph.errors import UserError
-from ralph.shell.config.option import Option
-from ralph.shell.config.settings import Settings
+from ralph.shell.config.settings import Option, Settings
 
 LOWEST, HIGHEST = LOWEST_THRESHOLD, MOST
 LONGEST = 2000  # characters of one text in a dimension

@@ -10,24 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
 
-from ralph.core.model import Limits
+from ralph.core.model.spend import Limits
 from ralph.errors import UserError
-from ralph.shell.config import files, profiles
+from ralph.shell.config import files
 from ralph.shell.config.ask import approval_of
 from ralph.shell.config.files import Layer
-from ralph.shell.config.option import Option
 from ralph.shell.config.schema import BY_KEY, LIMIT_KEYS, NAMED, OPTIONS, option_of, show
 from ralph.shell.config.settings import (
     AgentSpec,
-    Entry,
+    ConfigProblem,
     GateSpec,
+    Option,
     Origin,
-    Problem,
     ProfileSpec,
+    SettingEntry,
     Settings,
     Value,
 )
@@ -51,9 +52,9 @@ def load(
     """The effective settings, or one error that lists everything wrong in all layers.
 
     `top` is the repository's top folder (None outside of one), `flags` maps keys or flag names to what
-    was typed, `trust` says whether the user approved a hash (see `ralph.shell.approvals`).
+    was typed, `trust` says whether the user approved a hash (see `ralph.shell.config.approvals`).
     """
-    problems: list[Problem] = []
+    problems: list[ConfigProblem] = []
     warnings: list[str] = []
     user = files.user_layer(user_dir, problems)
     project, file = files.project_layer(cwd, top, problems) if top else ({}, None)
@@ -63,11 +64,11 @@ def load(
     admitted = approval is None or (not problems and trust(approval.hash))
 
     entries: Layer = {
-        option.key: Entry(option.default, Origin("defaults", "built in"))
+        option.key: SettingEntry(option.default, Origin("defaults", "built in"))
         for option in OPTIONS
         if "*" not in option.key
     }
-    _put(entries, profiles.layer())
+    _put(entries, layer())
     _put(entries, user)
     own = dict(entries)
     _put(entries, _permitted(project, own, user, warnings, admitted=admitted))
@@ -95,14 +96,14 @@ def _put(entries: Layer, layer: Layer) -> None:
         entries[key] = _joined(below, entry) if below is not None and option_of(key).union else entry
 
 
-def _joined(below: Entry, entry: Entry) -> Entry:
+def _joined(below: SettingEntry, entry: SettingEntry) -> SettingEntry:
     value: Value = entry.value
     if isinstance(value, tuple) and isinstance(below.value, tuple):
         value = tuple(dict.fromkeys((*below.value, *value)))
     elif isinstance(value, dict) and isinstance(below.value, dict):
         value = below.value | value
     where = entry.origin.where if not below.value else f"{below.origin.where}, {entry.origin.where}"
-    return Entry(value, Origin(entry.origin.layer, where))
+    return SettingEntry(value, Origin(entry.origin.layer, where))
 
 
 def _permitted(project: Layer, own: Layer, user: Layer, warnings: list[str], *, admitted: bool) -> Layer:
@@ -137,7 +138,7 @@ def _permitted(project: Layer, own: Layer, user: Layer, warnings: list[str], *, 
     return layer
 
 
-def _tightened(option: Option, entry: Entry, own: Entry, warnings: list[str]) -> Entry:
+def _tightened(option: Option, entry: SettingEntry, own: SettingEntry, warnings: list[str]) -> SettingEntry:
     if option.choices:
         looser = option.choices.index(str(entry.value)) < option.choices.index(str(own.value))
     else:
@@ -157,26 +158,26 @@ def _bound(value: Value) -> float:
     return float(value) if isinstance(value, int | float) else math.inf
 
 
-def _narrowed(key: str, entry: Entry, own: Entry, warnings: list[str]) -> Entry:
+def _narrowed(key: str, entry: SettingEntry, own: SettingEntry, warnings: list[str]) -> SettingEntry:
     """The user's own list or command stands; a project may only ask for less of it."""
     if isinstance(entry.value, tuple) and isinstance(own.value, tuple):
         kept = tuple(part for part in entry.value if part in own.value)
         if kept == entry.value:
             return entry
         warnings.append(f"{entry.origin.where}: {key} asks for more than your own, which stands")
-        return Entry(kept, entry.origin)
+        return SettingEntry(kept, entry.origin)
     if entry.value != own.value:
         warnings.append(f"{entry.origin.where}: {key} is ignored: your own stands")
     return own
 
 
 def _profile(
-    chosen: Entry,
+    chosen: SettingEntry,
     entries: Layer,
     own: Layer,
     project: Layer,
     *,
-    problems: list[Problem],
+    problems: list[ConfigProblem],
     warnings: list[str],
 ) -> Layer:
     """The chosen profile as a layer of its own; limits that a repository wrote in it are the repository's."""
@@ -188,7 +189,7 @@ def _profile(
             known = sorted({key.split(".")[1] for key in entries if key.startswith("profiles.")})
             expected = f"one of {', '.join(known)}" if known else f"a table [profiles.{chosen.value}]"
             text = f'profile "{chosen.value}" is not defined: expected {expected}'
-            problems.append(Problem(chosen.origin.where, text))
+            problems.append(ConfigProblem(chosen.origin.where, text))
         return {}
     layer: Layer = {}
     for key, entry in fields.items():
@@ -196,7 +197,7 @@ def _profile(
             continue  # its env has no plain key; `Settings.agent_env` reads it
         foreign = entry.origin.layer == "project" and key in LIMIT_KEYS
         kept = _tightened(BY_KEY[key], entry, own[key], warnings) if foreign else entry
-        layer[key] = Entry(kept.value, Origin("profile", f"{chosen.value}, {kept.origin.where}"))
+        layer[key] = SettingEntry(kept.value, Origin("profile", f"{chosen.value}, {kept.origin.where}"))
     return layer
 
 
@@ -210,7 +211,7 @@ def _at_home(entries: Layer, home: str) -> Layer:
             paths = tuple(
                 home + path[1:] if path == "~" or path.startswith("~/") else path for path in entry.value
             )
-            resolved[key] = Entry(paths, entry.origin)
+            resolved[key] = SettingEntry(paths, entry.origin)
     return resolved
 
 
@@ -238,7 +239,7 @@ def _settings(entries: Layer) -> Settings:
     )
 
 
-def _error(problems: list[Problem]) -> UserError:
+def _error(problems: list[ConfigProblem]) -> UserError:
     import shlex
 
     number = len(problems)
@@ -257,3 +258,81 @@ def _error(problems: list[Problem]) -> UserError:
         following = f"ls -l {shlex.quote(first)}"
     what = "the configuration has a problem" if number == 1 else f"the configuration has {number} problems"
     return UserError(what, code="E-CONFIG", at=first, why="\n".join(lines), next=following)
+
+
+def explicit_limits(settings: Settings) -> frozenset[str]:
+    """Limits that somebody set, in whichever layer."""
+    return frozenset(key for key in LIMIT_KEYS if settings.origins[key].layer != "defaults")
+
+
+def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_cost: bool) -> None:
+    """Refuse a loop that nothing would end, and a cost limit that nobody could see being passed.
+
+    `explicit` names the limits that were set on purpose (`explicit_limits`): a default that happens to
+    hold is no answer to a user who asked for a bound on money.
+    """
+    limits = settings.limits
+    seen_cost = limits.cost is not None and agent_reports_cost
+    if limits.iterations is None:
+        origin = settings.origins["limits.iterations"]
+        if origin.layer != "flag":
+            raise UserError(
+                'limits.iterations = "unlimited" counts only as a flag: expected a number here',
+                code="E-LIMITS",
+                at=origin.where,
+                why="a loop without a bound must be asked for each time",
+                next="ralph loop TASK --max-iterations unlimited --max-time 4h",
+            )
+        if limits.time is None and not seen_cost:
+            blind = limits.cost is not None
+            raise UserError(
+                "unlimited iterations need a time limit"
+                + (" with this agent" if blind else " or a cost limit"),
+                code="E-LIMITS",
+                at=origin.where,
+                why="this agent does not report its cost" if blind else "nothing else would end this loop",
+                next="ralph loop TASK --max-iterations unlimited --max-time 4h",
+            )
+    bounded = (limits.iterations is not None and "limits.iterations" in explicit) or (
+        limits.time is not None and "limits.time" in explicit
+    )
+    if limits.cost is not None and not agent_reports_cost and not bounded:
+        raise UserError(
+            "a cost limit cannot be kept with this agent",
+            code="E-LIMITS",
+            at=settings.origins["limits.cost"].where,
+            why="it does not report its cost; expected another limit beside it (iterations or time)",
+            next="ralph loop TASK --max-cost 5 --max-time 4h",
+        )
+
+
+def _compatible(url: str, key: str, large: str, small: str) -> dict[str, Value]:
+    """Claude Code with another provider that speaks the same protocol."""
+    env = {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "",  # the other provider's key must not go there
+        "ANTHROPIC_DEFAULT_OPUS_MODEL": large,
+        "ANTHROPIC_DEFAULT_SONNET_MODEL": large,
+        "ANTHROPIC_DEFAULT_HAIKU_MODEL": small,
+        "API_TIMEOUT_MS": "3000000",
+    }
+    key_as = "ANTHROPIC_AUTH_TOKEN"
+    return {"agent": "claude", "env": env, "key_from": key, "key_as": key_as, "limits.iterations": 30}
+
+
+BUILT_IN: dict[str, dict[str, Value]] = {
+    "claude": {"agent": "claude", "limits.iterations": 15},
+    "glm5": _compatible("https://api.z.ai/api/anthropic", "ZAI_API_KEY", "glm-5", "glm-4.5-air"),
+    "minimax": _compatible("https://api.minimax.io/anthropic", "MINIMAX_API_KEY", "MiniMax-M2", "MiniMax-M2"),
+}
+# Flags that stand for a profile; the first is the one that is shown.
+FLAGS: dict[str, tuple[str, ...]] = {"glm5": ("--with-glm5",), "minimax": ("--mmc", "--minimax")}
+
+
+def layer() -> dict[str, SettingEntry]:
+    origin = Origin("defaults", "built in")
+    return {
+        f"profiles.{name}.{key}": SettingEntry(value, origin)
+        for name, fields in BUILT_IN.items()
+        for key, value in fields.items()
+    }

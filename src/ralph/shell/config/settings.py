@@ -6,11 +6,13 @@ say is in `layers`, what each key means is in `schema`.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.model import Grade, Limits, Severity
+from ralph.core.model.gate import Grade, Severity
+from ralph.core.model.spend import Limits
 
 LayerName = Literal["defaults", "user", "project", "profile", "environment", "flag"]
 Value = str | int | float | bool | tuple[str, ...] | dict[str, str] | None
@@ -23,12 +25,12 @@ class Origin(Struct, frozen=True):
     where: str
 
 
-class Entry(Struct, frozen=True):
+class SettingEntry(Struct, frozen=True):
     value: Value
     origin: Origin
 
 
-class Problem(Struct, frozen=True):
+class ConfigProblem(Struct, frozen=True):
     """One thing wrong in the configuration; all of them are told at once."""
 
     where: str
@@ -36,7 +38,7 @@ class Problem(Struct, frozen=True):
 
 
 class GateSpec(Struct, frozen=True):
-    """A gate as configured; the shell resolves it to a `core.model.Gate` when it is sealed."""
+    """A gate as configured; the shell resolves it to a `core.model.order.Gate` when it is sealed."""
 
     run: str
     read: str = "auto"
@@ -75,7 +77,7 @@ class ProfileSpec(Struct, frozen=True):
     limits: dict[str, int | float | None] = {}
 
 
-class Item(Struct, frozen=True):
+class AskedItem(Struct, frozen=True):
     """One thing a repository asks for that needs the user's word."""
 
     key: str
@@ -89,7 +91,7 @@ class Approval(Struct, frozen=True):
 
     hash: str
     repo: str
-    items: tuple[Item, ...]
+    items: tuple[AskedItem, ...]
 
     @property
     def short(self) -> str:
@@ -156,3 +158,35 @@ class Settings(Struct, frozen=True):
         """What the configuration adds to an agent's environment; the profile's word is the later one."""
         own = self.agents[agent].env if agent in self.agents else {}
         return own | (self.profiles[self.profile].env if self.profile in self.profiles else {})
+
+
+Kind = Literal[
+    "text", "word", "names", "choice", "switch", "count", "iterations", "days", "duration", "money", "size",
+    "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
+    "quarantine", "score", "dimensions",
+]  # fmt: skip
+
+# What a repository's file may do with a key:
+#   free     it decides like everybody else          tighten  only in the stricter direction
+#   approve  only after the user's word, by hash     waive    like approve, but ignored without it
+#   user     nothing: it is the user's own
+Rule = Literal["free", "tighten", "approve", "waive", "user"]
+
+
+class Option(Struct, frozen=True):
+    key: str  # "*" stands for a name the user chooses
+    kind: Kind
+    doc: str
+    default: Value = None
+    flag: str = ""
+    choices: tuple[str, ...] = ()  # where the rule is "tighten": from loosest to strictest
+    project: Rule = "free"
+    union: bool = False  # layers add up instead of replacing each other
+
+    @property
+    def env(self) -> str:
+        """The variable has the flag's name where there is a flag, else the key's; tables have none."""
+        if "*" in self.key or self.kind in ("quarantine", "dimensions"):
+            return ""
+        name = self.flag.removeprefix("--") if self.flag else self.key
+        return "RALPH_" + re.sub(r"[.-]", "_", name).upper()

@@ -14,19 +14,19 @@ from ralph.shell.config.schema import option_of, show
 from ralph.shell.config.settings import Origin, Settings
 
 
-class Row(msgspec.Struct, frozen=True):
+class SettingRow(msgspec.Struct, frozen=True):
     key: str
     value: str
     layer: str
     where: str
 
 
-def rows(settings: Settings) -> tuple[Row, ...]:
+def rows(settings: Settings) -> tuple[SettingRow, ...]:
     """Every effective value with its origin, plain keys first, in the order of the schema."""
     return tuple(_row(key, origin, settings) for key, origin in settings.origins.items())
 
 
-def _row(key: str, origin: Origin, settings: Settings) -> Row:
+def _row(key: str, origin: Origin, settings: Settings) -> SettingRow:
     parts = key.split(".")
     value: Any = settings
     if parts[0] in ("gates", "agents", "profiles"):
@@ -37,7 +37,7 @@ def _row(key: str, origin: Origin, settings: Settings) -> Row:
         value = getattr(settings.limits, parts[1])
     else:
         value = getattr(settings, key.replace(".", "_"))
-    return Row(key, show(option_of(key), value), origin.layer, origin.where)
+    return SettingRow(key, show(option_of(key), value), origin.layer, origin.where)
 
 
 def digest(settings: Settings) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
 
-from ralph.shell import units
-from ralph.shell.config import judge, quarantine
-from ralph.shell.config.option import Option
+from ralph.shell.config import judge
 from ralph.shell.config.schema import clean
-from ralph.shell.config.settings import Value
+from ralph.shell.config.settings import Option, Value
+from ralph.shell.files import units
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NAME_WORDS = "a name of letters, digits, - and _, at most 40"
@@ -262,7 +262,7 @@ def _quarantine(option: Option, raw: object) -> dict[str, str]:
     found = {}
     for test, said in pairs.items():
         try:
-            found[_text(option, test)] = quarantine.checked(_text(option, said))
+            found[_text(option, test)] = checked(_text(option, said))
         except ValueError:
             raise ValueError(
                 f'test ids, each with "OWNER until YYYY-MM-DD: reason"; not {seen(said)}'
@@ -295,3 +295,28 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "score": _score,
     "dimensions": lambda _option, raw: judge.dimensions_text(raw),
 }
+
+
+WORDS = re.compile(r"(?P<owner>[^\n]{1,80}?) until (?P<day>\d{4}-\d{2}-\d{2}): (?P<reason>[^\n]{1,400})")
+
+
+def checked(said: str) -> str:
+    """The entry as it was written. Raises ValueError when owner, day or reason is missing."""
+    match = WORDS.fullmatch(said.strip())
+    if match is None or not match["owner"].strip():
+        raise ValueError("no owner, day or reason")
+    date.fromisoformat(match["day"])
+    return said.strip()
+
+
+def in_quarantine(entries: Mapping[str, str], now: float) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What holds today, and a warning for each that has expired."""
+    today = datetime.fromtimestamp(now, UTC).date()
+    held, warnings = {}, []
+    for test, said in sorted(entries.items()):
+        match = WORDS.fullmatch(said)
+        if match is not None and date.fromisoformat(match["day"]) >= today:
+            held[test] = said
+        else:
+            warnings.append(f'the quarantine of "{test}" has expired ({said}), so it counts again')
+    return held, tuple(warnings)

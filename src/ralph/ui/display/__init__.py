@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, Protocol, Self
 
-from ralph.core.events import AnyEvent
-from ralph.core.loop import Loop
+from ralph.core.model.events import AnyEvent
+from ralph.core.model.loop import Loop
 from ralph.errors import UserError
 
 MODES = ("auto", "live", "plain", "none")

@@ -7,12 +7,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ralph.core.loop import Loop
-from ralph.core.model import Gate, Verdict
-from ralph.core.plantold import plan_line
+from ralph.app.words.ending import judged
+from ralph.app.words.format import GOOD, MARKS, bar, brief, clock, cost_words, dollars, safe, thousands
+from ralph.core.model.gate import Gate
+from ralph.core.model.loop import Loop
+from ralph.core.model.verdict import Verdict
+from ralph.core.views.plan_view import plan_line
 from ralph.ui.display import Doing
-from ralph.ui.ending import judged
-from ralph.ui.format import GOOD, MARKS, bar, brief, clock, cost_words, dollars, safe, thousands
 
 QUIET = 60.0  # seconds without output before it is worth a colour
 CELLS = 12

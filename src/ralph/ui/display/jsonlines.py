@@ -1,15 +1,16 @@
-"""Every event as one line of JSON on stdout, as it is committed; see `ui.eventjson` and docs/json.md."""
+"""Every event as one line of JSON on stdout, as it is committed; see `ui.words.event_json` and
+docs/json.md."""
 
 from __future__ import annotations
 
 from typing import IO, Self
 
-from ralph.core.events import AnyEvent
-from ralph.core.loop import Loop
+from ralph.app.words.format import safe
+from ralph.core.model.events import AnyEvent
+from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.none import write
-from ralph.ui.eventjson import event_line
-from ralph.ui.format import safe
+from ralph.ui.words.event_json import event_line
 
 
 class JsonLines:

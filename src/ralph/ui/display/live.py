@@ -14,15 +14,15 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live as Region
 from rich.text import Text
 
-from ralph.core import events as e
-from ralph.core.loop import Loop
+from ralph.app.words.format import coloured, safe
+from ralph.app.words.lines import event_words
+from ralph.app.words.story import StoryCall, call_mark, call_parts, follow, settled
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.boxes import boxes, narrow
 from ralph.ui.display.none import Silent
-from ralph.ui.display.words import alert_words, doing_words, fact_words, hand_words, header
-from ralph.ui.format import coloured, safe
-from ralph.ui.lines import event_words
-from ralph.ui.story import Call, call_mark, call_parts, follow, settled
+from ralph.ui.display.stint_words import alert_words, doing_words, fact_words, hand_words, header
 
 WIDE = 90  # columns that the three boxes need
 FACTS = 3
@@ -53,7 +53,7 @@ class Live(Silent):
         self._region: Region | None = None
         self._loop: Loop | None = None
         self._activity: Doing | None = None
-        self._call: Call | None = None
+        self._call: StoryCall | None = None
         self._facts: deque[str] = deque(maxlen=FACTS)
         self._note = ""
 
@@ -131,7 +131,7 @@ class Live(Silent):
         doing = doing_words(loop, self._activity) if self._activity is not None else loop.phase
         return Text(f"▶ {where}  {doing}", style="bold", no_wrap=True, overflow="ellipsis")
 
-    def _folded(self, call: Call, loop: Loop) -> Text:
+    def _folded(self, call: StoryCall, loop: Loop) -> Text:
         mark = call_mark(call)
         line = Text.assemble((mark, _TONES[mark]), f" it {call.iteration}  ", "  ".join(call_parts(call)))
         if not call.published and loop.not_yet:

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import IO, Self
 
-from ralph.core.events import AnyEvent
-from ralph.core.loop import Loop
-from ralph.ui.change import measure
+from ralph.app.words.change import measure
+from ralph.app.words.ending import ending
+from ralph.app.words.format import coloured, safe
+from ralph.core.model.events import AnyEvent
+from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
-from ralph.ui.ending import ending
-from ralph.ui.format import coloured, safe
 
 
 class Silent:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO
 
-from ralph.core import events as e
-from ralph.core.loop import Loop
+from ralph.app.words.format import clock, safe, stamp
+from ralph.app.words.lines import event_words
+from ralph.app.words.story import StoryCall, call_line, follow, settled
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.none import Silent
-from ralph.ui.display.words import alert_words, doing_words, header
-from ralph.ui.format import clock, safe, stamp
-from ralph.ui.lines import event_words
-from ralph.ui.story import Call, call_line, follow, settled
+from ralph.ui.display.stint_words import alert_words, doing_words, header
 
 HEARTBEAT = 60.0  # seconds of nothing to say before saying that it still goes on
 SENTENCES = 5
@@ -44,7 +44,7 @@ _LABELS = {
 class Plain(Silent):
     def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
         super().__init__(stdout, stderr, env)
-        self._call: Call | None = None
+        self._call: StoryCall | None = None
         self._beat = 0.0
 
     def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
@@ -72,7 +72,7 @@ class Plain(Silent):
         quiet = f", last output {clock(activity.quiet_seconds)} ago" if activity.what == "agent" else ""
         self.tell(f"{'':8}  {'':<11}  {doing_words(loop, activity)}{quiet}")
 
-    def _footer(self, call: Call, loop: Loop) -> None:
+    def _footer(self, call: StoryCall, loop: Loop) -> None:
         limit = loop.limits.iterations
         self.tell(call_line(call).replace(f"it {call.iteration}", f"it {call.iteration}/{limit or '∞'}", 1))
         if not call.published:

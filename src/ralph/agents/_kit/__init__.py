@@ -1,0 +1,1 @@
+"""What do adapters of agent CLIs share?"""

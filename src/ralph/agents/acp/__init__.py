@@ -1,0 +1,1 @@
+"""How is an agent driven over the Agent Client Protocol?"""

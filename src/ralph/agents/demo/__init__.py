@@ -1,0 +1,1 @@
+"""The built-in demo agent: how is it started, and how does it work?"""

@@ -1,0 +1,390 @@
+"""The report of a loop as data, built from its journal alone; Markdown (`markdown`) and JSON are its faces.
+
+Every number here was recorded, or is None. Foreign text is made safe on the way in, so that neither face
+can forget it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ralph.app.report.breaker_part import Course, course
+from ralph.app.report.judge_part import JudgeCall, Judgement, judge_calls, judgement
+from ralph.app.words.change import ChangeSize
+from ralph.app.words.ending import best_words, headline, judged, standing
+from ralph.app.words.format import GOOD, clock, dollars, iso, plural, safe, thousands
+from ralph.app.words.next_steps import next_steps
+from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Outcome
+from ralph.core.model.plan.test_link import CriterionTest
+from ralph.core.model.spend import Limits, Spend
+from ralph.core.views.plan_view import ItemLine, PlanLine, item_lines, plan_line
+from ralph.shell.journal.record import Record
+from ralph.shell.state import blobs as blobs_
+
+Status = Literal["COMPLETED", "FAILED", "PARTIAL", "IN_PROGRESS"]
+
+
+class GateProof(Struct, frozen=True):
+    """One gate: what it said of the base and of this tree, and where the evidence is."""
+
+    gate: str
+    verdict: str
+    before: str
+    summary: str
+    command: str
+    cwd: str
+    evidence: str
+    kept: bool | None  # are the evidence's bytes still there; None when nobody looked
+    tree: str
+    proof: bool
+    required: bool
+
+
+class Guard(Struct, frozen=True):
+    guard: str
+    applied: bool
+    summary: str
+    findings: tuple[str, ...]
+
+
+class Told(Struct, frozen=True):
+    """One call of the agent: what it came to, and its word against what the checks showed."""
+
+    iteration: int
+    call: int
+    line: str
+    seconds: float
+    cost: float | None
+    tokens: int | None
+    claim: str  # "" when it made none
+    claimed_work: str
+    showed: str
+    agrees: bool | None  # None: nothing was claimed, or nothing was judged
+    commit: str
+
+
+class Intervention(Struct, frozen=True):
+    at: str
+    what: str
+    author: str = ""
+
+
+class LoopReport(Struct, frozen=True, kw_only=True):
+    v: int = 1
+    loop: str
+    id: str
+    status: Status
+    headline: str
+    task: str
+    task_class: str
+    phase: str
+    outcome: Outcome | None
+    grade: str | None
+    reason: str
+    started: str
+    updated: str
+    agent: str
+    model: str
+    sandbox: str
+    sandbox_words: tuple[str, ...]
+    repo: str
+    base_commit: str
+    head_branch: str
+    branch: str
+    result_commit: str
+    tree: str
+    landing: str
+    dropped: bool
+    seconds: float
+    waited: float
+    iterations: int
+    calls: int
+    cost: float | None
+    tokens: int | None
+    calls_of_unknown_cost: int
+    cost_estimated: bool  # part of it was computed from tokens and prices
+    limits: Limits
+    change: dict[str, int] | None
+    changed_lines: int
+    best: str
+    proof: tuple[GateProof, ...]
+    guards: tuple[Guard, ...]
+    judge: Judgement | None  # None: the loop has no judge
+    judge_calls: tuple[JudgeCall, ...]
+    plan: PlanLine | None  # None: one task, without a plan
+    items: tuple[ItemLine, ...]  # of the plan, the first ones
+    ties: tuple[CriterionTest, ...]  # criteria of the specs and the tests that name them
+    told: tuple[Told, ...]
+    breaker: Course
+    not_yet: tuple[str, ...]
+    unproven: tuple[str, ...]
+    learned: tuple[str, ...]  # what agents noted for later calls
+    old_red: tuple[str, ...]
+    waivers: dict[str, str]
+    warnings: tuple[str, ...]
+    errors: tuple[str, ...]
+    interventions: tuple[Intervention, ...]
+    reproduce: tuple[str, ...]
+    next: tuple[str, ...]
+    written_by_newer: bool
+
+
+def status_of(loop: Loop) -> Status:
+    """S0's word: partial means that it stopped short of the task but with something better than the base."""
+    if loop.phase != "ended":
+        return "IN_PROGRESS"
+    if loop.outcome in GOOD:
+        return "COMPLETED"
+    return "PARTIAL" if loop.best is not None and loop.best.iteration > 0 else "FAILED"
+
+
+def make_report(record: Record, blobs: str | None = None, change: ChangeSize | None = None) -> LoopReport:
+    """`blobs`: where to look whether evidence is still there. `change`: base against result, if measured."""
+    loop, order, events = record.loop, record.loop.sealed, record.events
+    calls = calls_of(events)
+    stints = [event for event in events if isinstance(event, e.StintStarted)]
+    proof = _proof(loop, blobs)
+    return LoopReport(
+        loop=record.name,
+        id=f"ralph-{record.name}",
+        status=status_of(loop),
+        headline=headline(loop, change),
+        task=safe(order.task, 2000),
+        task_class=order.criterion.task_class,
+        phase=loop.phase,
+        outcome=loop.outcome,
+        grade=loop.grade,
+        reason=safe(loop.reason, 1000),
+        started=iso(record.started),
+        updated=iso(loop.now),
+        agent=safe(order.agent),
+        model=safe(order.model),
+        sandbox=loop.protection,
+        sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
+        repo=safe(order.repo, 1000),
+        base_commit=order.base_commit,
+        head_branch=safe(order.head_branch),
+        branch=safe(loop.branch) if loop.result else "",
+        result_commit=loop.result,
+        tree=loop.tree,
+        landing=loop.landing,
+        dropped=loop.dropped,
+        iterations=loop.iteration,
+        **_spend(loop.spend),
+        limits=loop.limits,
+        change=None if change is None else change._asdict(),
+        changed_lines=loop.lines,
+        best=best_words(loop),
+        proof=proof,
+        guards=_guards(loop),
+        judge=judgement(loop),
+        judge_calls=judge_calls(events),
+        plan=_plan(loop),
+        items=tuple(map(_item, item_lines(loop))),
+        ties=tuple(map(_tie, loop.build.ties)) if loop.build is not None else (),
+        told=tuple(_told(call) for call in calls),
+        breaker=course(loop),
+        not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome not in GOOD else (),
+        unproven=tuple(safe(text, 1000) for text in loop.unproven),
+        learned=tuple(safe(text, 300) for text in loop.learned),
+        old_red=tuple(line.gate for line in proof if _old_red(line)),
+        waivers={safe(key): safe(why, 1000) for key, why in order.criterion.waivers.items()},
+        warnings=tuple(safe(text, 500) for text in order.warnings),
+        errors=_errors(calls, events),
+        interventions=tuple(_interventions(events)),
+        reproduce=_reproduce(loop),
+        next=tuple(step.command for step in next_steps(standing(loop)) if step.why != "report"),
+        written_by_newer=record.newer,
+    )
+
+
+def _spend(spend: Spend) -> dict[str, Any]:
+    return {
+        "seconds": spend.seconds,
+        "waited": spend.waited,
+        "calls": spend.calls,
+        "cost": spend.cost,
+        "tokens": spend.tokens,
+        "calls_of_unknown_cost": spend.blind,
+        "cost_estimated": spend.estimated,
+    }
+
+
+def report_json(report: LoopReport) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+
+
+def _proof(loop: Loop, blobs: str | None) -> tuple[GateProof, ...]:
+    lines = []
+    for gate, verdict in judged(loop):
+        before = loop.baseline.get(gate.name)
+        evidence = verdict.evidence if verdict is not None else ""
+        lines.append(
+            GateProof(
+                gate=safe(gate.name, 60),
+                verdict=verdict.status if verdict is not None else "unknown",
+                before=before.status if before is not None else "unknown",
+                summary=safe(verdict.summary if verdict is not None else "not judged on this tree"),
+                command=safe(gate.run, 500),
+                cwd=safe(gate.cwd),
+                evidence=evidence,
+                kept=_is_kept(blobs, evidence),
+                tree=verdict.tree if verdict is not None else "",
+                proof=gate.proof,
+                required=gate.required,
+            )
+        )
+    return tuple(lines)
+
+
+def _is_kept(blobs: str | None, digest: str) -> bool | None:
+    if blobs is None or not digest:
+        return None
+    return os.path.exists(blobs_.path(blobs, digest))
+
+
+def _old_red(line: GateProof) -> bool:
+    red = {"fail", "error", "flaky", "skipped"}
+    return not line.proof and line.before in red and line.verdict in red
+
+
+def _guards(loop: Loop) -> tuple[Guard, ...]:
+    return tuple(
+        Guard(
+            guard=safe(result.guard, 60),
+            applied=result.applied,
+            summary=safe(result.summary, 500),
+            findings=tuple(safe(finding.message, 500) for finding in result.findings),
+        )
+        for result in loop.guards
+    )
+
+
+def _plan(loop: Loop) -> PlanLine | None:
+    line = plan_line(loop)
+    if line is None:
+        return None
+    missing = tuple(safe(name, 200) for name in line.missing_specs)
+    return msgspec.structs.replace(
+        line, item=safe(line.item, 80), why=safe(line.why, 500), missing_specs=missing
+    )
+
+
+def _item(line: ItemLine) -> ItemLine:
+    return msgspec.structs.replace(
+        line,
+        item=safe(line.item, 80),
+        title=safe(line.title, 300),
+        serves=tuple(safe(name, 80) for name in line.serves),
+        note=safe(line.note, 500),
+    )
+
+
+def _tie(tie: CriterionTest) -> CriterionTest:
+    return msgspec.structs.replace(
+        tie, spec=safe(tie.spec, 200), criterion=safe(tie.criterion, 80), test=safe(tie.test, 300)
+    )
+
+
+def _told(call: StoryCall) -> Told:
+    claim = call.claim
+    green = bool(call.verdicts) and all(verdict.status == "pass" for verdict in call.verdicts.values())
+    agrees = None
+    if claim is not None and (call.verdicts or call.published):
+        done = claim.status == "COMPLETE" or (call.purpose == "item" and claim.tasks > 0)
+        agrees = done == (call.published or (green and not _found(call)))
+    return Told(
+        iteration=call.iteration,
+        call=call.call,
+        line=call_line(call),
+        seconds=call.seconds,
+        cost=call.usage.cost,
+        tokens=call.usage.tokens,
+        claim=claim.status if claim is not None else "",
+        claimed_work=safe(claim.work or claim.recommendation) if claim is not None else "",
+        showed="verified"
+        if call.published
+        else gate_marks(call.verdicts.values()) or "not judged: no new tree",
+        agrees=agrees,
+        commit=call.commit,
+    )
+
+
+def _found(call: StoryCall) -> bool:
+    return any(result.findings for result in call.guards)
+
+
+def _errors(calls: list[StoryCall], events: tuple[e.AnyEvent, ...]) -> tuple[str, ...]:
+    faults = [
+        f"iteration {call.iteration}, call {call.call}: {call.fault.kind}: {safe(call.fault.message, 500)}"
+        for call in calls
+        if call.fault is not None
+    ]
+    missing = [
+        f"iteration {event.iteration}, gate {safe(event.gate, 40)}: no answer: {safe(event.why, 500)}"
+        for event in events
+        if isinstance(event, e.NoVerdict)
+    ]
+    return (*faults, *missing)
+
+
+def _interventions(events: tuple[e.AnyEvent, ...]) -> list[Intervention]:
+    found = []
+    for event in events:
+        match event:
+            case e.Steered():
+                found.append(
+                    Intervention(iso(event.at), f"steer: {safe(event.text, 500)}", safe(event.author))
+                )
+            case e.ResumeAsked():
+                found.append(Intervention(iso(event.at), f"resume{_raised(event)}", safe(event.author)))
+            case e.PauseAsked():
+                found.append(
+                    Intervention(iso(event.at), f"pause: {safe(event.reason, 500) or 'no reason given'}")
+                )
+            case e.AbortAsked():
+                found.append(
+                    Intervention(iso(event.at), f"abort: {safe(event.reason, 500) or 'no reason given'}")
+                )
+            case e.LandingEnded():
+                done = "done" if event.done else "not done"
+                found.append(
+                    Intervention(iso(event.at), f"{event.direction} {done} {safe(event.note)}".strip())
+                )
+            case e.LoopDropped():
+                found.append(Intervention(iso(event.at), "drop"))
+            case _:
+                pass
+    return found
+
+
+def _raised(event: e.ResumeAsked) -> str:
+    more = (
+        (event.more_iterations, plural(event.more_iterations, "iteration")),
+        (event.more_time, clock(event.more_time)),
+        (event.more_cost, dollars(event.more_cost)),
+        (event.more_tokens, f"{thousands(event.more_tokens)} tokens"),
+    )
+    words = [text for amount, text in more if amount]
+    return f", limits raised by {', '.join(words)}" if words else ""
+
+
+def _reproduce(loop: Loop) -> tuple[str, ...]:
+    """The same commands on the same tree, by hand."""
+    commit = loop.result or loop.commit
+    if not commit or loop.dropped:
+        return ()
+    order = loop.sealed
+    place = f"/tmp/ralph-{order.loop}"  # noqa: S108 (a line for a person to paste, not a path that we open)
+    lines = [f"git worktree add --detach {place} {commit}"]
+    for gate in order.criterion.gates:
+        where = place if gate.cwd in (".", "") else f"{place}/{safe(gate.cwd)}"
+        lines.append(f"(cd '{where}' && {safe(gate.run, 500)})")
+    return (*lines, f"git worktree remove --force {place}")

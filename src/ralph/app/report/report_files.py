@@ -1,0 +1,89 @@
+"""Reports on disk: the state directory keeps the newest fifty, a copy may go into the repository.
+
+What a report holds is in `report_data`, how it reads in `markdown`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from ralph.app.report.markdown import report_md
+from ralph.app.report.report_data import LoopReport, make_report, report_json
+from ralph.app.words.change import measure
+from ralph.errors import SetupError, UserError
+from ralph.shell.journal.record import Record
+from ralph.shell.state.directory import State
+
+__all__ = ["KEPT", "LoopReport", "make_report", "report_json", "report_md", "write_reports", "write_whole"]
+
+KEPT = 50
+
+
+def write_reports(state: State, record: Record) -> tuple[str, str]:
+    """Write NAME.md and NAME.json; the two paths. A copy goes where the loop's settings asked for one."""
+    report = make_report(record, state.blobs, measure(record.loop))
+    faces = {"md": report_md(report).encode(), "json": report_json(report)}
+    paths = _write_all(state.reports, record.name, faces)
+    _prune(state.reports)
+    order = record.loop.sealed
+    if order.report_copy_to:
+        _write_all(_inside(order.repo, order.report_copy_to), record.name, faces)
+    return paths["md"], paths["json"]
+
+
+def _inside(repo: str, folder: str) -> str:
+    """The folder, if it is one of the repository: a config must not make us write elsewhere."""
+    top = os.path.realpath(repo)
+    place = os.path.realpath(os.path.join(top, folder))
+    if place != top and not place.startswith(top + os.sep):
+        raise UserError(
+            f"'report.copy_to' is '{folder}', expected a folder inside the repository",
+            code="E-REPORT-COPY",
+            at=top,
+            next="ralph config show --origin",
+        )
+    return place
+
+
+def _write_all(folder: str, name: str, faces: dict[str, bytes]) -> dict[str, str]:
+    paths = {}
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for kind, data in faces.items():
+            paths[kind] = os.path.join(folder, f"{name}.{kind}")
+            write_whole(paths[kind], data)
+    except OSError as exc:
+        raise SetupError(
+            f"cannot write a report to '{folder}': {exc.strerror}",
+            code="E-REPORT-WRITE",
+            next=f"ralph report {name}",
+        ) from exc
+    return paths
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """All of it or nothing: a reader never sees half a report."""
+    aside = f"{path}.{os.getpid()}.aside"
+    try:
+        with open(aside, "wb") as file:
+            file.write(data)
+        os.replace(aside, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(aside)
+        raise
+
+
+def _prune(folder: str) -> None:
+    """Keep the newest; the faces of one report go together."""
+    newest: dict[str, int] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            stem, _, kind = entry.name.rpartition(".")
+            if kind in ("md", "json"):
+                newest[stem] = max(newest.get(stem, 0), entry.stat(follow_symlinks=False).st_mtime_ns)
+    for stem in sorted(newest, key=lambda name: -newest[name])[KEPT:]:
+        for kind in ("md", "json"):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, f"{stem}.{kind}"))

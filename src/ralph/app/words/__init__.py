@@ -1,0 +1,1 @@
+"""How is it said: numbers, events, endings, next commands?"""

@@ -1,0 +1,147 @@
+"""Numbers, times and foreign text as people read them. Stdlib only: `ralph status` starts with this.
+
+Here: one value in, a few words out. Not here: whole lines (`lines`), screens (`display`), reports.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+GOOD = ("verified", "satisfied")  # outcomes after which nothing is missing
+DOT = " · "
+_LONGEST_WORD = 14  # every shape of secret that `core.text.clean` knows without = or : has a longer word
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "amber": "33", "blue": "34"}
+MARKS = {"pass": "✔", "fail": "✘", "error": "!", "skipped": "-", "flaky": "~", "unknown": "?"}
+
+
+def safe(text: str, width: int = 200) -> str:
+    """Foreign text on one line: cleaned, redacted, cut. Dull text is let through without the patterns."""
+    if len(text) <= width and _is_dull(text):
+        return " ".join(text.split())
+    from ralph.core.text.clean import clean, one_line, redact
+
+    return one_line(redact(clean(text)), width)
+
+
+def _is_dull(text: str) -> bool:
+    """Nothing in it that `core.text.clean` could take out: no control, no name=value, no word as long as a
+    key."""
+    words = text.split("/") if text.startswith("/") and " " not in text else text.split()
+    return (
+        text.isascii()
+        and text.isprintable()
+        and not any(sign in text for sign in ("=", ":", "-----"))
+        and all(len(word) <= _LONGEST_WORD for word in words)
+    )
+
+
+def safe_lines(text: str) -> str:
+    """Foreign text of many lines: cleaned and redacted."""
+    from ralph.core.text.clean import clean, redact
+
+    return redact(clean(text))
+
+
+def clock(seconds: float) -> str:
+    """0:41, 24:10, 4:00:00."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, secs = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes}:{secs:02}"
+
+
+def brief(seconds: float) -> str:
+    """How long a check took: 2.1s, 41s, 3:05."""
+    return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s" if seconds < 60 else clock(seconds)
+
+
+def ago(seconds: float) -> str:
+    for size, letter in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{letter} ago"
+    return f"{max(0, int(seconds))}s ago"
+
+
+def dollars(amount: float) -> str:
+    """$1.92; small amounts keep enough digits not to look like nothing."""
+    return f"${amount:.2f}" if amount == 0 or amount >= 0.01 else f"${amount:.4f}"
+
+
+def cost_words(cost: float | None, blind: int, calls: int, *, estimated: bool = False) -> str:
+    """What was spent. Calls that did not tell are never counted as free; what Ralph computed has a ≈."""
+    if not calls:
+        return dollars(0)
+    if cost is None:
+        return "cost unknown"
+    amount = f"≈{dollars(cost)}" if estimated else dollars(cost)
+    return f"{amount} + {plural(blind, 'call')} of unknown cost" if blind else amount
+
+
+def plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def thousands(number: int) -> str:
+    return f"{number:,}"
+
+
+def plus_minus(added: int, removed: int) -> str:
+    return f"+{added} \N{MINUS SIGN}{removed}"
+
+
+def change_words(files: int, added: int, removed: int) -> str:
+    return f"{plus_minus(added, removed)} in {plural(files, 'file')}"
+
+
+def short(commit: str) -> str:
+    return commit[:7]
+
+
+def stamp(at: float) -> str:
+    """Wall clock of a moment, in the reader's own zone."""
+    return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+def day(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def iso(at: float) -> str:
+    """2026-01-31T10:31:02.125Z"""
+    millis = round(at * 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(millis // 1000)) + f".{millis % 1000:03}Z"
+
+
+def bar(used: float, limit: float, cells: int) -> str:
+    full = min(cells, int(cells * used / limit)) if limit > 0 else cells
+    return "█" * full + "░" * (cells - full)
+
+
+def table(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
+    """Columns padded to their widest cell; the last one is left as it is."""
+    if not rows:
+        return []
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+    return [
+        (
+            indent + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]])
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def coloured(stream: IO[str], env: Mapping[str, str]) -> bool:
+    """NO_COLOR beats FORCE_COLOR beats what the stream is."""
+    if env.get("NO_COLOR"):
+        return False
+    forced = env.get("FORCE_COLOR", "")
+    if forced:
+        return forced != "0"
+    return stream.isatty() and env.get("TERM") != "dumb"
+
+
+def paint(text: str, style: str, on: bool) -> str:
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if on and text else text

@@ -1,0 +1,103 @@
+"""Which commands make sense for a loop now. Screens, lists and reports all take them from here.
+
+Only commands that exist are named: a test holds every line against the commands' own options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+
+class Next(NamedTuple):
+    why: str
+    command: str
+
+
+class LoopStanding(Struct, frozen=True):
+    """As much of a loop as the choice of next commands needs."""
+
+    name: str
+    word: str  # phase, outcome, or crashed
+    called: bool = False  # an agent was called, so there may be something to look at
+    result: str = ""
+    landing: str = ""
+    dropped: bool = False
+    best: int | None = None
+    room: str = ""  # the flag of `resume` that raises the limit which ended it
+    human: str = ""  # an item of the plan that only a human can do
+    items: int = 0  # the iteration up to which items of the plan are verified
+    planned: bool = False  # a plan was all that was asked for
+
+
+def next_steps(at: LoopStanding) -> tuple[Next, ...]:
+    """Most useful first."""
+    name = at.name
+    report = Next("report", f"ralph report {name}")
+    if at.dropped:
+        return (report,)
+    if at.word == "satisfied":
+        return (
+            Next("ask for more", 'ralph loop TASK --check "a check that is red until it is done"'),
+            report,
+        )
+    if at.word == "verified" or at.landing in ("landing", "landed", "undoing"):
+        return (*_landing(at), report)
+    if at.word in ("new", "baseline", "working", "judging", "waiting"):
+        return (
+            Next("watch", f"ralph logs {name} -f"),
+            Next("tell it something", f'ralph steer {name} "…"'),
+            Next("stop", f"ralph abort {name}"),
+        )
+    steps = [] if at.word == "aborted" else [_go_on(at)]
+    if at.best:
+        steps.append(Next("best so far", f"ralph diff {name} --iteration {at.best}"))
+    elif at.called:
+        steps.append(Next("look", f"ralph diff {name}"))
+    if at.word in ("crashed", "paused"):
+        return (*steps, Next("give up", f"ralph abort {name}"))
+    if at.items and not at.landing:
+        steps.append(Next("take what is verified", f"ralph merge {name} --checkpoint {at.items}"))
+    return (*steps, report, Next("throw away", f"ralph drop {name}"))
+
+
+def _landing(at: LoopStanding) -> tuple[Next, ...]:
+    name = at.name
+    if at.landing == "landed":
+        return (Next("take it back", f"ralph undo {name}"),)
+    if at.landing == "landing":
+        return (Next("finish landing", f"ralph merge {name}"),)
+    if at.landing == "undoing":
+        return (Next("finish taking it back", f"ralph undo {name}"),)
+    if at.planned:
+        return (Next("the plan", f"ralph plan --show {name}"),)
+    if not at.result:
+        return ()
+    return (
+        Next("review", f"ralph diff {name}"),
+        Next("take it", f"ralph merge {name}"),
+        Next("throw away", f"ralph drop {name}"),
+    )
+
+
+def _go_on(at: LoopStanding) -> Next:
+    if at.word == "blocked" and at.human:
+        return Next("when you have done it", f"ralph resume {at.name} --done {at.human}")
+    if at.word == "blocked":
+        return Next("answer and go on", f'ralph resume {at.name} --steer "…"')
+    more = f" {at.room}" if at.room else ""
+    return Next("go on", f"ralph resume {at.name}{more}")
+
+
+def room_flag(iteration: int, limits: Mapping[str, Any], spend: Mapping[str, Any]) -> str:
+    """The flag with which `ralph resume` gives an exhausted loop room again."""
+    iterations, cost, tokens = limits["iterations"], limits["cost"], limits["tokens"]
+    if iterations is not None and iteration >= iterations:
+        return f"--max-iterations +{max(5, iterations // 3)}"
+    if cost is not None and spend["cost"] is not None and spend["cost"] >= cost:
+        return f"--max-cost +{cost:g}"
+    if tokens is not None and spend["tokens"] is not None and spend["tokens"] >= tokens:
+        return f"--max-tokens +{tokens}"
+    return "--max-time +1h" if limits["time"] is not None else ""

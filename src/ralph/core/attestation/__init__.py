@@ -1,0 +1,1 @@
+"""What does a signed proof state, and what must it not disclose?"""

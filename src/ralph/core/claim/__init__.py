@@ -1,0 +1,1 @@
+"""What does the agent say about its own work?"""

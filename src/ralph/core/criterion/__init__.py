@@ -1,0 +1,1 @@
+"""What would prove a task in this project?"""

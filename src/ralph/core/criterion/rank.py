@@ -1,0 +1,200 @@
+"""The best command of one kind in the packages a task is about, and how sure that is. Pure.
+
+Rule 28: high needs documents or CI, one more layer that agrees on the tool, and a command that resolves; one
+layer alone is medium.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.criterion import named_tools, task_words
+from ralph.core.criterion.named_tools import Name, NamedInTask
+from ralph.core.criterion.proposal import (
+    LAYER_WORDS,
+    TRUST,
+    Candidate,
+    Check,
+    Confidence,
+    Layer,
+    ProjectFacts,
+)
+from ralph.core.toolchains.classify_command import Kind
+
+PACKAGES = 4  # packages that one criterion may join
+_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
+# How a runner is told which test files to execute.
+_SELECTORS = {
+    "pytest": "{}",
+    "jest": "--runTestsByPath {}",
+    "vitest": "{}",
+    "node": "{}",
+    "mocha": "{}",
+    "rspec": "{}",
+}
+
+
+class Where(Struct, frozen=True):
+    """A task and the place it was given at."""
+
+    task: str
+    task_class: str
+    found: ProjectFacts
+    prefix: str  # folder inside the repository where ralph was called
+    named: NamedInTask = NamedInTask()  # tools and languages that decide
+
+
+class Picked(Struct, frozen=True):
+    chosen: tuple[Candidate, ...]
+    why: tuple[str, ...]
+    level: Confidence
+
+
+class CriterionPart(Struct, frozen=True):
+    """Checks with their reasons: one part of a criterion."""
+
+    checks: tuple[Check, ...]
+    why: tuple[str, ...]
+    level: Confidence
+
+
+def lower(one: Confidence, other: Confidence) -> Confidence:
+    return min(one, other, key=_ORDER.index)
+
+
+def pick(kind: Kind | None, place: Where, name: Name | None = None) -> Picked | None:
+    """The best command of a kind in each package the task is about; None when there is none.
+
+    With a name only commands by that tool or for that language; without a kind, those that do it besides.
+    """
+    kinds = (kind,) if kind else ()
+    usable = [
+        one
+        for one in place.found.candidates
+        if (kind is None or one.kind == kind)
+        and not (one.rejected or one.network or not one.kind)
+        and (name is None or named_tools.by(name, one, place.found, kinds))
+    ]
+    chosen: list[Candidate] = []
+    why: list[str] = []
+    level: Confidence = "high"
+    for folder in _folders(place, usable):
+        here = [one for one in usable if one.cwd == folder]
+        best = min(here, key=lambda one: (name is not None and not named_tools.pure(name, one), *rank(one)))
+        agreeing = {_group(one.layer): one for one in here if one.tool == best.tool and one is not best}
+        agreeing.pop(_group(best.layer), None)
+        chosen.append(best)
+        why.append(_reason(best))
+        why += [f"{one.where} agrees ({LAYER_WORDS[one.layer]})" for one in agreeing.values() if one.where]
+        groups = {_group(best.layer), *agreeing}
+        strong = bool(groups & {"docs", "ci"}) and len(groups) > 1 and best.resolved
+        level = lower(level, "high" if strong else "medium")
+    return Picked(tuple(chosen), tuple(why), level) if chosen else None
+
+
+def _folders(place: Where, usable: list[Candidate]) -> list[str]:
+    """The packages to take a command from: those the task names, else the top, else all if they are few."""
+    asked = task_words.scopes(place.task, place.prefix, place.found.manifests)
+    here = {one.cwd for one in usable}
+    named = [folder for folder in asked if folder in here]
+    if named or "." in here:
+        return named or ["."]
+    return sorted(here) if len(here) <= PACKAGES else []
+
+
+def of_kind(kind: Kind, place: Where, *, proof: bool, name: Name | None = None) -> CriterionPart | None:
+    """The checks of one kind, named after it."""
+    picked = pick(kind, place, name)
+    return None if picked is None else _part(picked, kind, place, proof=proof)
+
+
+def of_tool(name: Name, place: Where, aims: tuple[Kind, ...]) -> CriterionPart | None:
+    """The checks by a tool that was named: of the kind that the task is about, else of its own kind."""
+    kinds = named_tools.kinds_of(name, aims)
+    for kind in kinds:
+        part = of_kind(kind, place, proof=True, name=name)
+        if part is not None:
+            return part
+    # `make lint` may start a linter and a type checker: it is by both.
+    picked = None if name.many and aims else pick(None, place, name)
+    return None if picked is None else _part(picked, kinds[0], place, proof=True)
+
+
+def _part(picked: Picked, kind: Kind, place: Where, *, proof: bool) -> CriterionPart:
+    single = len(picked.chosen) == 1
+    checks = tuple(
+        replace(as_check(one, kind if single else f"{kind}-{_slug(one.cwd)}"), proof=proof)
+        for one in picked.chosen
+    )
+    part = CriterionPart(checks, picked.why, picked.level)
+    if kind == "test" and not place.found.tests:
+        part = replace(part, level=lower(part.level, "medium"))
+    return _narrowed(part, place) if kind == "test" and proof and single else part
+
+
+def _narrowed(part: CriterionPart, place: Where) -> CriterionPart:
+    """The named test files as the proof, the whole suite beside it."""
+    check = part.checks[0]
+    named = task_words.named_tests(place.task, place.found.paths)
+    inside = [path for path in named if check.cwd == "." or path.startswith(check.cwd + "/")]
+    if not inside or place.task_class not in ("test-pass", "bug-fix"):
+        return part
+    runner = check
+    if check.tool not in _SELECTORS:  # `make test` cannot be told which test; the runner itself can
+        usable = [one for one in place.found.candidates if one.kind == "test" and one.resolved]
+        other = [
+            one for one in usable if one.cwd == check.cwd and one.tool in _SELECTORS and not one.rejected
+        ]
+        if not other:
+            return part
+        runner = as_check(other[0], check.name)
+    files = [path if check.cwd == "." else path[len(check.cwd) + 1 :] for path in inside]
+    run = f"{runner.run} {_SELECTORS[runner.tool].format(' '.join(shlex.quote(path) for path in files))}"
+    why = f"the task names {', '.join(inside)}: those tests are the proof, the suite stays green"
+    checks = (replace(runner, name="test-named", run=run), replace(check, proof=False))
+    return CriterionPart(checks, (*part.why, why), part.level)
+
+
+def _group(layer: Layer) -> str:
+    return "manifest" if layer == "table" else layer
+
+
+def rank(one: Candidate) -> tuple[object, ...]:
+    """Smaller is better; min() is stable, and CI files put their main verification first."""
+    last = posixpath.basename((one.was or one.run).split()[-1])
+    plain = one.layer != "manifest" or last in ("test", "lint", "build", "check", "typecheck")
+    unclear = one.kind == "test" and one.tool.rsplit(":", 1)[-1] == "check"  # "check" is often lint
+    return (not one.resolved, TRUST[one.layer], unclear, not plain)
+
+
+def _reason(one: Candidate) -> str:
+    text = f"{one.where or 'the files'}: `{one.was or one.run}` ({LAYER_WORDS[one.layer]})"
+    if one.executes:
+        text += f", which executes `{one.executes}`"
+    if one.was and one.was != one.run:
+        text += f"; here as `{one.run}`"
+    return text + (f"; {one.note}" if one.note else "")
+
+
+def as_check(one: Candidate, name: str) -> Check:
+    return Check(
+        name=name[:30],
+        run=one.run,
+        kind=one.kind or "custom",
+        cwd=one.cwd,
+        layer=one.layer,
+        where=one.where,
+        executes=one.executes,
+        resolved=one.resolved,
+        hint=one.hint,
+        tool=one.tool,
+    )
+
+
+def _slug(folder: str) -> str:
+    text = "".join(char if char.isalnum() else "-" for char in folder.lower()).strip("-")
+    return text[-20:].strip("-") or "top"

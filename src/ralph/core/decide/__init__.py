@@ -1,0 +1,1 @@
+"""What happens next? One table of transitions, and a function for each event."""

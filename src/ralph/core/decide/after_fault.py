@@ -1,0 +1,109 @@
+"""What follows a call that failed and left nothing: wait, go on, let another agent stand in, or give up.
+
+A fault refunds the iteration, never the spend. What a fault that left a changed tree means is judged like
+any other work (`on_event.checkpoint_made`).
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from msgspec.structs import replace
+
+from ralph.core.decide import after_judging, failover
+from ralph.core.decide.stuck import apply
+from ralph.core.model.actions import Finish, RunGates, RunGuards
+from ralph.core.model.agent import Fault
+from ralph.core.model.events import NoVerdict
+from ralph.core.model.loop import Loop
+from ralph.core.proof.causes import MACHINE
+from ralph.errors import IllegalEvent
+
+FAULT_CAP = 3  # in a row: the machinery is broken
+LIMIT_CAP = 10  # in a row without one call that worked, of what only time can heal
+HEALED_BY_TIME = frozenset({"limit", "overload", "server", "network"})
+UNCOUNTED = frozenset({"interrupted", "budget"})
+
+
+def after_fault(loop: Loop, fault: Fault) -> Loop:
+    """The call failed and left nothing: refund the iteration, then wait, go on, or give up."""
+    loop = replace(loop, iteration=loop.iteration - 1, steers=(*loop.given, *loop.steers), given=())
+    loop = apply.failed(loop, fault)
+    if loop.aborting:
+        return after_judging.finish(loop, Finish("aborted", loop.aborting))
+    if loop.sealed.spares:
+        after = _with_spares(loop, fault)
+        if after is not None:
+            return after
+    if fault.kind == "auth":
+        return after_judging.finish(
+            loop, Finish("blocked", f"the agent's login has expired: {fault.message}")
+        )
+    if fault.kind in ("credit", "upgraded"):
+        return after_judging.finish(loop, Finish("blocked", fault.message))
+    if fault.kind == "missing":
+        return after_judging.finish(loop, Finish("broken", f"the agent cannot be started: {fault.message}"))
+    loop = _counted(loop, fault)
+    if loop.faults >= FAULT_CAP or loop.limits_hit >= LIMIT_CAP:
+        count = max(loop.faults, loop.limits_hit)
+        return after_judging.finish(
+            loop, Finish("broken", f"{count} faults in a row, the last: {fault.message}")
+        )
+    if loop.pausing:
+        return after_judging.paused(loop)
+    return after_judging.limit_or_call(loop)
+
+
+def _counted(loop: Loop, fault: Fault) -> Loop:
+    if fault.kind in HEALED_BY_TIME:
+        return replace(failover.noted(loop, fault), limits_hit=loop.limits_hit + 1)
+    return loop if fault.kind in UNCOUNTED else replace(loop, faults=loop.faults + 1)
+
+
+def _with_spares(loop: Loop, fault: Fault) -> Loop | None:
+    """Another agent stands in, or the first that is back is waited for; None when it is as with one agent."""
+    counted = _counted(loop, fault)
+    rested = failover.rested(counted, fault, broken=counted.faults >= FAULT_CAP)
+    if rested is counted:
+        return None
+    if failover.stands_in(rested):
+        rested = replace(rested, faults=0, limits_hit=0)
+    elif failover.earliest(rested) is None or rested.limits_hit >= LIMIT_CAP:
+        return None
+    rested = replace(rested, fault=None)
+    return after_judging.paused(rested) if rested.pausing else after_judging.limit_or_call(rested)
+
+
+TRIES = 3  # of one gate on one tree, before a human is told
+GUARDS = "guards"
+
+
+def no_verdict(loop: Loop, event: NoVerdict) -> Loop:
+    if not _is_owed(loop, event):
+        _illegal(loop, event, "nothing of the kind was asked for")
+    if event.doubt and loop.doubted == event.tree:
+        _illegal(loop, event, "what was in doubt before on this tree is the tree's own doing")
+    mark = (event.stage, event.tree, event.gate if event.stage != GUARDS else "")
+    missed = (*(one for one in loop.unheard if one[:2] == mark[:2]), mark)
+    loop = replace(loop, unheard=missed, doubted=event.tree if event.doubt else loop.doubted)
+    return loop if missed.count(mark) < TRIES else _pause(loop, event)
+
+
+def _is_owed(loop: Loop, event: NoVerdict) -> bool:
+    owed = loop.todo[0] if loop.todo else None
+    if isinstance(owed, RunGates):
+        return (event.stage, event.tree) == (owed.stage, owed.tree) and event.gate in owed.gates
+    return isinstance(owed, RunGuards) and (event.stage, event.tree) == (GUARDS, owed.tree)
+
+
+def _pause(loop: Loop, event: NoVerdict) -> Loop:
+    """What is owed stays owed: the same tree is judged again when somebody takes the loop up."""
+    said = event.why or MACHINE.get(event.cause, event.cause)
+    why = f'gate "{event.gate}" gave no answer {TRIES} times, through no fault of the work: {said}'
+    owed, phase = loop.todo, loop.phase
+    loop = after_judging.paused(replace(loop, pausing=why, unheard=()))
+    return replace(loop, held=owed, held_phase=phase)
+
+
+def _illegal(loop: Loop, event: NoVerdict, why: str) -> NoReturn:
+    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")

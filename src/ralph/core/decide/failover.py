@@ -1,0 +1,154 @@
+"""Several agents for one loop: which one is called next, and how long one rests after a fault.
+
+The first named agent is the one that is wanted; the others stand in while it is at its limit or broken,
+and it comes back when its rest is over. What a fault means where there is no other agent is `on_event`'
+matter. Pure: rests end by the wall clock of the newest event.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from ralph.core.model.actions import Wait
+from ralph.core.model.agent import Fault
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Order
+
+HOUR = 3600.0
+NEVER = math.inf
+# How long an agent rests after a fault of this kind, when the fault itself names no time.
+REST: dict[str, float] = {
+    "limit": HOUR,
+    "overload": 300.0,
+    "server": 300.0,
+    "auth": NEVER,
+    "credit": NEVER,
+    "missing": NEVER,
+    "upgraded": NEVER,
+    "request": NEVER,
+}
+BROKEN = HOUR  # after as many other faults in a row as end a loop with one agent
+
+
+def with_agent(order: Order, number: int) -> Order:
+    """The order as the call of this agent sees it."""
+    if number == 0:
+        return order
+    spare = order.spares[number - 1]
+    return replace(
+        order,
+        agent=spare.agent,
+        agent_argv=spare.argv,
+        agent_settings=spare.settings,
+        agent_env=spare.env,
+        model=spare.model,
+        key=spare.key,
+        price=spare.price,
+    )
+
+
+def names(order: Order) -> tuple[str, ...]:
+    return (order.agent, *(spare.agent for spare in order.spares))
+
+
+def awake(loop: Loop) -> int | None:
+    """The first agent that does not rest; None when all do."""
+    known = range(len(loop.sealed.spares) + 1)
+    return next((number for number in known if loop.resting.get(number, 0.0) <= loop.now), None)
+
+
+def rested(loop: Loop, fault: Fault, *, broken: bool) -> Loop:
+    """The agent of the newest call rests, if this fault is a reason and there is another agent at all."""
+    if not loop.sealed.spares:
+        return loop
+    if fault.reset_at is not None and fault.kind in REST:
+        until = max(fault.reset_at, loop.now + 1.0)
+    elif fault.kind in REST:
+        until = loop.now + REST[fault.kind]
+    elif broken:
+        until = loop.now + BROKEN
+    else:
+        return loop
+    why = f"{names(loop.sealed)[loop.using]}: {fault.kind}, {fault.message}"
+    return replace(loop, resting={**loop.resting, loop.using: until}, stood_in=why)
+
+
+def stands_in(loop: Loop) -> bool:
+    """May another agent be called at once, instead of waiting for the one that failed?"""
+    number = awake(loop)
+    return number is not None and number != loop.using and loop.using in loop.resting
+
+
+def earliest(loop: Loop) -> float | None:
+    """When the first of them is back; None when none ever is."""
+    soonest = min(loop.resting.values(), default=NEVER)
+    return None if soonest == NEVER else soonest
+
+
+LONGEST = 3600.0  # then the agent itself has another try: it may know of a way that we do not
+
+
+def noted(loop: Loop, fault: Fault) -> Loop:
+    """Remember since when: faults in a row are one outage."""
+    if not fault.address:
+        return loop
+    going_on = loop.limits_hit > 0 and loop.down_since > 0
+    return loop if going_on else replace(loop, down_since=loop.now)
+
+
+def wait(loop: Loop, fault: Fault, seconds: float) -> Wait:
+    """`seconds` is how long is waited if the address turns out to answer."""
+    time = loop.limits.time
+    left = LONGEST if time is None else min(LONGEST, max(1.0, time - loop.elapsed))
+    since = datetime.fromtimestamp(loop.down_since or loop.now, UTC).strftime("%H:%M:%S")
+    why = f"network down since {since} UTC, probing {fault.address}: {fault.message}"
+    return Wait(seconds=seconds, until=None, why=why, probe=fault.address, most=left)
+
+
+HOUR = 3600.0
+BACK_OFF = {  # first wait in seconds after a fault that time can heal; doubled with each in a row
+    "limit": 300.0,
+    "overload": 20.0,
+    "server": 20.0,
+    "network": 20.0,
+    "hollow": 20.0,
+    "protocol": 1.0,
+    "request": 1.0,
+    "disk": 30.0,
+    "crash": 1.0,
+    "timeout": 1.0,
+    "idle": 1.0,
+}
+
+
+def nobody_awake(loop: Loop) -> Wait:
+    """Every agent rests: until the first is back. `on_event` has seen to it that one ever is."""
+    until = earliest(loop) or loop.now + HOUR
+    return Wait(seconds=max(1.0, until - loop.now), until=until, why=f"all agents rest; {loop.stood_in}")
+
+
+def cool_down(loop: Loop) -> Wait | None:
+    """A fault of the last call that time can heal: until the named time, else backing off."""
+    fault: Fault | None = loop.fault
+    if fault is None or fault.kind not in BACK_OFF:
+        return None
+    why = f"{fault.kind}: {fault.message}"
+    if fault.reset_at is not None:
+        seconds = max(1.0, fault.reset_at - loop.now)
+        return Wait(seconds=seconds, until=loop.now + seconds, why=why)
+    in_row = max(0, loop.faults - 1, loop.limits_hit - 1)
+    seconds = min(BACK_OFF[fault.kind] * 2**in_row, HOUR)
+    return wait(loop, fault, seconds) if fault.address else Wait(seconds=seconds, until=None, why=why)
+
+
+def hourly_wait(loop: Loop) -> Wait | None:
+    cap = loop.limits.calls_per_hour
+    if cap is None or len(loop.call_times) < cap:
+        return None
+    seconds = min(HOUR, loop.call_times[-cap] + HOUR - loop.now)
+    if seconds <= 0:
+        return None
+    return Wait(seconds=seconds, until=loop.now + seconds, why=f"{cap} calls an hour used")

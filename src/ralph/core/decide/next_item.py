@@ -1,0 +1,308 @@
+"""Plan and build mode: which call comes next, what proves an item, and when there is nothing left.
+
+    planning -> building <-> building (one item an iteration) -> checking -> closing -> verified
+        ^____________|  no spec tells what the item should do, it is stuck, or so many items were verified
+
+The loop's machine stays as it is: an iteration is a call, a snapshot and a judgement. Here is what a plan
+adds to it: the item that the call works on (`board`), what it is judged by (`terms`, `missing`), and
+the way out (`_leave`), which is the proof of the whole and, beside it, the dual condition (`indicators`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec.structs
+
+from ralph.core.decide.plan_facts import GOOD, NAMED, parts, with_items
+from ralph.core.model.actions import Finish
+from ralph.core.model.agent import Claim
+from ralph.core.model.gate import Criterion
+from ralph.core.model.order import Order, Outcome
+from ralph.core.model.plan.board import board_of, choose, state_of, with_state
+from ralph.core.model.plan.completion import Checked, Dual, dual_condition
+from ralph.core.model.plan.items import HIGH, Item
+from ralph.core.model.plan.plan_state import DoneItem, PlanState
+from ralph.core.model.plan.test_link import CriterionTest, standing
+from ralph.core.model.verdict import Checkpoint
+from ralph.core.proof import exit_gate
+
+if TYPE_CHECKING:
+    from ralph.core.model.loop import Loop
+
+replace = msgspec.structs.replace
+PLANNING_CAP = 3  # planning calls in a row without a usable plan
+CLOSING_CAP = 2
+MEND = "mend"  # the item that Ralph adds when all others are verified and the whole is not
+WHOLE = "Make the whole green: every check, every criterion"  # its title, by which it is known
+Next = Finish | Literal["call", "judge"]
+
+
+def begin(order: Order) -> PlanState | None:
+    """Where a loop with a plan starts: by the plan that was found, or by making one."""
+    brief = order.brief
+    if brief is None:
+        return None
+    base = Checkpoint(0, order.base_tree, order.base_commit)
+    if brief.plan is None or brief.planning:
+        why = brief.planning or "there is no plan"
+        return PlanState(why=why, plan=brief.plan or PlanState().plan, base=base)
+    done = {item.id: DoneItem(item.id) for item in brief.plan.items if item.state == "done"}
+    board = board_of(brief.plan, criteria=brief.criteria, clarity=brief.clarity)
+    return PlanState(mode="building", plan=brief.plan, board=board, done=done, base=base)
+
+
+def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
+    """What the plan asks for now. The answer is the same however often it is asked for."""
+    build, brief = parts(loop)
+    if build.asked and (build.mode == "planning" or brief.mode == "build"):
+        return loop, Finish("blocked", f"the agent asks: {build.asked}")
+    if build.mode == "planning":
+        if build.unsound >= PLANNING_CAP:
+            wrong = "; ".join(build.wrong[:NAMED]) or "it was not written"
+            why = f"no usable plan after {build.unsound} planning calls: {wrong}"
+            return loop, Finish("blocked", why)
+        return loop, "call"
+    if brief.mode == "plan":
+        return loop, Finish("verified", _planned_words(build))
+    assert build.board is not None
+    choice = choose(build.board)
+    if choice.kind == "item":
+        assert choice.item is not None
+        if brief.replan_every and build.planned >= brief.replan_every:
+            return _plan_again(loop, f"{build.planned} items were verified since the plan was made"), "call"
+        return _selected(loop, choice.item, choice.rule, choice.why), "call"
+    if choice.kind == "plan":
+        assert choice.item is not None
+        if choice.item.id not in build.replanned:
+            return _plan_again(loop, f"{choice.item.id}: {choice.why}", choice.item.id), "call"
+        loop = _block(loop, choice.item.id, f"{choice.why}, and planning brought none: write one")
+        return next_step(loop, can_call=can_call)
+    if choice.kind == "done":
+        return _leave(loop, can_call=can_call)
+    named = [f"{name} ({build.blocked[name]})" if name in build.blocked else name for name in choice.names]
+    more = f" and {choice.count - len(named)} more" if choice.count > len(named) else ""
+    loop = replace(loop, build=replace(build, item=None, why=""))
+    return loop, Finish("blocked", f"{choice.why}: {', '.join(named)}{more}")
+
+
+def terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
+    """What the tree at hand is held to: an item to nothing being worse, the whole to everything."""
+    criterion = loop.sealed.criterion
+    build, brief = loop.build, loop.sealed.brief
+    if build is None or brief is None:
+        return criterion, "task"
+    if build.item is not None and not is_own(build.item):
+        if build.item.chore:  # "D" sorts behind "C": a user who asks for less gets less
+            criterion = replace(criterion, min_grade=max(criterion.min_grade, "C"))
+        return criterion, "item"
+    return criterion, "old" if brief.allow_red else "nothing"
+
+
+def missing(loop: Loop) -> tuple[str, ...]:
+    """What stands between the item at hand and its tick, besides the gates."""
+    build = loop.build
+    if build is None or build.tied_tree not in ("", loop.tree):
+        return ()
+    item, stands = build.item, standing(build.ties)
+    if item is None or is_own(item):
+        return tuple(_unproven_words(loop))
+    wanted = [name for name in item.serves if stands.get(name, "untested") not in GOOD]
+    sentences = [_criterion_words(name, build.ties) for name in wanted]
+    if not item.serves and not build.touched:
+        sentences.append(f"nothing has been changed for {item.id} yet")
+    if not item.serves and not _says_done(loop.claim):
+        sentences.append(
+            f"no criterion speaks for {item.id}: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
+        )
+    for name, iteration in sorted(build.lost.items())[:NAMED]:
+        if name != item.id and iteration:
+            sentences.append(f"item {name} was verified and is no longer: iteration {iteration} broke it")
+    return tuple(sentences)
+
+
+def missed(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
+    """An iteration was judged and is not good enough. True: back to the tree that is verified."""
+    build, brief = parts(loop)
+    if build.item is None:
+        return mend(loop, loop.not_yet), False
+    name = build.item.id
+    tries = build.tries.get(name, 0) + counts
+    loop = replace(loop, build=replace(build, tries={**build.tries, name: tries}))
+    if tries < brief.attempts and not stalled:
+        return loop, False
+    first = loop.not_yet[0] if loop.not_yet else "it was not verified"
+    why = stalled or f"{tries} attempts: {first}"
+    if stalled and name not in build.replanned and not is_own(build.item):
+        return _plan_again(loop, f"{name} is stuck: {stalled}", name), True
+    return _block(loop, name, why), True
+
+
+def _says_done(claim: Claim | None) -> bool:
+    """Of one item: COMPLETE is said of everything, and an agent rightly does not while items are open."""
+    return claim is not None and (claim.status == "COMPLETE" or claim.tasks > 0)
+
+
+def _selected(loop: Loop, item: Item, rule: str, why: str) -> Loop:
+    build = loop.build
+    assert build is not None
+    if build.item is not None and build.item.id == item.id:
+        return replace(loop, build=replace(build, mode="building", rule=rule, why=why))
+    build = replace(build, mode="building", item=item, rule=rule, why=why, touched=False)
+    return replace(loop, build=build)
+
+
+def _plan_again(loop: Loop, why: str, item: str = "") -> Loop:
+    build = loop.build
+    assert build is not None
+    replanned = build.replanned | {item} if item else build.replanned
+    build = replace(build, mode="planning", why=why, item=None, planned=0, replanned=replanned)
+    return replace(loop, build=build, history=())
+
+
+def _block(loop: Loop, name: str, why: str) -> Loop:
+    build = loop.build
+    assert build is not None
+    assert build.board is not None
+    build = replace(
+        build,
+        board=with_state(build.board, name, "blocked"),
+        blocked={**build.blocked, name: why},
+        item=None,
+        touched=False,
+    )
+    return replace(loop, build=build, history=())
+
+
+def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
+    """Every required item is settled: is the whole proven, and does the agent say that nothing is left?"""
+    build, _ = parts(loop)
+    loop = replace(loop, build=replace(build, item=None, mode="checking", why=""))
+    build, _ = parts(loop)
+    order = loop.sealed
+    criterion, tolerance = terms(loop)
+    if loop.tree == order.base_tree and _tied(loop):  # nothing was left to do
+        red = exit_gate.red(criterion, loop.baseline, loop.baseline, tolerance)
+        sentences = (*red, *_unproven_words(loop))
+        if sentences:
+            return _mended(loop, sentences, can_call=can_call)
+        outcome: Outcome = "satisfied" if loop.rules > 1 else "verified"
+        return loop, Finish(outcome, "nothing to do: every item is settled and every check is green")
+    if not (loop.final_tree == loop.guarded_tree == loop.tree and _tied(loop)):
+        return loop, "judge"
+    answer = exit_gate.judge(
+        criterion,
+        loop.baseline,
+        loop.finals,
+        loop.guards,
+        changed=True,
+        claim=Claim(status="COMPLETE"),  # each item had its own; of the whole, the dual condition tells
+        protection=loop.protection,
+        tolerance=tolerance,
+    )
+    sentences = (*answer.not_yet, *_unproven_words(loop))
+    if sentences:
+        return _mended(loop, sentences, can_call=can_call)
+    board = build.board
+    assert board is not None
+    checked = Checked(
+        open_items=board.tally.open - board.tally.optional_open,
+        failing=tuple(exit_gate.red(criterion, loop.baseline, loop.finals, tolerance)),
+        errors=(loop.fault.message,) if loop.fault is not None else (),
+        remaining=tuple(finding.message for result in loop.guards for finding in result.findings),
+    )
+    dual = dual_condition(build.said, checked)
+    loop = replace(
+        loop, build=replace(build, dual=dual), not_yet=(), unproven=answer.unproven, grade=answer.grade
+    )
+    if dual.holds or build.closings >= CLOSING_CAP or not can_call:
+        return loop, Finish("verified", _verified_words(loop, dual), answer.grade)
+    assert loop.build is not None
+    why = "every item is verified; the agent has not signalled that nothing is left"
+    return replace(loop, build=replace(loop.build, mode="closing", why=why)), "call"
+
+
+def _mended(loop: Loop, sentences: tuple[str, ...], *, can_call: bool) -> tuple[Loop, Next]:
+    return next_step(mend(loop, sentences), can_call=can_call)
+
+
+def mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
+    """All items are ticked and the whole is not proven: one more item, Ralph's own, says what is missing."""
+    build, _ = parts(loop)
+    board = build.board
+    assert board is not None
+    own = next(
+        (one.id for one in board.ranked.items if is_own(one) and state_of(board, one.id) == "done"), ""
+    )
+    if own:
+        board = with_state(board, own, "open")
+        return replace(loop, build=replace(build, board=board, item=None), not_yet=sentences)
+    stands = standing(build.ties)
+    open_criteria = tuple(name for name, status in stands.items() if status not in GOOD)
+    item = Item(
+        id=MEND,
+        title=WHOLE,
+        priority=HIGH,
+        serves=open_criteria,
+        chore=True,
+        notes=sentences[:NAMED],
+    )
+    return replace(loop, build=replace(with_items(loop, build, (item,)), item=None), not_yet=sentences)
+
+
+def is_own(item: Item) -> bool:
+    """Ralph's own item, which is held to the whole. Whoever else uses its name has an item like any other."""
+    return item.title == WHOLE and item.chore and not (item.optional or item.human)
+
+
+def _tied(loop: Loop) -> bool:
+    """It is known how the criteria stand on this very tree, and not only on one that was taken back."""
+    build, brief = parts(loop)
+    return not brief.criteria or build.tied_tree == loop.tree
+
+
+def _unproven_words(loop: Loop) -> list[str]:
+    build, brief = parts(loop)
+    if brief.criteria is None:
+        return []
+    stands = standing(build.ties)
+    wanted = [name for name in brief.criteria if stands.get(name, "untested") not in GOOD]
+    return [_criterion_words(name, build.ties) for name in wanted]
+
+
+def _criterion_words(name: str, ties: tuple[CriterionTest, ...]) -> str:
+    tests = [tie for tie in ties if tie.criterion == name and tie.test]
+    if not tests:
+        return f"criterion {name}: no test names it"
+    bad = next((tie for tie in tests if tie.status not in GOOD), tests[0])
+    words = {"fail": "fails", "flaky": "is flaky", "skipped": "is skipped", "unseen": "was not run"}
+    return f"criterion {name}: {bad.test} {words.get(bad.status, bad.status)}"
+
+
+def _planned_words(build: PlanState) -> str:
+    items = len(build.plan.items)
+    words = f"the plan is sound: {items} {'item' if items == 1 else 'items'}"
+    if build.plan.missing:
+        words += f", missing specs: {', '.join(one.name for one in build.plan.missing[:NAMED])}"
+    return words
+
+
+def _verified_words(loop: Loop, dual: Dual) -> str:
+    build, _ = parts(loop)
+    assert build.board is not None
+    words = f"all {build.board.tally.done} items are verified"
+    hands = [name for name, one in build.done.items() if one.iteration and not one.commit]
+    if hands:
+        words += f", {', '.join(hands[:NAMED])} by a human's word"
+    if build.board.tally.optional_open:
+        words += f", {build.board.tally.optional_open} optional ones are open"
+    if build.dropped:
+        more = f" and {len(build.dropped) - NAMED} more" if len(build.dropped) > NAMED else ""
+        words += f", planning anew dropped {', '.join(build.dropped[:NAMED])}{more}"
+    said = f"{dual.indicators} of {dual.needed} words of completion"
+    if dual.holds:
+        return f"{words}; the agent signalled that nothing is left ({said})"
+    calls = "call" if build.closings == 1 else "calls"
+    asked = f" in {build.closings} closing {calls}" if build.closings else ""
+    signal = "a signal without enough of them" if dual.signal else "no signal"
+    return f"{words}; the agent did not say{asked} that nothing is left ({said}, {signal})"

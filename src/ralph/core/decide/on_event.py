@@ -1,0 +1,397 @@
+"""One function for each kind of event: the loop before it and the event in, the loop after it out.
+
+A handler may refuse an event that its phase allows but the loop's state does not (`_illegal`).
+Which handler serves which phase is said in `machine.TABLE` and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import msgspec.structs
+
+from ralph.core.decide import after_judging, count_spend, failover, next_item, opinion, plan_facts
+from ralph.core.decide.after_fault import after_fault
+from ralph.core.decide.stuck import apply
+from ralph.core.decide.stuck.take_back import forgiven, told
+from ralph.core.model.actions import (
+    Finish,
+    MakeWorkspace,
+    PublishItem,
+    PublishResult,
+    RestoreWorkspace,
+    RunAgent,
+    RunGates,
+    RunGuards,
+    TakeSnapshot,
+    TieTests,
+    Wait,
+)
+from ralph.core.model.agent import AgentSession, Fault, Steer
+from ralph.core.model.events import (
+    AbortAsked,
+    AgentEnded,
+    AgentStarted,
+    CheckpointMade,
+    Event,
+    GateEnded,
+    GuardsEnded,
+    ItemPublished,
+    LoopEnded,
+    LoopStarted,
+    PauseAsked,
+    ResultPublished,
+    ResumeAsked,
+    Steered,
+    StintStarted,
+    TestsTied,
+    WaitOver,
+    WorkspaceMade,
+    WorkspaceRestored,
+)
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import RESUMABLE
+from ralph.core.model.plan.completion import WINDOW
+from ralph.core.model.plan.plan_state import PlanState
+from ralph.core.model.spend import Limits
+from ralph.core.prompt import learnings
+from ralph.core.proof import exit_gate
+from ralph.errors import IllegalEvent
+
+replace = msgspec.structs.replace
+FORGETS = frozenset({"context", "request", "hollow", "protocol", "crash"})  # the conversation may be why
+SQUEEZE_CAP = 4
+
+
+def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
+    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")
+
+
+def loop_started(loop: Loop, event: LoopStarted) -> Loop:
+    order = event.order
+    return replace(
+        loop,
+        order=order,
+        rules=event.rules,
+        phase="baseline",
+        limits=order.limits,
+        tree=order.base_tree,
+        before=order.base_tree,
+        commit=order.base_commit,
+        branch=order.branch,
+        build=next_item.begin(order),
+        todo=(MakeWorkspace(),),
+    )
+
+
+def stint_started(loop: Loop, event: StintStarted) -> Loop:
+    """A pause was asked of the runner before this one: it is gone, and somebody took the loop up again."""
+    return replace(loop, protection=event.protection, pausing="", pause_now=False)
+
+
+def workspace_made(loop: Loop, event: WorkspaceMade) -> Loop:
+    if not isinstance(_owed(loop), MakeWorkspace):
+        _illegal(loop, event, "no workspace was asked for")
+    return _take_baseline(replace(loop, workspace=event.path))
+
+
+def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
+    verdict = event.verdict
+    owed = _owed_gate(loop, event)
+    loop = replace(loop, baseline={**loop.baseline, verdict.gate: verdict})
+    if owed.gates:
+        return replace(loop, todo=(owed,))
+    order = loop.sealed
+    broken = exit_gate.cannot_start(order.criterion, loop.baseline)
+    if broken:
+        return after_judging.finish(loop, Finish("broken", broken))
+    loop = replace(
+        loop, best=after_judging.base_checkpoint(loop), verdicts=dict(loop.baseline), judged_tree=loop.tree
+    )
+    ending = _nothing_to_do(loop) if loop.build is None else None
+    if ending is not None:
+        return after_judging.finish(loop, ending)
+    if after_judging.wants_ties(loop):
+        return replace(loop, todo=(TieTests(tree=loop.tree),))
+    return _after_baseline(loop)
+
+
+def _nothing_to_do(loop: Loop) -> Finish | None:
+    criterion, baseline = loop.sealed.criterion, loop.baseline
+    if loop.rules < 2:
+        said = "already satisfied: the proof was green before any agent call"
+        return Finish("verified", said) if exit_gate.satisfied_first(criterion, baseline) else None
+    if not exit_gate.already_satisfied(criterion, baseline):
+        return None
+    return Finish("satisfied", exit_gate.satisfied_words(criterion, baseline))
+
+
+def _after_baseline(loop: Loop) -> Loop:
+    return after_judging.paused(loop) if loop.pausing else after_judging.limit_or_call(loop)
+
+
+def tests_tied(loop: Loop, event: TestsTied) -> Loop:
+    """What the specs say of the judged tree is known: go on where that was asked for."""
+    if _owed(loop) != TieTests(tree=event.tree):
+        _illegal(loop, event, "nobody asked which tests of this tree name a criterion")
+    after = plan_facts.take_ties(loop, event.tree, event.ties)
+    return _after_baseline(after) if loop.phase == "baseline" else after_judging.judged(after)
+
+
+def agent_started(loop: Loop, event: AgentStarted) -> Loop:
+    owed = _owed(loop)
+    if loop.calling or owed != RunAgent(event.iteration, event.call, event.using):
+        _illegal(loop, event, "no such call was asked for")
+    return replace(
+        loop,
+        call=event.call,
+        using=event.using,
+        session=loop.session if event.using == loop.using else None,
+        calling=True,
+        before=event.tree or loop.before,
+        prompt=event.prompt,
+        claim=None,
+        fault=None,
+        steers=(),
+        given=loop.steers,
+        spend=count_spend.begun(loop.spend),
+        call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
+    )
+
+
+def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
+    if not loop.calling or event.call != loop.call:
+        _illegal(loop, event, "no such call is open")
+    denied = loop.denied + 1 if event.denials else 0
+    agent = failover.names(loop.sealed)[loop.using]
+    loop = apply.call_ended(loop, event)
+    return replace(
+        loop,
+        calling=False,
+        claim=event.claim,
+        fault=event.fault,
+        denials=event.denials,
+        learned=learnings.joined(loop.learned, event.learned),
+        denied=denied,
+        spend=count_spend.ended(loop.spend, event.usage),
+        session=_kept_session(loop, event),
+        squeezed=_squeezed(loop, event.fault),
+        programs={**loop.programs, agent: event.program} if event.program else loop.programs,
+        build=_heard(loop, event),
+        todo=(TakeSnapshot(iteration=loop.iteration),),
+    )
+
+
+def _heard(loop: Loop, event: AgentEnded) -> PlanState | None:
+    """What the agent says of being finished, in the newest messages."""
+    build = loop.build
+    if build is None or event.indication is None or event.fault is not None:
+        return build
+    return replace(build, said=(*build.said, event.indication)[-WINDOW:])
+
+
+def _kept_session(loop: Loop, event: AgentEnded) -> AgentSession | None:
+    """The conversation that the next call goes on with; a fault that it may have caused ends it."""
+    if not loop.sealed.keep_session or (event.fault is not None and event.fault.kind in FORGETS):
+        return None
+    return event.session or loop.session
+
+
+def _squeezed(loop: Loop, fault: Fault | None) -> int:
+    if fault is None:
+        return 0
+    return min(SQUEEZE_CAP, loop.squeezed + 1) if fault.kind == "context" else loop.squeezed
+
+
+def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
+    if not isinstance(_owed(loop), TakeSnapshot) or event.iteration != loop.iteration:
+        _illegal(loop, event, "no snapshot was asked for")
+    changed = event.tree != loop.before
+    fault = loop.fault
+    loop = apply.left(loop, event, changed=changed)
+    if fault is not None and not changed:
+        loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
+        return after_fault(loop, fault)
+    if loop.build is not None and loop.build.mode in ("planning", "closing"):
+        return after_judging.planned(loop, event)
+    loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
+    if loop.build is not None:
+        loop = plan_facts.take_notes(loop, event.plan, changed=changed)
+    loop = replace(loop, faults=0, limits_hit=0, reverted="")
+    if loop.aborting:
+        return after_judging.finish(loop, Finish("aborted", loop.aborting))
+    if event.tree == loop.judged_tree:
+        return after_judging.judged(loop)
+    todo = RunGates(stage="fast", tree=event.tree, gates=after_judging.gate_names(loop))
+    loop = replace(loop, phase="judging", stage="fast", verdicts={}, judged_tree=event.tree, todo=(todo,))
+    return _hold(loop) if loop.pause_now else loop
+
+
+def gate_ended(loop: Loop, event: GateEnded) -> Loop:
+    verdict = event.verdict
+    owed = _owed_gate(loop, event)
+    if owed.stage == "final":
+        loop = replace(loop, finals={**loop.finals, verdict.gate: verdict})
+    else:
+        loop = replace(loop, verdicts={**loop.verdicts, verdict.gate: verdict})
+    if owed.gates:
+        return replace(loop, todo=(owed,))
+    return after_judging.final_gates_in(loop) if owed.stage == "final" else after_judging.judged(loop)
+
+
+def guards_ended(loop: Loop, event: GuardsEnded) -> Loop:
+    if _owed(loop) != RunGuards(tree=event.tree):
+        _illegal(loop, event, "no guards were asked for on this tree")
+    if any(result.tree != event.tree for result in event.results):
+        _illegal(loop, event, "a guard looked at another tree")
+    return after_judging.concluded(replace(loop, guards=event.results, guarded_tree=event.tree))
+
+
+def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
+    owed = _owed(loop)
+    if not isinstance(owed, RestoreWorkspace) or event.tree != owed.to.tree:
+        _illegal(loop, event, "that is not the checkpoint that was asked for")
+    to = owed.to
+    said = told(loop, owed, event.iteration)
+    loop = replace(loop, tree=to.tree, commit=to.commit, lines=to.changed_lines, reverted=said)
+    loop = forgiven(loop) if said else loop
+    loop = plan_facts.restored(loop)
+    return after_judging.paused(loop) if loop.pausing else after_judging.call_agent(loop)
+
+
+def wait_over(loop: Loop, event: WaitOver) -> Loop:
+    if not isinstance(_owed(loop), Wait):
+        _illegal(loop, event, "nothing was waited for")
+    if loop.held:
+        return opinion.waited(loop)
+    return after_judging.limit_or_call(replace(loop, fault=None))
+
+
+def steered(loop: Loop, event: Steered) -> Loop:
+    return replace(loop, steers=(*loop.steers, Steer(text=event.text, at=event.at, author=event.author)))
+
+
+def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
+    owed = _owed(loop)
+    if loop.phase == "paused" or isinstance(owed, Finish):
+        return loop  # it stands still already, or is about to for good
+    now = event.now or loop.pause_now
+    loop = replace(loop, pausing=event.reason or "paused by the user", pause_now=now)
+    if loop.phase == "waiting":
+        return after_judging.paused(loop)
+    if not loop.calling and (now or isinstance(owed, RunAgent)):
+        return _hold(loop)
+    return loop
+
+
+def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
+    """Take a paused or an ended but resumable loop up again; raised limits come with the asking."""
+    if loop.phase == "ended" and loop.outcome not in RESUMABLE:
+        _illegal(loop, event, f"{loop.outcome} is final")
+    if loop.phase == "ended" and (loop.dropped or loop.landing):
+        _illegal(loop, event, "it was dropped or landed")
+    if loop.todo:
+        _illegal(loop, event, "it is about to end")
+    held, held_phase, ended = loop.held, loop.held_phase, loop.phase == "ended"
+    loop = replace(
+        loop,
+        limits=_raised(loop.limits, event),
+        outcome=None,
+        reason="",
+        held=(),
+        held_phase="working",
+        pausing="",
+        pause_now=False,
+    )
+    loop = plan_facts.by_hand(loop, event.done)
+    if held:
+        return replace(loop, phase=held_phase, todo=held)
+    if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
+        loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=(), programs={})
+        loop = replace(loop, judged_tree="", final_tree="", guarded_tree="", jury=opinion.forgiven(loop.jury))
+        loop = plan_facts.reopened(loop)
+    return _take_baseline(loop) if loop.best is None else after_judging.limit_or_call(loop)
+
+
+def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
+    owed = _owed(loop)
+    if isinstance(owed, Finish) and owed.outcome in ("verified", "satisfied"):
+        return loop  # too late: the result is there
+    reason = event.reason or "aborted by the user"
+    loop = replace(loop, aborting=reason)
+    if loop.calling or isinstance(owed, TakeSnapshot):
+        return loop  # the shell stops the call; its tree is kept as a checkpoint first
+    return after_judging.finish(loop, Finish("aborted", reason))
+
+
+def result_published(loop: Loop, event: ResultPublished) -> Loop:
+    owed = _owed(loop)
+    if not isinstance(owed, PublishResult) or owed.tree != event.tree:
+        _illegal(loop, event, "no result was to be published")
+    loop = replace(loop, branch=event.branch, result=event.commit)
+    return after_judging.finish(loop, Finish("verified", "every check passed on this tree", grade=owed.grade))
+
+
+def item_published(loop: Loop, event: ItemPublished) -> Loop:
+    owed = _owed(loop)
+    if not isinstance(owed, PublishItem) or (owed.item, owed.tree) != (event.item, event.tree):
+        _illegal(loop, event, "no such item was to be published")
+    return after_judging.item_published(replace(loop, branch=event.branch), event.commit)
+
+
+def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
+    owed = _owed(loop)
+    if not isinstance(owed, Finish) or (owed.outcome, owed.grade) != (event.outcome, event.grade):
+        _illegal(loop, event, "the loop was not to be finished this way")
+    return replace(
+        loop,
+        phase="ended",
+        outcome=event.outcome,
+        reason=event.reason,
+        grade=event.grade,
+        aborting="",
+        todo=(),
+    )
+
+
+def _take_baseline(loop: Loop) -> Loop:
+    """Ask for every gate on the base tree; a criterion without gates cannot even begin."""
+    names = after_judging.gate_names(loop)
+    loop = replace(loop, phase="baseline", baseline={})
+    brief = loop.sealed.brief
+    if brief is not None and brief.mode == "plan":  # a plan is held to its own rules, not to gates
+        return after_judging.limit_or_call(
+            replace(loop, phase="working", best=after_judging.base_checkpoint(loop))
+        )
+    if not names:
+        return after_judging.finish(loop, Finish("broken", exit_gate.cannot_start(loop.sealed.criterion, {})))
+    return replace(loop, todo=(RunGates(stage="baseline", tree=loop.tree, gates=names),))
+
+
+def _owed(loop: Loop) -> object:
+    return loop.todo[0] if loop.todo else None
+
+
+def _owed_gate(loop: Loop, event: GateEnded) -> RunGates:
+    """What is still owed after this verdict; a verdict on another tree is not a verdict."""
+    owed, verdict = _owed(loop), event.verdict
+    if not isinstance(owed, RunGates) or (verdict.stage, verdict.tree) != (owed.stage, owed.tree):
+        _illegal(loop, event, "no verdict was asked for on this tree")
+    if verdict.gate not in owed.gates:
+        _illegal(loop, event, f"gate {verdict.gate} was not asked for or has answered")
+    return replace(owed, gates=tuple(name for name in owed.gates if name != verdict.gate))
+
+
+def _hold(loop: Loop) -> Loop:
+    """Pause at once and keep what is owed, to be taken up again as it stands."""
+    return replace(after_judging.paused(loop), held=loop.todo, held_phase=loop.phase)
+
+
+def _raised(limits: Limits, event: ResumeAsked) -> Limits:
+    return replace(
+        limits,
+        iterations=None if limits.iterations is None else limits.iterations + event.more_iterations,
+        time=None if limits.time is None else limits.time + event.more_time,
+        cost=None if limits.cost is None else limits.cost + event.more_cost,
+        tokens=None if limits.tokens is None else limits.tokens + event.more_tokens,
+    )

@@ -1,0 +1,221 @@
+"""The judge in a loop: it stands between a tree that passed everything else and that tree's publication.
+
+It is asked last, because it costs a call, and once for each tree: asking again could only be luckier. It may
+hold a result back where it is required; it never raises a grade and never stands in for a gate. Trouble with
+the judge's own agent is a fault and no opinion. What a rubric and an opinion are is in `rubric`.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from msgspec.structs import replace
+
+from ralph.core.decide import after_judging, count_spend, failover, next_item
+from ralph.core.decide.after_fault import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
+from ralph.core.model import rubric
+from ralph.core.model.actions import AskJudge, Finish, PublishItem, PublishResult, Wait
+from ralph.core.model.agent import Fault
+from ralph.core.model.events import Event, JudgeEnded, JudgeStarted
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Outcome
+from ralph.core.model.rubric import JUDGE, Jury, Opinion
+from ralph.core.model.verdict import Checkpoint
+from ralph.core.proof import exit_gate
+from ralph.errors import IllegalEvent
+
+Then = PublishResult | PublishItem | Finish  # the last of a plan, whose items were published one by one
+HOUR = 3600.0
+FIRST_WAIT = 1.0  # seconds after a fault for which `settle` names no other
+HUMAN = frozenset({"auth", "credit", "upgraded", "missing", "request"})  # no time heals these
+
+
+def before_result(loop: Loop) -> Loop:
+    """Ask the judge first, where something is about to be published that it has not seen."""
+    owed = loop.todo[0] if loop.todo else None
+    sealed = loop.order.rubric if loop.order is not None else None
+    if sealed is None or not isinstance(owed, Then):
+        return loop
+    if isinstance(owed, PublishItem) and sealed.after != "item":
+        return loop
+    if isinstance(owed, Finish) and (owed.outcome != "verified" or loop.build is None or owed.grade is None):
+        return loop  # without a plan, a result has been published by then, or nothing was changed at all
+    opinion = loop.jury.opinion
+    if opinion is not None and opinion.tree == loop.tree:
+        return _heard(loop, opinion, owed, again=True)
+    return _ask(loop, owed)
+
+
+def started(loop: Loop, event: JudgeStarted) -> Loop:
+    owed = _owed(loop, event)
+    if loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
+        _illegal(loop, event, "no such call was asked for")
+    return replace(
+        loop,
+        call=event.call,
+        spend=count_spend.begun_aside(loop.spend),
+        call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
+        jury=replace(loop.jury, open=True, prompt=event.prompt),
+    )
+
+
+def ended(loop: Loop, event: JudgeEnded) -> Loop:
+    owed, opinion = _owed(loop, event), event.opinion
+    if not loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
+        _illegal(loop, event, "no such call is open")
+    loop = replace(loop, spend=count_spend.told(loop.spend, event.usage), jury=replace(loop.jury, open=False))
+    if event.fault is not None:
+        return _faulted(loop, event.fault, owed.then)
+    if opinion is None or opinion.tree != owed.tree:
+        _illegal(loop, event, "the opinion is of another tree, or there is none")
+    tries = loop.jury.tries + 1
+    if opinion.status == "error" and tries < rubric.TRIES:
+        return _ask(replace(loop, jury=replace(loop.jury, tries=tries, trouble=opinion.why)), owed.then)
+    jury = replace(loop.jury, opinion=opinion, tries=0, trouble="", faults=0, limits_hit=0)
+    if opinion.status == "fail" and opinion.required and opinion.weighted is not None:
+        loop = _with_best(loop, opinion)
+        jury = replace(jury, gaps=(*jury.gaps, opinion.threshold - opinion.weighted))
+    elif opinion.status == "pass":
+        jury = replace(jury, gaps=())
+    return _heard(replace(loop, jury=jury), opinion, owed.then)
+
+
+def waited(loop: Loop) -> Loop:
+    """The wait for the judge's agent is over: `held` is the question."""
+    ask = loop.held[0]
+    assert isinstance(ask, AskJudge)
+    loop = replace(loop, phase="judging", held=(), held_phase="working", wait_until=None, wait_why="")
+    return _ask(loop, ask.then)
+
+
+def forgiven(jury: Jury) -> Jury:
+    """A human has looked: what was said stays for the next prompt, every count starts anew."""
+    said = replace(jury.opinion, tree="") if jury.opinion is not None else None
+    return Jury(opinion=said)
+
+
+def _ask(loop: Loop, then: Then) -> Loop:
+    """Owe the question; where it may not be asked now, wait or do without."""
+    limits = replace(loop.limits, iterations=None)  # this iteration's call has been made
+    spent = after_judging.limit_reached(replace(loop, limits=limits))
+    wait = failover.hourly_wait(loop)
+    ask = AskJudge(tree=loop.tree, call=loop.call + 1, then=then)
+    why = spent.reason if spent is not None else wait.why if wait is not None else ""
+    if why and not _sealed(loop).required:
+        return _skip(loop, then, why)
+    if spent is not None:
+        return _give_up(loop, ask, spent.outcome, f"{spent.reason}; the judge was not asked")
+    return replace(loop, phase="judging", todo=(ask,)) if wait is None else _wait(loop, wait, ask)
+
+
+def _skip(loop: Loop, then: Then, why: str) -> Loop:
+    opinion = rubric.skipped(_sealed(loop), loop.tree, why)
+    opinion = replace(opinion, iteration=loop.iteration, agent=_agent(loop))
+    return replace(loop, todo=(then,), jury=replace(loop.jury, opinion=opinion, tries=0, trouble=""))
+
+
+def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> Loop:
+    time = loop.limits.time
+    if time is not None and loop.elapsed + wait.seconds > time:
+        return _give_up(loop, ask, "exhausted", f"{wait.why}; waiting for that would pass the time limit")
+    loop = replace(loop, held=(ask,), held_phase="judging")
+    if loop.pausing:
+        return after_judging.paused(loop)
+    return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
+
+
+def _heard(loop: Loop, opinion: Opinion, then: Then, *, again: bool = False) -> Loop:
+    """Only where the judge is required does its opinion move anything, and only downwards."""
+    if opinion.status in ("pass", "skipped") or not opinion.required:
+        return replace(loop, todo=(then,))
+    if opinion.status == "error":
+        return _give_up(loop, AskJudge(loop.tree, loop.call + 1, then), "blocked", opinion.why)
+    sentence = f"{JUDGE}: {rubric.words(opinion)}"
+    loop = replace(loop, grade=None)
+    gaps = loop.jury.gaps
+    idle = again and isinstance(then, Finish)  # it was sent back, and nothing was changed
+    if rubric.used_up(gaps) or idle:
+        why = f"the judge refused the work {len(gaps)} times, the last time with {rubric.words(opinion)}"
+        reasons = "; ".join((opinion.summary, *opinion.suggestions[:3])).strip("; ")
+        loop = replace(loop, not_yet=(sentence,))
+        return after_judging.finish(loop, Finish("blocked", f"{why}. {reasons}".rstrip(". ")))
+    if isinstance(then, Finish):  # every item is ticked: one more, of Ralph's own, says what is missing
+        loop = next_item.mend(replace(loop, not_yet=(sentence,)), (sentence,))
+        return after_judging.paused(loop) if loop.pausing else after_judging.limit_or_call(loop)
+    return after_judging.settle(
+        loop, exit_gate.Exit(verified=False, not_yet=(sentence,), unproven=loop.unproven)
+    )
+
+
+def _faulted(loop: Loop, fault: Fault, then: Then) -> Loop:
+    """As with the agent that works: what time heals is waited for, the rest is a human's."""
+    why = f"{fault.kind}: {fault.message}"
+    if fault.kind == "interrupted":  # each has a cause outside the loop
+        return _ask(loop, then)
+    if not _sealed(loop).required:
+        return _skip(loop, then, why)
+    healed = fault.kind in HEALED_BY_TIME
+    jury = replace(
+        loop.jury, faults=loop.jury.faults + (not healed), limits_hit=loop.jury.limits_hit + healed
+    )
+    loop = replace(loop, jury=jury)
+    ask = AskJudge(tree=loop.tree, call=loop.call + 1, then=then)
+    if fault.kind in HUMAN or jury.faults >= FAULT_CAP or jury.limits_hit >= LIMIT_CAP:
+        return _give_up(loop, ask, "blocked", f"the judge cannot be asked: {why}")
+    seconds = min(failover.BACK_OFF.get(fault.kind, FIRST_WAIT) * 2 ** max(0, _in_row(jury) - 1), HOUR)
+    until = None
+    if fault.reset_at is not None:
+        seconds = max(1.0, fault.reset_at - loop.now)
+        until = loop.now + seconds
+    return _wait(loop, Wait(seconds=seconds, until=until, why=f"{JUDGE}: {why}"), ask)
+
+
+def _in_row(jury: Jury) -> int:
+    return max(jury.faults, jury.limits_hit)
+
+
+def _give_up(loop: Loop, ask: AskJudge, outcome: Outcome, why: str) -> Loop:
+    """Nothing is wrong with the work: a resume asks the judge, not the agent."""
+    jury = replace(loop.jury, tries=0, faults=0, limits_hit=0)
+    loop = replace(
+        loop, grade=None, not_yet=(f"{JUDGE}: {why}",), held=(ask,), held_phase="judging", jury=jury
+    )
+    return after_judging.finish(loop, Finish(outcome, why))
+
+
+def _with_best(loop: Loop, opinion: Opinion) -> Loop:
+    """Of green trees that it refused, the one it liked most is where the work goes on from."""
+    before = loop.jury.opinion
+    score = opinion.weighted or 0.0
+    if (
+        before is not None
+        and before.weighted is not None
+        and before.status == "fail"
+        and score <= before.weighted
+    ):
+        return loop
+    passing = sum(gate.required for gate in loop.sealed.criterion.gates)
+    best = Checkpoint(loop.iteration, loop.tree, loop.commit, passing, 0, loop.lines)
+    return replace(loop, best=best)
+
+
+def _agent(loop: Loop) -> str:
+    judge = loop.sealed.judge
+    return judge.agent if judge is not None else loop.sealed.agent
+
+
+def _sealed(loop: Loop) -> rubric.Rubric:
+    sealed = loop.sealed.rubric
+    assert sealed is not None
+    return sealed
+
+
+def _owed(loop: Loop, event: Event) -> AskJudge:
+    owed = loop.todo[0] if loop.todo else None
+    if not isinstance(owed, AskJudge):
+        _illegal(loop, event, "no judge was asked for")
+    return owed
+
+
+def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
+    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")

@@ -1,0 +1,325 @@
+"""What facts do to a plan: a planning call ended, an item was published, tests were tied to criteria.
+
+Each function takes the loop before and what became known, and gives the loop after. What is decided from
+that is in `next_item`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec.structs
+
+from ralph.core.model.events import PlanRead
+from ralph.core.model.gate import Grade
+from ralph.core.model.order import Brief
+from ralph.core.model.plan.board import Board, board_of, state_of, up_to_date, with_failing, with_state
+from ralph.core.model.plan.items import Item, Plan, id_of
+from ralph.core.model.plan.plan_rules import check_plan
+from ralph.core.model.plan.plan_state import DoneItem, PlanState
+from ralph.core.model.plan.test_link import CriterionTest, Status, joined_ties, standing
+from ralph.core.model.verdict import Checkpoint
+from ralph.core.plan.diff import carried
+
+if TYPE_CHECKING:
+    from ralph.core.model.loop import Loop
+
+replace = msgspec.structs.replace
+FOUND_CAP = 20  # items that one iteration may add
+CRITERIA = "criteria"  # the guard that counts what is shown
+NOTES_CAP = 20  # lines below each of them
+NAMED = 5
+HOUR = 3600.0
+# "unknown": the runner tells no test ids; then a green gate is all there is, and the grade says so.
+GOOD = frozenset({"pass", "unknown"})
+# Where no spec can show that all was there before, a plan that asks for nothing is no way to be done.
+NOTHING_LEFT = "the plan leaves nothing to do: expected at least one open item that is not optional"
+
+
+def readers(loop: Loop) -> int:
+    """How many calls are to read before this planning call; 0 when they have, or when none were asked for."""
+    build, brief = loop.build, loop.sealed.brief
+    if build is None or brief is None or build.mode != "planning" or build.notes:
+        return 0
+    cap, recent = loop.limits.calls_per_hour, [at for at in loop.call_times if at > loop.now - HOUR]
+    room = brief.readers if cap is None else cap - len(recent) - 1  # one is left for the plan itself
+    return max(0, min(brief.readers, room))
+
+
+def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
+    """A planning call has ended: work by its plan if it is sound; whatever else it did is not kept."""
+    build, brief = parts(loop)
+    read = read or PlanRead()
+    told = []
+    if read.outside:
+        named = ", ".join(read.paths[:NAMED])
+        told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
+    asked = loop.claim is not None and loop.claim.status == "BLOCKED"
+    build = replace(
+        build,
+        told=tuple(told),
+        discarded=build.discarded + read.outside,
+        asked=(loop.claim.recommendation or "no reason given") if asked and loop.claim else "",
+    )
+    found = read.wrong if read.plan is None else check_plan(read.plan, None)
+    if read.plan is None or found:  # a fact must be one that can be folded, whoever read the plan
+        wrong = tuple(f"line {one.line}: {one.message}" for one in found)
+        return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=wrong))
+    old, plan = _replanned(build, read.plan)
+    if leaves_nothing(loop, read.plan):
+        return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=(NOTHING_LEFT,)))
+    there = {item.id for item in plan.items if item.state == "done"}
+    same = {(item.id, item.title, item.serves) for item in old.items}
+    lost = {one.id for one in plan.items if one.id in build.lost and (one.id, one.title, one.serves) in same}
+    build = replace(
+        build,
+        mode="building",
+        why="",
+        plan=plan,
+        board=board_of(plan, criteria=brief.criteria, clarity=brief.clarity),
+        done={name: build.done.get(name, DoneItem(name)) for name in there | lost},
+        lost={name: build.lost[name] for name in lost},
+        item=None,
+        plans=build.plans + 1,
+        planned=0,
+        unsound=0,
+        wrong=(),
+        notes=(),
+        dropped=_dropped(build.dropped, old, plan),
+    )
+    return replace(loop, build=build, history=())
+
+
+def leaves_nothing(loop: Loop, plan: Plan) -> bool:
+    """Would the loop be done by the word of whoever planned, with nothing to prove it?"""
+    build, brief = parts(loop)
+    return (
+        brief.mode == "build"
+        and not brief.criteria
+        and not any(map(_is_left, _replanned(build, plan)[1].items))
+    )
+
+
+def _replanned(build: PlanState, plan: Plan) -> tuple[Plan, Plan]:
+    """The plan before, and the new one with what is kept of it."""
+    old = build.plan if build.board is None else up_to_date(build.plan, build.board)
+    return old, with_humans(old, carried(old, plan))
+
+
+def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
+    """A call that works on an item has ended: found work joins the plan, its ticks do not."""
+    build = loop.build
+    assert build is not None
+    told = []
+    if read is not None and read.ticked:
+        named = ", ".join(read.ticked[:NAMED])
+        told.append(f"boxes that you tick have no effect; Ralph ticks what it verified ({named})")
+    build = replace(build, told=tuple(told), touched=build.touched or changed)
+    if read is not None and read.found:
+        build = with_items(loop, build, read.found[:FOUND_CAP])
+    return replace(loop, build=build)
+
+
+def take_closing(loop: Loop, read: PlanRead | None) -> Loop:
+    """A closing call has ended: it may name work that is left, and nothing else."""
+    build = loop.build
+    assert build is not None
+    build = replace(build, closings=build.closings + 1, told=())
+    if read is not None:
+        build = replace(build, discarded=build.discarded + read.outside)
+        if read.found:
+            build = with_items(loop, replace(build, mode="building"), read.found[:FOUND_CAP])
+    return replace(loop, build=build)
+
+
+def take_ties(loop: Loop, tree: str, ties: tuple[CriterionTest, ...]) -> Loop:
+    """How the criteria stand on this tree: what was verified may be lost, or found again."""
+    build = loop.build
+    assert build is not None
+    ties = joined_ties(build.ties, ties)
+    before, now = standing(build.ties), standing(ties)
+    board, lost = _stood(build, now, loop.iteration)
+    if build.base is not None and tree == build.base.tree:
+        build = replace(build, base_ties=ties)
+    told = build.told
+    others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
+    if others and loop.iteration:
+        named = ", ".join(others[:NAMED])
+        told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item an iteration")
+    # Iteration 0: it was ticked before this loop and is not proven, which is no iteration's fault.
+    fresh = {name: number for name, number in lost.items() if number and name not in build.lost}
+    told = (
+        *told,
+        *(f"iteration {iteration} broke {name}, which was verified" for name, iteration in fresh.items()),
+    )
+    build = replace(build, board=board, lost=lost, ties=ties, tied_tree=tree, told=told)
+    return replace(loop, build=build)
+
+
+def _stood(
+    build: PlanState, now: Mapping[str, Status], iteration: int
+) -> tuple[Board | None, dict[str, int]]:
+    """The board, and what was verified and is not proven, where the criteria stand like this."""
+    board, lost = build.board, dict(build.lost)
+    if board is None:
+        return None, lost
+    at = board.ranked.at
+    for name in build.done:
+        item = board.ranked.items[at[name]]
+        if all(now.get(one, "untested") in GOOD for one in item.serves):
+            lost.pop(name, None)
+            board = with_state(board, name, "done")
+        else:
+            lost.setdefault(name, iteration)
+            given_up = state_of(board, name) == "blocked"  # also where it was never proven to begin with
+            board = board if given_up else with_state(board, name, "open")
+    failing = [name for name, status in now.items() if status in ("fail", "flaky")]
+    return with_failing(board, (*failing, *lost)), lost
+
+
+def restored(loop: Loop) -> Loop:
+    """The workspace is back at a tree of which everything was verified: all stands as it stood there."""
+    build = loop.build
+    if build is None or build.base is None or loop.tree != build.base.tree:
+        return loop
+    board, lost = _stood(build, standing(build.base_ties), 0)
+    build = replace(build, board=board, lost=lost, ties=build.base_ties, tied_tree=loop.tree, touched=False)
+    return replace(loop, build=build)
+
+
+def to_publish(build: PlanState, tree: str) -> str:
+    """The item at hand, unless its commit holds this very tree: it was lost, and is found again."""
+    if build.item is None or build.board is None:
+        return ""
+    name = build.item.id
+    there = state_of(build.board, name) == "done" and build.done[name].tree == tree
+    return "" if there else name
+
+
+def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
+    """The item at hand is verified and has its commit."""
+    build = loop.build
+    assert build is not None
+    assert build.item is not None
+    assert build.board is not None
+    name = build.item.id
+    done = DoneItem(name, loop.iteration, commit, loop.tree, grade)
+    build = replace(
+        build,
+        board=with_state(build.board, name, "done"),
+        done={**build.done, name: done},
+        lost={other: iteration for other, iteration in build.lost.items() if other != name},
+        item=None,
+        touched=False,
+        planned=build.planned + 1,
+        base=Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines),
+        base_ties=build.ties,
+        shown=build.shown.union(*(result.counted for result in loop.guards if result.guard == CRITERIA)),
+    )
+    return replace(loop, build=build, history=(), result=commit)
+
+
+def served(loop: Loop) -> tuple[str, ...]:
+    """The criteria that this tree must show: of the item at hand and of all that was verified, or all."""
+    build, brief = parts(loop)
+    if build.item is None or build.board is None:
+        return brief.criteria or ()
+    ranked = build.board.ranked
+    done = (one for name in build.done for one in ranked.items[ranked.at[name]].serves)
+    return tuple(dict.fromkeys((*build.item.serves, *done)))
+
+
+def reopened(loop: Loop) -> Loop:
+    """A human looked at what ended the loop: blocked items are tried again, every count starts anew."""
+    build = loop.build
+    if build is None:
+        return loop
+    board = build.board
+    for name in build.blocked:
+        if board is not None and name in board.ranked.at and state_of(board, name) == "blocked":
+            board = with_state(board, name, "open")
+    at_hand = build.item if build.item is not None and build.item.id not in build.blocked else None
+    build = replace(build, board=board, blocked={}, tries={}, unsound=0, asked="", item=at_hand)
+    return replace(loop, build=replace(build, replanned=frozenset()))
+
+
+def by_hand(loop: Loop, names: tuple[str, ...]) -> Loop:
+    """Items that only a human can do, and has done."""
+    build = loop.build
+    if build is None or build.board is None:
+        return loop
+    board, done, lost = build.board, dict(build.done), dict(build.lost)
+    for name in names:
+        if name in board.ranked.at and board.ranked.items[board.ranked.at[name]].human:
+            board = with_state(board, name, "done")
+            done[name] = DoneItem(name, loop.iteration)
+            lost.pop(name, None)
+    return replace(loop, build=replace(build, board=board, done=done, lost=lost))
+
+
+def with_items(loop: Loop, build: PlanState, found: tuple[Item, ...]) -> PlanState:
+    """The same plan with more items; the board is made anew, which is rare."""
+    brief = loop.sealed.brief
+    assert brief is not None
+    assert build.board is not None
+    plan = up_to_date(build.plan, build.board)
+    known = {item.id for item in plan.items}
+    new = []
+    for item in found:
+        name = id_of(item.title, known) if item.id in known else item.id
+        after = _among(item.after, known)
+        new.append(replace(item, id=name, after=after, state="open", notes=item.notes[:NOTES_CAP]))
+        known.add(name)
+    plan = replace(plan, items=(*plan.items, *new))
+    board = board_of(plan, criteria=brief.criteria, clarity=brief.clarity)
+    return replace(build, plan=plan, board=board)
+
+
+def with_humans(old: Plan, new: Plan) -> Plan:
+    """Boxes that only a human can tick stay: whoever plans cannot take a human's word away."""
+    humans = {item.id: item for item in old.items if item.human and item.state != "cancelled"}
+    kept = [replace(item, human=True) if item.id in humans else item for item in new.items]
+    known = {item.id for item in kept}
+    gone = [
+        replace(item, after=_among(item.after, known)) for item in humans.values() if item.id not in known
+    ]
+    return replace(new, items=(*kept, *gone))
+
+
+def _among(names: tuple[str, ...], known: Container[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in known)
+
+
+def _dropped(before: tuple[str, ...], old: Plan, new: Plan) -> tuple[str, ...]:
+    """What was to be done and is in the new plan neither by its name nor by its title."""
+    ids, titles = {item.id for item in new.items}, {item.title for item in new.items}
+    gone = (item.id for item in old.items if _is_left(item) and item.title not in titles)
+    return tuple(name for name in dict.fromkeys((*before, *gone)) if name not in ids)
+
+
+def _is_left(item: Item) -> bool:
+    return item.state in ("open", "blocked") and not item.optional
+
+
+def _others(build: PlanState, fresh: set[str]) -> list[str]:
+    """Other open items whose last criterion has just turned green."""
+    board = build.board
+    if board is None or build.item is None:
+        return []
+    stands = standing(build.ties)
+    ranks = {at for name in fresh for at in board.ranked.serves.get(name, ())}
+    found = []
+    for at in sorted(ranks):
+        item = board.ranked.items[at]
+        whole = all(one in fresh or stands.get(one) in GOOD for one in item.serves)
+        if item.id != build.item.id and whole and state_of(board, item.id) == "open":
+            found.append(item.id)
+    return found
+
+
+def parts(loop: Loop) -> tuple[PlanState, Brief]:
+    build, brief = loop.build, loop.sealed.brief
+    assert build is not None
+    assert brief is not None
+    return build, brief

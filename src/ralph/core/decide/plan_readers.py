@@ -1,0 +1,74 @@
+"""Readers: calls that only read, several at once, before a plan is made; their notes go into its prompt.
+
+What they say is data for the planning call and proves nothing. A reader that fails is a note that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NoReturn
+
+from msgspec.structs import replace
+
+from ralph.core.decide import after_judging, count_spend
+from ralph.core.model.actions import RunReaders
+from ralph.core.model.events import Event, ReadersEnded, ReadersStarted
+from ralph.core.model.loop import Loop
+from ralph.errors import IllegalEvent
+
+LABEL = 3  # paths that stand for an area
+
+
+def areas(paths: Sequence[str], count: int) -> tuple[tuple[str, ...], ...]:
+    """The files of a tree in at most `count` parts of about the same number, folders kept together."""
+    ordered = sorted(paths)
+    count = min(count, len(ordered))
+    cuts = [round(part * len(ordered) / count) for part in range(count + 1)] if count else []
+    return tuple(tuple(ordered[a:b]) for a, b in pairwise(cuts) if b > a)
+
+
+def label(area: Sequence[str]) -> str:
+    """A few words for what was read."""
+    if len(area) <= LABEL:
+        return ", ".join(area)
+    return f"{area[0]} to {area[-1]} ({len(area)} files)"
+
+
+def started(loop: Loop, event: ReadersStarted) -> Loop:
+    owed, build = _owed(loop, event), loop.build
+    assert build is not None
+    if build.reading or (event.call, event.count) != (owed.call, owed.count):
+        _illegal(loop, event, "no such calls were asked for")
+    times = (*loop.call_times, *([event.at] * event.count))
+    return replace(
+        loop,
+        call=event.call + event.count - 1,
+        spend=count_spend.begun_aside(loop.spend, event.count),
+        call_times=times[-(loop.limits.calls_per_hour or 1) :],
+        build=replace(build, reading=True),
+    )
+
+
+def ended(loop: Loop, event: ReadersEnded) -> Loop:
+    _owed(loop, event)
+    build = loop.build
+    assert build is not None
+    if not build.reading:
+        _illegal(loop, event, "no readers were called")
+    spend = loop.spend
+    for usage in event.usages:
+        spend = count_spend.told(spend, usage)
+    loop = replace(loop, spend=spend, build=replace(build, reading=False, notes=event.notes))
+    return after_judging.paused(loop) if loop.pausing else after_judging.limit_or_call(loop)
+
+
+def _owed(loop: Loop, event: Event) -> RunReaders:
+    owed = loop.todo[0] if loop.todo else None
+    if not isinstance(owed, RunReaders):
+        _illegal(loop, event, "no readers were asked for")
+    return owed
+
+
+def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
+    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")

@@ -1,0 +1,1 @@
+"""Is the work going nowhere, and what is tried then?"""

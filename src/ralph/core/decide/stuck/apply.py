@@ -1,0 +1,248 @@
+"""The breaker, the ladder and the record of attempts at work in a loop.
+
+Called by the machine's handlers, once for each fact that matters; every function takes the loop and gives it
+back. The rules themselves are elsewhere: `signs` (trouble), `breaker` (states), `strategies` (what is asked
+for), `attempts` (classes), `health` (warnings).
+"""
+
+from __future__ import annotations
+
+import msgspec.structs
+
+from ralph.core.decide import next_item
+from ralph.core.decide.stuck import attempts, health, strategies
+from ralph.core.decide.stuck import breaker as breaker_
+from ralph.core.decide.stuck import signs as stuck_signs
+from ralph.core.model import breaker_state
+from ralph.core.model.actions import Finish
+from ralph.core.model.agent import Fault
+from ralph.core.model.breaker_state import Breaker, Demand, Pulse, Trace, Trouble
+from ralph.core.model.events import AgentEnded, CheckpointMade
+from ralph.core.model.loop import Loop
+from ralph.core.model.verdict import Checkpoint, Footprint, Verdict
+from ralph.core.text.clean import one_line
+
+replace = msgspec.structs.replace
+HIDDEN = "hidden"  # origin of a gate that no agent may hear of, not even as something that was tried
+UNSHOWN = "a check that is not shown is red"
+STOPPED = "interrupted"  # no attempt: somebody stopped the call
+SENTENCE = 300
+
+
+def item_of(loop: Loop) -> str:
+    """The item at hand; empty in a loop without a plan."""
+    return loop.build.item.id if loop.build is not None and loop.build.item is not None else ""
+
+
+def call_ended(loop: Loop, event: AgentEnded) -> Loop:
+    return _with(loop, replace(loop.breaker, trace=Trace(written=event.usage.written)))
+
+
+def left(loop: Loop, event: CheckpointMade, *, changed: bool) -> Loop:
+    """What the call changed, for the record of attempts. One that came through ends what was waited for."""
+    paths = tuple(one_line(path, SENTENCE) for path in event.paths[: attempts.NAMED_PATHS])
+    trace = Trace(
+        written=loop.breaker.trace.written, files=event.files, lines=event.added + event.removed, paths=paths
+    )
+    breaker = replace(loop.breaker, trace=trace)
+    if loop.fault is None or changed:
+        breaker = breaker_.answered(breaker, at=loop.now, iteration=loop.iteration)
+    return _with(loop, breaker)
+
+
+def waits(loop: Loop, why: str) -> Loop:
+    """A fault is waited out: no call until then."""
+    return _with(loop, breaker_.moved(loop.breaker, "trip", why, at=loop.now, iteration=loop.iteration))
+
+
+def calls(loop: Loop, iteration: int) -> Loop:
+    """An agent call is asked for: after a wait or a resume it is the one that tries."""
+    breaker = loop.breaker
+    return _with(loop, breaker_.moved(breaker, "probe", breaker.why, at=loop.now, iteration=iteration))
+
+
+def failed(loop: Loop, fault: Fault) -> Loop:
+    """A call failed and left nothing. It is kept among the attempts, and counts as none."""
+    if fault.kind == STOPPED:
+        return loop
+    kind = attempts.classify(attempts.FailureFacts(fault=fault.kind))
+    what = one_line(f"{fault.kind}: {fault.message}", SENTENCE)
+    return _attempted(loop, kind, what, f"fault {fault.kind}")
+
+
+def judged(loop: Loop, reds: list[Verdict], *, accused: bool, base: Checkpoint) -> Loop:
+    """An iteration was judged and is not enough: score it, class it, and see what it decides."""
+    footprint = loop.history[-1]
+    loop = _pulsed(loop, footprint, base, accused=accused)
+    points = loop.breaker.pulses[-1].score
+    facts = attempts.FailureFacts(
+        causes=tuple(verdict.cause if verdict.status != "fail" else "" for verdict in reds),
+        blocked=loop.claim is not None and loop.claim.status == "BLOCKED",
+        denied=bool(loop.denials),
+        accused=accused,
+    )
+    loop = _attempted(loop, attempts.classify(facts), _what(loop, reds, facts), footprint.signature)
+    worth = 0 if accused else points  # tampering overcomes nothing
+    return _with(loop, breaker_.judged(loop.breaker, footprint, worth, at=loop.now))
+
+
+def item_done(loop: Loop, red: int) -> Loop:
+    """An item was verified: the best thing that an iteration can come to. `red`: what others still owe."""
+    tree, before = loop.tree, loop.before
+    footprint = Footprint(loop.iteration, tree, before, red_digest="", red=red, signature="", progress=True)
+    loop = _pulsed(loop, footprint, footprint, accused=False, items=1)
+    after = breaker_.judged(loop.breaker, footprint, loop.breaker.pulses[-1].score, at=loop.now)
+    return _with(loop, after)
+
+
+def of_item(loop: Loop, track: stuck_signs.Track) -> tuple[Loop, str, bool]:
+    """An item was missed: what is demanded next, why nobody should go on with it, and does it count?"""
+    why = track.why if track.kind == "stalled" else attempts.many_ways(loop.attempts, item_of(loop))
+    return redirected(loop), why, attempts.counts(loop.attempts[-1])
+
+
+def stalled(loop: Loop, trouble: Trouble, why: str) -> Loop:
+    """A rule ends the work: open, and the probe after a resume is asked for the next strategy."""
+    after = breaker_.stalled(
+        loop.breaker,
+        trouble,
+        why,
+        breaker_.marks_of(trouble, loop.history),
+        at=loop.now,
+        iteration=loop.iteration,
+    )
+    return demanded(_with(loop, after), trouble, why)
+
+
+def reopened(loop: Loop) -> Loop:
+    """A probe failed, or the trouble came back: the next probe is asked for something else again."""
+    trouble = loop.breaker.trouble
+    assert trouble is not None  # only a stall is probed and watched
+    return demanded(loop, trouble, loop.breaker.why)
+
+
+def redirected(loop: Loop) -> Loop:
+    """What the next prompt demands, by the first rule that has something to say; nothing if none has."""
+    track, trouble = stuck_signs.diagnose(loop.history, loop.rules)
+    if trouble is not None:
+        return demanded(loop, trouble, track.why)
+    signs = stuck_signs.first_signs(loop.history)
+    if signs is not None:
+        return demanded(loop, *signs)
+    pulses = loop.breaker.pulses
+    if health.souring(pulses) and pulses[-1].score < 0:
+        why = f"the last {health.WINDOW} iterations made it worse rather than better"
+        return demanded(loop, "no-progress", why)
+    if health.only_testing(pulses) and loop.sealed.criterion.task_class != "coverage":
+        why = f"{health.TESTING_WINDOW} iterations in a row saw to nothing but tests, and nothing came of it"
+        return demanded(loop, "test-loop", why)
+    return replace(loop, redirect="")
+
+
+def demanded(loop: Loop, trouble: Trouble, why: str) -> Loop:
+    breaker, item = loop.breaker, item_of(loop)
+    rung = strategies.due(breaker.demands, trouble, item)
+    before = strategies.asked(breaker.demands, trouble, item)
+    made = Demand(iteration=loop.iteration, trouble=trouble, strategy=rung.strategy, item=item)
+    loop = _with(loop, replace(breaker, demands=(*breaker.demands, made)[-strategies.KEPT :]))
+    return replace(loop, redirect=strategies.words(why, rung, before))
+
+
+def ended(loop: Loop, action: Finish) -> Loop:
+    """No loop ends half open; one that the machinery broke ends open."""
+    breaker = loop.breaker
+    if action.outcome == "broken" and loop.fault is not None:
+        return waits(loop, action.reason)
+    after = breaker_.finished(
+        breaker,
+        action.reason,
+        verified=action.outcome in ("verified", "satisfied"),
+        at=loop.now,
+        iteration=loop.iteration,
+    )
+    return _with(loop, after)
+
+
+def _with(loop: Loop, breaker: Breaker) -> Loop:
+    return loop if breaker is loop.breaker else replace(loop, breaker=breaker)
+
+
+def _pulsed(
+    loop: Loop, footprint: Footprint, base: Checkpoint | Footprint, *, accused: bool, items: int = 0
+) -> Loop:
+    """The iteration joins the pulses, with its score against the one before it, also across a resume."""
+    breaker, item = loop.breaker, item_of(loop)
+    previous = breaker.last or replace(footprint, red=base.red, unloaded=base.unloaded, signature="")
+    if item != breaker.item:  # the error of another item is no error of this one
+        previous = replace(previous, signature="")
+    seen = {loop.sealed.base_tree, *(old.tree for old in loop.history if old.iteration < footprint.iteration)}
+    undone = footprint.tree != footprint.before and footprint.tree in seen
+    points = stuck_signs.score(previous, footprint, items=items, reverted=undone)
+    counts = [verdict.counts for verdict in loop.newest.values() if verdict.counts is not None]
+    trace = breaker.trace
+    pulse = Pulse(
+        iteration=footprint.iteration,
+        at=loop.now,
+        state=breaker.state,
+        item=item,
+        score=points,
+        items=items,
+        files=trace.files,
+        passed=sum(one.passed for one in counts) if counts else None,
+        failed=sum(one.failed for one in counts) if counts else None,
+        skipped=sum(one.skipped for one in counts) if counts else None,
+        red=footprint.red,
+        written=trace.written,
+        calls_left=health.calls_left(loop),
+        testing=loop.claim is not None and loop.claim.work == "TESTING",
+        progress=footprint.progress and not accused,
+    )
+    after = replace(
+        breaker,
+        pulses=(*breaker.pulses, pulse)[-breaker_.PULSES :],
+        last=footprint,
+        item=item,
+        on_item=breaker.on_item + 1 if item == breaker.item else 1,
+    )
+    return _with(loop, after)
+
+
+def _attempted(loop: Loop, kind: breaker_state.Class, what: str, signature: str) -> Loop:
+    breaker, trace = loop.breaker, loop.breaker.trace
+    newest = breaker.demands[-1] if breaker.demands else None
+    asked = newest.strategy if newest is not None and loop.redirect and newest.item == item_of(loop) else ""
+    attempt = breaker_state.Attempt(
+        iteration=loop.iteration,
+        item=item_of(loop),
+        kind=kind,
+        what=what,
+        next=attempts.NEXT[kind],
+        signature=signature,
+        strategy=asked,
+        paths=trace.paths,
+        files=trace.files,
+        lines=trace.lines,
+    )
+    return replace(loop, attempts=attempts.noted(loop.attempts, attempt))
+
+
+def _what(loop: Loop, reds: list[Verdict], facts: attempts.FailureFacts) -> str:
+    """One line that may also be read by an agent: hidden checks are not told."""
+    if facts.blocked and loop.claim is not None:
+        return one_line(f"the agent asks: {loop.claim.recommendation or 'no reason given'}", SENTENCE)
+    if facts.accused:
+        return "tests or gates were tampered with"
+    hidden = {gate.name for gate in loop.sealed.criterion.gates if gate.origin == HIDDEN}
+    shown = [verdict for verdict in reds if verdict.gate not in hidden]
+    for verdict in shown:
+        said = verdict.summary or verdict.cause or verdict.status
+        more = f" (and {len(shown) - 1} more red)" if len(shown) > 1 else ""
+        return one_line(f"{verdict.gate}: {said}{more}", SENTENCE)
+    if reds:
+        return UNSHOWN
+    if facts.denied:
+        return one_line(f"permission denied: {', '.join(loop.denials)}", SENTENCE)
+    missing = next_item.missing(loop)
+    return (
+        one_line(missing[0], SENTENCE) if missing else "the checks are green, and something is still missing"
+    )

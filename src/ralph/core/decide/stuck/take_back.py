@@ -1,0 +1,97 @@
+"""Rule 10: when the work of an iteration goes back to an earlier checkpoint, and what is said of it.
+
+Work is kept. It goes back only from a tree that an integrity guard accused, that holds nothing any more, or
+that was worse than the best one for two iterations in a row; what is set aside stays under a ref. Green work
+that only lacks a witness is no failure, whatever `--on-fail` says. Which checkpoint is the best is
+`after_judging`'s matter.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ralph.core.decide.stuck import signs
+from ralph.core.model.actions import RestoreWorkspace
+from ralph.core.model.loop import Loop
+from ralph.core.model.verdict import Checkpoint
+
+IN_A_ROW = 2
+ACCUSED = "tests or checks were tampered with in it"
+WORSE = "it was worse than that for two iterations in a row (newly red, or tests that no longer load)"
+EMPTIED = "it left no file at all"
+FAILED = "it did not pass, and failed work is not kept in this loop"
+GIVEN_UP = "the item was given up"
+NOTHING = frozenset(  # git's id of a tree without files: there is no work in it to keep
+    {
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+    }
+)
+
+
+def take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
+    """Back to the best checkpoint, or None: the work is kept."""
+    best, kept = loop.best, loop.sealed.on_fail
+    assert best is not None
+    if kept == "keep" or best.tree == loop.tree or not loop.history:
+        return None
+    why = _why_first(loop, accused=accused) if loop.rules < 2 else _why(loop, accused=accused)
+    if not why:
+        return None
+    return RestoreWorkspace(to=best, rejected=_rejected(loop, loop.history[-1].red), why=why)
+
+
+def _why(loop: Loop, *, accused: bool) -> str:
+    if accused:
+        return ACCUSED
+    if loop.tree in NOTHING:
+        return EMPTIED
+    newest = loop.history[-IN_A_ROW:]
+    if newest[-1].red == 0:
+        return ""
+    if loop.sealed.on_fail == "revert":
+        return FAILED
+    return WORSE if len(newest) == IN_A_ROW and all(one.worse for one in newest) else ""
+
+
+def _why_first(loop: Loop, *, accused: bool) -> str:
+    """By the first rules an iteration that was worth nothing went back. Only their records still ask."""
+    best, current = loop.best, loop.history[-1]
+    if best is None or loop.pausing:
+        return ""
+    first = replace(current, red=best.red, signature="")
+    worth = signs.score(loop.history[-2] if len(loop.history) > 1 else first, current)
+    if loop.sealed.on_fail == "auto" and not accused and (current.progress or worth > 0):
+        return ""
+    return WORSE
+
+
+def to_verified(loop: Loop) -> RestoreWorkspace | None:
+    """Work on an item that is given up goes: back to the newest tree of which everything is verified."""
+    assert loop.build is not None
+    base = loop.build.base
+    if base is None or base.tree == loop.tree:
+        return None
+    return RestoreWorkspace(to=base, rejected=_rejected(loop), why=GIVEN_UP)
+
+
+def _rejected(loop: Loop, red: int = -1) -> Checkpoint:
+    return Checkpoint(iteration=loop.iteration, tree=loop.tree, commit=loop.commit, red=red)
+
+
+def told(loop: Loop, owed: RestoreWorkspace, iteration: int) -> str:
+    """For the next prompt; "" for a call that was not to change anything, which is told otherwise."""
+    if owed.to.iteration == iteration:
+        return ""
+    to = f"the state after iteration {owed.to.iteration}" if owed.to.iteration else "the state at the start"
+    words = f"The work of iteration {iteration} was taken back to {to}: {owed.why}"
+    if owed.rejected is None:
+        return words
+    return f"{words}; it is set aside as refs/ralph/{loop.sealed.loop}/rejected/{owed.rejected.iteration}"
+
+
+def forgiven(loop: Loop) -> Loop:
+    """What was taken back is worse no longer: the next two iterations count anew."""
+    if not loop.history:
+        return loop
+    return replace(loop, history=(*loop.history[:-1], replace(loop.history[-1], worse=False)))

@@ -1,0 +1,308 @@
+"""Facts and actions: the only two things that cross the border of the core.
+
+A fact (event) is appended to the journal before anything acts on it. An action is what the core asks
+the shell to do; it is never stored, because `machine.decide` makes it again from the facts. Each kind
+has a version: a body of a newer version than this program knows is refused, never guessed at.
+`at` is the wall clock in epoch seconds (for people), `took` the monotonic seconds since the event
+before it in the same stint (for limits), so clock jumps and suspends change no decision.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+from msgspec import Struct
+
+from ralph.core.model.agent import AgentSession, Claim, Fault
+from ralph.core.model.gate import Grade
+from ralph.core.model.order import Order, Outcome, ReaderNote
+from ralph.core.model.plan.completion import Indication
+from ralph.core.model.plan.items import Item, Plan
+from ralph.core.model.plan.test_link import CriterionTest
+from ralph.core.model.rubric import Opinion
+from ralph.core.model.spend import Usage
+from ralph.core.model.verdict import Finding, GuardResult, Stage, Verdict
+
+
+class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+    at: float = 0.0
+    took: float = 0.0
+
+
+RULES = 2  # of what a loop decides: raised when the same facts lead elsewhere, so that old records still fold
+
+
+class LoopStarted(Event, frozen=True, tag="LoopStarted"):
+    order: Order
+    rules: int = 1  # those that were in force when it began
+
+
+class StintStarted(Event, frozen=True, tag="StintStarted"):
+    """A runner took the loop's lock. The first row of a stint fences every earlier runner."""
+
+    pid: int
+    host: str
+    version: str
+    protection: str  # sandbox level, S0 to S3
+    words: tuple[str, ...] = ()  # what the sandbox really blocks
+
+
+class WorkspaceMade(Event, frozen=True, tag="WorkspaceMade"):
+    path: str
+    shares: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class AgentStarted(Event, frozen=True, tag="AgentStarted"):
+    """Appended before the agent is spawned: the call counts as spent from here on."""
+
+    iteration: int
+    call: int
+    agent: str
+    prompt: str  # blob
+    using: int = 0  # 0 = the agent that is wanted, else a spare one
+    why: str = ""  # why it is a spare one
+    purpose: str = ""  # plan, item, close; "" = the task
+    item: str = ""  # of the plan
+    tree: str = ""  # what the call begins with, when Ralph wrote into it; "" = the newest snapshot
+
+
+class AgentEnded(Event, frozen=True, tag="AgentEnded"):
+    iteration: int
+    call: int
+    exit_code: int | None = None
+    ended: str = "exited"  # exited, timeout, idle, stopped, killed, runner-lost, spawn-error
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    claim: Claim | None = None
+    fault: Fault | None = None
+    denials: tuple[str, ...] = ()
+    said: str = ""  # last words, cleaned and cut
+    output: str = ""  # blob
+    dropped: int = 0  # bytes of output that were not kept
+    session: AgentSession | None = None
+    program: str = ""  # hash of the agent's program, where its adapter pins it
+    indication: Indication | None = None  # what its last message says of being finished, in plan mode
+    learned: tuple[str, ...] = ()  # what it left for later calls
+
+
+class PlanRead(Struct, frozen=True, omit_defaults=True):
+    """What a call left of the plan. Boxes are not believed, whoever ticked them."""
+
+    plan: Plan | None = None  # a whole plan, after a planning call that left a sound one
+    wrong: tuple[Finding, ...] = ()  # what is wrong with it, the first few
+    outside: int = 0  # files changed besides the plan
+    paths: tuple[str, ...] = ()  # of those, the first few
+    found: tuple[Item, ...] = ()  # items that were added, after any other call
+    ticked: tuple[str, ...] = ()  # boxes that the agent ticked itself
+
+
+class ReadersStarted(Event, frozen=True, tag="ReadersStarted"):
+    """Appended before readers are called: their calls count as spent from here on."""
+
+    call: int  # of the first
+    count: int
+    agent: str
+    prompts: tuple[str, ...]  # blobs
+
+
+class ReadersEnded(Event, frozen=True, tag="ReadersEnded"):
+    notes: tuple[ReaderNote, ...]
+    usages: tuple[Usage, ...] = ()
+
+
+class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
+    iteration: int
+    tree: str
+    commit: str
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    total_lines: int = 0  # lines changed against the base
+    paths: tuple[str, ...] = ()  # changed files, the first few
+    warnings: tuple[str, ...] = ()
+    plan: PlanRead | None = None
+
+
+class GateEnded(Event, frozen=True, tag="GateEnded"):
+    iteration: int
+    verdict: Verdict
+
+
+class NoVerdict(Event, frozen=True, tag="NoVerdict"):
+    """A gate gave no answer, and that is not the tree's doing (`after_fault`)."""
+
+    iteration: int
+    stage: Stage | Literal["guards"]  # guards: a call that one of them asked for
+    tree: str
+    gate: str
+    cause: str  # interrupted, keeper-lost, spawn, disk, frozen, survivors, wrong-tree; or what is in doubt
+    why: str = ""
+    doubt: bool = False  # it may be the tree's own doing: then it happens again, and is a verdict
+    evidence: str = ""  # blob
+
+
+class GuardsEnded(Event, frozen=True, tag="GuardsEnded"):
+    """All guards of a final judgement, together: they look at one tree."""
+
+    iteration: int
+    tree: str
+    results: tuple[GuardResult, ...]
+    disagreement: str = ""  # the incremental and the fresh checkout said different things: our fault
+
+
+class TestsTied(Event, frozen=True, tag="TestsTied"):
+    """Which tests of a judged tree name which criterion of the specs, and how they stand."""
+
+    tree: str
+    ties: tuple[CriterionTest, ...]  # of the criteria that stand otherwise than before
+
+
+class JudgeStarted(Event, frozen=True, tag="JudgeStarted"):
+    """Appended before the judge is spawned: the call counts as spent from here on."""
+
+    iteration: int
+    call: int
+    tree: str
+    agent: str
+    prompt: str  # blob
+
+
+class JudgeEnded(Event, frozen=True, tag="JudgeEnded"):
+    """What the judge said of a tree that passed everything else; a fault is no opinion."""
+
+    iteration: int
+    call: int
+    tree: str
+    opinion: Opinion | None = None
+    fault: Fault | None = None
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    output: str = ""  # blob
+
+
+class WorkspaceRestored(Event, frozen=True, tag="WorkspaceRestored"):
+    iteration: int
+    tree: str
+    rejected: str = ""  # commit kept under refs/ralph/<name>/rejected/<n>
+
+
+class WaitOver(Event, frozen=True, tag="WaitOver"):
+    note: str = ""  # what was found out while waiting
+
+
+class Steered(Event, frozen=True, tag="Steered"):
+    text: str
+    author: str = ""
+
+
+class PauseAsked(Event, frozen=True, tag="PauseAsked"):
+    reason: str = ""
+    now: bool = False
+
+
+class ResumeAsked(Event, frozen=True, tag="ResumeAsked"):
+    author: str = ""
+    more_iterations: int = 0
+    more_time: float = 0.0
+    more_cost: float = 0.0
+    more_tokens: int = 0
+    done: tuple[str, ...] = ()  # items of the plan that a human has done
+
+
+class AbortAsked(Event, frozen=True, tag="AbortAsked"):
+    reason: str = ""
+
+
+class ResultPublished(Event, frozen=True, tag="ResultPublished"):
+    branch: str
+    commit: str
+    tree: str
+
+
+class ItemPublished(Event, frozen=True, tag="ItemPublished"):
+    """A verified item has its commit on the result branch."""
+
+    item: str
+    branch: str
+    commit: str
+    tree: str
+
+
+class LoopEnded(Event, frozen=True, tag="LoopEnded"):
+    outcome: Outcome
+    reason: str
+    grade: Grade | None = None
+
+
+class LandingStarted(Event, frozen=True, tag="LandingStarted"):
+    """Intent: from here on a crash leaves work that `ralph merge` or `ralph undo` completes."""
+
+    direction: Literal["land", "undo"]
+    branch: str
+    old: str
+    new: str
+
+
+class LandingEnded(Event, frozen=True, tag="LandingEnded"):
+    direction: Literal["land", "undo"]
+    done: bool
+    note: str = ""
+
+
+class LoopDropped(Event, frozen=True, tag="LoopDropped"):
+    """The user threw the loop's refs, workspace and evidence away; its record stays."""
+
+    note: str = ""
+
+
+AnyEvent = (
+    LoopStarted
+    | StintStarted
+    | WorkspaceMade
+    | AgentStarted
+    | AgentEnded
+    | ReadersStarted
+    | ReadersEnded
+    | CheckpointMade
+    | GateEnded
+    | NoVerdict
+    | GuardsEnded
+    | TestsTied
+    | JudgeStarted
+    | JudgeEnded
+    | WorkspaceRestored
+    | WaitOver
+    | Steered
+    | PauseAsked
+    | ResumeAsked
+    | AbortAsked
+    | ResultPublished
+    | ItemPublished
+    | LoopEnded
+    | LandingStarted
+    | LandingEnded
+    | LoopDropped
+)
+
+# Version of each kind's body. Raise it when a field's meaning changes; new optional fields need not.
+VERSIONS: dict[str, int] = {str(kind.__struct_config__.tag): 1 for kind in get_args(AnyEvent)}
+VERSIONS["LoopStarted"] = RULES  # whoever does not know the rules of a loop must not fold it
+
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+def kind_of(event: AnyEvent) -> str:
+    return type(event).__name__
+
+
+def encode(event: AnyEvent) -> bytes:
+    return _encoder.encode(event)
+
+
+def decode(body: bytes) -> AnyEvent:
+    """The event in a journal row. Raises msgspec.ValidationError for what this version does not know."""
+    return _decoder.decode(body)

@@ -1,0 +1,1 @@
+"""What does a loop know of its plan?"""

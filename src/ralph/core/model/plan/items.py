@@ -1,0 +1,203 @@
+"""The plan of a loop: items, what each one serves and waits for, and the specs that are missing.
+
+Here: the data and what makes it well-formed. Its file is in `file`, its rules in `plan_rules`, the choice
+of the next item in `board`, the text for a prompt in `for_item`. A plan is disposable: it can be made
+again from the specs, so nothing here is evidence. Whether an item is done is decided by verdicts elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.text.clean import one_line
+
+NAME = "IMPLEMENTATION_PLAN.md"
+State = Literal["open", "done", "blocked", "cancelled"]
+Size = Literal["", "S", "M", "L"]
+MARKS: dict[State, str] = {"open": " ", "done": "x", "blocked": "!", "cancelled": "-"}
+STATES: tuple[State, ...] = ("open", "done", "blocked", "cancelled")
+SIZES: tuple[Size, ...] = ("", "S", "M", "L")
+HIGH, MEDIUM, LOW = 0, 1, 2
+LONGEST_ID, LONGEST_LINE = 60, 500
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+# Words that are tags of an item and therefore not ids.
+TAG_WORDS = frozenset({"p0", "p1", "p2", "s", "m", "l", "human", "manual", "chore", "optional"})
+
+
+class Item(Struct, frozen=True, omit_defaults=True):
+    """One line of a plan: what one iteration works on."""
+
+    id: str
+    title: str
+    priority: int = MEDIUM  # 0 high, 1 medium, 2 low
+    size: Size = ""
+    after: tuple[str, ...] = ()  # items that must be settled first
+    serves: tuple[str, ...] = ()  # ids of criteria in the specs
+    state: State = "open"
+    optional: bool = False  # does not keep the loop from ending
+    human: bool = False  # only a human can tick it
+    chore: bool = False  # needs no spec
+    notes: tuple[str, ...] = ()
+
+
+class MissingSpec(Struct, frozen=True, omit_defaults=True):
+    """A spec, or the criterion of one, that is not there and must not be guessed."""
+
+    name: str
+    why: str = ""
+
+
+class Plan(Struct, frozen=True, omit_defaults=True):
+    items: tuple[Item, ...] = ()
+    missing: tuple[MissingSpec, ...] = ()
+    notes: tuple[str, ...] = ()
+    specs: str = ""  # digest of the specs that it was made from
+    code: str = ""  # digest of the code that it was made from
+
+
+def settled(item: Item) -> bool:
+    """Whatever waits for it may begin."""
+    return item.state in ("done", "cancelled")
+
+
+def id_of(title: str, taken: Collection[str] = (), last: dict[str, int] | None = None) -> str:
+    """A name for an item that has none, from its words alone, so that it is the same each time.
+
+    `last` keeps the last number of each name between calls: thousands of items may have one title.
+    """
+    from ralph.core.text.markdown import slug  # only where an item has no name yet
+
+    base = slug(title) or f"item-{_sha256(title.encode('utf-8', 'replace'))[:8]}"
+    if base in TAG_WORDS:
+        base = f"item-{base}"
+    number = (last or {}).get(base, 1)
+    made = base if number == 1 else f"{base}-{number}"
+    while made in taken:
+        number += 1
+        made = f"{base}-{number}"
+    if last is not None:
+        last[base] = number
+    return made
+
+
+def normal(plan: Plan) -> Plan:
+    """The plan as its file can hold it: one line a text, sound ids, items in the order of the groups."""
+    items = sorted((normal_item(item) for item in plan.items), key=group_of)
+    missing = [MissingSpec(_name(one.name), line(one.why)) for one in plan.missing]
+    return Plan(
+        items=tuple(items),
+        missing=tuple(one for one in missing if one.name),
+        notes=_lines(plan.notes),
+        specs=_digest(plan.specs),
+        code=_digest(plan.code),
+    )
+
+
+def normal_item(item: Item) -> Item:
+    title = line(item.title)
+    found = ID.fullmatch(item.id)
+    made = item.id if found and item.id.lower() not in TAG_WORDS else id_of(item.id or title)
+    return replace(
+        item,
+        id=made,
+        title=title or made,
+        priority=min(max(item.priority, HIGH), LOW),
+        after=_ids(item.after),
+        serves=_ids(item.serves),
+        notes=_lines(item.notes),
+    )
+
+
+GROUPS = ("High", "Medium", "Low", "Optional", "Completed")
+
+
+def group_of(item: Item) -> int:
+    """Index of the heading in GROUPS under which an item stands."""
+    if settled(item):
+        return 4
+    return 3 if item.optional else item.priority
+
+
+def line(text: str) -> str:
+    return one_line(text, LONGEST_LINE)
+
+
+def digest_of(texts: Mapping[str, str]) -> str:
+    """One digest for a set of files, whatever order they came in."""
+    lines = []
+    for path in sorted(texts):
+        body = _sha256(texts[path].encode("utf-8", "surrogatepass"))
+        lines.append(f"{path.encode('utf-8', 'surrogatepass').hex()} {body}\n")
+    return _sha256("".join(lines).encode())
+
+
+def _sha256(data: bytes) -> str:
+    from hashlib import sha256  # costs a start that needs none of it
+
+    return sha256(data).hexdigest()
+
+
+def stale(plan: Plan, *, specs: str, code: str) -> tuple[str, ...]:
+    """Why the plan must be made anew: what it was made from is not what is there now."""
+    found = []
+    for what, then, now in (("specs", plan.specs, specs), ("code", plan.code, code)):
+        if then and then != now:  # one written by hand says nothing of it
+            found.append(f"the {what} changed since the plan was made")
+    return tuple(found)
+
+
+def _ids(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for one in given if ID.fullmatch(one)))
+
+
+def _lines(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(made for made in map(line, given) if made)
+
+
+def _name(text: str) -> str:
+    return one_line(text.replace("`", ""), 120)
+
+
+def _digest(text: str) -> str:
+    return text if re.fullmatch(r"[0-9a-f]{1,128}", text) else ""
+
+
+def order_of(items: Sequence[Item]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Indexes in an order in which nothing comes before what it waits for, and a circle if there is one.
+
+    The circle's ids stand as they wait: each for the next, the last for the first. Unknown ids are ignored.
+    """
+    at = {item.id: index for index, item in enumerate(items)}
+    waiting = [0] * len(items)
+    dependents: list[list[int]] = [[] for _ in items]
+    for index, item in enumerate(items):
+        for other in set(item.after):
+            if other in at:
+                waiting[index] += 1
+                dependents[at[other]].append(index)
+    order = [index for index, count in enumerate(waiting) if not count]
+    for index in order:  # grows while it is read
+        for dependent in dependents[index]:
+            waiting[dependent] -= 1
+            if not waiting[dependent]:
+                order.append(dependent)
+    if len(order) == len(items):
+        return tuple(order), ()
+    return tuple(order), _circle(items, at, waiting)
+
+
+def _circle(items: Sequence[Item], at: Mapping[str, int], waiting: Sequence[int]) -> tuple[str, ...]:
+    """From any item that never became free, go to what it waits for until one comes again."""
+    here = next(index for index, count in enumerate(waiting) if count)
+    seen: dict[int, int] = {}
+    path: list[int] = []
+    while here not in seen:
+        seen[here] = len(path)
+        path.append(here)
+        here = next(at[other] for other in items[here].after if other in at and waiting[at[other]])
+    return tuple(items[index].id for index in path[seen[here] :])

@@ -1,0 +1,127 @@
+"""What a gate or a guard answered for one tree, and what an iteration left behind."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.core.model.gate import Severity
+
+Status = Literal["pass", "fail", "error", "skipped", "flaky"]
+
+
+Stage = Literal["baseline", "fast", "final"]
+
+
+TestState = Literal["pass", "fail", "skipped"]
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """One located problem; `key` is stable across iterations and lines moving."""
+
+    key: str
+    message: str
+    path: str = ""
+    line: int = 0
+    severity: Severity = "P1"
+
+
+class Counts(Struct, frozen=True, omit_defaults=True):
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+class Canary(Struct, frozen=True, omit_defaults=True):
+    """What became of the tests that Ralph put beside the others and that must fail, by kind."""
+
+    red: tuple[str, ...] = ()  # failed, as they must
+    silent: tuple[str, ...] = ()  # were seen and did not fail
+    unseen: tuple[str, ...] = ()
+    runner: dict[str, str] = {}  # parts of the runner as the failing test saw them: name -> digest
+
+
+class Reading(Struct, frozen=True, omit_defaults=True):
+    """What a reader made of a gate's output: every test by id where ids are known."""
+
+    status: Status
+    summary: str
+    # Why it could not be judged: missing, timeout, memory, killed, no-tests, all-skipped, torn-report; or a
+    # machine cause (`after_fault`), and then it is no answer.
+    cause: str = ""
+    doubt: bool = False  # who ended it is not known: the tree itself, or somebody outside
+    counts: Counts | None = None
+    tests: dict[str, TestState] | None = None
+    findings: tuple[Finding, ...] = ()
+    files: dict[str, str] = {}  # test id -> file it stands in, where the reader knows
+    flaky: tuple[str, ...] = ()  # red keys that changed between two calls on the same tree
+    canary: Canary | None = None  # None: no canary was run with it
+
+
+class Verdict(Struct, frozen=True, omit_defaults=True):
+    """One gate's answer for one tree, as far as a decision needs it; the rest is in the evidence."""
+
+    gate: str
+    tree: str
+    stage: Stage
+    status: Status
+    summary: str = ""
+    cause: str = ""
+    seconds: float = 0.0
+    exit_code: int | None = None
+    counts: Counts | None = None
+    per_test: bool = False
+    red: int = 0  # failing tests or blocking findings
+    red_digest: str = ""  # names the set of red keys, so that two sets can be compared
+    signature: str = ""  # the error without addresses, times, line numbers and the like: "the same again"
+    outline: str = ""  # the same, without any number
+    new_red: tuple[str, ...] = ()  # red now, not red at base (first few)
+    new_red_count: int = 0
+    fixed_count: int = 0  # red at base, green now
+    witness_count: int = 0  # of those, the ones that existed at base: not the agent's own
+    findings: tuple[Finding, ...] = ()  # first few, for screens and prompts
+    evidence: str = ""  # blob that holds argv, tool, environment, output, reports
+    reading: str = ""  # blob that holds the whole Reading
+    repeats: tuple[str, ...] = ()  # evidence of the further calls that this verdict rests on
+    unloaded: int = 0  # files or packages whose tests could not be loaded: what is red in them is not known
+    doubt: bool = False  # who ended its call was not known; it came out the same again
+    answered: bool | None = None  # the check came to a judgement; None: a record from before that was told
+
+
+class GuardResult(Struct, frozen=True, omit_defaults=True):
+    guard: str
+    tree: str
+    applied: bool  # False: it had nothing to look at, and says why
+    summary: str
+    findings: tuple[Finding, ...] = ()
+    integrity: bool = True  # integrity guards accuse; hygiene guards only say not yet
+    counted: dict[str, int] = {}  # what it measured: witness, sabotaged, noticed, repeats
+    evidence: tuple[str, ...] = ()  # blobs of the gate calls it asked for
+
+
+class Checkpoint(Struct, frozen=True, omit_defaults=True):
+    """The tree after iteration n, and how far it got."""
+
+    iteration: int
+    tree: str
+    commit: str
+    passing: int = -1  # required checks passing; -1 = not judged
+    red: int = -1
+    changed_lines: int = 0
+    unloaded: int = 0
+
+
+class Footprint(Struct, frozen=True, omit_defaults=True):
+    """One iteration as the stall rules see it."""
+
+    iteration: int
+    tree: str
+    before: str
+    red_digest: str  # over all required gates
+    red: int
+    signature: str  # normalised error signature, "" when nothing failed
+    progress: bool  # a check newly passing, or fewer red than ever before
+    outline: str = ""  # the signature but for its numbers
+    unloaded: int = 0
+    worse: bool = False  # than the best checkpoint, in a tree that nobody has taken back

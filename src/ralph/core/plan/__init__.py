@@ -1,0 +1,1 @@
+"""How is a plan written, read, checked, compared and imported?"""

@@ -1,0 +1,1 @@
+"""What is an agent told?"""

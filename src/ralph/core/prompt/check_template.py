@@ -1,0 +1,70 @@
+"""A prompt template of a project, tried before any agent is called: its names first, then with facts.
+
+The names are found without executing anything; the trials render it with everything there and with almost
+nothing there, so that a place which only some iterations reach is reached now. It is refused with file and
+line. What it must not leave out is no matter here: that is added to whatever it renders (`facts.completed`).
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import fields, replace
+
+from ralph.core.prompt.facts import CheckLine, PromptFacts, render, unusable
+from ralph.core.prompt.standing_rules import FORM, Kind, answer_of, rule_of
+
+
+def check_names(text: str, place: str) -> None:
+    """Refuse bad syntax, names that nobody gives, and reaching for other templates."""
+    from jinja2 import TemplateSyntaxError, meta, nodes
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment()
+    try:
+        tree = environment.parse(text)
+        environment.compile(tree)
+    except TemplateSyntaxError as wrong:
+        raise unusable(str(wrong.message), wrong.lineno, place) from wrong
+    for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
+        raise unusable("a template stands alone: no include, import or extends", node.lineno, place)
+    known = {field.name for field in fields(PromptFacts)} | set(environment.globals)
+    unknown = meta.find_undeclared_variables(tree) - known
+    for name in tree.find_all(nodes.Name):
+        if name.name in unknown:
+            raise unusable(f"'{name.name}' is not a name that Ralph gives", name.lineno, place)
+
+
+def check_renders(kind: Kind, text: str, place: str) -> None:
+    """Refuse what fails on facts as they may come."""
+    for facts in samples(kind):
+        render(text, facts, place)
+
+
+def samples(kind: Kind) -> tuple[PromptFacts, PromptFacts]:
+    """Almost nothing, as in a first iteration; and everything at once."""
+    bare = PromptFacts(
+        task="task",
+        until="",
+        task_class="custom",
+        iteration=1,
+        limit=None,
+        first=True,
+        checks=(),
+        not_yet=(),
+        outputs="",
+        tried="",
+        reverted="",
+        redirect="",
+        steers=(),
+        protected=(),
+        status_instructions=answer_of(kind),
+        rule=rule_of(kind, "item"),
+    )
+    words = {field.name: f"some {field.name}" for field in fields(PromptFacts) if field.type is str}
+    lists = {field.name: ("one", "two") for field in fields(PromptFacts) if field.type == tuple[str, ...]}
+    checks = tuple(
+        CheckLine("test", "pytest", ".", role, "red: 1") for role in ("proof", "keep-green", "advice")
+    )
+    whole = replace(bare, **words, **lists, checks=checks, iteration=2, limit=15, first=False)
+    return bare, replace(
+        whole, status_instructions=answer_of(kind), rule=rule_of(kind, "item"), plan_form=FORM
+    )

@@ -1,0 +1,98 @@
+"""What the judge is asked: task, rubric, what the checks said, and the change, fenced as data.
+
+The change may hold anything, also words to a judge; it is cut to size here and must have been cleaned and
+redacted before. Hidden checks are left out: what the judge says may reach the agent that is judged.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from ralph.core.model.loop import Loop
+from ralph.core.model.rubric import ANCHORS, Rubric
+from ralph.core.prompt.facts import HIDDEN, render
+from ralph.core.text.clean import one_line, trim
+
+CHANGE = 60_000  # characters of the change that are shown
+LINES = 2_000  # of one file
+SENTENCE = 300
+_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
+
+
+class AskedOf(Struct, frozen=True):
+    """A dimension as the template shows it."""
+
+    name: str
+    weight: str
+    what: str
+    anchors: tuple[tuple[str, str], ...]
+
+
+class JudgeQuestion(Struct, frozen=True, kw_only=True):
+    task: str
+    item: str
+    until: str
+    checks: tuple[str, ...]
+    dimensions: tuple[AskedOf, ...]
+    names: tuple[str, ...]
+    example: str
+    threshold: str
+    nonce: str
+    diff: str
+    cut: bool
+    trouble: str
+
+
+def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *, item: str = "") -> str:
+    """The judge's prompt for the tree at hand; `item` names what of a plan the change is for."""
+    whole = diff.replace(nonce, "").strip("\n")  # nothing quoted may end its own quotation
+    shown = fitted(whole, CHANGE >> loop.squeezed)
+    order = loop.sealed
+    names = tuple(dimension.name for dimension in rubric.dimensions)
+    facts = JudgeQuestion(
+        task=order.task,
+        item=one_line(item, SENTENCE),
+        until=order.criterion.until,
+        checks=_checks(loop),
+        dimensions=tuple(
+            AskedOf(one.name, f"{one.weight:g}", one.what, tuple((at, one.anchors[at]) for at in ANCHORS))
+            for one in rubric.dimensions
+        ),
+        names=names,
+        example=f'{{"dimension": "{names[0]}", "score": 1, "reasoning": "…"}}, …',
+        threshold=f"{rubric.threshold:g}",
+        nonce=nonce,
+        diff=shown,
+        cut=shown != whole,
+        trouble=one_line(loop.jury.trouble, SENTENCE),
+    )
+    return render(template, facts)
+
+
+def _checks(loop: Loop) -> tuple[str, ...]:
+    lines = []
+    for gate in loop.sealed.criterion.gates:
+        verdict = loop.finals.get(gate.name) or loop.newest.get(gate.name)
+        if gate.origin != HIDDEN and verdict is not None:
+            said = one_line(f"{verdict.status}, {verdict.summary}", SENTENCE)
+            lines.append(f"{gate.name}: {said} (before: {_before(loop, gate.name)})")
+    return tuple(lines) or ("passed",)
+
+
+def _before(loop: Loop, gate: str) -> str:
+    verdict = loop.baseline.get(gate)
+    return verdict.status if verdict is not None else "not judged"
+
+
+def fitted(diff: str, budget: int) -> str:
+    """The change within the budget: small files stay whole, what they leave goes to the larger ones."""
+    parts = [part for part in _FILE.split(diff) if part]
+    room = budget
+    kept: dict[int, str] = {}
+    for done, number in enumerate(sorted(range(len(parts)), key=lambda number: len(parts[number]))):
+        share = room // (len(parts) - done)
+        kept[number] = trim(parts[number], LINES, share)[:share]
+        room -= len(kept[number])
+    return "\n".join(kept[number].rstrip("\n") for number in range(len(parts)) if kept[number])

@@ -1,0 +1,122 @@
+"""What a prompt must say whatever its template says: the rule of its mode, and how to answer.
+
+A project may have its own templates; these parts are added where one leaves them out (`facts.completed`).
+The plan's form is told exactly as `file` reads it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ralph.core.claim.status_block import CLOSE, STATUS_INSTRUCTIONS
+from ralph.core.model.plan.items import NAME
+
+Kind = Literal["prompt", "plan", "build", "close", "read"]  # the template's name
+KINDS: tuple[Kind, ...] = ("prompt", "plan", "build", "close", "read")
+
+EXAMPLE = """\
+# Implementation plan
+
+## High
+
+- [ ] `session-store`: Keep sessions in one store (P0, S, serves AUTH-3)
+- [ ] `login-form`: Show the login form (P0, M, serves AUTH-1 AUTH-2, after session-store)
+  > src/forms.py has the widgets; only the page is missing
+
+## Medium
+
+- [ ] `ci-cache`: Cache the dependencies in CI (P1, S, chore)
+
+## Low
+
+- [ ] `login-help`: Explain a wrong password in words (P2, S, serves AUTH-4, after login-form)
+
+## Missing specs
+
+- `AUTH-9`: no spec says what happens when a session expires
+"""
+FORM = f"""\
+`{NAME}` has exactly this form:
+
+```markdown
+{EXAMPLE}```
+
+- One line an item: box, `id` in backticks, colon, title, tags in brackets. Ids are letters, digits, `.`, `_`
+  and `-`.
+- P0, P1 or P2: how soon. P0 = blockers, P1 = core and features, P2 = polish. S, M or L: how large; split what
+  is L.
+- `serves ID ID`: the criteria of the specs that the item brings about; `chore`: work that no spec asks for.
+- `after ID ID`: items that must be done first; never in a circle. Further tags: `optional`, and `human` for
+  what only a human can do. Lines beginning with `  > ` below an item are its notes.
+- `## Missing specs` is always there, with `- none` when no spec is missing.
+"""
+PLAN_RULE = f"""\
+- Planning only: write `{NAME}` and nothing else. Every other change is counted, thrown away and named.
+  Implement nothing, not even a line.
+- Do not stop before all four are true: every spec is read, each criterion is compared with the code, the plan
+  is written, missing specs are listed (or `- none`).
+- A missing or contradictory spec is a blocker: list it under `## Missing specs`. Never guess what it would
+  say.
+"""
+CLOSE_RULE = f"""\
+- Change nothing. The one thing you may write is new items at the end of `{NAME}`; every other change is
+  counted and thrown away.
+"""
+READ_RULE = """\
+- Read only: change, create and delete nothing. Whatever you change is thrown away. Your answer is your notes.
+"""
+
+
+def build_rule(item: str) -> str:
+    return f"""\
+- Exactly one item: `{item}`. It was chosen for you. Do not begin any other item of the plan, however small.
+- Boxes have no effect: Ralph ticks an item when it has verified it, and commits it. Do not tick, reopen,
+  reword or delete items. Work that you find on the way is appended as new items at the end of
+  `{NAME}`, under `## Found`, in the form of the others; it is not done now.
+"""
+
+
+_BLOCK = STATUS_INSTRUCTIONS.partition(f"{CLOSE}\n")[0] + f"{CLOSE}\n"
+_BLOCKED = """\
+- BLOCKED is an honourable answer. Give it when you cannot go on honestly: a spec is missing or contradicts
+  itself, a check is wrong, something is needed that only a human can provide. Say in RECOMMENDATION what.
+  It is always better than making a check pass by weakening, skipping or deleting it.
+"""
+_REST = """\
+- TESTS_STATUS tells the result of tests you really ran in this call; NOT_RUN if you ran none.
+- The block is a statement, not a proof: the result is checked independently in a clean copy.
+"""
+_BUILD = """\
+- TASKS_COMPLETED_THIS_LOOP is 1 when this item is done as far as you can tell, else 0; never more than 1.
+- STATUS is COMPLETE, and EXIT_SIGNAL true, only when nothing in the whole plan is left after this item: no
+  open item, the whole test suite passes, no error is unresolved, no meaningful work remains. Else STATUS is
+  IN_PROGRESS and EXIT_SIGNAL false, also when this item is done.
+"""
+_PLAN = """\
+- TASKS_COMPLETED_THIS_LOOP is 1 when the plan is written, else 0. FILES_MODIFIED is 1 at most. WORK_TYPE is
+  DOCUMENTATION.
+- STATUS is IN_PROGRESS and EXIT_SIGNAL false: a plan finishes nothing. A missing spec is listed in the plan
+  and is no reason for BLOCKED.
+"""
+_CLOSE = """\
+- TASKS_COMPLETED_THIS_LOOP and FILES_MODIFIED are 0 unless you added items to the plan.
+- STATUS is COMPLETE, and EXIT_SIGNAL true, only when nothing meaningful is left: no open item, the whole test
+  suite passes, no error is unresolved, no TODO, no half feature. If you added items, STATUS is IN_PROGRESS
+  and EXIT_SIGNAL false.
+"""
+
+
+def answer_of(kind: Kind) -> str:
+    """How the status block is taught; a reader gives none."""
+    if kind == "prompt":
+        return STATUS_INSTRUCTIONS
+    if kind == "read":
+        return ""
+    own = {"plan": _PLAN, "build": _BUILD, "close": _CLOSE}[kind]
+    return f"{_BLOCK}\n{own}{_BLOCKED}{_REST}"
+
+
+def rule_of(kind: Kind, item: str = "") -> str:
+    if kind == "build":
+        return build_rule(item)
+    return {"prompt": "", "plan": PLAN_RULE, "close": CLOSE_RULE, "read": READ_RULE}[kind]

@@ -1,0 +1,28 @@
+"""Why a gate gave no answer, and whose doing that is.
+
+A *machine cause* is nobody's verdict: the gate is asked again (`after_fault`). What a tree does to its own
+check is red like any other red, and says nothing of what the check would have found. The shell finds out
+which of them an end was (`shell.sandbox.machine_cause`).
+"""
+
+from __future__ import annotations
+
+from ralph.core.model.verdict import Reading, Verdict
+
+# Machine causes, and the words for them.
+MACHINE: dict[str, str] = {
+    "interrupted": "it was ended from outside",
+    "keeper-lost": "the process that watches over it was lost",
+    "spawn": "it could not be started",
+    "disk": "the disk was full or failed",
+    "frozen": "it was frozen past its time limit",
+    "survivors": "its processes could not be ended",
+    "wrong-tree": "the checkout was not the tree to be judged",
+}
+# What a tree does to its own check. It is red; and at the base it is no witness: nothing was looked at.
+OWN = frozenset({"killed", "memory", "timeout"})
+
+
+def is_missing(said: Reading | Verdict, *, settled: bool = False) -> bool:
+    """Is this no answer at all? `settled`: what is in doubt was in doubt before on this very tree."""
+    return said.cause in MACHINE or (said.doubt and not settled)

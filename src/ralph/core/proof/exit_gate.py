@@ -1,0 +1,198 @@
+"""The exit gate: verdicts, guards and claim in, "verified" or the not-yet sentences out.
+
+It is the only place that can say verified, and it says so from verdicts on one tree alone. A claim
+opens nothing by itself: it is asked for only where no check was red first (grades C and D). The
+sentences go to the screen and into the next prompt, so they name tests and never hidden details.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.core.model.agent import Claim
+from ralph.core.model.gate import MAKE_IT_GREEN, NEEDS_WITNESS, Criterion, Gate, Grade
+from ralph.core.model.verdict import GuardResult, Verdict
+from ralph.core.proof.grade import OWN_WITNESS, Proof, at_least, prove
+from ralph.core.text.clean import one_line
+
+SHOWN = 5  # failing tests named in one sentence
+LAST_WORDS = 120
+SHORT_OF = "the proof is grade "  # begins a sentence whose reason is not for agents
+NO_GATE = "there is no required gate, so nothing can prove this task"
+
+
+# Which red may stay: of a task, what was red before and is no part of it; of one item of a plan, whatever was
+# red before; of a whole plan, nothing, or (with --allow-baseline-red) tests by name that were red before.
+Tolerance = Literal["task", "item", "old", "nothing"]
+
+
+class Exit(Struct, frozen=True):
+    verified: bool
+    not_yet: tuple[str, ...] = ()
+    grade: Grade | None = None
+    unproven: tuple[str, ...] = ()
+
+
+def already_satisfied(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
+    """The task asks only for green, and what would prove it is green before any agent call."""
+    from ralph.core.toolchains.kinds import (
+        settles,  # asked once in a loop, and its tables take a while to load
+    )
+
+    return _all_green(criterion, baseline) and any(
+        settles(criterion.task_class, gate) for gate in criterion.proof
+    )
+
+
+def satisfied_first(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
+    """By the first rules, whatever was checked: that ended verified. Only their records still ask."""
+    return criterion.task_class in MAKE_IT_GREEN and _all_green(criterion, baseline)
+
+
+def _all_green(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
+    proof = criterion.proof
+    return bool(proof) and all(baseline[gate.name].status == "pass" for gate in proof)
+
+
+def satisfied_words(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
+    """Why there is nothing to do, and which other checks are red all the same. Hidden ones are not named."""
+    shown = [gate for gate in criterion.gates if gate.origin != "hidden"]
+    green = [gate.name for gate in shown if gate.proof]
+    words = f"{_list(green[:SHOWN], len(green))} was green" if len(green) == 1 else "every proof was green"
+    red = [gate for gate in shown if baseline[gate.name].status not in ("pass", "skipped")]
+    words += " before any agent call"
+    if not red:
+        return words
+    named = [f"{gate.name} ({describe(gate, baseline[gate.name])})" for gate in red[:SHOWN]]
+    return f"{words}; red, and no part of this task: {_list(named, len(red))}"
+
+
+def cannot_start(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
+    """Why no agent may be called: no required check, or one whose tool is missing, never turns green."""
+    if not any(gate.required for gate in criterion.gates):
+        return NO_GATE
+    for gate in criterion.gates:
+        verdict = baseline[gate.name]
+        if gate.required and verdict.status == "error" and verdict.cause in ("missing", "sandbox"):
+            return f'gate "{gate.name}" cannot run: {verdict.summary}'
+    return ""
+
+
+def judge(
+    criterion: Criterion,
+    baseline: dict[str, Verdict],
+    now: dict[str, Verdict],
+    guards: tuple[GuardResult, ...] | None,
+    *,
+    changed: bool,
+    claim: Claim | None,
+    protection: str,
+    tolerance: Tolerance = "task",
+) -> Exit:
+    """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?"""
+    not_yet = red(criterion, baseline, now, tolerance)
+    if not any(gate.required for gate in criterion.gates):
+        not_yet.append(NO_GATE)
+    if guards == ():
+        not_yet.append("no guard has looked at this tree")
+    for result in guards or ():
+        not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
+    if not_yet:
+        return Exit(verified=False, not_yet=tuple(not_yet))
+    if not changed:
+        return Exit(verified=False, not_yet=("nothing has been changed yet",))
+    proof = prove(criterion, baseline, now, guards or (), protection)
+    missing = _short_of(proof, criterion, claim)
+    if guards is None and changed and not _in_progress(claim) and at_least(OWN_WITNESS, criterion.min_grade):
+        missing = ()  # the guards may find a witness among the agent's own tests
+    return Exit(verified=not missing, not_yet=missing, grade=proof.grade, unproven=proof.unproven)
+
+
+def _in_progress(claim: Claim | None) -> tuple[str, ...]:
+    if claim is not None and claim.status == "IN_PROGRESS":
+        return ("the agent says that its work is still in progress",)
+    return ()
+
+
+def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[str, ...]:
+    """What stands between a green tree and the exit."""
+    sentences: list[str] = []
+    if not at_least(proof.grade, criterion.min_grade):
+        why = "; ".join(proof.unproven)
+        sentences.append(f"{SHORT_OF}{proof.grade} and {criterion.min_grade} is asked for: {why}")
+    if proof.own:
+        sentences += _in_progress(claim)
+    elif proof.witness:
+        pass
+    elif sentences and criterion.task_class in NEEDS_WITNESS and at_least(OWN_WITNESS, criterion.min_grade):
+        sentences.append(
+            "all checks are green, but none of them was red before: "
+            "write a test for the new behaviour that fails without it"
+        )
+    elif not (claim and claim.status == "COMPLETE"):
+        sentences.append(
+            "all checks are green, but none of them was red before: "
+            "write a test for the new behaviour, then say COMPLETE in the status block"
+        )
+    return tuple(sentences)
+
+
+def red(
+    criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verdict], tolerance: Tolerance = "task"
+) -> list[str]:
+    """One sentence for each gate that blocks."""
+    sentences = []
+    for gate in criterion.gates:
+        verdict = now.get(gate.name)
+        if verdict is None:
+            if gate.required:
+                sentences.append(f"{gate.name}: not judged on this tree")
+        elif gate.required and blocks(gate, baseline.get(gate.name), verdict, tolerance):
+            sentences.append(f"{gate.name}: {describe(gate, verdict, baseline.get(gate.name))}")
+    return sentences
+
+
+def blocks(gate: Gate, base: Verdict | None, verdict: Verdict, tolerance: Tolerance = "task") -> bool:
+    """Does this verdict stand in the way of the exit?"""
+    if verdict.status == "pass":
+        return False
+    if tolerance == "nothing" or base is None or base.status == "pass":
+        return True
+    if gate.proof and (tolerance == "task" or (tolerance == "old" and not verdict.per_test)):
+        return True
+    # Red before this loop and outside the criterion: only what is newly red blocks. What can no
+    # longer be judged at all, and could be before, is worse than before.
+    unjudged = ("error", "skipped")
+    return verdict.new_red_count > 0 or (verdict.status in unjudged and base.status not in unjudged)
+
+
+def describe(gate: Gate, verdict: Verdict, base: Verdict | None = None) -> str:
+    """A red verdict in one line: which tests, or why it could not be judged.
+
+    `base` is what the gate said of the base commit: only where that tells what was red there is anything
+    called newly red.
+    """
+    if verdict.status in ("error", "skipped"):
+        return f"could not be judged ({verdict.summary or verdict.cause or verdict.status})"
+    named = [finding.key for finding in verdict.findings[:SHOWN]]
+    if named == ["exit"]:  # no test and no place has a name: what the check said last says more
+        last = one_line(verdict.findings[0].message.rstrip().rpartition("\n")[2], LAST_WORDS)
+        return verdict.summary if last in ("", verdict.summary) else f"{verdict.summary}: {last}"
+    if not gate.proof and verdict.new_red and base is not None and _told_apart(base):
+        named = list(verdict.new_red[:SHOWN])
+        return f"{verdict.new_red_count} newly red: {_list(named, verdict.new_red_count)}"
+    if verdict.red and named:
+        return f"{verdict.red} red: {_list(named, verdict.red)}"
+    return verdict.summary or verdict.status
+
+
+def _told_apart(base: Verdict) -> bool:
+    """Does this verdict on the base tell what was red there and what was not?"""
+    return base.status == "pass" or (base.status in ("fail", "flaky") and base.per_test and not base.unloaded)
+
+
+def _list(named: list[str], total: int) -> str:
+    more = total - len(named)
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,139 @@
+"""How strong a proof is: A to D, and in words what it leaves open.
+
+The table is design section 7. This module compares what was red at the base with what is green now;
+whether the result is verified at all is `exit_gate`'s question.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.core.model.gate import Criterion, Gate, Grade
+from ralph.core.model.verdict import GuardResult, Verdict
+
+# At these levels the judged tree stands at the user's own path, so the files that were loaded are known.
+BOXED = frozenset({"S2", "S3"})
+_MEASURES = frozenset({"witness", "sabotage"})
+
+
+OWN_WITNESS: Grade = "B"  # as good as it gets when the witness is the agent's own test
+
+
+class Proof(Struct, frozen=True):
+    grade: Grade
+    witness: bool  # something the agent did not write was red and is green
+    own: bool  # the agent's own tests were red on the base source, are green, and notice sabotage
+    unproven: tuple[str, ...]
+
+
+def at_least(grade: Grade, minimum: Grade) -> bool:
+    return grade <= minimum  # "A" sorts before "D"
+
+
+def _witness(base: Verdict | None, now: Verdict) -> Literal["none", "exit", "test"]:
+    """Is there a witness that the agent did not write, and was it read per test or by exit code?"""
+    if base is None or base.status not in ("fail", "error") or now.status != "pass":
+        return "none"
+    if base.cause in ("no-tests", "all-skipped"):  # whatever is green now, the agent brought it
+        return "none"
+    if now.per_test and now.witness_count > 0:
+        return "test"
+    # It came to no judgement: what it would have said is open. Old records keep the grade that they have.
+    if base.status == "error" and now.answered is not None:
+        return "none"
+    return "none" if now.per_test and base.per_test else "exit"
+
+
+def prove(
+    criterion: Criterion,
+    baseline: dict[str, Verdict],
+    now: dict[str, Verdict],
+    guards: tuple[GuardResult, ...],
+    protection: str,
+) -> Proof:
+    """Grade a result whose proof gates are green; the caller has seen to that."""
+    open_points: list[str] = []
+    seen = [(gate, _witness(baseline.get(gate.name), now[gate.name])) for gate in criterion.proof]
+    witnesses = [gate for gate, kind in seen if kind != "none"]
+    by_exit = [gate.name for gate, kind in seen if kind == "exit"]
+    own = _own(guards)
+    grade: Grade
+    if witnesses:
+        grade = "A"
+        if by_exit:
+            grade = "B"
+            open_points.append(f"{_names(by_exit)}: read by exit code only, not per test")
+        missing = [result.summary for result in guards if not result.applied]
+        if missing:
+            grade = "B"
+            open_points += missing
+        if protection not in BOXED:
+            grade = "B"
+            open_points.append(f"sandbox {protection or 'S0'}: which files the checks loaded is not proven")
+    elif own:
+        grade = OWN_WITNESS
+        open_points.append(f"the witness is the agent's own: {own}")
+        open_points += [result.summary for result in guards if not result.applied]
+    else:
+        known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
+        grade = "C" if known else "D"
+        open_points.append("nothing that was red before is green now: only that nothing got worse is shown")
+        open_points += _unjudged(criterion.proof, baseline)
+        open_points += [result.summary for result in guards if result.guard in _MEASURES and result.counted]
+        if not known:
+            open_points.append("checks read by exit code only: which tests exist is not known")
+    open_points += _old_red(criterion.gates, baseline, now)
+    open_points += [f"waived: {key} ({reason})" for key, reason in sorted(criterion.waivers.items())]
+    open_points += [f"in quarantine: {key} ({why})" for key, why in sorted(criterion.quarantine.items())]
+    if (criterion.waivers or criterion.quarantine) and grade == "A":
+        grade = "B"
+    return Proof(
+        grade=grade,
+        witness=bool(witnesses),
+        own=bool(own) and not witnesses,
+        unproven=tuple(open_points),
+    )
+
+
+def _unjudged(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) -> list[str]:
+    """Checks that came to no judgement at the base: their turning green shows nothing."""
+    found = []
+    for gate in proof:
+        base = baseline.get(gate.name)
+        if base is None or base.status != "error" or base.cause in ("no-tests", "all-skipped"):
+            continue
+        said = base.summary or base.cause or base.status
+        words = (
+            f"{gate.name} came to no judgement at the base ({said}), so that it is green now shows nothing"
+        )
+        hint = "; a hang is an answer where the check has a time limit of its own, as in `timeout 60 …`"
+        found.append(words + hint if base.cause == "timeout" else words)
+    return found
+
+
+def _own(guards: tuple[GuardResult, ...]) -> str:
+    """How the agent's own tests show the change, in words; "" when they do not."""
+    counted = {name: number for result in guards for name, number in result.counted.items()}
+    if not counted.get("witness") or not counted.get("noticed"):
+        return ""
+    said = f"{counted['noticed']} of {counted.get('sabotaged', 0)} sabotages were noticed"
+    return f"{counted['witness']} tests red on the base source and green now, {said}"
+
+
+def _old_red(gates: tuple[Gate, ...], baseline: dict[str, Verdict], now: dict[str, Verdict]) -> list[str]:
+    """Red from before this loop that may stay, or the caller would not ask: named, never blocking."""
+    found = []
+    for gate in gates:
+        verdict = now.get(gate.name)
+        if verdict is None or verdict.status == "pass" or gate.name not in baseline:
+            continue
+        found.append(
+            f"{gate.name} was red before this loop and still is ({verdict.summary or verdict.status})"
+        )
+    return found
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,169 @@
+"""The nouns of routing: a question, a proposal, and how sure it is. What a sentence means is in `route`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Literal
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from ralph.core.sentence.goal_hosts import LONGEST, goal_line
+
+LONGEST_TEXT = 8000
+KINDS = ("test", "types", "lint", "build", "custom command")
+
+Where = Literal["internal", "external", "goal", "control", "none"]
+Confidence = Literal["high", "medium", "low"]
+About = Literal["task", "check", "loop", "bound", "place", "start", "instead"]
+
+
+class RouteChoice(Struct, frozen=True):
+    """One possible answer. `value` is what it stands for: a command, a task, a loop; "" = to be typed.
+
+    `note` says what else must be known before choosing it, such as the script that a command starts.
+    """
+
+    label: str
+    value: str = ""
+    note: str = ""
+
+
+class RouteQuestion(Struct, frozen=True):
+    about: About
+    question: str
+    choices: tuple[RouteChoice, ...] = ()
+
+
+class KnownLoop(Struct, frozen=True):
+    name: str
+    task: str = ""
+    unfinished: bool = False
+    resumable: bool = False
+
+
+class KnownHere(Struct, frozen=True):
+    """What is known besides the sentence: loops of this project, newest first, and the host."""
+
+    loops: tuple[KnownLoop, ...] = ()
+    host: str = ""
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """The proposal. The fields up to `ask` are public, in this order; the rest serves the command."""
+
+    route: Where
+    task: str | None = None
+    criterion: str | None = None
+    verification_command: str | None = None
+    max_iterations: int | None = None
+    timeout: int | None = None  # seconds
+    loop_id: str | None = None
+    host: str | None = None
+    confidence: Confidence = "low"
+    ask: tuple[RouteQuestion, ...] = ()
+    verb: str = ""  # of a control
+    max_cost: float | None = None
+    checks: tuple[str, ...] = ()  # what `--check` is to be given; without any the loop finds its own
+    stated: bool = False  # the criterion was said, not inferred
+    guessed: bool = False  # the task was not said but taken from elsewhere
+    why: str = ""
+
+
+PUBLIC = Route.__struct_fields__[:10]
+# Questions that mean something is missing; the others only name what can be done now.
+OPEN = ("task", "check", "loop", "bound", "place")
+
+
+def public(found: Route) -> dict[str, object]:
+    """The proposal as `--json` prints it."""
+    every = to_builtins(found)
+    return {name: every[name] for name in PUBLIC}
+
+
+_WHAT_PROVES = "what command proves that it is done?"
+
+
+def why_asked(found: Route) -> str:
+    """Why what was said about the end is no check ("": nothing was wrong with it, or nothing was asked)."""
+    asked = next((one.question for one in found.ask if one.about == "check"), "")
+    return asked.removesuffix(_WHAT_PROVES).removesuffix("; ")
+
+
+def check_question(why: str = "", found: tuple[RouteChoice, ...] = ()) -> RouteQuestion:
+    """Test, types, lint, build or a command of one's own; `found` are those whose command is known."""
+    known = {choice.label: choice for choice in found}
+    extra = tuple(choice for choice in found if choice.label not in KINDS)
+    choices = extra + tuple(known.get(kind, RouteChoice(kind)) for kind in KINDS)
+    return RouteQuestion("check", f"{why}; {_WHAT_PROVES}" if why else _WHAT_PROVES, choices)
+
+
+def settled(found: Route) -> Route:
+    """With the confidence that its open questions leave."""
+    about = {one.about for one in found.ask if one.about in OPEN}
+    level: Confidence = "high"
+    if about & {"task", "loop"}:
+        level = "low"
+    elif about or found.guessed:
+        level = "medium"
+    ask = tuple(one for one in found.ask if one.about != "start")
+    if found.route == "goal" and found.task and found.criterion:
+        line = goal_line(found.task, found.criterion)
+        if len(line) > LONGEST:
+            level = "low"
+        ask += (RouteQuestion("start", f"the line to type in {found.host}", (RouteChoice("goal", line),)),)
+    return replace(found, confidence=level, ask=ask)
+
+
+def with_check(
+    found: Route, criterion: str, command: str, confidence: Confidence, checks: tuple[str, ...] = ()
+) -> Route:
+    """The proposal with a check from elsewhere. What was said stays the criterion; doubt stays open."""
+    ask = found.ask
+    if confidence == "high":
+        ask = tuple(one for one in ask if one.about != "check")
+    return settled(
+        replace(
+            found,
+            criterion=found.criterion or criterion or None,
+            verification_command=command or None,
+            checks=checks,
+            ask=ask,
+        )
+    )
+
+
+_WHYS: dict[str, tuple[str, tuple[RouteChoice, ...]]] = {
+    "question": (
+        "this asks about loops and starts none",
+        (
+            RouteChoice("where the loops of this project stand", "ralph status"),
+            RouteChoice("what a loop is and takes", "ralph loop --help"),
+        ),
+    ),
+    "opinion": (
+        "no check could prove an answer or a decision; ask an agent directly, and loop on what follows",
+        (RouteChoice("a task that a check can prove", 'ralph loop "TASK" --check "CMD"'),),
+    ),
+    "negated": (
+        "this asks for no loop",
+        (RouteChoice("where the loops of this project stand", "ralph status"),),
+    ),
+    "unmatched": (
+        "nothing in it asks for a loop; a single change needs none, give it to an agent directly",
+        (RouteChoice("work on it until a check proves it", 'ralph loop "TASK" --check "CMD"'),),
+    ),
+    "long": (
+        f"it has more than {LONGEST_TEXT} characters; write it into a file and name that file",
+        (RouteChoice("do what a file says", 'ralph loop "do what SPEC.md says" --check "CMD"'),),
+    ),
+}
+
+
+def none(kind: str, said: str) -> Route:
+    why, choices = _WHYS[kind]
+    if kind == "unmatched" and said:
+        quoted = shlex.quote(said)
+        choices = tuple(replace(one, value=one.value.replace('"TASK"', quoted)) for one in choices)
+    sure: Confidence = "medium" if kind == "unmatched" else "high"
+    return Route(route="none", confidence=sure, ask=(RouteQuestion("instead", why, choices),), why=kind)

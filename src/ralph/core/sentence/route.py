@@ -1,0 +1,314 @@
+"""From a sentence to a proposal: which kind of loop is meant, its task, criterion and bounds, or none.
+
+A pure function over the phrase tables. It decides nothing that costs anything: what it returns is shown
+first, and whatever is not beyond doubt stands in `ask`. Where a check is missing, the shell infers one
+and completes the proposal with `with_check`. Commands and screens are in `ui`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.sentence import flags_in_text as peel
+from ralph.core.sentence import match as match_
+from ralph.core.sentence.ask_bounds import bounded
+from ralph.core.sentence.goal_hosts import GOALS
+from ralph.core.sentence.intent import (
+    LONGEST_TEXT,
+    KnownHere,
+    KnownLoop,
+    Route,
+    RouteChoice,
+    RouteQuestion,
+    Where,
+    check_question,
+    none,
+    settled,
+)
+from ralph.core.sentence.phrases import Form, PhraseTable, any_of
+from ralph.core.sentence.phrases_en import ENGLISH
+from ralph.core.sentence.phrases_es import SPANISH
+from ralph.core.text.clean import clean
+
+LANGUAGES: tuple[PhraseTable, ...] = (ENGLISH, SPANISH)
+
+
+def route(text: str, known: KnownHere = KnownHere(), languages: tuple[PhraseTable, ...] = LANGUAGES) -> Route:  # noqa: B008
+    """What `text` asks for. Never raises; nothing in the result holds a control character."""
+    said = peel.fold(clean(text))
+    if len(said) > LONGEST_TEXT:
+        return none("long", said)
+    return bounded(said, _first(said, known, languages), lambda rest: _first(rest, known, languages))
+
+
+def _first(said: str, known: KnownHere, languages: tuple[PhraseTable, ...]) -> Route:
+    """What the first language in which it means something makes of it."""
+    first: Route | None = None
+    for language in languages:
+        found = _route(said, known, language)
+        if found.route != "none" or found.confidence == "high":
+            return found
+        first = first or found
+    return first or none("unmatched", said)
+
+
+def _route(said: str, known: KnownHere, language: PhraseTable) -> Route:
+    text, dropped = peel.drop_opening(said.rstrip("? "), language)
+    polite = any(words in language.polite for words in dropped)
+    asks = said.endswith("?") and not polite
+    control = _controlled(peel.drop_closing(text, language), known, language)
+    if control is not None:
+        return control
+    if peel.begins(text, language.negations):
+        return none("negated", said)
+    if not _explicit(text) and (asks or (not polite and peel.begins(text, language.questions))):
+        return none("question" if _about_loops(text, language) else "unmatched", said)
+    return _request(text, asks, known, language)
+
+
+def _explicit(text: str) -> bool:
+    """After "ralph this:" whatever follows is a task, or nothing that a loop could do."""
+    head = text[:80].lower()
+    return ":" in head and head.lstrip("/").startswith(
+        ("ralph", "al:", "al ", "agent-loop", "agent loop", "loop")
+    )
+
+
+def _about_loops(text: str, language: PhraseTable) -> bool:
+    """It speaks of loops, so an answer about loops is in place."""
+    words = rf"(?<!\w)(?:loops|looping|iterations?|{any_of(language.keep)})(?!\w)"
+    return re.search(words, text, re.IGNORECASE) is not None
+
+
+def _request(text: str, asks: bool, known: KnownHere, language: PhraseTable) -> Route:
+    flags = peel.flags_of(text)
+    text, front = peel.peel_start(flags.rest, language)
+    text, criterion = _completion(text, language)
+    whole = peel.drop_closing(text, language)
+    text, tail = peel.peel_end(text.rstrip(" :"), language)
+    summoned = text.lower().startswith("ralph, ")
+    text, _ = peel.drop_opening(text[7:] if summoned else text, language)
+    said = (*front, *tail)
+    external = any(one.about == "outside" for one in said)
+    found = match_.matches(text, language, external=external)
+    bound = any(one.about == "tries" and one.firm for one in (*flags.peeled, *said))
+    if (
+        found is None
+        and peel.begins(text, language.work)
+        and (summoned or bound or criterion or flags.criterion)
+    ):
+        found = match_.Match(Form("{work}", task="{work}"), text, "")
+    if found is None:
+        return none("unmatched", peel.fold(whole))
+    loose = tuple(one for one in tail if not one.firm) if _open_ended(found) else ()
+    task = " ".join([found.task, *(one.text for one in reversed(loose))]) if loose else found.task
+    said = (*flags.peeled, *front, *found.peeled, *(one for one in tail if one not in loose))
+    stated = criterion or flags.criterion or found.criterion or match_.ending(found.task, language)
+    if _unprovable(task, asks, language):
+        return none("opinion", task)
+    return _proposal(_Said(task, stated, flags.loop_id, said, loose, found.row), known, language)
+
+
+def _open_ended(found: match_.Match) -> bool:
+    """The sentence ends with the task, so that words at its end may belong to it."""
+    return found.row.say.endswith(("{task}", "{work}", "{list}")) and not found.row.only_external
+
+
+def _completion(text: str, language: PhraseTable) -> tuple[str, str]:
+    """The text without "; completion: X", and X."""
+    pattern = rf"(?:^|[;,.]\s?|\s)(?:{any_of(language.completion)})\s?[:=]\s?(\S.*)$"
+    found = re.search(pattern, text, re.IGNORECASE)
+    return (text[: found.start()].rstrip(" :"), peel.fold(found[1])) if found else (text, "")
+
+
+def _unprovable(task: str, asks: bool, language: PhraseTable) -> bool:
+    """A question or an opinion as a task. A text that is to be written into a file can be checked."""
+    if not (asks or task.endswith("?") or peel.begins(task, language.opinions)):
+        return False
+    return not any("." in word.strip(".,;:") or "/" in word for word in task.split())
+
+
+class _Said(Struct, frozen=True):
+    task: str
+    criterion: str
+    loop_id: str
+    peeled: tuple[peel.Peeled, ...]
+    loose: tuple[peel.Peeled, ...]
+    row: Form
+
+
+def _proposal(said: _Said, known: KnownHere, language: PhraseTable) -> Route:
+    criterion = "" if match_.says_done(said.criterion, language) else said.criterion
+    command, refused = match_.command_in(criterion, language) if criterion else ("", "")
+    task, guessed, ask = _task(said, criterion, known, language)
+    if said.row.external or any(one.about == "outside" for one in said.peeled):
+        where: Where = "external"
+    else:
+        where = "goal" if known.host in GOALS else "internal"
+    ask += [_place(one) for one in said.loose]
+    bounds, wrong = _bounds(said.peeled)
+    ask += wrong
+    if not command:
+        ask.append(check_question(_why_no_check(criterion, refused, language)))
+    found = Route(
+        route=where,
+        task=task or None,
+        criterion=criterion or (f"`{command}` passes" if command else None),
+        verification_command=command or None,
+        checks=(command,) if command else (),
+        **_limits(bounds),
+        stated=criterion != "",
+        loop_id=said.loop_id or None,
+        host=known.host or None,
+        ask=tuple(ask),
+        guessed=guessed or not said.row.sure,
+    )
+    return settled(found)
+
+
+def _task(
+    said: _Said, criterion: str, known: KnownHere, language: PhraseTable
+) -> tuple[str, bool, list[RouteQuestion]]:
+    """(task, whether it was guessed, what to ask about it)."""
+    pointed = said.task.lower() in language.meanwhile
+    if said.task and not pointed:
+        return said.task, False, []
+    meant = match_.subject(criterion, language) if criterion else ""
+    if meant:
+        return meant, False, []
+    last = next((loop.task for loop in known.loops if loop.task), "")
+    if criterion and not match_.is_vague(criterion, language):
+        return language.attain.replace("{criterion}", criterion), True, []
+    if last:
+        return " ".join(clean(last).split()), True, []
+    choices = (RouteChoice("the task", ""),)
+    return (
+        "",
+        True,
+        [RouteQuestion("task", "what is to be done? no task was said and no loop was here before", choices)],
+    )
+
+
+def _why_no_check(criterion: str, refused: str, language: PhraseTable) -> str:
+    if refused:
+        return f"the command in the text is not taken: {refused}"
+    if criterion and match_.is_vague(criterion, language):
+        return f"no check can decide '{criterion}'"
+    return ""
+
+
+def _place(one: peel.Peeled) -> RouteQuestion:
+    choices = (
+        RouteChoice("how this loop works", "loop", one.text),
+        RouteChoice("part of the task", "task", one.text),
+    )
+    return RouteQuestion("place", f"'{one.text}': is that about this loop, or part of the task?", choices)
+
+
+def _bounds(peeled: tuple[peel.Peeled, ...]) -> tuple[dict[str, float], list[RouteQuestion]]:
+    """The strictest bound of each kind, and a question for each that cannot be one."""
+    values: dict[str, float] = {}
+    ask = []
+    for one in peeled:
+        if one.about == "outside":
+            continue
+        if one.value is None:
+            ask.append(
+                RouteQuestion(
+                    "bound",
+                    f"'{one.text}' is no limit; expected 1 to {peel.MOST_TRIES} iterations, or up to 30 days",
+                    (RouteChoice("the default limits", "default"),),
+                )
+            )
+        else:
+            values[one.about] = min(one.value, values.get(one.about, one.value))
+    return values, ask
+
+
+def _limits(bounds: dict[str, float]) -> dict[str, Any]:
+    return {
+        "max_iterations": int(bounds["tries"]) if "tries" in bounds else None,
+        "timeout": int(bounds["hours"]) if "hours" in bounds else None,
+        "max_cost": bounds.get("money"),
+    }
+
+
+# What can be asked of a loop in which state; the others take the newest.
+_NEEDS = {"abort": "unfinished", "pause": "unfinished", "resume": "resumable", "attach": "unfinished"}
+
+
+def _controlled(text: str, known: KnownHere, language: PhraseTable) -> Route | None:
+    """The control that a sentence is; with a bound at its end it can only be one that goes on."""
+    names = tuple(loop.name for loop in known.loops)
+    asked = match_.controls(text, language, names)
+    if asked is not None:
+        return _control(asked, known, language)
+    rest, tail = peel.peel_end(text, language)
+    asked = match_.controls(rest, language, names) if tail else None
+    if asked is None or asked.verb != "resume" or any(one.about == "outside" for one in tail):
+        return None
+    bounds, wrong = _bounds(tail)
+    found = _control(asked, known, language)
+    return settled(replace(found, ask=(*found.ask, *wrong), **_limits(bounds)))
+
+
+def _control(asked: match_.Ordered, known: KnownHere, language: PhraseTable) -> Route:
+    name, ask = _which(asked, known)
+    after = _after(asked.rest, known, language) if asked.rest else None
+    base = after if after is not None else Route(route="control")
+    guessed = asked.rest != "" and after is None
+    return settled(
+        replace(
+            base,
+            route="control",
+            verb=asked.verb,
+            loop_id=name or None,
+            host=known.host or None,
+            guessed=guessed or base.guessed,
+            ask=(*ask, *(one for one in base.ask if one.about != "start")),
+            why=f"'{asked.rest}' was not understood" if guessed else "",
+        )
+    )
+
+
+def _after(rest: str, known: KnownHere, language: PhraseTable) -> Route | None:
+    """The new task that follows a control: a request of its own, or words that begin with a verb."""
+    rest, _ = peel.drop_opening(rest, language)
+    found = _request(rest, False, replace(known, host=""), language)
+    if found.route in ("internal", "external"):
+        return found
+    if not peel.begins(rest, language.work):
+        return None
+    said = _Said(peel.drop_closing(rest, language), "", "", (), (), Form("{work}"))
+    return _proposal(said, replace(known, host=""), language)
+
+
+def _which(asked: match_.Ordered, known: KnownHere) -> tuple[str, list[RouteQuestion]]:
+    """The loop that is meant, or the question which."""
+    need = _NEEDS.get(asked.verb, "")
+    fitting = [loop for loop in known.loops if not need or getattr(loop, need)]
+    if asked.loop:
+        names = match_.named(asked.loop, tuple(loop.name for loop in known.loops))
+        if len(names) == 1:
+            return names[0], []
+        fitting = [loop for loop in fitting if loop.name in names]
+        question = (
+            f"there is no loop '{asked.loop}'" if not names else f"'{asked.loop}' may mean {len(names)} loops"
+        )
+        return "", [RouteQuestion("loop", question, _loops(fitting))]
+    if not need:
+        return (fitting[0].name if asked.pointed and fitting else ""), []
+    if len(fitting) == 1:
+        return fitting[0].name, []
+    question = f"which loop? {len(fitting)} are {need}" if fitting else f"there is no {need} loop here"
+    return "", [RouteQuestion("loop", question, _loops(fitting))]
+
+
+def _loops(loops: list[KnownLoop]) -> tuple[RouteChoice, ...]:
+    return tuple(
+        RouteChoice(" ".join(clean(loop.task).split())[:80] or loop.name, loop.name) for loop in loops[:9]
+    )

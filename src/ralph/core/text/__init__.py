@@ -1,0 +1,1 @@
+"""How is foreign text made safe, read as Markdown, and quoted?"""

@@ -1,0 +1,307 @@
+"""What a command found in a repository is for, and whether it may be proposed at all.
+
+Commands from documents, manifests and CI files are foreign text. `sort_command` says which kind of check
+one is, or why it is none: deploying, publishing, network, deleting, setting up, hiding another command.
+Only words are looked at; nothing is executed and no file is read here.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.core.toolchains.command_words import (
+    DEEDS,
+    DIRECT,
+    FETCHES,
+    KINDS,
+    LAUNCH,
+    NAMES,
+    PACKAGERS,
+    SETUP,
+    TASKERS,
+    TOOLS,
+    VALUED,
+    VERBS,
+    Kind,
+)
+
+__all__ = [
+    "KINDS",
+    "Kind",
+    "Sorted",
+    "behind",
+    "danger",
+    "degenerate",
+    "fetches",
+    "named_kind",
+    "plain_command",
+    "script_of",
+    "sort_command",
+    "split",
+]
+
+LONGEST = 500  # characters; a longer command is a program, and nobody reads it before saying yes
+
+
+class Sorted(Struct, frozen=True):
+    """`kind` is "" for a command that is no check; `why` then says what it is instead."""
+
+    kind: Kind | Literal[""] = ""
+    tool: str = ""  # what really checks, behind launchers: pytest for `uv run pytest`
+    why: str = ""
+
+
+_TRIVIAL = re.compile(r"^(?:echo|true|:|exit(?: 0)?|printf|cat|ls|pwd|sleep|cd)\b")
+_NO_TEST = re.compile(r"no tests?|not (?:yet )?(?:implemented|specified|configured)|todo", re.IGNORECASE)
+_ALWAYS = re.compile(
+    r"\|\|\s*(?:true|:|exit 0|echo\b)|;\s*(?:true|exit 0)\s*$|--passWithNoTests|--exit-zero|--no-error"
+)
+_EXPRESSION = re.compile(r"\$\{\{|\{\{|<%|\$\{?[A-Za-z_]")
+
+
+def danger(command: str) -> str:
+    """Why this text must not be executed for a check; "" when no such word is in it."""
+    for pattern, why in DEEDS:
+        if pattern.search(command):
+            return why
+    return ""
+
+
+def degenerate(command: str) -> str:
+    """Why this command could never fail for the right reason; "" when it could."""
+    if _ALWAYS.search(command):
+        return "it passes whatever happens"
+    commands = [part for part in re.split(r"&&|;|\|\|", command) if part.strip()]
+    if commands and all(_TRIVIAL.match(part.strip()) for part in commands):
+        return "it checks nothing" + (", it says so itself" if _NO_TEST.search(command) else "")
+    return ""
+
+
+def named_kind(name: str) -> str:
+    """What the name of a script or target promises: a kind, or deploy, service, setup, slow, writes, ""."""
+    name = name.lower()
+    return next((kind for pattern, kind in NAMES if pattern.search(name)), "")
+
+
+def fetches(words: list[str]) -> bool:
+    """Does a simple command install something, and so need the network?"""
+    return bool(FETCHES.match(" ".join(words)))
+
+
+def split(command: str) -> list[list[str]]:
+    """The words of each simple command."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars="|&;()<>")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    commands: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if word and all(char in "|&;()<>" for char in word):
+                commands.append([])
+            elif commands[-1] or not re.match(r"[A-Za-z_]\w*=", word):
+                commands[-1].append(word)
+    except ValueError:
+        return []
+    return [words for words in commands if words]
+
+
+def behind(words: list[str]) -> list[str]:
+    """The words of what is really executed, behind `uv run`, `npx`, `bundle exec`, `python -m`, …"""
+    while words:
+        name = words[0].rsplit("/", 1)[-1]
+        rest = words[1:]
+        if name in LAUNCH and rest:
+            after = _options(rest)
+            if after[:1] not in (["run"], ["exec"]):
+                return words
+            words = _options(after[1:])
+        elif name in DIRECT:
+            words = _options(rest)
+            while words and re.match(r"[A-Za-z_]\w*=", words[0]):
+                words = words[1:]
+        elif name in ("npm", "pnpm", "yarn", "bun") and rest[:1] in (["exec"], ["dlx"], ["x"]):
+            words = _options(rest[1:])
+        elif re.fullmatch(r"(?:python|pypy)[\d.]*", name):
+            words = _python(rest)
+            if words[:1] == ["python"]:
+                return words
+        elif name in ("sh", "bash", "ruby", "php") and rest and not rest[0].startswith("-"):
+            words = rest
+        else:
+            return [name, *rest]
+    return words
+
+
+def _options(words: list[str]) -> list[str]:
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "-m":
+        if words[at] == "--":
+            return words[at + 1 :]
+        at += 2 if words[at] in VALUED else 1
+    return words[at:]
+
+
+def _python(words: list[str]) -> list[str]:
+    while words and words[0].startswith("-"):
+        if words[0] == "-m" and len(words) > 1:
+            return ["python", "-m", "build"] if words[1] == "build" else words[1:]
+        words = words[2:] if words[0] in ("-W", "-X") else words[1:]
+    return words or ["python"]
+
+
+def sort_command(command: str) -> Sorted:
+    """Which kind of check this is. A compound is what its last check is, unless any part of it is a deed."""
+    text = " ".join(command.split())
+    if len(text) > LONGEST or not text.isprintable():
+        return Sorted(
+            why="it is too long to be read" if len(text) > LONGEST else "it holds unprintable characters"
+        )
+    why = danger(text) or degenerate(text)
+    if why:
+        return Sorted(why=why)
+    if _EXPRESSION.search(text):
+        return Sorted(why="it holds a variable that is only known elsewhere")
+    found: list[Sorted] = []
+    for words in split(text):
+        one = _sort_words(words)
+        if one.why:
+            return one
+        if one.kind:
+            found.append(one)
+    if not found:
+        return Sorted(why="it is no check that is known")
+    kinds = [one.kind for one in found]
+    for kind in ("test", "coverage"):
+        if kind in kinds:  # `npm run build && npm test` is a test that needs a build
+            return found[kinds.index(kind)]
+    return found[-1]
+
+
+def _sort_words(words: list[str]) -> Sorted:
+    if SETUP.match(" ".join(words)) or words[0] in ("cd", "pushd", "popd", "test", "[", "exit", "set"):
+        return Sorted()
+    inner = behind(words)
+    if not inner:
+        return Sorted()
+    name, rest = inner[0].rsplit("/", 1)[-1], inner[1:]
+    name = {"mvnw": "mvn", "gradlew": "gradle", "python3": "python", "py.test": "pytest"}.get(name, name)
+    if name in PACKAGERS or name in TASKERS:
+        return _script(name, rest)
+    if name in ("tox", "nox"):
+        return _environment(name, rest)
+    kind = _verb(name, rest)
+    if kind:
+        return kind
+    if name in TOOLS:
+        if name == "eslint" and "--fix" in rest:
+            return Sorted(why="it changes files instead of checking them")
+        covered = name in ("pytest", "jest", "vitest") and any(
+            re.match(r"--(?:cov\b|cov=|coverage)", word) for word in rest
+        )
+        return Sorted(kind="coverage" if covered and _threshold(rest) else TOOLS[name], tool=name)
+    if re.search(r"\.(?:sh|py|rb|pl|js|mjs|bash)$", name) or "/" in words[0]:
+        said = named_kind(re.sub(r"\.\w+$", "", name))
+        if said in KINDS:
+            return Sorted(kind=said, tool=name)
+        return Sorted(why=f"it starts {name}, whose purpose is not known")
+    return Sorted(why=f"{name} is no check that is known") if name not in ("echo", "true") else Sorted()
+
+
+def _environment(name: str, rest: list[str]) -> Sorted:
+    """`tox -e typing`, `nox -s lint`: the environment's name says what it is for; else these are tests."""
+    chosen = [
+        rest[at + 1] for at, word in enumerate(rest[:-1]) if word in ("-e", "-s", "--session", "--sessions")
+    ]
+    said = named_kind(chosen[0]) if chosen else "test"
+    if said in ("deploy", "service", "setup", "writes"):
+        return Sorted(why=f"the environment {chosen[0]} of {name} is no check")
+    return Sorted(
+        kind=said if said in KINDS else "test", tool=name if said in ("", "test") else f"{name}:{said}"
+    )
+
+
+def _threshold(words: list[str]) -> bool:
+    return any(word.startswith(("--cov-fail-under", "--coverageThreshold")) for word in words)
+
+
+def _verb(name: str, rest: list[str]) -> Sorted | None:
+    known = False
+    for tool, verbs, kind, needs in VERBS:
+        if tool != name:
+            continue
+        known = True
+        wanted = verbs.split()
+        plain = [word for word in rest if not word.startswith("-")]
+        fits = not wanted or (plain[:1] and plain[0] in wanted) or any(verb in plain for verb in wanted[:2])
+        if name == "python":
+            fits = rest[:2] == wanted
+        if fits and (not needs or set(needs.split()) & {word.split("=", 1)[0] for word in rest}):
+            if name == "cargo" and kind == "format" and "--check" not in rest:
+                return Sorted(why="it changes files instead of checking them")
+            return Sorted(kind=kind, tool=name if name not in ("cargo", "go") else f"{name} {kind}")
+        if fits and needs and kind == "format":
+            return Sorted(why="it changes files instead of checking them")
+    if known and name not in TOOLS:
+        return Sorted(why=f"{name} is not used as a check here")
+    return None
+
+
+def _script(name: str, rest: list[str]) -> Sorted:
+    """`npm test`, `yarn lint`, `make check`: the name of the script says what it is for."""
+    if rest[:1] == ["audit"]:
+        return Sorted(kind="security", tool=f"{name} audit")
+    words = _options(rest)
+    if name in PACKAGERS and words[:1] in (["run"], ["run-script"], ["workspace"]):
+        words = _options(words[2:] if words[0] == "workspace" else words[1:])
+        if words[:1] == ["run"]:
+            words = _options(words[1:])
+    if not words:
+        return Sorted(kind="build", tool="make all") if name == "make" else Sorted()
+    script = words[0]
+    if name == "bun" and script == "test" and "run" not in rest:
+        return Sorted(kind="test", tool="bun test")
+    said = named_kind(script)
+    if said in KINDS:
+        return Sorted(kind=said, tool=f"{name}:{script}")
+    whys = {
+        "deploy": "it deploys or publishes",
+        "service": "it starts something that does not end",
+        "setup": "it sets things up",
+        "slow": "it is an integration or speed test",
+        "writes": "it changes files instead of checking them",
+    }
+    return Sorted(why=whys.get(said, f"nothing is known of the script {script}"))
+
+
+SHELL_SIGNS = re.compile(r"[;|&$<>(){}\\\n]")
+_ALONE = frozenset({"pytest", "tox", "nox", "rspec", "phpunit", "ctest", "jest", "vitest"})
+
+
+def plain_command(text: str) -> bool:
+    """Words that are a check beyond doubt, without quotes around them."""
+    if SHELL_SIGNS.search(text) or (" " not in text and text not in _ALONE):
+        return False
+    return (
+        text == text.strip() and text[:1].islower() | text.startswith("./") and sort_command(text).kind != ""
+    )
+
+
+def script_of(command: str) -> tuple[str, str] | None:
+    """(runner, script) for one plain `npm test`, `yarn run lint`, `make check`; None for everything else."""
+    commands = split(command)
+    if len(commands) != 1:
+        return None
+    words = commands[0]
+    name = words[0].rsplit("/", 1)[-1]
+    if name not in PACKAGERS and name not in ("make", "gmake", "just", "composer"):
+        return None
+    rest = _options(words[1:])
+    if name in PACKAGERS and rest[:1] in (["run"], ["run-script"]):
+        rest = _options(rest[1:])
+    if len(rest) < 1 or (name == "bun" and words[1:] == ["test"]):
+        return None
+    return ("make" if name == "gmake" else name), rest[0]

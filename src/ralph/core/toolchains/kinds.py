@@ -1,0 +1,143 @@
+"""Which kinds of check prove a class of task, and which kind a gate is. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+
+from ralph.core.model.gate import Gate, TaskClass
+from ralph.core.toolchains.classify_command import (
+    KINDS,
+    Kind,
+    Sorted,
+    behind,
+    named_kind,
+    sort_command,
+    split,
+)
+from ralph.core.toolchains.command_words import PACKAGERS, TASKERS, TOOLS
+from ralph.core.toolchains.usual_checks import LANGUAGES
+
+# Endings of files that a language's checks look at; manifests and lockfiles of its packages count too.
+_ENDINGS: dict[str, tuple[str, ...]] = {
+    "python": (".py", ".pyi", ".toml", ".cfg", ".ini", ".txt", ".lock", ".ipynb"),
+    "node": (
+        ".js",
+        ".jsx",
+        ".ts",
+        ".tsx",
+        ".mjs",
+        ".cjs",
+        ".mts",
+        ".cts",
+        ".vue",
+        ".svelte",
+        ".json",
+        ".yaml",
+        ".lock",
+    ),
+    "rust": (".rs", ".toml", ".lock"),
+    "go": (".go", ".mod", ".sum", ".work"),
+}
+
+# class -> kinds that prove it, kinds that must stay green
+AIMS: dict[TaskClass, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
+    "test-pass": (("test",), ()),
+    "coverage": (("coverage",), ()),
+    "type-clean": (("types",), ()),
+    "lint-clean": (("lint",), ()),
+    "build-pass": (("build",), ()),
+    "bug-fix": (("test",), ()),
+    "implement-feature": (("test",), ()),
+    "regression": ((), ("test", "build", "types", "lint")),
+    "docs": ((), ()),
+    "custom": (("test",), ()),
+}
+
+
+# class -> kinds of check that are green when nothing is left to do; a coverage call runs the tests too
+_SETTLED_BY: dict[str, frozenset[str]] = {
+    "test-pass": frozenset({"test", "coverage"}),
+    "coverage": frozenset({"coverage"}),
+    "type-clean": frozenset({"types"}),
+    "lint-clean": frozenset({"lint", "format"}),
+    "build-pass": frozenset({"build"}),
+}
+_COMPILERS = frozenset(
+    {"cargo types", "tsc", "vue-tsc"}
+)  # they check types, and are a build without its output
+_BOUND = re.compile(r"fail-under|threshold|check-coverage", re.IGNORECASE)  # without one, nothing is measured
+_SCRIPT = re.compile(r"/|\.(?:sh|bash|py|rb|pl|js|mjs|ts)$")
+_ANYTHING = re.compile(r"^(?:check|ci|all|verify|validate|gates?|default)s?(?:\.\w+)?$")
+
+
+def settles(task_class: TaskClass, gate: Gate) -> bool:
+    """Is this check of the kind that the class asks for, so that green leaves nothing to do?
+
+    A command whose kind cannot be told (a script of the project's own) is taken for it: whoever gave it as
+    the proof says by that what done means. Of class custom, any check is that Ralph did not find by itself.
+    """
+    if task_class == "custom":
+        return gate.origin != "inferred"
+    wanted = _SETTLED_BY.get(task_class)
+    if wanted is None:
+        return False
+    if task_class == "coverage" and (gate.read == "coverage" or gate.minimum is not None):
+        return True
+    bounded = task_class != "coverage" or _BOUND.search(gate.run) is not None
+    found = [_part(words) for words in _simple(gate.run)]
+    if task_class == "build-pass" and any(one.tool in _COMPILERS for one in found):
+        return True
+    kinds = {one.kind for one in found if one.kind}
+    return (bounded and bool(wanted & kinds)) or not kinds or any(one.tool == _UNKNOWN for one in found)
+
+
+_UNKNOWN = "?"  # a script whose name does not tell what it checks
+
+
+def _simple(run: str, depth: int = 2) -> list[list[str]]:
+    """The simple commands of one, also behind `sh -c`."""
+    found: list[list[str]] = []
+    for words in split(run):
+        inner = behind(words)
+        if words[0].rsplit("/", 1)[-1] in ("sh", "bash", "zsh") and "-c" in words[1:-1] and depth:
+            found += _simple(words[words.index("-c") + 1], depth - 1)
+        elif inner:
+            found.append(words)
+    return found
+
+
+def _part(words: list[str]) -> Sorted:
+    inner = behind(words)
+    last = inner[0].rsplit("/", 1)[-1]
+    targets = [word for word in inner[1:] if not word.startswith("-") and word != "run"]
+    named = targets[:1] if last in PACKAGERS or last in TASKERS else [last]
+    script = _SCRIPT.search(words[0]) or _SCRIPT.search(inner[0]) or named != [last]
+    one = sort_command(shlex.join(words))
+    if script and last not in TOOLS and (not one.kind or any(_ANYTHING.match(name) for name in named)):
+        return Sorted(tool=_UNKNOWN)
+    return one
+
+
+def proof_kinds(task_class: TaskClass) -> frozenset[str]:
+    """The kinds whose gates prove a class; empty where any gate may."""
+    return frozenset() if task_class == "custom" else frozenset(AIMS[task_class][0])
+
+
+def gate_kind(name: str, run: str) -> str:
+    """What a gate checks, by its command, else by its name; "" when neither tells."""
+    kind = sort_command(run).kind
+    if kind:
+        return kind
+    said = named_kind(name)
+    return said if said in KINDS else ""
+
+
+def concerned(run: str, cwd: str, changed: Iterable[str]) -> bool:
+    """Could a change of these files change what a gate says? In doubt it could."""
+    tool = sort_command(run).tool
+    language = next((one.name for one in LANGUAGES if any(row.tool == tool for row in one.rows)), "")
+    endings = _ENDINGS.get(language)
+    inside = [path for path in changed if cwd in (".", "") or path.startswith(cwd.rstrip("/") + "/")]
+    return any(endings is None or path.endswith(endings) for path in inside)

@@ -1,0 +1,1 @@
+"""What do lists and screens show of a loop?"""

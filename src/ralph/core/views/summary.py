@@ -1,0 +1,156 @@
+"""A loop in one row: what lists, screens and `--json` show of it.
+
+The journal keeps it beside the events as a cache; it can be made again from them at any time and no
+decision reads it.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.decide.stuck.health import Health, health
+from ralph.core.model.gate import Grade
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Outcome, Phase
+from ralph.core.model.rubric import words
+from ralph.core.model.spend import Limits, Spend
+from ralph.core.views.plan_view import PlanLine, plan_line
+
+# S2's words for the same states, kept in --json for scripts written against them.
+FAMILIAR = {
+    "new": "running",
+    "baseline": "running",
+    "working": "running",
+    "judging": "completing",
+    "waiting": "paused",
+    "paused": "paused",
+    "verified": "completed",
+    "satisfied": "completed",
+    "aborted": "aborted",
+    "exhausted": "failed",
+    "stalled": "failed",
+    "blocked": "failed",
+    "broken": "failed",
+}
+
+
+class GateLine(Struct, frozen=True, omit_defaults=True):
+    gate: str
+    verdict: str
+    red: int = 0
+    summary: str = ""
+    required: bool = True
+    proof: bool = False
+
+
+class JudgeLine(Struct, frozen=True, omit_defaults=True):
+    """The judge's opinion of the newest tree that it saw."""
+
+    agent: str
+    verdict: str = "unknown"
+    weighted: float | None = None
+    threshold: float = 7.0
+    required: bool = False
+    words: str = ""
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    loop: str
+    task: str
+    repo: str
+    phase: Phase
+    outcome: Outcome | None
+    state: str  # familiar word
+    reason: str
+    grade: Grade | None
+    agent: str
+    iteration: int
+    limits: Limits
+    spend: Spend
+    tree: str
+    base: str
+    branch: str
+    result: str
+    landing: str
+    dropped: bool
+    workspace: str
+    protection: str
+    verdicts: tuple[GateLine, ...]
+    judge: JudgeLine | None
+    plan: PlanLine | None
+    not_yet: tuple[str, ...]
+    unproven: tuple[str, ...]
+    best: int | None
+    breaker: Health
+    wait_until: float | None
+    wait_why: str
+    started: float
+    updated: float
+
+
+def gate_lines(loop: Loop) -> tuple[GateLine, ...]:
+    """Newest verdict of each sealed gate; "unknown" where it has not been judged."""
+    newest = loop.baseline if loop.best is None else loop.newest
+    lines = []
+    for gate in loop.sealed.criterion.gates:
+        verdict = newest.get(gate.name)
+        lines.append(
+            GateLine(
+                gate=gate.name,
+                verdict=verdict.status if verdict else "unknown",
+                red=verdict.red if verdict else 0,
+                summary=verdict.summary if verdict else "",
+                required=gate.required,
+                proof=gate.proof,
+            )
+        )
+    return tuple(lines)
+
+
+def judge_line(loop: Loop) -> JudgeLine | None:
+    """None where the loop has no judge; "unknown" until it was asked."""
+    rubric, judge, opinion = loop.sealed.rubric, loop.sealed.judge, loop.jury.opinion
+    if rubric is None or judge is None:
+        return None
+    line = JudgeLine(agent=judge.agent, threshold=rubric.threshold, required=rubric.required)
+    if opinion is None:
+        return line
+    return replace(line, verdict=opinion.status, weighted=opinion.weighted, words=words(opinion))
+
+
+def summarise(loop: Loop, started: float = 0.0) -> Summary:
+    order = loop.sealed
+    return Summary(
+        loop=order.loop,
+        task=order.task,
+        repo=order.repo,
+        phase=loop.phase,
+        outcome=loop.outcome,
+        state=FAMILIAR[loop.outcome or loop.phase],
+        reason=loop.reason,
+        grade=loop.grade,
+        agent=order.agent,
+        iteration=loop.iteration,
+        limits=loop.limits,
+        spend=loop.spend,
+        tree=loop.tree,
+        base=order.base_commit,
+        branch=loop.branch,
+        result=loop.result,
+        landing=loop.landing,
+        dropped=loop.dropped,
+        workspace=loop.workspace,
+        protection=loop.protection,
+        verdicts=gate_lines(loop),
+        judge=judge_line(loop),
+        plan=plan_line(loop),
+        not_yet=loop.not_yet,
+        unproven=loop.unproven,
+        best=loop.best.iteration if loop.best else None,
+        breaker=health(loop),
+        wait_until=loop.wait_until,
+        wait_why=loop.wait_why,
+        started=started,
+        updated=loop.now,
+    )

@@ -1,0 +1,91 @@
+"""What guards may look at: one final judgement, as plain data and two functions that read the trees.
+
+The shell fills it in. Guards only look; when they need another gate call they say so by a request
+(`overlay_request`, `witness_request`, `sabotage_request`), and the shell performs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from ralph.core.model.gate import Gate, TaskClass
+from ralph.core.model.plan.test_link import CriterionTest
+from ralph.core.model.verdict import Reading
+
+
+class Change(Struct, frozen=True):
+    """One path that differs between base and result."""
+
+    status: Literal["A", "M", "D", "R", "T"]
+    path: str
+    old_path: str = ""  # for R: what it was called at the base
+    mode: str = "100644"  # as git writes it; "000000" when deleted
+    old_mode: str = "100644"
+    size: int | None = None  # bytes in the result; None = not known
+
+    @property
+    def before(self) -> str:
+        """Its path at the base."""
+        return self.old_path or self.path
+
+
+class Executed(Struct, frozen=True):
+    """How a gate was really executed at the judgement."""
+
+    argv: tuple[str, ...]
+    report: str = ""  # the path that stood for {report}
+    tool_sha: str = ""
+
+
+class Broken(Struct, frozen=True):
+    """One sabotage: a function of the change broken on purpose, and what the new tests said."""
+
+    name: str  # "path: function"
+    noticed: bool | None  # None: not tried, the time was up
+    other: bool = False  # it returned something foreign instead of nothing
+
+
+class Asked(Struct, frozen=True):
+    """What the specs ask of this tree."""
+
+    ties: tuple[CriterionTest, ...]
+    wanted: tuple[str, ...]  # criteria of the item at hand and of those that were verified
+    shown: frozenset[str]  # those that a test showed which failed without the work
+    worked: bool  # the source changed since everything was last verified
+
+
+class GuardFacts(Struct, frozen=True):
+    tree: str
+    gates: tuple[Gate, ...]
+    base: dict[str, Reading]
+    final: dict[str, Reading]
+    changes: tuple[Change, ...]
+    read_base: Callable[[str], bytes | None]
+    read_result: Callable[[str], bytes | None]
+    overlay: dict[str, Reading] | None = None  # None: no overlay was asked for
+    executed: dict[str, Executed] = {}
+    protect: tuple[str, ...] = ()
+    waivers: dict[str, str] = {}  # finding key, or its part before the colon -> the user's reason
+    base_paths: frozenset[str] = frozenset()  # every file of the base; empty = not known
+    task: str = ""
+    task_class: TaskClass = "custom"
+    confirm: int = 1  # how often the final verdict was to be green
+    repeats: dict[
+        str, tuple[Reading, ...]
+    ] = {}  # further final readings of the same tree, a canary beside one
+    witness: dict[str, Reading] | None = None  # the result's tests over the base source; None: not asked for
+    sabotage: tuple[Broken, ...] | None = None  # None: not asked for
+    altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
+    criteria: Asked | None = None  # None: there are no specs
+    memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
+
+
+class Overlay(Struct, frozen=True):
+    """The result's tree, with the base's tests and configs over it."""
+
+    restore: tuple[str, ...]  # paths that get their content at the base
+    drop: tuple[str, ...]  # paths that are taken away
+    edit: dict[str, bytes] = {}  # files of the result that hold tests too, with the base's tests in them

@@ -1,0 +1,152 @@
+"""What changed, as text: pairs of contents, and the lines that are new to the whole change.
+
+Moved code is not new code: a line counts as new only when the base's version of all changed files
+together holds fewer of it. Worked out once for all guards (`Facts.memo`).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections import Counter
+from typing import cast
+
+from msgspec import Struct
+
+from ralph.gates.guards._base.facts import Change, GuardFacts
+from ralph.gates.judging_paths import is_config, is_test
+
+CAP = 2 << 20  # larger files are not looked into; the junk guard names added ones
+FILE_MODES = ("100644", "100755", "100664")
+_TESTING = re.compile(
+    r"(?:^|[/_.-])(?:test|tests|testing|conftest|fixtures?|mocks?|stubs?|spec|e2e)(?=[/_.-])"
+)
+_ASIDE = re.compile(r"(?:^|/)(?:examples?|docs?|samples?|demos?|scripts?|tools?|bin|benchmarks?|bench)/")
+_COMMENT = re.compile(r"(?:^|[^:\w'\"])(//|/\*|#|--|;|<!--|\*)(.*)")
+
+
+class Pair(Struct, frozen=True):
+    """One changed file; "" where it is not there or cannot be looked into as text."""
+
+    change: Change
+    path: str  # in the result; the base's path when deleted
+    old: str
+    new: str
+
+
+class NumberedLine(Struct, frozen=True):
+    number: int
+    text: str
+
+
+def decode(data: bytes | None) -> str:
+    if not data or len(data) > CAP or b"\0" in data[:8000]:
+        return ""
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def pairs(facts: GuardFacts) -> list[Pair]:
+    """Every changed regular file with both of its contents."""
+    if "pairs" not in facts.memo:
+        facts.memo["pairs"] = [_pair(facts, change) for change in facts.changes]
+    return cast(list[Pair], facts.memo["pairs"])
+
+
+def _pair(facts: GuardFacts, change: Change) -> Pair:
+    had = change.status != "A" and change.old_mode in FILE_MODES
+    has = change.status != "D" and change.mode in FILE_MODES
+    old = facts.read_base(change.before) if had else None
+    new = facts.read_result(change.path) if has else None
+    return Pair(change, change.path, decode(old), decode(new))
+
+
+def fresh(facts: GuardFacts) -> dict[str, list[NumberedLine]]:
+    """Lines of the result that no changed file of the base has to spare, by path."""
+    if "fresh" not in facts.memo:
+        facts.memo["fresh"] = _fresh(pairs(facts))
+    return cast(dict[str, list[NumberedLine]], facts.memo["fresh"])
+
+
+def _fresh(changed: list[Pair]) -> dict[str, list[NumberedLine]]:
+    spare: Counter[str] = Counter()
+    found: dict[str, list[NumberedLine]] = {}
+    for pair in changed:
+        own = Counter(map(str.strip, pair.old.split("\n"))) if pair.old else Counter()
+        left = []
+        for number, line in enumerate(pair.new.split("\n") if pair.new else (), 1):
+            bare = line.strip()
+            if own[bare] > 0:
+                own[bare] -= 1
+            elif bare:
+                left.append(NumberedLine(number, line))
+        spare.update({bare: number for bare, number in own.items() if number > 0})
+        if left:
+            found[pair.path] = left
+    if not spare:
+        return found
+    return {path: kept for path, lines in found.items() if (kept := _unspared(lines, spare))}
+
+
+def _unspared(lines: list[NumberedLine], spare: Counter[str]) -> list[NumberedLine]:
+    kept = []
+    for line in lines:
+        bare = line.text.strip()
+        if spare[bare] > 0:
+            spare[bare] -= 1
+        else:
+            kept.append(line)
+    return kept
+
+
+def label(text: str) -> str:
+    """A text as part of a finding's id: short, the same when it moves, and made of what a waiver may hold."""
+    return re.sub(r"[^A-Za-z0-9_./]+", "-", text[:400]).strip("-")[:50]
+
+
+def new_numbers(facts: GuardFacts, path: str) -> frozenset[int]:
+    return frozenset(line.number for line in fresh(facts).get(path, ()))
+
+
+def is_testing(path: str) -> bool:
+    """A test, or something that only tests use: helpers, fixtures, plugins for a runner."""
+    return is_test(path) or is_config(path) or bool(_TESTING.search(path.lower())) or "pytest" in path.lower()
+
+
+def is_aside(path: str) -> bool:
+    """Beside the product: examples, documentation, scripts."""
+    return bool(_ASIDE.search(path.lower()))
+
+
+def remarks(facts: GuardFacts, pair: Pair) -> tuple[dict[int, str], dict[int, str]]:
+    """The comments of both sides, once for all guards: taking Python apart is slow."""
+    key = f"comments:{pair.path}"
+    if key not in facts.memo:
+        facts.memo[key] = (comments(pair.change.before, pair.old), comments(pair.path, pair.new))
+    return cast(tuple[dict[int, str], dict[int, str]], facts.memo[key])
+
+
+def comments(path: str, text: str) -> dict[int, str]:
+    """Line number -> comment, exactly for Python, by its sign elsewhere."""
+    if path.endswith((".py", ".pyi")):
+        exact = _python_comments(text)
+        if exact is not None:
+            return exact
+    found = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _COMMENT.search(line)
+        if match:
+            found[number] = match.group(1) + match.group(2)
+    return found
+
+
+def _python_comments(text: str) -> dict[int, str] | None:
+    """None when Python cannot read it."""
+    found = {}
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                found[token.start[0]] = token.string
+    except (tokenize.TokenError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return found

@@ -1,0 +1,124 @@
+"""What stands behind a gate's command at the base: the recipe, the script, the task it calls.
+
+Only as far as needed to tell which checkers a gate may run (a text to look for words in), and which files of
+the repository it is made of in the end.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+
+from ralph.core.model.gate import Gate
+from ralph.gates.command import simple_commands
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.own_files import own_files
+
+_RULE = re.compile(r"^([\w.%/ -]+?)\s*::?(?!=)([^\n]*(?:\n[ \t]+[^\n]*)*)", re.MULTILINE)
+_STEPS = 50  # targets and scripts followed at most
+_FAMILIES = (
+    ("GNUmakefile", "makefile", "Makefile"),
+    ("justfile", "Justfile", ".justfile"),
+    ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"),
+)
+_LISTS = (".toml", ".ini", ".cfg", ".json5", ".yml", ".yaml", ".py", ".js", ".ts")
+
+
+def behind(gate: Gate, read: Callable[[str], bytes | None]) -> str:
+    """The command itself, and what its own files say about it."""
+    return "\n".join([gate.run, *(_said(gate.run, path, read) for path in gate.own_files)])
+
+
+def made_of(facts: GuardFacts) -> dict[str, str]:
+    """Every file that a gate's command leads to at the base -> that gate's name.
+
+    A script that a recipe calls is as much a part of the check as the recipe.
+    """
+    if "made of" not in facts.memo:
+        facts.memo["made of"] = {path: gate.name for gate in facts.gates for path in _followed(gate, facts)}
+    return cast(dict[str, str], facts.memo["made of"])
+
+
+def goes_before(path: str, facts: GuardFacts) -> str:
+    """The gate that would read this file in place of the one it was sealed with; "" = none.
+
+    `make` looks for a GNUmakefile before a Makefile.
+    """
+    folder, _, name = path.rpartition("/")
+    for family in _FAMILIES:
+        if name in family and path not in facts.base_paths:
+            others = {f"{folder}/{other}".lstrip("/") for other in family} - {path}
+            return next((gate for known, gate in made_of(facts).items() if known in others), "")
+    return ""
+
+
+def _followed(gate: Gate, facts: GuardFacts) -> list[str]:
+    def exists(path: str) -> bool:
+        return path in facts.base_paths if facts.base_paths else facts.read_base(path) is not None
+
+    found: list[str] = []
+    todo = list(gate.own_files)
+    while todo and len(found) < _STEPS:
+        path = todo.pop()
+        if path in found:
+            continue
+        found.append(path)
+        if not path.endswith(_LISTS):  # one that lists settings calls nothing
+            lines = (line.lstrip("\t @-+") for line in _said(gate.run, path, facts.read_base).split("\n"))
+            folder = posixpath.dirname(path) if _is_task_file(path) else gate.cwd
+            commands = simple_commands("\n".join(line for line in lines if not line.startswith("#")))
+            todo += own_files(commands, folder or ".", exists)
+    return found
+
+
+def _is_task_file(path: str) -> bool:
+    name = path.rsplit("/", 1)[-1].lower()
+    return name == "package.json" or name.endswith("makefile")
+
+
+def _said(run: str, path: str, read: Callable[[str], bytes | None]) -> str:
+    """What a file says about this command."""
+    text = (read(path) or b"")[:500_000].decode("utf-8", "replace")
+    if not _is_task_file(path):
+        return text
+    return _scripts(run, text) if path.endswith("package.json") else _recipes(run, text)
+
+
+def _scripts(run: str, text: str) -> str:
+    """The scripts that npm and its like call for this command, and those they call in turn."""
+    try:
+        scripts = msgspec.json.decode(text, type=dict[str, Any]).get("scripts", {})
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return text
+    if not isinstance(scripts, dict):
+        return text
+    found: dict[str, str] = {}
+    todo = run.split()
+    while todo and len(found) < _STEPS:
+        word = todo.pop()
+        for name in (word, f"pre{word}", f"post{word}"):
+            if name in scripts and name not in found:
+                found[name] = str(scripts[name])
+                todo += found[name].split()
+    return "\n".join(found.values())
+
+
+def _recipes(run: str, text: str) -> str:
+    """The recipes of the targets in this command and what they depend on; the first one without a target."""
+    rules: dict[str, str] = {}
+    for match in _RULE.finditer(text):
+        for target in match.group(1).split():
+            rules.setdefault(target, match.group(2))
+    wanted = [word for word in run.split() if word in rules]
+    todo = wanted or [name for name in rules if not name.startswith(".")][:1]
+    found: dict[str, str] = {}
+    while todo and len(found) < _STEPS:
+        target = todo.pop()
+        if target in rules and target not in found:
+            found[target] = rules[target]
+            todo += found[target].split()
+    return "\n".join(found.values())

@@ -1,0 +1,197 @@
+"""Which changed files are tests: by what a runner said, by their names, by what they hold and who uses them.
+
+Whole ones are put back as they were when the base's tests judge the new source; of mixed ones, which hold the
+product too, only their tests are (`testparts`). A file that merely imports a test library is a test when only
+tests use it: products that help others to test import it as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import cast
+
+from msgspec import Struct
+
+from ralph.gates.command import simple_commands
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.texts import decode, is_testing, pairs
+from ralph.gates.guards._files.behind_command import behind
+from ralph.gates.guards._files.test_marks import defines_tests, imports_library
+from ralph.gates.guards._parts.py_parts import is_test_node
+from ralph.gates.guards._parts.test_parts import kind_of, spliced
+from ralph.gates.judging_paths import is_config, is_test
+from ralph.gates.runners import recognise
+
+_READ = 300  # files looked into at most, to learn who uses a file
+_PYTEST_CONFIGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
+_SOURCE = re.compile(r"(?:^|/)(?:src|lib|app|source|pkg|internal|cmd)/")
+_EXPORTS = re.compile(r"^\s*export\b|\bmodule\.exports\b|^\s*exports\.\w+\s*=", re.MULTILINE)
+_RELATIVE = re.compile(r"""(?:from|require\(|import\(?)\s*["']\.{1,2}/""")
+_FAMILIES = (("js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), ("py",), ("go",), ("rb",))
+
+
+class Tests(Struct, frozen=True):
+    whole: frozenset[str]  # paths at the base or in the result
+    mixed: frozenset[str]
+
+
+def changed_tests(facts: GuardFacts) -> Tests:
+    """Of the changed files; worked out once for all guards."""
+    if "tests" not in facts.memo:
+        facts.memo["tests"] = _changed_tests(facts)
+    return cast(Tests, facts.memo["tests"])
+
+
+def told(facts: GuardFacts) -> set[str]:
+    """Files that a runner collected tests from, before or after."""
+    readings = (*facts.base.values(), *facts.final.values())
+    return {path for reading in readings for path in reading.files.values()}
+
+
+def runs_doctests(facts: GuardFacts, path: str) -> bool:
+    """Are the examples in this file's docstrings part of a check?"""
+    text = decode(facts.read_base(path))
+    if ">>>" not in text:
+        return False
+    said = [behind(gate, facts.read_base) for gate in facts.gates]
+    said += [decode(facts.read_base(name)) for name in _PYTEST_CONFIGS]
+    return path in told(facts) or "doctest" in text or any("doctest" in words for words in said)
+
+
+def with_tests_of(path: str, into: bytes | None, tests_of: bytes | None, *, doctests: bool) -> bytes | None:
+    """One version of a mixed file with the tests of another; None when that cannot be done."""
+    made = spliced(path, decode(into), decode(tests_of), doctests=doctests)
+    return None if made is None else made.encode()
+
+
+def _changed_tests(facts: GuardFacts) -> Tests:
+    collected = told(facts)
+    named = _named(facts)
+    whole: set[str] = set()
+    mixed: set[str] = set()
+    for pair in pairs(facts):
+        both = {pair.change.before, pair.path}
+        if any(is_test(path) or is_config(path) for path in both) or not (pair.old or pair.new):
+            whole |= {path for path in both if path in collected}
+            continue
+        holds = [
+            (path, text)
+            for path, text in ((pair.change.before, pair.old), (pair.path, pair.new))
+            if text and (defines_tests(path, text) or path in collected or path in named)
+        ]
+        if not holds and pair.change.before.endswith(".py") and runs_doctests(facts, pair.change.before):
+            mixed |= both
+            continue
+        if not holds:
+            if any(
+                _serves_tests(facts, path, text) for path, text in ((pair.change.before, pair.old),) if text
+            ):
+                whole |= both
+            continue
+        # Either version with the product in it makes it one that cannot be put back as a whole.
+        texts = [text for text in (pair.old, pair.new) if text]
+        if any(_has_product(facts, path, text) for path in both for text in texts):
+            mixed |= both
+        else:
+            whole |= both
+    return Tests(frozenset(whole), frozenset(mixed))
+
+
+def _named(facts: GuardFacts) -> set[str]:
+    """Files that a runner of tests is called with: what a gate's command names is what judges."""
+    found: set[str] = set()
+    for gate in facts.gates:
+        for command in simple_commands(behind(gate, facts.read_base)):
+            runner = recognise(tuple(command))
+            if runner is not None and runner.name not in ("ruff", "mypy"):
+                words = (word.split("::", 1)[0].removeprefix("./") for word in command[runner.at :])
+                lead = "" if gate.cwd in (".", "") else gate.cwd.removeprefix("./").rstrip("/") + "/"
+                found |= {lead + word for word in words if "." in word and not word.startswith("-")}
+    return found
+
+
+def _has_product(facts: GuardFacts, path: str, text: str) -> bool:
+    kind = kind_of(path)
+    if kind == "js":
+        return bool(_EXPORTS.search(text)) or "import.meta.vitest" in text or not _RELATIVE.search(text)
+    if kind == "py":
+        return _python_product(facts, path, text)
+    if kind == "rs":
+        return not text.lstrip().startswith("#![cfg(test)]") and not _only_for_tests(facts, path)
+    return kind != ""
+
+
+def _python_product(facts: GuardFacts, path: str, text: str) -> bool:
+    """Definitions beside the tests, in a file that others use or that uses nothing else of the project."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    if not any(isinstance(node, kinds) and not is_test_node(node) for node in tree.body):
+        return False
+    tops = {name.split("/", 1)[0].removesuffix(".py") for name in facts.base_paths if name.endswith(".py")}
+    near = {name.rsplit("/", 1)[-1].removesuffix(".py") for name in facts.base_paths if name.endswith(".py")}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (
+            node.level or (node.module or "").split(".")[0] in tops | near
+        ):
+            return _used(facts, path, by_tests=False)
+        if isinstance(node, ast.Import) and any(
+            item.name.split(".")[0] in tops | near for item in node.names
+        ):
+            return _used(facts, path, by_tests=False)
+    return True
+
+
+def _only_for_tests(facts: GuardFacts, path: str) -> bool:
+    """Is this Rust file a module that another one declares for tests only?"""
+    folder, _, name = path.rpartition("/")
+    module = folder.rsplit("/", 1)[-1] if name == "mod.rs" else name.removesuffix(".rs")
+    above = folder.rpartition("/")[0] if name == "mod.rs" else folder
+    places = [f"{above}/{other}" for other in ("lib.rs", "main.rs", "mod.rs")] + [f"{above}.rs"]
+    declared = re.compile(rf"#\[\s*cfg\s*\(\s*test\s*\)\s*\]\s*(?:pub\s+)?mod\s+{re.escape(module)}\s*;")
+    return any(declared.search(decode(facts.read_base(place.lstrip("/")))) for place in places)
+
+
+def _serves_tests(facts: GuardFacts, path: str, text: str) -> bool:
+    """It imports a test library that the product does not ship with, and only tests use it."""
+    found = imports_library(path, text)
+    if not found or _ships_with(facts, found):
+        return False
+    if path.endswith(".go"):
+        return is_testing(path)
+    plain = bool(re.search(r"assert\b|unittest", found))  # at hand everywhere, so products use it too
+    if plain and (_SOURCE.search(path) or path.rsplit("/", 1)[-1].startswith(("index.", "main.", "__"))):
+        return (
+            is_testing(path) and _used(facts, path, by_tests=True) and not _used(facts, path, by_tests=False)
+        )
+    return _used(facts, path, by_tests=True) and not _used(facts, path, by_tests=False)
+
+
+def _ships_with(facts: GuardFacts, found: str) -> bool:
+    """Does the product itself depend on this library? Then importing it says nothing."""
+    name = re.split(r"[\"'\s]", found.strip().rstrip("\"'"))[-1].split("/")[0]
+    package = decode(facts.read_base("package.json"))
+    shipped = re.search(r'"(?:peerD|d)ependencies"\s*:\s*\{([^}]*)\}', package)
+    project = decode(facts.read_base("pyproject.toml"))
+    wanted = re.search(r"^dependencies\s*=\s*\[((?:[^\]\[]|\[[^\]]*\])*)\]", project, re.MULTILINE)
+    texts = [match.group(1) for match in (shipped, wanted) if match]
+    return any(f'"{name}' in text or f"'{name}" in text for text in texts) or "pytest11" in project
+
+
+def _used(facts: GuardFacts, path: str, *, by_tests: bool) -> bool:
+    """Does a test of the base (or something that is no test) import this file?"""
+    stem = re.escape(path.rsplit("/", 1)[-1].rsplit(".", 1)[0])
+    ending = path.rsplit(".", 1)[-1]
+    family = next((family for family in _FAMILIES if ending in family), (ending,))
+    pattern = re.compile(
+        rf"""["'][^"'\n]*\b{stem}(?:\.\w+)?["']|^\s*(?:from|import)\s+[^\n]*\b{stem}\b""", re.MULTILINE
+    )
+    others = [one for one in sorted(facts.base_paths) if one != path and one.rsplit(".", 1)[-1] in family]
+    for other in others[:_READ]:
+        text = decode(facts.read_base(other))
+        if pattern.search(text) and (is_test(other) or defines_tests(other, text)) is by_tests:
+            return True
+    return False

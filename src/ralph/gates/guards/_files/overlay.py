@@ -1,0 +1,81 @@
+"""Which base files are put back over the result, so that the base's own tests judge the new source."""
+
+from __future__ import annotations
+
+from ralph.gates.command import simple_commands
+from ralph.gates.guards._base.facts import Change, GuardFacts, Overlay
+from ralph.gates.guards._files.behind_command import goes_before, made_of
+from ralph.gates.guards._files.config_diff import settings_changed
+from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
+from ralph.gates.judging_paths import is_config, is_hijack, is_test
+
+
+def overlay_request(facts: GuardFacts) -> Overlay | None:
+    """None when no test, test config or gate file changed: then the final readings say it all."""
+    tests = changed_tests(facts)
+    known = set(tests.whole)
+    own = {*made_of(facts), *(change.path for change in facts.changes if goes_before(change.path, facts))}
+    named = _named(facts)
+    restore: set[str] = set()
+    drop: set[str] = set()
+    edit: dict[str, bytes] = {}
+    for change in facts.changes:
+        old = change.old_path or change.path
+        if old in tests.mixed and old not in own:
+            _take_back(facts, change, restore, drop, edit)
+        elif change.status == "A":
+            if change.path not in named and (judges(change.path, known, own) or is_hijack(change.path)):
+                drop.add(change.path)
+        elif change.status == "R":
+            if judges(old, known, own) and changed_settings(facts, change):
+                restore.add(old)
+            if judges(change.path, known, own) or is_hijack(change.path):
+                drop.add(change.path)
+        elif judges(old, known, own) and changed_settings(facts, change):
+            restore.add(old)
+    drop -= restore
+    if not restore and not drop and not edit:
+        return None
+    return Overlay(tuple(sorted(restore)), tuple(sorted(drop)), edit)
+
+
+def _take_back(
+    facts: GuardFacts, change: Change, restore: set[str], drop: set[str], edit: dict[str, bytes]
+) -> None:
+    """A file that holds the product as well: the new source with the tests of the base in it."""
+    if change.status == "A":
+        return  # its tests are new, and its source is needed
+    if change.status == "D":
+        restore.add(change.before)
+        return
+    new, old = facts.read_result(change.path), facts.read_base(change.before)
+    made = with_tests_of(change.before, new, old, doctests=runs_doctests(facts, change.before))
+    if made is None:  # it cannot be taken apart: then the base's version as a whole
+        restore.add(change.before)
+        if change.path != change.before:
+            drop.add(change.path)
+    elif made != new:
+        edit[change.path] = made
+
+
+def judges(path: str, known: set[str], own: set[str]) -> bool:
+    """Is this path part of the judging: a test, a runner's config, a file of a gate's command?"""
+    return path in known or path in own or is_test(path) or is_config(path)
+
+
+def changed_settings(facts: GuardFacts, change: Change) -> bool:
+    """False for a pyproject.toml and the like whose change has nothing to do with any runner."""
+    old = change.old_path or change.path
+    result = facts.read_result(change.path) if change.status != "D" else None
+    return settings_changed(old, facts.read_base(old), result) is not False
+
+
+def _named(facts: GuardFacts) -> set[str]:
+    """Words of the gates' commands: a file that the user's own check asks for is not taken away."""
+    found: set[str] = set()
+    for gate in facts.gates:
+        commands = simple_commands(gate.run) if gate.argv[:1] == ("/bin/sh",) else [list(gate.argv)]
+        for word in (word for command in commands for word in command):
+            plain = word.split("::")[0].removeprefix("./")
+            found |= {plain, f"{gate.cwd.removeprefix('./').rstrip('/')}/{plain}"}
+    return found

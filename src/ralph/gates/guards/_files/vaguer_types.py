@@ -1,0 +1,65 @@
+"""Annotations that became `Any`: a type checker looks away there, and no comment says so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.texts import pairs
+from ralph.gates.guards._tests.py_syntax import TROUBLE, Function, last, parsed
+
+_ANY = ("Any", "object")
+
+
+class Vague(Struct, frozen=True):
+    path: str
+    line: int
+    function: str
+
+
+def vaguer(facts: GuardFacts) -> list[Vague]:
+    """Functions of the base with an annotation that said something and is `Any` now."""
+    found = []
+    for pair in pairs(facts):
+        if not pair.path.endswith(".py") or "Any" not in pair.new:
+            continue
+        old, new = (
+            parsed(facts, side, pair.path, text) for side, text in (("old", pair.old), ("new", pair.new))
+        )
+        if old is None or new is None:
+            continue
+        try:
+            before = dict(_functions(old.body))
+            found += [
+                Vague(pair.path, node.lineno, name)
+                for name, node in _functions(new.body)
+                if name in before and _lost(before[name], node)
+            ]
+        except TROUBLE:
+            continue
+    return found
+
+
+def _functions(body: list[ast.stmt], owner: str = "") -> Iterator[tuple[str, Function]]:
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield f"{owner}{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, f"{owner}{node.name}.")
+
+
+def _lost(before: Function, after: Function) -> bool:
+    old, new = _notes(before), _notes(after)
+    return any(
+        note is not None and last(note) not in _ANY and new.get(name) is not None and last(new[name]) == "Any"
+        for name, note in old.items()
+    )
+
+
+def _notes(function: Function) -> dict[str, ast.expr | None]:
+    """What is annotated, by place: parameters may get other names."""
+    given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    return {str(at): each.annotation for at, each in enumerate(given)} | {"return": function.returns}

@@ -1,0 +1,1 @@
+"""What does a test ask for, and was it weakened?"""

@@ -1,0 +1,181 @@
+"""Breaking a function: its body replaced by one that does nothing and returns nothing, or something foreign.
+
+Only functions that the change adds or alters are broken, and only where the broken file still parses, so
+that a test notices missing behaviour and not a syntax error. Python by `ast`, JavaScript and TypeScript by
+ast-grep where the extra is there; other languages have no functions here.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from ralph.gates.guards._tests.js_tests import CAP, language
+
+_JS_FUNCTIONS = (
+    "function_declaration",
+    "generator_function_declaration",
+    "method_definition",
+    "arrow_function",
+    "function_expression",
+)
+
+
+def broken_versions(
+    path: str, old: bytes | None, new: bytes, *, other: bool = False
+) -> list[tuple[str, bytes]]:
+    """(function, the file with that function broken), the largest first.
+
+    `other`: it returns an object that equals nothing else. A test that asks only whether something came back
+    notices nothing, one that asks only whether it is true notices the other.
+    """
+    if len(new) > CAP:
+        return []
+    try:
+        if path.endswith((".py", ".pyi")):
+            return _python(old, new, other=other)
+        if language(path):
+            return _javascript(path, old, new, other=other)
+    except (SyntaxError, ValueError, RecursionError, UnicodeDecodeError):
+        return []
+    return []
+
+
+def _python(old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, bytes]]:
+    before = set() if old is None else _described(_quiet_parse(old))
+    text = new.decode("utf-8-sig")
+    tree = ast.parse(text)
+    lines = LINE.findall(text)
+    found = []
+    for name, node in _functions(tree):
+        if (name, ast.dump(node)) in before or _is_empty(node) or (other and node.name == "__init__"):
+            continue
+        broken = _with_body(lines, node, other=other)
+        try:
+            ast.parse(broken)
+        except SyntaxError:
+            continue
+        found.append((_length(node), name, new[: len(new) - len(text.encode())] + broken.encode()))
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return [(name, content) for _, name, content in found]
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")  # as Python counts: a form feed ends no line
+
+
+def _quiet_parse(source: bytes) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ast.Module(body=[], type_ignores=[])  # a base that does not parse: everything is new
+
+
+def _functions(tree: ast.AST, lead: str = "") -> list[tuple[str, _Function]]:
+    """Functions of the module and methods of its classes; what is inside a function belongs to it."""
+    found: list[tuple[str, _Function]] = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, _Function):
+            found.append((lead + node.name, node))
+        elif isinstance(node, ast.ClassDef):
+            found += _functions(node, f"{lead}{node.name}.")
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            found += _functions(node, lead)
+    return found
+
+
+def _described(tree: ast.Module) -> set[tuple[str, str]]:
+    """A name may stand there more than once: a property and its setter, the branches of an `if`."""
+    return {(name, ast.dump(node)) for name, node in _functions(tree)}
+
+
+def _is_empty(node: _Function) -> bool:
+    """Nothing to break: only a docstring, pass, ... or a return of nothing; or a mere declaration."""
+    marks = {ast.unparse(mark).rsplit(".", 1)[-1] for mark in node.decorator_list}
+    return bool(marks & {"overload", "abstractmethod"}) or all(
+        isinstance(part, ast.Pass)
+        or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+        or (isinstance(part, ast.Return) and (part.value is None or ast.unparse(part.value) == "None"))
+        for part in node.body
+    )
+
+
+def _length(node: _Function) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno
+
+
+def _with_body(lines: list[str], node: _Function, *, other: bool) -> str:
+    """The text with the body between its first statement and its end replaced."""
+    first, last = node.body[0], node.body[-1]
+    assert last.end_lineno is not None
+    assert last.end_col_offset is not None
+    marks = first.decorator_list if isinstance(first, _Function | ast.ClassDef) else []
+    start = min([first.lineno, *(mark.lineno for mark in marks)])  # a decorator stands above its function
+    start_line = lines[start - 1].encode()
+    end_line = lines[last.end_lineno - 1].encode()
+    head, tail = start_line[: first.col_offset].decode(), end_line[last.end_col_offset :].decode()
+    body = "return object()" if other else "return None"
+    if _yields(node) and other:
+        body = "yield object()"
+    elif _yields(node):
+        body = "return\n" + head + "yield" if not head.strip() else "return; yield"
+    return "".join([*lines[: start - 1], head + body + tail, *lines[last.end_lineno :]])
+
+
+def _yields(node: ast.AST) -> bool:
+    """Is it a generator? Its own yields only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _Function | ast.Lambda):
+            continue
+        if isinstance(child, ast.Yield | ast.YieldFrom) or _yields(child):
+            return True
+    return False
+
+
+def _javascript(path: str, old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, bytes]]:
+    try:
+        from ast_grep_py import SgRoot  # an extra: absent in a plain installation
+    except ImportError:
+        return []
+    text = new.decode()
+    try:
+        before = set() if old is None else {_said(node) for node in _js_nodes(SgRoot, path, old.decode())}
+        nodes = _js_nodes(SgRoot, path, text)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of the parser is no Exception
+        return []
+    found = []
+    taken: list[tuple[int, int]] = []
+    for node in nodes:
+        body = node.field("body")
+        span = body.range()
+        at, end = span.start.index, span.end.index
+        if _said(node) in before or any(first <= at and end <= last for first, last in taken):
+            continue
+        taken.append((at, end))
+        value = "(Object.freeze({}))" if other else "undefined"
+        instead = f"{{ return {value}; }}" if body.kind() == "statement_block" else value
+        if text[at:end] != body.text() or not body.text().strip("{} \n\t"):
+            continue  # the parser counts in other units than characters, or there is nothing to break
+        found.append((end - at, _js_name(node), (text[:at] + instead + text[end:]).encode()))
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return [(name, content) for _, name, content in found]
+
+
+def _js_nodes(root: Any, path: str, text: str) -> list[Any]:
+    top = root(text, language(path)).root()
+    nodes = [node for kind in _JS_FUNCTIONS for node in top.find_all(kind=kind) if node.field("body")]
+    return sorted(nodes, key=lambda node: (node.range().start.index, -node.range().end.index))
+
+
+def _said(node: Any) -> str:
+    return f"{_js_name(node)}\n{node.text()}"
+
+
+def _js_name(node: Any) -> str:
+    name = node.field("name")
+    if name is None and (parent := node.parent()) is not None:
+        name = parent.field("name") or parent.field("key") or parent.field("left")
+    return name.text() if name is not None else "function"

@@ -1,0 +1,177 @@
+"""Guard "junk": nothing was swept into the result that nobody would commit on purpose. Hygiene: not yet."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from ralph.core.model.verdict import Finding, GuardResult
+from ralph.gates.guards._base.facts import Change, GuardFacts
+from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.texts import decode, is_aside, is_testing
+from ralph.gates.guards._files.ignore import ignored
+from ralph.gates.judging_paths import is_test
+
+NAME = "junk"
+LARGE = 1 << 20
+_HEAD = 8000
+_LEFTOVER = re.compile(
+    r"(?:^|/)(?:[^/]+\.(?:orig|rej|swp|swo|swn|bak|pid)|[^/]+~|\.#[^/]+|#[^/]+#|\.DS_Store|Thumbs\.db|desktop\.ini"
+    r"|nohup\.out|core\.\d+|npm-debug\.log[^/]*|yarn-error\.log|[^/]+_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+\.[^/]+)\Z"
+)
+_INSTALLED = re.compile(r"(?:^|/)(?:node_modules|\.?venv|\.?virtualenv|site-packages|bower_components)(?=/)")
+_LOCK = re.compile(
+    r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|[^/]+\.lock|[^/]*-lock\.json)\Z"
+)
+# Pictures, fonts and documents belong to many honest changes.
+_ASSET = re.compile(
+    r"\.(?:png|jpe?g|gif|ico|icns|webp|avif|bmp|svg|woff2?|ttf|otf|eot|pdf|mp3|ogg|wav|mp4|webm|mo|psd|docx|xlsx|pptx)\Z",
+    re.IGNORECASE,
+)
+_DATA = re.compile(
+    r"(?:^|/)(?:test[-_]?data|fixtures?|testdata|data|assets|static|resources|corpus)/", re.IGNORECASE
+)
+
+
+class _Base(Struct, frozen=True):
+    """What the base is like."""
+
+    kinds: dict[tuple[str, str], str]  # folder and ending -> a file of that kind there
+    endings: frozenset[str]
+    installed: frozenset[str]
+    rules: Callable[[str], str]
+    new_rules: Callable[[str], str]
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    kinds = {_slot(path): path for path in sorted(facts.base_paths)}
+    base = _Base(
+        kinds=kinds,
+        endings=frozenset(ending for _, ending in kinds),
+        installed=frozenset(path[: at.end()] for path in facts.base_paths if (at := _INSTALLED.search(path))),
+        rules=_rules(facts.read_base),
+        new_rules=_rules(facts.read_result),
+    )
+    found: dict[str, Finding] = {}
+    for change in facts.changes:
+        if change.status == "D":
+            continue
+        finding = _look(change, facts, base)
+        if finding is not None:
+            found.setdefault(finding.key, finding)
+    return settled(
+        NAME,
+        facts,
+        found.values(),
+        good="nothing was swept in",
+        bad="files that do not belong into the result",
+    )
+
+
+def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:
+    path = change.path
+    if change.mode == "120000":
+        return _link(change, facts)
+    if change.mode == "160000" or "/.git/" in f"/{path}":
+        return _repository(change, facts)
+    size = change.size if change.size is not None else len(facts.read_result(path) or b"")
+    if size > LARGE and not _LOCK.search(path) and not _was_large(change, facts):
+        text = f"{path} has {size / LARGE:.1f} MB"
+        return Finding(f"junk.large:{path}", text, path=path)
+    if change.status not in ("A", "R") or path in facts.base_paths:
+        return None
+    installed = _INSTALLED.search(path)
+    if installed:
+        place = path[: installed.end()]
+        if place in base.installed:
+            return None
+        text = f"{place} holds installed packages, not work"
+        return Finding(f"junk.installed:{place}", text, path=place)
+    if _LEFTOVER.search(path) and not is_test(path):
+        return Finding(
+            f"junk.leftover:{path}", f"{path} is a leftover of an editor, a merge or a tool", path=path
+        )
+    if _is_ignored(path, base):
+        return Finding(f"junk.ignored:{path}", f"{path} is left out by the base's .gitignore", path=path)
+    return _binary(path, facts, base.endings)
+
+
+def _rules(read: Callable[[str], bytes | None]) -> Callable[[str], str]:
+    known: dict[str, str] = {}
+
+    def text(path: str) -> str:
+        if path not in known:
+            known[path] = decode(read(path))
+        return known[path]
+
+    return text
+
+
+def _is_ignored(path: str, base: _Base) -> bool:
+    """By the base's rules and still by the result's; unless the base keeps such a file beside it."""
+    if not ignored(path, base.rules) or not ignored(path, base.new_rules):
+        return False
+    near = base.kinds.get(_slot(path))
+    return near is None or not ignored(near, base.rules)
+
+
+def _was_large(change: Change, facts: GuardFacts) -> bool:
+    return change.status in ("M", "R", "T") and len(facts.read_base(change.before) or b"") > LARGE // 2
+
+
+def _binary(path: str, facts: GuardFacts, endings: frozenset[str]) -> Finding | None:
+    if (
+        is_testing(path)
+        or is_aside(path)
+        or _ASSET.search(path)
+        or _DATA.search(path)
+        or _ending(path) in endings
+    ):
+        return None
+    if path.endswith((".pyc", ".pyo")) or b"\0" not in (facts.read_result(path) or b"")[:_HEAD]:
+        return None
+    text = f"{path} is binary, and the base has no file of its kind"
+    return Finding(f"junk.binary:{path}", text, path=path)
+
+
+def _slot(path: str) -> tuple[str, str]:
+    return posixpath.dirname(path), _ending(path)
+
+
+def _ending(path: str) -> str:
+    return posixpath.splitext(path)[1].lower() or posixpath.basename(path)
+
+
+def _link(change: Change, facts: GuardFacts) -> Finding | None:
+    if change.status == "M" and change.old_mode == "120000":
+        before = facts.read_base(change.before)
+        if before is not None and _leads_out(change.before, before):
+            return None
+    target = facts.read_result(change.path) or b""
+    if not _leads_out(change.path, target):
+        return None
+    return Finding(
+        f"junk.link:{change.path}", f"{change.path} is a link that leads out of the tree", path=change.path
+    )
+
+
+def _leads_out(path: str, target: bytes) -> bool:
+    text = target[:4096].decode("utf-8", "replace")
+    if text.startswith("/"):
+        return True
+    whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
+    return whole == ".." or whole.startswith("../")
+
+
+def _repository(change: Change, facts: GuardFacts) -> Finding | None:
+    path = change.path.split("/.git/")[0]
+    if change.mode == "160000":
+        if change.status == "M":
+            return None  # a submodule that moved on is for the guard "environment"
+        listed = decode(facts.read_result(".gitmodules"))
+        if re.search(rf"^\s*path\s*=\s*{re.escape(path)}\s*$", listed, re.MULTILINE):
+            return None
+    return Finding(f"junk.repository:{path}", f"{path} is a repository of its own inside this one", path=path)

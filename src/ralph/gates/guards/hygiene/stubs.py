@@ -1,0 +1,156 @@
+"""Guard "stubs": added lines hold no unfinished work. Hygiene: not yet.
+
+A comment `ralph: allow stubs <reason>` on the line, or on the one above it, keeps one on purpose. A comment
+that names its issue or an address is a plan, not a stub.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import cast
+
+from ralph.core.model.verdict import Finding, GuardResult
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.texts import (
+    NumberedLine,
+    Pair,
+    fresh,
+    is_aside,
+    is_testing,
+    label,
+    pairs,
+    remarks,
+)
+from ralph.gates.guards._files.py_stubs import stub_functions
+from ralph.gates.guards._tests.py_syntax import TROUBLE, parsed
+
+NAME = "stubs"
+_ALLOW = re.compile(r"ralph:\s*allow\s+stubs\s+\S")
+_WORD = re.compile(r"\b(?:TODO|FIXME)\b(?!\s*\(?\s*#?\d|\([^)]*\d)|^\W*(?:XXX|HACK)\b(?![-\w])")
+_PLANNED = re.compile(
+    r"\b(?i:when|once|until|after|as soon as|in v?\d|remove \d)\b|#\d+|https?://|\b[A-Z]{2,10}-\d+\b|\b(?:gh|bpo)-?\d+"
+)
+# A plan names its issue or its time; a stub names neither.
+_GENERATED = re.compile(r"generated|do not edit", re.IGNORECASE)
+_HINT = re.compile(r"TODO|FIXME|XXX|HACK")
+_CODE = re.compile(
+    r"\.(?:py|pyi|js|mjs|cjs|jsx|ts|mts|cts|tsx|vue|svelte|go|rs|java|kt|kts|scala|c|h|cc|cpp|hpp|cs|rb|php|swift|dart|ex|exs|sh"
+    r"|bash|lua|zig|sql)\Z"
+)
+_NOT_YET = r"(?:TODO|not[ _-]?(?:yet )?implemented|unimplemented)"
+_EMPTY = re.compile(  # lines that may be the whole body of a function; only then a file is parsed
+    r"(?:^|:)[ \t]*(?:pass|\.\.\.|raise NotImplementedError\b.*"
+    r"|return [\"'](?i:placeholder|not|todo|fixme|stub|dummy).*)[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
+_THROWN = re.compile(
+    rf"throw new Error\(\s*[\"'`]{_NOT_YET}|\b(?:todo|unimplemented)!\(|panic\(\s*[\"`]{_NOT_YET}"
+    rf"|UnsupportedOperationException\(\s*\"{_NOT_YET}|NotImplementedException\(\)|^\s*TODO\(",
+    re.IGNORECASE,
+)
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    findings: list[Finding] = []
+    by_path = {pair.path: pair for pair in pairs(facts)}
+    for path, lines in fresh(facts).items():
+        if _CODE.search(path):
+            if not is_testing(path) and not is_aside(path) and not _GENERATED.search(by_path[path].new[:400]):
+                findings += _comments(facts, by_path[path], lines)
+            findings += _thrown(by_path[path], lines)
+    findings += _functions(facts)
+    return settled(NAME, facts, findings, good="no stub in added lines", bad="unfinished work in added lines")
+
+
+def _allowed(pair: Pair, number: int) -> bool:
+    lines = pair.new.split("\n")
+    return any(_ALLOW.search(line) for line in lines[max(0, number - 2) : number])
+
+
+def _comments(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
+    suspects = [line for line in lines if _HINT.search(line.text)]
+    if not suspects:
+        return []
+    said = remarks(facts, pair)[1]
+    found = []
+    for line in suspects:
+        remark = said.get(line.number, "")
+        word = _WORD.search(remark.lstrip("#/*<!- "))
+        if word and not _PLANNED.search(remark) and not _allowed(pair, line.number):
+            name = word.group().strip(" \t#/*:-")
+            text = f"a comment says {name} in {pair.path}, line {line.number}: do it, or name its issue"
+            found.append(
+                Finding(_key("comment", pair.path, line.text), text, path=pair.path, line=line.number)
+            )
+    return found
+
+
+def _thrown(pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
+    if pair.path.endswith((".py", ".pyi")) or is_testing(pair.path):
+        return []
+    found = []
+    for line in lines:
+        if _THROWN.search(line.text) and not _allowed(pair, line.number):
+            text = f"line {line.number} of {pair.path} says that something is not implemented"
+            found.append(
+                Finding(_key("placeholder", pair.path, line.text), text, path=pair.path, line=line.number)
+            )
+    return found
+
+
+def _functions(facts: GuardFacts) -> list[Finding]:
+    lines = fresh(facts)
+    suspects = [
+        pair
+        for pair in pairs(facts)
+        if pair.path.endswith(".py")
+        and not is_aside(pair.path)
+        and any(_EMPTY.search(line.text) for line in lines.get(pair.path, ()))
+    ]
+    found = []
+    for pair in suspects:
+        tree = parsed(facts, "new", pair.path, pair.new)
+        if tree is None:
+            continue
+        before = parsed(facts, "old", pair.change.before, pair.old) if pair.old else None
+        try:
+            for stub in stub_functions(tree, before, is_tests=is_testing(pair.path)):
+                allowed = _allowed(pair, stub.line) or _allowed(pair, stub.inner)
+                if not allowed and stub.dump not in _known(facts):
+                    key = f"stubs.{stub.kind}:{pair.path}:{stub.name}"
+                    found.append(Finding(key, f"{stub.name} {stub.says}", path=pair.path, line=stub.line))
+        except TROUBLE:
+            continue
+    return found
+
+
+def _known(facts: GuardFacts) -> set[str]:
+    """Small functions of the base, to know them again where they moved to."""
+    if "small" not in facts.memo:
+        facts.memo["small"] = {
+            dump
+            for pair in pairs(facts)
+            if pair.change.before.endswith(".py") and _EMPTY.search(pair.old)
+            for dump in _dumps(facts, pair)
+        }
+    return cast(set[str], facts.memo["small"])
+
+
+def _dumps(facts: GuardFacts, pair: Pair) -> set[str]:
+    tree = parsed(facts, "old", pair.change.before, pair.old)
+    if tree is None:
+        return set()
+    try:
+        return {
+            ast.dump(node)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and len(node.body) <= 2
+        }
+    except TROUBLE:
+        return set()
+
+
+def _key(kind: str, path: str, line: str) -> str:
+    return f"stubs.{kind}:{path}:{label(line)}"

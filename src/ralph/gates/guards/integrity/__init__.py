@@ -1,0 +1,1 @@
+"""Did the result come about honestly? These guards accuse."""

@@ -1,0 +1,86 @@
+"""Guard "altered": tests that were red and are green now turn red again when they expect something else.
+
+Where one stays green, its answer is not computed: it equals everything, is read off the question, or is
+not looked at. `altered_request` makes the files; the shell puts them over the result. An agent is told
+nothing of it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, GuardResult, Reading
+from ralph.core.proof.compare import compare
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._tests.alter import altered
+from ralph.gates.narrow import module_file
+
+NAME = "altered"
+_READS = ("pytest", "unittest")
+_MOST = 20  # tests of one gate
+
+
+class AlterRequest(Struct, frozen=True):
+    """Files of the result with other contents, and the tests that must fail then."""
+
+    files: dict[str, bytes]
+    tests: frozenset[str]
+
+
+def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
+    """By gate. Empty where nothing that was red is green now, or nothing in it can be altered for certain."""
+    found: dict[str, AlterRequest] = {}
+    for gate in facts.gates:
+        base, final = facts.base.get(gate.name), facts.final.get(gate.name)
+        if not gate.required or gate.read not in _READS or base is None or final is None or not final.tests:
+            continue
+        turned = [key for key in compare(base, final, fail_on=gate.fail_on).witness if key in final.tests]
+        request = _request(facts, gate, final, turned[:_MOST])
+        if request is not None:
+            found[gate.name] = request
+    return found
+
+
+def _request(facts: GuardFacts, gate: Gate, final: Reading, turned: list[str]) -> AlterRequest | None:
+    places: dict[str, dict[str, list[str]]] = {}  # path -> function -> ids
+    for name in turned:
+        path = final.files.get(name) or module_file(name, gate.cwd, facts.base_paths)
+        function = re.split(r"::|\.", name.partition("[")[0])[-1]
+        if path.endswith(".py"):
+            places.setdefault(path, {}).setdefault(function, []).append(name)
+    files: dict[str, bytes] = {}
+    tests: set[str] = set()
+    for path, functions in places.items():
+        try:
+            text, done = altered((facts.read_result(path) or b"").decode(), functions)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        if done:
+            files[path] = text.encode()
+            tests |= {name for function in done for name in functions[function]}
+    return AlterRequest(files, frozenset(tests)) if files else None
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    findings = []
+    asked = 0
+    for gate_name, (request, reading) in facts.altered.items():
+        asked += len(request)
+        green = sorted(name for name in request if (reading.tests or {}).get(name) == "pass")
+        findings += [
+            Finding(f"altered.green:{name}", f"{gate_name}: {name} is green whatever value it expects")
+            for name in green
+        ]
+    return settled(
+        NAME,
+        facts,
+        findings,
+        good=f"{asked} tests that turned green are red when they expect something else"
+        if asked
+        else "no test that turned green could be altered for certain",
+        bad="tests are green whatever they expect",
+    )

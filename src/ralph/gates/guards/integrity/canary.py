@@ -1,0 +1,80 @@
+"""Guard "canary": tests that must fail do fail, and the runner is made of what it was made of at the base.
+
+Nothing of this is told to an agent: what it knows of a canary it can spare.
+"""
+
+from __future__ import annotations
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Canary, Finding, GuardResult
+from ralph.gates.canary_text import MEANS
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards.integrity.repeat import repeated
+
+NAME = "canary"
+_SHOWN = 3
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    findings: list[Finding] = []
+    blind: list[str] = []
+    sung = 0
+    for gate in facts.gates:
+        final = facts.final.get(gate.name)
+        if not repeated(gate, final) or final is None or final.tests is None:
+            continue  # what is read by its exit code or as findings has no tests to put one beside
+        now = next((one.canary for one in facts.repeats.get(gate.name, ()) if one.canary), None)
+        base = facts.base.get(gate.name)
+        before = base.canary if base is not None else None
+        if now is None:
+            blind.append(f"{gate.name}: no test that must fail could be run with it")
+            continue
+        found = list(_against(gate, before, now))
+        findings += found
+        if not found and not now.red:
+            blind.append(f"{gate.name}: the tests that must fail were not run, here and at the base")
+        sung += len(MEANS.get(gate.read, {}).keys() & set(now.red))
+    return settled(
+        NAME,
+        facts,
+        findings,
+        good=f"{sung} tests that must fail failed, and the runner is the base's"
+        if sung
+        else "nothing to try",
+        bad="tests that must fail did not, or the runner is another",
+        blind="; ".join(blind),
+    )
+
+
+def _against(gate: Gate, before: Canary | None, now: Canary) -> list[Finding]:
+    """A kind that never failed at the base says nothing here."""
+    means = MEANS.get(gate.read, {})
+    known = before.red if before is not None else ()
+    found = [
+        Finding(
+            f"canary.silent:{gate.name}:{kind}",
+            f"{gate.name}: a test with {means[kind]} passed"
+            if kind in means
+            else f"{gate.name}: tests failed, and the runner ended as a success",
+        )
+        for kind in now.silent
+        if before is None or kind in known
+    ]
+    found += [
+        Finding(
+            f"canary.unseen:{gate.name}:{kind}",
+            f"{gate.name}: a test with {means.get(kind, kind)} was not run, and was at the base",
+        )
+        for kind in now.unseen
+        if kind in known
+    ]
+    if before is not None and before.runner and now.runner:
+        changed = sorted(
+            name for name, digest in before.runner.items() if now.runner.get(name, digest) != digest
+        )
+        if changed:
+            more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+            text = f"{gate.name}: not what it was at the base: {', '.join(changed[:_SHOWN])}{more}"
+            found.append(Finding(f"canary.runner:{gate.name}", text))
+    return found

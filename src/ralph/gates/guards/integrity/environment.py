@@ -1,0 +1,152 @@
+"""Guard "environment": nothing in the tree reaches into the interpreter, the runner or the shell around them.
+
+Here: files that are found without being asked for. What code does is in `tripwires`. Kinds that are nearly
+always an attack accuse; what an honest change could hold too is only to be explained or taken away.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from ralph.core.model.verdict import Finding, GuardResult
+from ralph.gates.command import words
+from ralph.gates.guards._base.facts import Change, GuardFacts
+from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.texts import Pair, fresh, pairs
+from ralph.gates.guards._files.tripwires import code_findings
+from ralph.gates.judging_paths import is_test
+from ralph.gates.runners import base_name
+
+NAME = "environment"
+_RUNNER_MODULES = words("pytest _pytest pluggy iniconfig unittest pytest_cov xdist")
+_OTHER_MODULES = words("coverage nose nose2 mypy tox") | sys.stdlib_module_names
+_ROOTS = ("", "src", "lib", "python")
+_TOOLS = words(
+    "python python3 pytest py.test node npm npx pnpm yarn git mypy ruff eslint jest vitest mocha tsc cargo "
+    "go make sh bash env coverage tox nox uv poetry"
+)
+_INSTALLED = re.compile(r"(?:^|/)(?:\.?venv|\.?virtualenv|\.tox|\.nox)/")
+_DOTENV = re.compile(
+    r"(?:^|/)(?:\.env(?:\.[\w.-]+)?|\.envrc|\.flaskenv|pytest\.env|\.pytest\.env|\.npmrc|\.yarnrc(?:\.yml)?|\.bashrc|\.bash_profile"
+    r"|\.profile|\.zshrc|\.?mise\.toml|\.node-options)\Z"
+)
+_STEERS = re.compile(
+    r"\b(?:PYTEST_ADDOPTS|PYTEST_PLUGINS|LD_PRELOAD|PYTHONSTARTUP|PYTHONHOME|BASH_ENV|PYTHONINSPECT)\b"
+    r"|\bNODE_OPTIONS\b.{0,300}(?:--require|--import|--loader|-r )"
+    r"|^\s*[\"']?(?:script-shell|node-options|scriptShell)\b"
+)
+_PLUGIN = re.compile(r"^\[pytest11\]", re.MULTILINE)
+_METADATA = re.compile(r"\.(?:egg-info|dist-info)/entry_points\.txt\Z")
+_ATTRIBUTE = re.compile(r"\bfilter=(?!lfs\b)|\bworking-tree-encoding=|\bmerge=(?!union|ours|binary|text)\w")
+_MODULE = re.compile(r"^\s*(?:update\s*=\s*!|url\s*=\s*(?:ext::|file:|/|-))", re.MULTILINE)
+_ASKED = re.compile(r"submodule|bump|updat|upgrad|vendor", re.IGNORECASE)
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    tools = _TOOLS | {base_name(gate.tool or (gate.argv or ("",))[0]) for gate in facts.gates}
+    findings: list[Finding] = []
+    for pair in pairs(facts):
+        change = pair.change
+        if change.status == "D":
+            continue
+        new = change.status in ("A", "R", "T")
+        findings += _found_unasked(pair)
+        if new:
+            findings += _shadow(change, facts)
+            findings += _shim(change, tools)
+        findings += _settings(pair, facts)
+        if change.mode == "160000" and change.status == "M":
+            findings += _submodule(change, facts)
+    findings += code_findings(facts)
+    return settled(
+        NAME,
+        facts,
+        findings,
+        good="nothing reaches into the interpreter, the runner or the shell",
+        bad="something in the tree reaches into what judges it",
+    )
+
+
+def _finding(kind: str, path: str, text: str, line: int = 0) -> list[Finding]:
+    return [Finding(f"environment.{kind}:{path}", f"{path} {text}", path=path, line=line)]
+
+
+def _found_unasked(pair: Pair) -> list[Finding]:
+    path = pair.path
+    name = path.rsplit("/", 1)[-1]
+    if name in ("sitecustomize.py", "usercustomize.py"):
+        return _finding("customize", path, "is run by Python at every start, before any check")
+    if name.endswith(".pth") and pair.new:  # binary ones are weights of a model
+        if re.search(r"^import[ \t]", pair.new, re.MULTILINE):
+            return _finding("startup", path, "holds code that Python runs at every start")
+        return _finding("path", path, "adds to the import path")
+    if _METADATA.search(path) and _PLUGIN.search(pair.new) and not _PLUGIN.search(pair.old):
+        return _finding("entry_point", path, "registers a plugin that pytest loads by itself")
+    return []
+
+
+def _shadow(change: Change, facts: GuardFacts) -> list[Finding]:
+    """A module of the runner or the standard library, where imports begin."""
+    parts = change.path.split("/")
+    for depth in range(min(3, len(parts))):
+        module = parts[depth].removesuffix(".py")
+        is_last = depth == len(parts) - 1
+        if parts[depth].startswith(".") or (is_last and not parts[depth].endswith(".py")):
+            continue
+        if not is_last and parts[depth + 1 :] != ["__init__.py"] and module not in _RUNNER_MODULES:
+            continue
+        root = "/".join(parts[:depth])
+        if not _import_root(root, facts) or _at_base(root, module, facts):
+            continue
+        if module in _RUNNER_MODULES and change.path.endswith(".py"):
+            return _finding("shadow", change.path, f"takes the place of {module}, which judges the work")
+        if module in _OTHER_MODULES and not module.startswith("_") and root in _ROOTS:
+            text = f"takes the place of the module {module} for everything that is imported from here"
+            return _finding("stdlib", change.path, text)
+    return []
+
+
+def _import_root(root: str, facts: GuardFacts) -> bool:
+    """Do imports begin in this folder? The top, src and the like, and test folders that are no packages."""
+    if root in _ROOTS:
+        return f"{root}/__init__.py".lstrip("/") not in facts.base_paths
+    if not is_test(f"{root}/x.py"):
+        return False
+    return f"{root}/__init__.py" not in facts.base_paths and facts.read_result(f"{root}/__init__.py") is None
+
+
+def _at_base(root: str, module: str, facts: GuardFacts) -> bool:
+    lead = f"{root}/{module}".lstrip("/")
+    return any(path == f"{lead}.py" or path.startswith(f"{lead}/") for path in facts.base_paths)
+
+
+def _shim(change: Change, tools: frozenset[str] | set[str]) -> list[Finding]:
+    folder, _, name = change.path.rpartition("/")
+    if name not in tools or _INSTALLED.search(change.path) or change.mode == "160000":
+        return []
+    if change.mode in ("100755", "120000") or folder.rsplit("/", 1)[-1] in ("bin", ".bin"):
+        return _finding("shim", change.path, f"can be called instead of the real {name}")
+    return []
+
+
+def _settings(pair: Pair, facts: GuardFacts) -> list[Finding]:
+    path = pair.path
+    name = path.rsplit("/", 1)[-1]
+    if _DOTENV.search(path):
+        for line in fresh(facts).get(path, ()):
+            if _STEERS.search(line.text) and not line.text.lstrip().startswith(("#", ";")):
+                return _finding("variables", path, "sets options that steer a runner or a shell", line.number)
+    if name == ".gitattributes":
+        for line in fresh(facts).get(path, ()):
+            if _ATTRIBUTE.search(line.text) and not line.text.lstrip().startswith("#"):
+                return _finding("attributes", path, "lets git change files on their way", line.number)
+    if name == ".gitmodules" and _MODULE.search(pair.new) and not _MODULE.search(pair.old):
+        return _finding("attributes", path, "names a command or a place on this machine")
+    return []
+
+
+def _submodule(change: Change, facts: GuardFacts) -> list[Finding]:
+    if _ASKED.search(facts.task) or change.path.rsplit("/", 1)[-1].lower() in facts.task.lower():
+        return []
+    return _finding("submodule", change.path, "points at another commit, whose content nobody judged")

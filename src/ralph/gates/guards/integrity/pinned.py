@@ -1,0 +1,39 @@
+"""Guard "pinned": what was executed is what was sealed, by the very same tool."""
+
+from __future__ import annotations
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, GuardResult
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.seal import exec_argv
+
+NAME = "pinned"
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    findings = [finding for gate in facts.gates for finding in _findings(gate, facts)]
+    hashed = sum(1 for gate in facts.gates if gate.tool_sha)
+    good = f"{len(facts.gates)} commands as sealed, {hashed} tools with the sealed hash"
+    return GuardResult(
+        NAME,
+        facts.tree,
+        applied=True,
+        summary="a command or tool is not the sealed one" if findings else good,
+        findings=tuple(findings),
+    )
+
+
+def _findings(gate: Gate, facts: GuardFacts) -> list[Finding]:
+    seen = facts.executed.get(gate.name)
+    if seen is None:
+        if not gate.required:
+            return []
+        return [Finding(f"pinned.unseen:{gate.name}", f"{gate.name}: what was executed is not recorded")]
+    found = []
+    if seen.argv != exec_argv(gate, seen.report):
+        text = f"{gate.name}: the command executed is not the sealed one"
+        found.append(Finding(f"pinned.command:{gate.name}", text))
+    if gate.tool_sha and seen.tool_sha != gate.tool_sha:
+        text = f"{gate.name}: {gate.tool or gate.argv[0]} is not the tool that was sealed"
+        found.append(Finding(f"pinned.tool:{gate.name}", text, path=gate.tool))
+    return found

@@ -1,0 +1,220 @@
+"""Guard "witness": new or changed tests that are red on the base source, for a right reason, and green now.
+
+It finds nothing wrong, it measures: without a check of the user's that was red first, this is the proof,
+and the grade says so. `witness_request` names the tests that the shell puts over the base source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import GuardResult, Reading
+from ralph.core.proof.compare import COLLECT, compare
+from ralph.gates.guards._base.facts import Change, GuardFacts
+from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
+from ralph.gates.guards._files.overlay import judges
+from ralph.gates.guards.integrity.repeat import repeated
+from ralph.gates.judging_paths import is_config, is_test
+
+NAME = "witness"
+_SHOWN = 3
+# Classes in which nothing new is to be shown: what was green stays green, or prose changed.
+_NO_WITNESS = frozenset({"regression", "docs"})
+_WRONG = re.compile(r"\b(?:SyntaxError|IndentationError|TabError)\b|fixture '[^'\n]*' not found")
+_MISSING = re.compile(
+    r"cannot import name '(?P<a>\w+)'|No module named '(?P<b>[\w.]+)'"
+    r"|(?:module|type object) '[^'\n]*' has no attribute '(?P<c>\w+)'"
+    r"|name '(?P<d>\w+)' is not defined|export named '(?P<e>\w+)'"
+    r"|Cannot find (?:module|package) '(?P<f>[^'\n]+)'"
+    r"|(?P<g>[\w.]+) is not a (?:function|constructor)|ReferenceError: (?P<h>\w+) is not defined"
+)
+
+
+class WitnessRequest(Struct, frozen=True):
+    """The base's tree with these paths as in the result, or without them; and which of them are tests."""
+
+    take: tuple[str, ...]
+    drop: tuple[str, ...]
+    tests: tuple[str, ...]
+    edit: dict[str, bytes] = {}  # files of the base that hold the source too, with the result's tests in them
+
+
+def shown_by_user(gate: Gate, base: Reading | None, final: Reading | None) -> bool:
+    """Was this check red before and is green now, by something the agent did not write?
+
+    One that came to no judgement at the base was not red: it may have been killed, or may have hung.
+    """
+    if not gate.proof or base is None or final is None or base.status != "fail" or final.status != "pass":
+        return False
+    if final.tests is not None and base.tests is not None:
+        return bool(compare(base, final, fail_on=gate.fail_on).witness)
+    return True
+
+
+def needed(facts: GuardFacts) -> bool:
+    """Only where the user gave no witness, and the task is one that wants to be shown."""
+    if facts.task_class in _NO_WITNESS:
+        return False
+    return not any(
+        shown_by_user(gate, facts.base.get(gate.name), facts.final.get(gate.name)) for gate in facts.gates
+    )
+
+
+def witness_request(facts: GuardFacts) -> WitnessRequest | None:
+    if not needed(facts) and facts.criteria is None:
+        return None
+    known = set(changed_tests(facts).whole)
+    take, drop, tests = [], [], []
+    edit: dict[str, bytes] = {}
+    for change in facts.changes:
+        if change.before in changed_tests(facts).mixed:
+            if (made := _with_new_tests(facts, change)) is not None:
+                edit[change.before] = made
+                tests.append(change.before)
+            continue
+        if not _is_testing(change, known):
+            continue
+        if change.status != "D":
+            take.append(change.path)
+            if change.path in known or (is_test(change.path) and "." in change.path.rsplit("/", 1)[-1]):
+                tests.append(change.path)
+        if change.status in ("D", "R"):
+            drop.append(change.before)
+    if not tests:
+        return None
+    return WitnessRequest(tuple(sorted(take)), tuple(sorted(drop)), tuple(sorted(tests)), edit)
+
+
+def _with_new_tests(facts: GuardFacts, change: Change) -> bytes | None:
+    """The base's version of a file that holds its tests, with those of the result; None = the same."""
+    if change.status not in "MR":
+        return None
+    new, old = facts.read_result(change.path), facts.read_base(change.before)
+    made = with_tests_of(change.before, old, new, doctests=runs_doctests(facts, change.before))
+    return None if made == old else made
+
+
+def _is_testing(change: Change, known: set[str]) -> bool:
+    if is_config(change.path) and change.path.rsplit("/", 1)[-1] != "conftest.py":
+        return False
+    return judges(change.path, known, set()) or judges(change.before, known, set())
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    if not needed(facts):
+        text = "not needed: the task is shown by a check of the user, or shows nothing new"
+        return GuardResult(NAME, facts.tree, applied=True, summary=text)
+    if facts.witness is None:
+        text = "no test was added or changed that could show the new behaviour"
+        return GuardResult(NAME, facts.tree, applied=True, summary=text)
+    shown, why_not = witnesses(facts)
+    names = ", ".join(shown[:_SHOWN]) + (f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else "")
+    if shown:
+        text = f"{len(shown)} new or changed tests are red on the base source and green now: {names}"
+    else:
+        text = f"no new or changed test shows the change: {why_not}"
+    return GuardResult(NAME, facts.tree, applied=True, summary=text, counted={"witness": len(shown)})
+
+
+def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
+    """Ids (or gates, where ids are not known) that show the change; else why none does."""
+    added = added_words(facts)
+    shown: list[str] = []
+    why = "they are green on the base source too"
+    for gate in facts.gates:
+        over, final = (facts.witness or {}).get(gate.name), facts.final.get(gate.name)
+        if over is None or final is None or not repeated(gate, final):
+            continue
+        if final.status != "pass" and (final.status != "fail" or final.tests is None):
+            continue  # beside old red, which an item of a plan may leave, its green tests still show it
+        if over.status == "pass":
+            continue
+        if final.tests is None:
+            text = " ".join(finding.message for finding in over.findings)
+            if over.status == "fail" and right_reason(text, added):
+                shown.append(gate.name)
+            else:
+                why = "they are red on the base source for another reason than the change"
+            continue
+        found, wrong = _by_test(facts, over, final, added)
+        shown += found
+        if wrong and not found:
+            why = f"they are red on the base source for another reason than the change ({wrong})"
+    return tuple(sorted(shown)), "" if shown else why
+
+
+def _by_test(
+    facts: GuardFacts, over: Reading, final: Reading, added: frozenset[str]
+) -> tuple[list[str], str]:
+    assert final.tests is not None
+    said = {finding.key: finding.message for finding in over.findings}
+    unloaded = {key.removeprefix(COLLECT): text for key, text in said.items() if key.startswith(COLLECT)}
+    shown, wrong = [], ""
+    for name, state in final.tests.items():
+        if state != "pass":
+            continue
+        text = said.get(name, "") if (over.tests or {}).get(name) == "fail" else None
+        if text is None and name not in (over.tests or {}):
+            text = next(
+                (told for where, told in unloaded.items() if _inside(facts, name, where, final)), None
+            )
+        if text is None:
+            continue
+        if right_reason(text, added):
+            shown.append(name)
+        else:
+            wrong = text.strip().splitlines()[-1][:160] if text.strip() else "no reason was given"
+    return shown, wrong
+
+
+def _inside(facts: GuardFacts, name: str, where: str, final: Reading) -> bool:
+    """Does this test stand in the file (or dotted module) that could not be loaded?"""
+    if name in final.files:
+        return final.files[name] == where
+    if name.startswith((f"{where}::", f"{where}.", f"{where} > ")):
+        return True
+    text = facts.read_result(where)  # a runner that tells no files: its title stands in the text
+    return text is not None and name.rsplit(" > ", 1)[-1].encode() in text
+
+
+def right_reason(text: str, added: frozenset[str]) -> bool:
+    """An assertion or any behaviour that differs; or a name that is missing because the change adds it."""
+    missing = [next(word for word in hit.groups() if word) for hit in _MISSING.finditer(text)]
+    if missing:  # looked at first: to JavaScript a missing export is a SyntaxError
+        return any(_last(word) in added for word in missing)
+    return not _WRONG.search(text)
+
+
+def _last(name: str) -> str:
+    return re.split(r"[./]", re.sub(r"\.[cm]?[jt]sx?\Z", "", name))[-1]
+
+
+def source_changes(facts: GuardFacts) -> list[Change]:
+    """What the agent changed of the source itself: neither tests nor settings."""
+    known = set(changed_tests(facts).whole)
+    return [
+        change
+        for change in facts.changes
+        if change.status in "AMR" and not judges(change.path, known, set()) and not is_config(change.path)
+    ]
+
+
+def added_words(facts: GuardFacts) -> frozenset[str]:
+    """Every word of lines (and file names) that the change adds to the source."""
+    words: set[str] = set()
+    for change in source_changes(facts):
+        new = facts.read_result(change.path) or b""
+        old = facts.read_base(change.before) or b"" if change.status != "A" else b""
+        before = set(old.splitlines())
+        words |= _words(line for line in new.splitlines() if line not in before)
+        if change.status in "AR":
+            words |= set(re.findall(r"\w+", change.path))
+    return frozenset(words)
+
+
+def _words(lines: Iterable[bytes]) -> set[str]:
+    return {word for line in lines for word in re.findall(r"\w+", line.decode("utf-8", "replace"))}

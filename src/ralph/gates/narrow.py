@@ -1,0 +1,136 @@
+"""A gate's command made to look at other tests than it says: some files only, or canaries as well.
+
+Options stay as they are; only words that choose tests are added to or replaced. Where the command cannot
+be narrowed it is used whole, which costs time and changes nothing.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Collection
+
+from msgspec.structs import replace
+
+from ralph.core.model.gate import Gate
+from ralph.gates.canary_text import owner
+from ralph.gates.command import words
+from ralph.gates.runners import KnownRunner, recognise
+
+# Options that take the next word as their value, where they have none of their own ("--tb=short").
+_VALUED = {
+    "pytest": words(
+        "-k -m -p -c -o -n -W -r --rootdir --ignore --ignore-glob --deselect --maxfail --confcutdir "
+        "--basetemp --import-mode --tb --cov --cov-report --cov-config --cov-fail-under --dist --durations "
+        "--timeout --color --log-level --log-file --junitxml --junit-xml --junit-prefix --override-ini "
+        "--config-file --capture --verbosity --html --css --json-report-file --numprocesses --maxprocesses "
+        "--reruns --seed"
+    ),
+    "unittest": words("-k -s -p -t --start-directory --pattern --top-level-directory --durations"),
+    "node": words(
+        "--test-name-pattern --test-skip-pattern --test-concurrency --test-timeout --test-reporter "
+        "--test-reporter-destination --test-shard --import --require -r -C --conditions --loader --env-file"
+    ),
+}
+JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+
+
+def _relative(path: str, cwd: str) -> str:
+    return path if cwd in (".", "") else posixpath.relpath(path, cwd)
+
+
+def selects(gate: Gate, runner: KnownRunner, path: str, names: tuple[str, ...]) -> Gate:
+    """The gate with these further tests of a file chosen too, also where it stops at the first failure."""
+    before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
+    here = _relative(path, gate.cwd)
+    chosen = [rest[at] for at in _chosen(runner.name, rest)]
+    if runner.name == "pytest":
+        added = [f"{here}::{name}" for name in names] if any("::" in word for word in chosen) else []
+        end = rest.index("--") if "--" in rest else len(rest)
+        rest = [*_or_names(rest[:end], names), *added, "--maxfail=0", *rest[end:]]
+    elif runner.name == "unittest":
+        rest = [word for word in rest if word not in ("-f", "--failfast")]
+        module = here.removesuffix(".py").replace("/", ".")
+        owned = [word for word in chosen if word.startswith(f"{module}.")]
+        mark = names[0].rsplit("_", 2)[1]
+        rest += [f"{module}.{owner(mark)}"] if owned else []
+        if "-k" in rest[:-1]:
+            rest += ["-k", mark]
+    elif any(word.split("=", 1)[0] == "--test-name-pattern" for word in (*before, *rest)):
+        mark = names[0].rsplit(" ", 1)[-1].rsplit("_", 1)[0]
+        rest.insert(0, f"--test-name-pattern={mark}")
+    return replace(gate, argv=(*before, *rest))
+
+
+def narrowed(gate: Gate, files: Collection[str], exists: Callable[[str], bool]) -> Gate:
+    """The gate looking at these test files only, where its runner can be told so; else the gate itself."""
+    runner = recognise(gate.argv) if gate.reporter or gate.read == "unittest" else None
+    if runner is not None and runner.name == "unittest":
+        return _one_pattern(gate, runner, files)
+    if runner is None or not files or runner.name not in ("pytest", "node"):
+        return gate
+    before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
+    cwd = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
+    endings = (".py",) if runner.name == "pytest" else JS
+    inside = [path for path in sorted(files) if path.startswith(cwd) and path.endswith(endings)]
+    if not inside:
+        return gate  # data beside the tests, or tests of another runner: which of its own read them?
+    chosen = _chosen(runner.name, rest)
+    known = [at for at in chosen if exists(posixpath.normpath(cwd + rest[at].split("::", 1)[0]))]
+    if runner.name == "node" and len(known) < len(chosen):
+        return gate  # a pattern that node itself resolves: which files it means is not known here
+    kept = [word for at, word in enumerate(rest) if at not in known]
+    at = kept.index("--") if "--" in kept else len(kept)
+    places = [_relative(path, gate.cwd) for path in inside]
+    return replace(gate, argv=(*before, *kept[:at], *places, *kept[at:]))
+
+
+def _one_pattern(gate: Gate, runner: KnownRunner, files: Collection[str]) -> Gate:
+    """By a pattern, which is how unittest chooses files: one name can be told, and only by discovery."""
+    rest = list(gate.argv[runner.at :])
+    names = {posixpath.basename(path) for path in files if path.endswith(".py")}
+    chosen = [rest[at] for at in _chosen("unittest", rest)]
+    if len(names) != 1 or chosen not in ([], ["discover"]) or any(w.startswith("--pattern") for w in rest):
+        return gate
+    if "-p" in rest[:-1]:
+        at = rest.index("-p")
+        rest = [*rest[:at], *rest[at + 2 :]]
+    rest = rest if chosen else ["discover", *rest]
+    return replace(gate, argv=(*gate.argv[: runner.at], *rest, "-p", names.pop()))
+
+
+def _chosen(runner: str, rest: list[str]) -> list[int]:
+    """Where in a runner's arguments the words stand that are neither options nor their values."""
+    found, skip, options = [], False, True
+    for at, word in enumerate(rest):
+        if skip:
+            skip = False
+        elif not options or not word.startswith("-"):
+            found.append(at)
+        elif word == "--":
+            options = False
+        else:
+            skip = word in _VALUED[runner]
+    return found
+
+
+def _or_names(rest: list[str], names: tuple[str, ...]) -> list[str]:
+    """Arguments of pytest with these names let through by every `-k`, of which the last one counts."""
+    said, skip = list(rest), ""
+    for at, word in enumerate(rest):
+        if skip == "-k" or (not skip and word.startswith("-k") and word != "-k"):
+            lead = "" if skip else "-k"
+            said[at] = f"{lead}({word.removeprefix(lead)}) or {' or '.join(names)}"
+        skip = word if not skip and word in _VALUED["pytest"] else ""
+    return said
+
+
+def module_file(name: str, cwd: str, known: Collection[str]) -> str:
+    """The file of a dotted unittest id: its longest beginning that is one, as near to the gate as can be."""
+    parts = name.split(".")
+    lead = "" if cwd in (".", "") else cwd.rstrip("/") + "/"
+    for count in range(len(parts) - 1, 0, -1):
+        path = "/".join(parts[:count]) + ".py"
+        found = [one for one in known if one.startswith(lead) and f"/{one}".endswith(f"/{path}")]
+        if found:
+            return min(found, key=lambda one: (len(one), one))
+    return ""

@@ -1,0 +1,263 @@
+"""What a gate's process left behind, and the rules all readers share for turning it into a Reading.
+
+Fail closed: `unjudged` is for what could not be judged (status error), `settle_tests` and
+`settle_findings` decide between pass and fail, and hold report and exit code against each other.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Counts, Finding, Reading, TestState
+from ralph.core.proof.compare import COLLECT
+from ralph.core.text.clean import clean, trim
+
+MAX_REPORT = 32 * 1024 * 1024  # a longer report is refused, not cut: half a report proves nothing
+TAIL_LINES = 40
+TAIL_CHARS = 4000
+MESSAGE_LINES = 30
+MESSAGE_CHARS = 3000
+SUCCESS = "although the exit code is 0"  # said of a report with something red in it
+SHOWN_TESTS = 200  # failing tests that get a text of their own; their ids are all kept
+_RANK: dict[str, int] = {"pass": 0, "skipped": 1, "fail": 2}
+_MISSING = re.compile(
+    r"^(?:.*\b(?:python|pypy)[\d.]*t?: No module named "
+    r"(?:pytest|mypy|ruff|coverage|tox|nox|flake8|pylint|bandit|black|isort|pyright)"
+    r"|error: Failed to spawn: `?[\w./-]+`?"
+    r"|Command not found: [\w./-]+"
+    r"|npm error could not determine executable to run)$",
+    re.MULTILINE,
+)
+_NOT_FOUND = re.compile(
+    r": (?P<name>[^\s:/]*/[^\s:]*): (?:not found|No such file or directory|Permission denied)$", re.MULTILINE
+)
+
+
+class Observation(Struct, frozen=True):
+    """One finished gate call, as bytes."""
+
+    exit_code: int | None = None
+    ended: str = "exited"  # as `shell.process.client.Ended` has it
+    output: bytes = b""  # head and tail; a gap marker stands where bytes were dropped
+    report: bytes | None = None  # what stood at the path given for {report}
+    error: str = ""
+    root: str = ""  # absolute path at which the judged tree stood for the gate
+
+
+def last_lines(obs: Observation) -> str:
+    """The end of what the gate said, cleaned, for people and prompts."""
+    rows = clean(obs.output[-64_000:]).rstrip().split("\n")
+    return trim("\n".join(rows[-TAIL_LINES:]), TAIL_LINES, TAIL_CHARS).strip()
+
+
+def unjudged(cause: str, summary: str, obs: Observation) -> Reading:
+    said = last_lines(obs)
+    message = f"{summary}\n{said}" if said else summary
+    return Reading("error", summary, cause=cause, findings=(Finding("exit", message),))
+
+
+def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
+    """The reading of a gate that did not come to an end of its own, or whose tool is not there."""
+    if obs.ended == "spawn-error":
+        return _not_started(clean(obs.error) or "it could not be started", obs, gate)
+    if obs.ended in ("timeout", "idle"):
+        return unjudged("timeout", f"stopped after {gate.timeout:g} s ({obs.ended})", obs)
+    if obs.ended == "memory":
+        return unjudged("memory", "it used more memory than a check may have", obs)
+    if obs.ended != "exited" or obs.exit_code is None:
+        return unjudged("killed", clean(obs.error) or f"did not end by itself ({obs.ended})", obs)
+    if obs.exit_code < 0 or 128 < obs.exit_code <= 192:
+        signal = -obs.exit_code if obs.exit_code < 0 else obs.exit_code - 128
+        return unjudged("killed", f"killed by signal {signal}", obs)
+    if obs.exit_code in (126, 127):
+        return _not_started("cannot be executed" if obs.exit_code == 126 else "not found", obs, gate)
+    if obs.exit_code and obs.report is None and (hit := _MISSING.search(clean(obs.output[-8_000:]))):
+        return unjudged("missing", hit.group(0).strip(), obs)
+    return None
+
+
+def _not_started(why: str, obs: Observation, gate: Gate) -> Reading:
+    """A tool that is not there cannot judge. A program of the repository itself may be the very task."""
+    word = gate.argv[0]
+    if gate.argv[:2] == ("/bin/sh", "-c"):
+        named = _NOT_FOUND.search(clean(obs.output[-8_000:]))
+        word = named["name"] if named else gate.run.split(maxsplit=1)[0]
+    summary = f"command not found: {word} ({why})"
+    if "/" in word and not word.startswith(("/", "~")):
+        return Reading("fail", summary, findings=(Finding("exit", summary),))
+    return unjudged("missing", summary, obs)
+
+
+def lost_report(obs: Observation, problem: str) -> Reading:
+    """No usable report. A red exit code is still a judgement; a green one without evidence is none."""
+    said = last_lines(obs)
+    if obs.exit_code:
+        summary = f"exit code {obs.exit_code}, {problem}"
+        return Reading("fail", summary, cause="torn-report", findings=(Finding("exit", said or summary),))
+    return unjudged("torn-report", f"exit code 0, but {problem}", obs)
+
+
+def report_problem(obs: Observation) -> str:
+    """Why the report's bytes cannot be used at all; "" when they may be parsed."""
+    if obs.report is None:
+        return "no report was written"
+    if not obs.report.strip():
+        return "the report is empty"
+    if len(obs.report) > MAX_REPORT:
+        return f"the report is larger than {MAX_REPORT // 1024 // 1024} MB"
+    return ""
+
+
+def repo_path(path: str, obs: Observation, gate: Gate) -> str:
+    """A path as a tool printed it, as a path inside the repository where that can be known."""
+    path = clean(path).replace("\n", " ").removeprefix("file://")
+    root = obs.root.rstrip("/")
+    if root and path.startswith(root + "/"):
+        return posixpath.normpath(path[len(root) + 1 :])
+    if path.startswith("/") or not path:
+        return path
+    path = posixpath.normpath(path)
+    folder = posixpath.normpath(gate.cwd)
+    if folder != "." and not path.startswith(folder + "/"):
+        path = posixpath.normpath(posixpath.join(folder, path))
+    return path
+
+
+def message(text: str) -> str:
+    return trim(clean(text).strip(), MESSAGE_LINES, MESSAGE_CHARS)
+
+
+def worst(states: dict[str, TestState], name: str, state: TestState) -> None:
+    """Enter a test's state; of two entries with one id the worse one counts."""
+    before = states.get(name)
+    if before is None or _RANK[state] > _RANK[before]:
+        states[name] = state
+
+
+def count(states: Mapping[str, TestState]) -> Counts:
+    values = list(states.values())
+    return Counts(values.count("pass"), values.count("fail"), values.count("skipped"))
+
+
+def in_words(counts: Counts) -> str:
+    parts = [f"{counts.passed} passed"]
+    if counts.failed:
+        parts.insert(0, f"{counts.failed} failed")
+    if counts.skipped:
+        parts.append(f"{counts.skipped} skipped")
+    return ", ".join(parts)
+
+
+def settle_tests(
+    obs: Observation,
+    counts: Counts,
+    tests: dict[str, TestState] | None,
+    files: dict[str, str],
+    findings: list[Finding],
+    *,
+    red: str = "",
+) -> Reading:
+    """Pass only when something passed, nothing failed and the exit code agrees.
+
+    `red` says in words what else in the report speaks of failure.
+    """
+    broken = [finding for finding in findings if finding.key.startswith(COLLECT)]
+    findings = [*broken, *[finding for finding in findings if finding not in broken]][:SHOWN_TESTS]
+    words = in_words(counts)
+    if broken:
+        words += f", {len(broken)} could not be loaded"
+    if counts.failed or broken or red:
+        if red and not counts.failed and not broken:
+            findings.append(Finding("exit", f"{red}\n{last_lines(obs)}".strip()))
+            words += f", {red}"
+        if obs.exit_code == 0:
+            words += f", {SUCCESS}"
+        return Reading("fail", words, counts=counts, tests=tests, findings=tuple(findings), files=files)
+    if counts.passed + counts.skipped == 0:
+        return unjudged("no-tests", "no tests were found", obs)
+    if counts.passed == 0:
+        reading = unjudged("all-skipped", f"all {counts.skipped} tests were skipped", obs)
+        return Reading(
+            reading.status,
+            reading.summary,
+            cause=reading.cause,
+            counts=counts,
+            tests=tests,
+            findings=reading.findings,
+            files=files,
+        )
+    if obs.exit_code != 0:
+        summary = f"{words}, but the exit code is {obs.exit_code}"
+        findings.append(Finding("exit", f"{summary}\n{last_lines(obs)}".strip()))
+        return Reading("fail", summary, counts=counts, tests=tests, findings=tuple(findings), files=files)
+    return Reading("pass", words, counts=counts, tests=tests, findings=tuple(findings), files=files)
+
+
+def settle_findings(
+    obs: Observation, gate: Gate, findings: list[Finding], *, red_exits: tuple[int, ...]
+) -> Reading:
+    """Pass when nothing found blocks. `red_exits`: exit codes that only say that something was found."""
+    blocking = [finding for finding in findings if finding.severity <= gate.fail_on]
+    words = f"{len(findings)} finding{'s' if len(findings) != 1 else ''}"
+    if len(blocking) != len(findings):
+        words += f", {len(blocking)} of them blocking"
+    if gate.maximum is not None:
+        words += f", at most {gate.maximum} wanted"
+        unread = next((finding for finding in blocking if _UNREAD.match(_rule(finding))), None)
+        if unread is not None:  # what a linter cannot read it finds nothing in
+            words += f", and {unread.path or 'a file'} could not be read by it"
+        elif len(blocking) <= gate.maximum:
+            blocking = []
+        else:
+            findings = [Finding("findings.count", words), *findings]
+    if blocking:
+        if obs.exit_code == 0 and gate.maximum is None:
+            words += f", {SUCCESS}"
+        return Reading("fail", words, findings=tuple(findings))
+    if obs.exit_code == 0 or (obs.exit_code in red_exits and findings):
+        return Reading("pass", words if findings else "clean", findings=tuple(findings))
+    summary = f"exit code {obs.exit_code}, but {words if findings else 'no findings'} in the report"
+    if obs.exit_code in red_exits:
+        text = f"{summary}\n{last_lines(obs)}".strip()
+        return Reading("fail", summary, findings=(*findings, Finding("exit", text)))
+    return unjudged("tool-error", summary, obs)
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+# Rules by which linters say that a file is no program at all: ruff, eslint, clippy, mypy, tsc, golangci-lint.
+_UNREAD = re.compile(r"(?:error|(?:invalid-)?syntax(?:-error)?|E9\d\d|E0\d{3}|TS1\d{3}|typecheck)\Z")
+
+
+def _rule(finding: Finding) -> str:
+    """The rule in a key that `finding_keys` made."""
+    return finding.key.removeprefix(f"{finding.path}:").partition(":")[0]
+
+
+def finding_keys(found: list[Finding]) -> list[Finding]:
+    """The findings with keys that survive lines moving: path, rule, message without numbers, nth of its kind.
+
+    Each finding comes in with its rule as key.
+    """
+    seen: dict[str, int] = {}
+    keyed = []
+    for finding in found:
+        plain = _NUMBER.sub("N", " ".join(finding.message.split()))[:160]
+        key = f"{finding.path}:{finding.key}:{plain}"
+        seen[key] = seen.get(key, 0) + 1
+        keyed.append(
+            Finding(
+                key=f"{key}#{seen[key]}",
+                message=f"{finding.key}: {finding.message}" if finding.key else finding.message,
+                path=finding.path,
+                line=finding.line,
+                severity=finding.severity,
+            )
+        )
+    return keyed

@@ -1,0 +1,1 @@
+"""What did a linter, type checker or coverage tool report?"""

@@ -1,0 +1,49 @@
+"""Reader "tsc": the plain one-line messages of the TypeScript compiler."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading
+from ralph.core.text.clean import clean
+from ralph.gates.readers._kit.observation import (
+    Observation,
+    finding_keys,
+    lost_report,
+    message,
+    repo_path,
+    settle_findings,
+    stopped_early,
+    unjudged,
+)
+
+_ERROR = re.compile(
+    r"^(?P<path>[^\n(]{1,400})\((?P<line>\d{1,9}),\d{1,9}\): error (?P<code>TS\d{1,6}): (?P<text>[^\n]*)$",
+    re.MULTILINE,
+)
+_GLOBAL = re.compile(r"^error (?P<code>TS\d{1,6}): (?P<text>[^\n]*)$", re.MULTILINE)
+_NO_INPUT = "TS18003"  # no inputs were found in the config file
+
+
+def read(obs: Observation, gate: Gate) -> Reading:
+    early = stopped_early(obs, gate)
+    if early:
+        return early
+    text = clean(obs.output)
+    whole = list(_GLOBAL.finditer(text))
+    if any(hit["code"] == _NO_INPUT for hit in whole):
+        return unjudged("no-tests", "tsc found no files to check", obs)
+    found = [
+        Finding(
+            key=hit["code"],
+            message=message(hit["text"]),
+            path=repo_path(hit["path"].strip(), obs, gate),
+            line=int(hit["line"]),
+        )
+        for hit in _ERROR.finditer(text)
+    ]
+    found += [Finding(key=hit["code"], message=message(hit["text"])) for hit in whole]
+    if not found and obs.exit_code:
+        return lost_report(obs, "tsc printed no error that can be read")
+    return settle_findings(obs, gate, finding_keys(found), red_exits=(1, 2))

@@ -1,0 +1,1 @@
+"""What did a test runner report, test by test?"""

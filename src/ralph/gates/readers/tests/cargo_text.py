@@ -1,0 +1,114 @@
+"""Reader "cargo": libtest's text of `cargo test`. Ids are "target > path::of::test".
+
+The lines of each test binary are held against its own summary; a binary whose lines do not add up is not
+believed. What a test prints comes after its line or in a block of its own, so lines that only look like a
+result are told apart by the sums.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Counts, Finding, Reading, TestState
+from ralph.core.proof.compare import COLLECT
+from ralph.core.text.clean import clean
+from ralph.gates.readers._kit.observation import (
+    Observation,
+    count,
+    lost_report,
+    message,
+    settle_tests,
+    stopped_early,
+    worst,
+)
+
+_TARGET = re.compile(r"^\s+(?:Running (?:unittests )?(\S+) \([^)\n]*\)|Doc-tests (\S+))$")
+_TEST = re.compile(r"^test (\S[^\n]{0,300}?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, [^\n]*)?$")
+_SUM = re.compile(r"^test result: (ok|FAILED)\. (\d{1,7}) passed; (\d{1,7}) failed; (\d{1,7}) ignored;")
+_BEGIN = re.compile(r"^running (\d{1,7}) tests?$")
+_BLOCK = re.compile(r"^---- (\S[^\n]{0,300}?) (?:stdout|stderr) ----$")
+_BUILD = re.compile(r"^error(?:\[E\d+\])?: (?!test failed|\d+ target)([^\n]*)", re.MULTILINE)
+_COMPILE = re.compile(r"^error: could not compile `([^`\n]+)`[^\n]*", re.MULTILINE)
+_STATES: dict[str, TestState] = {"ok": "pass", "FAILED": "fail", "ignored": "skipped"}
+
+
+class _Binary(Struct):
+    """One test binary as its text tells of it."""
+
+    target: str
+    tests: dict[str, TestState]
+    said: dict[str, str]
+    sums: Counts | None = None
+    ended: str = ""
+
+
+def read(obs: Observation, gate: Gate) -> Reading:
+    early = stopped_early(obs, gate)
+    if early:
+        return early
+    text = clean(obs.output)
+    binaries = _binaries(text)
+    built = _COMPILE.search(text)
+    if not binaries and not built:
+        return lost_report(obs, "cargo printed no test results")
+    tests: dict[str, TestState] = {}
+    findings: list[Finding] = []
+    red = ""
+    for binary in binaries:
+        named = {f"{binary.target} > {name}": state for name, state in binary.tests.items()}
+        for name, state in named.items():
+            worst(tests, name, state)
+            if state == "fail":
+                said = binary.said.get(name.partition(" > ")[2], "")
+                findings.append(Finding(name, message(said) or "failed"))
+        if (
+            binary.sums is None
+            or count(named) != binary.sums
+            or (binary.ended == "FAILED") != bool(binary.sums.failed)
+        ):
+            red = f"the results of {binary.target} do not add up"
+    if built:
+        why = next((hit.group(0) for hit in _BUILD.finditer(text)), built.group(0))
+        findings.append(Finding(f"{COLLECT}{built.group(1).split()[0]}", message(f"{built.group(0)}\n{why}")))
+    return settle_tests(obs, count(tests), tests, {}, findings, red=red)
+
+
+def _binaries(text: str) -> list[_Binary]:
+    found: list[_Binary] = []
+    target, block = "", ""
+    current: _Binary | None = None
+    for line in text.split("\n"):
+        hit = _TARGET.match(line)
+        if hit:
+            target, current, block = hit.group(1) or f"doc {hit.group(2)}", None, ""
+        elif _BEGIN.match(line) and target and current is None:
+            current = _Binary(target, {}, {})
+            found.append(current)
+        elif current is not None and current.sums is None:
+            block = _inside(line, current, block)
+    return found
+
+
+def _inside(line: str, binary: _Binary, block: str) -> str:
+    """One line of a running binary; the name of the failure whose output is being read."""
+    total = _SUM.match(line)
+    if total:
+        binary.sums = Counts(int(total.group(2)), int(total.group(3)), int(total.group(4)))
+        binary.ended = total.group(1)
+        return ""
+    head = _BLOCK.match(line)
+    if head:
+        return head.group(1)
+    if block:
+        if line.startswith("failures:"):
+            return ""
+        if len(binary.said.get(block, "")) < 4000:
+            binary.said[block] = f"{binary.said.get(block, '')}{line}\n"
+        return block
+    test = _TEST.match(line)
+    if test and test.group(1) not in binary.tests:
+        binary.tests[test.group(1)] = _STATES[test.group(2)]
+    return ""

@@ -1,0 +1,105 @@
+"""Reader "go": the event lines of `go test -json`. Ids are "package::Test/sub".
+
+A package that does not build is a finding `collect:<package>`. Output that was cut in the middle has lost
+events, so nothing is green in it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec import Struct
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading, TestState
+from ralph.core.proof.compare import COLLECT
+from ralph.core.text.clean import clean
+from ralph.gates.readers._kit.observation import (
+    Observation,
+    count,
+    lost_report,
+    message,
+    settle_tests,
+    stopped_early,
+    unjudged,
+    worst,
+)
+
+_STATES: dict[str, TestState] = {"pass": "pass", "fail": "fail", "skip": "skipped"}
+_BUILD = re.compile(r"^FAIL\s+(\S+) \[(?:build|setup) failed\]", re.MULTILINE)
+_BROKEN = re.compile(r"^# (\S+)(?: \[[^\]\n]*\])?\n((?:(?!# |FAIL|\{).*\n?)+)", re.MULTILINE)
+_PLACE = re.compile(r"^\s*([\w./-]+_test\.go):(\d{1,7}):", re.MULTILINE)
+_CUT = re.compile(rb"\n\[\.\.\. \d+ bytes left out \.\.\.\]\n")
+
+
+class _Event(Struct, rename="pascal"):
+    action: str
+    package: str = ""
+    test: str = ""
+    output: str = ""
+
+
+def read(obs: Observation, gate: Gate) -> Reading:
+    early = stopped_early(obs, gate)
+    if early:
+        return early
+    if _CUT.search(obs.output):
+        return unjudged("torn-report", "the output is too long: events were lost", obs)
+    tests: dict[str, TestState] = {}
+    said: dict[str, str] = {}
+    packages: dict[str, str] = {}
+    plain: list[str] = []
+    decode = msgspec.json.Decoder(_Event).decode
+    for line in obs.output.splitlines():
+        try:
+            event = decode(line)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            plain.append(line.decode("utf-8", "replace"))
+            continue
+        name = clean(f"{event.package}::{event.test}") if event.test else clean(event.package)
+        if event.action in ("output", "build-output"):
+            said[name] = (said.get(name, "") + event.output)[-4000:]
+        elif event.action in _STATES and event.test:
+            worst(tests, name, _STATES[event.action])
+        elif event.action in _STATES:
+            packages[name] = event.action
+    findings = _findings(tests, said) + _builds("\n".join(plain), packages, tests, said)
+    if not tests and not packages and not findings:
+        return lost_report(obs, "no test events were written")
+    red = "" if findings or "fail" not in packages.values() else "a package failed outside of its tests"
+    return settle_tests(obs, count(tests), tests, {}, findings, red=red)
+
+
+def _findings(tests: dict[str, TestState], said: dict[str, str]) -> list[Finding]:
+    found = []
+    for name, state in tests.items():
+        if state != "fail":
+            continue
+        place = _PLACE.search(said.get(name, ""))
+        found.append(
+            Finding(
+                name,
+                message(said.get(name, "")) or "failed",
+                path=place.group(1) if place else "",
+                line=int(place.group(2)) if place else 0,
+            )
+        )
+    return found
+
+
+def _builds(
+    text: str, packages: dict[str, str], tests: dict[str, TestState], said: dict[str, str]
+) -> list[Finding]:
+    """Packages whose tests could not be built, by what go prints beside its events."""
+    text = clean(text)
+    whys = {hit.group(1): hit.group(2) for hit in _BROKEN.finditer(text)}
+    broken = dict.fromkeys(hit.group(1) for hit in _BUILD.finditer(text))
+    owners = {name.partition("::")[0] for name in tests}
+    for name, action in packages.items():
+        if action == "fail" and name not in owners:
+            broken.setdefault(name)
+    return [
+        Finding(f"{COLLECT}{name}", message(whys.get(name) or said.get(name, "") or "does not build"))
+        for name in broken
+    ]

@@ -1,0 +1,113 @@
+"""Reader "pytest": JUnit XML of the xunit1 family, which knows file and line of every test.
+
+Ids are pytest's own: "tests/test_x.py::TestA::test_b[param]". A module that cannot be collected is a
+finding "collect:<file>", not a test: it has no tests yet, and none may be missed later.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading, TestState
+from ralph.core.proof.compare import COLLECT
+from ralph.core.text.clean import clean
+from ralph.gates.readers._kit.observation import (
+    Observation,
+    count,
+    message,
+    repo_path,
+    settle_tests,
+    unjudged,
+    worst,
+)
+from ralph.gates.readers.tests.junit_report import JUnitCase, opened
+
+_NOT_THERE = re.compile(
+    r"^ERROR: (?:file or directory not found|not found|found no collectors for):? .*$", re.MULTILINE
+)
+# The last line that pytest itself prints; what the report says must not be milder.
+_SUMMED = re.compile(
+    r"^[= ]*(?=[^\n]*\d (?:passed|failed|error))([^\n]*) in \d[\d.:]*s?[^\n]*$", re.MULTILINE
+)
+_BAD = re.compile(r"(\d+) (?:failed|errors?)\b")
+_PLACE = re.compile(r"^(?:E\s+File \"([^\"\n]+)\", line (\d+)|([^\s:\n][^:\n]*\.py):(\d+):)", re.MULTILINE)
+
+
+def read(obs: Observation, gate: Gate) -> Reading:
+    report = opened(obs, gate)
+    if obs.exit_code == 4 and (isinstance(report, Reading) or not report.cases):
+        missing = _NOT_THERE.search(clean(obs.output))
+        if missing:
+            return unjudged(
+                "no-tests", f"no tests were found ({missing.group(0).removeprefix('ERROR: ')})", obs
+            )
+    if isinstance(report, Reading):
+        return report
+    tests: dict[str, TestState] = {}
+    files: dict[str, str] = {}
+    findings: list[Finding] = []
+    for case in report.cases:
+        path = repo_path(case.file, obs, gate)
+        if not case.classname and case.note == "collection failure":
+            findings.append(_uncollected(case, path, obs, gate))
+            continue
+        name = case.file if not case.classname and case.note == "collection skipped" else _id(case)
+        worst(tests, name, case.state)
+        if path:
+            files[name] = path
+        if case.state == "fail":
+            line = _line(case, obs, gate, path)
+            findings.append(Finding(name, message(case.text) or "failed", path=path, line=line))
+    return settle_tests(
+        obs,
+        count(tests),
+        tests,
+        files,
+        findings,
+        red=report.red or _told_otherwise(obs, tests, findings) if not findings else "",
+    )
+
+
+def _id(case: JUnitCase) -> str:
+    """file::Class::name; the class part is what `classname` holds beyond the dotted module."""
+    if not case.file:
+        return f"{case.classname}::{case.name}" if case.classname else case.name
+    module = case.file.removesuffix(".py").replace("/", ".").lstrip(".")
+    classes = ""
+    if case.classname.startswith(module + "."):
+        classes = case.classname[len(module) + 1 :]
+    elif case.classname != module:
+        # Outside the root directory the two are written differently; the module's own name is in both.
+        _, found, after = case.classname.rpartition(module.rsplit(".", 1)[-1])
+        classes = after.lstrip(".") if found else case.classname
+    return "::".join([case.file, *classes.split("."), case.name] if classes else [case.file, case.name])
+
+
+def _line(case: JUnitCase, obs: Observation, gate: Gate, path: str) -> int:
+    """Where it failed inside the test's own file, else where the test begins."""
+    lines = [
+        int(hit[1] or hit[3])
+        for hit in _PLACE.findall(case.text)
+        if repo_path(hit[0] or hit[2], obs, gate) == path
+    ]
+    return lines[-1] if lines else case.line + 1
+
+
+def _uncollected(case: JUnitCase, path: str, obs: Observation, gate: Gate) -> Finding:
+    places = [
+        (repo_path(hit[0] or hit[2], obs, gate), int(hit[1] or hit[3])) for hit in _PLACE.findall(case.text)
+    ]
+    inside = [place for place in places if not place[0].startswith(("/", "../"))]
+    where, line = inside[-1] if inside else (path, 0)
+    text = f"{path or case.name} could not be collected\n{case.text}"
+    return Finding(f"{COLLECT}{path or case.name}", message(text), path=where or path, line=line)
+
+
+def _told_otherwise(obs: Observation, tests: dict[str, TestState], findings: list[Finding]) -> str:
+    """Judged code could write the report anew; what pytest printed before is then worse than it."""
+    if findings or "fail" in tests.values():
+        return ""
+    lines = _SUMMED.findall(clean(obs.output[-16_000:]))
+    bad = sum(int(number) for number in _BAD.findall(lines[-1])) if lines else 0
+    return f"the output tells of {bad} failures that the report does not show" if bad else ""

@@ -1,0 +1,1 @@
+"""How is an agent called, and what came of it?"""

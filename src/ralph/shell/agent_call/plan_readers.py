@@ -1,0 +1,110 @@
+"""Readers of `plan --readers N`: agent calls at the same time, each on a part of the code, reading only.
+
+They stand before one checkout of the tree that the plan is made for, which none of them can write; each has a
+private home of its own. Their answers are cleaned, cut and kept as notes. What follows is the core's.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from msgspec.structs import replace
+
+from ralph.agents._kit.environ import secret_values
+from ralph.core.decide.plan_readers import areas, label
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Order, ReaderNote
+from ralph.core.text.clean import clean, redact, trim
+from ralph.shell.agent_call.call import Begun, Caller
+from ralph.shell.agent_call.judge_call import judge_order
+from ralph.shell.git.checkout import Submodule, fresh_checkout
+from ralph.shell.git.trees import list_tree
+from ralph.shell.ports import Activity, Attention
+from ralph.shell.prompts.build import read_prompt
+from ralph.shell.prompts.sources import PromptFiles
+from ralph.shell.sandbox.boxes import Site
+from ralph.shell.state import blobs
+
+LINES, CHARACTERS = 200, 12_000  # of one reader's notes
+
+
+class Readers:
+    def __init__(self, site: Site, modules: tuple[Submodule, ...], given: PromptFiles) -> None:
+        self.site, self._modules, self._given = site, modules, given
+
+    def open(self, loop: Loop, action: actions.RunReaders) -> e.ReadersStarted:
+        """What each is asked, kept before anybody is called."""
+        parts = self._areas(loop, action)
+        prompts = [read_prompt(loop, self._given, part).encode() for part in parts]
+        return e.ReadersStarted(
+            call=action.call,
+            count=len(prompts),
+            agent=self._order().agent,
+            prompts=tuple(blobs.put(self.site.state.blobs, text) for text in prompts),
+        )
+
+    def finish(self, loop: Loop, action: actions.RunReaders, attend: Attention) -> e.ReadersEnded | None:
+        """All of them, or what an earlier runner began of them; None when asked to drop it."""
+        order, parts = self._order(), self._areas(loop, action)
+        look = self._checkout(loop.tree)
+        asked = replace(loop, session=None)
+        callers, begun, ended = [], {}, {}
+        for number, part in enumerate(parts):
+            site = replace(self.site, order=order, look=look, aside=f"reader-{number}")
+            caller = Caller(site, order)
+            callers.append(caller)
+            told = actions.RunAgent(iteration=loop.iteration, call=action.call + number)
+            prompt = read_prompt(loop, self._given, part).encode()
+            found = caller.begin(asked, told, prompt, ())
+            if isinstance(found, Begun):
+                begun[number] = found
+            else:
+                ended[number] = found
+        try:
+            dropped = self._watch(callers, begun, attend)
+        finally:
+            for number, one in begun.items():
+                ended[number] = callers[number].end(asked, one)
+        if dropped:
+            return None
+        return e.ReadersEnded(
+            notes=tuple(self._note(parts[n], callers[n], ended[n]) for n in range(len(parts))),
+            usages=tuple(one.usage for _, one in sorted(ended.items())),
+        )
+
+    def _watch(self, callers: list[Caller], begun: dict[int, Begun], attend: Attention) -> bool:
+        """Until all have ended; True when asked to drop them."""
+        began = time.monotonic()
+        names = tuple(f"reader {number + 1}" for number in begun)
+        while any(one.call.ended is None for one in begun.values()):
+            for number, one in begun.items():
+                callers[number].look(one)
+            if attend(Activity("agent", names, time.monotonic() - began)):
+                return True
+        return False
+
+    def _note(self, part: tuple[str, ...], caller: Caller, ended: e.AgentEnded) -> ReaderNote:
+        secrets = secret_values({**self.site.env, **self._order().agent_env})
+        text = trim(redact(clean(caller.message), secrets), LINES, CHARACTERS)
+        fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
+        return ReaderNote(area=label(part), text="" if fault else text, fault=redact(fault, secrets)[:500])
+
+    def _areas(self, loop: Loop, action: actions.RunReaders) -> tuple[tuple[str, ...], ...]:
+        found = areas(list_tree(self.site.store, loop.tree), action.count)
+        return found + ((),) * (action.count - len(found))  # fewer files than readers: the rest reads all
+
+    def _checkout(self, tree: str) -> str:
+        base = os.path.join(self.site.folder, "checkouts", "readers")
+        os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
+        fresh_checkout(self.site.store, base, base + ".index", tree, modules=self._modules)
+        return base
+
+    def _order(self) -> Order:
+        """The order as a reader sees it: its own agent or model, and nothing outside its home to write."""
+        order, brief = self.site.order, self.site.order.brief
+        assert brief is not None
+        assert brief.reader is not None
+        return judge_order(order, brief.reader)

@@ -1,0 +1,1 @@
+"""How is a proof signed, found, and checked again?"""

@@ -1,0 +1,141 @@
+"""CI files to the commands of their verifying jobs: GitHub, Gitea, Forgejo, GitLab, CircleCI, Azure, Jenkins.
+
+YAML is parsed, a Jenkinsfile is a program and only its literal `sh` texts are seen. What a command is for is
+decided in `core.criterion.find_commands`; here only jobs and steps are walked.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ralph.core.criterion.find_commands import CiCommand
+from ralph.shell.criterion.yaml_lines import Mark, Unreadable, load
+
+FILES = re.compile(
+    r"(?:\.github|\.gitea|\.forgejo)/workflows/[^/]+\.ya?ml|\.gitlab-ci\.ya?ml|\.circleci/config\.ya?ml|Jenkinsfile"
+    r"|azure-pipelines\.ya?ml|\.travis\.ya?ml|\.woodpecker\.ya?ml|\.drone\.ya?ml|bitbucket-pipelines\.ya?ml|\.cirrus\.ya?ml"
+)
+_GITLAB_WORDS = frozenset(
+    {
+        "stages",
+        "variables",
+        "include",
+        "default",
+        "workflow",
+        "image",
+        "services",
+        "cache",
+        "before_script",
+        "after_script",
+    }
+)
+_SH = re.compile(
+    r"\bsh\s*\(?\s*(?:script:\s*)?(?:'''(.*?)'''|\"\"\"(.*?)\"\"\"|'([^'\n]*)'|\"([^\"\n]*)\")", re.DOTALL
+)
+_STAGE = re.compile(r"\bstage\s*\(\s*['\"]([^'\"\n]*)['\"]")
+
+
+def commands(path: str, text: str) -> list[CiCommand]:
+    """The commands of one CI file in their order. Raises Unreadable."""
+    if posixpath.basename(path) == "Jenkinsfile":
+        return _jenkins(path, text)
+    document = load(text)
+    if not isinstance(document, dict):
+        return []
+    if "workflows/" in path:
+        return list(_actions(path, document))
+    if "gitlab" in path:
+        return list(_gitlab(path, document))
+    return list(_any_steps(path, document, ""))
+
+
+def _actions(path: str, document: dict[str, Any]) -> Iterator[CiCommand]:
+    for name, job in _mapping(document.get("jobs")).items():
+        if not isinstance(job, dict):
+            continue
+        words = f"{name} {job.get('name', '')}" + (" deploy" if "environment" in job else "")
+        folder = _folder(_mapping(_mapping(job.get("defaults")).get("run")).get("working-directory"))
+        steps = job.get("steps")
+        for one in steps if isinstance(steps, list) else ():
+            if isinstance(one, dict) and isinstance(one.get("run"), Mark):
+                yield from _lines(
+                    path, one["run"], _folder(one.get("working-directory")) or folder or ".", words
+                )
+
+
+def _gitlab(path: str, document: dict[str, Any]) -> Iterator[CiCommand]:
+    for name, job in document.items():
+        if name in _GITLAB_WORDS or name.startswith(".") or not isinstance(job, dict):
+            continue
+        words = f"{name} {job.get('stage', '')}" + (" deploy" if "environment" in job else "")
+        script = job.get("script")
+        for one in script if isinstance(script, list) else [script]:
+            if isinstance(one, Mark):
+                yield from _lines(path, one, ".", words)
+
+
+def _any_steps(path: str, value: Any, name: str) -> Iterator[CiCommand]:
+    """CircleCI, Azure, Travis and their like: wherever a `run`, `script` or `command` stands in a job."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _any_steps(path, one, name)
+        return
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        if key in ("run", "script", "bash", "command", "commands") and isinstance(inner, Mark):
+            folder = _folder(value.get("working_directory") or value.get("workingDirectory")) or "."
+            yield from _lines(path, inner, folder, name)
+        elif key in ("script", "commands") and isinstance(inner, list):
+            for one in inner:
+                if isinstance(one, Mark):
+                    yield from _lines(path, one, ".", name)
+        else:
+            own = key if name.count("/") < 2 else ""
+            yield from _any_steps(path, inner, f"{name}/{own}" if own else name)
+
+
+def _jenkins(path: str, text: str) -> list[CiCommand]:
+    stages = [(hit.start(), hit.group(1)) for hit in _STAGE.finditer(text)]
+    found = []
+    for hit in _SH.finditer(text):
+        body = next(group for group in hit.groups() if group is not None)
+        stage = next((name for at, name in reversed(stages) if at < hit.start()), "")
+        first = text.count("\n", 0, hit.start()) + 1
+        found.append(CiCommand(run=body, where=f"{path}:{first}", job=stage))
+    return found
+
+
+def _lines(path: str, block: Mark, cwd: str, job: str) -> Iterator[CiCommand]:
+    """One for each line of a block, so that each candidate names its own line."""
+    joined: list[str] = []
+    first = 0
+    texts = str(block).splitlines()
+    for text in texts:  # control flow hides what is executed: the block is given up from there on
+        if re.match(r"\s*(?:if|for|while|case|until|function)\b", text):
+            texts = texts[: texts.index(text)]
+            break
+    for number, text in enumerate(texts):
+        first = first if joined else number
+        joined.append(text.rstrip().removesuffix("\\"))
+        if not text.rstrip().endswith("\\"):
+            yield CiCommand(run=" ".join(joined), where=f"{path}:{block.line + first}", cwd=cwd, job=job)
+            joined = []
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _folder(value: Any) -> str:
+    """A folder inside the repository, or "" for none or one that is only known to the CI."""
+    if not isinstance(value, str) or "$" in value or value.startswith(("/", "~")):
+        return ""
+    path = posixpath.normpath(value)
+    return "" if path.startswith("..") else path
+
+
+__all__ = ["FILES", "Unreadable", "commands"]

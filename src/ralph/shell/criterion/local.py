@@ -1,0 +1,128 @@
+"""From a command as a file names it to the form that works here: does its tool exist, and where?
+
+Launchers that would install first (`uv run`, `npx`) give way to what is already installed in the repository's
+own `.venv` or `node_modules`; a script with one known runner in it gives way to that runner, whose report can
+be read test by test. Looks at the disk, executes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from ralph.core.criterion.proposal import Candidate
+from ralph.core.toolchains.classify_command import split
+from ralph.gates.command import needs_shell
+from ralph.gates.runners import recognise
+from ralph.shell.dependencies.shared import NODE_FOLDERS, PYTHON_FOLDERS
+from ralph.shell.sandbox import tools
+from ralph.shell.sandbox.own_env import only_ours
+
+_LAUNCHERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "npx", "bunx", "pnpx", "uvx"})
+_PACKAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
+
+
+class Here:
+    """What can be executed in one repository."""
+
+    def __init__(self, top: str, env: Mapping[str, str]) -> None:
+        self.top, self.path = top, env.get("PATH", os.defpath)
+
+    def located(self, word: str, cwd: str) -> str:
+        """How `word` is started in this folder: from the repository's own folders, else from PATH."""
+        folder = os.path.normpath(os.path.join(self.top, cwd))
+        if "/" in word:
+            return word if tools.find(word, path="", cwd=folder) else ""
+        for place in dict.fromkeys((folder, self.top)):
+            for inner in (
+                *(f"{one}/bin" for one in PYTHON_FOLDERS),
+                *(f"{one}/.bin" for one in NODE_FOLDERS),
+            ):
+                path = os.path.join(place, inner, word)
+                if os.path.isfile(path) and os.access(path, os.X_OK):
+                    return os.path.relpath(path, folder)
+        return word if tools.find(word, path=self.path, cwd=folder) else ""
+
+
+def localised(made: Candidate, here: Here) -> Candidate:
+    """The candidate in its local form, and whether that resolves."""
+    if made.rejected or not made.kind:
+        return made
+    body = _opened(made)
+    known = body and recognise(tuple(shlex.split(body)))
+    # What Ralph can read test by test comes first; a body it cannot read only where its script cannot start.
+    for text in (body if known else "", made.run, body):
+        if not text:
+            continue
+        local, ready = _local(text, made.cwd, here)
+        if ready:
+            return replace(made, run=local, was=made.run if local != made.run else "", resolved=True)
+    local, ready = _local(made.run, made.cwd, here)
+    word = _first(local)
+    hint = made.hint or tools.HINTS.get(os.path.basename(word), "")
+    if only_ours(word, here.top):
+        hint = f"{hint or f'python -m pip install {word}'} (it was found only in Ralph's own environment)"
+    return replace(made, resolved=ready, hint=hint)
+
+
+def _opened(made: Candidate) -> str:
+    """The one plain command inside a script; "" when there is more in it."""
+    body = made.executes.rsplit(" -> ", 1)[-1]
+    return body if body and len(split(body)) == 1 and not needs_shell(body) else ""
+
+
+def _local(text: str, cwd: str, here: Here) -> tuple[str, bool]:
+    if needs_shell(text):
+        words = [commands[0] for commands in split(text)]
+        known = [word for word in words if word not in ("cd", "test", "[", "exit", "set", "export", "!")]
+        return text, all(here.located(word, cwd) == word or word == "printf" for word in known)
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return text, False
+    if not words:
+        return text, False
+    if words[0] in _LAUNCHERS:
+        inner = _unlaunched(words)
+        found = here.located(inner[0], cwd) if inner else ""
+        if found:
+            return shlex.join([found, *inner[1:]]), True
+        if words[0] in ("npx", "bunx", "pnpx", "uvx"):  # it would fetch the tool from the network
+            return text, False
+    if words[0] in _PACKAGERS and not os.path.isdir(os.path.join(here.top, cwd, "node_modules")):
+        return text, bool(here.located(words[0], cwd)) and not _needs_modules(here, cwd)
+    found = here.located(words[0], cwd)
+    if not found and words[0] == "python":
+        found = here.located("python3", cwd)
+    return (shlex.join([found, *words[1:]]), True) if found and found != words[0] else (text, bool(found))
+
+
+def _unlaunched(words: list[str]) -> list[str]:
+    """What a launcher starts, its module form kept: `uv run python -m pytest` is `python -m pytest`."""
+    at = 1
+    if words[0] not in ("npx", "bunx", "pnpx", "uvx"):
+        at = next((index + 1 for index, word in enumerate(words) if word in ("run", "exec")), len(words))
+    while at < len(words) and words[at].startswith("-"):
+        at += (
+            2 if words[at] in ("-p", "--package", "--python", "--with", "--group", "--extra", "--from") else 1
+        )
+    return words[at:]
+
+
+def _needs_modules(here: Here, cwd: str) -> bool:
+    """Does this package have dependencies that are not installed?"""
+    path = os.path.join(here.top, cwd, "package.json")
+    try:
+        with open(path, "rb") as file:
+            text = file.read(256 * 1024)
+    except OSError:
+        return False
+    return b'ependencies"' in text
+
+
+def _first(text: str) -> str:
+    words = text.split(maxsplit=1)
+    return words[0] if words else ""

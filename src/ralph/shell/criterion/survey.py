@@ -1,0 +1,286 @@
+"""Everything that inference knows of a repository, in one go: packages, documents, CI, tests, items.
+
+All five layers except the verb. Files are read once, from one commit; each that cannot be used is named.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from ralph.core.criterion import task_words
+from ralph.core.criterion.find_commands import (
+    candidate,
+    ci_candidates,
+    common_candidates,
+    doc_commands,
+    item_command,
+    item_commands,
+    script_candidates,
+    seen_through,
+    table_candidates,
+    target_candidates,
+)
+from ralph.core.criterion.manifests import MAKEFILES, just_recipes, language_of, make_targets, read_manifest
+from ralph.core.criterion.proposal import Candidate, Manifest, ProjectFacts
+from ralph.core.toolchains.classify_command import danger
+from ralph.core.toolchains.usual_checks import LANGUAGES
+from ralph.shell.criterion import ci
+from ralph.shell.criterion.local import Here, localised
+from ralph.shell.criterion.read_repo import Listed, beside, list_files, read_files
+from ralph.shell.git.project import Project
+
+# Layer 2, the more binding ones first.
+DOCUMENTS = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    "AIWG.md",
+    "DEVELOPMENT.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "README.rst",
+    "README",
+)
+_DOCUMENTS = re.compile(
+    r"(?:docs|\.github)/(?:DEVELOPMENT|CONTRIBUTING|development|contributing|testing)\.md"
+)
+_TESTS = tuple(re.compile(language.tests) for language in LANGUAGES)
+_ARTIFACT = re.compile(
+    r"(?:^|/)(?:use-?cases?|requirements|specs?|docs|stories|features|prd|\.ralph|\.aiwg)/", re.IGNORECASE
+)
+BACKLOG = re.compile(r"(?:^|/)feature_list\.json$")
+DEEP = 4  # folders below the top in which packages are looked for
+PACKAGES = 60
+PROBED = 12  # test files that are looked into for their framework
+
+
+def survey(project: Project, rev: str, task: str, env: Mapping[str, str]) -> ProjectFacts:
+    """What one commit holds, with every candidate in its local form."""
+    listed = list_files(project, rev)
+    names = beside(listed)
+    tests = [path for path in listed.paths if any(pattern.search(path) for pattern in _TESTS)]
+    wanted = (
+        _manifests(listed) + _documents(listed) + _ci_files(listed) + tests[:PROBED] + _items(listed, task)
+    )
+    files, skipped = read_files(project, listed, wanted)
+    texts = {path: data.decode("utf-8", "replace") for path, data in files.items()}
+    manifests = _packages(files, names, tests, texts)
+    scripts = _scripts(manifests, texts)
+    found, demands, more = _candidates(listed, texts, manifests, scripts, task)
+    found = [seen_through(one, scripts) for one in found]
+    found = [_script_file(one, project, listed) for one in found]
+    here = Here(project.top, env)
+    return ProjectFacts(
+        manifests=manifests,
+        candidates=tuple(localised(one, here) for one in found),
+        tests=len(tests),
+        paths=listed.paths,
+        demands=tuple(demands),
+        skipped=(*skipped, *more),
+    )
+
+
+def _manifests(listed: Listed) -> list[str]:
+    names = {*MAKEFILES, "justfile", "Justfile", ".justfile"}
+    found = [
+        path
+        for path in listed.paths
+        if path.count("/") <= DEEP
+        and (language_of(posixpath.basename(path)) or posixpath.basename(path) in names)
+    ]
+    return sorted(found, key=lambda path: (path.count("/"), path))[:PACKAGES]
+
+
+def _documents(listed: Listed) -> list[str]:
+    found = [name for name in DOCUMENTS if name in listed.sizes]
+    return found + [path for path in listed.paths if _DOCUMENTS.fullmatch(path)]
+
+
+def _ci_files(listed: Listed) -> list[str]:
+    return [path for path in listed.paths if ci.FILES.fullmatch(path)][:30]
+
+
+def _items(listed: Listed, task: str) -> list[str]:
+    """Files that may hold an item or use case that the task names."""
+    ids = task_words.named_items(task)
+    if not ids:
+        return []
+    lists = [path for path in listed.paths if BACKLOG.search(path)]
+    named = [
+        path
+        for path in listed.paths
+        if path.endswith((".md", ".json", ".txt"))
+        and any(one.lower() in posixpath.basename(path).lower() for one in ids)
+    ]
+    return lists[:3] + named[:10]
+
+
+def _packages(
+    files: Mapping[str, bytes],
+    names: Mapping[str, list[str]],
+    tests: list[str],
+    texts: Mapping[str, str],
+) -> tuple[Manifest, ...]:
+    found: dict[tuple[str, str], Manifest] = {}
+    for path, data in files.items():
+        if not language_of(posixpath.basename(path)) or path.count("/") > DEEP:
+            continue
+        made = read_manifest(path, data, names.get(posixpath.dirname(path) or ".", ()))
+        old = found.get((made.folder, made.language))
+        if old is not None:  # setup.py beside pyproject.toml: one package
+            made = replace(old, signs=made.signs | old.signs, scripts=made.scripts | old.scripts)
+        found[made.folder, made.language] = made
+    if not any(language == "python" for _, language in found) and any(path.endswith(".py") for path in tests):
+        path = next(path for path in tests if path.endswith(".py"))
+        found[".", "python"] = Manifest(path=path, folder=".", language="python", signs={})
+    return tuple(replace(one, signs=one.signs | _imports(one, tests, texts)) for one in found.values())
+
+
+def _imports(manifest: Manifest, tests: list[str], texts: Mapping[str, str]) -> dict[str, int]:
+    """What the tests of a package are written for, as far as their first lines tell."""
+    found: dict[str, int] = {}
+    lead = "" if manifest.folder == "." else manifest.folder + "/"
+    for path in tests:
+        if not path.startswith(lead) or path not in texts:
+            continue
+        head = texts[path][:4000]
+        for word in ("pytest", "unittest"):
+            if (
+                re.search(rf"^\s*(?:import|from) {word}\b", head, re.MULTILINE)
+                and manifest.language == "python"
+            ):
+                found[f"import:{word}"] = 0
+        if (
+            manifest.language == "python"
+            and path.endswith(".py")
+            and re.search(r"^(?:async )?def test_", head, re.MULTILINE)
+        ):
+            found["import:pytest"] = 0
+        if "node:test" in head and manifest.language == "node":
+            found["import:node:test"] = 0
+    return found
+
+
+def _scripts(
+    manifests: tuple[Manifest, ...], texts: Mapping[str, str]
+) -> dict[str, dict[str, tuple[str, int]]]:
+    found: dict[str, dict[str, tuple[str, int]]] = {}
+    for one in manifests:
+        if one.scripts:
+            found[f"{one.folder}/{'composer' if one.language == 'php' else 'npm'}"] = one.scripts
+    for path, text in texts.items():
+        name, folder = posixpath.basename(path), posixpath.dirname(path) or "."
+        if name in MAKEFILES:
+            found.setdefault(f"{folder}/make", make_targets(text))
+        elif name.lower().lstrip(".") == "justfile":
+            found.setdefault(f"{folder}/just", just_recipes(text))
+    return found
+
+
+def _candidates(
+    listed: Listed,
+    texts: Mapping[str, str],
+    manifests: tuple[Manifest, ...],
+    scripts: Mapping[str, dict[str, tuple[str, int]]],
+    task: str,
+) -> tuple[list[Candidate], list[str], list[str]]:
+    found: list[Candidate] = []
+    demands: list[str] = []
+    skipped: list[str] = []
+    typed = task_words.task_command(task)
+    if typed:
+        made = candidate("task", typed, ".", "")
+        found += [replace(made, was=typed)] if made else []
+    for path in _items(listed, task):
+        found += _artifact(path, texts.get(path, ""), task)
+    for path in _documents(listed):
+        got, said = doc_commands(path, texts.get(path, ""))
+        found += got
+        demands += said
+    for path in _ci_files(listed):
+        try:
+            found += ci_candidates(ci.commands(path, texts.get(path, "")))
+        except ci.Unreadable as error:
+            skipped.append(f"{path} was not read: {error}")
+    for key, targets in scripts.items():
+        folder, _, runner = key.rpartition("/")
+        if runner in ("make", "just"):
+            path = next(
+                path
+                for path in texts
+                if (posixpath.dirname(path) or ".") == folder and _is_task_file(path, runner)
+            )
+            found += target_candidates(path, runner, targets)
+    for one in manifests:
+        found += script_candidates(one)
+        found += table_candidates(one)
+    return found + common_candidates(listed.paths), demands, skipped
+
+
+def _is_task_file(path: str, runner: str) -> bool:
+    name = posixpath.basename(path)
+    return name in MAKEFILES if runner == "make" else name.lower().lstrip(".") == "justfile"
+
+
+class _ItemRow(msgspec.Struct):
+    id: str = ""
+    verification: list[str] | str = []
+    acceptance_criteria: list[str] = []
+
+
+class _Backlog(msgspec.Struct):
+    items: list[_ItemRow] = []
+
+
+def _artifact(path: str, text: str, task: str) -> list[Candidate]:
+    """How an item or use case that the task names says that it is verified."""
+    ids = task_words.named_items(task)
+    if BACKLOG.search(path):
+        try:
+            listed = msgspec.json.decode(text.encode(), type=_Backlog)
+        except (msgspec.DecodeError, RecursionError) as error:
+            named = next((one for one in ids if one in text), "")
+            return [_unread(path, text, named, str(error))] if named else []
+        return [
+            item_command(command, f"{path}:{_line(text, command)}")
+            for item in listed.items
+            if item.id in ids
+            for command in ([item.verification] if isinstance(item.verification, str) else item.verification)
+            if command.strip()
+        ]
+    return item_commands(path, text)
+
+
+def _unread(path: str, text: str, name: str, error: str) -> Candidate:
+    """An item that is named and cannot be read: what verifies it must not be guessed instead."""
+    why = f"the list could not be read ({error[:200]})"
+    return Candidate(layer="artifact", run=name, where=f"{path}:{_line(text, name)}", rejected=why)
+
+
+def _line(text: str, command: str) -> int:
+    at = text.find(msgspec.json.encode(command).decode()[1:-1])
+    return text.count("\n", 0, max(0, at)) + 1
+
+
+def _script_file(made: Candidate, project: Project, listed: Listed) -> Candidate:
+    """A script of the repository that is named in a command is looked into for deeds."""
+    if made.rejected or not made.kind:
+        return made
+    for word in f"{made.run} {made.executes}".split():
+        path = posixpath.normpath(posixpath.join(made.cwd, word))
+        if path not in listed.sizes or not re.search(
+            r"\.(?:sh|bash|py|js|mjs|rb|pl)$|^[^.]+$", posixpath.basename(path)
+        ):
+            continue
+        if made.tool in ("pytest", "node", "mypy", "ruff") or posixpath.basename(path) in ("gradlew", "mvnw"):
+            continue
+        text = read_files(project, listed, [path])[0].get(path, b"").decode("utf-8", "replace")
+        body = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+        why = danger(body) if path.endswith((".sh", ".bash")) or text.startswith("#!/bin/") else ""
+        if why and why != "it hides another command in itself":
+            return replace(made, kind="", rejected=f"{path}: {why}")
+    return made

@@ -1,0 +1,1 @@
+"""Where do a judged tree's dependencies come from?"""

@@ -1,0 +1,226 @@
+"""Dependencies beside a tree: the user's own folders, or what their `setup` command builds.
+
+Folders of the user are right only while the lockfiles are the base's. With a `setup` command they are built
+instead, boxed like a gate, with network and without credentials, once for each state of the lockfiles. What
+the base asks for is kept for all loops (`<state>/deps`). What a changed lockfile asks for is built by a tree
+that an agent wrote: it stays in its loop's folder, and neither the baseline nor another loop ever sees it.
+Which files are lockfiles is in `shared`, how folders are mounted in `bubblewrap`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+
+import msgspec
+from msgspec.structs import replace
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
+from ralph.core.proof.causes import is_missing
+from ralph.core.text.clean import clean, trim
+from ralph.gates.seal import exec_argv, seal
+from ralph.shell.dependencies import shared
+from ralph.shell.files.safe_tree import remove_except, remove_tree
+from ralph.shell.git.checkout import Submodule, fresh_checkout
+from ralph.shell.ports import Activity, Attention
+from ralph.shell.process import client
+from ralph.shell.sandbox import bubblewrap, tools
+from ralph.shell.sandbox.boxes import Site, gate_path, gate_spec
+from ralph.shell.sandbox.bubblewrap import SharedMount
+from ralph.shell.sandbox.machine_cause import machine_made
+from ralph.shell.sandbox.own_env import only_ours
+
+SECONDS = 1800.0
+OUTPUT = 1 << 20
+BREATH = 0.1
+MADE = "made.json"  # written last: a place without it is half of one
+
+
+class Deps:
+    """What is shared with the calls of one stint. Places in use are locked until the process ends."""
+
+    def __init__(self, site: Site, modules: tuple[Submodule, ...]) -> None:
+        self._site, self._modules = site, modules
+        self._known: dict[str, tuple[SharedMount, ...] | Reading] = {}
+        self._held: dict[str, int] = {}
+
+    def shares(self, tree: str, attend: Attention) -> tuple[SharedMount, ...] | Reading | None:
+        """Folders to stand beside `tree`, or why there can be none; None when asked to drop it."""
+        if tree not in self._known:
+            found = self._find(tree, attend)
+            if found is None or (isinstance(found, Reading) and is_missing(found)):
+                return found  # the machine's doing is nothing to remember
+            self._known[tree] = found
+        return self._known[tree]
+
+    def _find(self, tree: str, attend: Attention) -> tuple[SharedMount, ...] | Reading | None:
+        order, store = self._site.order, self._site.store
+        if not order.setup and not order.share:
+            return ()
+        base = order.base_tree or tree
+        changed = shared.lockfiles_changed(store, base, tree)
+        if order.setup:
+            return self._built(tree if changed else base, attend, own=bool(changed))
+        if changed:
+            names = ", ".join(changed[:3])
+            why = f"{names} is not the base's, and there is no setup command to build what it asks for"
+            return Reading("error", why, cause="missing")
+        users = [os.path.join(order.repo, path) for path in order.share]
+        if self._site.boxed:
+            return tuple(SharedMount(path, path) for path in users)
+        return tuple(SharedMount(self._copied(path, number), path) for number, path in enumerate(users))
+
+    def _copied(self, path: str, number: int) -> str:
+        """Without a box nothing keeps a check from writing to the user's folder, so it gets a copy of it."""
+        copy = os.path.join(self._site.folder, "deps", f"copy-{number}")
+        if not os.path.isdir(copy):
+            remove_tree(f"{copy}.new")
+            shutil.copytree(path, f"{copy}.new", symlinks=True)
+            os.rename(f"{copy}.new", copy)
+        return copy
+
+    def _built(self, tree: str, attend: Attention, *, own: bool) -> tuple[SharedMount, ...] | Reading | None:
+        site = self._site
+        top = site.folder if own else site.state.root
+        place = os.path.join(top, "deps", self._key(tree))
+        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+        if not self._hold(place, attend):
+            return None
+        made = os.path.join(place, MADE)
+        if not os.path.exists(made):
+            stands = self._build(place, tree, attend)
+            if stands is not True:
+                self._let_go(place)
+                return stands or None
+        os.utime(made)  # `ralph clean` goes by when it was last of use
+        with open(made, "rb") as file:
+            paths = msgspec.json.decode(file.read(), type=list[str])
+        at = os.path.join(place, "at")
+        return tuple(
+            SharedMount(os.path.join(at, path), os.path.join(site.order.repo, path)) for path in paths
+        )
+
+    def _key(self, tree: str) -> str:
+        """Names everything that a build depends on; paths, because environments hold absolute ones."""
+        order = self._site.order
+        locks = sorted(shared.lockfiles(self._site.store, tree).items())
+        words = [1, order.repo, order.setup, order.setup_cwd, order.share, self._site.boxed, locks]
+        return hashlib.sha256(msgspec.json.encode(words)).hexdigest()[:32]
+
+    def _hold(self, place: str, attend: Attention) -> bool:
+        """Wait for whoever builds there now; False when asked to drop it."""
+        if place in self._held:
+            return True
+        fd = os.open(f"{place}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        self._held[place] = fd
+        began = time.monotonic()
+        while True:
+            # Shared by those who only use it; who finds it unfinished wants it alone.
+            kind = fcntl.LOCK_SH if os.path.exists(os.path.join(place, MADE)) else fcntl.LOCK_EX
+            try:
+                fcntl.flock(fd, kind | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                if attend(Activity("gate", ("setup",), time.monotonic() - began)):
+                    self._let_go(place)
+                    return False
+                time.sleep(BREATH)
+
+    def _let_go(self, place: str) -> None:
+        os.close(self._held.pop(place))
+
+    def _build(self, place: str, tree: str, attend: Attention) -> Reading | bool:
+        """True when it stands, False when asked to drop it, else why it does not stand."""
+        site, order = self._site, self._site.order
+        folder, at = os.path.join(place, "call"), os.path.join(place, "at")
+        if os.path.exists(os.path.join(folder, "spec.json")):
+            client.recover_call(folder)  # of a runner that was killed: its tree is gone after this
+        remove_tree(place)
+        os.makedirs(place, mode=0o700)
+        gate = setup_gate(order.setup, order.setup_cwd)
+        argv = exec_argv(gate, "")
+        cwd = os.path.normpath(os.path.join(order.repo, gate.cwd))
+        located = tools.find(argv[0], path=gate_path(site, gate), cwd=cwd)
+        if located is None:
+            missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
+            return _failure(order.setup, f'"{argv[0]}": {missing}')
+        fresh_checkout(site.store, at, os.path.join(place, "index"), tree, modules=self._modules)
+        spec, placeholders = gate_spec(
+            site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=()
+        )
+        call = client.start_call(folder, spec, site.nursery)
+        try:
+            began = time.monotonic()
+            while call.ended is None:
+                client.poll([call], BREATH)
+                if attend(Activity("gate", ("setup",), time.monotonic() - began)):
+                    return False
+        finally:
+            if call.ended is None:
+                client.kill(call)
+                client.wait(call)
+            bubblewrap.remove_placeholders(placeholders)
+        ended = call.ended
+        if (lost := machine_made(ended)) is not None:
+            return replace(lost, summary=f"setup: {lost.summary}")
+        if ended.ended != "exited" or ended.exit_code != 0:
+            head, _, tail = client.output(folder, OUTPUT)
+            how = f"exit code {ended.exit_code}" if ended.ended == "exited" else ended.ended
+            return _failure(order.setup, f"{how}: {trim(clean(head + tail).strip(), 12, 800)}")
+        self._keep(place, tree)
+        return True
+
+    def _keep(self, place: str, tree: str) -> None:
+        """Only the folders of dependencies stay, read from now on and never written again."""
+        at = os.path.join(place, "at")
+        paths = shared.built(self._site.store, tree, at, self._site.order.share)
+        for name in os.listdir(at):
+            remove_except(at, name, paths)
+        for part in ("call", "index"):
+            remove_tree(os.path.join(place, part))
+        fresh = os.path.join(place, f"{MADE}.new")
+        with open(fresh, "wb") as file:
+            file.write(msgspec.json.encode(paths))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, os.path.join(place, MADE))
+        fcntl.flock(self._held[place], fcntl.LOCK_SH)
+
+
+def setup_gate(run: str, cwd: str) -> Gate:
+    """A setup command as the box of a gate takes it: with network, for half an hour at most."""
+    return seal("setup", run, cwd=cwd, tree_paths=frozenset(), read="exit", network=True, timeout=SECONDS)
+
+
+def _failure(run: str, why: str) -> Reading:
+    return Reading("error", f"setup failed ({run}): {why}", cause="missing")
+
+
+def builds(root: str, now: float) -> list[tuple[str, float]]:
+    """Each place below `<state>/deps`, and the seconds since it was last of use."""
+    top = os.path.join(root, "deps")
+    names = sorted(os.listdir(top)) if os.path.isdir(top) else []
+    places = [os.path.join(top, name) for name in names if not name.endswith(".lock")]
+    return [(place, now - _used(place)) for place in places]
+
+
+def _used(place: str) -> float:
+    made = os.path.join(place, MADE)
+    return os.lstat(made if os.path.exists(made) else place).st_mtime
+
+
+def discard(place: str) -> bool:
+    """Removes a build, unless a loop is using it right now."""
+    fd = os.open(f"{place}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove_tree(place)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+    return True

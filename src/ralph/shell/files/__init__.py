@@ -1,0 +1,1 @@
+"""How are files of strangers removed and walked, and sizes read and written?"""

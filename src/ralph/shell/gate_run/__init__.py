@@ -1,0 +1,1 @@
+"""How does a gate become a verdict, and a guard a result?"""

@@ -1,0 +1,300 @@
+"""Gate calls: one gate over one tree, in a box and a checkout of its own that no agent can reach.
+
+Checkouts prove which tree they hold before a gate starts; evidence is stored before anything is read
+from it. What output means is the readers' matter (`gates`), what a call is for its caller's (`verdicts`,
+`run_guards`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
+from ralph.errors import SetupError
+from ralph.gates.command import simple_commands
+from ralph.gates.readers import MAX_REPORT, Observation, reader
+from ralph.gates.seal import SHELL, exec_argv
+from ralph.shell.files.safe_tree import remove_tree
+from ralph.shell.git.checkout import Submodule, fresh_checkout, update_checkout
+from ralph.shell.ports import Activity, Attention
+from ralph.shell.process import client
+from ralph.shell.sandbox import bubblewrap, tools
+from ralph.shell.sandbox.boxes import Site, gate_path, gate_spec
+from ralph.shell.sandbox.bubblewrap import SharedMount
+from ralph.shell.sandbox.machine_cause import held_against, machine_made, missing, unless_full
+from ralph.shell.sandbox.own_env import only_ours
+from ralph.shell.state import blobs
+
+KEPT_OUTPUT = 8 << 20
+BREATH = 0.1  # seconds between two looks at the inbox
+PARALLEL = 4
+
+
+class GateCall(msgspec.Struct, frozen=True):
+    """What is to be called."""
+
+    gate: Gate
+    tree: str
+    stage: str  # what it is for, in the evidence
+    slot: str  # its folder and checkout; two calls of one slot come after each other
+    fresh: bool = True  # a checkout made anew; False: the slot's own, brought up to date
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """What came of it. A gate whose tool is not there was never started: no evidence."""
+
+    call: GateCall
+    reading: Reading
+    evidence: str = ""
+    seconds: float = 0.0
+    exit_code: int | None = None
+
+
+class Work(msgspec.Struct):
+    """A gate on its way."""
+
+    wanted: GateCall
+    folder: str
+    checkout: str
+    argv: tuple[str, ...]
+    report: str
+    report_at: str  # the same as the command knew it
+    call: client.Call
+    placeholders: tuple[str, ...]
+    tool_sha: str
+    env_names: tuple[str, ...]
+    proven: str
+
+
+class GateCaller:
+    """Makes gate calls for one site."""
+
+    def __init__(self, site: Site, modules: tuple[Submodule, ...]) -> None:
+        self.site = site
+        self._modules = modules
+
+    def hear(
+        self, wanted: list[GateCall], shares: tuple[SharedMount, ...], attend: Attention
+    ) -> Iterator[Heard]:
+        """Answers as they come in; ends early, with every process gone, when `attend` says so.
+
+        Calls put into `wanted` while it goes on are made too.
+        """
+        running = list[Work]()
+        began = time.monotonic()
+        try:
+            while wanted or running:
+                while (index := _next(wanted, running)) is not None:
+                    call = wanted.pop(index)
+                    work = self._start(call, shares)
+                    if isinstance(work, Reading):
+                        yield Heard(call, work)
+                    else:
+                        running.append(work)
+                for work in self._ended(running):
+                    running.remove(work)
+                    reading, evidence = self._read(work)
+                    ended = work.call.ended
+                    assert ended is not None
+                    yield Heard(work.wanted, reading, evidence, ended.seconds or 0.0, ended.exit_code)
+                names = tuple(dict.fromkeys(work.wanted.gate.name for work in running))
+                if attend(Activity("gate", names, time.monotonic() - began)):
+                    return
+        finally:
+            self._drop(running)
+
+    def _ended(self, running: list[Work]) -> list[Work]:
+        done = client.poll([work.call for work in running], BREATH)
+        return [work for work in running if work.call in done]
+
+    def _drop(self, running: list[Work]) -> None:
+        for work in running:
+            client.kill(work.call)
+        for work in running:
+            client.wait(work.call)
+            bubblewrap.remove_placeholders(work.placeholders)
+
+    def _start(self, call: GateCall, shares: tuple[SharedMount, ...]) -> Work | Reading:
+        site, gate = self.site, call.gate
+        folder = os.path.join(site.folder, "gates", call.slot)
+        if os.path.exists(os.path.join(folder, "spec.json")):
+            client.recover_call(folder)  # of a runner that was killed: its tree is gone after this
+        remove_tree(folder)
+        tool_sha = self._tool(gate, shares)
+        if isinstance(tool_sha, Reading):
+            return tool_sha
+        checkout, proven = self._checkout(call, shares)
+        os.makedirs(os.path.join(folder, "tmp", "r"), mode=0o700)
+        report = os.path.join(folder, "tmp", "r", "report")
+        named = "/tmp/r/report" if site.boxed else report  # noqa: S108
+        argv = exec_argv(gate, named)
+        located = tools.find(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
+        located = _in_shares(site, gate, shares) or located
+        full = (located or os.path.join(_user_cwd(site, gate), argv[0]), *argv[1:])
+        spec, placeholders = gate_spec(
+            site, gate, full, checkout=checkout, folder=folder, env=gate.env, shares=shares
+        )
+        try:
+            started = client.start_call(folder, spec, site.nursery)
+        except SetupError as error:
+            bubblewrap.remove_placeholders(placeholders)
+            return missing("spawn", error.why or error.what)
+        return Work(
+            wanted=call,
+            folder=folder,
+            checkout=checkout,
+            argv=argv,
+            report=report,
+            report_at=named,
+            call=started,
+            placeholders=placeholders,
+            tool_sha=tool_sha,
+            env_names=tuple(sorted(spec.env)),
+            proven=proven,
+        )
+
+    def _checkout(self, call: GateCall, shares: tuple[SharedMount, ...]) -> tuple[str, str]:
+        site = self.site
+        base = os.path.join(site.folder, "checkouts", call.slot)
+        os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
+        fill = fresh_checkout if call.fresh else update_checkout
+        proven = fill(site.store, base, base + ".index", call.tree, keep=(), modules=self._modules)
+        for share in shares:  # mount points of what is shared in; empty in the checkout itself
+            point = os.path.join(base, os.path.relpath(share.at, site.order.repo))
+            if site.boxed:
+                os.makedirs(point, exist_ok=True)
+            elif not os.path.lexists(point):
+                os.makedirs(os.path.dirname(point), exist_ok=True)
+                os.symlink(share.source, point)
+        return base, proven
+
+    def _tool(self, gate: Gate, shares: tuple[SharedMount, ...]) -> str | Reading:
+        """The hash of the gate's tool; one that is missing or is not the sealed one gives no verdict."""
+        site = self.site
+        path = gate_path(site, gate)
+        found = tools.resolve(
+            gate.argv[0],
+            path=path,
+            cwd=_user_cwd(site, gate),
+            repo=site.order.repo,
+            home=site.home,
+            known=site.known,
+        )
+        ours = _ours(gate, path, site.order.repo)
+        if ours is not None:
+            return ours
+        if isinstance(found, tools.MissingTool):
+            if _in_shares(site, gate, shares):
+                return ""  # built by the user's setup command, which was approved
+            if not os.path.isabs(gate.argv[0]) and "/" in gate.argv[0]:
+                return ""  # stands in the judged tree, which may have it although the user's checkout has not
+            hint = f"; install it with: {found.hint}" if found.hint else ""
+            return Reading("error", f'command not found: "{found.word}", {found.why}{hint}', cause="missing")
+        if gate.tool_sha and found.sha256 != gate.tool_sha:
+            why = f'"{found.path}" is not the file it was when the loop started'
+            return Reading("error", why, cause="tool-changed")
+        return found.sha256
+
+    def _read(self, work: Work) -> tuple[Reading, str]:
+        """What the gate said, its evidence stored first."""
+        site, ended, gate, tree = self.site, work.call.ended, work.wanted.gate, work.wanted.tree
+        assert ended is not None
+        bubblewrap.remove_placeholders(work.placeholders)
+        head, gap, tail = client.output(work.folder, KEPT_OUTPUT)
+        output = head + (b"\n[... %d bytes left out ...]\n" % gap if gap else b"") + tail
+        report = _regular_file(work.report)
+        evidence = {
+            "gate": gate.name,
+            "stage": work.wanted.stage,
+            "tree": tree,
+            "proven_tree": work.proven,
+            "argv": work.argv,
+            "run": gate.run,
+            "cwd": gate.cwd,
+            "tool": gate.tool,
+            "tool_sha256": work.tool_sha,
+            "environment": work.env_names,
+            "sandbox": site.level,
+            "network": gate.network,
+            "ended": msgspec.structs.asdict(ended),
+            "output": blobs.put(site.state.blobs, output),
+            "report": blobs.put(site.state.blobs, report) if report is not None else None,
+            "report_at": work.report_at,
+        }
+        stored = blobs.put(site.state.blobs, msgspec.json.encode(evidence))
+        root = site.order.repo if site.boxed else work.checkout
+        observation = Observation(
+            exit_code=ended.exit_code,
+            ended=ended.ended,
+            output=output,
+            report=report,
+            error=ended.error or (f"killed by signal {ended.signal}" if ended.signal else ""),
+            root=root,
+        )
+        lost = missing("wrong-tree") if work.proven != tree else machine_made(ended)
+        reading = lost or held_against(reader(gate.read)(observation, gate), ended)
+        return unless_full(reading, site.state.root, lambda: _tidy(work.folder)), stored
+
+
+def _tidy(folder: str) -> None:
+    """What only the check itself had written."""
+    for part in ("tmp", "overlay"):
+        remove_tree(os.path.join(folder, part))
+
+
+def _next(wanted: list[GateCall], running: list[Work]) -> int | None:
+    """Which may start beside what runs: exclusive gates want the machine alone, a checkout has one user."""
+    if not wanted or len(running) >= min(PARALLEL, os.cpu_count() or 1):
+        return None
+    if any(work.wanted.gate.exclusive for work in running) or (running and wanted[0].gate.exclusive):
+        return None
+    busy = {work.wanted.slot for work in running}
+    free = (i for i, call in enumerate(wanted) if call.slot not in busy)
+    return next((i for i in free if not (running and wanted[i].gate.exclusive)), None)
+
+
+def _in_shares(site: Site, gate: Gate, shares: tuple[SharedMount, ...]) -> str | None:
+    """The gate's program where its PATH leads into a folder that a setup command built."""
+    if "/" in gate.argv[0]:
+        return None
+    for part in gate_path(site, gate).split(os.pathsep)[: len(gate.path)]:
+        for share in shares:
+            if share.source != share.at and bubblewrap.covers(share.at, part):
+                inside = os.path.join(part, gate.argv[0])
+                if os.access(share.source + inside[len(share.at) :], os.X_OK):
+                    return inside
+    return None
+
+
+def _user_cwd(site: Site, gate: Gate) -> str:
+    return os.path.normpath(os.path.join(site.order.repo, gate.cwd))
+
+
+def _regular_file(path: str) -> bytes | None:
+    """What the gate wrote where its report belongs; judged code may have put anything there."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        return file.read(MAX_REPORT + 1)
+
+
+def _ours(gate: Gate, path: str, repo: str) -> Reading | None:
+    """A command inside a shell text that only Ralph's own environment has: its red would say nothing."""
+    if gate.argv[:2] != SHELL or gate.path:  # in a folder of its own, setup may put it there
+        return None
+    for words in simple_commands(gate.run):
+        if words and tools.find(words[0], path=path, cwd=repo) is None and only_ours(words[0], repo):
+            hint = tools.HINTS.get(words[0], f"python -m pip install {words[0]}")
+            said = f'command not found: "{words[0]}", {tools.OURS}; install it with: {hint}'
+            return Reading("error", said, cause="missing")
+    return None

@@ -1,0 +1,242 @@
+"""Judging: gates over one tree become verdicts, held against what they said of the base.
+
+The base is judged twice, with a canary beside the tests the second time, so that what is flaky and what a
+canary does there is known before any agent ran. Making the calls is `gate_call`' matter, what a verdict
+means the core's.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from ralph.agents._kit.environ import secret_values
+from ralph.core.decide.after_fault import TRIES
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading, Stage, Verdict
+from ralph.core.proof.causes import is_missing
+from ralph.core.proof.compare import compare, outline, signature, unloaded
+from ralph.core.proof.flaky import changed_keys, merged, without
+from ralph.core.text.clean import redact, trim
+from ralph.gates.guards._base.facts import Executed
+from ralph.gates.plant_canary import Planted, harvest, plant
+from ralph.gates.readers import LOCATED
+from ralph.shell.dependencies.built import Deps
+from ralph.shell.gate_run.gate_call import GateCall, GateCaller, Heard
+from ralph.shell.git import trees
+from ralph.shell.git.checkout import Submodule
+from ralph.shell.ports import Attention
+from ralph.shell.sandbox.boxes import Site
+from ralph.shell.state import blobs
+
+SHOWN_FINDINGS = 8
+SHOWN_RED = 20
+TEXT = 1500
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    """Of a verdict's evidence, what tells how its gate was executed."""
+
+    argv: tuple[str, ...]
+    tool_sha256: str
+    report_at: str
+
+
+class Judge:
+    """Runs gates for one site; remembers the baseline's readings."""
+
+    def __init__(self, site: Site, modules: tuple[Submodule, ...]) -> None:
+        self.site = site
+        self.deps = Deps(site, modules)
+        self._caller = GateCaller(site, modules)
+        self._base: dict[str, Reading] = {}
+
+    def judge(
+        self,
+        gates: tuple[Gate, ...],
+        tree: str,
+        stage: Stage,
+        baseline: dict[str, Verdict],
+        attend: Attention,
+        readings: dict[str, Reading] | None = None,
+        *,
+        settled: bool = False,
+    ) -> Iterator[Verdict]:
+        """Verdicts as they come in; ends early, with every process gone, when `attend` says so.
+
+        One of them may be none (`causes.is_missing`): then its gate is to be asked again, from the beginning.
+        `settled`: that has been done on this tree where it was in doubt who ended a call.
+        """
+        again = stage == "baseline" and self.site.order.criterion.confirm > 1
+        fresh = stage == "final"
+        purpose = "fresh" if fresh else "kept"
+        wanted = [GateCall(gate, tree, stage, self.slot(gate, purpose), fresh) for gate in gates]
+        heard: dict[str, list[Heard]] = {gate.name: [] for gate in gates}
+        planted: dict[str, Planted] = {}
+        for answer in self.hear(wanted, tree, attend):
+            gate = self.site.order.criterion.gate(answer.call.gate.name)
+            mine = heard[gate.name]
+            if is_missing(answer.reading, settled=settled):
+                mine.clear()
+                yield self._verdict(gate, tree, stage, [answer], baseline, readings)
+                continue
+            if answer.call.stage == "canary":
+                answer = replace(answer, reading=harvest(answer.reading, planted[gate.name]))  # noqa: PLW2901
+                if changed_keys(mine[0].reading, answer.reading, gate.fail_on):
+                    # The project minds a foreign test; whether it is flaky, a plain call tells.
+                    wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
+                    continue
+            mine.append(answer)
+            if again and len(mine) == 1 and answer.evidence:
+                call, bird = self.with_canary(gate, tree, answer.reading, self.slot(gate, "again"), stage)
+                if bird is not None:
+                    planted[gate.name] = bird
+                wanted.append(call)
+                continue
+            yield self._verdict(gate, tree, stage, mine, baseline, readings)
+
+    def patiently(
+        self,
+        gates: tuple[Gate, ...],
+        tree: str,
+        stage: Stage,
+        baseline: dict[str, Verdict],
+        attend: Attention,
+        readings: dict[str, Reading] | None = None,
+    ) -> Iterator[Verdict]:
+        """As `judge`, where nothing is journaled: no answer is asked for again, as often as in a loop."""
+        settled = False
+        for left in reversed(range(TRIES)):
+            again: list[Gate] = []
+            doubt = False
+            for verdict in self.judge(gates, tree, stage, baseline, attend, readings, settled=settled):
+                if left and is_missing(verdict, settled=settled):
+                    again += [gate for gate in gates if gate.name == verdict.gate]
+                    doubt = doubt or verdict.doubt
+                else:
+                    yield verdict
+            gates, settled = tuple(again), settled or doubt
+
+    def hear(self, wanted: list[GateCall], tree: str, attend: Attention) -> Iterator[Heard]:
+        """Answers of gate calls, with the dependencies of `tree` shared in; quarantined tests left out.
+
+        None at all when asked to stop before the dependencies were there.
+        """
+        shares = self.deps.shares(tree, attend)
+        if shares is None:
+            return
+        if isinstance(shares, Reading):
+            for call in wanted:
+                yield Heard(call, shares)
+            return
+        ids = self.site.order.criterion.quarantine
+        for heard in self._caller.hear(wanted, shares, attend):
+            yield replace(heard, reading=without(heard.reading, ids, heard.call.gate.fail_on))
+
+    def slot(self, gate: Gate, purpose: str) -> str:
+        """The folder of a call: one for each gate and purpose, used again by the next tree."""
+        names = [sealed.name for sealed in self.site.order.criterion.gates]
+        return f"{purpose}-{names.index(gate.name)}"
+
+    def with_canary(
+        self,
+        gate: Gate,
+        tree: str,
+        reading: Reading,
+        slot: str,
+        otherwise: str,
+        prefer: Collection[str] = (),
+    ) -> tuple[GateCall, Planted | None]:
+        """The gate once more on this tree, with canaries where some can be put; else as it is."""
+        store = self.site.store
+        bird = plant(
+            gate,
+            reading,
+            lambda: trees.list_tree(store, tree),
+            lambda path: trees.read_blob(store, tree, path),
+            "".join(secrets.choice("abcdef") + secrets.choice("0123456789") for _ in range(4)),
+            prefer,
+        )
+        if bird is None:
+            return GateCall(gate, tree, otherwise, slot), None
+        changed = trees.edited_tree(store, tree, {bird.path: bird.content})
+        return GateCall(bird.gate, changed, "canary", slot), bird
+
+    def _verdict(
+        self,
+        gate: Gate,
+        tree: str,
+        stage: Stage,
+        heard: list[Heard],
+        baseline: dict[str, Verdict],
+        readings: dict[str, Reading] | None,
+    ) -> Verdict:
+        reading = heard[0].reading
+        for other in heard[1:]:
+            reading = merged(reading, other.reading, gate.fail_on)
+        if readings is not None:
+            readings[gate.name] = reading
+        base = self.base_reading(gate.name, baseline) if stage != "baseline" else None
+        found = compare(base, reading, fail_on=gate.fail_on)
+        new_red = found.new_red if stage != "baseline" else ()  # what is red at the base is not new
+        hushed = secret_values(self.site.env)
+        red = 0 if reading.status == "pass" else max(1, found.red)
+        return Verdict(
+            gate=gate.name,
+            tree=tree,
+            stage=stage,
+            status=reading.status,
+            summary=redact(trim(reading.summary, 3, 400), hushed),
+            cause=reading.cause,
+            seconds=heard[0].seconds,
+            exit_code=heard[0].exit_code,
+            counts=reading.counts,
+            per_test=reading.tests is not None or gate.read in LOCATED,
+            red=red,
+            red_digest=found.red_digest,
+            signature=signature(reading),
+            outline=outline(reading),
+            new_red=tuple(key[:300] for key in new_red[:SHOWN_RED]),
+            new_red_count=len(new_red),
+            fixed_count=len(found.fixed),
+            witness_count=len(found.witness),
+            findings=tuple(_shown(finding, hushed) for finding in reading.findings[:SHOWN_FINDINGS]),
+            evidence=heard[0].evidence,
+            reading=blobs.put(self.site.state.blobs, msgspec.json.encode(reading)),
+            repeats=tuple(other.evidence for other in heard[1:] if other.evidence),
+            unloaded=unloaded(reading),
+            doubt=reading.doubt,
+            answered=reading.status != "error",
+        )
+
+    def base_reading(self, name: str, baseline: dict[str, Verdict]) -> Reading | None:
+        """What this gate said of the base commit, every test of it."""
+        if name not in self._base:
+            verdict = baseline.get(name)
+            if verdict is None:
+                return None
+            self._base[name] = self.reading(verdict)
+        return self._base[name]
+
+    def executed(self, verdict: Verdict) -> Executed | None:
+        """How this verdict's gate was executed, by its evidence: whichever runner saw to it."""
+        if not verdict.evidence:
+            return None
+        stored = msgspec.json.decode(blobs.get(self.site.state.blobs, verdict.evidence), type=_Stored)
+        return Executed(argv=stored.argv, report=stored.report_at, tool_sha=stored.tool_sha256)
+
+    def reading(self, verdict: Verdict) -> Reading:
+        return msgspec.json.decode(blobs.get(self.site.state.blobs, verdict.reading), type=Reading)
+
+
+def _shown(finding: Finding, hushed: tuple[str, ...]) -> Finding:
+    return Finding(
+        key=finding.key[:300],
+        message=redact(trim(finding.message, 40, TEXT), hushed),
+        path=finding.path[:300],
+        line=finding.line,
+        severity=finding.severity,
+    )

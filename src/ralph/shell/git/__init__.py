@@ -1,0 +1,1 @@
+"""How are trees, commits and refs made without touching the user's own checkout?"""

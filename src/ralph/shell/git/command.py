@@ -1,0 +1,310 @@
+"""One way to call git: absolute binary, scrubbed environment, configuration that cannot run code.
+
+Here: the binary, the environment, the call itself and what its failures mean. Not here: what is asked of
+git (project, gitstore, snapshot, checkout, landing). Nothing in this module ever uses a git directory
+that an agent could have written to; the callers pass either the user's or one from the state directory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import BinaryIO
+
+import msgspec
+
+from ralph.errors import RalphError, SetupError
+
+OLDEST = (2, 35)
+TIMEOUT_SECONDS = 600.0
+OWN_GROUP = 0  # a terminal's Ctrl-C goes to a whole group: git would die of it in the middle of a checkpoint
+
+# Everything by which a repository's configuration makes git start another program, or write on its own.
+HARMLESS: tuple[tuple[str, str], ...] = (
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.logAllRefUpdates", "false"),
+    ("core.pager", "cat"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("commit.gpgSign", "false"),
+    ("tag.gpgSign", "false"),
+    ("protocol.file.allow", "user"),
+    ("submodule.recurse", "false"),
+    ("diff.external", ""),
+    ("credential.helper", ""),
+    ("core.sshCommand", "false"),
+)
+
+_FIXED_ENV = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_LITERAL_PATHSPECS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "LC_ALL": "C",
+    "LANGUAGE": "",
+}
+LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists")
+_IDENTITY = ("Ralph", "ralph@localhost")
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
+
+
+class Git(msgspec.Struct, frozen=True):
+    binary: str
+    version: tuple[int, ...]
+
+
+class GitResult(msgspec.Struct, frozen=True):
+    code: int
+    out: bytes
+    err: bytes
+
+
+def find_git(path: str | None = None) -> Git:
+    """The git of the user's PATH, by absolute name, or an error that says what is missing."""
+    binary = shutil.which("git", path=path)
+    if binary is None:
+        raise SetupError(
+            "git was not found", code="E-GIT-MISSING", why="no 'git' on PATH", next="ralph doctor"
+        )
+    binary = os.path.abspath(binary)
+    text = subprocess.run([binary, "--version"], capture_output=True, check=False, env=_bare_env()).stdout
+    match = re.search(rb"(\d+(?:\.\d+)+)", text)
+    version = tuple(int(part) for part in match.group(1).split(b".")) if match else (0,)
+    if version < OLDEST:
+        seen = ".".join(map(str, version))
+        raise SetupError(
+            f"git {seen} is too old, need 2.35 or newer",
+            code="E-GIT-OLD",
+            at=binary,
+            why="older versions lack safe directories and config from the environment",
+            next="git --version",
+        )
+    return Git(binary=binary, version=version)
+
+
+def _bare_env() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def scrubbed_env(config: Iterable[tuple[str, str]] = (), *, private: bool = False) -> dict[str, str]:
+    """The caller's environment without GIT_*, with `config` on top of every configuration file.
+
+    `private` leaves out the user's global and system files too: only the private git directory counts.
+    """
+    env = _bare_env()
+    env.update(_FIXED_ENV)
+    if private:
+        env["GIT_CONFIG_GLOBAL"] = os.devnull
+        env["GIT_CONFIG_SYSTEM"] = os.devnull
+        env["GIT_CONFIG_NOSYSTEM"] = "1"
+    count = 0
+    for key, value in config:
+        env[f"GIT_CONFIG_KEY_{count}"] = key
+        env[f"GIT_CONFIG_VALUE_{count}"] = value
+        count += 1
+    env["GIT_CONFIG_COUNT"] = str(count)
+    return env
+
+
+def no_filters(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Settings that make each named filter a no-op instead of a program."""
+    settings: list[tuple[str, str]] = []
+    for name in names:
+        settings += [(f"filter.{name}.{part}", "") for part in ("clean", "smudge", "process")]
+        settings.append((f"filter.{name}.required", "false"))
+    return settings
+
+
+def identity_env(date: int) -> dict[str, str]:
+    """Fixed name and given date (seconds since 1970), so that the same commit made twice has one id."""
+    name, mail = _IDENTITY
+    env: dict[str, str] = {}
+    for role in ("AUTHOR", "COMMITTER"):
+        env[f"GIT_{role}_NAME"] = name
+        env[f"GIT_{role}_EMAIL"] = mail
+        env[f"GIT_{role}_DATE"] = f"@{date} +0000"
+    return env
+
+
+def call(
+    git: Git,
+    args: Sequence[str | bytes],
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    stdin: bytes = b"",
+    ok: Sequence[int] | None = (0,),
+    limit: int | None = None,
+    hold: Sequence[int] = (),
+) -> GitResult:
+    """One git process. `ok=None` accepts every exit code; `limit` cuts stdout and ends git there.
+
+    `hold` are open files that git keeps open as long as it lives, for the locks on them.
+    """
+    argv = [git.binary, *args]
+    try:
+        done = _whole(argv, env, cwd, stdin, hold) if limit is None else _limited(argv, env, cwd, limit, hold)
+    except subprocess.TimeoutExpired as slow:
+        raise SetupError(
+            f"git {_verb(args)} did not end within {TIMEOUT_SECONDS:.0f} s", code="E-GIT-TIMEOUT", at=cwd
+        ) from slow
+    except OSError as broken:
+        raise _os_trouble(broken, git, cwd) from broken
+    if ok is not None and done.code not in ok:
+        raise trouble(done, args, cwd)
+    return done
+
+
+def _whole(
+    argv: list[str | bytes], env: Mapping[str, str], cwd: str, stdin: bytes, hold: Sequence[int]
+) -> GitResult:
+    """All that git says, through files in memory: it never waits for us, and we wait for its end alone."""
+    with ExitStack() as files:
+        given, out, err = (files.enter_context(_memory(name)) for name in ("in", "out", "err"))
+        given.write(stdin)
+        given.seek(0)
+        with subprocess.Popen(
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=given,
+            stdout=out,
+            stderr=err,
+            process_group=OWN_GROUP,
+            pass_fds=hold,
+        ) as child:
+            _await(child)
+        return GitResult(child.returncode, _content(out), _content(err))
+
+
+def _memory(name: str) -> BinaryIO:
+    return open(os.memfd_create(name), "r+b")
+
+
+def _content(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _await(child: subprocess.Popen[bytes]) -> None:
+    """Until it ends, woken by the kernel: `wait` with a time limit would look, sleep and look again."""
+    handle = os.pidfd_open(child.pid)
+    try:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        if not poller.poll(TIMEOUT_SECONDS * 1000):
+            raise subprocess.TimeoutExpired(child.args, TIMEOUT_SECONDS)
+    except BaseException:
+        child.kill()
+        raise
+    finally:
+        os.close(handle)
+
+
+def _limited(
+    argv: list[str | bytes], env: Mapping[str, str], cwd: str, limit: int, hold: Sequence[int]
+) -> GitResult:
+    # stderr is dropped: nobody drains it here, and a full pipe would hang git.
+    with subprocess.Popen(
+        argv,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        process_group=OWN_GROUP,
+        pass_fds=hold,
+    ) as child:
+        assert child.stdout is not None
+        out = child.stdout.read(limit)
+        cut = bool(child.stdout.read(1))
+        if cut:
+            child.kill()
+    return GitResult(0 if cut else child.returncode, out, b"")
+
+
+def clean_text(raw: bytes, limit: int = 2000) -> str:
+    """What git said, without escape sequences and other control characters."""
+    return _CONTROL.sub("", raw.decode("utf-8", "replace")).strip()[:limit]
+
+
+def trouble(done: GitResult, args: Sequence[str | bytes], cwd: str) -> RalphError:
+    """The failure of a git call as the error whose fault it is."""
+    text = clean_text(done.err)
+    low = text.lower()
+    if "no space left on device" in low or "disk quota exceeded" in low:
+        return disk_full(cwd, text)
+    if done.code == -signal.SIGBUS:  # a mapped file of git's for which the disk had no room
+        return disk_full(cwd, "git was ended by SIGBUS")
+    if "dubious ownership" in low or "unsafe repository" in low:
+        return SetupError(
+            f"git does not trust the owner of '{cwd}'",
+            code="E-GIT-OWNER",
+            at=cwd,
+            why="the repository belongs to another user (git's safe.directory rule)",
+            next=f"git config --global --add safe.directory '{cwd}'",
+        )
+    locked = LOCKED.search(text)
+    if locked:
+        return SetupError(
+            f"git cannot lock '{locked.group(1).removesuffix('.lock')}'",
+            code="E-GIT-LOCKED",
+            at=os.path.join(cwd, locked.group(1)),
+            why="another git is at work there, or one was killed and left its lock; "
+            "when no git is at work, remove the lock and try again",
+            next=f"rm '{os.path.join(cwd, locked.group(1))}'",
+        )
+    if done.code < 0:
+        return SetupError(
+            f"git {_verb(args)} was killed by {_signal(-done.code)}",
+            code="E-GIT-KILLED",
+            at=cwd,
+            why=text or "something else on this machine ended it; nothing is lost",
+            next="ralph resume --last",
+        )
+    return SetupError(
+        f"git {_verb(args)} failed with {done.code}", code="E-GIT", at=cwd, why=text, next="ralph doctor"
+    )
+
+
+def disk_full(at: str, why: str = "") -> SetupError:
+    return SetupError("no space left on the disk", code="E-DISK-FULL", at=at, why=why, next="ralph clean")
+
+
+def _os_trouble(broken: OSError, git: Git, cwd: str) -> RalphError:
+    import errno
+
+    if broken.errno in (errno.ENOSPC, errno.EDQUOT):
+        return disk_full(cwd, str(broken))
+    return SetupError(
+        f"git could not be started in '{cwd}'",
+        code="E-GIT",
+        at=git.binary,
+        why=str(broken),
+        next="ralph doctor",
+    )
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _verb(args: Sequence[str | bytes]) -> str:
+    first = args[0] if args else ""
+    return first if isinstance(first, str) else os.fsdecode(first)

@@ -1,0 +1,103 @@
+"""What a killed git of ours leaves in the state directory: locks, scratch folders, a borrowed rule.
+
+Git makes `<file>.lock`, writes it and renames it; killed in between, it leaves the lock, and every later git
+refuses the file. Everything here stands in the state directory, where only Ralph's own git writes, so what
+no living process holds is rubbish. Not here: locks in the user's repository (gitrefs, landing_recovery).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ralph.errors import Busy
+from ralph.shell.files.safe_tree import remove_tree
+
+PATIENCE_SECONDS = 30.0
+_LOOK_SECONDS = 0.02
+_SCRATCH = ("tmp", "landing-")  # of `tempfile`, and of a landing that is finished after a kill
+
+
+@contextmanager
+def sole_user(index: str, patience: float = PATIENCE_SECONDS) -> Iterator[int]:
+    """A private index for one git alone, without the lock that a killed one left in it.
+
+    The open file is handed to git, which so holds it too: when Ralph is killed and its git lives on, the
+    next Ralph waits for that git instead of taking the lock away from under it.
+    """
+    fd = os.open(index + ".held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        until = time.monotonic() + patience
+        while not _taken(fd):
+            if time.monotonic() > until:
+                raise _still_held(index)
+            time.sleep(_LOOK_SECONDS)
+        remove_tree(index + ".lock")
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _taken(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _still_held(index: str) -> Busy:
+    pids = _holders(index + ".held")
+    return Busy(
+        f"a git that Ralph started earlier is still at work on '{index}'",
+        code="E-GIT-HELD",
+        at=index,
+        why="Ralph was killed and that git was not; two at a time would tear the index",
+        next=f"kill -9 {' '.join(pids)}" if pids else "ralph status",
+    )
+
+
+def _holders(path: str) -> list[str]:
+    """The processes that have this file open, but for this one."""
+    found: list[str] = []
+    for pid in os.listdir("/proc"):
+        if not pid.isdigit() or int(pid) == os.getpid():
+            continue
+        try:
+            held = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+        except OSError:
+            continue
+        if os.path.realpath(path) in held:
+            found.append(pid)
+    return found
+
+
+def sweep(store: str) -> None:
+    """Clears a loop's private git directory; the caller holds the loop's lock."""
+    for name in os.listdir(store):
+        if name.startswith(_SCRATCH):
+            remove_tree(os.path.join(store, name))
+    for folder, _, names in os.walk(store):
+        for name in names:
+            if name.endswith(".lock"):
+                remove_tree(os.path.join(folder, name))
+    put_back(os.path.join(store, "info", "attributes"))
+
+
+def set_aside(path: str) -> None:
+    """Keep a rule file as it is before it is changed for one call."""
+    kept = path + ".kept"
+    with open(path, "rb") as file, open(kept + ".new", "wb") as copy:
+        copy.write(file.read())
+    os.replace(kept + ".new", kept)
+
+
+def put_back(path: str) -> None:
+    """The rule file as it was when it was set aside; nothing when it was not."""
+    try:
+        os.replace(path + ".kept", path)
+    except FileNotFoundError:
+        return

@@ -1,0 +1,351 @@
+"""Snapshots: what stands in the user's work tree at the start, and in the workspace after an iteration.
+
+Both are taken with the private git directory, a private index and the agent's `.git` out of play. Here:
+from files to a tree id. Not here: commits and refs of iterations (gitrefs), files from a tree (checkout).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ralph.errors import SetupError, UserError
+from ralph.shell.files.safe_tree import (
+    drop_torn_objects,
+    drop_traps,
+    open_up,
+    real_directory,
+    remove_tree,
+    scan,
+)
+from ralph.shell.git.command import GitResult, clean_text, trouble
+from ralph.shell.git.leftovers import put_back, set_aside
+from ralph.shell.git.project import LARGE_BYTES, Project, user_call
+from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, read_refs
+from ralph.shell.git.store import Store, disk_trouble, private_call
+from ralph.shell.git.trees import (
+    GITLINK,
+    SYMLINK,
+    TreeChange,
+    diff_with_stat,
+    gitlinks,
+    tree_of,
+    write_tree,
+)
+
+_SEED = ".ralph-seed"
+_MAX_WARNINGS = 50
+_EMPTY_BLOB = {
+    "sha1": "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+}
+
+
+class Start(msgspec.Struct, frozen=True):
+    base_commit: str
+    base_tree: str
+    user_start_commit: str
+    user_head: str
+    dirty: bool
+    warnings: tuple[str, ...] = ()
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    tree: str
+    files_changed: int
+    added: int
+    removed: int
+    changes: tuple[TreeChange, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def start_refs(
+    store: Store, name: str, base_rev: str | None, *, with_changes: bool, date: int, scratch: str
+) -> Start:
+    """Pins the base and the user's dirty state; done twice it answers with what the first time pinned."""
+    project = store.project
+    there = read_refs(project, loop_ref(name, "base")) | read_refs(project, loop_ref(name, "user-start"))
+    if len(there) == 2:
+        base, user = there[loop_ref(name, "base")], there[loop_ref(name, "user-start")]
+        head = private_call(store, ["rev-parse", f"{user}^"]).out.decode().strip()
+        dirty = tree_of(store, user) != tree_of(store, head)
+        return Start(base, tree_of(store, base), user, head, dirty)
+    base = project.head if base_rev is None else resolve_commit(project, base_rev)
+    if with_changes and base != project.head:
+        raise UserError(
+            f"--with-changes needs the checked-out commit as base, not '{base_rev}'",
+            code="E-BASE-CHANGES",
+            why="your uncommitted changes are changes to HEAD",
+            next="git stash list",
+        )
+    tree, warnings = user_tree(store, os.path.join(scratch, "user.index"))
+    user = commit_tree(store, tree, [project.head], f"ralph {name}: your files at the start", date)
+    if with_changes:
+        base = user
+    base_tree = tree_of(store, base)
+    changes = [(loop_ref(name, "base"), base), (loop_ref(name, "user-start"), user)]
+    move_refs(project, [RefChange(ref, commit, None) for ref, commit in changes])
+    dirty = tree != tree_of(store, project.head)
+    return Start(base, base_tree, user, project.head, dirty, tuple(warnings))
+
+
+def resolve_commit(project: Project, rev: str) -> str:
+    """The commit a user's words mean."""
+    args = ["rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}"]
+    done = user_call(project, args, ok=None)
+    if done.code:
+        raise UserError(
+            f"'{rev}' is not a commit here", code="E-BASE", at=project.top, next="git log --oneline -5"
+        )
+    return done.out.decode().strip()
+
+
+def user_tree(store: Store, index: str) -> tuple[str, list[str]]:
+    """The user's work tree as a tree: tracked and untracked files, ignore rules honoured, nothing written.
+
+    The index is new each time: a copy of the user's would carry the flags that hide edits.
+    """
+    project = store.project
+    warnings: list[str] = []
+    if os.path.lexists(index):
+        os.unlink(index)
+    private_call(store, ["read-tree", project.head], index=index)
+    untracked = private_call(
+        store, ["ls-files", "-o", "--exclude-standard", "-z"], index=index, work_tree=project.top
+    ).out.split(b"\0")[:-1]
+    left_out: list[bytes] = []
+    for path in untracked:
+        if path.endswith(b"/"):
+            left_out.append(path[:-1])
+            warnings.append(f"the repository inside this one at '{_show(path)}' is not in the snapshot")
+        elif _regular_size(project.top, path) > LARGE_BYTES:
+            left_out.append(path)
+            warnings.append(f"'{_show(path)}' is over 50 MB and untracked: not in the snapshot")
+    left_out += [os.fsencode(path) for path in gitlinks(store, project.head)]
+    _skip_sparse(store, index)
+    done = _add_all(store, index, project.top, left_out)
+    warnings += _complaints(done, project.top)
+    return write_tree(store, index), warnings
+
+
+def _skip_sparse(store: Store, index: str) -> None:
+    """In a sparse checkout a file that is not on disk was never deleted."""
+    project = store.project
+    if project.config.get("core.sparsecheckout", "").lower() != "true":
+        return
+    top = os.fsencode(project.top)
+    listed = user_call(project, ["ls-files", "-t", "-z"]).out.split(b"\0")[:-1]
+    hidden = [line[2:] for line in listed if line.startswith(b"S ")]
+    missing = [path for path in hidden if not os.path.lexists(os.path.join(top, path))]
+    known = set(private_call(store, ["ls-files", "-z"], index=index).out.split(b"\0"))
+    names = b"".join(path + b"\0" for path in missing if path in known)
+    if names:
+        args = ["update-index", "-z", "--skip-worktree", "--stdin"]
+        private_call(store, args, index=index, work_tree=project.top, stdin=names)
+
+
+def take_snapshot(
+    store: Store,
+    workspace: str,
+    index: str,
+    previous: str,
+    *,
+    links: Iterable[str] = (),
+    shared: Iterable[str] = (),
+) -> Snapshot:
+    """The workspace as a tree, with what changed since the tree `previous`.
+
+    `index` is kept between iterations and holds the last snapshot; it is replaced only at the end, so a
+    failure leaves everything as it was. `links` are the base's submodules: they stay what they are.
+    `shared` are folders that were brought in (dependencies): never part of the tree, whatever ignore rules
+    an agent writes.
+    """
+    warnings: list[str] = []
+    left_out = [*links, *shared]
+    try:
+        if not real_directory(workspace):
+            warnings.append("the workspace folder was gone")
+        seeds = _prepare(workspace, warnings)
+        work = index + ".new"
+        remove_tree(work)  # of a snapshot that was killed
+        if os.path.lexists(index):
+            # With its file time: git looks into files that are as young as the index, and a copy that is
+            # younger would hide an edit of the same size within the same second.
+            shutil.copy2(index, work)
+        else:
+            private_call(store, ["read-tree", previous], index=work)
+        tree = _plain_tree(
+            store, workspace, work, seeds, left_out=left_out, warnings=warnings, previous=previous
+        )
+        changes, counts = ([], None) if tree == previous else diff_with_stat(store, previous, tree)
+        if _has_new_gitlink(changes, links):
+            # A repository the scan did not reach: its content goes in as files, not as a link.
+            found = [os.fsencode(change.path) for change in changes if change.mode == GITLINK]
+            private_call(store, ["read-tree", previous], index=work)
+            tree = _plain_tree(
+                store, workspace, work, found, left_out=left_out, warnings=warnings, previous=previous
+            )
+            changes, counts = diff_with_stat(store, previous, tree)
+        os.replace(work, index)
+    except OSError as broken:
+        raise disk_trouble(broken, workspace) from broken
+    warnings += _notable(workspace, changes)
+    if len(warnings) > _MAX_WARNINGS:
+        warnings[_MAX_WARNINGS:] = [f"and {len(warnings) - _MAX_WARNINGS} more warnings"]
+    if counts is None:
+        return Snapshot(tree, 0, 0, 0, (), tuple(warnings))
+    return Snapshot(tree, counts.files, counts.added, counts.removed, tuple(changes), tuple(warnings))
+
+
+def _prepare(workspace: str, warnings: list[str]) -> list[bytes]:
+    """Looks the workspace through before git does; answers with the nested repositories."""
+    found = scan(workspace)
+    if found.closed:
+        open_up(workspace, found.closed)
+        found = scan(workspace)
+    drop_traps(workspace, found.special)
+    warnings += [
+        f"'{_show(path)}' is a pipe, socket or device: not in the snapshot" for path in found.special
+    ]
+    warnings += [f"'{_show(path)}' cannot be read: not in the snapshot" for path in found.closed]
+    warnings += [
+        f"'{_show(path)}' holds a repository of its own: its files are kept" for path in found.nested
+    ]
+    if not found.complete:
+        warnings.append("the workspace has too many files to look through them all")
+    return list(found.nested)
+
+
+def _plain_tree(
+    store: Store,
+    workspace: str,
+    index: str,
+    nested: Sequence[bytes],
+    *,
+    left_out: Iterable[str],
+    warnings: list[str],
+    previous: str,
+) -> str:
+    """`git add -A`, where a nested repository counts as a folder.
+
+    Git walks into a folder of which it knows a file; so a file is made known that is not there, and the
+    same `add` forgets it again.
+    """
+    closed = [os.fsencode(path) for path in left_out]
+    seeds = [path for path in nested if not any(path == one or path.startswith(one + b"/") for one in closed)]
+    if seeds:
+        blob = _EMPTY_BLOB[store.project.object_format].encode()
+        lines = b"".join(b"100644 %s\t%s/%s\0" % (blob, path, _SEED.encode()) for path in seeds)
+        args = ["update-index", "-z", "--add", "--replace", "--index-info"]
+        young = os.stat(index).st_mtime_ns
+        private_call(store, args, index=index, stdin=lines)
+        # Written anew without a look at the files, so it keeps its age: see `take_snapshot`.
+        os.utime(index, ns=(young, young))
+    done = _add_all(store, index, workspace, closed)
+    if done.code not in (0, 1):
+        raise trouble(done, ["add"], workspace)
+    warnings += _complaints(done, workspace)
+    written = private_call(store, ["write-tree"], index=index, ok=None)
+    if written.code:
+        if b"invalid object" not in written.err:
+            raise trouble(written, ["write-tree"], workspace)
+        # The user's gc took blobs that no ref held yet: hash everything again.
+        os.unlink(index)
+        private_call(store, ["read-tree", previous], index=index)
+        _add_all(store, index, workspace, closed)
+        return write_tree(store, index)
+    return written.out.decode().strip()
+
+
+def _add_all(store: Store, index: str, top: str, left_out: Sequence[bytes]) -> GitResult:
+    args: list[str] = ["add", "-A", "--ignore-errors"]
+    specs = b""
+    if left_out:
+        # Submodules must not even be looked at: git would start a git inside them.
+        args += ["--pathspec-from-file=-", "--pathspec-file-nul"]
+        specs = b":(top)\0" + b"".join(b":(top,exclude,literal)" + path + b"\0" for path in left_out)
+    begun = time.time()
+    done = private_call(store, args, index=index, work_tree=top, stdin=specs, ok=None)
+    text = done.err.lower()
+    if b"no space left" in text or b"quota exceeded" in text:
+        drop_torn_objects(store.objects, since=begun)
+        raise trouble(done, ["add"], top)
+    if done.code == 128 and b"encode" in text:
+        # An attribute names an encoding the bytes do not have; as plain bytes they can be kept.
+        return _add_as_bytes(store, args, index, top, specs)
+    return done
+
+
+def _add_as_bytes(store: Store, args: list[str], index: str, top: str, specs: bytes) -> GitResult:
+    rules = os.path.join(store.dir, "info", "attributes")
+    put_back(rules)
+    set_aside(rules)
+    try:
+        with open(rules, "ab") as file:
+            file.write(b"\n* -working-tree-encoding\n")
+        return private_call(store, args, index=index, work_tree=top, stdin=specs, ok=None)
+    finally:
+        put_back(rules)
+
+
+def _complaints(done: GitResult, top: str) -> list[str]:
+    if done.code not in (0, 1):
+        raise trouble(done, ["add"], top)
+    lines = clean_text(done.err, 20_000).splitlines()
+    return [
+        f"not in the snapshot: {line}" for line in lines if line.startswith(("error:", "warning: could not"))
+    ]
+
+
+def _has_new_gitlink(changes: Sequence[TreeChange], links: Iterable[str]) -> bool:
+    known = set(links)
+    return any(change.mode == GITLINK and change.path not in known for change in changes)
+
+
+def _notable(workspace: str, changes: Sequence[TreeChange]) -> list[str]:
+    """Warnings about what was just added: links that leave the tree, very large files."""
+    said: list[str] = []
+    for change in changes:
+        full = os.path.join(workspace, change.path)
+        if change.mode == SYMLINK:
+            try:
+                target = os.readlink(full)
+            except OSError:
+                continue
+            landing = os.path.normpath(os.path.join(os.path.dirname(change.path), target))
+            if os.path.isabs(target) or landing == ".." or landing.startswith("../"):
+                said.append(f"'{_show(os.fsencode(change.path))}' is a link out of the tree")
+        elif _regular_size(workspace, os.fsencode(change.path)) > LARGE_BYTES:
+            said.append(f"'{_show(os.fsencode(change.path))}' is over 50 MB")
+    return said
+
+
+def _regular_size(top: str, path: bytes) -> int:
+    try:
+        found = os.lstat(os.path.join(os.fsencode(top), path))
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def _show(path: bytes) -> str:
+    return clean_text(path, 200)
+
+
+def refuse_unknown_objects(store: Store, commit: str) -> None:
+    """Stops when objects of the base are not here (partial clone): a checkout would fail half-way."""
+    args = ["rev-list", "--objects", "--missing=print", "--no-walk", commit]
+    out = private_call(store, args, ok=None).out
+    if any(line.startswith(b"?") for line in out.splitlines()):
+        raise SetupError(
+            "objects of the base commit are not in this clone",
+            code="E-GIT-PARTIAL",
+            at=store.project.top,
+            why="a partial clone fetches them on demand, which Ralph does not do",
+            next="git fetch --refetch --no-filter",
+        )

@@ -1,0 +1,215 @@
+"""The workspace of a loop: a clone in spirit, made of files, that shares the user's objects.
+
+Here: making it, putting it back to a tree, removing everything of a loop. Its `.git` is written for the
+agent's use only; Ralph itself never reads it again. Not here: snapshots, checkouts for gates, the sandbox.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from ralph.errors import Bug, UserError
+from ralph.shell.files.safe_tree import remove_tree
+from ralph.shell.git.checkout import Submodule, find_modules, hash_files, update_checkout
+from ralph.shell.git.project import Project, user_call
+from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
+from ralph.shell.git.snapshot import refuse_unknown_objects
+from ralph.shell.git.store import Store, disk_trouble, private_call, write_git_dir
+from ralph.shell.git.trees import changed_paths, refuse_lfs, tree_of
+
+_AGENT_SETTINGS = (
+    ("core.bare", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.logAllRefUpdates", "true"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("commit.gpgSign", "false"),
+    ("tag.gpgSign", "false"),
+    ("user.name", "Ralph workspace"),
+    ("user.email", "workspace@localhost"),
+)
+_BRANCH = "refs/heads/work"
+
+
+class Workspace(msgspec.Struct, frozen=True):
+    store: Store
+    path: str
+    index: str  # private: of the last snapshot
+    base_commit: str
+    base_tree: str
+    alternates: tuple[str, ...]  # empty: the workspace holds the base's history itself
+    modules: tuple[Submodule, ...] = ()
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        return tuple(module.path for module in self.modules)
+
+
+def object_mounts(project: Project, inside: str | None) -> list[tuple[str, str]]:
+    """Each object store of the user and the path at which a workspace names it.
+
+    `inside` is where the sandbox binds the first one; the chain of alternates follows at `inside.1`, ….
+    Without a sandbox (None) each stands at its own path.
+    """
+    if inside is None:
+        return [(path, path) for path in project.object_dirs]
+    names = (inside if number == 0 else f"{inside}.{number}" for number in range(len(project.object_dirs)))
+    return list(zip(project.object_dirs, names, strict=True))
+
+
+def make_workspace(
+    store: Store,
+    path: str,
+    home: str,
+    base_commit: str,
+    *,
+    alternates: str | None = None,
+    history: str = "shared",
+) -> Workspace:
+    """The workspace at `path` on the base commit. A complete one is left alone, half of one made anew.
+
+    `home` is a folder of the state directory that the agent cannot reach.
+    """
+    project = store.project
+    base_tree = tree_of(store, base_commit)
+    named = [inside for _, inside in object_mounts(project, alternates)] if history == "shared" else []
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        workspace = Workspace(
+            store=store,
+            path=path,
+            index=os.path.join(home, "workspace.index"),
+            base_commit=base_commit,
+            base_tree=base_tree,
+            alternates=tuple(named),
+            modules=find_modules(store, base_tree, home),
+        )
+        made = os.path.join(home, "workspace.made")
+        mark = os.fsencode("\n".join([base_commit, path, *named]))
+        if _same(made, mark):
+            return workspace
+        refuse_unknown_objects(store, base_commit)
+        refuse_lfs(store, base_tree)
+        remove_tree(path)
+        remove_tree(workspace.index)
+        os.makedirs(path, mode=0o700)
+        update_checkout(store, path, workspace.index, base_tree, modules=workspace.modules)
+        _settle_line_ends(workspace)
+        write_workspace_git(workspace, base_commit)
+        with open(made, "wb") as file:
+            file.write(mark)
+    except OSError as broken:
+        raise disk_trouble(broken, path) from broken
+    return workspace
+
+
+def _same(path: str, content: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read() == content
+    except FileNotFoundError:
+        return False
+
+
+def _settle_line_ends(workspace: Workspace) -> None:
+    """Files whose committed bytes break the repository's own line-end rules look changed for ever.
+
+    For those, and only those, the private rules say "bytes as they are": an untouched workspace then
+    gives the base tree back.
+    """
+    store = workspace.store
+    seen = hash_files(store, workspace.path, workspace.base_tree)
+    if seen == workspace.base_tree:
+        return
+    lines: list[str] = []
+    for change in changed_paths(store, workspace.base_tree, seen, renames=False):
+        # Two layers: the pattern's own backslashes, then those of the quotes around it.
+        pattern = "".join("\\" + char if char in "*?[\\" else char for char in change.path)
+        quoted = pattern.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        lines.append(f'"/{quoted}" -text -working-tree-encoding -ident\n')
+    with open(os.path.join(store.dir, "info", "attributes"), "ab") as file:
+        file.write(b"\n" + os.fsencode("".join(lines)))
+    update_checkout(store, workspace.path, workspace.index, workspace.base_tree, modules=workspace.modules)
+    if hash_files(store, workspace.path, workspace.base_tree) != workspace.base_tree:
+        raise Bug("a checkout of the base does not hash to the base's tree", at=workspace.path)
+
+
+def write_workspace_git(workspace: Workspace, commit: str) -> None:
+    """Gives the workspace a new `.git` at `commit`; whatever was there is removed."""
+    project = workspace.store.project
+    git_dir = os.path.join(workspace.path, ".git")
+    remove_tree(git_dir)
+    os.mkdir(git_dir)
+    write_git_dir(project, git_dir, _AGENT_SETTINGS, ref=_BRANCH, commit=commit)
+    if workspace.alternates:
+        with open(os.path.join(git_dir, "objects", "info", "alternates"), "wb") as file:
+            file.write(os.fsencode("".join(f"{_quoted(path)}\n" for path in workspace.alternates)))
+    else:
+        pack = os.path.join(git_dir, "objects", "pack", "pack")
+        asked = ["pack-objects", "--revs", "-q", "--delta-base-offset", pack]
+        private_call(workspace.store, asked, stdin=commit.encode() + b"\n")
+    shutil.copy2(workspace.index, os.path.join(git_dir, "index"))  # with its time: git goes by it
+
+
+def _quoted(path: str) -> str:
+    if not path.startswith('"') and "\n" not in path:
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def restore_workspace(workspace: Workspace, tree: str, commit: str, *, keep: Collection[str] = ()) -> None:
+    """Makes the workspace exactly `tree` again, with a new `.git` at `commit`.
+
+    Everything else goes, ignored files too, except the `keep` paths (shared dependencies).
+    """
+    update_checkout(
+        workspace.store, workspace.path, workspace.index, tree, keep=keep, modules=workspace.modules
+    )
+    try:
+        write_workspace_git(workspace, commit)
+    except OSError as broken:
+        raise disk_trouble(broken, workspace.path) from broken
+
+
+def remove_loop(
+    project: Project,
+    name: str,
+    *,
+    paths: Sequence[str] = (),
+    branch: str | None = None,
+    result: str | None = None,
+) -> None:
+    """Removes a loop's refs, its folders, and its result branch if that is still where Ralph put it."""
+    changes = [RefChange(ref, None, oid) for ref, oid in read_refs(project, loop_ref(name, "")).items()]
+    if branch is not None and result is not None:
+        ref = f"refs/heads/{branch}"
+        asked = ["for-each-ref", "--format=%(objectname)%00%(worktreepath)", ref]
+        now, _, place = os.fsdecode(user_call(project, asked).out).strip("\n").partition("\0")
+        if place:
+            raise UserError(
+                f"branch '{branch}' is checked out at '{place}'",
+                code="E-BRANCH-CHECKED-OUT",
+                next="git worktree list",
+            )
+        if now and now != result:
+            raise UserError(
+                f"branch '{branch}' has moved since Ralph wrote it",
+                code="E-BRANCH-TAKEN",
+                why=f"it is at {now[:12]}, Ralph left it at {result[:12]}",
+                next=f"git log {branch}",
+            )
+        if now:
+            changes.append(RefChange(ref, None, now))
+    if changes:
+        move_refs(project, changes)
+    for path in paths:
+        try:
+            remove_tree(path)
+        except OSError as broken:
+            raise disk_trouble(broken, path) from broken

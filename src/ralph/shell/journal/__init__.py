@@ -1,0 +1,1 @@
+"""What happened? The append-only record of all loops."""

@@ -1,0 +1,243 @@
+"""What stands in the journal: rows and their hash chain, summaries, commands, and how each is read.
+
+Pure reading over an open connection, shared by the writer (`writer`) and the readers
+(`reader`), and the one place that turns SQLite's errors into ours. What a kind or a body means
+is not known here: bodies are bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+
+import msgspec
+
+from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError
+from ralph.shell.state.directory import disk_full, free_bytes
+
+FILE = "journal.db"
+BODY_LIMIT = 64 * 1024
+# Facts that hold a whole plan, what is tied to it, or what readers said of it: the fold needs them whole.
+PLANS = frozenset({"LoopStarted", "CheckpointMade", "TestsTied", "GuardsEnded", "ReadersEnded"})
+PLAN_LIMIT = 16 * 1024 * 1024
+ENDED = "ended"  # the one phase that the journal must know: it takes no place at the table
+_PAGE = 64
+_EVENT = "SELECT loop, seq, at, kind, v, body, hash FROM event"
+_SUMMARY = "SELECT loop, repo, phase, outcome, body, seq, updated FROM summary"
+_COMMAND = "SELECT id, loop, at, kind, body, taken FROM inbox"
+
+
+class JournalRow(msgspec.Struct, frozen=True):
+    """One recorded fact."""
+
+    loop: str
+    seq: int
+    at: int
+    kind: str
+    v: int
+    body: bytes
+    hash: str
+
+
+class SummaryRow(msgspec.Struct, frozen=True):
+    """What lists show of a loop: a cache, rebuilt from rows; `seq` and `updated` are set by the journal."""
+
+    loop: str
+    repo: str
+    phase: str
+    outcome: str = ""
+    body: bytes = b""
+    seq: int = 0
+    updated: int = 0
+
+
+class Command(msgspec.Struct, frozen=True):
+    """Something asked of a runner from outside; `taken` is the seq of the event that answered it."""
+
+    id: int
+    loop: str
+    at: int
+    kind: str
+    body: bytes
+    taken: int | None
+
+
+def chain(previous: str, row: JournalRow) -> str:
+    """The hash of a row, over the one before it. Each part is led by its length: no two rows read alike."""
+    from hashlib import sha256
+
+    digest = sha256()
+    for part in (previous, row.loop, str(row.seq), str(row.at), row.kind, str(row.v)):
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    digest.update(len(row.body).to_bytes(8, "big"))
+    digest.update(row.body)
+    return digest.hexdigest()
+
+
+def rows(db: sqlite3.Connection, path: str, loop: str, after: int = 0) -> Iterator[JournalRow]:
+    """The rows of a loop in order, each proven by the chain; stops with JournalError at the first bad one.
+
+    Read in pages, so that neither memory nor the database is held while the caller works.
+    """
+    seq, promised = after, _promised(db, path, loop)
+    previous = _hash_at(db, path, loop, after) if after else ""
+    size = _PAGE
+    while True:
+        try:
+            page = db.execute(
+                f"{_EVENT} WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?", (loop, seq, size)
+            ).fetchall()
+        except sqlite3.Error as exc:
+            if size == 1 or not _is_damage(exc):
+                raise failure(exc, path, loop, seq + 1) from exc
+            size = 1  # hand out every row before the bad one, and name that one
+            continue
+        for found in page:
+            row = _proven(found, previous, loop, seq + 1, path)
+            seq, previous = row.seq, row.hash
+            yield row
+        if len(page) < size:
+            break
+    if seq < promised:
+        raise damaged(path, loop, seq + 1, f"the journal once held {promised} rows, {seq} are left")
+
+
+def last(db: sqlite3.Connection, loop: str) -> tuple[int, str]:
+    """Sequence and hash of the last row; (0, "") for a loop that does not exist."""
+    found = db.execute(
+        "SELECT seq, hash FROM event WHERE loop = ? ORDER BY seq DESC LIMIT 1", (loop,)
+    ).fetchone()
+    return (found[0], found[1]) if found else (0, "")
+
+
+def names(db: sqlite3.Connection) -> list[str]:
+    return [found[0] for found in db.execute("SELECT loop FROM summary ORDER BY loop")]
+
+
+def summaries(
+    db: sqlite3.Connection, repo: str | None = None, limit: int = -1, active: bool | None = None
+) -> list[SummaryRow]:
+    """Newest first; `active` True for loops that have not ended, False for those that have."""
+    wanted: list[str] = []
+    values: list[str | int] = []
+    if repo is not None:
+        wanted.append("repo = ?")
+        values.append(repo)
+    if active is not None:
+        wanted.append("phase != ?" if active else "phase = ?")
+        values.append(ENDED)
+    where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
+    found = db.execute(f"{_SUMMARY}{where} ORDER BY updated DESC, loop LIMIT ?", (*values, limit))
+    return [SummaryRow(*row) for row in found]
+
+
+def counts(db: sqlite3.Connection, repo: str | None = None) -> dict[tuple[str, str], int]:
+    """How many loops there are for each phase and outcome."""
+    found = db.execute(
+        "SELECT phase, outcome, count(*) FROM summary WHERE ?1 IS NULL OR repo = ?1 GROUP BY phase, outcome",
+        (repo,),
+    )
+    return {(phase, outcome): number for phase, outcome, number in found}
+
+
+def inbox(db: sqlite3.Connection, loop: str, *, untaken: bool = False) -> list[Command]:
+    query = f"{_COMMAND} WHERE loop = ?{' AND taken IS NULL' if untaken else ''} ORDER BY id"
+    return [Command(*row) for row in db.execute(query, (loop,))]
+
+
+def damaged(path: str, loop: str, seq: int, why: str) -> JournalError:
+    return JournalError(
+        f"the record of loop '{loop}' is damaged at row {seq}",
+        code="E-JOURNAL-DAMAGED",
+        at=path,
+        why=f"{why}; other loops are not touched by this",
+        next="ralph doctor",
+    )
+
+
+def unusable(path: str, why: str) -> JournalError:
+    where = os.path.dirname(path)
+    return JournalError(
+        f"the journal '{path}' cannot be used",
+        code="E-JOURNAL-UNUSABLE",
+        why=why,
+        # All its files together: a -wal left behind would be read into the next journal.
+        next=f"cd '{where}' && mkdir -p unusable && mv {FILE}* unusable/",
+    )
+
+
+def failure(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) -> RalphError:
+    """What an error of SQLite means; one without a code comes from Python's own decoding."""
+    code: int = getattr(exc, "sqlite_errorcode", 0)
+    match code & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return disk_full(path)
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
+            return Busy(
+                f"the journal '{path}' is busy",
+                code="E-JOURNAL-BUSY",
+                why="another process has been writing to it for a long time",
+                next="ralph status",
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return SetupError(
+                f"cannot open or write '{path}'", code="E-STATE-READONLY", why=str(exc), next="ralph doctor"
+            )
+        case sqlite3.SQLITE_IOERR if code == sqlite3.SQLITE_IOERR_SHMSIZE and free_bytes(path) < BODY_LIMIT:
+            return disk_full(path)
+        case sqlite3.SQLITE_IOERR:
+            return SetupError(
+                f"the disk under '{path}' answered with an error",
+                code="E-DISK-IO",
+                why=str(exc),
+                next="ralph doctor",
+            )
+    if isinstance(exc, sqlite3.ProgrammingError):
+        return Bug(f"the journal was used wrongly: {exc}")
+    if loop and _is_damage(exc):
+        return damaged(path, loop, seq, str(exc))
+    return unusable(path, str(exc))
+
+
+def _is_damage(exc: sqlite3.Error) -> bool:
+    code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
+    return code == sqlite3.SQLITE_CORRUPT or (code == 0 and isinstance(exc, sqlite3.OperationalError))
+
+
+def _promised(db: sqlite3.Connection, path: str, loop: str) -> int:
+    """How many rows there must be: the summary was written in one transaction with the row it counts.
+
+    This is what notices rows cut off at the end, which a chain alone cannot.
+    """
+    try:
+        found = db.execute("SELECT seq FROM summary WHERE loop = ?", (loop,)).fetchone()
+    except sqlite3.Error as exc:
+        if _is_damage(exc):
+            return 0  # a broken cache must not keep anyone from the record itself
+        raise failure(exc, path, loop) from exc
+    return found[0] if found and isinstance(found[0], int) else 0
+
+
+def _hash_at(db: sqlite3.Connection, path: str, loop: str, seq: int) -> str:
+    try:
+        found = db.execute("SELECT hash FROM event WHERE loop = ? AND seq = ?", (loop, seq)).fetchone()
+    except sqlite3.Error as exc:
+        raise failure(exc, path, loop, seq) from exc
+    if not found or not isinstance(found[0], str):
+        raise damaged(path, loop, seq, "the row is missing")
+    return found[0]
+
+
+def _proven(found: tuple[object, ...], previous: str, loop: str, seq: int, path: str) -> JournalRow:
+    try:
+        row = JournalRow(*msgspec.convert(found, tuple[str, int, int, str, int, bytes, str]))
+    except msgspec.ValidationError as exc:
+        raise damaged(path, loop, seq, f"a column holds something else: {exc}") from exc
+    if row.seq != seq:
+        raise damaged(path, loop, seq, f"row {row.seq} follows row {seq - 1}")
+    if chain(previous, row) != row.hash:
+        raise damaged(path, loop, seq, "its hash does not match its content and the row before")
+    return row

@@ -1,0 +1,75 @@
+"""Which loop is meant, and whether somebody drives it: questions that lists ask without decoding events.
+
+Kept apart from `record` because `ralph status` must start in milliseconds and needs no core for this.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ralph.errors import NothingToDo, UserError
+from ralph.shell.journal.reader import Reader, resolve
+from ralph.shell.state.locks import Holder, holder
+
+SHOWN = 8
+
+
+def find(reader: Reader, text: str) -> str:
+    """The one loop that a name, an id or the beginning of one stands for."""
+    found = resolve(reader, text)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise unknown(text, reader.names())
+    some = ", ".join(found[:SHOWN]) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
+    raise UserError(
+        f"'{text}' may mean {len(found)} loops",
+        code="E-LOOP-AMBIGUOUS",
+        why=f"expected the beginning of one name only: {some}",
+        next=f"ralph status {found[0]}",
+    )
+
+
+def choose(reader: Reader, text: str | None, repo: str | None, *, active: bool = False) -> str:
+    """The loop that was named, else the newest of this repository (of all, outside one)."""
+    if text is not None:
+        return find(reader, text)
+    newest = reader.summaries(repo, 1, active=True if active else None)
+    if newest:
+        return newest[0].loop
+    where = f" for '{repo}'" if repo else ""
+    kind = "unfinished loop" if active else "loop"
+    raise NothingToDo(
+        f"there is no {kind}{where}",
+        code="E-LOOP-NONE",
+        next="ralph status --all",
+    )
+
+
+def unknown(text: str, names: list[str]) -> UserError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(text.removeprefix("ralph-"), names, n=1, cutoff=0.6)
+    return UserError(
+        f"there is no loop '{text}'",
+        code="E-LOOP-UNKNOWN",
+        why=f"did you mean '{near[0]}'?" if near else "no name or id begins like that",
+        next=f"ralph status {near[0]}" if near else "ralph status --all",
+    )
+
+
+def project_top(cwd: str) -> str | None:
+    """The work tree around `cwd`, found as git finds it but without a process; None outside one."""
+    here = os.path.realpath(cwd)
+    while True:
+        if os.path.lexists(os.path.join(here, ".git")):
+            return here
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+
+
+def running(state_root: str, name: str) -> Holder | None:
+    """Who drives the loop now. A loop that has neither ended nor paused and has nobody has crashed."""
+    return holder(os.path.join(state_root, "loops", name, "lock"))

@@ -1,0 +1,1 @@
+"""How does a result get into the user's branch, and out again?"""

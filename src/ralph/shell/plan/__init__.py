@@ -1,0 +1,1 @@
+"""How does a plan get into a call, and out of it again?"""

@@ -1,0 +1,51 @@
+"""What a runner needs from the world, as protocols: clock, signals, watcher, and a method for each action."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """What is going on right now, for a screen."""
+
+    what: str  # workspace, agent, gate, guard, wait
+    names: tuple[str, ...] = ()
+    seconds: float = 0.0
+    output_bytes: int = 0
+    quiet_seconds: float = 0.0
+    left_seconds: float | None = None
+
+
+class Watcher(Protocol):
+    """Who looks on. A watcher can neither stop nor change a loop; what it raises is a bug."""
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None: ...
+    def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None: ...
+    def said(self, facts: tuple[object, ...]) -> None: ...
+    def tick(self, loop: Loop, activity: Activity) -> None: ...
+    def note(self, text: str) -> None: ...
+    def closed(self, loop: Loop) -> None: ...
+
+
+class Attention(Protocol):
+    """How an action in progress hears of the world: call it often; True = drop what you do, now."""
+
+    def __call__(self, activity: Activity) -> bool: ...
+
+
+class Clock(Protocol):
+    def now(self) -> float: ...
+    def monotonic(self) -> float: ...
+    def sleep(self, seconds: float) -> None: ...
+
+
+class Signals(Protocol):
+    """How often the user asked to stop: 1 after this iteration, 2 now, 3 at once without a checkpoint."""
+
+    def level(self) -> int: ...
+    def reason(self) -> str: ...

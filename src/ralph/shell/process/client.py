@@ -1,0 +1,398 @@
+"""The runner's side of a call: start a keeper, wait for ends, follow output, stop, recover after a crash.
+
+One thread, no asyncio: the runner waits in `poll`. A call lives in a directory of its own (`spec.json`,
+`keeper.json`, `out`, `out-tail`, `result.json`); whoever has the directory can tell what became of it.
+What the keeper does lives in `keeper`; how argv for a box is made lives in `bubblewrap`.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
+import errno
+import fcntl
+import json
+import os
+import select
+import time
+from typing import Literal
+
+import msgspec
+
+from ralph.errors import Bug, SetupError
+from ralph.shell.process import cgroup, tree
+from ralph.shell.process.fork_client import ForkClient, Streams, start_alone
+
+MARKER = "INVOCATION_ID"  # a name services have anyway: it must not tell judged code that it is judged
+
+LATE = 2.0  # seconds after which a keeper that somebody has stopped is not waited for any more
+
+EndedBy = Literal[
+    "exited", "timeout", "idle", "memory", "stopped", "killed", "runner-lost", "keeper-lost", "spawn-error"
+]
+Method = Literal["pidns", "cgroup", "sweep"]
+
+
+class CallSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a keeper needs. `env` is complete (nothing is inherited) and never reaches the disk."""
+
+    argv: tuple[str, ...]  # argv[0] is an absolute path
+    env: dict[str, str]
+    cwd: str
+    stdin: str = "/dev/null"
+    merge: bool = True  # stderr joins stdout; else it is kept as `err`
+    head_bytes: int = 16 << 20
+    tail_bytes: int = 4 << 20
+    wall_seconds: float
+    idle_seconds: float | None = None
+    grace_seconds: float = 2.0
+    method: Method = "sweep"
+    box_args: tuple[str, ...] = ()  # handed to bwrap through a file descriptor
+    cgroup: str | None = None
+    rlimits: dict[str, int] = {}
+    watch_memory_bytes: int | None = None  # by sampling, where no cgroup holds the limit
+    outlive: bool = False  # True: the call goes on when the runner dies
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended. `exit_code` and `signal` are both None when it never ran or was lost."""
+
+    ended: EndedBy
+    exit_code: int | None = None
+    signal: int | None = None
+    error: str = ""
+    seconds: float | None = None
+    bytes_out: int | None = None
+    dropped_bytes: int | None = None
+    write_error: str = ""
+    peak_rss_kb: int | None = None
+    method: str = ""
+    survivors: int | None = None
+    outside: bool = False  # somebody outside of the call ended it
+    frozen: bool = False  # for a good part of its time the keeper or the box could not go on
+    dozed: bool = False  # the command was stopped for as long, by whomever
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """What a dead runner's call came to. `alive` occurs only when asked to adopt."""
+
+    state: Literal["finished", "never-started", "interrupted", "alive"]
+    ended: Ended | None = None
+    survivors: int = 0
+
+
+class Call:
+    """A living call: the pipes to its keeper. Not a value: it holds file descriptors."""
+
+    def __init__(
+        self,
+        folder: str,
+        keeper_pid: int,
+        pipes: tuple[int, int],
+        spec: CallSpec,
+        marker: str,
+        *,
+        nursed: bool,
+    ) -> None:
+        self.folder = folder
+        self.keeper_pid = keeper_pid
+        self.nursed = nursed
+        self.control, self.report = pipes
+        self.spec = spec
+        self.marker = marker
+        self.offset = 0
+        self.line = b""
+        self.ended: Ended | None = None
+        # A keeper that has not told of an end by then is stopped, if it is not just slow.
+        self.due = time.monotonic() + spec.wall_seconds + spec.grace_seconds + LATE
+
+
+def start_call(folder: str, spec: CallSpec, nursery: ForkClient | None = None) -> Call:
+    """Spawn the keeper of one call in `folder`, detached from our terminal and streams."""
+    if not os.path.isabs(spec.argv[0]):
+        raise Bug(f'argv[0] "{spec.argv[0]}" is not an absolute path', at=folder)
+    marker = f"{MARKER}={os.urandom(16).hex()}"
+    words = msgspec.structs.asdict(spec)
+    del words["env"]
+    words["marker"] = marker
+    opened: list[int] = []
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _write(os.path.join(folder, "spec.json"), json.dumps(words))
+        control_read, control = _pipe(opened)
+        report, report_write = _pipe(opened)
+        null = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
+        opened.append(null)
+        streams = Streams(control_read, report_write, null)
+        pid = nursery.keeper(folder, streams) if nursery else start_alone(folder, streams)
+    except OSError as error:
+        for fd in opened:
+            os.close(fd)
+        raise _cannot_start(error, folder) from error
+    for fd in (control_read, report_write, null):
+        os.close(fd)
+    call = Call(folder, pid, (control, report), spec, marker, nursed=nursery is not None)
+    _say(call, (json.dumps(spec.env) + "\n").encode())
+    return call
+
+
+def _pipe(opened: list[int]) -> tuple[int, int]:
+    ends = os.pipe()
+    opened.extend(ends)
+    return ends
+
+
+def _cannot_start(error: OSError, folder: str) -> SetupError:
+    hints = {
+        errno.EMFILE: ("too many open files in this process", "ulimit -n 4096"),
+        errno.ENFILE: ("too many open files on this machine", "ralph doctor"),
+        errno.ENOMEM: ("no memory left to start a process", "ralph doctor"),
+        errno.EAGAIN: ("the process limit of this user is reached", "ulimit -u"),
+        errno.ENOSPC: ("the disk that holds Ralph's state is full", "ralph clean"),
+    }
+    why, following = hints.get(error.errno or 0, (str(error), "ralph doctor"))
+    return SetupError("cannot start a process", code="E-SPAWN", at=folder, why=why, next=following)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+        file.write(text)
+
+
+def _say(call: Call, words: bytes) -> None:
+    """To the keeper; one that is gone already will be noticed by `poll`."""
+    try:
+        while words:
+            words = words[os.write(call.control, words) :]
+    except OSError as error:
+        if error.errno not in {errno.EPIPE, errno.EBADF}:
+            raise
+
+
+def stop(call: Call) -> None:
+    """Ask for TERM, grace, kill. Returns at once; `poll` tells when the tree is empty."""
+    _say(call, b"stop\n")
+    call.due = min(call.due, time.monotonic() + call.spec.grace_seconds + LATE)
+
+
+def kill(call: Call) -> None:
+    """Ask for the kill without grace. Returns at once."""
+    _say(call, b"kill\n")
+    call.due = min(call.due, time.monotonic() + LATE)
+
+
+def poll(calls: list[Call], timeout: float | None) -> list[Call]:
+    """Wait for an end, at most `timeout` seconds; the calls that ended, `.ended` set, their trees empty."""
+    waiting = {call.report: call for call in calls if call.ended is None}
+    _end_stopped(list(waiting.values()))
+    done: list[Call] = []
+    if not waiting:
+        return done
+    poller = select.poll()
+    for fd in waiting:
+        poller.register(fd, select.POLLIN)
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while not done:
+        left = None if deadline is None else max(0, round((deadline - time.monotonic()) * 1000))
+        ready = poller.poll(left)
+        for fd, _ in ready:
+            call = waiting[fd]
+            data = os.read(fd, 1 << 16)
+            call.line += data
+            if not data or data.endswith(b"\n"):
+                call.ended = _close(call)
+                if call.spec.cgroup:
+                    cgroup.remove(call.spec.cgroup)
+                done.append(call)
+        if not ready:
+            break
+    return done
+
+
+def wait(call: Call) -> Ended:
+    """Wait for one call."""
+    while call.ended is None:
+        poll([call], LATE)
+    return call.ended
+
+
+def _end_stopped(calls: list[Call]) -> None:
+    """A keeper that was stopped keeps no clock and hears no word: its call is lost, and ends with it."""
+    now = time.monotonic()
+    for call in calls:
+        keeper = tree.look(call.keeper_pid) if now > call.due else None
+        if keeper is not None and keeper.state == "T":
+            tree.send(keeper.pid, keeper.start, _signal.SIGKILL)
+
+
+def _close(call: Call) -> Ended:
+    """The keeper has spoken or is gone. Reap it, and believe only a whole result."""
+    os.close(call.control)
+    how = _collected(call)
+    os.close(call.report)
+    if call.line.endswith(b"\n"):
+        return msgspec.json.decode(call.line, type=Ended)
+    if (result := read_result(call.folder)) is not None:
+        return result
+    survivors = _empty(call.folder, call.marker)
+    error = f"the keeper ended {how}"
+    return Ended(ended="keeper-lost", error=error, method=call.spec.method, survivors=survivors)
+
+
+def _collected(call: Call) -> str:
+    """Wait until the keeper is gone; the words for how it went. One of the nursery's is not our child."""
+    if call.nursed:
+        while os.read(call.report, 1 << 16):
+            pass
+        return "without a word"
+    code = os.waitstatus_to_exitcode(os.waitpid(call.keeper_pid, 0)[1])
+    return f"by signal {-code}" if code < 0 else f"with code {code}"
+
+
+def follow(call: Call, limit: int = 1 << 20) -> bytes:
+    """New bytes of the head since the last time, at most `limit`."""
+    try:
+        fd = os.open(os.path.join(call.folder, "out"), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    try:
+        data = os.pread(fd, limit, call.offset)
+    finally:
+        os.close(fd)
+    call.offset += len(data)
+    return data
+
+
+def output(folder: str, limit: int, name: str = "out") -> tuple[bytes, int, bytes]:
+    """Head, number of bytes left out between, tail; at most `limit` bytes together, half for each end."""
+    head_path, tail_path = os.path.join(folder, name), os.path.join(folder, name + "-tail")
+    head_size, tail_size = _size(head_path), _size(tail_path)
+    result = read_result(folder)
+    hidden = (result.dropped_bytes or 0) if result else 0
+    if head_size + tail_size <= limit and not hidden:
+        return _slice(head_path, 0, head_size) + _slice(tail_path, 0, tail_size), 0, b""
+    half = limit // 2
+    from_tail = min(tail_size, half)
+    tail = _slice(tail_path, tail_size - from_tail, from_tail)
+    head_end = 0
+    if len(tail) < half:  # the head file holds the rest of the end
+        head_end = min(half - len(tail), max(0, head_size - (limit - half))) if not hidden else 0
+        tail = _slice(head_path, head_size - head_end, head_end) + tail
+    head = _slice(head_path, 0, min(head_size - head_end, limit - len(tail)))
+    return head, head_size + tail_size + hidden - len(head) - len(tail), tail
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _slice(path: str, start: int, count: int) -> bytes:
+    if count <= 0:
+        return b""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(fd, count, start)
+    finally:
+        os.close(fd)
+
+
+def read_result(folder: str) -> Ended | None:
+    """The result on disk, or None when there is none that is whole."""
+    data = tree.read_bytes(os.path.join(folder, "result.json"))
+    try:
+        return msgspec.json.decode(data, type=Ended) if data else None
+    except msgspec.DecodeError:
+        return None
+
+
+def recover_call(folder: str, *, adopt: bool = False, patience: float = 15.0) -> Recovered:
+    """After a crash of the runner: what became of the call in `folder`? Its tree is empty on return.
+
+    With `adopt`, a call that outlives its runner is left alone and reported `alive`.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        result = read_result(folder)
+        if result is not None:
+            _drop_group(folder)
+            return Recovered(state="finished", ended=result, survivors=result.survivors or 0)
+        if not _locked(folder):
+            break
+        if adopt:
+            return Recovered(state="alive")
+        _tell_keeper(folder, _signal.SIGKILL if time.monotonic() > deadline else _signal.SIGTERM)
+        time.sleep(0.01)
+    if not os.path.exists(os.path.join(folder, "keeper.json")):
+        return Recovered(state="never-started")
+    survivors = _empty(folder, _spec_word(folder, "marker"))
+    _drop_group(folder)
+    return Recovered(state="interrupted", survivors=survivors)
+
+
+def _drop_group(folder: str) -> None:
+    if path := _spec_word(folder, "cgroup"):
+        cgroup.remove(path)
+
+
+def _locked(folder: str) -> bool:
+    """True while a keeper holds the call's lock."""
+    try:
+        fd = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _record(folder: str) -> dict[str, object]:
+    data = tree.read_bytes(os.path.join(folder, "keeper.json"))
+    try:
+        record = json.loads(data) if data else {}
+    except ValueError:
+        record = {}
+    # Pids and start times of another boot name other processes.
+    return record if record.get("boot_id") == tree.boot_id() else {}
+
+
+def _spec_word(folder: str, word: str) -> str:
+    data = tree.read_bytes(os.path.join(folder, "spec.json"))
+    try:
+        return str((json.loads(data) if data else {}).get(word) or "")
+    except ValueError:
+        return ""
+
+
+def _known(folder: str, *who: str) -> list[tuple[int, int]]:
+    record = _record(folder)
+    pairs = ((record.get(f"{name}_pid"), record.get(f"{name}_start")) for name in who)
+    return [(pid, start) for pid, start in pairs if isinstance(pid, int) and isinstance(start, int)]
+
+
+def _tell_keeper(folder: str, number: int) -> None:
+    for pid, start in _known(folder, "keeper"):
+        tree.send(pid, start, number)
+
+
+def _empty(folder: str, marker: str) -> int:
+    """Kill what a dead keeper left: its box, cgroup, child's tree, and whatever carries the marker."""
+    path = _spec_word(folder, "cgroup")
+    if path:
+        cgroup.kill(path)
+    known = _known(folder, "init", "child")
+
+    def find() -> list[tree.Proc]:
+        found = {p.pid: p for p in tree.marked(marker)} if marker else {}
+        for pid, start in known:
+            root = tree.look(pid)
+            if root and root.start == start:
+                found.update({p.pid: p for p in (root, *tree.descendants(pid))})
+        return [p for p in found.values() if p.state not in tree.DEAD_STATES]
+
+    return tree.sweep(find, 10.0, looks=3)

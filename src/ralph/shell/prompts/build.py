@@ -1,0 +1,126 @@
+"""Words that leave the shell: the prompt of the next call, and the message of a result's commit.
+
+What an agent is told is chosen in `core.prompt.facts`; here the newest verdicts are turned into excerpts, and
+the sources (`sources`) and the template are put together. Findings were cleaned and redacted when their
+verdicts were made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from ralph.core.decide.stuck.apply import item_of
+from ralph.core.model.actions import PublishResult
+from ralph.core.model.breaker_state import Attempt
+from ralph.core.model.loop import Loop
+from ralph.core.model.rubric import JUDGE, for_prompt
+from ralph.core.model.rubric import words as opinion_words
+from ralph.core.model.verdict import Footprint, Verdict
+from ralph.core.prompt.facts import HIDDEN, Feedback, PromptFacts, completed, facts_of, kind_of, render
+from ralph.core.prompt.standing_rules import Kind
+from ralph.core.text.clean import one_line
+from ralph.errors import RalphError
+from ralph.shell.prompts.sources import PromptFiles, shipped
+
+
+def prompt(loop: Loop, given: PromptFiles) -> str:
+    """The text of the call that is owed now."""
+    notes = () if loop.build is None else loop.build.notes
+    said = tuple((note.area, note.text or f"no notes: {note.fault}") for note in notes)
+    return _text(loop, given, kind_of(loop), notes=said)
+
+
+def read_prompt(loop: Loop, given: PromptFiles, area: Sequence[str]) -> str:
+    """The text for a reader: a call that compares these paths with the specs and answers with notes."""
+    return _text(loop, given, "read", area=area)
+
+
+def _text(
+    loop: Loop,
+    given: PromptFiles,
+    kind: Kind,
+    *,
+    notes: Sequence[tuple[str, str]] = (),
+    area: Sequence[str] = (),
+) -> str:
+    newest = loop.finals if loop.final_tree == loop.tree and loop.finals else loop.verdicts
+    feedback = tuple(
+        Feedback(gate=verdict.gate, excerpt=_excerpt(verdict))
+        for verdict in newest.values()
+        if verdict.status != "pass" and verdict.findings
+    )
+    if said := for_prompt(loop.jury.opinion, loop.iteration):
+        feedback = (*feedback, Feedback(gate=JUDGE, excerpt=said))
+    # Not random, so that the same loop gives the same prompt; not guessable from inside the workspace.
+    words = f"{loop.sealed.loop}/{loop.call}/{loop.now}/{loop.sealed.config_digest}"
+    nonce = hashlib.sha256(words.encode()).hexdigest()[:16]
+    sources = given.sources(loop, notes=notes, area=area)
+    facts = facts_of(loop, feedback, _tried(loop), nonce, sources, kind=kind)
+    return completed(_rendered(loop, given, kind, facts), facts)
+
+
+def _rendered(loop: Loop, given: PromptFiles, kind: Kind, facts: PromptFacts) -> str:
+    try:
+        return render(given.template(loop, kind), facts)
+    except RalphError:
+        # A template of the project was tried at the start with all kinds of facts. One that fails on these
+        # nevertheless must not end a loop that cannot get another: its base is sealed.
+        if kind not in loop.sealed.templates:
+            raise
+        return render(shipped(kind), facts)
+
+
+def _excerpt(verdict: Verdict) -> str:
+    parts = []
+    for finding in verdict.findings:
+        place = f"{finding.path}:{finding.line}: " if finding.path else ""
+        parts.append(f"{place}{finding.key}\n{finding.message}")
+    more = verdict.red - len(verdict.findings)
+    return "\n\n".join(parts) + (f"\n\n… and {more} more" if more > 0 else "")
+
+
+def _tried(loop: Loop) -> tuple[str, ...]:
+    """What came of the iterations before, on this item or task."""
+    item = item_of(loop)
+    attempts = tuple(_attempt(one) for one in loop.attempts if one.item == item)
+    return attempts or tuple(map(_footprint, loop.history))
+
+
+def _attempt(attempt: Attempt) -> str:
+    asked = f", asked to {attempt.strategy}" if attempt.strategy else ""
+    more = f" and {attempt.files - len(attempt.paths)} more" if attempt.files > len(attempt.paths) else ""
+    where = f" (in {', '.join(attempt.paths)}{more})" if attempt.paths else ""
+    return f"iteration {attempt.iteration}{asked}: {attempt.what}{where}"
+
+
+def _footprint(footprint: Footprint) -> str:
+    if footprint.tree == footprint.before:
+        return f"iteration {footprint.iteration} changed nothing"
+    return f"iteration {footprint.iteration} left {footprint.red} red"
+
+
+def result_message(loop: Loop, action: PublishResult) -> str:
+    """The message of the result's commit: the task, the proof, what is not proven."""
+    order = loop.sealed
+    lines = [one_line(order.task, 72), ""]
+    lines += [f"Verified by ralph: grade {action.grade}, sandbox {loop.protection}, tree {action.tree}.", ""]
+    for gate in order.criterion.gates:
+        verdict = loop.finals[gate.name]
+        role = "proof" if gate.proof else "required" if gate.required else "advisory"
+        lines.append(f"  {gate.name} ({role}): {verdict.status}, {one_line(verdict.summary, 100)}")
+        # Later agents read the history: a hidden check must not be told there either.
+        run = "(hidden)" if gate.origin == HIDDEN else f"$ {one_line(gate.run, 200)}"
+        lines.append(f"    {run}  evidence {verdict.evidence[:16]}")
+    opinion = loop.jury.opinion
+    if opinion is not None and opinion.tree == action.tree:
+        role = "required" if opinion.required else "advisory"
+        said = one_line(f"{opinion.status}, {opinion_words(opinion)}", 200)
+        lines.append(f"  {JUDGE}, {opinion.agent} ({role}): {said}")
+    lines += [f"Not proven: {one_line(sentence, 200)}" for sentence in loop.unproven]
+    trailers = [
+        f"Ralph-Loop: {order.loop}",
+        f"Ralph-Grade: {action.grade}",
+        f"Ralph-Base: {order.base_commit}",
+    ]
+    return "\n".join([*lines, "", *trailers]) + "\n"

@@ -1,0 +1,348 @@
+"""The hands of a runner: each action of the core done for real, and safe to do again.
+
+"Did it happen already?" is asked here: a workspace that is complete is left alone, a call's folder
+tells what became of it, commits are deterministic and refs move by compare-and-swap, so doing one
+twice gives the same ids. What to do, and when, is the core's; the parts are in `workspace`,
+`snapshot`, `call`, `judge` and `run_guards`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ralph import __version__
+from ralph.core.decide import failover
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import RESUMABLE
+from ralph.core.model.verdict import Verdict
+from ralph.core.proof.causes import is_missing
+from ralph.core.text.clean import one_line
+from ralph.shell.agent_call import reach
+from ralph.shell.agent_call.call import Caller
+from ralph.shell.files.safe_tree import remove_tree
+from ralph.shell.gate_run.gate_call import Heard
+from ralph.shell.gate_run.run_guards import run_guards
+from ralph.shell.gate_run.verdicts import Judge
+from ralph.shell.git.refs import (
+    RefChange,
+    commit_tree,
+    keep_rejected,
+    make_checkpoint,
+    move_refs,
+    publish_result,
+    published,
+)
+from ralph.shell.git.snapshot import take_snapshot
+from ralph.shell.git.workspace import Workspace, make_workspace, restore_workspace
+from ralph.shell.ports import Activity, Attention, Clock, Watcher
+from ralph.shell.prompts import build
+from ralph.shell.prompts.sources import PromptFiles
+from ralph.shell.sandbox.boxes import Site
+from ralph.shell.sandbox.own_copy import give_back
+from ralph.shell.state import blobs
+from ralph.shell.state.directory import refuse_full_disk
+
+if TYPE_CHECKING:  # made when a loop has a plan or a judge: others start without them
+    from ralph.shell.agent_call.judge_call import Asker
+    from ralph.shell.agent_call.plan_readers import Readers
+    from ralph.shell.plan.per_call import PlanDesk
+
+LOOK_SECONDS = 0.2
+PATHS = 20  # changed files that a checkpoint names
+
+
+class RealPerformer:
+    def __init__(self, site: Site, clock: Clock, min_free: int) -> None:
+        self.site = site
+        self._clock = clock
+        self._min_free = min_free
+        self._callers: dict[int, Caller] = {}
+        self._files = PromptFiles(site.store, site.state.blobs)
+        self._workspace: Workspace | None = None
+        self._judge: Judge | None = None
+        self._desk: PlanDesk | None = None
+        self._readers: Readers | None = None
+        self._asker: Asker | None = None
+
+    @property
+    def workspace(self) -> Workspace:
+        """Made on first use in a stint; a complete one is found, not made."""
+        if self._workspace is None:
+            site, order = self.site, self.site.order
+            self._workspace = make_workspace(
+                site.store,
+                site.workspace,
+                os.path.join(site.folder, "git"),
+                order.base_commit,
+                alternates=site.objects_at,
+                history=order.history,
+            )
+        return self._workspace
+
+    @property
+    def judge(self) -> Judge:
+        if self._judge is None:
+            self._judge = Judge(self.site, self.workspace.modules)
+        return self._judge
+
+    @property
+    def desk(self) -> PlanDesk:
+        if self._desk is None:
+            from ralph.shell.plan.per_call import PlanDesk
+
+            self._desk = PlanDesk(self.judge, self.workspace)
+        return self._desk
+
+    def opening(self) -> e.StintStarted:
+        return e.StintStarted(
+            pid=os.getpid(),
+            host=os.uname().nodename,
+            version=__version__,
+            protection=self.site.level,
+            words=self.site.words,
+        )
+
+    def make_workspace(self, loop: Loop, action: actions.MakeWorkspace) -> e.WorkspaceMade:  # noqa: ARG002
+        refuse_full_disk(self.site.state, self._min_free)
+        order = self.site.order
+        notes = (f"dependencies are built by: {one_line(order.setup, 200)}",) if order.setup else ()
+        return e.WorkspaceMade(path=self.workspace.path, shares=order.share, notes=notes)
+
+    def run_gates(
+        self, loop: Loop, action: actions.RunGates, attend: Attention
+    ) -> Generator[e.GateEnded | e.NoVerdict, None, None]:
+        refuse_full_disk(self.site.state, self._min_free)
+        tree, stage = action.tree, action.stage
+        gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
+        settled = loop.doubted == tree
+        for verdict in self.judge.judge(gates, tree, stage, loop.baseline, attend, settled=settled):
+            if is_missing(verdict, settled=settled):
+                yield e.NoVerdict(
+                    iteration=loop.iteration,
+                    stage=stage,
+                    tree=tree,
+                    gate=verdict.gate,
+                    cause=verdict.cause,
+                    why=verdict.summary,
+                    doubt=verdict.doubt,
+                    evidence=verdict.evidence,
+                )
+                settled = settled or verdict.doubt
+            else:
+                yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict))
+
+    def run_guards(
+        self, loop: Loop, action: actions.RunGuards, attend: Attention
+    ) -> e.GuardsEnded | e.NoVerdict | None:
+        results = run_guards(self.judge, loop, action.tree, attend)
+        if results is None:
+            return None
+        if isinstance(results, Heard):
+            return e.NoVerdict(
+                iteration=loop.iteration,
+                stage="guards",
+                tree=action.tree,
+                gate=results.call.gate.name,
+                cause=results.reading.cause,
+                why=one_line(results.reading.summary, 400),
+                doubt=results.reading.doubt,
+                evidence=results.evidence,
+            )
+        return e.GuardsEnded(
+            iteration=loop.iteration, tree=action.tree, results=results, disagreement=_disagreement(loop)
+        )
+
+    def open_call(self, loop: Loop, action: actions.RunAgent) -> e.AgentStarted:
+        refuse_full_disk(self.site.state, self._min_free)
+        ready = self.desk.ready(loop) if loop.build is not None else None
+        text = build.prompt(loop, self._files)
+        return e.AgentStarted(
+            iteration=action.iteration,
+            call=action.call,
+            agent=failover.names(self.site.order)[action.agent],
+            prompt=blobs.put(self.site.state.blobs, text.encode()),
+            using=action.agent,
+            why=one_line(loop.stood_in, 400) if action.agent else "",
+            purpose=ready.purpose if ready else "",
+            item=ready.item if ready else "",
+            tree=ready.tree if ready else "",
+        )
+
+    def finish_call(
+        self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
+    ) -> e.AgentEnded | None:
+        prompt = blobs.get(self.site.state.blobs, loop.prompt)
+        found = self.judge.deps.shares(loop.tree, attend)
+        shares = found if isinstance(found, tuple) else ()  # without them it can still mend a lockfile
+        if action.agent not in self._callers:
+            order = failover.with_agent(self.site.order, action.agent)
+            self._callers[action.agent] = Caller(self.site, order)
+        ended = self._callers[action.agent].finish(loop, action, prompt, shares, attend, watcher)
+        return self.desk.heard(loop, ended, prompt.decode()) if loop.build is not None else ended
+
+    @property
+    def asker(self) -> Asker:
+        if self._asker is None:
+            from ralph.shell.agent_call.judge_call import Asker
+
+            self._asker = Asker(self.site, self.workspace.modules)
+        return self._asker
+
+    def open_judge(self, loop: Loop, action: actions.AskJudge) -> e.JudgeStarted:
+        refuse_full_disk(self.site.state, self._min_free)
+        return self.asker.open(loop, action)
+
+    def finish_judge(
+        self, loop: Loop, action: actions.AskJudge, attend: Attention, watcher: Watcher
+    ) -> e.JudgeEnded | None:
+        return self.asker.finish(loop, action, attend, watcher)
+
+    def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
+        site, order, workspace = self.site, self.site.order, self.workspace
+        found = take_snapshot(site.store, workspace.path, workspace.index, loop.before, links=workspace.links)
+        found, read = (found, None) if loop.build is None else self.desk.after(loop, found)
+        commit = loop.commit
+        # A call that failed and left nothing is made again under the same number, which must still be free.
+        failed = loop.fault is not None and found.tree == loop.before
+        if found.tree != loop.tree and not failed:
+            title = f"ralph: iteration {action.iteration} of {order.loop}"
+            commit = make_checkpoint(
+                site.store,
+                order.loop,
+                action.iteration,
+                tree=found.tree,
+                parent=loop.commit,
+                message=title,
+                date=int(loop.worked),
+            )
+        whole = self._files.changes(order.base_tree, found.tree)
+        return e.CheckpointMade(
+            iteration=action.iteration,
+            tree=found.tree,
+            commit=commit,
+            files=found.files_changed,
+            added=found.added,
+            removed=found.removed,
+            total_lines=sum((one.added or 0) + (one.removed or 0) for one in whole),
+            paths=tuple(one_line(change.path, 200) for change in found.changes[:PATHS]),
+            warnings=tuple(one_line(warning, 300) for warning in found.warnings[:20]),
+            plan=read,
+        )
+
+    def restore(self, loop: Loop, action: actions.RestoreWorkspace) -> e.WorkspaceRestored:
+        site, order = self.site, self.site.order
+        kept = ""
+        if action.rejected is not None:
+            number = action.rejected.iteration
+            kept = keep_rejected(
+                site.store,
+                order.loop,
+                number,
+                tree=action.rejected.tree,
+                parent=order.base_commit,
+                message=f"ralph: rejected work of iteration {number}",
+                date=int(loop.worked),
+            )
+        restore_workspace(self.workspace, action.to.tree, action.to.commit)
+        return e.WorkspaceRestored(iteration=loop.iteration, tree=action.to.tree, rejected=kept)
+
+    def wait(self, loop: Loop, action: actions.Wait, attend: Attention) -> e.WaitOver | None:  # noqa: ARG002
+        """Until the named time by the wall clock, or the seconds by the steady one: whichever comes first.
+
+        A suspend lets the wall clock run on, a jump of it back cannot prolong the wait.
+        """
+        clock = self._clock
+        if action.probe:
+            return reach.wait(action, clock, attend)
+        began = clock.monotonic()
+        while True:
+            waited = clock.monotonic() - began
+            left = action.seconds - waited
+            if action.until is not None:
+                left = min(left, action.until - clock.now())
+            if left <= 0:
+                return e.WaitOver()
+            if attend(Activity("wait", (action.why,), waited, left_seconds=left)):
+                return None
+            clock.sleep(min(LOOK_SECONDS, left))
+
+    def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished:
+        site, order = self.site, self.site.order
+        commit = self._published(action.tree)
+        if commit is None:
+            message = build.result_message(loop, action)
+            commit = commit_tree(site.store, action.tree, [order.base_commit], message, int(loop.worked))
+            publish_result(site.store.project, order.branch, commit, None)
+        return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
+
+    @property
+    def readers(self) -> Readers:
+        if self._readers is None:
+            from ralph.shell.agent_call.plan_readers import Readers
+
+            self._readers = Readers(self.site, self.workspace.modules, self._files)
+        return self._readers
+
+    def open_readers(self, loop: Loop, action: actions.RunReaders) -> e.ReadersStarted:
+        refuse_full_disk(self.site.state, self._min_free)
+        return self.readers.open(loop, action)
+
+    def finish_readers(
+        self, loop: Loop, action: actions.RunReaders, attend: Attention
+    ) -> e.ReadersEnded | None:
+        return self.readers.finish(loop, action, attend)
+
+    def tie_tests(self, loop: Loop, action: actions.TieTests) -> e.TestsTied:
+        return e.TestsTied(tree=action.tree, ties=self.desk.ties(loop, action.tree))
+
+    def publish_item(self, loop: Loop, action: actions.PublishItem) -> e.ItemPublished:
+        """One commit a verified item, on top of the ones before it."""
+        site, order = self.site, self.site.order
+        parent = loop.result or order.base_commit
+        commit = published(site.store.project, order.branch, order.loop, action.tree, parent)
+        if commit is None:
+            message = self.desk.message(loop, action)
+            commit = commit_tree(site.store, action.tree, [parent], message, int(loop.worked))
+            publish_result(site.store.project, order.branch, commit, loop.result or None)
+        return e.ItemPublished(item=action.item, branch=order.branch, commit=commit, tree=action.tree)
+
+    def _published(self, tree: str) -> str | None:
+        order = self.site.order
+        return published(self.site.store.project, order.branch, order.loop, tree, order.base_commit)
+
+    def closing(self, loop: Loop, action: actions.Finish) -> None:
+        """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
+        if action.outcome != "verified" and loop.grade is not None and loop.build is None:
+            # Aborted before its result was recorded: a runner that was killed may have published it.
+            commit = self._published(loop.tree)
+            if commit is not None:
+                move_refs(self.site.store.project, [RefChange(f"refs/heads/{loop.branch}", None, commit)])
+        give_back(os.path.join(self.site.folder, "own"), whole=action.outcome not in RESUMABLE)
+        for part in ("checkouts", "gates", "deps"):
+            remove_tree(os.path.join(self.site.folder, part))
+
+
+def _steady(loop: Loop, verdict: Verdict) -> Verdict:
+    """Red in the fresh checkout after green in the incremental one is flaky, and named so."""
+    before = loop.verdicts.get(verdict.gate)
+    if verdict.stage != "final" or verdict.status != "fail" or before is None or before.tree != verdict.tree:
+        return verdict
+    if before.status != "pass":
+        return verdict
+    return replace(verdict, status="flaky", summary=f"green once and red once on one tree: {verdict.summary}")
+
+
+def _disagreement(loop: Loop) -> str:
+    """The two kinds of checkout must say the same of one tree; if not, the fault is ours and is recorded."""
+    names = [
+        name
+        for name, verdict in loop.finals.items()
+        if name in loop.verdicts and loop.verdicts[name].status != verdict.status
+    ]
+    return f"incremental and fresh checkout disagree: {', '.join(names)}" if names else ""

@@ -1,0 +1,195 @@
+"""The runner: drives one loop from where its journal stands to a pause or an end.
+
+Its law: decide, append the event, commit, then perform what is owed, append the result. It keeps no
+state of its own that matters: everything it needs to go on after a kill is in the journal, and the
+hands ask of each action "did it happen already?". How each action is done lives in `hands`; here is
+only the order of things, the inbox, Ctrl-C, and what happens when the machine gets in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+from typing import Protocol
+
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+from ralph.errors import Bug, Busy, RalphError
+from ralph.shell.ports import Activity, Attention, Clock, Signals, Watcher
+from ralph.shell.run.scribe import Scribe
+
+
+class Performer(Protocol):
+    """One method for each action of the core. Each is safe to repeat after a crash at any point."""
+
+    def opening(self) -> e.StintStarted: ...
+    def make_workspace(self, loop: Loop, action: actions.MakeWorkspace) -> e.WorkspaceMade: ...
+    def run_gates(
+        self, loop: Loop, action: actions.RunGates, attend: Attention
+    ) -> Generator[e.GateEnded | e.NoVerdict, None, None]: ...
+    def run_guards(
+        self, loop: Loop, action: actions.RunGuards, attend: Attention
+    ) -> e.GuardsEnded | e.NoVerdict | None: ...
+    def open_call(self, loop: Loop, action: actions.RunAgent) -> e.AgentStarted: ...
+    def finish_call(
+        self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
+    ) -> e.AgentEnded | None: ...
+    def open_judge(self, loop: Loop, action: actions.AskJudge) -> e.JudgeStarted: ...
+    def finish_judge(
+        self, loop: Loop, action: actions.AskJudge, attend: Attention, watcher: Watcher
+    ) -> e.JudgeEnded | None: ...
+    def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade: ...
+    def restore(self, loop: Loop, action: actions.RestoreWorkspace) -> e.WorkspaceRestored: ...
+    def wait(self, loop: Loop, action: actions.Wait, attend: Attention) -> e.WaitOver | None: ...
+    def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished: ...
+    def publish_item(self, loop: Loop, action: actions.PublishItem) -> e.ItemPublished: ...
+    def open_readers(self, loop: Loop, action: actions.RunReaders) -> e.ReadersStarted: ...
+    def finish_readers(
+        self, loop: Loop, action: actions.RunReaders, attend: Attention
+    ) -> e.ReadersEnded | None: ...
+    def tie_tests(self, loop: Loop, action: actions.TieTests) -> e.TestsTied: ...
+    def closing(self, loop: Loop, action: actions.Finish) -> None: ...
+
+
+class Runner:
+    """Drives one loop whose lock the caller holds."""
+
+    def __init__(
+        self, hands: Performer, scribe: Scribe, clock: Clock, signals: Signals, watcher: Watcher
+    ) -> None:
+        self._hands, self._scribe, self._clock = hands, scribe, clock
+        self._signals, self._watcher = signals, watcher
+        self._asked = 0
+        self._looked = 0.0
+        self._doing: actions.Action | None = None
+
+    def drive(self) -> Loop:
+        """Perform what is owed until nothing is: the loop is paused or ended then."""
+        scribe = self._scribe
+        if scribe.loop.todo:
+            opening = self._hands.opening()
+            scribe.append(opening)
+            self._watcher.opened(scribe.loop, opening.words)
+        while scribe.loop.todo:
+            self._attend_now()
+            if not scribe.loop.todo:
+                break
+            action = scribe.loop.todo[0]
+            try:
+                self._perform(action)
+            except (Busy, Bug):
+                raise
+            except RalphError as trouble:
+                self._lay_down(trouble)
+                raise
+        self._watcher.closed(scribe.loop)
+        return scribe.loop
+
+    def _perform(self, action: actions.Action) -> None:
+        hands, scribe, self._doing = self._hands, self._scribe, action
+        loop = scribe.loop
+        match action:
+            case actions.MakeWorkspace():
+                scribe.append(hands.make_workspace(loop, action))
+            case actions.RunGates():
+                with closing(hands.run_gates(loop, action, self._attend)) as heard:
+                    for event in heard:
+                        scribe.append(event)
+                        if not scribe.loop.todo or not _same(scribe.loop.todo[0], action):
+                            break  # the last one that was owed, or no answer so often that the loop pauses
+            case actions.RunGuards():
+                self._append_if(hands.run_guards(loop, action, self._attend))
+            case actions.RunReaders():
+                if loop.build is not None and not loop.build.reading:
+                    loop = scribe.append(hands.open_readers(loop, action))
+                self._append_if(hands.finish_readers(loop, action, self._attend))
+            case actions.RunAgent():
+                if not loop.calling:
+                    loop = scribe.append(hands.open_call(loop, action))
+                self._append_if(hands.finish_call(loop, action, self._attend, self._watcher))
+            case actions.AskJudge():
+                if not loop.jury.open:
+                    loop = scribe.append(hands.open_judge(loop, action))
+                self._append_if(hands.finish_judge(loop, action, self._attend, self._watcher))
+            case actions.TakeSnapshot():
+                scribe.append(hands.take_snapshot(loop, action))
+            case actions.RestoreWorkspace():
+                scribe.append(hands.restore(loop, action))
+            case actions.Wait():
+                self._append_if(hands.wait(loop, action, self._attend))
+            case actions.TieTests():
+                scribe.append(hands.tie_tests(loop, action))
+            case actions.PublishResult():
+                scribe.append(hands.publish(loop, action))
+            case actions.PublishItem():
+                scribe.append(hands.publish_item(loop, action))
+            case actions.Finish():
+                hands.closing(loop, action)
+                scribe.append(e.LoopEnded(outcome=action.outcome, reason=action.reason, grade=action.grade))
+            case _:
+                raise Bug(f"nobody knows how to perform {action}")
+
+    def _append_if(self, event: e.AnyEvent | None) -> None:
+        """An action that was dropped on request has no result: the request itself moved the loop."""
+        if event is not None:
+            self._scribe.append(event)
+
+    def _attend(self, activity: Activity) -> bool:
+        """Between two breaths of an action: show it, hear the inbox and Ctrl-C."""
+        self._watcher.tick(self._scribe.loop, activity)
+        self._attend_now()
+        loop = self._scribe.loop
+        return (
+            bool(loop.aborting)
+            or loop.pause_now
+            or (not loop.calling and (not loop.todo or not _same(loop.todo[0], self._doing)))
+        )
+
+    def _attend_now(self) -> None:
+        level = self._signals.level()
+        if level >= 3:
+            raise KeyboardInterrupt
+        scribe = self._scribe
+        if level > self._asked and scribe.loop.phase not in ("paused", "ended"):
+            self._asked = level
+            scribe.append(e.PauseAsked(reason=self._signals.reason(), now=level >= 2))
+            self._watcher.note(_NEXT_SIGNAL[level])
+        now = self._clock.monotonic()
+        if now - self._looked < 0.2:
+            return
+        self._looked = now
+        for number, kind, body in scribe.inbox():
+            self._obey(number, kind, body)
+
+    def _obey(self, number: int, kind: str, body: bytes) -> None:
+        """One command from another process becomes one event."""
+        event = e.decode(body)
+        scribe = self._scribe
+        if isinstance(event, (e.Steered, e.PauseAsked, e.AbortAsked)) and scribe.loop.phase != "ended":
+            scribe.append(event, taken=(number,))
+        else:
+            raise Bug(f"command {kind} in the inbox of a loop that is {scribe.loop.phase}")
+
+    def _lay_down(self, trouble: RalphError) -> None:
+        """The machine got in the way: leave the loop paused, with the reason, ready for a resume."""
+        loop = self._scribe.loop
+        if loop.phase in ("paused", "ended") or loop.calling:
+            return
+        try:
+            self._scribe.append(e.PauseAsked(reason=f"{trouble.what} [{trouble.code}]", now=True))
+        except RalphError:
+            self._watcher.note("the reason could not be recorded; the loop stands as it was")
+
+
+def _same(owed: actions.Action, doing: actions.Action | None) -> bool:
+    """Still the same debt? Verdicts shorten the list of gates while they come in."""
+    if isinstance(owed, actions.RunGates) and isinstance(doing, actions.RunGates):
+        return (owed.stage, owed.tree) == (doing.stage, doing.tree)
+    return owed == doing
+
+
+_NEXT_SIGNAL = {
+    1: "stopping after this iteration; Ctrl-C again stops now and keeps a checkpoint",
+    2: "stopping now; Ctrl-C again kills everything at once",
+}

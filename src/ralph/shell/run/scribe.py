@@ -1,0 +1,95 @@
+"""The one writer of a loop's journal: decides, stamps, appends, tells the watcher."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ralph.core.decide.machine import decide
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+from ralph.core.views.summary import summarise
+from ralph.errors import SetupError
+from ralph.shell.journal import record
+from ralph.shell.journal.writer import Journal, SummaryRow
+from ralph.shell.ports import Clock, Watcher
+from ralph.shell.state import directory
+
+DISK_PATIENCE = 30  # looks, a second apart, for space to come back before the loop is left for a resume
+
+
+class Scribe:
+    """The one writer of a loop's journal: decides, stamps, appends, tells the watcher."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        name: str,
+        record_: record.Record,
+        clock: Clock,
+        watcher: Watcher,
+        state_root: str,
+    ) -> None:
+        if record_.newer:
+            raise SetupError(
+                f"loop '{name}' was written by a newer Ralph",
+                code="E-LOOP-NEWER",
+                why="it holds facts that this version does not know; going on would be guessing",
+                next="ralph version",
+            )
+        self._journal, self._name, self._clock, self._watcher = journal, name, clock, watcher
+        self._root = state_root
+        self._mark = clock.monotonic()
+        self._started = record_.entries[0].row.at / 1000 if record_.entries else clock.now()
+        self.loop = record_.loop
+        self.seq = record_.entries[-1].row.seq if record_.entries else 0
+
+    def append(self, event: e.AnyEvent, taken: tuple[int, ...] = ()) -> Loop:
+        """The loop after this fact, once it is on disk."""
+        now, mark = self._clock.now(), self._clock.monotonic()
+        event = msgspec.structs.replace(event, at=now, took=max(0.0, mark - self._mark))
+        after = decide(self.loop, event).loop
+        self._write(event, after, taken)
+        self._mark, self.loop, self.seq = mark, after, self.seq + 1
+        self._watcher.event(self.seq, event, after)
+        return after
+
+    def _write(self, event: e.AnyEvent, after: Loop, taken: tuple[int, ...]) -> None:
+        kind, body = e.kind_of(event), e.encode(event)
+        row = summary_row(after, self._started)
+        waited = False
+        for attempt in range(DISK_PATIENCE + 1):
+            try:
+                self._journal.append(
+                    self._name,
+                    self.seq,
+                    at=int(event.at * 1000),
+                    kind=kind,
+                    v=e.VERSIONS[kind],
+                    body=body,
+                    summary=row,
+                    taken=taken,
+                )
+            except SetupError as full:
+                if full.code != "E-DISK-FULL" or attempt == DISK_PATIENCE:
+                    raise
+                if not directory.reserve_release(self._root):
+                    if not waited:
+                        self._watcher.note("the disk is full: waiting for space, nothing is lost")
+                    waited = True
+                    self._clock.sleep(1.0)
+            else:
+                return
+
+    def inbox(self) -> list[tuple[int, str, bytes]]:
+        return [(command.id, command.kind, command.body) for command in self._journal.inbox_open(self._name)]
+
+
+def summary_row(loop: Loop, started: float) -> SummaryRow:
+    """The cached line that lists are made from."""
+    return SummaryRow(
+        loop=loop.sealed.loop,
+        repo=loop.sealed.repo,
+        phase=loop.phase,
+        outcome=loop.outcome or "",
+        body=msgspec.json.encode(summarise(loop, started)),
+    )

@@ -1,0 +1,1 @@
+"""What may a call see and write?"""

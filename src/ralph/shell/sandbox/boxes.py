@@ -1,0 +1,284 @@
+"""From an order to the boxes of its calls: what an agent and what a gate may see, and at which path.
+
+`Site` is what stays the same for all calls of one stint. How a box becomes bubblewrap's words is in
+`bubblewrap`, who owns the processes in `client`. At the lower level (no bubblewrap) the same functions
+give plain calls that work at the workspace's own path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+import msgspec
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.order import Order
+from ralph.core.prompt.facts import HIDDEN
+from ralph.gates.command import simple_commands
+from ralph.gates.seal import SHELL
+from ralph.shell.files.safe_tree import open_way, remove_tree
+from ralph.shell.git.store import Store
+from ralph.shell.git.workspace import object_mounts
+from ralph.shell.process import cgroup
+from ralph.shell.process.client import CallSpec
+from ralph.shell.process.fork_client import ForkClient
+from ralph.shell.sandbox import bubblewrap, hidden_files, tools
+from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount
+from ralph.shell.sandbox.own_copy import CopyPlace, Places
+from ralph.shell.state.directory import State
+
+OBJECTS_AT = "/run/objects"  # where the user's object stores stand inside an agent's box
+AGENT_AT = "/run/agent"  # where an agent that lives in the user's repository stands
+GATE_MEMORY = 8 << 30
+AGENT_MEMORY = 16 << 30
+# Of a CLI that is installed in its own folder: what programs consist of.
+PROGRAMS = ("bin", "lib", "libexec", "local", "node_modules", "packages", "share")
+
+
+class Site(msgspec.Struct, frozen=True, kw_only=True):
+    order: Order
+    state: State
+    store: Store
+    env: dict[str, str]  # the user's
+    config_dir: str
+    bwrap: str | None
+    unshare: str | None
+    level: str
+    words: tuple[str, ...]
+    known: tools.ToolMemory = msgspec.field(default_factory=tools.ToolMemory)
+    nursery: ForkClient | None = None
+    look: str = ""  # a judge's: the checkout that stands, read-only, where an agent has its workspace
+    aside: str = ""  # name of a home of its own, for calls at the same time
+
+    @property
+    def folder(self) -> str:
+        return os.path.join(self.state.loops, self.order.loop)
+
+    @property
+    def workspace(self) -> str:
+        return self.look or os.path.join(self.state.workspaces, self.order.loop)
+
+    @property
+    def home(self) -> str:
+        return os.path.normpath(self.env.get("HOME") or "/")
+
+    @property
+    def home_name(self) -> str:
+        """A judge and each reader has a home of its own: nothing in it was planted by who is judged."""
+        return self.aside or ("judge-home" if self.look else "home")
+
+    @property
+    def path(self) -> str:
+        return bubblewrap.clean_path(self.env.get("PATH", os.defpath))
+
+    @property
+    def boxed(self) -> bool:
+        return self.bwrap is not None
+
+    def seen(self, path: str = "") -> str:
+        """A path of the repository as a call sees it: at the user's own place inside a box."""
+        return os.path.normpath(os.path.join(self.order.repo if self.boxed else self.workspace, path))
+
+    def object_dirs(self) -> tuple[tuple[str, str], ...]:
+        """The user's object stores, as (outside, inside)."""
+        return tuple(object_mounts(self.store.project, self.objects_at))
+
+    @property
+    def objects_at(self) -> str | None:
+        return OBJECTS_AT if self.boxed else None
+
+
+def own_folder(site: Site, agent: str) -> str:
+    """Where the private copies of an agent's own folders are kept."""
+    return os.path.join(site.folder, "own", site.home_name, agent)
+
+
+def own_places(site: Site, agent: str, seen: tuple[str, ...]) -> CopyPlace:
+    """What decides where those copies stand; `seen` are paths that its call shows or may write."""
+    order = site.order
+    return CopyPlace(
+        folder=own_folder(site, agent),
+        home_dir=_made(site.folder, site.home_name),
+        home=bubblewrap.home_inside(order.repo, site.home),
+        repo=order.repo,
+        boxed=site.boxed,
+        seen=(*_on_path(site, site.path), *order.allow_write, *seen),
+    )
+
+
+def agent_spec(
+    site: Site,
+    argv: tuple[str, ...],
+    env: dict[str, str],
+    *,
+    folder: str,
+    stdin: str,
+    write: tuple[str, ...],
+    read: tuple[str, ...],
+    wall: float,
+    idle: float | None,
+    shares: tuple[SharedMount, ...],
+    own: Places = Places(),  # noqa: B008 (frozen)
+) -> tuple[CallSpec, tuple[str, ...]]:
+    """The call of an agent, and the placeholders to take away after it. `own` are its CLI's folders."""
+    order = site.order
+    home_dir = _made(site.folder, site.home_name)
+    binds = [*(() if site.look else site.object_dirs()), *own.shown] if site.boxed else []
+    if site.boxed and bubblewrap.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
+        # The user's own file, not the workspace's: an agent must not be able to rewrite itself.
+        inside = os.path.join(AGENT_AT, os.path.basename(argv[0]))
+        binds.append((argv[0], inside))
+        argv = (inside, *argv[1:])
+    box = Box(
+        kind="agent",
+        workspace=site.workspace,
+        fixed=bool(site.look),
+        mount_at=order.repo,
+        object_dirs=tuple(binds),
+        home=site.home,
+        home_dir=home_dir,
+        tmp_dir=_made(folder, "tmp"),
+        write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write)),
+        own=own.own,
+        read=_programs((*_on_path(site, site.path), *read), own),
+        shares=shares,
+        stage=_made(folder, "overlay") if shares else None,
+        hide=(site.state.root, site.config_dir, *_concealed(site, (argv[0], *read))),
+        network=order.network,
+        chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
+    )
+    if site.boxed:
+        _open_ways(box, home_dir)
+    made = bubblewrap.boxed(box, argv, bwrap=site.bwrap, unshare=site.unshare)
+    env = {**env, **own.env, "HOME": bubblewrap.box_home(box) if site.boxed else site.home}
+    if not site.boxed:
+        # Without a box the agent is the user's own program in the user's own home.
+        env["TMPDIR"] = box.tmp_dir or ""
+    frame = Frame(
+        wall_seconds=wall,
+        idle_seconds=idle,
+        memory_bytes=AGENT_MEMORY,
+        stdin=stdin,
+        group=_group(site, folder),
+    )
+    return bubblewrap.call_spec(made, "agent", env, frame), made.placeholders
+
+
+def _programs(read: tuple[str, ...], own: Places) -> tuple[str, ...]:
+    """A program that is installed in its CLI's own folder is seen without what lies beside it there."""
+    taken = {inside for _, inside in own.own}
+    parts = [os.path.join(path, name) for path in read if path in taken for name in PROGRAMS]
+    return (*(path for path in read if path not in taken), *parts)
+
+
+def _open_ways(box: Box, home_dir: str) -> None:
+    """Mount points in folders that an agent can write are real, whatever an earlier call made of them."""
+    tops = sorted(((bubblewrap.box_home(box), home_dir), *((at, host) for host, at in box.own)), reverse=True)
+    inside = ((host, at) for host, at in (*box.own, *box.object_dirs))
+    read = ((path, path) for path in (*box.write, *box.read) if os.path.exists(path))
+    for source, path in ((box.workspace, box.mount_at), *inside, *read):
+        found = next(((at, host) for at, host in tops if at != path and bubblewrap.covers(at, path)), None)
+        if found is None:
+            continue
+        below, top = os.path.relpath(path, found[0]), found[1]
+        if os.path.isdir(source):
+            open_way(top, below)
+            continue
+        if os.path.dirname(below):
+            open_way(top, os.path.dirname(below))
+        if os.path.islink(os.path.join(top, below)):
+            remove_tree(os.path.join(top, below))
+
+
+def gate_spec(
+    site: Site,
+    gate: Gate,
+    argv: tuple[str, ...],
+    *,
+    checkout: str,
+    folder: str,
+    env: dict[str, str],
+    shares: tuple[SharedMount, ...],
+) -> tuple[CallSpec, tuple[str, ...]]:
+    """The call of a gate over one checkout. `env` is what the gate's own table adds."""
+    order = site.order
+    box = Box(
+        kind="gate",
+        workspace=checkout,
+        mount_at=order.repo,
+        home=site.home,
+        home_dir=None,
+        tmp_dir=_made(folder, "tmp"),
+        read=(
+            *_on_path(site, gate_path(site, gate)),
+            *_named(site, gate, argv),
+            *(hidden_files.shown(gate, order.repo, site.env) if gate.origin == HIDDEN else ()),
+        ),
+        shares=shares,
+        stage=_made(folder, "overlay") if shares else None,
+        hide=(site.state.root, site.config_dir, *_concealed(site, argv[:1], gate)),
+        network=gate.network,
+        chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
+    )
+    made = bubblewrap.boxed(box, argv, bwrap=site.bwrap, unshare=site.unshare)
+    home = bubblewrap.box_home(box) if site.boxed else _made(folder, "home")
+    words = bubblewrap.gate_env(site.env, home, env)
+    words["PATH"] = gate_path(site, gate)
+    if not site.boxed:
+        words["TMPDIR"] = box.tmp_dir or ""
+        words.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # an editable install leads to the user's own files
+        words["PATH"] = os.pathsep.join(
+            bubblewrap.outside(box, part) for part in words["PATH"].split(os.pathsep)
+        )
+    frame = Frame(wall_seconds=gate.timeout, memory_bytes=GATE_MEMORY, group=_group(site, folder))
+    return bubblewrap.call_spec(made, "gate", words, frame), made.placeholders
+
+
+def gate_path(site: Site, gate: Gate) -> str:
+    """PATH of a gate: its own folders first, as the user would name them."""
+    own = [os.path.normpath(os.path.join(site.order.repo, part)) for part in gate.path]
+    return os.pathsep.join((*own, site.path))
+
+
+def _concealed(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
+    """The files of every hidden check but `own`, as far as nothing that is needed stands among them."""
+    hidden = [gate for gate in site.order.criterion.gates if gate.origin == HIDDEN]
+    if own and own.origin == HIDDEN:
+        hidden = [gate for gate in hidden if gate.name != own.name]
+    if not hidden:
+        return ()
+    own_files = hidden_files.shown(own, site.order.repo, site.env) if own and own.origin == HIDDEN else ()
+    needed = (*needed, *own_files, *site.path.split(os.pathsep))
+    return hidden_files.concealed(hidden, site.order.repo, site.env, needed)
+
+
+def _on_path(site: Site, path: str) -> tuple[str, ...]:
+    return tools.path_prefixes(path, home=site.home, repo=site.order.repo, known=site.known)
+
+
+def _named(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """What a gate's command names by its whole path: programs with all they need, other files alone."""
+    commands = simple_commands(gate.run) if gate.argv[:2] == SHELL else [list(argv)]
+    found: list[str] = []
+    for word in (argv[0], *(word for words in commands for word in words)):
+        if os.path.isabs(word) and os.path.isfile(word):
+            needs = tools.prefixes(
+                word, path=site.path, home=site.home, repo=site.order.repo, known=site.known
+            )
+            found += needs if os.access(word, os.X_OK) else (os.path.normpath(word),)
+    return tuple(dict.fromkeys(found))
+
+
+def _group(site: Site, folder: str) -> str | None:
+    if site.level != "S3":
+        return None
+    # By its whole path: a group of the same name may belong to a loop of another state directory.
+    place = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+    return cgroup.make(f"ralph-{os.path.basename(folder)}-{place}")
+
+
+def _made(folder: str, name: str) -> str:
+    path = os.path.join(folder, name)
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    return path

@@ -1,0 +1,348 @@
+"""The two boxes: from what a call may see and write to the words that bubblewrap understands.
+
+A box is a positive list: what is not named here does not exist inside. The workspace (agent) or the judged
+checkout (gate) stands at the user's own repository path, so the user's real files cannot be read in its
+stead. Without bubblewrap the same call gives plain argv at the lower level. Whether a box really holds is
+`probe`; which tools must be seen inside is `tools`; who kills what is `keeper`.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from ralph.errors import UserError
+from ralph.shell.process import cgroup
+from ralph.shell.process.client import CallSpec
+from ralph.shell.process.keeper_start import ARGS_FD, BLOCK_FD, STATUS_FD
+
+# Top-level folders of the system itself. Homes, /run, /mnt, /srv, /var and the rest are not among them.
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "nix", "gnu", "snap")
+SYS_PARTS = ("/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices")
+# Readable for root only; a box of root would see them. Masked where they exist.
+SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/krb5.keytab")
+# What container runtimes mask. To the kernel, root in a box is root: it owns these files, and dropped rights
+# do not keep it from writing them. Read-only, or empty where nobody has business there.
+KERNEL_FIXED = (
+    *("/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/mtrr", "/proc/pressure", "/proc/sys"),
+    *("/proc/sysrq-trigger", "/proc/tty"),
+)
+KERNEL_EMPTY = (
+    *("/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/kmsg"),
+    *("/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list"),
+    *("/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware"),
+)
+GATE_ENV = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "USER", "LOGNAME", "SHELL")
+# Address space is not limited: node, Go and sanitizers reserve far more than they use. Memory is held by a
+# cgroup, else watched by the keeper. `nproc` counts per box; without a box it would count the user, so it
+# is not set there.
+LIMITS: dict[str, dict[str, int]] = {
+    "agent": {"core": 0, "nproc": 8192},
+    "gate": {"core": 0, "fsize": 4 << 30, "nproc": 4096},
+}
+
+# Overlays are mounted in a user namespace of our own, before bwrap makes the box's. Relative names, so that
+# no letter of a path can be taken for a mount option.
+OVERLAY_SCRIPT = """
+cd "$1" || exit 125; shift
+n=$1; shift
+while [ "$n" -gt 0 ]; do
+  mkdir -p "$2/lower" "$2/upper" "$2/work" "$2/merged" && mount --bind "$1" "$2/lower" &&
+  cd "$2" && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work,userxattr merged &&
+  cd .. || exit 125
+  shift 2; n=$((n - 1))
+done
+exec "$@"
+"""
+
+
+class SharedMount(msgspec.Struct, frozen=True):
+    """A folder of the user (.venv, node_modules) seen inside the box; writes stay private or are refused."""
+
+    source: str
+    at: str
+
+
+class Box(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call may see, write and reach."""
+
+    kind: Literal["agent", "gate"]
+    workspace: str  # host folder
+    mount_at: str  # where it stands inside: the user's repository path
+    fixed: bool = False  # it can be read only
+    object_dirs: tuple[tuple[str, str], ...] = ()  # (host, inside), read-only
+    home: str  # the user's home; inside it is private and empty
+    home_dir: str | None = None  # host folder to use as the private home; None: in memory
+    tmp_dir: str | None = None  # the same for /tmp
+    write: tuple[str, ...] = ()  # further writable host paths, at their own place
+    own: tuple[tuple[str, str], ...] = ()  # private folders in place of the user's, (host, inside), writable
+    protect: tuple[str, ...] = ()  # paths below a writable one that must stay as they are
+    read: tuple[str, ...] = ()  # tool prefixes, at their own place
+    shares: tuple[SharedMount, ...] = ()
+    stage: str | None = None  # empty host folder for overlays of the shares; None: shares are read-only
+    hide: tuple[str, ...] = ()  # masked even where a visible folder contains them
+    network: bool = False
+    chdir: str = ""  # inside; empty: `mount_at`
+
+
+class Boxed(msgspec.Struct, frozen=True):
+    """Words for a `CallSpec`: argv, box_args, method, cwd; and what to clean up afterwards."""
+
+    argv: tuple[str, ...]
+    box_args: tuple[str, ...]
+    method: Literal["pidns", "sweep"]
+    cwd: str
+    placeholders: tuple[str, ...] = ()
+
+
+class _Mount(msgspec.Struct, frozen=True):
+    at: str
+    words: tuple[str, ...]
+
+
+def boxed(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: str | None = None) -> Boxed:
+    """Put argv inside the box; `bwrap` None gives the lower level: plain argv, workspace at its own path."""
+    _check(box)
+    if bwrap is None:
+        cwd = outside(box, box.chdir or box.mount_at)
+        return Boxed(tuple(outside(box, word) for word in argv), (), "sweep", cwd)
+    overlay = bool(box.shares and box.stage and unshare)
+    mounts = _system() + _private(box) + _visible(box) + _shared(box, overlay=overlay)
+    masks, placeholders = _masks(box)
+    # Parents before children, whatever list they came from: a later mount would cover an earlier one.
+    ordered = sorted(mounts + masks, key=lambda m: 0 if m.at == "/" else m.at.count("/"))
+    words = _namespaces(box, bwrap)
+    for mount in ordered:
+        words += mount.words
+    words += ["--remount-ro", "/", "--chdir", box.chdir or box.mount_at]
+    command: tuple[str, ...] = (bwrap, "--args", str(ARGS_FD), "--", *argv)
+    if overlay and box.stage and unshare:
+        sources = [os.path.realpath(share.source) for share in box.shares]
+        pairs = [word for n, source in enumerate(sources) for word in (source, f"s{n}")]
+        prefix = (unshare, "--user", "--map-root-user", "--mount", "--propagation", "private", "--")
+        script = ("/bin/sh", "-c", OVERLAY_SCRIPT, "sh", box.stage, str(len(box.shares)), *pairs)
+        command = (*prefix, *script, *command)
+    return Boxed(command, tuple(words), "pidns", "/", placeholders)
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """The bounds of one call, whatever its box: clocks, memory, what it reads, which group it joins."""
+
+    wall_seconds: float
+    idle_seconds: float | None = None
+    grace_seconds: float = 2.0
+    memory_bytes: int | None = None
+    stdin: str = "/dev/null"
+    group: str | None = None  # from `cgroup.make`; removed when the call has ended
+    outlive: bool = False
+
+
+def call_spec(built: Boxed, kind: Literal["agent", "gate"], env: Mapping[str, str], frame: Frame) -> CallSpec:
+    """Everything the keeper needs: the box's words, the kind's limits, the frame's bounds."""
+    limits = LIMITS[kind]
+    held: tuple[str, ...] = ()
+    if frame.group:
+        held = cgroup.limit(frame.group, memory_bytes=frame.memory_bytes, processes=limits["nproc"])
+    return CallSpec(
+        argv=built.argv,
+        env=dict(env),
+        cwd=built.cwd,
+        stdin=frame.stdin,
+        wall_seconds=frame.wall_seconds,
+        idle_seconds=frame.idle_seconds,
+        grace_seconds=frame.grace_seconds,
+        method="cgroup" if frame.group and built.method == "sweep" else built.method,
+        box_args=built.box_args,
+        cgroup=frame.group,
+        rlimits=limits,
+        watch_memory_bytes=None if "memory" in held else frame.memory_bytes,
+        outlive=frame.outlive,
+    )
+
+
+def outside(box: Box, word: str) -> str:
+    """A path inside the box as it is called outside; other words as they are."""
+    if word == box.mount_at or word.startswith(box.mount_at + "/"):
+        return box.workspace + word[len(box.mount_at) :]
+    return word
+
+
+def _check(box: Box) -> None:
+    for path in (box.workspace, box.mount_at, box.home, *box.write):
+        if not os.path.isabs(path) or os.path.normpath(path) != path:
+            raise UserError(f'"{path}" must be an absolute path', code="E-BOX-PATH", next="ralph doctor")
+    system = {"/" + name for name in SYSTEM}
+    for path in (box.mount_at, *box.write):
+        if path == "/" or path in system or path.split("/")[1] in {"proc", "dev", "sys"}:
+            raise UserError(
+                f'"{path}" cannot be made writable in a box',
+                code="E-BOX-PATH",
+                why="it belongs to the system; expected a folder of yours",
+                next="ralph loop --help",
+            )
+
+
+def _namespaces(box: Box, bwrap: str) -> list[str]:
+    words = ["--json-status-fd", str(STATUS_FD), "--block-fd", str(BLOCK_FD)]
+    words += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    words += [] if box.network else ["--unshare-net"]
+    # Root could mount control groups anew in a namespace of its own, and lift its own limits.
+    words += ["--disable-userns"] if os.getuid() == 0 and _can_disable(bwrap) else []
+    # Explicit ids: below an overlay's namespace we are root, and must not look so inside.
+    words += ["--uid", str(os.getuid()), "--gid", str(os.getgid())]
+    return [*words, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "localhost"]
+
+
+@lru_cache(maxsize=4)
+def _can_disable(bwrap: str) -> bool:
+    """Does this bubblewrap know `--disable-userns` (since 0.8)? One that gives no answer fails its probe."""
+    try:
+        said = subprocess.run([bwrap, "--help"], capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"--disable-userns" in said.stdout + said.stderr
+
+
+def _system() -> list[_Mount]:
+    mounts = []
+    for name in SYSTEM:
+        path = "/" + name
+        if os.path.islink(path):
+            mounts.append(_Mount(path, ("--symlink", os.readlink(path), path)))
+        elif os.path.isdir(path):
+            mounts.append(_bind(path, path))
+    mounts += [_bind(path, path) for path in SYS_PARTS if os.path.isdir(path)]
+    mounts.append(_Mount("/proc", ("--proc", "/proc")))
+    mounts += [_bind(path, path) for path in KERNEL_FIXED if os.path.exists(path)]
+    mounts += [_emptied(path) for path in KERNEL_EMPTY if os.path.exists(path) and _shown(path)]
+    mounts.append(_Mount("/dev", ("--dev", "/dev")))
+    mounts.append(_Mount("/run", ("--perms", "0755", "--tmpfs", "/run")))
+    mounts.append(_Mount("/var/tmp", ("--perms", "1777", "--tmpfs", "/var/tmp")))  # noqa: S108
+    mounts.append(_Mount("/var/run", ("--symlink", "/run", "/var/run")))
+    return mounts
+
+
+def _shown(path: str) -> bool:
+    """In the box's own /proc, or below a part of /sys that it sees."""
+    return covers("/proc", path) or any(covers(part, path) for part in SYS_PARTS)
+
+
+def _emptied(path: str) -> _Mount:
+    if os.path.isdir(path):
+        return _Mount(path, ("--tmpfs", path, "--remount-ro", path))
+    return _bind("/dev/null", path)
+
+
+def _bind(source: str, at: str, *, write: bool = False) -> _Mount:
+    return _Mount(at, ("--bind" if write else "--ro-bind", source, at))
+
+
+def box_home(box: Box) -> str:
+    return home_inside(box.mount_at, box.home)
+
+
+def home_inside(mount_at: str, home: str) -> str:
+    """HOME inside: the user's own path, unless the repository stands there."""
+    return "/tmp/home" if covers(mount_at, home) or home == "/" else home  # noqa: S108
+
+
+def covers(folder: str, path: str) -> bool:
+    """True when `path` is `folder` or below it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _private(box: Box) -> list[_Mount]:
+    mounts = []
+    places = (("/tmp", box.tmp_dir, "1777"), (box_home(box), box.home_dir, "0700"))  # noqa: S108
+    for at, source, mode in places:
+        mounts.append(
+            _bind(source, at, write=True) if source else _Mount(at, ("--perms", mode, "--tmpfs", at))
+        )
+    return mounts
+
+
+def _visible(box: Box) -> list[_Mount]:
+    """Tools, objects, what may be written, the workspace. Nothing may show the user's real repository."""
+    read = [p for p in _outermost(box.read) if not covers(box.mount_at, p) and not _in_system(p)]
+    mounts = [_bind(path, path) for path in read]
+    resolv = os.path.realpath("/etc/resolv.conf")
+    if box.network and covers("/run", resolv) and os.path.isfile(resolv):
+        mounts.append(_bind(resolv, resolv))
+    mounts += [_bind(source, at) for source, at in box.object_dirs]
+    mounts += [_bind(path, path, write=True) for path in box.write if not covers(box.mount_at, path)]
+    mounts += [_bind(source, at, write=True) for source, at in box.own]  # after all at its depth
+    mounts.append(_bind(box.workspace, box.mount_at, write=not box.fixed))
+    return mounts
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    kept: list[str] = []
+    for path in sorted(set(paths), key=lambda p: (p.count("/"), p)):
+        if os.path.exists(path) and not any(covers(outer, path) for outer in kept):
+            kept.append(path)
+    return kept
+
+
+def _in_system(path: str) -> bool:
+    return path.split("/")[1] in SYSTEM
+
+
+def _shared(box: Box, *, overlay: bool) -> list[_Mount]:
+    mounts = []
+    for n, share in enumerate(box.shares):
+        if overlay and box.stage:
+            mounts.append(_bind(os.path.join(box.stage, f"s{n}", "merged"), share.at, write=True))
+        else:
+            mounts.append(_bind(os.path.realpath(share.source), share.at))
+    return mounts
+
+
+def _masks(box: Box) -> tuple[list[_Mount], tuple[str, ...]]:
+    """Cover what must not be read; pin what must not be written, also where it does not exist yet."""
+    mounts, placeholders = [], []
+    writable = (*box.write, *((box.home,) if box.home_dir else ()))
+    seen = (*("/" + name for name in SYSTEM), *box.read, *box.write)
+    for path in (*box.hide, *SECRETS, *glob.glob("/etc/ssh/*_key"), "/etc/ssl/private"):
+        visible = any(covers(top, path) for top in seen) and not covers(path, box.mount_at)
+        if visible and os.path.lexists(path):
+            folder = os.path.isdir(path)
+            mounts.append(_Mount(path, ("--tmpfs", path) if folder else ("--ro-bind", "/dev/null", path)))
+    for path in box.protect:
+        if not any(covers(top, path) for top in writable):
+            continue
+        if os.path.exists(path):
+            mounts.append(_bind(path, path))
+            continue
+        missing = path
+        while not os.path.lexists(os.path.dirname(missing)):
+            missing = os.path.dirname(missing)
+        # bwrap makes the missing mount point on the host; `remove_placeholders` takes it away again.
+        mounts.append(_Mount(missing, ("--ro-bind", "/dev/null", missing)))
+        placeholders.append(missing)
+    return mounts, tuple(placeholders)
+
+
+def remove_placeholders(paths: Iterable[str]) -> None:
+    """Take away the empty files that stood for protected paths which did not exist."""
+    for path in paths:
+        if os.path.isfile(path) and not os.path.islink(path) and os.stat(path).st_size == 0:
+            os.unlink(path)
+
+
+def gate_env(user: Mapping[str, str], home: str, extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment of judged code: an allow-list, no credentials, nothing that names Ralph."""
+    env = {name: user[name] for name in GATE_ENV if name in user}
+    env["PATH"] = clean_path(env.get("PATH", os.defpath))
+    env.update({"HOME": home, "TMPDIR": "/tmp", **extra})  # noqa: S108
+    return {name: value for name, value in env.items() if not name.startswith("RALPH_")}
+
+
+def clean_path(path: str) -> str:
+    """PATH without relative entries: they would mean another folder inside."""
+    return os.pathsep.join(part for part in path.split(os.pathsep) if os.path.isabs(part))

@@ -1,0 +1,263 @@
+"""What the sandbox really blocks: eleven probes in the very boxes a loop would use, and the words for it.
+
+One probe must work, ten must fail. The level is what was seen, never what was hoped for: S3 is bubblewrap
+and a writable cgroup, S2 bubblewrap, S0 nothing; S1 is not used. Building boxes lives in `bubblewrap`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from ralph.shell.process import cgroup, tree
+from ralph.shell.process.client import CallSpec, output, start_call, wait
+from ralph.shell.sandbox import tools
+from ralph.shell.sandbox.bubblewrap import Box, boxed
+
+Level = Literal["S0", "S2", "S3"]
+VERSION = 2  # of the probes: a new one makes old answers worthless
+
+OPEN_WORDS: dict[str, str] = {
+    "write-outside": "could write outside the workspace",
+    "write-etc": "could write system files",
+    "read-secret": "could read your private files",
+    "tcp": "could reach services on this machine (localhost)",
+    "signal": "could signal your other processes",
+    "unix-socket": "could talk to local sockets (docker, ssh-agent, D-Bus)",
+    "abstract-socket": "could talk to abstract sockets of other programs",
+    "environ": "could read the environment of your other processes",
+    "kernel": "could change settings of the kernel",
+    "kernel-again": "could change settings of the kernel through namespaces of its own",
+}
+NETWORK_PROBES = frozenset({"tcp", "abstract-socket"})
+
+SCRIPT = """
+import os, socket, stat, sys
+work, outside, secret, port, pid, path, name = sys.argv[1:8]
+KERNEL = "sysfs cgroup cgroup2 debugfs tracefs securityfs configfs efivarfs binfmt_misc bpf pstore".split()
+def write(target):
+    with open(target, "w") as f: f.write("x")
+def unnamed(folder):
+    os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600))
+def read(target):
+    with open(target, "rb") as f: assert f.read(1)
+def talk(family, address):
+    s = socket.socket(family, socket.SOCK_STREAM); s.settimeout(2); s.connect(address); s.close()
+def kernel():
+    # Opened and never written: what opens could be written. Processes below /proc are this box's own.
+    with open("/proc/self/mounts") as f: mounts = [line.split() for line in f]
+    tops = [row[1] for row in mounts if row[2] in KERNEL and "rw" in row[3].split(",")]
+    for folder, folders, files in (found for top in ["/proc", *tops] for found in os.walk(top)):
+        if folder == "/proc":
+            folders[:] = [name for name in folders if not name.isdigit() and "self" not in name]
+        for target in (folder + "/" + name for name in files):
+            try:
+                if stat.S_ISREG(os.lstat(target).st_mode):  # a mask is a device that keeps nothing
+                    os.close(os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)); return
+            except OSError: pass
+    raise OSError
+def again(act):
+    # In a new user namespace, with a new /proc where that can be had: masks must hold there too.
+    import ctypes
+    libc, pid = ctypes.CDLL(None), os.fork()
+    if not pid:
+        try:
+            assert libc.unshare(0x32020000) == 0  # user, pid, cgroup, mount
+            if os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
+            libc.umount2(b"/proc/sys", 2)
+            libc.mount(b"proc", b"/proc", b"proc", 0, None)
+            act()
+            os._exit(0)
+        except BaseException: os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+for probe, act in (
+    ("works", lambda: write(work + "/probe")),
+    ("write-outside", lambda: write(outside + "/probe")),
+    ("write-etc", lambda: unnamed("/etc")),
+    ("read-secret", lambda: read(secret)),
+    ("tcp", lambda: talk(socket.AF_INET, ("127.0.0.1", int(port)))),
+    ("signal", lambda: os.kill(int(pid), 0)),
+    ("unix-socket", lambda: talk(socket.AF_UNIX, path)),
+    ("abstract-socket", lambda: talk(socket.AF_UNIX, chr(0) + name)),
+    ("environ", lambda: read("/proc/%s/environ" % pid)),
+    ("kernel", kernel),
+    ("kernel-again", lambda: again(kernel)),
+):
+    try: act(); print(probe, "open", flush=True)
+    except Exception as e: print(probe, "blocked", flush=True)
+"""
+
+
+class Protection(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen. `words` are sentences for people; `reasons` say why the level is not higher."""
+
+    level: Level
+    method: Literal["pidns", "sweep"]
+    words: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    agent_open: tuple[str, ...] = ()  # probes that should have failed and did not
+    gate_open: tuple[str, ...] = ()
+
+
+class _Targets(msgspec.Struct, frozen=True):
+    folder: str
+    port: int
+    name: str
+
+
+def probe_levels(state_dir: str, *, home: str, bwrap: str | None, network: bool = True) -> Protection:
+    """Run all probes now, for the agent box (`network` as the loop would have it) and the gate box."""
+    with _targets(state_dir) as targets:
+        if bwrap is None:
+            return _unprotected(
+                _seen(targets, home, None, "gate", network=False), ("bubblewrap is not installed",)
+            )
+        gate = _seen(targets, home, bwrap, "gate", network=False)
+        agent = _seen(targets, home, bwrap, "agent", network=network)
+        for which, answer in (("gate", gate), ("agent", agent)):
+            if isinstance(answer, str):
+                plain = _seen(targets, home, None, "gate", network=False)
+                return _unprotected(plain, (f"the {which} box does not start: {answer}",))
+    assert isinstance(gate, frozenset)
+    assert isinstance(agent, frozenset)
+    expected = NETWORK_PROBES if network else frozenset()
+    leaks = sorted(gate | (agent - expected))
+    if leaks:
+        return _unprotected(agent | gate, tuple(f"the box does not hold: {name}" for name in leaks))
+    group, why = _cgroup_works()
+    return Protection(
+        level="S3" if group else "S2",
+        method="pidns",
+        words=_words(agent, gate, network=network),
+        reasons=() if group else (why,),
+        agent_open=tuple(sorted(agent)),
+        gate_open=tuple(sorted(gate)),
+    )
+
+
+def protection(state_dir: str, *, home: str, bwrap: str | None, network: bool = True) -> Protection:
+    """The same, remembered per boot, kernel, user and bwrap file: what a loop asks for at its start."""
+    key = _cache_key(home, bwrap, network=network)
+    path = os.path.join(state_dir, "protection.json")
+    try:
+        with open(path, "rb") as file:
+            kept = msgspec.json.decode(file.read(), type=dict[str, Protection])
+    except (OSError, msgspec.MsgspecError):
+        kept = {}
+    if key in kept:
+        return kept[key]
+    found = probe_levels(state_dir, home=home, bwrap=bwrap, network=network)
+    same_boot = {k: v for k, v in kept.items() if k.startswith(tree.boot_id())}
+    with contextlib.suppress(OSError):  # a state directory that cannot be written is others' error to raise
+        temporary = f"{path}.{os.getpid()}"
+        with open(temporary, "wb") as file:
+            file.write(msgspec.json.encode({**same_boot, key: found}))
+        os.replace(temporary, path)
+    return found
+
+
+def _cache_key(home: str, bwrap: str | None, *, network: bool) -> str:
+    program = "none"
+    if bwrap:
+        stat = os.stat(bwrap)
+        program = f"{bwrap}:{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}"
+    return "|".join(
+        (tree.boot_id(), os.uname().release, str(os.getuid()), program, home, str(network), str(VERSION))
+    )
+
+
+@contextlib.contextmanager
+def _targets(state_dir: str) -> Iterator[_Targets]:
+    """Things that a boxed call must not reach: a folder, a secret, three listeners, and this process."""
+    folder = tempfile.mkdtemp(prefix="probe-", dir=state_dir)
+    name = os.path.basename(folder)
+    # A socket's path may be too short a field for a deep state directory.
+    sockets = tempfile.mkdtemp(prefix="p-")
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, sockets, ignore_errors=True)
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        for part in ("work", "outside"):
+            os.mkdir(os.path.join(folder, part))
+        with open(os.path.join(folder, "secret"), "w", encoding="ascii") as file:
+            file.write("secret")
+        os.symlink(sockets, os.path.join(folder, "sockets"))
+        tcp = stack.enter_context(socket.socket(socket.AF_INET))
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen(8)
+        for address in (os.path.join(sockets, "s"), "\0" + name):
+            listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(address)
+            listener.listen(8)
+        yield _Targets(folder, tcp.getsockname()[1], name)
+
+
+def _seen(
+    targets: _Targets, home: str, bwrap: str | None, kind: Literal["agent", "gate"], *, network: bool
+) -> frozenset[str] | str:
+    """The forbidden probes that were open; or why the box did not work at all."""
+    folder = targets.folder
+    python = os.path.realpath(sys.executable)
+    sockets = os.path.realpath(os.path.join(folder, "sockets"))
+    work = os.path.join(folder, "work")
+    box = Box(
+        kind=kind,
+        workspace=work,
+        mount_at=work,
+        home=home,
+        read=tools.prefixes(python, path=os.defpath, home=home, repo=work),
+        network=network,
+    )
+    words = (work, folder + "/outside", folder + "/secret", str(targets.port), str(os.getpid()))
+    argv = (python, "-I", "-S", "-c", SCRIPT, *words, sockets + "/s", targets.name)
+    built = boxed(box, argv, bwrap=bwrap)
+    spec = CallSpec(
+        argv=built.argv,
+        env={"PATH": os.defpath},
+        cwd=built.cwd,
+        wall_seconds=20,
+        method=built.method,
+        box_args=built.box_args,
+    )
+    call_folder = os.path.join(folder, f"{kind}-{'box' if bwrap else 'plain'}")
+    ended = wait(start_call(call_folder, spec))
+    text = output(call_folder, 1 << 16)[0].decode("utf-8", "replace")
+    answers = dict(line.split(" ", 1) for line in text.splitlines() if line.count(" ") == 1)
+    if ended.exit_code != 0 or answers.get("works") != "open":
+        return ended.error or text.strip()[-300:] or "the box could not write its own workspace"
+    return frozenset(name for name in OPEN_WORDS if answers.get(name) != "blocked")
+
+
+def _cgroup_works() -> tuple[bool, str]:
+    path = cgroup.make(f"ralph-probe-{os.getpid()}")
+    if path is None:
+        return False, "no control group can be made here (needs root, or delegation by systemd)"
+    cgroup.remove(path)
+    return True, ""
+
+
+def _unprotected(seen: frozenset[str] | str, reasons: tuple[str, ...]) -> Protection:
+    reached = frozenset(OPEN_WORDS) if isinstance(seen, str) else seen
+    words = ["no sandbox: agents and gates have your own rights"]
+    words += [f"agents and gates {OPEN_WORDS[name]}" for name in OPEN_WORDS if name in reached]
+    opened = tuple(sorted(reached))
+    return Protection(
+        level="S0", method="sweep", words=tuple(words), reasons=reasons, agent_open=opened, gate_open=opened
+    )
+
+
+def _words(agent: frozenset[str], gate: frozenset[str], *, network: bool) -> tuple[str, ...]:
+    words = ["the agent can write only its workspace, a private home and /tmp"]
+    words.append("the agent cannot see your home, sockets or other processes")
+    words += [f"the agent {OPEN_WORDS[name]}" for name in OPEN_WORDS if name in agent]
+    words.append("the agent has the network of this machine" if network else "the agent has no network")
+    if not gate:
+        words.append("gates have no network, no credentials and a clean checkout")
+    return tuple(words)

@@ -1,0 +1,1 @@
+"""How does what was typed become a sealed order?"""

@@ -1,0 +1,295 @@
+"""Which agent a loop gets: adapter, command line, settings, key and price, as typed and configured.
+
+Looked up once, before the loop starts. Nothing is started here; a key is only named, never read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from ralph import agents
+from ralph.agents.command import split_command
+from ralph.core.model.agent import KeySource, SpareAgent
+from ralph.core.model.order import Order
+from ralph.core.model.rubric import Rubric
+from ralph.core.model.spend import Price
+from ralph.errors import NeedsHuman, SetupError, UserError
+from ralph.shell import config
+from ralph.shell.config.judge import rubric_of
+from ralph.shell.git.project import Project
+from ralph.shell.plan.request import PlanAsk
+from ralph.shell.sandbox import tools
+
+NO_CHOICE = frozenset({"command", "demo"})  # adapters that nobody gets without asking
+
+
+class AgentChoice(msgspec.Struct, frozen=True, kw_only=True):
+    agent: str
+    argv: tuple[str, ...] = ()
+    settings: dict[str, str] = {}
+    env: dict[str, str] = {}
+    key: KeySource | None = None
+    price: Price | None = None
+    reports_cost: bool = False
+    allow_list: bool = True  # what it may do can be bounded without a sandbox
+    notes: tuple[str, ...] = ()
+
+
+def choose(
+    settings: config.Settings,
+    project: Project,
+    env: Mapping[str, str],
+    *,
+    command: str = "",
+    typed: Mapping[str, str] | None = None,
+) -> tuple[AgentChoice, ...]:
+    """The agent that is wanted and those that stand in for it, or the reason why there is none.
+
+    `command` is what `--agent-cmd` gave.
+    """
+    names = settings.agent.split(",") if settings.agent and not command else [""]
+    first, *others = (
+        _one(msgspec.structs.replace(settings, agent=name), project, env, command, typed) for name in names
+    )
+    # What must be said of those that stand in is said at the start too: later nobody may be there.
+    notes = (*first.notes, *(note for one in others for note in one.notes))
+    return (msgspec.structs.replace(first, notes=notes), *others)
+
+
+def _one(
+    settings: config.Settings,
+    project: Project,
+    env: Mapping[str, str],
+    command: str,
+    typed: Mapping[str, str] | None,
+) -> AgentChoice:
+    cwd = os.path.join(project.top, project.prefix)
+    profile = settings.profiles.get(settings.profile, config.ProfileSpec())
+    price, key = price_of(profile), key_of(profile)
+    if command:
+        argv = _located(split_command(command), cwd, project, env)
+        given = settings.agent_env("command")
+        return AgentChoice(
+            agent="command", argv=argv, settings=dict(typed or {}), env=given, key=key, price=price
+        )
+    name, notes = (settings.agent, ()) if settings.agent else _installed(env)
+    table = _table(settings, name)
+    own = settings.agents.get(table, config.AgentSpec())
+    extra = {"write": "\n".join(own.write), **own.settings, **(typed or {})}
+    extra = {word: value for word, value in extra.items() if value}
+    given = settings.agent_env(table)
+    if own.command:
+        argv = _located(split_command(own.command), cwd, project, env)
+        agent, weaker = _speaks(name, own)
+        return AgentChoice(
+            agent=agent, argv=argv, settings=extra, env=given, key=key, price=price, notes=(*notes, *weaker)
+        )
+    if name == "acp":
+        raise UserError(
+            'agent "acp" needs a command, none was given',
+            code="E-AGENT-CMD",
+            why='expected [agents.NAME] with command = "my-agent --acp" and settings = {protocol = "acp"}',
+            next="ralph agents list",
+        )
+    found = agents.load(name).probe({**env, **given})
+    if not found.installed:
+        raise SetupError(
+            f'agent "{name}" is not installed',
+            code="E-AGENT-MISSING",
+            why=f"install it with: {found.hint}" if found.hint else "its program is not on PATH",
+            next="ralph agents list",
+        )
+    if found.login == "no" and key is None:  # it may still be logged in by a way that files do not show
+        notes = (*notes, f"agent {name} seems not to be logged in; if so: {found.login_hint}")
+    return AgentChoice(
+        agent=name,
+        settings=extra,
+        env=given,
+        key=key,
+        price=price,
+        reports_cost="cost" in found.features or price is not None,
+        allow_list=name in NO_CHOICE or "allow-list" in found.features,
+        notes=(*notes, *_weaker(name)) if name in agents.OVER_ACP else notes,
+    )
+
+
+def _table(settings: config.Settings, name: str) -> str:
+    """Whose table of the configuration counts: over ACP a CLI has its own one, else that of its other way."""
+    other = agents.OVER_ACP.get(name, "")
+    return other if other and name not in settings.agents else name
+
+
+def _speaks(name: str, own: config.AgentSpec) -> tuple[str, tuple[str, ...]]:
+    """The adapter for a command of the configuration, and what must be said of it."""
+    protocol = own.settings.get("protocol", "lines")
+    if protocol not in ("lines", "acp"):
+        raise UserError(
+            f'unknown protocol "{protocol}" of agent "{name}", expected "lines" or "acp"',
+            code="E-AGENT-PROTOCOL",
+            why="a command either prints text and JSON lines, or speaks the Agent Client Protocol",
+            next="ralph config show",
+        )
+    return ("acp", _weaker(name)) if protocol == "acp" else ("command", ())
+
+
+def _weaker(name: str) -> tuple[str, ...]:
+    from ralph.agents.acp.adapter import WEAKER
+
+    return (f"agent {name}: {WEAKER}",)
+
+
+def spare(choice: AgentChoice) -> SpareAgent:
+    """One that stands in uses its own model: the name of one CLI's model means nothing to another."""
+    return SpareAgent(
+        agent=choice.agent,
+        argv=choice.argv,
+        settings=choice.settings,
+        env=choice.env,
+        key=choice.key,
+        price=choice.price,
+    )
+
+
+def refuse_unheld(choice: AgentChoice, level: str, wanted: str) -> None:
+    """An agent that cannot be bounded by a list of its own needs a sandbox, or the user's word for none."""
+    if choice.allow_list or level in ("S2", "S3") or wanted == "none":
+        return
+    raise SetupError(
+        f'agent "{choice.agent}" may do anything, and no sandbox holds here (level {level})',
+        code="E-AGENT-UNHELD",
+        why="it has no list of allowed tools that works without a person; expected a sandbox around it",
+        next="ralph doctor",
+    )
+
+
+def refuse_loginless(order: Order, env: Mapping[str, str]) -> None:
+    """Where a call can only come to a refused login: end before anything is made or started."""
+    found = agents.load(order.agent).probe({**env, **order.agent_env})
+    if found.login != "no" or order.key is not None:
+        return
+    raise NeedsHuman(
+        f'agent "{order.agent}" is not logged in',
+        code="E-AGENT-LOGIN",
+        why="neither a file of its login nor a variable with its key was found",
+        next=found.login_hint,
+    )
+
+
+def key_of(profile: config.ProfileSpec) -> KeySource | None:
+    if not (profile.key_from or profile.key_command):
+        return None
+    return KeySource(profile.key_as or profile.key_from, profile.key_from, profile.key_command)
+
+
+def price_of(profile: config.ProfileSpec) -> Price | None:
+    """Both directions must be known: half a price is none."""
+    if profile.price_input is None or profile.price_output is None:
+        return None
+    return Price(profile.price_input, profile.price_output, profile.price_cached)
+
+
+def _installed(env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """The first agent that is installed and logged in; somebody who has one need not name it."""
+    for name in agents.ADAPTERS:
+        if name not in NO_CHOICE:
+            found = agents.load(name).probe(env)
+            if found.installed and found.login == "yes":
+                return name, (f"agent {name} is used: it is installed and logged in (--agent for another)",)
+    raise UserError(
+        "no agent was named, and none is installed and logged in",
+        code="E-AGENT-NONE",
+        why='expected --agent NAME or --agent-cmd CMD, or agent = "…" in ralph.toml',
+        next="ralph agents list",
+    )
+
+
+def _located(argv: tuple[str, ...], cwd: str, project: Project, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The command with its program as an absolute path: inside a box a relative one means another file."""
+    path = env.get("PATH", os.defpath)
+    found = tools.resolve(argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))
+    if isinstance(found, tools.MissingTool):
+        raise SetupError(
+            f'the agent command "{argv[0]}" cannot be started: {found.why}',
+            code="E-AGENT-MISSING",
+            at=cwd,
+            why="it was looked for in the folder where ralph was called, then on PATH",
+            next=found.hint or "ralph agents list",
+        )
+    return (found.path, *argv[1:])
+
+
+def reader_of(
+    ask: PlanAsk | None,
+    settings: config.Settings,
+    project: Project,
+    env: Mapping[str, str],
+    worker: AgentChoice,
+) -> SpareAgent | None:
+    """`worker` is the agent that plans. None when nobody is to read."""
+    if ask is None or not ask.readers:
+        return None
+    choice = worker
+    if ask.reader_agent:
+        choice = choose(replace(settings, agent=ask.reader_agent), project, env)[0]
+    return replace(spare(choice), model=ask.reader_model or ("" if ask.reader_agent else settings.model))
+
+
+SAME = (
+    "the judge is the agent that does the work, which is weaker than another one: "
+    "[judge] agent, model or profile names another"
+)
+
+
+class JudgeChoice(msgspec.Struct, frozen=True):
+    """The judge, if there is one: its rubric, its agent, and what is to be said of it."""
+
+    rubric: Rubric | None = None
+    judge: SpareAgent | None = None
+    choices: tuple[AgentChoice, ...] = ()  # the agent once more, as it was chosen
+    notes: tuple[str, ...] = ()
+
+
+def seat(
+    settings: config.Settings, project: Project, env: Mapping[str, str], worker: AgentChoice
+) -> JudgeChoice:
+    """The judge that these settings ask for. `worker` is the agent that does the work."""
+    rubric = rubric_of(settings)
+    if rubric is None:
+        return JudgeChoice()
+    choice = _choice(settings, project, env) or worker
+    model = settings.judge_model or _profile(settings).model
+    if choice is worker and not model:
+        model = settings.model
+    same = (choice.agent, choice.argv, model) == (worker.agent, worker.argv, settings.model)
+    notes = () if choice is worker else tuple(f"judge: {note}" for note in choice.notes)
+    return JudgeChoice(
+        rubric=replace(rubric, same_agent=same),
+        judge=replace(spare(choice), model=model),
+        choices=(choice,),
+        notes=(*notes, SAME) if same else notes,
+    )
+
+
+def _choice(settings: config.Settings, project: Project, env: Mapping[str, str]) -> AgentChoice | None:
+    """Another agent than the worker's; its profile's key and price are its own, never the worker's."""
+    name = settings.judge_agent or _profile(settings).agent.partition(",")[0]
+    if not name:
+        return None
+    return choose(replace(settings, agent=name, profile=settings.judge_profile), project, env)[0]
+
+
+def _profile(settings: config.Settings) -> config.ProfileSpec:
+    name = settings.judge_profile
+    if name and name not in settings.profiles:
+        raise UserError(
+            f'[judge] names the profile "{name}", which is not defined',
+            code="E-JUDGE",
+            at=settings.origins["judge.profile"].where,
+            why=f"expected one of {', '.join(sorted(settings.profiles))}",
+            next="ralph config show --origin",
+        )
+    return settings.profiles.get(name, config.ProfileSpec())

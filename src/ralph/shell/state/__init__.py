@@ -1,0 +1,1 @@
+"""Where is state kept, and who may write it?"""

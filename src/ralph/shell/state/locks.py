@@ -1,0 +1,176 @@
+"""The kernel lock that makes one runner the only driver of a loop.
+
+The lock is the kernel's (`flock`): it is gone the moment its last holder is, whatever way that died.
+The text in the file only says who it was, for people to read; it is never trusted for a decision.
+Lock files are never removed by this module: removing one that somebody waits on would make two holders.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+import msgspec
+
+from ralph.errors import Busy, SetupError
+
+# Who only looks (`holder`) has the lock too, for some microseconds: a tenth of a second of trying tells
+# that from a real holder. The name in the file cannot: it may be that of a former one who is still alive.
+_TRIES = 20
+_PAUSE = 0.005
+_LONGEST = 4096
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds a lock; pid 0 when the file does not tell."""
+
+    pid: int = 0
+    start: int = 0
+    boot: str = ""
+    host: str = ""
+    since: int = 0
+    what: str = ""
+
+
+class Lock(msgspec.Struct, frozen=True):
+    """A held lock. `fd` may be passed on to a child, which then holds it too."""
+
+    path: str
+    fd: int
+
+    def release(self) -> None:
+        os.close(self.fd)
+
+
+def this_process(since: int, what: str = "") -> Holder:
+    pid = os.getpid()
+    return Holder(
+        pid=pid,
+        start=start_time(pid) or 0,
+        boot=boot_id(),
+        host=os.uname().nodename,
+        since=since,
+        what=what,
+    )
+
+
+def acquire(path: str, me: Holder) -> Lock:
+    """Take the lock now or raise Busy with the holder; `me.since` is now, in milliseconds."""
+    seen = Holder()
+    for _ in range(_TRIES):
+        fd = _open(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _same_file(fd, path):
+                os.ftruncate(fd, 0)
+                os.pwrite(fd, msgspec.json.encode(me), 0)
+                return Lock(path, fd)
+            os.close(fd)  # removed between open and lock: that file guards nothing any more
+        except BlockingIOError:
+            seen = _read(fd)
+            os.close(fd)
+            time.sleep(_PAUSE)
+        except BaseException:
+            os.close(fd)
+            raise
+    raise _locked(path, seen, me.since)
+
+
+def holder(path: str) -> Holder | None:
+    """Who holds the lock right now, without keeping it; None when nobody does."""
+    try:
+        fd = _open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read(fd)
+    finally:
+        os.close(fd)
+    return None
+
+
+def _open(path: str, flags: int) -> int:
+    try:
+        return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except FileNotFoundError:
+        raise
+    except OSError as exc:
+        raise SetupError(
+            f"cannot open the lock '{path}': {exc.strerror}",
+            code="E-LOCK-UNUSABLE",
+            why="without it Ralph cannot know that nobody else drives this loop",
+            next="ralph doctor",
+        ) from exc
+
+
+def _same_file(fd: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _read(fd: int) -> Holder:
+    try:
+        return msgspec.json.decode(os.pread(fd, _LONGEST, 0), type=Holder)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return Holder()
+
+
+def _locked(path: str, seen: Holder, now: int) -> Busy:
+    folder, name = os.path.split(path)
+    name = os.path.basename(folder) if name == "lock" else name
+    who = f"pid {seen.pid} on {seen.host}" if seen.pid else "a process that left no name"
+    age = f", since {max(0, now - seen.since) // 1000} s" if seen.pid else ""
+    gone = bool(seen.pid) and not alive(seen.pid, seen.start, seen.boot)
+    return Busy(
+        f"'{name}' is held by {who}{age}",
+        code="E-LOOP-LOCKED",
+        at=path,
+        why="that process ended, but something it started still lives"
+        if gone
+        else "only one runner may drive a loop",
+        next="ralph status",
+    )
+
+
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_DEAD = frozenset("ZXx")  # a zombie holds its pid but will never do anything again
+
+
+def boot_id() -> str:
+    """The kernel's id of this boot; empty where the kernel does not tell, which then equals itself."""
+    try:
+        with open(_BOOT_ID, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def start_time(pid: int) -> int | None:
+    """Clock ticks between boot and the start of `pid`, or None when there is no such process."""
+    seen = _stat(pid)
+    return None if seen is None else seen[1]
+
+
+def alive(pid: int, start: int, boot: str) -> bool:
+    """True only for the very process that was meant, and only while it can still act."""
+    if boot != boot_id():
+        return False
+    seen = _stat(pid)
+    return seen is not None and seen[1] == start and seen[0] not in _DEAD
+
+
+def _stat(pid: int) -> tuple[str, int] | None:
+    """State and start time; the name in between may hold spaces and brackets, so cut at the last one."""
+    if pid <= 0:
+        return None
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return (fields[0].decode("ascii"), int(fields[19])) if len(fields) > 19 else None

@@ -1,0 +1,1 @@
+"""Is this machine fit, and what can be removed?"""

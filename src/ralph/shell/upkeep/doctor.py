@@ -1,0 +1,103 @@
+"""What `ralph doctor` looks at: this machine, the state directory, and the records in it.
+
+Each look is a value; nothing here repairs anything. How it is printed lives in `ui`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import sys
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from ralph import agents
+from ralph.errors import RalphError
+from ralph.shell.agent_call.ask_version import probe_all
+from ralph.shell.git.command import find_git
+from ralph.shell.journal import record
+from ralph.shell.journal.writer import read_journal
+from ralph.shell.sandbox.probe import probe_levels
+from ralph.shell.state.directory import config_dir, free_bytes, open_state, state_dir
+
+
+class Look(msgspec.Struct, frozen=True):
+    what: str
+    state: Literal["ok", "note", "bad"]
+    words: str
+    next: str = ""
+
+
+def check_up(env: Mapping[str, str], min_free: int) -> list[Look]:
+    looks = [Look("python", "ok", f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}")]
+    looks += _git(env)
+    looks += _state(env, min_free)
+    looks += _sandbox(env)
+    return looks + _agents(env)
+
+
+def _agents(env: Mapping[str, str]) -> list[Look]:
+    """Each agent, whether it is logged in, and what of the home it may write in its box."""
+    looks = []
+    for name, found in probe_all(agents.ADAPTERS, env).items():
+        words = [found.version or ("installed" if found.installed else "not installed")]
+        if found.installed and found.login != "unknown":
+            words.append("logged in" if found.login == "yes" else "not logged in")
+        ready = found.installed and found.login != "no"
+        fix = "" if ready or not found.installed else found.hint.removeprefix("log in with: ")
+        looks.append(Look(f"agent {name}", "ok" if ready else "note", ", ".join(words), fix))
+        looks += [Look("", "ok", place) for place in found.places]
+    return looks
+
+
+def _git(env: Mapping[str, str]) -> list[Look]:
+    try:
+        git = find_git(env.get("PATH"))
+    except RalphError as error:
+        return [Look("git", "bad", error.what, "install git 2.35 or newer")]
+    return [Look("git", "ok", ".".join(map(str, git.version)))]
+
+
+def _state(env: Mapping[str, str], min_free: int) -> list[Look]:
+    root = state_dir(env)
+    try:
+        state = open_state(root, create=True)
+        free = free_bytes(state.root)
+    except RalphError as error:
+        return [Look("state", "bad", f"{error.what}: {error.why}", error.next)]
+    enough = free >= min_free
+    looks = [
+        Look(
+            "state",
+            "ok" if enough else "bad",
+            f"{root}, {free // 1_000_000} MB free",
+            "" if enough else "ralph clean",
+        )
+    ]
+    looks.append(Look("config", "ok", config_dir(env)))
+    try:
+        with read_journal(state.root) as reader:
+            names = reader.names()
+            for name in names:
+                try:
+                    if record.load(reader, name).newer:
+                        looks.append(Look(f"loop {name}", "note", "was written by a newer Ralph"))
+                except RalphError as error:
+                    looks.append(Look(f"loop {name}", "bad", error.what, f"ralph logs {name} --json"))
+    except RalphError as error:
+        return [*looks, Look("journal", "bad", error.what, error.next)]
+    return [*looks, Look("journal", "ok", f"{len(names)} loops")]
+
+
+def _sandbox(env: Mapping[str, str]) -> list[Look]:
+    """All probes, run now: what is printed was seen, not assumed."""
+    bwrap = shutil.which("bwrap", path=env.get("PATH"))
+    found = probe_levels(
+        open_state(state_dir(env), create=True).root, home=env.get("HOME") or "/", bwrap=bwrap
+    )
+    held = found.level in ("S2", "S3")
+    looks = [Look("sandbox", "ok" if held else "note", found.level, "" if held else "apt install bubblewrap")]
+    looks += [Look("", "ok" if held else "note", words) for words in found.words]
+    return looks + [Look("", "note", reason) for reason in found.reasons]

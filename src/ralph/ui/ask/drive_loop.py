@@ -1,0 +1,162 @@
+"""Driving a loop with somebody watching: display, log file, report, a blocked loop's question, exit code.
+
+Shared by `loop`, `resume` and `demo`. What is shown is the displays' matter, what is done the shell's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from signal import SIGINT, SIGTERM
+from typing import IO
+
+from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
+from ralph.core.model.loop import Loop
+from ralph.core.views.plan_view import plan_line
+from ralph.errors import RalphError
+from ralph.shell.journal.record import load
+from ralph.shell.journal.writer import read_journal
+from ralph.shell.ports import Activity
+from ralph.shell.run.open import SignalCount, drive
+from ralph.shell.state.directory import open_state, state_dir
+from ralph.shell.state.stints import Stint
+from ralph.ui.display import Display, make_watcher
+from ralph.ui.display.plain import Plain
+
+ENDINGS = {"verified": 0, "blocked": 3, "broken": 4, "satisfied": 6}
+
+
+class Both:
+    """Two displays as one: the screen, and the loop's log file."""
+
+    def __init__(self, *displays: Display) -> None:
+        self._displays = displays
+
+    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+        for display in self._displays:
+            display.opened(loop, words)
+
+    def event(self, seq: int, event: AnyEvent, loop: Loop) -> None:
+        for display in self._displays:
+            display.event(seq, event, loop)
+
+    def said(self, facts: tuple[object, ...]) -> None:
+        for display in self._displays:
+            display.said(facts)
+
+    def tick(self, loop: Loop, activity: Activity) -> None:
+        for display in self._displays:
+            display.tick(loop, activity)
+
+    def note(self, text: str) -> None:
+        for display in self._displays:
+            display.note(text)
+
+    def closed(self, loop: Loop) -> None:
+        for display in self._displays:
+            display.closed(loop)
+
+
+def exit_code(loop: Loop, signals: SignalCount) -> int:
+    """The code of design section 9 for a loop that was driven just now."""
+    if loop.outcome is None and signals.number:
+        return 130 if signals.number == SIGINT else 128 + SIGTERM
+    return ENDINGS.get(loop.outcome or "", 1)
+
+
+def drive_and_show(
+    name: str,
+    env: Mapping[str, str],
+    *,
+    mode: str,
+    as_json: bool,
+    min_free: int,
+    most: int | None,
+    stint: Stint | None = None,
+    first: tuple[AnyEvent, ...] = (),
+    may_ask: bool = True,
+) -> int:
+    """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer."""
+    signals = SignalCount()
+    if as_json and stint is not None:
+        _show_begun(env, name)
+    while True:
+        with ExitStack() as stack:
+            screen = stack.enter_context(
+                make_watcher(mode, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, env=env)
+            )
+            log = stack.enter_context(_log_file(env, name))
+            watcher = Both(screen, Plain(log, log, {**env, "NO_COLOR": "1"}))
+            try:
+                loop = drive(
+                    name,
+                    env,
+                    watcher,
+                    min_free=min_free,
+                    most=most,
+                    stint=stint,
+                    first=first,
+                    signals=signals,
+                )
+            finally:
+                write_report(env, name)
+        stint, first = None, _answer(loop) if may_ask and not as_json else ()
+        if not first:
+            return exit_code(loop, signals)
+
+
+def _show_begun(env: Mapping[str, str], name: str) -> None:
+    """What was recorded when the loop was made: its stream has no gap at the beginning either."""
+    from ralph.ui.words.event_json import row_line
+
+    with read_journal(state_dir(env)) as reader:
+        for row in reader.rows(name):
+            print(row_line(row).decode(), flush=True)
+
+
+def _answer(loop: Loop) -> tuple[AnyEvent, ...]:
+    """The human's word to a blocked loop, if there is a human at a terminal; () leaves it blocked."""
+    if loop.outcome != "blocked" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return ()
+    line = plan_line(loop)
+    boxes = line.human if line is not None else ()
+    try:
+        if boxes:  # no word to an agent ticks them
+            said = input(f"have you done {', '.join(boxes)}? [y/N] ").strip().lower()
+            return (ResumeAsked(author="terminal", done=boxes),) if said in ("y", "yes") else ()
+        print("your answer goes into the next prompt; an empty one leaves the loop blocked", file=sys.stderr)
+        text = input("answer> ").strip()
+    except (EOFError, KeyboardInterrupt):
+        return ()
+    return (ResumeAsked(author="terminal"), Steered(text=text, author="terminal")) if text else ()
+
+
+def _log_file(env: Mapping[str, str], name: str) -> IO[str]:
+    """The loop's own log, with `latest` pointing at it."""
+    logs = open_state(state_dir(env), create=True).logs
+    path = os.path.join(logs, f"{name}.log")
+    latest = os.path.join(logs, "latest")
+    with suppress(OSError):
+        fresh = f"{latest}.{os.getpid()}"
+        os.symlink(f"{name}.log", fresh)
+        os.replace(fresh, latest)
+    return open(path, "a", encoding="utf-8", opener=lambda p, f: os.open(p, f | os.O_NOFOLLOW, 0o600))
+
+
+def write_report(env: Mapping[str, str], name: str) -> None:
+    """Report and, for a verified loop, attestation on disk; both can be made again at any time."""
+    from ralph.app.report.report_files import write_reports
+
+    state = open_state(state_dir(env), create=True)
+    try:
+        with read_journal(state.root) as reader:
+            record = load(reader, name)
+        write_reports(state, record)
+        if record.loop.outcome == "verified" and record.loop.result:
+            from ralph.shell.attestation.make import attest
+
+            attest(state, record, env)
+    except RalphError as trouble:
+        print(f"note: {trouble.what} ({trouble.why})", file=sys.stderr)

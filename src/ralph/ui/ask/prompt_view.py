@@ -1,0 +1,181 @@
+"""The prompt of a call as `ralph prompt show` has it: found in the record, or made for the call that is owed.
+
+Here: which call is meant, its text, its parts against the model's window, the difference to the call before.
+Not here: how it is printed (`commands.prompt`). Text is cleaned and redacted for the screen; the bytes that
+were sent are in the blob that the journal names.
+"""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from ralph.app.words.format import safe_lines
+from ralph.core.decide import failover
+from ralph.core.decide.machine import decide
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+from ralph.core.prompt.budget import WARN_SHARE, PromptPart, parts_of, tokens, window
+from ralph.core.text.quoting import BEGINS
+from ralph.errors import IllegalEvent, NothingToDo, UserError
+from ralph.shell.journal.record import Record
+from ralph.shell.state import blobs
+from ralph.shell.state.directory import State
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    loop: str
+    iteration: int
+    call: int
+    agent: str
+    model: str
+    purpose: str  # plan, item, close; "" = the task
+    item: str
+    sent: bool  # False: it would be sent now
+    text: str
+    parts: tuple[PromptPart, ...]
+    tokens: int
+    window: int
+
+    @property
+    def share(self) -> float:
+        return self.tokens / self.window
+
+    @property
+    def large(self) -> bool:
+        return self.share > WARN_SHARE
+
+
+def find(record: Record, state: State, iteration: int | None) -> tuple[Shown, Shown | None]:
+    """The prompt that is meant, and the one before it."""
+    calls = [event for event in record.events if isinstance(event, e.AgentStarted)]
+    if iteration is not None:
+        at = next((n for n in reversed(range(len(calls))) if calls[n].iteration == iteration), None)
+        if at is None:
+            known = ", ".join(dict.fromkeys(str(call.iteration) for call in calls)) or "none"
+            raise UserError(
+                f"loop '{record.name}' has no call in iteration {iteration}",
+                code="E-PROMPT-ITERATION",
+                why=f"expected one of: {known}",
+                next=f"ralph logs {record.name}",
+            )
+        return _sent(record, state, calls[at]), _sent(record, state, calls[at - 1]) if at else None
+    owing = about_to_call(record.loop)
+    if owing is not None:
+        return _owed(record, state, owing), _sent(record, state, calls[-1]) if calls else None
+    if not calls:
+        raise NothingToDo(
+            f"loop '{record.name}' has called no agent and is not about to",
+            code="E-PROMPT-NONE",
+            next=f"ralph status {record.name}",
+        )
+    return _sent(record, state, calls[-1]), _sent(record, state, calls[-2]) if len(calls) > 1 else None
+
+
+def about_to_call(loop: Loop) -> Loop | None:
+    """The loop as it is when it calls its agent next, if that is what comes next."""
+    try:
+        if loop.phase == "paused":
+            loop = decide(loop, e.ResumeAsked(at=loop.now)).loop
+        elif loop.phase == "waiting":
+            loop = decide(loop, e.WaitOver(at=loop.now)).loop
+    except IllegalEvent:
+        return None
+    owed = loop.todo[0] if loop.todo else None
+    return loop if isinstance(owed, actions.RunAgent) and not loop.calling else None
+
+
+def _sent(record: Record, state: State, call: e.AgentStarted) -> Shown:
+    text = blobs.get(state.blobs, call.prompt).decode("utf-8", "replace")
+    order = failover.with_agent(record.loop.sealed, call.using)
+    return _shown(
+        record.name,
+        text,
+        iteration=call.iteration,
+        call=call.call,
+        agent=call.agent,
+        model=order.model,
+        purpose=call.purpose,
+        item=call.item,
+        sent=True,
+    )
+
+
+def _owed(record: Record, state: State, loop: Loop) -> Shown:
+    from ralph.core.prompt.facts import kind_of
+    from ralph.shell.git.project import find_project
+    from ralph.shell.git.store import open_store
+    from ralph.shell.prompts.build import prompt
+    from ralph.shell.prompts.sources import PromptFiles
+
+    owed = loop.todo[0]
+    assert isinstance(owed, actions.RunAgent)
+    place = os.path.join(state.loops, record.name, "store")
+    if not os.path.isdir(place):
+        raise UserError(
+            f"what loop '{record.name}' was made from is gone",
+            code="E-PROMPT-GONE",
+            at=place,
+            why="the loop was dropped or cleaned",
+            next=f"ralph prompt show {record.name} --iteration 1",
+        )
+    store = open_store(find_project(loop.sealed.repo), place)
+    order = failover.with_agent(loop.sealed, owed.agent)
+    item = loop.build.item if loop.build is not None else None
+    kind = kind_of(loop)
+    return _shown(
+        record.name,
+        prompt(loop, PromptFiles(store, state.blobs)),
+        iteration=owed.iteration,
+        call=owed.call,
+        agent=failover.names(loop.sealed)[owed.agent],
+        model=order.model,
+        purpose={"prompt": "", "build": "item"}.get(kind, kind),
+        item=item.id if item is not None and kind == "build" else "",
+        sent=False,
+    )
+
+
+def _shown(
+    name: str,
+    text: str,
+    *,
+    iteration: int,
+    call: int,
+    agent: str,
+    model: str,
+    purpose: str,
+    item: str,
+    sent: bool,
+) -> Shown:
+    return Shown(
+        loop=name,
+        iteration=iteration,
+        call=call,
+        agent=agent,
+        model=model,
+        purpose=purpose,
+        item=item,
+        sent=sent,
+        text=safe_lines(text),
+        parts=parts_of(text),
+        tokens=tokens(text),
+        window=window(agent, model),
+    )
+
+
+def difference(before: Shown, after: Shown) -> list[str]:
+    """As a patch; the marks around foreign text are new in each call and no difference."""
+    from difflib import unified_diff
+
+    old, new = (_unmarked(shown.text).splitlines() for shown in (before, after))
+    was, now = (f"iteration {shown.iteration}, call {shown.call}" for shown in (before, after))
+    return list(unified_diff(old, new, was, now, lineterm="", n=2))
+
+
+def _unmarked(text: str) -> str:
+    for nonce in {found[1] for line in text.splitlines() if (found := BEGINS.fullmatch(line))}:
+        text = text.replace(nonce, "·")
+    return text

@@ -1,0 +1,301 @@
+"""Around `core.sentence.route`: what is known here, a check from the project, the proposal in words, command
+lines.
+
+Nothing here starts anything. Every command line comes from the table of commands: what does not exist is
+never offered.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ralph.app.words.format import clock, safe, table
+from ralph.core.sentence.goal_hosts import host_of
+from ralph.core.sentence.intent import (
+    KnownHere,
+    KnownLoop,
+    Route,
+    RouteChoice,
+    RouteQuestion,
+    check_question,
+    settled,
+    why_asked,
+    with_check,
+)
+from ralph.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph.core.criterion.proposal import Proposal
+
+SEEN = 50  # loops that a sentence may speak of
+# control -> command lines, the first whose command exists
+CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "abort": (("abort",),),
+    "pause": (("pause",),),
+    "status": (("status",),),
+    "resume": (("resume",),),
+    "attach": (("attach",), ("logs", "-f")),
+    "logs": (("logs",),),
+    "report": (("report",),),
+    "diff": (("diff",),),
+}
+# kinds of check -> a task whose check it is
+KIND_TASKS = {
+    "test": "make the tests pass",
+    "types": "fix the type errors",
+    "lint": "fix the lint findings",
+    "build": "make the build pass",
+}
+INFERRED = "as inferred"
+WHERE = {
+    "internal": "internal: a loop here, in the foreground",
+    "external": "external: a loop that goes on without this terminal",
+    "goal": "goal: the host's own goal command",
+    "control": "control of a loop",
+    "none": "none: nothing to start",
+}
+
+
+def known_here(host: str) -> KnownHere:
+    """Loops of this project, newest first, and the host ("auto": the one this runs in)."""
+    from ralph.core.model.order import RESUMABLE
+    from ralph.ui.ask.place import journal_here, project_here
+
+    named = host_of(os.environ) if host == "auto" else host
+    loops = []
+    with journal_here() as reader:
+        for row in reader.summaries(project_here(), SEEN):
+            unfinished = row.phase != "ended"
+            resumable = unfinished or row.outcome in RESUMABLE
+            loops.append(KnownLoop(row.loop, _task_of(row.body), unfinished, resumable))
+    return KnownHere(tuple(loops), named)
+
+
+def _task_of(body: bytes) -> str:
+    try:
+        told = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    task = told.get("task", "") if isinstance(told, dict) else ""
+    return task if isinstance(task, str) else ""
+
+
+def completed(found: Route, *, infer: bool = True) -> Route:
+    """With a check from the project's own gates, or an inferred one; what cannot be found stays open."""
+    if found.task is None or found.verification_command or not _open(found, "check"):
+        return found
+    from ralph.core.criterion.named_tools import named_class, unserved
+    from ralph.core.criterion.predicate import measured
+
+    said = found.criterion or ""
+    own = {} if measured(said) else _own_gates()
+    if own and not unserved(found.task, said, named_class(found.task), own.values()):
+        words = f"the gates of this project pass: {', '.join(own)}"
+        return with_check(found, words, " && ".join(own.values()), "high")
+    # Words that were refused as a check must not come back through inference.
+    until = "" if why_asked(found) else found.criterion or ""
+    proposal = proposed(found.task, until) if infer else None
+    if proposal is None:
+        return found
+    if proposal.refused or not proposal.verification_command:
+        return _with_kinds(found, (), safe(proposal.refused, 300))
+    done = with_check(found, proposal.criterion, proposal.verification_command, proposal.confidence)
+    if proposal.confidence == "high":
+        return done
+    return _with_kinds(done, (_choice(INFERRED, proposal),))
+
+
+def _with_kinds(found: Route, first: tuple[RouteChoice, ...], why: str = "") -> Route:
+    """The question for a check: what was inferred, then each kind with this project's command for it."""
+    made = [(kind, proposed(task, "")) for kind, task in KIND_TASKS.items()]
+    choices = tuple(_choice(kind, one) for kind, one in made if one is not None and not one.refused)
+    asked = next(one for one in found.ask if one.about == "check")
+    question = check_question(why_asked(found) or why, (*first, *choices))
+    ask = tuple(question if one is asked else one for one in found.ask)
+    return settled(msgspec.structs.replace(found, ask=ask))
+
+
+def _choice(label: str, proposal: Proposal) -> RouteChoice:
+    """A proposal as an answer. The scripts that its commands start are shown with it."""
+    scripts = [safe(check.executes, 300) for check in proposal.checks if check.executes]
+    note = f"its script: {'; '.join(scripts)}" if scripts else ""
+    return RouteChoice(label, proposal.verification_command, note)
+
+
+def proposed(task: str, until: str) -> Proposal | None:
+    """What inference makes of it; None outside a repository."""
+    from ralph.shell.criterion import propose
+    from ralph.ui.ask.place import project_here
+
+    repo = project_here()
+    if repo is None:
+        return None
+    try:
+        return propose(task, repo=repo, cwd=os.getcwd(), until=until)
+    except RalphError:
+        return None  # a repository that inference cannot read has no check to offer
+
+
+def _own_gates() -> dict[str, str]:
+    """Required gates of the project's configuration: a loop without a check takes them.
+
+    They are only shown here; a loop that wants to execute them asks for approval itself.
+    """
+    from ralph.shell import config
+    from ralph.shell.state.directory import config_dir
+    from ralph.ui.ask.place import project_here
+
+    repo = project_here()
+    if repo is None:
+        return {}
+    user = config_dir(os.environ)
+    settings = config.load(
+        cwd=os.getcwd(), top=repo, env=os.environ, flags={}, user_dir=user, trust=lambda _: True
+    )
+    return {name: gate.run for name, gate in settings.gates.items() if gate.required and not gate.hidden}
+
+
+def may_ask() -> bool:
+    """Somebody sits there and can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def has_worker() -> bool:
+    """Whether a loop can go on without this terminal."""
+    from ralph.ui.cli.commands.loops import loop
+
+    return any("--detach" in param.opts for param in loop.command.params)
+
+
+def loop_argv(found: Route) -> list[str]:
+    """The command line of a proposal's loop. The task can never be taken for a flag."""
+    flags: list[str] = []
+    for check in found.checks:
+        flags += ["--check", check]
+    if found.stated and found.criterion and not any(check in found.criterion for check in found.checks):
+        flags += ["--until", found.criterion]
+    flags += _bound_flags(found)
+    if found.loop_id and found.route != "control":
+        flags += ["--loop-id", found.loop_id]
+    if found.route == "external" and has_worker():
+        flags += ["--detach"]
+    task = found.task or ""
+    return ["ralph", "loop", *flags, "--", task] if task.startswith("-") else ["ralph", "loop", task, *flags]
+
+
+def _bound_flags(found: Route) -> list[str]:
+    from ralph.shell.files.units import duration_words
+
+    flags: list[str] = []
+    if found.max_iterations is not None:
+        flags += ["--max-iterations", str(found.max_iterations)]
+    if found.timeout is not None:
+        flags += ["--max-time", duration_words(found.timeout)]
+    if found.max_cost is not None:
+        flags += ["--max-cost", f"{found.max_cost:g}"]
+    return flags
+
+
+def control_argv(found: Route) -> list[str]:
+    """The command line of a control. Only commands that exist; a bound of `resume` is so much more."""
+    from ralph.ui.cli.tree import COMMANDS
+
+    words = next(words for words in CONTROLS[found.verb] if words[0] in COMMANDS)
+    name = [found.loop_id] if found.loop_id else []
+    more = []
+    if found.verb == "resume" and found.task is None:
+        more = [f"+{word}" if at % 2 else word for at, word in enumerate(_bound_flags(found))]
+    return ["ralph", words[0], *name, *words[1:], *more]
+
+
+def command_lines(found: Route) -> list[str]:
+    """What would be typed instead of the sentence, in order."""
+    lines = []
+    if found.route == "control" and not _open(found, "loop"):
+        lines.append(shlex.join(control_argv(found)))
+    if found.task is not None and found.route not in ("none", "goal"):
+        lines.append(shlex.join(loop_argv(found)))
+    if found.route == "goal":
+        lines += [choice.value for one in found.ask if one.about == "start" for choice in one.choices]
+    return lines
+
+
+def _open(found: Route, about: str) -> bool:
+    return any(one.about == about for one in found.ask)
+
+
+def offered(found: Route) -> Route:
+    """With the command lines of a control, and of a loop that no worker can host, in `ask`."""
+    if found.route == "control":
+        lines = command_lines(found)
+        if lines and not _open(found, "loop"):
+            question = RouteQuestion(
+                "start", f"{found.verb} it", tuple(RouteChoice("command", line) for line in lines)
+            )
+            return msgspec.structs.replace(found, ask=(*found.ask, question))
+    if found.route == "external" and found.task is not None and not has_worker():
+        here = RouteChoice("in the foreground", shlex.join(loop_argv(found)))
+        words = "there is no worker in this version: a loop lives as long as its terminal"
+        return msgspec.structs.replace(found, ask=(*found.ask, RouteQuestion("start", words, (here,))))
+    return found
+
+
+def proposal_lines(found: Route, *, asking: bool = True) -> list[str]:
+    """The proposal, one fact a line, and what is still to be asked."""
+    facts = [("route", WHERE[found.route])]
+    if found.route == "control":
+        facts += [("do", found.verb), ("loop", found.loop_id or "the newest")]
+    if found.task is not None:
+        facts.append(("task", safe(found.task, 300) + (" (a guess)" if found.guessed else "")))
+    if found.criterion:
+        facts.append(("criterion", safe(found.criterion, 300)))
+    if found.verification_command:
+        facts.append(("check", safe(found.verification_command, 300)))
+    if _limits(found):
+        facts.append(("limits", _limits(found)))
+    if found.route != "control" and found.loop_id:
+        facts.append(("loop", found.loop_id))
+    if found.host:
+        facts.append(("host", safe(found.host, 40)))
+    if found.route != "none":
+        facts.append(("confidence", found.confidence))
+    lines = table(facts)
+    for one in found.ask if asking else ():
+        if one.about != "start" or found.route == "external":
+            lines += question_lines(one)
+    commands = command_lines(found)
+    if commands and found.route in ("internal", "control") and not _open(found, "task"):
+        lines += ["as a command", *(f"  {safe(line, 2000)}" for line in commands)]
+    return lines
+
+
+def question_lines(one: RouteQuestion) -> list[str]:
+    """The question, and its choices by number; what a choice would start stands below it."""
+    plain = one.about in ("place", "bound")  # their values mean something to the program only
+    rows = [
+        (f"  {number}", safe(choice.label, 100), "" if plain else safe(choice.value, 2000) or "(to be typed)")
+        for number, choice in enumerate(one.choices, 1)
+    ]
+    lines = [safe(one.question, 500)]
+    for line, choice in zip(table(rows), one.choices, strict=True):
+        lines += [line, *([f"     {safe(choice.note, 400)}"] if choice.note and not plain else [])]
+    return lines
+
+
+def _limits(found: Route) -> str:
+    from ralph.app.words.format import dollars, plural
+
+    parts = []
+    if found.max_iterations is not None:
+        parts.append(plural(found.max_iterations, "iteration"))
+    if found.timeout is not None:
+        parts.append(clock(found.timeout))
+    if found.max_cost is not None:
+        parts.append(dollars(found.max_cost))
+    return ", ".join(parts)

@@ -1,0 +1,121 @@
+"""From the options of `loop`, `build` and `plan` to a loop that has begun; `drive_loop` does the rest."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from ralph.errors import NeedsHuman
+from ralph.ui.cli.loop_options import typed_settings
+
+# What is looked for when specs say what to build and nobody says what checks it.
+_ANY_CHECK = "make the tests pass"
+
+
+def start(given: dict[str, Any], ask: Any = None) -> int:
+    """Begin the loop that was asked for and drive it to its end, or show what it would be."""
+    return start_named(given, ask)[0]
+
+
+def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
+    """The same, with the name of the loop; "" when nothing was started."""
+    from ralph.shell.run.open import begin
+    from ralph.ui.ask.drive_loop import drive_and_show
+    from ralph.ui.ask.task_limits import with_limits
+
+    env = dict(os.environ)
+    given = with_limits(given)
+    prepared = prepared_for(given, env, ask)
+    if given["dry_run"]:
+        from ralph.ui.ask.dry_run import show_order
+
+        show_order(prepared, as_json=given["as_json"])
+        return 0, ""
+    for warning in prepared.warnings:
+        say(f"note: {warning}")
+    name, stint = begin(prepared, env, time.time())
+    code = drive_and_show(
+        name,
+        env,
+        mode=given["display"] or prepared.settings.display,
+        as_json=given["as_json"],
+        min_free=prepared.settings.retention_min_free,
+        most=prepared.settings.max_loops,
+        stint=stint,
+        first=_first(given["steer"]),
+        may_ask=not given["yes"],
+    )
+    return code, name
+
+
+def _first(text: str) -> tuple[Any, ...]:
+    from ralph.core.model.events import Steered
+
+    return (Steered(text=text, author="flag"),) if text else ()
+
+
+def prepared_for(given: dict[str, Any], env: dict[str, str], ask: Any = None) -> Any:
+    """The order; what a repository asks for is shown and approved first when somebody can answer."""
+    from ralph.shell.config import approvals
+    from ralph.shell.plan.request import FROM_SPECS
+    from ralph.shell.start.order import StartRequest, prepare
+    from ralph.shell.state.directory import config_dir
+
+    request = StartRequest(
+        task=given["task"] or ("" if ask is None else FROM_SPECS),
+        cwd=os.getcwd(),
+        checks=given["checks"],
+        hidden_checks=given["hidden_checks"],
+        agent_cmd=given["agent_cmd"],
+        task_class=given["task_class"] or ("" if ask is None else "implement-feature"),
+        until=given["until"],
+        base=given["base"],
+        branch=given["branch"],
+        with_changes=given["with_changes"],
+        allow_write=given["allow_write"],
+        loop_id=given["loop_id"],
+        flags={**typed_settings(given), "--display": given["display"]},
+        plan=ask,
+    )
+    token = secrets.token_hex(4)
+    try:
+        return prepare(_checked(request, given, env), env=env, token=token, now=time.time())
+    except NeedsHuman as asks:
+        if asks.code != "E-APPROVAL" or given["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        say(f"{asks.what}:\n{asks.why}")
+        if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
+            raise
+        approvals.approve(config_dir(env), asks.next.rsplit(" ", 1)[-1], time.time())
+        return prepare(_checked(request, given, env), env=env, token=token, now=time.time())
+
+
+def _checked(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
+    """The request with a check: its own, the project's, or an inferred one that was agreed to."""
+    if request.checks or request.hidden_checks or given["no_infer"] or not request.task.strip():
+        return request
+    if request.plan is not None and request.plan.mode == "plan":
+        return request
+    from ralph.ui.ask.criterion import adopt
+
+    asked = request
+    if request.plan is not None:
+        asked = msgspec.structs.replace(request, task=_ANY_CHECK, task_class="")
+    found = adopt(asked, env, yes=given["yes"], auto=given["auto_criteria"], dry=given["dry_run"])
+    if request.plan is None:
+        return found
+    return msgspec.structs.replace(
+        found, task=request.task, task_class=request.task_class, until=request.until
+    )
+
+
+def say(text: str) -> None:
+    from ralph.core.text.clean import clean
+
+    print(clean(text), file=sys.stderr)

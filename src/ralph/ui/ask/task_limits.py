@@ -1,0 +1,96 @@
+"""Bounds in the words of a task: used as limits of the loop and said, or asked about. Never dropped.
+
+A flag beats words. The task itself stays as it was typed: a bound that was taken from it only makes the loop
+stricter.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from ralph.app.words.format import safe
+from ralph.core.criterion.named_tools import GREEN, named_class
+from ralph.core.sentence import bounds
+from ralph.core.sentence.bounds import Bound, Clause
+from ralph.errors import UserError
+
+SETTLED = "limits_settled"  # a sentence was routed: its bounds are in the options already
+
+
+def with_limits(given: dict[str, Any]) -> dict[str, Any]:
+    """The options with what task and criterion say about money, time and tries."""
+    if given.get(SETTLED):
+        return given
+    given = dict(given)
+    for name in ("task", "until"):
+        text = given.get(name) or ""
+        clauses = bounds.said(text)
+        taken = tuple(one for one in clauses if _bounds_loop(one, text, criterion=name == "until"))
+        for clause in taken:
+            for one in clause.bounds:
+                _take(given, one, clause)
+        for clause in clauses:
+            if clause not in taken and clause.bounds[0].about != "unclear" and _ends(clause, text):
+                _note(f'"{clause.text}" is left to the task; a limit of the loop is {clause.bounds[0].flag}')
+        if name == "until" and taken:
+            given["until"] = bounds.without(text, taken)
+    return given
+
+
+def _bounds_loop(one: Clause, text: str, *, criterion: bool) -> bool:
+    """Is it the loop that is bound? What is not set off may be what the code is to do."""
+    if one.firm:
+        return True
+    if not _ends(one, text) or one.bounds[0].about == "unclear":
+        return False
+    hurried = any(part.about == "hours" and (part.value or 0) < 60 for part in one.bounds)
+    return criterion or (named_class(text) in GREEN and not hurried)
+
+
+def _ends(one: Clause, text: str) -> bool:
+    return not text[one.end :].strip(" .!?)")
+
+
+def _take(given: dict[str, Any], one: Bound, clause: Clause) -> None:
+    name = one.flag.removeprefix("--").replace("-", "_")
+    if given.get(name) is not None:
+        return
+    value = one.value if one.value is not None else _asked(given, one)
+    if value is None:
+        return
+    given[name] = _written(one.about, value)
+    _note(f'"{clause.text}" in the task is a limit of this loop: {one.flag} {given[name]}')
+
+
+def _asked(given: dict[str, Any], one: Bound) -> float | None:
+    """The limit that somebody types on the terminal; None for the default ones. Without one, a refusal."""
+    what = f"'{safe(one.text, 200)}' is no limit that could be kept to"
+    example = {"--max-cost": "5", "--max-time": "2h", "--max-tokens": "100000"}.get(one.flag, "20")
+    if given.get("yes") or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        short = "".join(char for char in given.get("task") or "" if char.isalnum() or char in " .,:-_/")[:60]
+        raise UserError(
+            what,
+            code="E-BOUND",
+            why="a loop is bound by iterations, time, dollars or tokens; "
+            f"{one.flag} says it, and then these words are left to the task",
+            next=f'ralph loop "{short}" {one.flag} {example}',
+        )
+    typed = click.prompt(
+        f"{what}; {one.flag} (empty: the default limits)", default="", show_default=False, err=True
+    )
+    if typed.strip():
+        given[one.flag.removeprefix("--").replace("-", "_")] = typed.strip()
+    return None
+
+
+def _written(about: str, value: float) -> str:
+    from ralph.shell.files.units import duration_words
+
+    return duration_words(int(value)) if about == "hours" else f"{value:g}"
+
+
+def _note(text: str) -> None:
+    print(f"note: {safe(text, 400)}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""Commands that tell a loop something."""

@@ -1,0 +1,1 @@
+"""Commands that start or go on with a loop."""

@@ -1,0 +1,130 @@
+"""`ralph demo`: a sample project, a scripted agent, and a false "done" that is refused."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import click
+
+CHECK = "tests=python3 -m unittest -v"
+TASK = "make the tests of the todo list pass"
+
+
+@click.command(short_help="Watch Ralph work on a sample project.")
+@click.option(
+    "--fail", "fails", is_flag=True, help="The agent only claims to be done; the loop ends stalled."
+)
+@click.option("--crash", is_flag=True, help="The runner is killed in the middle; watch the loop go on.")
+@click.option(
+    "--pace", default=0.4, show_default=True, metavar="SECONDS", help="How slowly the demo agent works."
+)
+@click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
+@click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md.")
+def command(fails: bool, crash: bool, pace: float, display: str, as_json: bool) -> int:
+    """Make a sample project in a temporary folder and let the built-in demo agent work on it.
+
+    The demo agent is scripted and needs no key and no network. It runs through the same runner, box, gates
+    and journal as every other agent; in its second iteration it claims to be done and is not.
+
+    \b
+    Examples:
+      ralph demo
+      ralph demo --crash
+    """
+    from ralph.ui.ask.demo_project import make_project
+
+    folder = os.path.join(tempfile.mkdtemp(prefix="ralph-demo-"), "todo")
+    os.mkdir(folder)
+    make_project(folder)
+    print(f"a sample project with two failing tests: {folder}", file=sys.stderr)
+    script = "liar" if fails else "honest"
+    if crash:
+        return _crash(folder, script, max(pace, 0.4), display, as_json=as_json)
+    return _loop(folder, script, pace, display, as_json=as_json)
+
+
+def _prepared(folder: str, script: str, pace: float) -> Any:
+    from ralph.shell.start.order import StartRequest, prepare
+
+    request = StartRequest(
+        task=TASK,
+        cwd=folder,
+        checks=(CHECK,),
+        flags={"agent": "demo"},
+        agent_settings={"script": script, "pace": str(pace)},
+    )
+    return prepare(request, env=_env(), token=secrets.token_hex(4), now=time.time())
+
+
+def _env() -> dict[str, str]:
+    """The demo must not depend on settings of the place it is started from."""
+    env = dict(os.environ)
+    if shutil.which("python3", path=env.get("PATH")) is None:
+        base = os.path.dirname(os.path.realpath(sys.executable))  # what Ralph's own environment rests on
+        env["PATH"] = os.pathsep.join((base, env.get("PATH", os.defpath)))
+    return env
+
+
+def _loop(folder: str, script: str, pace: float, display: str, *, as_json: bool) -> int:
+    from ralph.shell.run.open import begin
+    from ralph.ui.ask.drive_loop import drive_and_show
+
+    env = _env()
+    prepared = _prepared(folder, script, pace)
+    name, stint = begin(prepared, env, time.time())
+    most = prepared.settings.max_loops
+    code = drive_and_show(
+        name, env, mode=display, as_json=as_json, min_free=0, most=most, stint=stint, may_ask=False
+    )
+    return 0 if code == (1 if script == "liar" else 0) else code or 1
+
+
+def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool) -> int:
+    """The loop in a child process that is killed without warning; then the same loop, resumed here."""
+    from ralph.shell.run.open import begin
+    from ralph.ui.ask.drive_loop import drive_and_show
+
+    env = _env()
+    prepared = _prepared(folder, script, pace)
+    name, stint = begin(prepared, env, time.time())
+    stint.release()
+    argv = [
+        sys.executable,
+        "-m",
+        "ralph",
+        "resume",
+        name,
+        "--display",
+        "plain" if display != "none" else "none",
+    ]
+    with subprocess.Popen(argv, env=env, stdout=sys.stderr) as child:
+        _wait_for_call(env, name, 2, child)
+        time.sleep(pace / 2)
+        child.send_signal(signal.SIGKILL)
+    print(
+        "\nkilled the runner with SIGKILL while the agent was at work; resuming the same loop\n",
+        file=sys.stderr,
+    )
+    most = prepared.settings.max_loops
+    return drive_and_show(name, env, mode=display, as_json=as_json, min_free=0, most=most, may_ask=False)
+
+
+def _wait_for_call(env: dict[str, str], name: str, call: int, child: subprocess.Popen[bytes]) -> None:
+    from ralph.shell.journal.record import load
+    from ralph.shell.journal.writer import read_journal
+    from ralph.shell.state.directory import state_dir
+
+    while child.poll() is None:
+        with read_journal(state_dir(env)) as reader:
+            loop = load(reader, name).loop
+        if loop.calling and loop.call >= call:
+            return
+        time.sleep(0.02)

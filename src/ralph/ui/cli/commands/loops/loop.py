@@ -1,0 +1,40 @@
+"""`ralph loop TASK`: work on a task until it is verified done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ralph.ui.cli.loop_options import loop_options, plan_ask, plan_options
+
+
+@click.command(short_help="Work on a task until it is verified done.")
+@click.argument("task", required=False, default="")
+@click.option(
+    "--plan",
+    "planned",
+    is_flag=True,
+    help="Plan from specs/ or TASK first, then build item by item. Short: ralph build.",
+)
+@plan_options
+@loop_options
+def command(**given: Any) -> int:
+    """Work on TASK until Ralph itself has verified the result.
+
+    The agent works in an isolated copy of your repository. What it says is a claim; the checks are run by
+    Ralph, on the commit, in a clean checkout. Your files are not touched: the result is a branch that
+    `ralph merge` brings in.
+
+    \b
+    Examples:
+      ralph loop "make the tests pass" --check "pytest -q" --agent-cmd "./my-agent.sh"
+      ralph loop "fix the parser" --check tests="pytest -q" --max-iterations 5 --dry-run
+      ralph loop "raise the coverage above 80%" --dry-run
+      ralph loop --plan --check "pytest -q"
+    """
+    from ralph.ui.ask.start_loop import start
+
+    if not given["planned"] and not given["task"]:
+        raise click.UsageError("Missing argument 'TASK'.")
+    return start(given, plan_ask(given) if given["planned"] else None)

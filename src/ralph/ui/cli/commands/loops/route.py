@@ -1,0 +1,251 @@
+"""`ralph route TEXT` and bare `ralph "TEXT"`: from a sentence to a proposal, and with a yes to its start."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from ralph.app.words.format import safe
+from ralph.core.sentence.ask_bounds import DEFAULT, answered
+from ralph.core.sentence.goal_hosts import MARKERS
+from ralph.core.sentence.intent import (
+    OPEN,
+    Route,
+    RouteChoice,
+    RouteQuestion,
+    public,
+    settled,
+    why_asked,
+    with_check,
+)
+from ralph.core.sentence.route import route
+from ralph.errors import NothingToDo, UserError
+from ralph.ui.ask import route_screens
+from ralph.ui.ask.task_limits import SETTLED
+
+HOSTS = ("auto", *MARKERS)
+HOST_HELP = "Hand over to the goal command of this host, where it has one; auto: the one this runs in."
+
+
+@click.command(short_help="Say what a sentence asks for, and start nothing.")
+@click.argument("text")
+@click.option("--host", type=click.Choice(HOSTS), default=None, help=HOST_HELP)
+@click.option("--json", "as_json", is_flag=True, help="The proposal as one JSON object; see docs/routing.md.")
+def command(text: str, host: str | None, as_json: bool) -> int:
+    """Say which loop TEXT asks for: route, task, criterion, check and bounds. Nothing is started.
+
+    What is missing is asked for on a terminal; without one the proposal is printed as far as it goes, and the
+    exit code is 2.
+
+    \b
+    Examples:
+      ralph route "ralph this: fix the flaky login tests, up to 20 tries"
+      ralph route "loop until coverage is above 80%" --json
+      ralph route 'keep fixing until `npm test` passes' --host claude
+    """
+    found = _found(text, host)
+    if route_screens.may_ask() and not as_json:
+        found = _answered(found, infer=True)
+    _show(found, as_json=as_json)
+    return 0 if found.confidence == "high" or found.route == "none" else 2
+
+
+def _found(text: str, host: str | None) -> Route:
+    found = route(text, route_screens.known_here(host or ""))
+    return route_screens.offered(route_screens.completed(found))
+
+
+def _show(found: Route, *, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps(public(found), ensure_ascii=False))
+        return
+    line = route_screens.command_lines(found) if found.route == "goal" else []
+    for words in route_screens.proposal_lines(found):
+        print(words, file=sys.stderr if line else sys.stdout)
+    for words in line:  # alone on stdout: it is there to be taken away
+        print(words)
+
+
+def bare_command() -> click.Command:
+    """`ralph "TEXT"`: the options of `ralph loop`, with a sentence in place of the task."""
+    from ralph.ui.cli.commands.loops import loop
+
+    options = [param for param in loop.command.params if isinstance(param, click.Option)]
+    host = click.Option(["--host"], type=click.Choice(HOSTS), default=None, help=HOST_HELP)
+    return click.Command(
+        "ralph",
+        params=[click.Argument(["text"]), *options, host],
+        callback=_bare,
+        help="Start what TEXT asks for, after showing it.",
+    )
+
+
+def _bare(text: str, host: str | None, **given: Any) -> int:
+    found = _typed(route(text, route_screens.known_here(host or "")), given)
+    if found.route == "none":
+        raise _refusal(found, text)
+    infer = not given["no_infer"]
+    found = route_screens.offered(route_screens.completed(found, infer=infer))
+    asking = route_screens.may_ask() and not given["yes"] and not given["as_json"]
+    if asking:
+        found = _answered(found, infer=infer)
+    if found.route == "goal":
+        _show(found, as_json=given["as_json"])
+        return 0 if found.confidence == "high" else 2
+    if not asking:
+        missing = _missing(found, given["yes"])
+        if missing:
+            _show(found, as_json=given["as_json"])
+            print(f"nothing was started: {missing}", file=sys.stderr)
+            return 2
+    if not given["as_json"]:
+        for words in route_screens.proposal_lines(found, asking=False):
+            print(words, file=sys.stderr)
+    if asking and not click.confirm(_yes_question(found), default=False, err=True):
+        print("nothing was started", file=sys.stderr)
+        return 2
+    return _start(found, given)
+
+
+def _typed(found: Route, given: dict[str, Any]) -> Route:
+    """With what was typed as flags: a flag beats the sentence."""
+    kept = tuple(
+        one
+        for one in found.ask
+        if one.about != "bound" or given.get(one.question.rsplit(" --", 1)[-1].replace("-", "_")) is None
+    )
+    if kept != found.ask:
+        found = settled(replace(found, ask=kept))
+    if given["checks"] and found.route in ("internal", "external", "goal", "control"):
+        checks = tuple(given["checks"])
+        return with_check(found, "", " && ".join(checks), "high", checks)
+    return found
+
+
+def _refusal(found: Route, text: str) -> UserError:
+    one = found.ask[0]
+    next_line = one.choices[0].value if one.choices else "ralph --help"
+    if found.why == "unmatched":
+        return UserError(
+            f"there is no command '{safe(text, 200)}'", code="E-USAGE", why=one.question, next=next_line
+        )
+    return NothingToDo("nothing was started", code="E-ROUTE-NONE", why=one.question, next=next_line)
+
+
+def _missing(found: Route, yes: bool) -> str:
+    """Why this cannot start without somebody to ask; "" when it can."""
+    refused = why_asked(found) != ""  # else a missing check is `ralph loop`'s matter: it infers one
+    blocking = [one for one in found.ask if one.about in OPEN and (one.about != "check" or refused)]
+    if blocking:
+        return safe(blocking[0].question, 500)
+    if found.route == "external" and not route_screens.has_worker():
+        return "there is no worker in this version; the command above works in the foreground"
+    if not yes:
+        return "say yes on a terminal, or with -y"
+    return ""
+
+
+def _yes_question(found: Route) -> str:
+    if found.route == "external" and not route_screens.has_worker():
+        return "start it in the foreground instead?"
+    return "do this?" if found.route == "control" else "start this loop?"
+
+
+def _answered(found: Route, *, infer: bool) -> Route:
+    """Every open question asked, with numbered choices."""
+    while True:
+        one = next((one for one in found.ask if one.about in OPEN), None)
+        if one is None:
+            return route_screens.offered(replace(found, ask=()) if found.route != "none" else found)
+        for words in route_screens.question_lines(one):
+            print(words, file=sys.stderr)
+        found = _with_answer(found, one, _answer(one))
+        if one.about == "task":
+            found = route_screens.completed(found, infer=infer)
+
+
+def _answer(one: RouteQuestion) -> RouteChoice:
+    """The chosen answer; what has no value is typed."""
+    number = 1
+    if len(one.choices) > 1:
+        number = click.prompt("number", type=click.IntRange(1, len(one.choices)), err=True)
+    chosen = one.choices[number - 1]
+    if chosen.value:
+        return chosen
+    words = {"check": "command", "bound": "limit"}.get(one.about, "words")
+    typed: str = click.prompt(words, err=True)
+    return replace(chosen, value=typed)
+
+
+def _with_answer(found: Route, one: RouteQuestion, chosen: RouteChoice) -> Route:
+    value = chosen.value
+    rest = tuple(other for other in found.ask if other is not one)
+    found = replace(found, ask=rest)
+    if one.about == "check":
+        if chosen.label == route_screens.INFERRED:
+            return with_check(found, "", value, "high")
+        if not found.stated:  # what was inferred before was about another check
+            found = replace(found, criterion=f"`{value}` passes")
+        return with_check(found, "", value, "high", (value,))
+    if one.about == "task":
+        return settled(replace(found, task=" ".join(value.split()) or None, guessed=False))
+    if one.about == "loop":
+        return settled(replace(found, loop_id=value))
+    if one.about == "bound" and value != DEFAULT:
+        flag = one.question.rsplit(" ", 1)[-1]
+        bound = answered(found, flag, value)
+        return bound if bound is not None else replace(found, ask=(one, *rest))
+    if one.about == "place" and value == "loop":
+        return _moved(found, chosen.note)
+    return settled(found)
+
+
+def _moved(found: Route, phrase: str) -> Route:
+    """What stood at the end of the task is about the loop: say it again, set off."""
+    task = (found.task or "").removesuffix(phrase).rstrip()
+    said = route(f"ralph this: {task}, {phrase}")
+    return settled(
+        replace(
+            found,
+            task=task,
+            route="external" if said.route == "external" else found.route,
+            max_iterations=said.max_iterations or found.max_iterations,
+            timeout=said.timeout or found.timeout,
+            max_cost=said.max_cost or found.max_cost,
+        )
+    )
+
+
+def _start(found: Route, given: dict[str, Any]) -> int:
+    """The same path as the commands themselves take."""
+    code = 0
+    if found.route == "control":
+        from ralph.ui.cli.tree import cli
+
+        argv = route_screens.control_argv(found)[1:]
+        result = cli.main(args=argv, prog_name="ralph", standalone_mode=False)
+        code = result if isinstance(result, int) else 0
+        if found.task is None or code:
+            return code
+    from ralph.ui.cli.commands.loops import loop
+
+    callback = loop.command.callback
+    assert callback is not None
+    return int(callback(**_loop_options(found, given)))
+
+
+def _loop_options(found: Route, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of `ralph loop`: what the sentence says, where no flag says otherwise."""
+    from ralph.ui.cli.commands.loops import loop
+
+    wanted = route_screens.loop_argv(found)[1:]
+    context = loop.command.make_context("loop", wanted[1:])
+    said = dict(context.params)
+    said["checks"] = said["checks"] if not given["checks"] else given["checks"]
+    typed = {name: value for name, value in given.items() if value not in (None, "", (), False)}
+    return {**given, **said, **typed, SETTLED: True}

@@ -1,0 +1,160 @@
+"""`ralph agents`: which agents can be used here, and whether one of them really works."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import secrets
+import time
+from typing import Any
+
+import click
+
+TASK = "make the test pass: add(2, 3) must be 5"
+CHECK = "test=python3 -m unittest -q"
+FILES = {
+    "calc.py": "def add(a, b):\n    return a - b\n",
+    "test_calc.py": "import unittest\n\nfrom calc import add\n\n\nclass Add(unittest.TestCase):\n"
+    "    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n",
+    ".gitignore": "__pycache__/\n",
+}
+
+
+@click.group(short_help="List the agents that can be used.")
+def command() -> None:
+    """Agents: the built-in adapters, and those that your configuration names."""
+
+
+@command.command("list", short_help="Each agent: installed, version, login, features.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def list_(as_json: bool) -> int:
+    """Each agent: whether it is installed, its version, whether it is logged in, what it can do.
+
+    Versions are asked of the programs themselves; nothing is sent to a model.
+
+    \b
+    Example:
+      ralph agents list
+    """
+    from ralph.agents.acp.adapter import WEAKER
+    from ralph.app.words.format import safe, table
+
+    rows = _rows(dict(os.environ))
+    if as_json:
+        print(json.dumps({"v": 1, "agents": rows}))
+        return 0
+    cells = [
+        (
+            safe(row["name"]),
+            "ready" if row["installed"] else "missing",
+            safe(row["version"], 30),
+            {"yes": "logged in", "no": "not logged in", "unknown": "login unknown"}[row["login"]],
+            safe(" ".join(row["features"]), 60),
+            safe(row["hint"], 80),
+        )
+        for row in rows
+    ]
+    for line in table(cells):
+        print(line)
+    print(f"weaker: {WEAKER}")
+    return 0
+
+
+def _rows(env: dict[str, str]) -> list[dict[str, Any]]:
+    from ralph import agents
+    from ralph.agents.acp.adapter import FEATURES
+    from ralph.shell import config
+    from ralph.shell.agent_call.ask_version import probe_all
+    from ralph.shell.config import approvals
+    from ralph.shell.state.directory import config_dir
+    from ralph.ui.ask.place import project_here
+
+    user_dir = config_dir(env)
+    settings = config.load(
+        cwd=os.getcwd(),
+        top=project_here(),
+        env=env,
+        flags={},
+        user_dir=user_dir,
+        trust=approvals.trusted(user_dir),
+    )
+    rows = [
+        {
+            "name": name,
+            "installed": found.installed,
+            "version": found.version,
+            "login": found.login,
+            "features": list(found.features),
+            "hint": found.hint,
+        }
+        for name, found in probe_all((*agents.ADAPTERS, *agents.OVER_ACP), env).items()
+    ]
+    for name, spec in sorted(settings.agents.items()):
+        if spec.command:
+            rows.append(
+                {
+                    "name": name,
+                    "installed": True,
+                    "version": "configured",
+                    "login": "unknown",
+                    "features": list(FEATURES) if spec.settings.get("protocol") == "acp" else [],
+                    "hint": spec.command,
+                }
+            )
+    return rows
+
+
+@command.command("test", short_help="A short loop of one agent on a project that is thrown away.")
+@click.argument("name")
+@click.option("--model", default=None, metavar="NAME", help="Model the agent is asked to use.")
+@click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
+@click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md.")
+def test(name: str, model: str | None, display: str, as_json: bool) -> int:
+    """Let agent NAME mend one line in a throw-away project: at most two calls of its model.
+
+    \b
+    Example:
+      ralph agents test claude
+    """
+    import tempfile
+
+    from ralph.app.words.format import safe
+    from ralph.shell.journal.record import load
+    from ralph.shell.journal.writer import read_journal
+    from ralph.shell.run.open import begin
+    from ralph.shell.start.agents import refuse_loginless
+    from ralph.shell.start.order import StartRequest, prepare
+    from ralph.ui.ask.demo_project import commit_files
+    from ralph.ui.ask.drive_loop import drive_and_show
+
+    with tempfile.TemporaryDirectory(prefix="ralph-agent-test-") as folder:
+        project = os.path.join(folder, "project")
+        os.mkdir(project)
+        commit_files(project, [("A function with a bug", FILES)])
+        # Its record goes away with it: this loop is about the agent, and nobody will land its result.
+        env = {**os.environ, "RALPH_STATE_DIR": os.path.join(folder, "state")}
+        flags = {"--agent": name, "--model": model, "--max-iterations": "2", "--iteration-timeout": "10m"}
+        request = StartRequest(task=TASK, cwd=project, checks=(CHECK,), flags=dict(flags))
+        prepared = prepare(request, env=env, token=secrets.token_hex(4), now=time.time())
+        refuse_loginless(prepared.order, env)
+        name_, stint = begin(prepared, env, time.time())
+        # What a loop's end offers (diff, merge, …) is about a loop that is kept: this one is not.
+        with contextlib.nullcontext() if as_json else contextlib.redirect_stdout(io.StringIO()):
+            code = drive_and_show(
+                name_,
+                env,
+                mode=display,
+                as_json=as_json,
+                min_free=0,
+                most=prepared.settings.max_loops,
+                stint=stint,
+                may_ask=False,
+            )
+        with read_journal(os.path.join(folder, "state")) as reader:
+            loop = load(reader, name_).loop
+    if not as_json:
+        works = "works: it changed a file, and Ralph verified the result" if code == 0 else "did not do it"
+        print(f"agent {safe(name)} {works} ({loop.outcome}: {safe(loop.reason, 300)})")
+    return code

@@ -1,0 +1,26 @@
+"""`ralph completions`: click's own completion script for a shell."""
+
+from __future__ import annotations
+
+import click
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command(short_help="Print the completion script of a shell.")
+@click.argument("shell", type=click.Choice(SHELLS))
+def command(shell: str) -> int:
+    """Print the completion script for SHELL: bash, zsh or fish.
+
+    \b
+    Example:
+      ralph completions bash > ~/.local/share/bash-completion/completions/ralph
+    """
+    from click.shell_completion import get_completion_class
+
+    from ralph.ui.cli.tree import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    print(kind(cli, {}, "ralph", "_RALPH_COMPLETE").source())
+    return 0

@@ -1,0 +1,1 @@
+"""Commands about the checks and settings of a project."""

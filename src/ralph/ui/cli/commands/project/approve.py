@@ -1,0 +1,46 @@
+"""`ralph approve`: the user's word on commands that a repository brings."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import click
+
+
+@click.command(short_help="Approve commands that a repository brings.")
+@click.argument("digest", required=False, metavar="HASH")
+@click.option("--list", "listing", is_flag=True, help="What is approved, and what waits for it.")
+def command(digest: str | None, listing: bool) -> int:
+    """Approve what was shown under HASH: gate commands, agents, setup, shares or environment of a repository.
+
+    The hash stands for exactly those items; a changed command has another one and asks again.
+
+    \b
+    Example:
+      ralph approve 3f9a1c0d5e6b7a88
+    """
+    from ralph.app.words.format import ago, safe
+    from ralph.errors import UserError
+    from ralph.shell.config import approvals
+    from ralph.shell.state.directory import config_dir
+
+    folder = config_dir(os.environ)
+    if listing:
+        for record in approvals.list_approvals(folder):
+            word = "approved" if record.approved else "waiting"
+            print(
+                record.approval.short,
+                word,
+                ago(time.time() - record.at),
+                safe(record.approval.repo),
+                sep="  ",
+            )
+        return 0
+    if digest is None:
+        raise UserError("expected the hash that was shown", code="E-USAGE", next="ralph approve --list")
+    approval = approvals.approve(folder, digest, time.time())
+    for line in approvals.words(approval):
+        print(f"  {safe(line, 400)}")
+    print(f"approved {approval.short}")
+    return 0

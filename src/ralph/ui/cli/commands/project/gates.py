@@ -1,0 +1,156 @@
+"""`ralph gates`: list the gates of this project, or judge the work tree with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from typing import Any
+
+import click
+
+LEVELS = ("minimal", "default", "full", "security")
+
+
+@click.group(short_help="List gates, or run them on your work tree.")
+def command() -> None:
+    """Gates: the checks by which Ralph judges a tree."""
+
+
+def _request(checks: tuple[str, ...]) -> Any:
+    from ralph.shell.start.order import StartRequest
+
+    return StartRequest(task="", cwd=os.getcwd(), checks=checks)
+
+
+@command.command("list", short_help="The gates that a loop here would have.")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def list_(checks: tuple[str, ...], as_json: bool) -> int:
+    """The gates that a loop here would have, and how each one is read.
+
+    \b
+    Example:
+      ralph gates list
+    """
+    import msgspec
+
+    from ralph.app.words.format import safe, table
+    from ralph.shell.criterion.gates_here import gates_here
+
+    _, _, gates = gates_here(_request(checks), dict(os.environ), time.time())
+    if as_json:
+        print(json.dumps({"v": 1, "gates": [msgspec.to_builtins(gate) for gate in gates]}))
+        return 0
+    rows = []
+    for gate in gates:
+        kind = "proof" if gate.proof else "required" if gate.required else "advisory"
+        network = "network" if gate.network else "no network"
+        rows.append(
+            (gate.name, kind, safe(gate.run, 60), f"read {gate.read}", gate.cwd, network, gate.origin)
+        )
+    for line in table(rows):
+        print(line)
+    return 0
+
+
+@command.command("run", short_help="Judge a snapshot of your work tree.")
+@click.argument("names", nargs=-1, metavar="[NAME…]")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
+@click.option("--base", is_flag=True, help="Judge HEAD instead of your work tree.")
+@click.option("--minimal", "level", flag_value="minimal", help="Only lint.")
+@click.option("--default", "level", flag_value="default", help="Only lint, format and types.")
+@click.option("--full", "level", flag_value="full", help="All of them but security.")
+@click.option("--changed", is_flag=True, help="Only gates that your uncommitted changes could concern.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def run(
+    names: tuple[str, ...],
+    checks: tuple[str, ...],
+    base: bool,
+    level: str | None,
+    changed: bool,
+    as_json: bool,
+) -> int:
+    """Judge a snapshot of your work tree in a clean checkout; your files are not touched.
+
+    \b
+    Examples:
+      ralph gates run
+      ralph gates run --minimal --changed
+      ralph gates run --base --check "pytest -q"
+    """
+    import msgspec
+
+    from ralph.app.words.format import brief, safe, short
+    from ralph.shell.criterion.gates_here import judge_here
+
+    required: dict[str, bool] = {}
+
+    def told(gate: Any, verdict: Any) -> None:
+        required[gate.name] = gate.required
+        if as_json:
+            return
+        print(f"{gate.name:.<24} {verdict.status}  {safe(verdict.summary, 100)}  {brief(verdict.seconds)}")
+        for finding in verdict.findings if verdict.status != "pass" else ():
+            place = f"{finding.path}:{finding.line}: " if finding.path else ""
+            print(f"    {safe(place + finding.message.split(chr(10))[0], 160)}")
+
+    if level or changed:
+        from ralph.ui.ask.choose_gates import chosen_names
+
+        names = chosen_names(_request(checks), names, level or "", changed=changed)
+    tree, verdicts = judge_here(
+        _request(checks),
+        dict(os.environ),
+        names,
+        head=base,
+        token=secrets.token_hex(4),
+        now=time.time(),
+        attend=lambda _: False,
+        told=told,
+    )
+    green = all(verdict.status == "pass" for verdict in verdicts if required[verdict.gate])
+    if as_json:
+        listed = [msgspec.to_builtins(verdict) for verdict in verdicts]
+        print(json.dumps({"v": 1, "tree": tree, "passed": green, "verdicts": listed}))
+    else:
+        print(f"tree {short(tree)}: {'every required gate passes' if green else 'not green'}")
+    return 0 if green else 1
+
+
+@command.command("infer", short_help="Find gates for this project.")
+@click.option("--level", default="full", show_default=True, type=click.Choice(LEVELS), help="How many kinds.")
+@click.option("--write", is_flag=True, help="Try them and add them to ralph.toml, as `ralph init` does.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("-y", "--yes", is_flag=True, help="Agree to everything that is shown.")
+@click.pass_context
+def infer(ctx: click.Context, level: str, write: bool, as_json: bool, yes: bool) -> int:
+    """Find gates for this project by its manifests, CI files and documents; nothing is executed.
+
+    \b
+    Examples:
+      ralph gates infer
+      ralph gates infer --write
+    """
+    from ralph.ui.cli.commands.project.init import command as init
+
+    given = {"level": level, "no_try": False, "dry_run": not write, "as_json": as_json, "yes": yes}
+    return int(ctx.invoke(init, **given))
+
+
+@command.command("explain", short_help="Say what a gate is, and why.")
+@click.argument("name")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
+def explain(name: str, checks: tuple[str, ...]) -> int:
+    """What a gate executes, where it comes from, how it is read and when it counts.
+
+    \b
+    Example:
+      ralph gates explain tests
+    """
+    from ralph.ui.ask.choose_gates import explain_lines
+
+    for line in explain_lines(_request(checks), name):
+        print(line)
+    return 0

@@ -1,0 +1,93 @@
+"""`ralph infer TASK`: what would prove a task here, with reasons; or why nothing would."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+CLASSES = {"code": "implement-feature", "test": "test-pass", "docs": "docs", "refactor": "regression"}
+
+
+@click.command(short_help="Show what would prove a task here.")
+@click.argument("task")
+@click.option("--until", "--completion", "until", default="", metavar="TEXT", help="The criterion, in words.")
+@click.option(
+    "--class", "task_class", default="", metavar="CLASS", help="Kind of task, instead of its verb's."
+)
+@click.option("--task-type", default="", type=click.Choice(("", *CLASSES)), hidden=True)
+@click.option("--base", default="", metavar="REV", help="Commit to look at, instead of HEAD.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object; see docs/inference.md.")
+@click.option("--yaml", "as_yaml", is_flag=True, help="The same as YAML.")
+@click.option("-y", "--yes", is_flag=True, help="Agree to the commands, and try them once in the gate box.")
+@click.option("--no-try", "--non-interactive", "no_try", is_flag=True, help="Execute nothing, ask nothing.")
+@click.option("--interactive", is_flag=True, help="Answer five questions first.")
+def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **given: Any) -> int:
+    """What would prove TASK in this repository: checks, reasons, confidence.
+
+    Documents, CI files and manifests are read and never executed. The commands found are shown; when you
+    agree they are tried once, in the gate box. Exit code 0: proposed; 2: refused, with the reason and
+    wordings that would do.
+
+    \b
+    Examples:
+      ralph infer "make the tests pass"
+      ralph infer "raise the coverage above 80%" --json
+    """
+    from ralph.shell.criterion import adopt
+    from ralph.shell.git.project import find_project
+    from ralph.ui.ask import criterion
+    from ralph.ui.ask.init_screens import settings_here
+
+    env, cwd = dict(os.environ), os.getcwd()
+    quiet = as_json or as_yaml
+    answers = criterion.interview() if given["interactive"] and criterion.on_terminal() else {}
+    made = _proposal(task, cwd, env, given, answers)
+    if not made.refused:
+        may_ask = not quiet and not no_try and criterion.on_terminal()
+        if may_ask and not yes:
+            criterion.say(criterion.lines(made))
+        held = no_try or adopt.is_held(settings_here(find_project(cwd), env), env)
+        agreed = not no_try and criterion.agreed(made, cwd=cwd, env=env, yes=yes, ask=may_ask, held=held)
+        if agreed:
+            made = criterion.try_out(made, cwd=cwd, env=env)
+        elif yes and not held:
+            raise criterion.unheld(made.checks, cwd, env)
+    approval = None if made.refused else adopt.approval_of(made, cwd)
+    if approval:
+        criterion.remember(env, approval)
+    if quiet:
+        _print(criterion.as_data(made, approval.short if approval else ""), as_yaml=as_yaml)
+    else:
+        for line in criterion.lines(made):
+            print(line)
+        if not made.refused:
+            print(f"use it       {criterion.loop_command(made, answers)}")
+            if not made.tried and approval:
+                print(f"agree to it  ralph approve {approval.short}")
+    return 2 if made.refused else 0
+
+
+def _proposal(
+    task: str, cwd: str, env: dict[str, str], given: dict[str, Any], answers: dict[str, str]
+) -> Any:
+    from ralph.shell.criterion import propose
+    from ralph.shell.start.order import StartRequest, class_of
+
+    named = given["task_class"] or CLASSES.get(given["task_type"], "")
+    chosen = class_of(StartRequest(task=task, cwd=cwd, task_class=named)) if named else None
+    until = given["until"] or answers.get("outcome", "")
+    if answers.get("command"):
+        until = f"`{answers['command']}` passes"
+    return propose(task, cwd=cwd, until=until, chosen=chosen, env=env, base=given["base"])
+
+
+def _print(data: dict[str, Any], *, as_yaml: bool) -> None:
+    if not as_yaml:
+        print(json.dumps(data, ensure_ascii=False))
+        return
+    import yaml
+
+    print(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), end="")

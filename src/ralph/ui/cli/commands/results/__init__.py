@@ -1,0 +1,1 @@
+"""Commands about what a loop made: land it, take it back, prove it."""

@@ -1,0 +1,61 @@
+"""`ralph bundle`: a loop's proof for other people, as a file or as a git note."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import click
+
+
+@click.command(short_help="Export the proof of a verified loop.")
+@click.argument("loop")
+@click.option("-o", "--output", metavar="FILE", default="", help="Where to; LOOP.ralph.tar when left out.")
+@click.option("--note", is_flag=True, help="Put it into refs/notes/ralph instead of a file.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(loop: str, output: str, note: bool, as_json: bool) -> int:
+    """Export what a third person needs to check LOOP: signed statement, public key, evidence, source.
+
+    The evidence is raw output of your gates, so look at it before you hand it on. `--note` writes only the
+    signed statement, as a git note on the result's tree and commit; a note travels with `git push origin
+    refs/notes/ralph`.
+
+    \b
+    Examples:
+      ralph bundle fix-auth -o proof.tar
+      ralph bundle fix-auth --note
+    """
+    from ralph.app.words.format import plural, safe
+    from ralph.errors import UserError
+    from ralph.shell.attestation import make
+    from ralph.shell.attestation.bundle import write_bundle
+    from ralph.shell.attestation.git_notes import REF, write_notes
+    from ralph.shell.files.units import size_words
+    from ralph.shell.git.project import find_project
+    from ralph.shell.journal.record import find, load
+    from ralph.ui.ask.place import journal_here, state_here
+
+    if note and output:
+        raise UserError("--note writes no file", code="E-USAGE", next=f"ralph bundle {loop} -o FILE")
+    env, state = dict(os.environ), state_here()
+    with journal_here() as reader:
+        record = load(reader, find(reader, loop))
+    if note:
+        sealed = make.read_envelope(make.attest(state, record, env))
+        objects = write_notes(find_project(record.loop.sealed.repo), sealed)
+        if as_json:
+            print(json.dumps({"v": 1, "loop": record.name, "ref": REF, "objects": objects}))
+            return 0
+        print(f"noted {record.name} in {REF} on {', '.join(oid[:12] for oid in objects)}")
+        print(f"  share it: git push origin {REF}")
+        return 0
+    done = write_bundle(state, record, env, output or f"{record.name}.ralph.tar")
+    if as_json:
+        facts = {"path": done.path, "size": done.size, "members": done.members, "left_out": done.left_out}
+        print(json.dumps({"v": 1, "loop": record.name, **facts}))
+        return 0
+    print(f"wrote {safe(done.path)}: {plural(done.members, 'member')}, {size_words(done.size)}")
+    for sentence in done.left_out:
+        print(f"  left out: {safe(sentence)}")
+    print(f"  check it: ralph verify {safe(os.path.relpath(done.path))}")
+    return 0

@@ -1,0 +1,190 @@
+"""`ralph verify`: check a proof that was made here or elsewhere, and run its gates again."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from ralph.shell.attestation.verify_request import Outcome, ProofCheck
+
+_MARKS = {"pass": "✔", "fail": "✘", "ask": "?", "note": "-"}
+_TONES = {"pass": "green", "fail": "red", "ask": "amber", "note": "dim"}
+
+
+@click.command(short_help="Check a proof, and run its gates again.")
+@click.argument("target", metavar="COMMIT|LOOP|BUNDLE")
+@click.option("--proof", metavar="FILE", default="", help="Hold COMMIT against this envelope or bundle.")
+@click.option(
+    "--trust", "keys", multiple=True, metavar="KEY", help="A file with a public key that counts this once."
+)
+@click.option("--no-rerun", is_flag=True, help="Only signature, trust, subject and evidence.")
+@click.option("--sandbox", type=click.Choice(("auto", "require", "none")), default=None, help="As for loop.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Run commands that come from elsewhere without asking, in a box."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--junit", metavar="FILE", default="", help="Also write the checks as a JUnit report.")
+def command(
+    target: str,
+    proof: str,
+    keys: tuple[str, ...],
+    no_rerun: bool,
+    sandbox: Literal["auto", "require", "none"] | None,
+    yes: bool,
+    as_json: bool,
+    junit: str,
+) -> int:
+    """Check the proof of a loop, of a commit, or in a bundle that somebody sent.
+
+    Signature and trust come first, then whether it speaks of this very tree, then the evidence, then every
+    gate is run again over a clean checkout. Exit code 0: verified. 1: not, and the line says which check
+    failed. 3: a key has to be trusted or commands have to be approved first.
+
+    \b
+    Examples:
+      ralph verify fix-auth
+      ralph verify HEAD --trust reviewer.pem --junit verify.xml
+      ralph verify fix-auth.ralph.tar --no-rerun
+    """
+    from ralph.shell.attestation.verify_request import VerifyRequest
+
+    request = VerifyRequest(
+        target=target,
+        cwd=os.getcwd(),
+        scratch="",
+        proof=proof,
+        trust=keys,
+        rerun=not no_rerun,
+        yes=yes,
+        sandbox=sandbox,
+        token=secrets.token_hex(4),
+        now=time.time(),
+    )
+    outcome = _verify(request, quiet=as_json)
+    if junit:
+        _save(junit, _junit(outcome))
+    if as_json:
+        print(json.dumps(_plain(outcome, target)))
+    else:
+        _headline(outcome, rerun=not no_rerun)
+    return outcome.exit_code
+
+
+def _verify(request: Any, *, quiet: bool) -> Outcome:
+    """Once, or twice when a human at the terminal agrees to foreign commands in between."""
+    from msgspec.structs import replace
+
+    from ralph.shell.attestation.verify import verify
+
+    env = dict(os.environ)
+    while True:
+        with tempfile.TemporaryDirectory(prefix="ralph-verify-") as scratch:
+            told = (lambda _: None) if quiet else _tell
+            outcome = verify(replace(request, scratch=os.path.realpath(scratch)), env, told, lambda _: False)
+        asked = bool(outcome.checks) and outcome.checks[-1].name == "approval"
+        if quiet or not asked or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return outcome
+        if not click.confirm("run these commands, each in a box?", default=False, err=True):
+            return outcome
+        request = replace(request, agreed=True)
+
+
+def _tell(check: ProofCheck) -> None:
+    from ralph.app.words.format import brief, coloured, paint, safe
+
+    first, *rest = check.words.split("\n")
+    mark = paint(_MARKS[check.state], _TONES[check.state], on=coloured(sys.stdout, os.environ))
+    took = f"  {brief(check.seconds)}" if check.seconds else ""
+    print(f"{mark} {safe(check.name, 40):.<24} {safe(first, 400)}{took}", flush=True)
+    for line in rest:  # commands to approve: whole, with nothing invisible in them already
+        print(f"    {line}")
+
+
+def _headline(outcome: Outcome, *, rerun: bool) -> None:
+    from ralph.app.words.format import safe
+
+    last = outcome.checks[-1]
+    if not outcome.verified:
+        word = "NOT VERIFIED" if last.state == "fail" else "NOT YET"
+        print(f"{word}: {outcome.found.words}: {safe(last.name, 40)}")
+        if last.next:
+            print(f"  next: {last.next}")
+        return
+    assert outcome.sealed is not None
+    made = outcome.sealed.statement
+    grade = f"grade {made.predicate.grade}" if made.predicate.grade else "already satisfied"
+    seen = {check.name for check in outcome.checks if check.state == "pass"}
+    unseen = [safe(str(gate["name"]), 40) for gate in made.predicate.gates if gate["name"] not in seen]
+    but = f", but not: {', '.join(unseen)}" if unseen else ""
+    gates = f"gates run again here{but}" if rerun else "gates NOT run again"
+    facts = f"{grade}, sandbox {safe(made.predicate.sandbox.level, 8)}, tree {made.tree[:12]}, {gates}"
+    print(f"VERIFIED: {outcome.found.words}: {facts}")
+    for sentence in made.predicate.not_proven:
+        print(f"  not proven: {safe(sentence, 300)}")
+
+
+def _plain(outcome: Outcome, target: str) -> dict[str, Any]:
+    import msgspec
+
+    made = outcome.sealed.statement if outcome.sealed else None
+    return {
+        "v": 1,
+        "verified": outcome.verified,
+        "exit_code": outcome.exit_code,
+        "target": target,
+        "kind": outcome.found.kind,
+        "loop": made.predicate.loop if made else None,
+        "grade": made.predicate.grade if made else None,
+        "tree": made.tree if made else None,
+        "commit": made.commit if made else None,
+        "not_proven": list(made.predicate.not_proven) if made else None,
+        "checks": [msgspec.to_builtins(check) for check in outcome.checks],
+    }
+
+
+def _junit(outcome: Outcome) -> bytes:
+    """One test case a check, as CI servers read it."""
+    from xml.etree import ElementTree as ET
+
+    from ralph.core.text.clean import clean
+
+    failed = sum(check.state in ("fail", "ask") for check in outcome.checks)
+    noted = sum(check.state == "note" for check in outcome.checks)
+    counts = {
+        "tests": str(len(outcome.checks)),
+        "failures": str(failed),
+        "skipped": str(noted),
+        "errors": "0",
+    }
+    suite = ET.Element("testsuite", {"name": "ralph verify", **counts})
+    for check in outcome.checks:
+        name = {"classname": f"ralph.verify.{outcome.found.kind}", "name": clean(check.name)}
+        case = ET.SubElement(suite, "testcase", {**name, "time": f"{check.seconds:.3f}"})
+        kind = {"fail": "failure", "ask": "failure", "note": "skipped"}.get(check.state)
+        if kind:
+            inner = ET.SubElement(case, kind, {"message": clean(check.words.split("\n")[0])})
+            inner.text = clean("\n".join(filter(None, (check.words, check.next))))
+        else:
+            ET.SubElement(case, "system-out").text = clean(check.words)
+    data: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return data + b"\n"
+
+
+def _save(path: str, data: bytes) -> None:
+    from ralph.app.report.report_files import write_whole
+    from ralph.errors import SetupError
+
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise SetupError(
+            f"cannot write '{path}': {error.strerror}", code="E-JUNIT-WRITE", next="ralph verify --help"
+        ) from error

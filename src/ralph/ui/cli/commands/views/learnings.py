@@ -1,0 +1,64 @@
+"""`ralph learnings`: what agents found out in a loop, and how to keep it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+
+@click.command(short_help="Show what a loop learned, keep it in AGENTS.md.")
+@click.argument("loop", required=False)
+@click.option("--append", "append_", is_flag=True, help="Append it to AGENTS.md in your work tree.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(loop: str | None, append_: bool, as_json: bool) -> int:
+    """Show what the agents of LOOP noted for later calls, by default of the newest loop of this project.
+
+    Notes are an agent's words: read them before you keep them. Nothing is written without --append; then a
+    section is appended to AGENTS.md (to CLAUDE.md where that is the only one), without what stands there.
+
+    \b
+    Examples:
+      ralph learnings fix-auth
+      ralph learnings fix-auth --append
+    """
+    from ralph.app.words.format import plural, safe
+    from ralph.errors import NothingToDo
+    from ralph.shell.journal.record import choose, load
+    from ralph.ui.ask.place import journal_here, project_here
+
+    with journal_here() as reader:
+        record = load(reader, choose(reader, loop, project_here()))
+    notes = tuple(safe(line, 300) for line in record.loop.learned)
+    written, new = "", 0
+    if append_ and notes:
+        from ralph.shell.prompts.learnings_file import append
+
+        written, text = append(record.loop.sealed.repo, notes)
+        new = text.count("\n- ")
+    if as_json:
+        print(
+            json.dumps({"v": 1, "loop": record.name, "learned": notes, "file": written}, ensure_ascii=False)
+        )
+        return 0
+    if not notes:
+        raise NothingToDo(
+            f"no agent of loop '{record.name}' noted anything",
+            code="E-LEARNED-NONE",
+            next=f"ralph report {record.name}",
+        )
+    if written:
+        print(f"appended {plural(new, 'note')} to {written}; commit it when you agree")
+        return 0
+    print("\n".join(offer(record.name, notes)))
+    return 0
+
+
+def offer(name: str, notes: Sequence[str]) -> list[str]:
+    """The section as it would be appended, and the command that does it."""
+    from ralph.app.words.format import safe
+    from ralph.core.prompt.learnings import section
+
+    lines = section([safe(note, 300) for note in notes]).rstrip("\n").split("\n")
+    return [*lines, "", f"keep it in AGENTS.md: ralph learnings {name} --append"]

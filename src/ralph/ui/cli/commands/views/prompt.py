@@ -1,0 +1,115 @@
+"""`ralph prompt`: what an agent was told, or would be told next."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+
+@click.group(short_help="Show what an agent is told.")
+def command() -> None:
+    """Prompts: what an agent was told, part by part, and how much of its window that takes."""
+
+
+@command.command("show", short_help="Print the prompt of a call, and its parts.")
+@click.argument("loop", required=False)
+@click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="The call of iteration N.")
+@click.option("--diff", "as_diff", is_flag=True, help="Only what differs from the call before.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def show(loop: str | None, iteration: int | None, as_diff: bool, as_json: bool) -> int:
+    """Print the prompt of LOOP's newest call, or the one it would send if a call comes next.
+
+    The prompt goes to stdout; its parts, their estimated tokens and their share of the model's window go to
+    stderr, with a warning above 60 %.
+
+    \b
+    Examples:
+      ralph prompt show
+      ralph prompt show fix-auth --iteration 2 --diff
+    """
+    from ralph.errors import NothingToDo
+    from ralph.shell.journal.reader import Reader
+    from ralph.shell.journal.record import choose, load
+    from ralph.ui.ask.place import project_here, state_here
+    from ralph.ui.ask.prompt_view import difference, find
+
+    state = state_here()
+    with Reader(state.root) as reader:
+        record = load(reader, choose(reader, loop, project_here()))
+    shown, before = find(record, state, iteration)
+    if as_diff and before is None:
+        raise NothingToDo(
+            f"call {shown.call} of loop '{record.name}' is the first: there is none before it",
+            code="E-PROMPT-FIRST",
+            next=f"ralph prompt show {record.name}",
+        )
+    lines = difference(before, shown) if as_diff and before is not None else None
+    if as_json:
+        print(json.dumps(_plain(shown, lines), ensure_ascii=False))
+        return 0
+    if lines is None:
+        print(shown.text.rstrip("\n"))
+    else:
+        print("\n".join(_painted(lines)) if lines else "no difference")
+    sys.stdout.flush()
+    for line in parts_lines(shown):
+        print(line, file=sys.stderr)
+    return 0
+
+
+def parts_lines(shown: Any) -> list[str]:
+    """The table of parts, and the warning."""
+    from ralph.app.words.format import safe, table, thousands
+    from ralph.core.prompt.budget import WARN_SHARE
+
+    word = "sent to" if shown.sent else "would be sent to"
+    agent = safe(f"{shown.agent}{f' ({shown.model})' if shown.model else ''}", 80)
+    item = f", item {safe(shown.item, 80)}" if shown.item else ""
+    rows = [
+        (safe(part.title, 60), thousands(part.tokens), f"{part.tokens / shown.window:.1%}")
+        for part in shown.parts
+    ]
+    rows.append(("in all", thousands(shown.tokens), f"{shown.share:.1%}"))
+    width = max(len(row[1]) for row in rows)
+    lines = [f"{shown.loop}: iteration {shown.iteration}, call {shown.call}{item}; {word} {agent}"]
+    lines += table([(title, count.rjust(width), share) for title, count, share in rows], "  ")
+    lines.append(
+        f"estimated: 3.5 ASCII characters a token, a window of {thousands(shown.window)}; "
+        "what the agent itself adds is not counted"
+    )
+    if shown.large:
+        lines.append(f"warning: more than {WARN_SHARE:.0%} of the window before the agent has read a file")
+    return lines
+
+
+def _painted(lines: list[str]) -> list[str]:
+    from ralph.app.words.format import coloured, paint
+
+    on = coloured(sys.stdout, os.environ)
+    tones = {"+": "green", "-": "red", "@": "blue"}
+    return [paint(line, tones[line[0]], on) if line[:1] in tones else line for line in lines]
+
+
+def _plain(shown: Any, lines: list[str] | None) -> dict[str, Any]:
+    return {
+        "v": 1,
+        "loop": shown.loop,
+        "iteration": shown.iteration,
+        "call": shown.call,
+        "agent": shown.agent,
+        "model": shown.model,
+        "purpose": shown.purpose,
+        "item": shown.item,
+        "sent": shown.sent,
+        "text": shown.text,
+        "parts": [{"title": part.title, "chars": part.chars, "tokens": part.tokens} for part in shown.parts],
+        "tokens": shown.tokens,
+        "window": shown.window,
+        "share": round(shown.share, 4),
+        "large": shown.large,
+        "diff": lines,
+    }

@@ -1,0 +1,101 @@
+"""`ralph report`: a loop's report made anew from its journal, or the list of all loops by report status."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import click
+
+from ralph.app.words.format import GOOD, ago, safe, table
+from ralph.errors import SetupError
+from ralph.shell.journal.reader import Reader
+from ralph.shell.journal.record import choose, load
+from ralph.ui.ask.place import project_here, state_here
+from ralph.ui.words.rows import ListRow, list_row
+
+
+@click.command(short_help="Show the report of a loop.")
+@click.argument("loop", required=False)
+@click.option("--format", "face", type=click.Choice(["md", "json"]), default="md", show_default=True)
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of the screen.")
+@click.option("--list", "listing", is_flag=True, help="List the loops of this project with their status.")
+@click.option("--failed", is_flag=True, help="List those that ended without being verified.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def command(
+    loop: str | None, face: str, output: str | None, listing: bool, failed: bool, as_json: bool
+) -> int:
+    """Show the report of LOOP, by default the newest of this project.
+
+    \b
+    Examples:
+      ralph report fix-auth
+      ralph report --failed
+      ralph report fix-auth --format json -o report.json
+    """
+    state = state_here()
+    face = "json" if as_json else face
+    with Reader(state.root) as reader:
+        if loop is None and (listing or failed):
+            rows = [list_row(summary, state.root) for summary in reader.summaries(project_here())]
+            data = _listed(rows, failed=failed, as_json=face == "json")
+        else:
+            data = _rendered(reader, choose(reader, loop, project_here()), state.blobs, face)
+    if output is None:
+        sys.stdout.write(data)
+    else:
+        _save(output, data)
+    return 0
+
+
+def _rendered(reader: Reader, name: str, blobs: str, face: str) -> str:
+    from ralph.app.report.report_files import make_report, report_json, report_md
+    from ralph.app.words.change import measure
+
+    record = load(reader, name)
+    report = make_report(record, blobs, measure(record.loop))
+    return report_json(report).decode() if face == "json" else report_md(report)
+
+
+def _save(path: str, data: str) -> None:
+    from ralph.app.report.report_files import write_whole
+
+    try:
+        write_whole(path, data.encode())
+    except OSError as exc:
+        raise SetupError(
+            f"cannot write '{path}': {exc.strerror}", code="E-REPORT-WRITE", next="ralph report"
+        ) from exc
+
+
+def _listed(rows: list[ListRow], *, failed: bool, as_json: bool) -> str:
+    chosen = [row for row in rows if not failed or _status(row) in ("FAILED", "PARTIAL")]
+    if as_json:
+        loops = [{"loop": row.name, "status": _status(row), "word": row.word} for row in chosen]
+        return json.dumps({"v": 1, "reports": loops}) + "\n"
+    if not chosen:
+        return "no loop ended without being verified\n" if failed else "no loops\n"
+    now = time.time()
+    cells = [
+        (
+            _status(row),
+            row.name,
+            row.word,
+            ago(now - row.updated),
+            safe(row.body.get("task", row.trouble), 60),
+        )
+        for row in chosen
+    ]
+    return "\n".join([*table(cells), f"  read one: ralph report {chosen[0].name}"]) + "\n"
+
+
+def _status(row: ListRow) -> str:
+    """As `report_data.status_of`, from the summary."""
+    if row.word == "damaged":
+        return "UNKNOWN"
+    if row.body["phase"] != "ended":
+        return "IN_PROGRESS"
+    if row.word in GOOD:
+        return "COMPLETED"
+    return "PARTIAL" if row.body.get("best") else "FAILED"

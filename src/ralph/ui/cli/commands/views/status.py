@@ -1,0 +1,300 @@
+"""`ralph status`: all loops of this project in a table, or one loop in detail.
+
+Reads the journal's summaries only, with nothing else alive and without writing. Starts in milliseconds:
+no rich, no core, no git here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from ralph.app.words.format import GOOD, ago, clock, cost_words, iso, safe, short, table, thousands
+from ralph.shell.journal.reader import Reader
+from ralph.shell.journal.selection import find
+from ralph.ui.ask.place import project_here, state_here
+from ralph.ui.words.rows import WORDS, ListRow, cells, checked, json_row, list_row, steps
+
+LIMIT = 20
+
+
+def show(
+    loop: str | None = None,
+    *,
+    every: bool = False,
+    limit: int = LIMIT,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> int:
+    """What the command does; `ralph status` alone comes here without waiting for click."""
+    state = state_here()
+    with Reader(state.root) as reader:
+        if loop is not None:
+            row = _one(reader, state.root, find(reader, loop))
+            _print_one(row, as_json=as_json, quiet=quiet)
+            return 4 if row.word == "damaged" else 0
+        repo = None if every else project_here()
+        rows, counts, more = _many(reader, state.root, repo, limit)
+    if as_json:
+        _print_json(rows, counts, truncated=more > 0)
+    elif quiet:
+        for row in rows:
+            print(row.name)
+    else:
+        _print_table(rows, counts, more, repo)
+    return 0
+
+
+def overview() -> int:
+    """`ralph` without arguments: this project's loops, or how to begin."""
+    state = state_here()
+    repo = project_here()
+    with Reader(state.root) as reader:
+        rows, counts, more = _many(reader, state.root, repo, LIMIT)
+    if rows:
+        _print_table(rows, counts, more, repo)
+        return 0
+    print("no loops here yet")
+    print()
+    print("  see it work     ralph demo")
+    print("  check this box  ralph doctor")
+    print('  start           ralph loop "make the tests pass" --check "pytest -q"')
+    return 0
+
+
+def _many(reader: Reader, root: str, repo: str | None, limit: int) -> tuple[list[ListRow], Counter[str], int]:
+    """The newest rows, how many loops stand where (complete), and how many rows were left out."""
+    numbers = reader.counts(repo)
+    total = sum(numbers.values())
+    active = {summary.loop: list_row(summary, root) for summary in reader.summaries(repo, active=True)}
+    counts = Counter(row.word for row in active.values())
+    for (phase, outcome), number in numbers.items():
+        if phase == "ended":
+            counts[outcome or phase] += number
+    rows = []
+    for summary in reader.summaries(repo, limit if limit > 0 else -1):
+        row = active.get(summary.loop)
+        # An unfinished loop is what somebody may go on with, so its record is proven before it is shown.
+        rows.append(list_row(summary, root) if row is None else checked(row, reader))
+    for row in rows:
+        if row.word == "damaged" and row.name in active and active[row.name].word != "damaged":
+            counts[active[row.name].word] -= 1
+            counts["damaged"] += 1
+    return rows, +counts, total - len(rows)
+
+
+def _one(reader: Reader, root: str, name: str) -> ListRow:
+    summary = next(summary for summary in reader.summaries() if summary.loop == name)
+    return checked(list_row(summary, root), reader)
+
+
+def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str | None) -> None:
+    if not rows:
+        where = f" in '{safe(repo)}'" if repo else ""
+        print(f"no loops{where}")
+        print("  see all  ralph status --all" if repo else '  start  ralph loop "…" --check "…"')
+        return
+    now = time.time()
+    print(" · ".join(f"{counts[word]} {word}" for word in _ordered(counts)))
+    for line in table([cells(row, now, with_repo=repo is None) for row in rows]):
+        print(line)
+    if more:
+        print(f"{more} more: ralph status {'' if repo else '--all '}--limit 0")
+    urgent = next((row for row in rows if row.word in ("crashed", "damaged", "blocked", "paused")), rows[0])
+    for line in table(steps(urgent)[:2], "  "):
+        print(line)
+
+
+def _ordered(counts: Counter[str]) -> list[str]:
+    known = [word for word in WORDS if word in counts]
+    return known + sorted(word for word in counts if word not in WORDS)
+
+
+def _print_json(rows: list[ListRow], counts: Counter[str], *, truncated: bool) -> None:
+    _dump(
+        {
+            "v": 1,
+            "as_of": iso(time.time()),
+            "counts": {word: counts[word] for word in _ordered(counts)},
+            "loops": [json_row(row) for row in rows],
+            "truncated": truncated,
+            "next": [step.command for step in steps(rows[0])] if rows else ["ralph demo"],
+        }
+    )
+
+
+def _dump(value: dict[str, Any]) -> None:
+    print(msgspec.json.encode(value).decode())
+
+
+def _print_one(row: ListRow, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        _print_json([row], Counter([row.word]), truncated=False)
+    elif quiet:
+        print(row.name)
+    else:
+        for line in details(row, time.time()):
+            print(line)
+
+
+def details(row: ListRow, now: float) -> list[str]:
+    """One loop on a screen; every line says something that is known, or that it is not."""
+    lines = [f"{row.name}  {row.word}  {ago(now - row.updated)}"]
+    body = row.body
+    facts: list[tuple[str, str]] = []
+    if row.trouble:
+        facts.append(("damaged", safe(row.trouble)))
+    if body:
+        facts += _facts(row, body, now)
+    lines += table(facts, "  ")
+    for line in body.get("verdicts", ()):
+        lines.append(_gate_line(line))
+    lines += [f"  alert      {safe(sentence, 300)}" for sentence in _breaker(body).get("alerts", ())]
+    lines += _judge_lines(body)
+    lines += _plan_lines(body)
+    lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
+    lines += [f"  unproven   {safe(sentence, 300)}" for sentence in body.get("unproven", ())]
+    return lines + table(steps(row), "  ")
+
+
+def _plan_lines(body: dict[str, Any]) -> list[str]:
+    plan = body.get("plan")
+    if not plan:
+        return []
+    counts = f"{plan['done']} of {plan['total']} items verified"
+    if plan["blocked"]:
+        counts += f", {plan['blocked']} blocked"
+    item = f" {safe(plan['item'], 60)}" if plan["item"] else ""
+    why = f": {safe(plan['why'], 200)}" if plan["why"] else ""
+    return [f"  plan       {plan['mode']}{item}{why}", f"             {counts}"]
+
+
+def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, str]]:
+    limits, spend = body["limits"], body["spend"]
+    limit = limits["iterations"]
+    facts = [
+        ("task", safe(body["task"], 300)),
+        ("where", f"{safe(body['repo'])}  base {short(body.get('base', ''))}"),
+        ("phase", row.word + (f" (grade {body['grade']})" if body.get("grade") else "")),
+        ("why", safe(body.get("reason", ""), 300)),
+        ("agent", safe(body.get("agent", ""))),
+        ("sandbox", body.get("protection", "") or "not known yet"),
+        ("workspace", safe(body.get("workspace", ""))),
+        ("iteration", f"{body['iteration']} of {limit if limit is not None else 'no limit'}"),
+        ("time", _against(clock(spend["seconds"] + spend["waited"]), limits["time"], clock)),
+        (
+            "cost",
+            _against(
+                cost_words(
+                    spend["cost"], spend["blind"], spend["calls"], estimated=spend["estimated"]
+                ).removeprefix("cost "),
+                limits["cost"],
+                "${:.2f}".format,
+            ),
+        ),
+        ("tokens", _against(_tokens(spend), limits["tokens"], thousands)),
+        ("tree", short(body.get("tree", ""))),
+        ("best", _best(body.get("best")) if row.word not in GOOD else ""),
+        ("breaker", _breaker_words(_breaker(body)) if row.word not in GOOD else ""),
+        ("asked", safe(_breaker(body).get("ask", ""), 600)),
+        ("branch", body["branch"] if body.get("result") else ""),
+        ("landing", body.get("landing", "")),
+    ]
+    if body.get("wait_why") and body["phase"] == "waiting":
+        until = body.get("wait_until")
+        left = f", {clock(until - now)} left" if until else ""
+        facts.append(("waiting", safe(body["wait_why"]) + left))
+    return [(label, text) for label, text in facts if text]
+
+
+def _against(used: str, limit: Any, words: Any) -> str:
+    return used if limit is None else f"{used} of {words(limit)}"
+
+
+def _tokens(spend: dict[str, Any]) -> str:
+    if not spend["calls"]:
+        return "0"
+    return "unknown" if spend["tokens"] is None else thousands(spend["tokens"])
+
+
+def _best(best: int | None) -> str:
+    if best is None:
+        return "none yet"
+    return "the base: nothing better so far" if best == 0 else f"checkpoint {best}"
+
+
+def _breaker(body: dict[str, Any]) -> dict[str, Any]:
+    """Empty in the row of a loop that an older Ralph wrote."""
+    found = body.get("breaker")
+    return found if isinstance(found, dict) else {}
+
+
+def _breaker_words(breaker: dict[str, Any]) -> str:
+    """CLOSED · score +3 · risk LOW; or OPEN since iteration 5: the same error … · score -1 · risk HIGH"""
+    state, score, watch = breaker.get("state", "CLOSED"), breaker.get("score"), breaker.get("watch", 0)
+    if state == "CLOSED" and score is None:
+        return ""
+    words = state
+    if state != "CLOSED":
+        words += f" since iteration {breaker.get('since', 0)}: {safe(breaker.get('why', ''), 300)}"
+    elif watch:
+        words += f", watched for {watch} more iteration{'s' if watch > 1 else ''}"
+    parts = [words, "" if score is None else f"score {score:+d}", f"risk {breaker.get('risk', 'LOW')}"]
+    return " · ".join(part for part in parts if part)
+
+
+def _judge_lines(body: dict[str, Any]) -> list[str]:
+    judge = body.get("judge")
+    if not isinstance(judge, dict):
+        return []
+    said = safe(judge.get("words", ""), 300) or "not asked yet"
+    role = "required" if judge.get("required") else "advisory"
+    return [
+        f"  judge      {safe(judge.get('agent', ''), 40)}  {judge.get('verdict', 'unknown')}  {said}  {role}"
+    ]
+
+
+def _gate_line(line: dict[str, Any]) -> str:
+    notes = ["proof"] if line["proof"] else []
+    notes += [] if line["required"] else ["advisory"]
+    words = "  ".join(filter(None, (safe(line["summary"], 120), ", ".join(notes))))
+    return f"  gate       {safe(line['gate'], 30)}  {line['verdict']}  {words}".rstrip()
+
+
+def __getattr__(name: str) -> Any:
+    """`command`, made when it is asked for: click takes longer to load than a list to be shown."""
+    if name != "command":
+        raise AttributeError(name)
+    return _command()
+
+
+@lru_cache(maxsize=1)
+def _command() -> Any:
+    import click
+
+    @click.command(short_help="Show loops and where they stand.")
+    @click.argument("loop", required=False)
+    @click.option("--all", "every", is_flag=True, help="Loops of all projects, not only of this one.")
+    @click.option(
+        "--limit", default=LIMIT, show_default=True, metavar="N", help="At most N loops; 0 for all."
+    )
+    @click.option("--json", "as_json", is_flag=True, help="One JSON object; see docs/json.md.")
+    @click.option("-q", "quiet", is_flag=True, help="Names only.")
+    def status(loop: str | None, every: bool, limit: int, as_json: bool, quiet: bool) -> int:
+        """Show the loops of this project, or one LOOP in detail.
+
+        LOOP is a name, an id, or the beginning of one. A loop that should be driven and is not is called
+        crashed; `ralph resume` takes it up again.
+
+        \b
+        Examples:
+          ralph status
+          ralph status fix-auth --json
+        """
+        return show(loop, every=every, limit=limit, as_json=as_json, quiet=quiet)
+
+    return status

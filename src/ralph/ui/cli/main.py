@@ -1,0 +1,155 @@
+"""The entry point and the one boundary where errors end: each becomes a message and an exit code.
+
+Commands raise; nothing below this file prints an error or leaves the process by itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ralph.errors import RalphError
+
+if TYPE_CHECKING:
+    import click
+
+INTERRUPTED = 130
+BUG = 70
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says; the exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    gc.disable()  # importing makes no garbage, only work for its collector; `tree` turns it on again
+    _leave_out_own_tools()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a locale that lacks a character must not end a loop
+            stream.reconfigure(errors="replace")
+    try:
+        code = _guarded(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _silenced()
+    finally:
+        gc.freeze()  # else the interpreter looks through everything once more before it ends
+        gc.enable()
+    return code
+
+
+def _leave_out_own_tools() -> None:
+    """Before anything is started for a project: tools of Ralph's own environment are not the project's."""
+    if sys.prefix == sys.base_prefix or "PATH" not in os.environ:
+        return
+    from ralph.shell.sandbox.own_env import users_path
+
+    try:
+        here = os.getcwd()
+    except OSError:  # the folder is gone; whoever needs it says so
+        here = "/"
+    os.environ["PATH"] = users_path(os.environ["PATH"], here)
+
+
+def _guarded(args: list[str]) -> int:
+    try:
+        return _dispatch(args)
+    except BrokenPipeError:
+        raise
+    except RalphError as error:
+        if error.exit_code == BUG:
+            return _bug(error, args)
+        return _failed(error, args)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)  # click has ended the line with the ^C
+        return INTERRUPTED
+    except Exception as exc:  # noqa: BLE001 (the boundary: whatever else comes here is our bug)
+        return _bug(exc, args)
+
+
+def _dispatch(args: list[str]) -> int:
+    if args in ([], ["status"]):
+        return _listed(args)
+    import click
+
+    from ralph.ui.cli.tree import cli
+
+    try:
+        result = cli.main(args=args, prog_name="ralph", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        print(asked.format_message())
+        return 2
+    except click.ClickException as wrong:
+        return _failed(_usage(wrong), args)
+    except click.Abort as stopped:
+        raise KeyboardInterrupt from stopped
+    return result if isinstance(result, int) else 0
+
+
+def _listed(args: list[str]) -> int:
+    """What is typed most often, answered at once: loading click would take longer than all the rest."""
+    from ralph.ui.cli.commands.views import status
+
+    gc.freeze()
+    gc.enable()
+    try:
+        return status.show() if args else status.overview()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)  # ends the line with the ^C, as click does
+        raise
+
+
+def _usage(wrong: click.ClickException) -> RalphError:
+    """What click found wrong, as one of ours."""
+    from ralph.errors import UserError
+
+    text = wrong.format_message().strip().rstrip(".")
+    what, _, why = text.partition("\n")
+    context = getattr(wrong, "ctx", None)
+    command = context.command_path if context else "ralph"
+    return UserError(
+        what[:1].lower() + what[1:], code="E-USAGE", why=" ".join(why.split()), next=f"{command} --help"
+    )
+
+
+def _failed(error: RalphError, args: list[str]) -> int:
+    from ralph.app.words.format import coloured
+    from ralph.ui.words.errors import show
+
+    as_json = wants_json(args)
+    sys.stdout.flush()
+    colour = coloured(sys.stderr, os.environ)
+    show(error, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, colour=colour)
+    return error.exit_code
+
+
+def wants_json(args: Sequence[str]) -> bool:
+    """Asked before parsing, because a command line that cannot be parsed must be answered too."""
+    own = args[: args.index("--")] if "--" in args else args
+    return "--json" in own
+
+
+def _bug(exc: BaseException, args: list[str]) -> int:
+    from ralph.ui.words.errors import bug_text, error_envelope
+
+    if wants_json(args):
+        import json
+
+        from ralph.errors import Bug
+
+        ours = exc if isinstance(exc, RalphError) else Bug(f"{type(exc).__name__}: {exc}")
+        print(json.dumps(error_envelope(ours), ensure_ascii=False))
+    print(bug_text(exc, ["ralph", *args]), file=sys.stderr)
+    return BUG
+
+
+def _silenced() -> int:
+    """The reader of our output is gone (`ralph logs | head`): end quietly, as other tools do."""
+    # stdout is flushed once more when the interpreter ends; that must not print a trace.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

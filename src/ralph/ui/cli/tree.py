@@ -1,0 +1,157 @@
+"""The command tree, lazily: a command's module is imported when it is used, and for nothing else.
+
+The one-line helps stand in the table so that `ralph --help` imports no command; a test keeps them equal
+to what each command says of itself.
+"""
+
+from __future__ import annotations
+
+import gc
+from importlib import import_module
+
+import click
+
+from ralph.errors import EXIT_CODES
+
+# Order of the help: starting, watching, deciding, setting up.
+COMMANDS: dict[str, str] = {
+    "loop": "Work on a task until it is verified done.",
+    "build": "Build what the specs say, item by item.",
+    "plan": "Make a plan from the specs, and change nothing else.",
+    "route": "Say what a sentence asks for, and start nothing.",
+    "status": "Show loops and where they stand.",
+    "logs": "Show what happened in a loop.",
+    "report": "Show the report of a loop.",
+    "prompt": "Show what an agent is told.",
+    "learnings": "Show what a loop learned, keep it in AGENTS.md.",
+    "diff": "Show what a loop changed.",
+    "merge": "Bring a verified result into your branch.",
+    "undo": "Take a landing back.",
+    "drop": "Remove everything of a loop.",
+    "resume": "Go on with a loop that stopped.",
+    "steer": "Leave a note for the next iteration.",
+    "pause": "Stop a loop after its iteration.",
+    "abort": "End loops for good.",
+    "gates": "List gates, or run them on your work tree.",
+    "infer": "Show what would prove a task here.",
+    "specs": "Start a spec, or check the ones you have.",
+    "init": "Find the checks of this project, write ralph.toml.",
+    "config": "Show the settings and where each came from.",
+    "approve": "Approve commands that a repository brings.",
+    "agents": "List the agents that can be used.",
+    "doctor": "Check this machine, and what the sandbox blocks.",
+    "demo": "Watch Ralph work on a sample project.",
+    "clean": "Remove what is no longer needed.",
+    "completions": "Print the completion script of a shell.",
+    "version": "Show the version.",
+    "verify": "Check a proof, and run its gates again.",
+    "bundle": "Export the proof of a verified loop.",
+    "keys": "Keys that sign proofs, and whom to trust.",
+}
+
+# In which folder of `commands` the module of each command is.
+FOLDERS: dict[str, tuple[str, ...]] = {
+    "loops": ("loop", "build", "plan", "route", "resume", "demo"),
+    "views": ("status", "logs", "report", "prompt", "learnings", "diff"),
+    "control": ("steer", "pause", "abort"),
+    "results": ("merge", "undo", "drop", "verify", "bundle", "keys"),
+    "project": ("gates", "infer", "specs", "init", "config", "approve"),
+    "machine": ("agents", "doctor", "clean", "completions", "version"),
+}
+
+
+def module_of(command: str) -> str:
+    folder = next(name for name, commands in FOLDERS.items() if command in commands)
+    return f"ralph.ui.cli.commands.{folder}.{command}"
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are modules of `ralph.ui.cli.commands`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = import_module(module_of(cmd_name)).command
+        gc.freeze()
+        gc.enable()
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), text) for code, text in EXIT_CODES])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if len(args) > 1 and args[0] in ("-y", "--yes") and _is_sentence(args[1]):
+            args = [*args[1:], args[0]]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if _is_sentence(name):
+            from ralph.ui.cli.commands.loops.route import bare_command
+
+            gc.freeze()
+            gc.enable()
+            return "loop", bare_command(), args  # its options are those of `ralph loop`
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.UsageError(f"there is no command '{name}'{_meant(name)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _is_sentence(text: str) -> bool:
+    """No command has white space in it, so this is something said; whether it asks for a loop shows later."""
+    return not text.startswith("-") and len(text.split()) > 1
+
+
+def _meant(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.removeprefix("ralph-"), COMMANDS, n=1, cutoff=0.6)
+    return f": did you mean '{near[0]}'?" if near else ""
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from ralph import __version__
+
+        print(f"ralph {__version__}")
+        ctx.exit(0)
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version.",
+)
+@click.pass_context
+def cli(ctx: click.Context, /) -> int | None:
+    """Run a coding agent again and again until a task is verified done.
+
+    Without a command: the loops of this project.
+
+    \b
+    Example:
+      ralph loop "make the tests pass" --check "pytest -q" --agent-cmd "./my-agent.sh"
+    """
+    if ctx.invoked_subcommand is not None:
+        return None
+    from ralph.ui.cli.commands.views.status import overview
+
+    return overview()

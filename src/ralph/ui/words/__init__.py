@@ -1,0 +1,1 @@
+"""How does it look on a screen: errors, rows of lists, lines of JSON?"""

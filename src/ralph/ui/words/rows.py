@@ -1,0 +1,201 @@
+"""A loop as one row of a list, made from the journal's summary alone: no event is decoded.
+
+The summary's body is read as plain JSON because a list must also show what a newer Ralph wrote, and must
+start quickly. What a row means is in `core.views.summary`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ralph.app.words.format import ago, clock, cost_words, safe, short
+from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
+from ralph.errors import JournalError, RalphError
+from ralph.shell.journal.reader import Reader
+from ralph.shell.journal.rows import ENDED, SummaryRow
+from ralph.shell.journal.selection import running
+
+LIMITS: dict[str, Any] = {  # what the journal leaves out because it is the default (`core.model.order`)
+    "iterations": 15, "time": None, "iteration_time": 1800.0, "idle": None, "cost": None, "tokens": None,
+    "calls_per_hour": None,
+}  # fmt: skip
+SPEND: dict[str, Any] = {
+    "calls": 0, "seconds": 0.0, "waited": 0.0, "tokens": None, "cost": None, "blind": 0, "estimated": False,
+}  # fmt: skip
+VERDICT: dict[str, Any] = {
+    "gate": "",
+    "verdict": "unknown",
+    "red": 0,
+    "summary": "",
+    "required": True,
+    "proof": False,
+}
+OURS = frozenset({"loop", "phase", "outcome", "state", "grade", "base", "result", "tree", "limits", "spend"})
+FIELDS = ("loop", "task", "repo", "phase", "iteration", "limits", "spend", "verdicts", "not_yet")
+WORDS = (  # every word a loop can be counted under, most urgent first
+    "crashed", "damaged", "blocked", "working", "judging", "baseline", "waiting", "new", "paused",
+    "verified", "satisfied", "exhausted", "stalled", "broken", "aborted",
+)  # fmt: skip
+
+
+class ListRow(msgspec.Struct, frozen=True):
+    name: str
+    word: str  # phase, outcome, crashed or damaged
+    body: dict[str, Any]
+    updated: float
+    trouble: str = ""
+
+
+def list_row(summary: SummaryRow, state_root: str) -> ListRow:
+    body = _body(summary)
+    updated = summary.updated / 1000
+    if body is None:
+        return ListRow(summary.loop, "damaged", {}, updated, "its summary cannot be read")
+    return ListRow(summary.loop, word(summary, state_root), body, updated)
+
+
+def checked(row: ListRow, reader: Reader) -> ListRow:
+    """The row, or the same loop as damaged when its record does not hold."""
+    try:
+        for _ in reader.rows(row.name):
+            pass
+    except JournalError as exc:
+        return msgspec.structs.replace(row, word="damaged", trouble=exc.what)
+    return row
+
+
+def word(summary: SummaryRow, state_root: str) -> str:
+    """One word for where a loop stands; a loop that nobody drives although it should has crashed."""
+    if summary.phase == ENDED:
+        return summary.outcome or ENDED
+    if summary.phase == "paused":
+        return "paused"
+    try:
+        held = running(state_root, summary.loop)
+    except RalphError:
+        return summary.phase  # another user's lock: whether it is held is not ours to know
+    return summary.phase if held else "crashed"
+
+
+def _body(summary: SummaryRow) -> dict[str, Any] | None:
+    try:
+        body = msgspec.json.decode(summary.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not isinstance(body, dict) or any(field not in body for field in FIELDS):
+        return None
+    # A row's own columns are what the journal vouches for; the body is a cache beside them.
+    return body | {
+        "loop": summary.loop,
+        "phase": summary.phase,
+        "outcome": summary.outcome or None,
+        "limits": LIMITS | body["limits"],
+        "spend": SPEND | body["spend"],
+        "verdicts": [VERDICT | line for line in body["verdicts"]],
+    }
+
+
+def standing(row: ListRow) -> LoopStanding:
+    body = row.body
+    plan = body.get("plan") or {}
+    return LoopStanding(
+        name=row.name,
+        word=row.word,
+        called=body["spend"]["calls"] > 0,
+        result=body.get("result", ""),
+        landing=body.get("landing", ""),
+        dropped=bool(body.get("dropped")),
+        best=body.get("best"),
+        room=raised_by(body),
+        human=next(iter(plan.get("human", ())), ""),
+        items=plan.get("newest", 0),
+        planned=plan.get("mode") == "planned",
+    )
+
+
+def raised_by(body: dict[str, Any]) -> str:
+    """The flag with which `ralph resume` gives an exhausted loop room again."""
+    if body.get("outcome") != "exhausted":
+        return ""
+    return room_flag(body["iteration"], body["limits"], body["spend"])
+
+
+def steps(row: ListRow) -> tuple[Next, ...]:
+    if row.word == "damaged":
+        return (Next("check", "ralph doctor"),)
+    return next_steps(standing(row))
+
+
+def cells(row: ListRow, now: float, *, with_repo: bool) -> tuple[str, ...]:
+    """loop, where it stands, iterations, checks, spend, age, task."""
+    body = row.body
+    if not body:
+        return (row.name, row.word, "", "", "", ago(now - row.updated), row.trouble)
+    limit = body["limits"]["iterations"]
+    spend = body["spend"]
+    task = safe(body["task"], 60)
+    where = f"{safe(body['repo'], 60)}: " if with_repo else ""
+    return (
+        row.name,
+        row.word,
+        f"it {body['iteration']}/{limit if limit is not None else '∞'}",
+        checks(body["verdicts"]),
+        f"{clock(spend['seconds'] + spend['waited'])}  "
+        + cost_words(spend["cost"], spend["blind"], spend["calls"], estimated=spend["estimated"]),
+        ago(now - row.updated),
+        row.trouble or f"{where}{task}",
+    )
+
+
+def checks(verdicts: list[dict[str, Any]]) -> str:
+    """2 of 3 green, naming the first red one."""
+    required = [line for line in verdicts if line["required"]]
+    red = [line for line in required if line["verdict"] != "pass"]
+    if not required:
+        return "no checks"
+    if all(line["verdict"] == "unknown" for line in required):
+        return "not judged"
+    if not red:
+        return "all green"
+    worst = red[0]
+    count = f" {worst['red']}" if worst["red"] else ""
+    green = f"{len(required) - len(red)}/{len(required)} green"
+    return f"{green}, {safe(worst['gate'], 20)} {worst['verdict']}{count}"
+
+
+def json_row(row: ListRow) -> dict[str, Any]:
+    """The row for programs: every id in it is one that other commands take."""
+    body = row.body
+    if not body:
+        return {
+            "loop": row.name,
+            "phase": "damaged",
+            "outcome": None,
+            "trouble": row.trouble,
+            "next": ["ralph doctor"],
+        }
+    crashed = row.word == "crashed"
+    shown = {key: value if key in OURS else _clean(value) for key, value in body.items()}
+    shown |= {
+        "id": f"ralph-{row.name}",
+        "word": row.word,
+        "crashed": crashed,
+        "state": "crashed" if crashed else body.get("state", ""),
+        "tree": short(body.get("tree", "")),
+        "next": [step.command for step in steps(row)],
+    }
+    if row.trouble:
+        shown["trouble"] = row.trouble
+    return shown
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return safe(value, 4000)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,153 @@
+"""Layer 1 of inference: the verb of a task and its object give the class."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.core.criterion.task_class import task_class
+from ralph.core.model.gate import TaskClass
+
+TABLE: dict[str, list[str]] = {
+    "test-pass": [
+        "fix tests",
+        "make tests pass",
+        "make the tests pass",
+        "Fix the failing auth tests",
+        "get the suite green",
+        "fix until green",
+        "the tests fail, fix them",
+        "all tests pass",
+        "the test suite is red: fix it",
+        "Please make pytest pass",
+        "make it pass",
+        "fix the test for the lint module",
+        "make all checks in packages/api green",
+        "fix test_login",
+        "fix tests now please",
+    ],
+    "coverage": [
+        "add tests",
+        "add unit tests for the parser",
+        "write missing tests",
+        "increase coverage",
+        "raise test coverage to 90%",
+        "create a test suite",
+        "cover the parser with tests",
+        "fix the coverage",
+        "coverage above 90 %",
+    ],
+    "type-clean": [
+        "fix types",
+        "fix type errors",
+        "fix all type errors in tests",
+        "migrate to typescript",
+        "migrate the client to TypeScript",
+        "make mypy happy",
+        "add type hints",
+        "no type errors",
+    ],
+    "lint-clean": [
+        "fix lint",
+        "fix lint errors in the tests",
+        "clean warnings",
+        "clean up all warnings",
+        "style",
+        "format the code",
+        "make ruff pass",
+        "remove eslint warnings",
+        "zero ruff findings",
+    ],
+    "build-pass": [
+        "build",
+        "build the project",
+        "make it compile",
+        "fix the build",
+        "make the build green",
+        "fix compilation",
+        "make the project compile",
+    ],
+    "regression": [
+        "refactor the auth module",
+        "extract a helper from the tests",
+        "rename test helpers",
+        "migrate to pydantic 2",
+        "upgrade django",
+        "move the docs folder",
+        "split tests in two files",
+        "make the code better",
+        "improve performance",
+        "tidy src/auth",
+        "make the type selector blue",
+        "make the documentation page load faster",
+        "make the build faster",
+        "format the date column as ISO",
+        "remove the style tag",
+        "migrate the type registry",
+        "",
+        "???",
+    ],
+    "implement-feature": [
+        "implement login",
+        "implement documentation search",
+        "add feature flags",
+        "add dark mode and tests",
+        "add a linter plugin",
+        "add a build script",
+        "build a login page",
+        "build the login page",
+        "support TOML",
+        "create an endpoint for uploads",
+    ],
+    "docs": [
+        "document the API",
+        "add docs",
+        "write a README",
+        "update the documentation",
+        "fix docs",
+        "add docstrings to every public function",
+    ],
+    "bug-fix": [
+        "fix bug",
+        "fix the bug in the test runner",
+        "resolve issue #12",
+        "fix #12",
+        "fix the crash when the file is empty",
+        "fix auth",
+        "fix the type selector",
+        "fix the build button",
+        "the type selector is wrong, fix it",
+        "fix the docs page layout",
+        "Can you debug the parser",
+        "crash on empty input",
+        "close issue #3 with tests",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("expected", "task"), [(name, task) for name, tasks in TABLE.items() for task in tasks]
+)
+def test_verb_gives_the_class(expected, task):
+    """Each wording of the spec's table, and its near neighbours, fall into the class a reader would say."""
+    assert task_class(task) == expected
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_a_class(task):
+    """No text makes it raise, and every answer is one of the known classes."""
+    assert task_class(task) in TaskClass.__args__
+
+
+@given(
+    st.sampled_from([(name, task) for name, tasks in TABLE.items() for task in tasks]), st.sampled_from("uc ")
+)
+def test_case_and_space_do_not_matter(row, how):
+    """Capital letters and blanks around a task change nothing."""
+    expected, task = row
+    changed = {"u": task.upper(), "c": task.capitalize(), " ": f"\n  {task}  "}[how]
+    assert task_class(changed) == expected
+
+
+def test_a_huge_task_is_cheap():
+    """Megabytes of text are cut, not searched."""
+    assert task_class("fix tests. " + "a" * 5_000_000) == "test-pass"

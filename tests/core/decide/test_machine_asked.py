@@ -1,0 +1,421 @@
+"""The law of the machine for what people ask: steer, pause, resume, abort, land, drop; and for endings."""
+
+from __future__ import annotations
+
+import builders as b
+import pytest
+from builders import BASE, Row
+from msgspec.structs import replace
+
+from ralph.core.decide.machine import decide
+from ralph.core.model import actions
+from ralph.core.model import actions as model_actions
+from ralph.core.model import events as e
+from ralph.core.model.agent import Fault, Steer
+from ralph.core.model.loop import Loop
+from ralph.core.model.spend import Limits
+from ralph.errors import IllegalEvent
+
+READY = b.based()
+CALLING = b.call(READY)
+SNAP = b.answer(CALLING, b.COMPLETE)
+JUDGING = b.work(READY, "t1")
+GUARDS = b.guarding(READY)
+PUBLISH = b.conclude(GUARDS, b.guard())
+FINISH = decide(PUBLISH, e.ResultPublished(branch="ralph/fix-1", commit="r", tree="t1")).loop
+ENDING = b.iterate(b.based(b.order(limits=Limits(iterations=1))), "t1")  # exhausted, not yet ended
+WAITING = b.waiting()
+PAUSED = b.paused_judging()
+LIVE = {"baseline": b.started(), "working": READY, "judging": JUDGING, "waiting": WAITING, "paused": PAUSED}
+RUN_1 = model_actions.RunAgent(iteration=1, call=1)
+USER = "paused by the user"
+
+
+def done(outcome: str, reason: str, grade: str | None = None) -> tuple[actions.Action, ...]:
+    return (actions.Finish(outcome, reason, grade),)  # type: ignore[arg-type]
+
+
+STEERS = [
+    Row(
+        f"a steer waits for the next prompt: {phase}",
+        replace(loop, steers=(Steer("first"),)),
+        e.Steered(text="then", author="me", at=5.0),
+        {"steers": (Steer("first"), Steer("then", at=5.0, author="me")), "now": 5.0},
+    )
+    for phase, loop in {**LIVE, "ended": b.outcome("exhausted")}.items()
+]
+STINTS = [
+    Row(
+        f"a new stint may find another sandbox: {phase}",
+        loop,
+        e.StintStarted(pid=2, host="h", version="1", protection="S1"),
+        {"protection": "S1"},
+    )
+    for phase, loop in LIVE.items()
+]
+STINTS += [
+    Row(
+        "a pause that was asked of a runner that is gone is over",
+        replace(CALLING, pausing="lunch", pause_now=True),
+        e.StintStarted(pid=2, host="h", version="1", protection=CALLING.protection),
+        {"pausing": "", "pause_now": False},
+    )
+]
+PAUSES = [
+    Row("a pause during a call waits for it", CALLING, e.PauseAsked(reason="lunch"), {"pausing": "lunch"}),
+    Row(
+        "also when asked for at once: the shell stops it",
+        CALLING,
+        e.PauseAsked(now=True),
+        {"pausing": USER, "pause_now": True},
+    ),
+    Row("a pause during a judgement waits for it", JUDGING, e.PauseAsked(), {"pausing": USER}),
+    Row("a pause during the baseline waits for it", LIVE["baseline"], e.PauseAsked(), {"pausing": USER}),
+    Row(
+        "asked for at once and then without haste: at once",
+        decide(CALLING, e.PauseAsked(now=True)).loop,
+        e.PauseAsked(reason="lunch"),
+        {"pausing": "lunch"},
+    ),
+    Row(
+        "a judgement that is stopped now is held as it stands",
+        JUDGING,
+        e.PauseAsked(reason="lunch", now=True),
+        {"phase": "paused", "held": JUDGING.todo, "held_phase": "judging", "reason": "lunch", "todo": ()},
+    ),
+    Row(
+        "a baseline that is stopped now is held as it stands",
+        LIVE["baseline"],
+        e.PauseAsked(now=True),
+        {
+            "phase": "paused",
+            "held": LIVE["baseline"].todo,
+            "held_phase": "baseline",
+            "reason": USER,
+            "todo": (),
+        },
+    ),
+    Row(
+        "a snapshot that cannot be taken now is held",
+        SNAP,
+        e.PauseAsked(now=True),
+        {"phase": "paused", "held": SNAP.todo, "reason": USER, "todo": ()},
+    ),
+    Row("a snapshot that is owed is taken before a pause", SNAP, e.PauseAsked(), {"pausing": USER}),
+    Row(
+        "a call that has not started is not started",
+        READY,
+        e.PauseAsked(),
+        {"phase": "paused", "held": (RUN_1,), "reason": USER, "todo": ()},
+    ),
+    Row(
+        "a wait is left at once",
+        WAITING,
+        e.PauseAsked(),
+        {"phase": "paused", "reason": USER, "todo": ()},
+    ),
+    Row("paused twice loses nothing that is held", PAUSED, e.PauseAsked(reason="x", now=True), {}),
+    Row("a loop that is about to end is not paused", FINISH, e.PauseAsked(now=True), {}),
+    Row(
+        "nor one that is about to end while it waits",
+        decide(WAITING, e.AbortAsked()).loop,
+        e.PauseAsked(),
+        {},
+    ),
+]
+ABORTS = [
+    *(
+        Row(
+            f"an abort ends at once what is not a call: {phase}",
+            loop,
+            e.AbortAsked(reason="enough"),
+            {"aborting": "enough", "todo": done("aborted", "enough")},
+        )
+        for phase, loop in LIVE.items()
+    ),
+    Row(
+        "an abort during a call keeps its tree first",
+        CALLING,
+        e.AbortAsked(),
+        {"aborting": "aborted by the user"},
+    ),
+    Row("so does one before the snapshot", SNAP, e.AbortAsked(), {"aborting": "aborted by the user"}),
+    Row(
+        "an abort takes the place of another ending",
+        ENDING,
+        e.AbortAsked(),
+        {"aborting": "aborted by the user", "todo": done("aborted", "aborted by the user")},
+    ),
+    Row(
+        "an abort before the result is published leaves it unpublished",
+        PUBLISH,
+        e.AbortAsked(),
+        {"aborting": "aborted by the user", "todo": done("aborted", "aborted by the user")},
+    ),
+    Row("an abort after it was published comes too late", FINISH, e.AbortAsked(), {}),
+]
+
+
+def ending(loop: Loop) -> Row:
+    owed = loop.todo[0]
+    assert isinstance(owed, actions.Finish)
+    change: dict[str, object] = {"phase": "ended", "outcome": owed.outcome, "reason": owed.reason, "todo": ()}
+    if loop.aborting:
+        change["aborting"] = ""
+    if loop.grade != owed.grade:
+        change["grade"] = owed.grade
+    return Row(
+        f"{loop.phase} ends {owed.outcome}",
+        loop,
+        e.LoopEnded(outcome=owed.outcome, reason=owed.reason, grade=owed.grade),
+        change,
+    )
+
+
+ENDS = [
+    *(ending(decide(loop, e.AbortAsked(reason="enough")).loop) for loop in LIVE.values()),
+    ending(FINISH),
+    ending(ENDING),
+    ending(decide(PUBLISH, e.AbortAsked()).loop),
+]
+MORE = e.ResumeAsked(more_iterations=2, more_time=10.0, more_cost=1.5, more_tokens=7)
+BOUND = Limits(iterations=1, time=100.0, cost=1.0, tokens=50)
+SPENT = b.spent(b.based(b.order(limits=BOUND)), 40, 0.5)
+EXHAUSTED = b.close(b.judge(decide(SPENT, b.snapshot("t1", SPENT)).loop, b.red(count=2)))
+BROKEN_BASE = b.close(b.judge(b.started(), b.at_base(b.red(status="error", cause="missing"))))
+BETWEEN = b.judge(
+    decide(b.answer(decide(CALLING, e.PauseAsked()).loop), b.snapshot("t1", CALLING)).loop, b.red(count=2)
+)
+BETWEEN = replace(BETWEEN, integrity=1, denied=1, faults=1, limits_hit=1)
+FRESH = {"outcome": None, "reason": "", "judged_tree": ""}
+COUNTED = replace(
+    b.outcome("stalled"), faults=2, limits_hit=1, denied=1, integrity=2, final_tree="t1", guarded_tree="t1"
+)
+RESUMES = [
+    Row(
+        "a held judgement is taken up as it stands, with the claim it belongs to",
+        PAUSED,
+        e.ResumeAsked(),
+        {"phase": "judging", "held": (), "held_phase": "working", "reason": "", "todo": PAUSED.held},
+    ),
+    Row(
+        "a held baseline is taken up as it stands",
+        decide(LIVE["baseline"], e.PauseAsked(now=True)).loop,
+        e.ResumeAsked(),
+        {
+            "phase": "baseline",
+            "held": (),
+            "held_phase": "working",
+            "reason": "",
+            "todo": LIVE["baseline"].todo,
+        },
+    ),
+    Row(
+        "a held call is called",
+        decide(READY, e.PauseAsked()).loop,
+        e.ResumeAsked(),
+        {"phase": "working", "held": (), "reason": "", "todo": (RUN_1,)},
+    ),
+    Row(
+        "paused between two iterations: the next call, and every count stays",
+        BETWEEN,
+        e.ResumeAsked(),
+        {"phase": "working", "reason": "", "before": "t1", "iteration": 2, "todo": (actions.RunAgent(2, 2),)},
+    ),
+    Row(
+        "paused in a wait: the wait begins again",
+        decide(WAITING, e.PauseAsked()).loop,
+        e.ResumeAsked(),
+        {"phase": "waiting", "reason": "", "todo": WAITING.todo},
+    ),
+    Row(
+        "paused and nearly paused again: the second asking is forgotten",
+        replace(BETWEEN, pausing="again"),
+        e.ResumeAsked(),
+        {
+            "phase": "working",
+            "pausing": "",
+            "reason": "",
+            "before": "t1",
+            "iteration": 2,
+            "todo": (actions.RunAgent(2, 2),),
+        },
+    ),
+    Row(
+        "exhausted and resumed with raised limits: it goes on",
+        EXHAUSTED,
+        MORE,
+        {
+            **FRESH,
+            "limits": Limits(iterations=3, time=110.0, cost=2.5, tokens=57),
+            "history": (),
+            "phase": "working",
+            "iteration": 2,
+            "before": "t1",
+            "todo": (actions.RunAgent(2, 2),),
+        },
+    ),
+    Row(
+        "exhausted and resumed without more: it ends again before it spends",
+        EXHAUSTED,
+        e.ResumeAsked(),
+        {**FRESH, "history": (), "phase": "working", "todo": done("exhausted", "1 of 1 iterations used")},
+    ),
+    Row(
+        "what is not limited is not raised",
+        b.outcome("blocked"),
+        MORE,
+        {
+            **FRESH,
+            "limits": Limits(iterations=17),
+            "history": (),
+            "phase": "working",
+            "iteration": 2,
+            "before": "t1",
+            "todo": (actions.RunAgent(2, 2),),
+        },
+    ),
+    Row(
+        "stalled and resumed: every count starts anew, and so does the judgement",
+        COUNTED,
+        e.ResumeAsked(),
+        {
+            **FRESH,
+            "final_tree": "",
+            "guarded_tree": "",
+            "faults": 0,
+            "limits_hit": 0,
+            "denied": 0,
+            "integrity": 0,
+            "history": (),
+            "phase": "working",
+            "iteration": 4,
+            "todo": (actions.RunAgent(4, 4),),
+        },
+    ),
+    Row(
+        "ended while a pause was asked: the resume forgets the asking",
+        b.close(
+            decide(
+                b.answer(decide(CALLING, e.PauseAsked(now=True)).loop, fault=Fault("missing", "x")),
+                b.snapshot(BASE, CALLING),
+            ).loop
+        ),
+        e.ResumeAsked(),
+        {
+            **FRESH,
+            "pausing": "",
+            "pause_now": False,
+            "phase": "working",
+            "iteration": 1,
+            "todo": (actions.RunAgent(1, 2),),
+        },
+    ),
+    Row(
+        "a login that expired is tried again",
+        b.close(b.work(READY, BASE, fault=Fault("auth", "x"))),
+        e.ResumeAsked(),
+        {**FRESH, "phase": "working", "iteration": 1, "todo": (actions.RunAgent(1, 2),)},
+    ),
+    Row(
+        "three crashes and a resume: a breath, then another call",
+        b.close(b.faulted(3)),
+        e.ResumeAsked(),
+        {
+            **FRESH,
+            "faults": 0,
+            "phase": "waiting",
+            "wait_why": "crash: busy",
+            "todo": (actions.Wait(seconds=1.0, until=None, why="crash: busy"),),
+        },
+    ),
+    Row(
+        "broken before the baseline was in: the baseline is taken again",
+        BROKEN_BASE,
+        e.ResumeAsked(),
+        {"outcome": None, "reason": "", "phase": "baseline", "baseline": {}, "todo": b.started().todo},
+    ),
+]
+WAITS = [
+    Row(
+        "the wait is over: the fault is forgotten and the agent called",
+        WAITING,
+        e.WaitOver(),
+        {
+            "phase": "working",
+            "fault": None,
+            "iteration": 1,
+            "wait_why": "",
+            "todo": (actions.RunAgent(1, 2),),
+        },
+    ),
+    Row(
+        "a wait until a named time is over: the time is forgotten",
+        b.waiting(reset_at=90.0),
+        e.WaitOver(),
+        {
+            "phase": "working",
+            "fault": None,
+            "iteration": 1,
+            "wait_until": None,
+            "wait_why": "",
+            "todo": (actions.RunAgent(1, 2),),
+        },
+    ),
+    Row(
+        "the wait is over and the time is up",
+        replace(b.waiting("crash"), limits=Limits(time=4.0), spend=replace(WAITING.spend, waited=4.0)),
+        e.WaitOver(),
+        {"phase": "working", "fault": None, "todo": done("exhausted", "time limit of 4 s reached")},
+    ),
+]
+ROWS = [*STEERS, *STINTS, *PAUSES, *ABORTS, *ENDS, *RESUMES, *WAITS]
+
+REFUSED: list[tuple[str, Loop, e.AnyEvent, str]] = [
+    ("verified is final", b.outcome("verified"), e.ResumeAsked(), "verified is final"),
+    ("aborted is final", b.outcome("aborted"), e.ResumeAsked(), "aborted is final"),
+    ("aborted while paused", decide(PAUSED, e.AbortAsked()).loop, e.ResumeAsked(), "it is about to end"),
+    ("no wait is owed", decide(WAITING, e.AbortAsked()).loop, e.WaitOver(), "nothing was waited for"),
+    (
+        "another outcome",
+        ENDING,
+        e.LoopEnded(outcome="verified", reason="", grade="A"),
+        "the loop was not to be finished this way",
+    ),
+    (
+        "a better grade",
+        FINISH,
+        e.LoopEnded(outcome="verified", reason="", grade="A"),
+        "the loop was not to be finished this way",
+    ),
+    (
+        "nothing to finish",
+        READY,
+        e.LoopEnded(outcome="aborted", reason=""),
+        "the loop was not to be finished this way",
+    ),
+    (
+        "nothing owed",
+        PAUSED,
+        e.LoopEnded(outcome="aborted", reason=""),
+        "the loop was not to be finished this way",
+    ),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_line(row: Row) -> None:
+    """What people ask for changes exactly the named fields, and what is owed follows."""
+    after, actions = decide(row.before, row.event)
+    assert b.changes(row.before, after) == row.changes
+    assert actions == after.todo
+
+
+@pytest.mark.parametrize(
+    ("loop", "event", "why"), [line[1:] for line in REFUSED], ids=[x[0] for x in REFUSED]
+)
+def test_refused(loop: Loop, event: e.AnyEvent, why: str) -> None:
+    """What does not fit the state is refused with its reason."""
+    with pytest.raises(IllegalEvent) as caught:
+        decide(loop, event)
+    assert caught.value.what == f"{type(event).__name__} in phase {loop.phase}: {why}"

@@ -1,0 +1,482 @@
+"""The law of the judge: asked last, heard once a tree, able to hold a result back and to do nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import builders as b
+import pytest
+import test_next_item as plans
+from builders import Row
+from msgspec.structs import replace
+from test_rubric import RUBRIC
+
+from ralph.core.decide import opinion as decide_opinion
+from ralph.core.decide.machine import decide, fold
+from ralph.core.model import actions
+from ralph.core.model import actions as model_actions
+from ralph.core.model import events as e
+from ralph.core.model.agent import Fault, SpareAgent
+from ralph.core.model.loop import Loop
+from ralph.core.model.order import Order
+from ralph.core.model.rubric import JUDGE, Jury, Opinion, OpinionStatus, Score
+from ralph.core.model.spend import Limits, Spend, Usage
+from ralph.core.model.verdict import Checkpoint
+from ralph.errors import IllegalEvent
+
+REQUIRED = replace(RUBRIC, required=True)
+PUBLISH = model_actions.PublishResult(tree="t1", grade="B")
+
+
+def sealed(rubric: Any = RUBRIC, **more: Any) -> Order:
+    return b.order(rubric=rubric, judge=SpareAgent("critic"), **more)
+
+
+def asking(rubric: Any = RUBRIC, tree: str = "t1", loop: Loop | None = None, **more: Any) -> Loop:
+    """Everything is green and the guards found nothing."""
+    return b.conclude(b.guarding(loop or b.based(sealed(rubric, **more)), tree), b.guard(tree))
+
+
+def opened(loop: Loop, at: float = 0.0) -> Loop:
+    owed = loop.todo[0]
+    assert isinstance(owed, actions.AskJudge), loop.todo
+    event = e.JudgeStarted(
+        iteration=loop.iteration, call=owed.call, tree=owed.tree, agent="critic", prompt="q", at=at
+    )
+    return decide(loop, event).loop
+
+
+def said(loop: Loop, score: float | None = 8.0, **more: Any) -> e.JudgeEnded:
+    """The open call ended with this weighted score; None: with an answer that cannot be used."""
+    rubric = loop.sealed.rubric
+    assert rubric is not None
+    passed: OpinionStatus = "fail" if score is None or score < rubric.threshold else "pass"
+    opinion = Opinion(
+        tree=loop.tree,
+        status="error" if score is None else passed,
+        weighted=score,
+        required=rubric.required,
+        scores=() if score is None else (Score("correct", score),),
+        why="no JSON" if score is None else "",
+        iteration=loop.iteration,
+        suggestions=("do more",),
+    )
+    values = {"opinion": opinion, "usage": Usage(tokens=10, cost=0.5), **more}
+    return e.JudgeEnded(**{"iteration": loop.iteration, "call": loop.call, "tree": loop.tree, **values})
+
+
+def heard(loop: Loop, score: float | None = 8.0, **more: Any) -> Loop:
+    loop = opened(loop)
+    return decide(loop, said(loop, score, **more)).loop
+
+
+def fault(kind: Any, **more: Any) -> dict[str, Any]:
+    return {"opinion": None, "fault": Fault(kind, "busy", **more), "usage": Usage()}
+
+
+OPEN = opened(asking())
+OPEN_REQUIRED = opened(asking(REQUIRED))
+PAUSING = opened(decide(asking(REQUIRED), e.PauseAsked(reason="lunch")).loop)
+WAITING = heard(asking(REQUIRED), **fault("network"))
+STUCK = b.close(heard(asking(REQUIRED), **fault("auth")))
+PAID = Spend(calls=2, blind=1, tokens=10, cost=0.5)
+UNPAID = Spend(calls=2, blind=2)
+SHORT = said(OPEN_REQUIRED, 6.5).opinion
+assert SHORT is not None
+SENTENCE = f"{JUDGE}: 6.50 of 10, 7.00 asked for: correct 6.5"
+GREEN_BEST = Checkpoint(1, "t1", "c-t1", passing=1, red=0)
+LAST_QUESTION = actions.AskJudge(tree="t1", call=3, then=PUBLISH)
+
+ROWS = [
+    Row(
+        "every check and guard passed: the judge comes before the result",
+        b.guarding(b.based(sealed())),
+        e.GuardsEnded(iteration=1, tree="t1", results=(b.guard(),)),
+        {
+            "guards": (b.guard(),),
+            "guarded_tree": "t1",
+            "grade": "B",
+            "unproven": ("test: read by exit code only, not per test",),
+            "todo": (actions.AskJudge(tree="t1", call=2, then=PUBLISH),),
+        },
+    ),
+    Row(
+        "the call is spent from its beginning, at a cost that nobody knows yet",
+        asking(),
+        e.JudgeStarted(iteration=1, call=2, tree="t1", agent="critic", prompt="q", at=3.0),
+        {
+            "call": 2,
+            "spend": UNPAID,
+            "call_times": (3.0,),
+            "jury": Jury(open=True, prompt="q"),
+            "now": 3.0,
+            "worked": 3.0,
+        },
+    ),
+    Row(
+        "it passes: what was owed is owed again",
+        OPEN,
+        said(OPEN),
+        {"spend": PAID, "jury": Jury(prompt="q", opinion=said(OPEN).opinion), "todo": (PUBLISH,)},
+    ),
+    Row(
+        "an advisory refusal is kept and changes nothing",
+        OPEN,
+        said(OPEN, 1.0),
+        {"spend": PAID, "jury": Jury(prompt="q", opinion=said(OPEN, 1.0).opinion), "todo": (PUBLISH,)},
+    ),
+    Row(
+        "an advisory judge in trouble is done without",
+        OPEN,
+        said(OPEN, **fault("limit")),
+        {
+            "jury": Jury(
+                prompt="q",
+                opinion=Opinion(tree="t1", status="skipped", why="limit: busy", iteration=1, agent="critic"),
+            ),
+            "todo": (PUBLISH,),
+        },
+    ),
+    Row(
+        "an answer that cannot be used is asked for once more",
+        OPEN,
+        said(OPEN, None),
+        {"spend": PAID, "jury": Jury(prompt="q", tries=1, trouble="no JSON"), "todo": (LAST_QUESTION,)},
+    ),
+    Row(
+        "an interrupted call is made again and counted nowhere",
+        OPEN,
+        said(OPEN, **fault("interrupted")),
+        {"jury": Jury(prompt="q"), "todo": (LAST_QUESTION,)},
+    ),
+    Row(
+        "a required refusal sends the work back, from where it is",
+        OPEN_REQUIRED,
+        said(OPEN_REQUIRED, 6.5),
+        {
+            "phase": "working",
+            "spend": PAID,
+            "grade": None,
+            "best": GREEN_BEST,
+            "jury": Jury(prompt="q", opinion=SHORT, gaps=(0.5,)),
+            "not_yet": (SENTENCE,),
+            "iteration": 2,
+            "before": "t1",
+            "history": (b.footprint(progress=False),),
+            "todo": (actions.RunAgent(iteration=2, call=3),),
+        },
+    ),
+    Row(
+        "a required refusal while a pause is asked",
+        PAUSING,
+        said(PAUSING, 6.5),
+        {
+            "phase": "paused",
+            "spend": PAID,
+            "grade": None,
+            "best": GREEN_BEST,
+            "jury": Jury(prompt="q", opinion=SHORT, gaps=(0.5,)),
+            "not_yet": (SENTENCE,),
+            "history": (b.footprint(progress=False),),
+            "pausing": "",
+            "reason": "lunch",
+            "todo": (),
+        },
+    ),
+    Row(
+        "trouble that time heals is waited for, where the judge is required",
+        OPEN_REQUIRED,
+        said(OPEN_REQUIRED, **fault("network")),
+        {
+            "phase": "waiting",
+            "jury": Jury(prompt="q", limits_hit=1),
+            "held": (LAST_QUESTION,),
+            "held_phase": "judging",
+            "wait_why": f"{JUDGE}: network: busy",
+            "todo": (actions.Wait(seconds=20.0, until=None, why=f"{JUDGE}: network: busy"),),
+        },
+    ),
+    Row(
+        "after the wait the judge is asked, not the agent",
+        WAITING,
+        e.WaitOver(),
+        {
+            "phase": "judging",
+            "held": (),
+            "held_phase": "working",
+            "wait_why": "",
+            "todo": (LAST_QUESTION,),
+        },
+    ),
+    Row(
+        "a resume after trouble with the judge asks the judge",
+        STUCK,
+        e.ResumeAsked(),
+        {
+            "phase": "judging",
+            "outcome": None,
+            "reason": "",
+            "held": (),
+            "held_phase": "working",
+            "todo": (LAST_QUESTION,),
+        },
+    ),
+]
+
+
+def planned(rubric: Any) -> Loop:
+    """A plan of two items, the last of which is verified and owes its commit."""
+    loop = plans.begun(plans.order(rubric=rubric, judge=SpareAgent("critic")))
+    loop = plans.verified(loop, "t1", "A-1", said="done")
+    loop = plans.judged(plans.called(loop, "t2", said="done signal"), "t2", *plans.IDS)
+    return plans.concluded(loop, "t2")
+
+
+WHOLE = planned(REQUIRED)
+LAST_ITEM = e.ItemPublished(item="b", branch="ralph/fix-1", commit="r-t2", tree="t2")
+PLANNED = [Row("the whole of a plan, before the loop may end", WHOLE, LAST_ITEM, {})]
+EXACT = ROWS
+ROWS = [*EXACT, *PLANNED]
+
+
+@pytest.mark.parametrize("row", EXACT, ids=lambda row: row.name)
+def test_line(row: Row) -> None:
+    """Each fact changes exactly the named fields, and what is owed follows."""
+    after, actions = decide(row.before, row.event)
+    assert b.changes(row.before, after) == row.changes
+    assert actions == after.todo
+
+
+def finish(loop: Loop) -> actions.Finish:
+    owed = loop.todo[0]
+    assert isinstance(owed, actions.Finish), loop.todo
+    return owed
+
+
+def test_a_pass_raises_nothing() -> None:
+    """With the best of opinions the grade is what the checks made it."""
+    without = b.conclude(b.guarding(b.based()), b.guard())
+    loop = heard(asking(), 10.0)
+    assert (loop.grade, loop.unproven, loop.todo) == (without.grade, without.unproven, without.todo)
+
+
+def test_a_judge_is_never_asked_of_red_work() -> None:
+    """Red gates and accusing guards end the judgement before the judge."""
+    red = b.iterate(b.based(sealed()), "t1")
+    accused = b.conclude(b.guarding(b.based(sealed())), b.guard("t1", "test_a"))
+    for loop in (red, accused):
+        assert not any(isinstance(owed, actions.AskJudge) for owed in loop.todo)
+
+
+def test_a_tree_is_judged_once() -> None:
+    """An agent that changes nothing cannot have the same tree judged again."""
+    loop = b.work(heard(asking(REQUIRED), 6.5), "t1")
+    assert (loop.spend.calls, loop.iteration) == (3, 3)
+    assert isinstance(loop.todo[0], actions.RunAgent)
+    assert loop.not_yet == (SENTENCE,)
+    assert loop.jury.gaps == (0.5,)
+
+
+@pytest.mark.parametrize(("scores", "refusals"), [((6.5, 6.9), 2), ((3.0, 4.0, 6.9), 3)])
+def test_refused_too_often_is_a_humans_matter(scores: tuple[float, ...], refusals: int) -> None:
+    """A near miss is tried again once, a wider one twice; then it is blocked with the judge's reasons."""
+    loop = b.based(sealed(REQUIRED))
+    for number, score in enumerate(scores):
+        assert isinstance(loop.todo[0], actions.RunAgent)
+        loop = heard(asking(loop=loop, tree=f"t{number + 1}"), score)
+    ending = finish(loop)
+    assert ending.outcome == "blocked"
+    assert ending.reason == (
+        f"the judge refused the work {refusals} times, the last time with "
+        "6.90 of 10, 7.00 asked for: correct 6.9. do more"
+    )
+    assert loop.not_yet == (f"{JUDGE}: 6.90 of 10, 7.00 asked for: correct 6.9",)
+    resumed = decide(b.close(loop), e.ResumeAsked()).loop
+    assert loop.jury.opinion is not None
+    assert resumed.jury == Jury(opinion=replace(loop.jury.opinion, tree=""))
+
+
+def test_a_worse_second_try_is_not_the_best_and_is_kept_all_the_same() -> None:
+    """Of two green trees that were refused, the best is the one that the judge liked more; both are green."""
+    first = heard(asking(REQUIRED), 4.0)
+    better = heard(asking(loop=first, tree="t2"), 5.0)
+    assert better.best is not None
+    assert (better.best.tree, better.tree) == ("t2", "t2")
+    worse = heard(asking(loop=first, tree="t3"), 3.0)
+    assert worse.best is not None
+    assert (worse.best.tree, worse.tree) == ("t1", "t3")
+    assert isinstance(worse.todo[0], actions.RunAgent)
+
+
+def test_no_usable_answer_twice_is_the_opinion() -> None:
+    """Advisory: noted, and the result stands. Required: blocked, with what was wrong."""
+    loop = heard(heard(asking(), None), None)
+    assert loop.todo == (PUBLISH,)
+    assert loop.jury.opinion is not None
+    assert loop.jury.opinion.status == "error"
+    required = heard(heard(asking(REQUIRED), None), None)
+    assert finish(required) == actions.Finish("blocked", "no JSON")
+    assert required.not_yet == (f"{JUDGE}: no JSON",)
+    assert required.held == (actions.AskJudge(tree="t1", call=4, then=PUBLISH),)
+    assert required.jury.tries == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        *((kind, 1) for kind in ("auth", "credit", "missing", "request", "upgraded")),
+        ("crash", 3),
+        ("limit", 10),
+    ],
+)
+def test_trouble_with_the_judge_is_no_verdict(kind: Any, count: int) -> None:
+    """As with the agent itself: waited for while that can help, then blocked, and no gap is counted."""
+    loop = heard(asking(REQUIRED), **fault(kind))
+    for _ in range(count - 1):
+        assert loop.phase == "waiting"
+        loop = heard(decide(loop, e.WaitOver()).loop, **fault(kind))
+    assert finish(loop) == actions.Finish("blocked", f"the judge cannot be asked: {kind}: busy")
+    assert (loop.jury, loop.grade) == (Jury(prompt="q"), None)
+
+
+def test_each_further_wait_is_twice_as_long() -> None:
+    """As with the agent itself, up to an hour."""
+    loop, waits = heard(asking(REQUIRED), **fault("limit")), []
+    while loop.phase == "waiting":
+        waits.append(loop.todo[0].seconds)  # type: ignore[union-attr]
+        loop = heard(decide(loop, e.WaitOver()).loop, **fault("limit"))
+    assert waits == [300.0, 600.0, 1200.0, 2400.0, *[3600.0] * 5]
+    assert heard(asking(REQUIRED), **fault("turns")).todo[0].seconds == 1.0  # type: ignore[union-attr]
+
+
+def test_a_pause_does_not_wait_for_the_judge() -> None:
+    """Where a pause was asked for, trouble with the judge pauses at once and keeps the question."""
+    loop = decide(PAUSING, said(PAUSING, **fault("network"))).loop
+    assert (loop.phase, loop.reason, loop.held) == ("paused", "lunch", (LAST_QUESTION,))
+
+
+def test_an_opinion_closes_every_count() -> None:
+    """What went wrong before the judge was heard is not held against the next question."""
+    loop = decide(heard(asking(REQUIRED), **fault("network")), e.WaitOver()).loop
+    loop = decide(heard(loop, **fault("crash")), e.WaitOver()).loop
+    assert (loop.jury.limits_hit, loop.jury.faults) == (1, 1)
+    loop = heard(loop, None)
+    assert (loop.jury.tries, loop.jury.trouble) == (1, "no JSON")
+    loop = heard(loop, 6.5)
+    opinion = loop.jury.opinion
+    assert loop.jury == Jury(prompt="q", opinion=opinion, gaps=(0.5,))
+
+
+def test_nobody_judges_what_was_done_before() -> None:
+    """Satisfied means that nothing was changed: there is nothing to judge."""
+    loop = b.based(sealed(REQUIRED), b.green())
+    assert finish(loop).outcome == "satisfied"
+
+
+def test_a_named_time_is_waited_for() -> None:
+    """A limit that names its reset is waited out until then, where the time limit allows it."""
+    loop = heard(asking(REQUIRED), **fault("limit", reset_at=50.0))
+    assert loop.todo == (actions.Wait(seconds=50.0, until=50.0, why=f"{JUDGE}: limit: busy"),)
+    assert (loop.wait_until, decide(loop, e.WaitOver()).loop.wait_until) == (50.0, None)
+    loop = heard(asking(REQUIRED, limits=Limits(time=40.0)), **fault("limit", reset_at=50.0))
+    assert finish(loop).outcome == "exhausted"
+    paused = decide(loop_waiting(), e.PauseAsked()).loop
+    assert paused.phase == "paused"
+    assert decide(paused, e.ResumeAsked()).loop.todo == (LAST_QUESTION,)
+
+
+def loop_waiting() -> Loop:
+    return heard(asking(REQUIRED), **fault("network"))
+
+
+def test_a_spent_limit_is_met_before_the_judge() -> None:
+    """Money that is gone buys no opinion: advice is done without, a required one ends the loop exhausted."""
+    for rubric in (RUBRIC, REQUIRED):
+        loop = b.based(sealed(rubric, limits=Limits(iterations=1, cost=1.0)))
+        loop = b.judge(b.work(loop, "t1", usage=Usage(cost=2.0)), b.green(), b.final(b.green()))
+        loop = b.conclude(loop, b.guard())
+        if rubric.required:
+            assert finish(loop).outcome == "exhausted"
+            assert finish(loop).reason.endswith("the judge was not asked")
+        else:
+            assert loop.todo == (PUBLISH,)
+            assert loop.jury.opinion is not None
+            assert loop.jury.opinion.status == "skipped"
+            assert loop.jury.opinion.why == "cost limit of 1 USD reached (2.00)"
+
+
+def test_the_last_iteration_may_still_be_judged() -> None:
+    """The bound on iterations bounds the work, not the judgement of its last result."""
+    loop = asking(limits=Limits(iterations=1))
+    assert isinstance(loop.todo[0], actions.AskJudge)
+
+
+def test_calls_of_the_judge_count_in_the_hour() -> None:
+    """With a bound on calls an hour the judge waits like everybody else, where it is required."""
+    loop = asking(REQUIRED, limits=Limits(calls_per_hour=1))
+    assert loop.phase == "waiting"
+    assert isinstance(decide(loop, e.WaitOver(at=4000.0)).loop.todo[0], actions.AskJudge)
+    loop = asking(limits=Limits(calls_per_hour=1))
+    assert loop.todo == (PUBLISH,)
+    assert loop.jury.opinion is not None
+    assert loop.jury.opinion.why == "1 calls an hour used"
+
+
+def test_the_whole_of_a_plan_is_judged_before_it_ends() -> None:
+    """Items pass unasked; a refusal of the whole becomes one more item, and ignoring that blocks."""
+    assert isinstance(WHOLE.todo[0], actions.PublishItem)
+    loop = decide(WHOLE, LAST_ITEM).loop
+    owed = loop.todo[0]
+    assert isinstance(owed, actions.AskJudge)
+    assert isinstance(owed.then, actions.Finish)
+    assert finish(heard(loop, 8.0)) == owed.then
+    loop = heard(loop, 4.0)
+    assert plans.purpose(loop)[0] == "building"
+    assert loop.not_yet[0].startswith(f"{JUDGE}: 4.00 of 10")
+    idle = plans.called(loop, "t2", claim=b.COMPLETE, said="done signal")
+    assert finish(plans.published(idle)).outcome == "blocked"
+    better = plans.verified(loop, "t3", *plans.IDS, claim=b.COMPLETE, said="done signal")
+    assert isinstance(better.todo[0], actions.AskJudge)
+    assert finish(heard(better, 8.0)).outcome == "verified"
+
+
+def test_refusals_of_one_item_are_not_held_against_the_next() -> None:
+    """A pass closes the account."""
+    loop = heard(asking(REQUIRED), 6.5)
+    loop = heard(asking(loop=loop, tree="t2"), 8.0)
+    assert loop.jury.gaps == ()
+
+
+def test_an_item_is_judged_only_where_that_was_asked_for() -> None:
+    """after = "loop" lets verified items pass; after = "item" asks about each."""
+    owed = actions.PublishItem(item="a", tree="t1", grade="B")
+    for after, asked in (("loop", False), ("item", True)):
+        loop = replace(b.conclude(b.guarding(b.based()), b.guard()), todo=(owed,))
+        loop = replace(loop, order=replace(loop.sealed, rubric=replace(RUBRIC, after=after)))
+        assert isinstance(decide_opinion.before_result(loop).todo[0], actions.AskJudge) is asked
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        said(OPEN, tree="t9"),
+        said(OPEN, call=9),
+        said(OPEN, opinion=None),
+        said(OPEN, opinion=Opinion(tree="t9", status="pass")),
+        e.JudgeStarted(iteration=1, call=2, tree="t1", agent="critic", prompt="q"),
+    ],
+)
+def test_an_opinion_of_something_else_is_refused(event: e.AnyEvent) -> None:
+    """Another tree, another call, nothing at all, or a call that is open already: illegal."""
+    with pytest.raises(IllegalEvent):
+        decide(OPEN, event)
+
+
+def test_nobody_may_judge_unasked() -> None:
+    """Without the question there is no answer, and none before the call was opened."""
+    with pytest.raises(IllegalEvent):
+        decide(asking(), said(OPEN))
+    with pytest.raises(IllegalEvent):
+        decide(b.conclude(b.guarding(b.based()), b.guard()), said(OPEN))
+    with pytest.raises(IllegalEvent):
+        fold([e.JudgeStarted(iteration=1, call=9, tree="t1", agent="critic", prompt="q")], asking())

@@ -1,0 +1,73 @@
+"""The law of what follows an end: land, undo, drop."""
+
+from __future__ import annotations
+
+import builders as b
+import pytest
+from builders import Row
+
+from ralph.core.decide.machine import decide
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+from ralph.errors import IllegalEvent
+
+EXHAUSTED = b.outcome("exhausted")
+VERIFIED = b.outcome("verified")
+LANDING = decide(VERIFIED, e.LandingStarted(direction="land", branch="main", old="a", new="b")).loop
+LANDED = decide(LANDING, e.LandingEnded(direction="land", done=True)).loop
+UNDOING = decide(LANDED, e.LandingStarted(direction="undo", branch="main", old="b", new="a")).loop
+
+
+def landing(direction: str, old: str = "x", new: str = "y") -> e.LandingStarted:
+    return e.LandingStarted(direction=direction, branch="main", old=old, new=new)  # type: ignore[arg-type]
+
+
+def landed(direction: str, done: bool) -> e.LandingEnded:
+    return e.LandingEnded(direction=direction, done=done)  # type: ignore[arg-type]
+
+
+MOVED = {"landing_old": "x", "landing_new": "y"}
+ROWS = [
+    Row("a landing is meant before it is done", VERIFIED, landing("land"), {"landing": "landing", **MOVED}),
+    Row("a landing that crashed is begun again", LANDING, landing("land"), MOVED),
+    Row("landed", LANDING, landed("land", done=True), {"landing": "landed"}),
+    Row("not landed after all", LANDING, landed("land", done=False), {"landing": ""}),
+    Row("a landing is undone", LANDED, landing("undo"), {"landing": "undoing", **MOVED}),
+    Row("an undo that crashed is begun again", UNDOING, landing("undo"), MOVED),
+    Row("undone", UNDOING, landed("undo", done=True), {"landing": ""}),
+    Row("not undone after all", UNDOING, landed("undo", done=False), {"landing": "landed"}),
+    Row("dropped", VERIFIED, e.LoopDropped(), {"dropped": True}),
+    Row("dropped after landing", LANDED, e.LoopDropped(), {"dropped": True}),
+]
+DROPPED = decide(VERIFIED, e.LoopDropped()).loop
+REFUSED: list[tuple[str, Loop, e.AnyEvent, str]] = [
+    ("landed", decide(EXHAUSTED, landing("land")).loop, e.ResumeAsked(), "it was dropped or landed"),
+    ("dropped", decide(EXHAUSTED, e.LoopDropped()).loop, e.ResumeAsked(), "it was dropped or landed"),
+    ("undo before land", VERIFIED, landing("undo"), "landing state is none"),
+    ("undo while landing", LANDING, landing("undo"), "landing state is landing"),
+    ("land twice", LANDED, landing("land"), "landing state is landed"),
+    ("land after drop", DROPPED, landing("land"), "landing state is none"),
+    ("undo after drop", decide(LANDED, e.LoopDropped()).loop, landing("undo"), "landing state is landed"),
+    ("end of no landing", VERIFIED, landed("land", done=True), "landing state is none"),
+    ("end of the other way", LANDING, landed("undo", done=True), "landing state is landing"),
+    ("drop while landing", LANDING, e.LoopDropped(), "a landing is under way"),
+    ("drop while undoing", UNDOING, e.LoopDropped(), "a landing is under way"),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_line(row: Row) -> None:
+    """Landing changes exactly the named fields, and what is owed follows."""
+    after, actions = decide(row.before, row.event)
+    assert b.changes(row.before, after) == row.changes
+    assert actions == after.todo
+
+
+@pytest.mark.parametrize(
+    ("loop", "event", "why"), [line[1:] for line in REFUSED], ids=[x[0] for x in REFUSED]
+)
+def test_refused(loop: Loop, event: e.AnyEvent, why: str) -> None:
+    """What does not fit the state is refused with its reason."""
+    with pytest.raises(IllegalEvent) as caught:
+        decide(loop, event)
+    assert caught.value.what == f"{type(event).__name__} in phase {loop.phase}: {why}"

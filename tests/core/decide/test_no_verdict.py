@@ -1,0 +1,191 @@
+"""The law for gates that gave no answer: nothing is known, they are asked again, then the loop pauses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import builders as b
+import pytest
+from builders import BASE, COMPLETE, Row
+from msgspec.structs import asdict, replace
+
+from ralph.core.decide.machine import decide, fold
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+from ralph.core.model.verdict import Reading, Verdict
+from ralph.core.proof.causes import MACHINE, OWN, is_missing
+from ralph.core.proof.flaky import merged
+from ralph.core.proof.grade import prove
+from ralph.errors import IllegalEvent
+
+STARTED = b.started()
+TWO = b.started(b.order(b.gate(), b.gate("lint", proof=False)))
+JUDGING = b.work(b.based(), "t1", COMPLETE)
+FINAL = b.judge(JUDGING, b.green())
+GUARDING = b.guarding(b.based())
+WHY = 'gate "test" gave no answer 3 times, through no fault of the work: '
+LOST = "the process that watches over it was lost"
+
+
+def none(stage: Any = "baseline", tree: str = BASE, gate: str = "test", **more: Any) -> e.NoVerdict:
+    return e.NoVerdict(
+        **{"iteration": 0, "stage": stage, "tree": tree, "gate": gate, "cause": "keeper-lost", **more}
+    )
+
+
+def twice(loop: Loop, event: e.NoVerdict) -> Loop:
+    return fold([event, event], loop)
+
+
+def marked(event: e.NoVerdict, times: int = 1) -> tuple[tuple[str, str, str], ...]:
+    return ((event.stage, event.tree, "" if event.stage == "guards" else event.gate),) * times
+
+
+def pause(loop: Loop, why: str = LOST) -> dict[str, Any]:
+    return {
+        "phase": "paused",
+        "reason": WHY + why,
+        "todo": (),
+        "held": loop.todo,
+        "held_phase": loop.phase,
+        "unheard": (),
+    }
+
+
+BASELINE, FAST, LAST, GUARDS = none(), none("fast", "t1"), none("final", "t1"), none("guards", "t1")
+ROWS = [
+    Row("a base without an answer is owed as before", STARTED, BASELINE, {"unheard": marked(BASELINE)}),
+    Row("a tree without an answer is owed as before", JUDGING, FAST, {"unheard": marked(FAST)}),
+    Row("so is it in the fresh checkout", FINAL, LAST, {"unheard": marked(LAST)}),
+    Row("so are the guards", GUARDING, GUARDS, {"unheard": marked(GUARDS)}),
+    Row(
+        "what may be the tree's own doing is asked again too, and noted of the tree",
+        JUDGING,
+        replace(FAST, cause="killed", doubt=True),
+        {"unheard": marked(FAST), "doubted": "t1"},
+    ),
+    Row("a second time is only counted", b.judge(STARTED), BASELINE, {"unheard": marked(BASELINE)}),
+    Row("each gate has its own count", twice(TWO, none(gate="lint")), BASELINE, {
+        "unheard": (*marked(none(gate="lint"), 2), *marked(BASELINE)),
+    }),
+    Row(
+        "what another tree had is forgotten",
+        replace(JUDGING, unheard=marked(BASELINE, 2)),
+        FAST,
+        {"unheard": marked(FAST)},
+    ),
+    Row("the third time at the base pauses", twice(STARTED, BASELINE), BASELINE, pause(STARTED)),
+    Row("the third time on a tree pauses", twice(JUDGING, FAST), FAST, pause(JUDGING)),
+    Row("the third time in the fresh checkout pauses", twice(FINAL, LAST), LAST, pause(FINAL)),
+    Row(
+        "the third time of any guard's call pauses",
+        twice(GUARDING, none("guards", "t1", "lint")),
+        GUARDS,
+        pause(GUARDING),
+    ),
+    Row(
+        "the pause says what was said",
+        twice(JUDGING, FAST),
+        replace(FAST, cause="disk", why="no room is left"),
+        pause(JUDGING, "no room is left"),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_line(row: Row) -> None:
+    """No answer changes exactly these fields: no verdict, no rank, no history, nothing taken back."""
+    after, actions = decide(row.before, row.event)
+    assert b.changes(row.before, after) == row.changes
+    assert after.breaker == row.before.breaker
+    assert actions == after.todo
+
+
+@pytest.mark.parametrize(
+    ("loop", "event"),
+    [
+        (STARTED, none(tree="t9")),
+        (STARTED, none(gate="lint")),
+        (STARTED, none("fast")),
+        (JUDGING, none("guards", "t1")),
+        (GUARDING, none("final", "t1")),
+        (GUARDING, none("guards", "t2")),
+        (replace(JUDGING, doubted="t1"), replace(FAST, doubt=True)),
+    ],
+)
+def test_only_what_is_owed_can_be_missing(loop: Loop, event: e.NoVerdict) -> None:
+    """A missing answer that nobody waits for, and a second doubt about one tree, are illegal."""
+    before = asdict(loop)
+    with pytest.raises(IllegalEvent):
+        decide(loop, event)
+    assert asdict(loop) == before
+
+
+@pytest.mark.parametrize(
+    ("loop", "event"), [(STARTED, BASELINE), (JUDGING, FAST), (FINAL, LAST), (GUARDING, GUARDS)]
+)
+def test_a_resume_judges_the_same_tree_again(loop: Loop, event: e.NoVerdict) -> None:
+    """What was owed is owed again, with three new tries, and the tree is not taken for judged."""
+    held = decide(twice(loop, event), event).loop
+    after = decide(held, e.ResumeAsked()).loop
+    assert (after.todo, after.phase) == (loop.todo, loop.phase)
+    assert decide(decide(after, event).loop, event).loop.phase == loop.phase
+
+
+def test_the_end_is_that_of_an_undisturbed_loop() -> None:
+    """Missing answers between the facts leave no trace in what the loop comes to."""
+    loop = decide(b.started(), BASELINE).loop
+    loop = b.call(b.judge(loop, b.at_base(b.red(count=3))))
+    loop = b.answer(loop, COMPLETE)
+    loop = decide(loop, b.snapshot("t1", loop)).loop
+    loop = b.judge(twice(loop, FAST), b.green())
+    loop = b.judge(twice(loop, LAST), b.final(b.green()))
+    loop = b.close(b.conclude(decide(loop, GUARDS).loop, b.guard()))
+    plain = b.close(b.conclude(b.guarding(b.based(), claim=COMPLETE), b.guard()))
+    assert replace(loop, unheard=()) == plain
+    assert loop.outcome == "verified"
+
+
+@pytest.mark.parametrize("cause", sorted(MACHINE))
+def test_half_of_a_pair_that_the_machine_made_is_no_half(cause: str) -> None:
+    """Of two readings of one tree, the one that is an answer stands; never are they flaky."""
+    lost = Reading("error", "", cause=cause)
+    for real in (Reading("pass", "2 passed"), Reading("fail", "1 failed")):
+        assert merged(lost, real) == merged(real, lost) == real
+    assert is_missing(lost)
+
+
+@pytest.mark.parametrize("cause", sorted(OWN))
+def test_what_a_tree_does_to_its_own_check_is_an_answer(cause: str) -> None:
+    """It is red; only where it may have come from outside it is asked for once more."""
+    own = Reading("error", "", cause=cause)
+    assert not is_missing(own)
+    assert is_missing(replace(own, doubt=True))
+    assert not is_missing(replace(own, doubt=True), settled=True)
+    assert merged(own, Reading("pass", "2 passed")).status == "flaky"
+
+
+def graded(base: Verdict, now: Verdict) -> tuple[str, bool, tuple[str, ...]]:
+    proof = prove(b.order().criterion, {"test": b.at_base(base)}, {"test": now}, (), "S2")
+    return proof.grade, proof.witness, proof.unproven
+
+
+@pytest.mark.parametrize("cause", [*sorted(OWN), *sorted(MACHINE), "tool-error", "torn-report", ""])
+@pytest.mark.parametrize("per_test", [False, True])
+def test_a_base_without_a_judgement_is_no_witness(cause: str, per_test: bool) -> None:
+    """Red is only what a check said: being killed, a limit or an error at the base shows nothing."""
+    base = b.red(status="error", cause=cause, summary="it ended")
+    grade, witness, unproven = graded(base, b.green(per_test=per_test))
+    assert (grade, witness) == ("C" if per_test else "D", False)
+    told = "test came to no judgement at the base (it ended), so that it is green now shows nothing"
+    assert [text for text in unproven if text.startswith(told)]
+    assert [text for text in unproven if "`timeout 60 …`" in text] == [
+        text for text in unproven if text.startswith(told) and cause == "timeout"
+    ]
+
+
+def test_a_record_from_before_keeps_its_grade() -> None:
+    """Verdicts of records that did not tell causes apart are folded by the rules of their time."""
+    base = b.red(status="error", cause="timeout")
+    assert graded(base, b.green(answered=None))[:2] == ("B", True)
+    assert graded(base, b.green())[:2] == ("D", False)

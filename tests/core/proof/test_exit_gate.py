@@ -1,0 +1,421 @@
+"""The exit gate as a table: what may leave a loop, and the sentences for what may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import builders as b
+import pytest
+
+from ralph.core.model.agent import Claim
+from ralph.core.model.gate import MAKE_IT_GREEN, Criterion, Gate
+from ralph.core.model.verdict import Finding, GuardResult, Verdict
+from ralph.core.proof.exit_gate import Exit, already_satisfied, blocks, cannot_start, describe, judge
+
+LINT = b.gate("lint", proof=False)
+ADVICE = b.gate("style", proof=False, required=False)
+BASE = (b.red(count=2, per_test=True),)
+NOW = (b.green(per_test=True, witness_count=2),)
+GREEN = (b.green(per_test=True),)
+TEST_NEEDED = (
+    "all checks are green, but none of them was red before: "
+    "write a test for the new behaviour that fails without it"
+)
+CLAIM_NEEDED = (
+    "all checks are green, but none of them was red before: "
+    "write a test for the new behaviour, then say COMPLETE in the status block"
+)
+NOTHING_RED = "nothing that was red before is green now: only that nothing got worse is shown"
+
+
+def named(*keys: str) -> tuple[Finding, ...]:
+    return tuple(Finding(key=key, message="m") for key in keys)
+
+
+def leave(
+    base: tuple[Verdict, ...] = BASE,
+    now: tuple[Verdict, ...] = NOW,
+    *guards: GuardResult,
+    gates: tuple[Gate, ...] = (b.gate(),),
+    changed: bool = True,
+    claim: Claim | None = None,
+    **criterion: Any,
+) -> Exit:
+    """Asked when the guards are in; by default one that found nothing."""
+    return asked(
+        guards or (b.guard(),), base, now, gates=gates, changed=changed, claim=claim, criterion=criterion
+    )
+
+
+def may(
+    base: tuple[Verdict, ...] = BASE,
+    now: tuple[Verdict, ...] = NOW,
+    *,
+    gates: tuple[Gate, ...] = (b.gate(),),
+    changed: bool = True,
+    claim: Claim | None = None,
+    **criterion: Any,
+) -> Exit:
+    """Asked while only verdicts are in: is the rest of the judgement worth its cost?"""
+    return asked(None, base, now, gates=gates, changed=changed, claim=claim, criterion=criterion)
+
+
+def asked(
+    guards: tuple[GuardResult, ...] | None,
+    base: tuple[Verdict, ...],
+    now: tuple[Verdict, ...],
+    *,
+    gates: tuple[Gate, ...],
+    changed: bool,
+    claim: Claim | None,
+    criterion: dict[str, Any],
+) -> Exit:
+    fields = {"task_class": "bug-fix", "gates": gates, **criterion}
+    by_name = [{verdict.gate: verdict for verdict in verdicts} for verdicts in (base, now)]
+    return judge(
+        Criterion(**fields), by_name[0], by_name[1], guards, changed=changed, claim=claim, protection="S2"
+    )
+
+
+def no(*sentences: str, **more: Any) -> Exit:
+    return Exit(verified=False, not_yet=sentences, **more)
+
+
+YES = Exit(verified=True, grade="A")
+WEAK = Exit(verified=True, grade="C", unproven=(NOTHING_RED,))
+OLD = (*BASE, b.red("lint", count=3, per_test=True))
+PAIR = (b.gate(), LINT)
+MISSED = b.guard("t1", "test_a", "test_b")
+SHOWN = b.guard(name="witness", counted={"witness": 1})
+NOTICED = b.guard(name="sabotage", counted={"sabotaged": 2, "noticed": 2})
+DEAF = b.guard(name="sabotage", summary="0 of 2 noticed", counted={"sabotaged": 2, "noticed": 0})
+OWN = (
+    "the witness is the agent's own: 1 tests red on the base source and green now, "
+    "2 of 2 sabotages were noticed"
+)
+WORKING = Claim("IN_PROGRESS", exit_signal=True)
+STILL = "the agent says that its work is still in progress"
+UNSHOWN = Exit(verified=False, not_yet=(CLAIM_NEEDED,), grade="C", unproven=(NOTHING_RED,))
+OLD_NAMED = Exit(verified=True, grade="A", unproven=("lint was red before this loop and still is (fail)",))
+ROWS: list[tuple[str, Exit, Exit]] = [
+    ("red before, green now", leave(), YES),
+    ("no claim is needed where there is a witness", leave(claim=Claim("IN_PROGRESS")), YES),
+    ("the proof is red", leave(now=(b.red(summary="1 failed"),)), no("test: 1 failed")),
+    ("the proof was not judged", leave(now=()), no("test: not judged on this tree")),
+    ("an advisory gate that was not judged", leave(gates=(b.gate(), ADVICE)), YES),
+    (
+        "advice is no reason",
+        leave(now=(*NOW, b.red("style")), gates=(b.gate(), ADVICE)),
+        Exit(True, grade="A"),
+    ),
+    (
+        "no required gate",
+        leave(gates=(ADVICE,)),
+        no("there is no required gate, so nothing can prove this task"),
+    ),
+    (
+        "newly red where all was green",
+        leave((*BASE, b.green("lint")), (*NOW, b.red("lint", summary="1 error")), gates=PAIR),
+        no("lint: 1 error"),
+    ),
+    (
+        "old red does not block and is named",
+        leave(OLD, (*NOW, b.red("lint", count=3)), gates=PAIR),
+        OLD_NAMED,
+    ),
+    (
+        "newly red beside old red blocks by its name",
+        leave(OLD, (*NOW, b.red("lint", count=4, new_red=("a.py",), new_red_count=1)), gates=PAIR),
+        no("lint: 1 newly red: a.py"),
+    ),
+    (
+        "every red gate has its sentence",
+        leave((*BASE, b.green("lint")), (b.red(), b.red("lint")), gates=PAIR),
+        no("test: fail", "lint: fail"),
+    ),
+    (
+        "a guard found something",
+        leave(BASE, NOW, MISSED),
+        no("inventory: test_a is gone", "inventory: test_b is gone"),
+    ),
+    (
+        "a waiver is named and costs the best grade",
+        leave(BASE, NOW, b.guard(), waivers={"test_a": "moved"}),
+        Exit(True, grade="B", unproven=("waived: test_a (moved)",)),
+    ),
+    ("nothing changed", leave(changed=False), no("nothing has been changed yet")),
+    (
+        "nothing changed, and the class asks only for green: there is no result all the same",
+        leave(changed=False, task_class="test-pass"),
+        no("nothing has been changed yet"),
+    ),
+    ("no witness, no claim", leave(GREEN, GREEN), no(CLAIM_NEEDED, grade="C", unproven=(NOTHING_RED,))),
+    ("no witness, but a claim", leave(GREEN, GREEN, claim=b.COMPLETE), WEAK),
+    (
+        "no witness and a claim of something else",
+        leave(GREEN, GREEN, claim=Claim("IN_PROGRESS", exit_signal=True)),
+        no(CLAIM_NEEDED, grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "a better grade is asked for",
+        leave(GREEN, GREEN, claim=b.COMPLETE, min_grade="B"),
+        no(
+            f"the proof is grade C and B is asked for: {NOTHING_RED}",
+            TEST_NEEDED,
+            grade="C",
+            unproven=(NOTHING_RED,),
+        ),
+    ),
+    (
+        "everything that is open is in the sentence",
+        leave((b.green(),), (b.green(),), claim=b.COMPLETE),
+        no(
+            f"the proof is grade D and C is asked for: {NOTHING_RED}; "
+            "checks read by exit code only: which tests exist is not known",
+            TEST_NEEDED,
+            grade="D",
+            unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is not known"),
+        ),
+    ),
+    ("the best grade is asked for and there", leave(min_grade="A"), YES),
+    (
+        "the agent's own witness needs no claim",
+        leave(GREEN, GREEN, SHOWN, NOTICED),
+        Exit(verified=True, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "the agent's own witness, and the agent says it is done",
+        leave(GREEN, GREEN, SHOWN, NOTICED, claim=b.COMPLETE),
+        Exit(verified=True, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "the agent's own witness, and the agent says it is blocked",
+        leave(GREEN, GREEN, SHOWN, NOTICED, claim=Claim("BLOCKED")),
+        Exit(verified=True, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "the agent's own witness while it is still at work: not yet",
+        leave(GREEN, GREEN, SHOWN, NOTICED, claim=WORKING),
+        no(STILL, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "the agent's own witness where more is asked for, and it is still at work",
+        leave(GREEN, GREEN, SHOWN, NOTICED, claim=WORKING, min_grade="A"),
+        no(f"the proof is grade B and A is asked for: {OWN}", STILL, grade="B", unproven=(OWN,)),
+    ),
+    (
+        "tests of its own that notice nothing are no witness: a claim is needed",
+        leave(GREEN, GREEN, SHOWN, DEAF),
+        no(CLAIM_NEEDED, grade="C", unproven=(NOTHING_RED, "", "0 of 2 noticed")),
+    ),
+    (
+        "a red guard beside the agent's own witness",
+        leave(GREEN, GREEN, SHOWN, NOTICED, MISSED),
+        no("inventory: test_a is gone", "inventory: test_b is gone"),
+    ),
+    ("before the guards: red before, green now", may(), YES),
+    ("before the guards: a witness of the user's, at work or not", may(claim=WORKING), YES),
+    ("before the guards: red", may(now=(b.red(summary="1 failed"),)), no("test: 1 failed")),
+    ("before the guards: nothing changed", may(changed=False), no("nothing has been changed yet")),
+    (
+        "before the guards: no witness yet, so they are worth a look",
+        may(GREEN, GREEN),
+        Exit(verified=True, grade="C", unproven=(NOTHING_RED,)),
+    ),
+    ("before the guards: no witness yet, and a claim", may(GREEN, GREEN, claim=b.COMPLETE), WEAK),
+    (
+        "before the guards: they may find what grade B asks for",
+        may(GREEN, GREEN, min_grade="B"),
+        Exit(verified=True, grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "before the guards: they may find a witness where the exit code is all that is known",
+        may((b.green(),), (b.green(),)),
+        Exit(
+            verified=True,
+            grade="D",
+            unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is not known"),
+        ),
+    ),
+    (
+        "before the guards: the agent says that it is blocked",
+        may(GREEN, GREEN, claim=Claim("BLOCKED")),
+        Exit(verified=True, grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "before the guards: the agent is still at work",
+        may(GREEN, GREEN, claim=WORKING),
+        UNSHOWN,
+    ),
+    (
+        "before the guards: no test of the agent's own earns grade A",
+        may(GREEN, GREEN, claim=b.COMPLETE, min_grade="A"),
+        no(f"the proof is grade C and A is asked for: {NOTHING_RED}", grade="C", unproven=(NOTHING_RED,)),
+    ),
+    (
+        "before the guards: an unchanged tree brings no test of its own",
+        may(GREEN, GREEN, changed=False, task_class="custom"),
+        no("nothing has been changed yet"),
+    ),
+]
+
+
+def test_no_guard_at_all() -> None:
+    """Guards that were asked for and did not answer are not guards that found nothing."""
+    criterion = {"task_class": "bug-fix"}
+    given = asked((), BASE, NOW, gates=(b.gate(),), changed=True, claim=b.COMPLETE, criterion=criterion)
+    assert given == no("no guard has looked at this tree")
+
+
+@pytest.mark.parametrize(("given", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_judge(given: Exit, expected: Exit) -> None:
+    """Verified or the sentences why not, from the verdicts alone."""
+    assert given == expected
+
+
+@pytest.mark.parametrize(
+    ("proof", "base", "now", "blocked"),
+    [
+        (True, "fail", b.green(), False),
+        (True, "fail", b.red(), True),
+        (False, "pass", b.red(), True),
+        (False, "pass", b.red(status="flaky"), True),
+        (False, None, b.red(), True),
+        (False, "fail", b.red(), False),
+        (False, "fail", b.red(new_red_count=1), True),
+        (False, "fail", b.red(status="error"), True),
+        (False, "fail", b.red(status="skipped"), True),
+        (False, "flaky", b.red(status="skipped"), True),
+        (False, "error", b.red(status="error"), False),
+        (False, "skipped", b.red(status="error"), False),
+        (False, "error", b.red(), False),
+    ],
+)
+def test_blocks(proof: bool, base: Any, now: Verdict, blocked: bool) -> None:
+    """The proof must be green; elsewhere only what is newly red, or no longer judged, stands in the way."""
+    before = None if base is None else b.red(status=base)
+    assert blocks(b.gate(proof=proof), before, now) is blocked
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "now", "blocked"),
+    [
+        ("item", b.red(), False),
+        ("old", b.red(), True),  # by exit code nobody knows what is red
+        ("old", b.red(per_test=True), False),
+        ("old", b.red(per_test=True, new_red_count=1), True),
+        ("nothing", b.red(per_test=True), True),
+    ],
+)
+def test_what_of_the_proof_may_stay_red_in_a_plan(tolerance: Any, now: Verdict, blocked: bool) -> None:
+    """An item leaves old red alone, the whole only where it was allowed and tests are known by name."""
+    assert blocks(b.gate(), b.red(), now, tolerance) is blocked
+
+
+FIVE = named("a", "b", "c", "d", "e", "f", "g")
+
+
+def said(text: str) -> tuple[Finding, ...]:
+    """What a check that is read by its exit code alone is known by."""
+    return (Finding("exit", text),)
+
+
+@pytest.mark.parametrize(
+    ("gate", "verdict", "words"),
+    [
+        (b.gate(), b.red(status="error", summary="no such program"), "could not be judged (no such program)"),
+        (b.gate(), b.red(status="error", cause="timeout"), "could not be judged (timeout)"),
+        (b.gate(), b.red(status="skipped"), "could not be judged (skipped)"),
+        (b.gate(), b.red(summary="exit 1"), "exit 1"),
+        (b.gate(), b.red(), "fail"),
+        (b.gate(), b.red(count=2, findings=named("a", "b")), "2 red: a, b"),
+        (b.gate(), b.red(count=5, findings=FIVE[:5]), "5 red: a, b, c, d, e"),
+        (b.gate(), b.red(count=9, findings=FIVE), "9 red: a, b, c, d, e and 4 more"),
+        (b.gate(), b.red(count=0, findings=named("a"), summary="odd"), "odd"),
+        (b.gate(), b.red(summary="exit code 1", findings=said("a\n b  c \n")), "exit code 1: b c"),
+        (b.gate(), b.red(summary="exit code 1", findings=said("x" * 121)), f"exit code 1: {'x' * 119}…"),
+        (b.gate(), b.red(summary="exit code 1", findings=said("exit code 1")), "exit code 1"),
+        (b.gate(), b.red(summary="exit code 1", findings=said("")), "exit code 1"),
+        (LINT, b.red(summary="1", findings=said("a"), new_red=("exit",), new_red_count=1), "1: a"),
+        (
+            b.gate(),
+            b.red(count=2, findings=named("a"), new_red=("z",), new_red_count=1),
+            "2 red: a and 1 more",
+        ),
+    ],
+)
+def test_describe(gate: Gate, verdict: Verdict, words: str) -> None:
+    """A red verdict in one line names the first few tests and counts the rest."""
+    assert describe(gate, verdict) == words
+
+
+SEVEN = b.red(count=9, findings=FIVE, new_red=tuple("abcdefg"), new_red_count=7)
+ALL = "9 red: a, b, c, d, e and 4 more"
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        (b.green("lint"), "7 newly red: a, b, c, d, e and 2 more"),
+        (b.red("lint", per_test=True), "7 newly red: a, b, c, d, e and 2 more"),
+        (b.red("lint", per_test=True, status="flaky"), "7 newly red: a, b, c, d, e and 2 more"),
+        (b.red("lint"), ALL),
+        (b.red("lint", per_test=True, unloaded=1), ALL),
+        (b.red("lint", per_test=True, status="error", cause="timeout"), ALL),
+        (None, ALL),
+    ],
+)
+def test_newly_red_is_said_only_where_the_base_tells(base: Verdict | None, words: str) -> None:
+    """What may have been red before this loop, because nothing was told apart there, is not called new."""
+    assert describe(LINT, SEVEN, base) == words
+
+
+@pytest.mark.parametrize("task_class", sorted(MAKE_IT_GREEN | {"bug-fix", "implement-feature", "regression"}))
+def test_already_satisfied_by_class(task_class: Any) -> None:
+    """Green at the base is the whole task for some classes only; for others it proves nothing."""
+    criterion = Criterion(task_class=task_class, gates=(b.gate(),))
+    assert already_satisfied(criterion, {"test": b.green()}) is (task_class in MAKE_IT_GREEN)
+
+
+def test_already_satisfied_needs_every_proof() -> None:
+    """One green proof of two, or none at all, satisfies nothing; other gates are not asked."""
+    two = Criterion(task_class="test-pass", gates=(b.gate(), b.gate("e2e"), LINT))
+    reds = {"test": b.green(), "e2e": b.green("e2e"), "lint": b.red("lint")}
+    assert already_satisfied(two, reds)
+    assert not already_satisfied(two, {**reds, "e2e": b.red("e2e")})
+    assert not already_satisfied(Criterion(task_class="test-pass", gates=(LINT,)), {"lint": b.green("lint")})
+
+
+NEEDS = Criterion(task_class="test-pass", gates=(ADVICE, b.gate()))
+
+
+@pytest.mark.parametrize(
+    ("test", "style", "why"),
+    [
+        (b.red(), b.green("style"), ""),
+        (b.red(status="error", cause="timeout"), b.green("style"), ""),
+        (b.red(status="fail", cause="missing"), b.green("style"), ""),
+        (
+            b.red(status="error", cause="missing", summary="gone"),
+            b.green("style"),
+            'gate "test" cannot run: gone',
+        ),
+        (
+            b.red(status="error", cause="sandbox", summary="no box"),
+            b.green("style"),
+            'gate "test" cannot run: no box',
+        ),
+        (b.red(), b.red("style", status="error", cause="missing"), ""),
+    ],
+)
+def test_cannot_start(test: Verdict, style: Verdict, why: str) -> None:
+    """A required check that can never run ends the loop before an agent costs anything."""
+    assert cannot_start(NEEDS, {"test": test, "style": style}) == why
+
+
+def test_cannot_start_without_a_required_gate() -> None:
+    """Advice alone proves nothing."""
+    criterion = Criterion(task_class="test-pass", gates=(ADVICE,))
+    assert cannot_start(criterion, {"style": b.green("style")}) == (
+        "there is no required gate, so nothing can prove this task"
+    )

@@ -1,0 +1,281 @@
+"""What only adds to a file that judges is welcome; what judges otherwise is not, however it is put."""
+
+import pytest
+from guardkit import PYTEST, facts_of, kinds_of
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading
+from ralph.core.proof.compare import COLLECT
+from ralph.gates.guards import overlay_request
+
+CONFTEST = '''"""Shared."""
+
+import pytest
+
+from app import make
+
+NAMES = ["a"]
+
+
+@pytest.fixture
+def thing():
+    return make(NAMES)
+'''
+FIXTURE = "\n\n@pytest.fixture{call}\ndef {name}({args}):\n    return 1\n"
+
+
+def fixture(name="more", call="", args=""):
+    return CONFTEST + FIXTURE.format(name=name, call=call, args=args)
+
+
+WELCOME = {
+    "a fixture": fixture(),
+    "with scope and cases": fixture(call='(scope="module", params=[1, pytest.param(2, id="two")])'),
+    "with a name": fixture(call='(name="other")'),
+    "that uses another": fixture(args="thing, tmp_path"),
+    "a helper": CONFTEST + "\n\ndef helper(x, y=2):\n    return x\n",
+    "a constant": CONFTEST + "\nMORE = {'a': [1, 2]}\n",
+    "an import": CONFTEST.replace("import pytest\n", "import datetime\n\nimport pytest\n"),
+    "in the middle": CONFTEST.replace("NAMES", "FIRST = 1\nNAMES", 1),
+}
+UNWELCOME = {
+    "autouse": fixture(call="(autouse=True)"),
+    "options behind a name": fixture(call="(**OPTIONS)"),
+    "a hook": CONFTEST + "\n\ndef pytest_runtest_makereport(item, call):\n    return None\n",
+    "the same name again": fixture(name="thing"),
+    "the same name by word": fixture(call='(name="thing")'),
+    "a fixture of pytest": fixture(name="tmp_path"),
+    "a fixture of a nearer file": fixture(name="far"),
+    "something changed": CONFTEST.replace('["a"]', '["b"]'),
+    "something gone": CONFTEST.replace('NAMES = ["a"]\n', ""),
+    "something done": CONFTEST + "\nprint(1)\n",
+    "an ignored file": CONFTEST + '\ncollect_ignore = ["test_a.py"]\n',
+    "plugins": CONFTEST + '\npytest_plugins = ["app.plugin"]\n',
+    "a call in a default": CONFTEST + "\n\ndef helper(x=make(1)):\n    return x\n",
+    "a call in a constant": CONFTEST + "\nX = make(1)\n",
+    "another's attribute": CONFTEST + "\npytest.raises = None\n",
+    "a star": CONFTEST.replace("import pytest\n", "import pytest\nfrom app import *\n"),
+    "another decorator": CONFTEST + "\n\n@make\ndef helper():\n    return 1\n",
+    "a condition": CONFTEST + "\nif NAMES:\n    NAMES = []\n",
+    "no Python": CONFTEST + "\ndef (\n",
+}
+
+
+@pytest.mark.parametrize("name", WELCOME)
+def test_fixtures_and_helpers_are_welcome(name):
+    """What a new test may ask for judges nothing of the base otherwise."""
+    assert kinds_of("protected", {"tests/conftest.py": CONFTEST}, {"tests/conftest.py": WELCOME[name]}) == []
+
+
+@pytest.mark.parametrize("name", UNWELCOME)
+def test_what_reaches_the_base_tests_is_not(name):
+    """Hooks, autouse, hidden names, changes and whatever happens at import stay findings."""
+    before = {"tests/conftest.py": CONFTEST, "conftest.py": "def far(): pass\n"}
+    assert kinds_of("protected", before, before | {"tests/conftest.py": UNWELCOME[name]}) == ["config"]
+
+
+def test_a_fixture_from_a_module_that_came_along_is_not_welcome():
+    """An imported fixture may be autouse: nobody sees it in conftest.py."""
+    text = CONFTEST.replace("from app import make\n", "from app import make\nfrom app.plug import fix\n")
+    after = {"tests/conftest.py": text, "src/app/plug.py": "import pytest\n"}
+    assert kinds_of("protected", {"tests/conftest.py": CONFTEST}, after) == ["config"]
+    after["src/app/plug.py"] = "def fix(): return 1\n"
+    assert kinds_of("protected", {"tests/conftest.py": CONFTEST}, after) == []
+
+
+MAKEFILE = "PY ?= python3\n\n.PHONY: test\ntest: deps\n\t./tools/check.sh $(PY)\n\ndeps:\n\ttrue\n"
+MAKE = Gate(name="check", run="make test", argv=("make", "test"), proof=True, own_files=("Makefile",))
+PROJECT = {"Makefile": MAKEFILE, "tools/check.sh": '#!/bin/sh\nexec "$1" tools/inner.sh\n', "a.py": "x = 1\n"}
+
+
+@pytest.mark.parametrize(
+    ("added", "found"),
+    [
+        ("\n.PHONY: lint\nlint:\n\t$(PY) -m compileall src\n", []),
+        ("\n# a note\n", []),
+        ("\nlint: test\n\ttrue\n", []),
+        ("\ttrue\n", ["gate"]),
+        ("\ntest:\n\ttrue\n", ["gate"]),
+        ("\ntest: PY = true\n", ["gate"]),
+        ("\nPY = true\n", ["gate"]),
+        ("\nlint: PY = true\n", ["gate"]),
+        ("\ninclude more.mk\n", ["gate"]),
+        ("\ndeps:\n\texit 0\n", ["gate"]),
+        ("\nMakefile:\n\techo > Makefile\n", ["gate"]),
+        ("\n%:\n\ttrue\n", ["gate"]),
+        ("\n.SHELLFLAGS = -c true\n", ["gate"]),
+    ],
+)
+def test_a_new_target_is_welcome(added, found):
+    """A target more changes no other one; a rule, a variable or an include may."""
+    after = PROJECT | {"Makefile": MAKEFILE + added}
+    assert kinds_of("protected", PROJECT, after, gates=(MAKE,)) == found
+
+
+def test_a_gate_is_made_of_what_its_recipe_calls():
+    """The script behind the recipe is part of the check, and the overlay puts the base's version back."""
+    after = PROJECT | {"tools/check.sh": "#!/bin/sh\nexit 0\n"}
+    assert kinds_of("protected", PROJECT, after, gates=(MAKE,)) == ["gate"]
+    request = overlay_request(facts_of(PROJECT, after, gates=(MAKE,)))
+    assert request is not None
+    assert request.restore == ("tools/check.sh",)
+
+
+def test_a_file_that_goes_before_the_gate_s_own_is_found():
+    """make reads a GNUmakefile before a Makefile, wherever the gate's own one stands."""
+    after = PROJECT | {"GNUmakefile": "test:\n\ttrue\n"}
+    assert kinds_of("protected", PROJECT, after, gates=(MAKE,)) == ["gate"]
+    request = overlay_request(facts_of(PROJECT, after, gates=(MAKE,)))
+    assert request is not None
+    assert request.drop == ("GNUmakefile",)
+    assert kinds_of("protected", PROJECT, PROJECT | {"lib/GNUmakefile": "x:\n"}, gates=(MAKE,)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "found"),
+    [
+        ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "-q"\n', 'markers = ["slow: s"]\n', []),
+        (
+            "pyproject.toml",
+            '[tool.pytest.ini_options]\nmarkers = ["a: a"]\n',
+            'addopts = "-k x"\n',
+            ["config"],
+        ),
+        ("tox.ini", "[pytest]\naddopts = -q\n", "markers =\n    slow: s\n", []),
+        ("setup.cfg", "[tool:pytest]\naddopts = -q\n", "markers =\n    slow: s\n", []),
+    ],
+)
+def test_a_new_mark_is_welcome(path, before, after, found):
+    """A mark that is registered in addition selects nothing of the base."""
+    assert kinds_of("protected", {path: before}, {path: before + after}) == found
+
+
+def test_a_mark_that_goes_is_a_finding():
+    """With strict marks, taking one away turns tests into errors."""
+    before = '[tool.pytest.ini_options]\nmarkers = ["slow: s", "fast: f"]\n'
+    after = '[tool.pytest.ini_options]\nmarkers = ["slow: s"]\n'
+    assert kinds_of("protected", {"pyproject.toml": before}, {"pyproject.toml": after}) == ["config"]
+
+
+PIECES = {
+    "plus": ('x = __import__("_py" + "test.runner")\n', "internals"),
+    "bytes": ('y = b"py" + b"test" in data\n', "internals"),
+    "join": ('x = getattr(frame, "".join(("f_", "locals")))\n', "frames"),
+    "join with a sign": ('x = attrgetter("_".join(["f", "back"]))\n', "frames"),
+    "a key": ('T = type("T", (), {"__e" + "q__": lambda a, b: True})\n', "equal"),
+    "a text for getattr": ('x = getattr(error.__traceback__, "tb_frame")\n', "frames"),
+    "exit": ('getattr(os, "_" + "exit")(0)\n', "internals"),
+    "objects": ("import gc\nall = gc.get_objects()\n", "frames"),
+    "traceback": ("def f(error):\n    return error.__traceback__.tb_frame.f_back\n", "frames"),
+    "path of a test": (
+        'import pathlib\nx = (pathlib.Path(".") / "tests" / "test_a.py").read_text()\n',
+        "tests",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_words_in_pieces_are_read_as_words(name):
+    """Whoever writes a telling word in pieces does not want it to be found."""
+    text, kind = PIECES[name]
+    assert kinds_of("environment", {}, {"src/app.py": text}, known=("tests/test_a.py",)) == [kind]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'x = "py" + name\n',
+        'x = "a" + "b"\n',
+        'path = "".join(("a/", "b"))\n',
+        'x = f"{a}test"\n',
+        '"""Tests are in tests/test_a.py."""\n',
+        'x = "pytest is " + "nice"\n',
+    ],
+)
+def test_ordinary_texts_are_not(text):
+    """Texts are put together all day."""
+    assert kinds_of("environment", {}, {"src/app.py": text}, known=("tests/test_a.py",)) == []
+
+
+def test_a_hook_inside_a_function_is_a_hook():
+    """A plugin class that is made while running decides outcomes like any other."""
+    text = (
+        "def register(mine):\n    class Plugin:\n        def pytest_runtest_makereport(self, item, call):\n"
+        "            report = yield\n            report.outcome = 'passed'\n    mine.register(Plugin())\n"
+    )
+    assert kinds_of("assertions", {}, {"src/app.py": text}, gates=(PYTEST,)) == ["hook"]
+
+
+@pytest.mark.parametrize(
+    ("after", "run", "found"),
+    [
+        ("def f(a: Any, b: str) -> int: ...", "mypy src", ["grown"]),
+        ("def f(a: int, b: str) -> typing.Any: ...", "pyright", ["grown"]),
+        ("def f(a: Any, b: str) -> int: ...", "pytest", []),
+        ("def f(a: int | None, b: str) -> int: ...", "mypy src", []),
+        ("def g(x: Any) -> Any: ...", "mypy src", []),
+    ],
+)
+def test_an_annotation_that_became_any(after, run, found):
+    """Where a gate relies on types, Any in place of a type silences it; a new function may have reasons."""
+    gate = Gate(name="types", run=run, argv=tuple(run.split()), proof=True)
+    before = {"src/a.py": "def f(a: int, b: str) -> int: ...\n"}
+    assert (
+        kinds_of("suppressions", before, {"src/a.py": f"from typing import Any\n{after}\n"}, gates=(gate,))
+        == found
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("const a = require(['node:as', 'sert/strict'].join(''));\n", ["internals"]),
+        ("const fs = require('fs');\nfs.readFileSync(stack.match(/x\\.test\\.js/)[0]);\n", ["tests"]),
+        ("const skip = /\\.test\\.js$/;\n", []),
+    ],
+)
+def test_the_same_in_javascript(text, found):
+    """Reading the tests, and the name of assert in pieces."""
+    assert kinds_of("environment", {}, {"lib/a.js": text}) == found
+
+
+LOSING = (
+    "import os\nfrom app import one, two\n\nX = 1\n\n\ndef test_one():\n    assert one() == 1\n\n\n"
+    "def test_two():\n    assert two() == 2\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        (
+            "import os\nfrom app import one\n\nX = 1\n\n\ndef test_one():\n    assert one() == 1\n",
+            ["deleted"],
+        ),
+        (
+            "from fake import one\n\nX = 1\n\n\ndef test_one():\n    assert one() == 1\n",
+            ["deleted", "weakened"],
+        ),
+        (
+            "from app import one\n\nX = 2\n\n\ndef test_one():\n    assert one() == 1\n",
+            ["deleted", "weakened"],
+        ),
+        ("from app import one\n\n\ndef test_one():\n    assert one() in (1, 2)\n", ["deleted", "weakened"]),
+    ],
+)
+def test_a_test_that_lost_its_neighbour_is_not_weakened(after, found):
+    """When a function goes with its test, the base's file cannot be loaded; the rest of it is the same."""
+    path = "tests/test_a.py"
+    both = {f"{path}::test_one": "pass", f"{path}::test_two": "pass"}
+    base = Reading("pass", "", tests=both, files=dict.fromkeys(both, path))
+    final = Reading("pass", "", tests={f"{path}::test_one": "pass"}, files={f"{path}::test_one": path})
+    over = Reading("fail", "", tests={}, findings=(Finding(f"{COLLECT}{path}", "no two"),))
+    kinds = kinds_of(
+        "inventory",
+        {path: LOSING},
+        {path: after},
+        base={"tests": base},
+        final={"tests": final},
+        overlay={"tests": over},
+    )
+    assert kinds == found

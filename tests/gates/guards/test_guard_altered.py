@@ -1,0 +1,133 @@
+"""Tests that ask for the wrong answer: what is altered, what is left alone, what is made of it."""
+
+import ast
+
+import pytest
+from hypothesis import given as draw
+from hypothesis import strategies as st
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._tests.alter import altered
+from ralph.gates.guards.integrity.altered import altered_request, check
+
+ALTERED = [
+    ("assert f(1) == 2", "assert f(1) == 3"),
+    ("assert 2 == f(1)", "assert 3 == f(1)"),
+    ("assert f() == 'abx'", "assert f() == 'aby'"),
+    ("assert f() == ''", "assert f() == 'x'"),
+    ("assert f() == b'ab'", "assert f() == b'ax'"),
+    ("assert f() == True", "assert f() == False"),
+    ("assert f() == [1, {'a': 2}]", "assert f() == [2, {'a': 2}]"),
+    ("assert f() == 1.5", "assert f() == 2.5"),
+    ("self.assertEqual(f(1), 2)", "self.assertEqual(f(1), 3)"),
+    ("self.assertListEqual(f(1), [2])", "self.assertListEqual(f(1), [3])"),
+    ("x = f(1)\n    assert x == 2", "x = f(1)\n    assert x == 3"),
+    ("assert 'é' and f()\n    assert f('é') == 'é'", "assert 'é' and f()\n    assert f('é') == 'x'"),
+]
+LEFT_ALONE = [
+    "assert f()",
+    "assert f() == None",
+    "assert f() == g(1)",
+    "assert f() == approx(1.5)",
+    "assert f() == f'{x}'",
+    "assert x == y",
+    "assert f() != 1",
+    "assert f() in (1, 2)",
+    "if x:\n        assert f() == 1",
+    "for x in y:\n        assert f(x) == 1",
+    "with raises(ValueError):\n        assert f() == 1",
+    "def inner():\n        assert f() == 1",
+    "try:\n        assert f() == 1\n    finally:\n        pass",
+    "assert f() == 1e300",
+]
+
+
+def source(body):
+    return f"def test_x(self):\n    {body}\n\n\ndef test_y():\n    assert f() == 7\n"
+
+
+@pytest.mark.parametrize(("body", "instead"), ALTERED)
+def test_the_expected_value_is_another_one(body, instead):
+    """One value that is written down and compared without condition becomes another one of its kind."""
+    text, done = altered(source(body), {"test_x"})
+    assert done == {"test_x"}
+    assert text == source(instead)
+
+
+@pytest.mark.parametrize("body", LEFT_ALONE)
+def test_what_is_not_certain_is_left_alone(body):
+    """Nothing is altered that might not be reached, or whose answer is not written down."""
+    assert altered(source(body), {"test_x"}) == (source(body), frozenset())
+
+
+def test_cases_are_altered_each():
+    """A value from the cases of a parametrised test is altered in every case, or in none."""
+    mark = "@p.mark.parametrize('a, want', [(1, 2), p.param(2, 3, id='z')])\n"
+    whole = mark + "def test_x(a, want):\n    assert f(a) == want\n"
+    text, done = altered(whole, {"test_x"})
+    assert done == {"test_x"}
+    assert text == whole.replace("(1, 2)", "(1, 3)").replace("(2, 3,", "(2, 4,")
+    half = whole.replace("p.param(2, 3, id='z')", "(2, g())")
+    assert altered(half, {"test_x"}) == (half, frozenset())
+    names = whole.replace("'a, want'", "NAMES")
+    assert altered(names, {"test_x"}) == (names, frozenset())
+
+
+@draw(
+    st.lists(st.one_of(st.integers(), st.text(max_size=8), st.booleans(), st.binary(max_size=4)), min_size=1)
+)
+def test_any_written_value(value):
+    """Whatever is written down: the file still parses, and the altered value is not the old one."""
+    text, done = altered(f"def test_x():\n    assert f() == {value!r}\n", {"test_x"})
+    assert done == {"test_x"}
+    (function,) = ast.parse(text).body
+    assert ast.literal_eval(function.body[0].test.comparators[0]) != value
+
+
+GATE = Gate("tests", "pytest", ("pytest",), read="pytest", proof=True)
+ONE, TWO = "tests/test_a.py::test_x", "tests/test_a.py::TestB::test_y[1]"
+FILES = {ONE: "tests/test_a.py", TWO: "tests/test_a.py"}
+
+
+def facts(base, final, text, **more):
+    given = {
+        "tree": "t",
+        "gates": (GATE,),
+        "base": {"tests": Reading("fail", "", tests=base, files=FILES)},
+        "final": {"tests": Reading("pass", "", tests=final, files=FILES)},
+        "changes": (),
+        "read_base": lambda path: text.encode(),
+        "read_result": lambda path: text.encode(),
+    }
+    return GuardFacts(**{**given, **more})
+
+
+TEXT = (
+    "def test_x():\n    assert f() == 1\n\n\nclass TestB:\n    def test_y(self):\n        assert f(0) == 1\n"
+)
+
+
+def test_only_what_turned_green_is_asked():
+    """A test that was green before is left as it is; so is a file that does not parse."""
+    found = altered_request(facts({ONE: "fail", TWO: "pass"}, {ONE: "pass", TWO: "pass"}, TEXT))
+    assert found["tests"].tests == {ONE}
+    assert found["tests"].files == {"tests/test_a.py": TEXT.replace("f() == 1", "f() == 2").encode()}
+    found = altered_request(facts({ONE: "fail", TWO: "fail"}, {ONE: "pass", TWO: "pass"}, TEXT))
+    assert found["tests"].tests == {ONE, TWO}
+    assert altered_request(facts({ONE: "pass"}, {ONE: "pass"}, TEXT)) == {}
+    assert altered_request(facts({ONE: "fail"}, {ONE: "pass"}, "def (")) == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [("pass", [f"altered.green:{ONE}"]), ("fail", []), ("skipped", []), (None, [])],
+)
+def test_green_in_spite_of_it_is_a_finding(said, found):
+    """Only a test that was seen green speaks against the result."""
+    reading = Reading("fail", "", tests={ONE: said} if said else {})
+    given = facts({ONE: "fail"}, {ONE: "pass"}, TEXT, altered={"tests": (frozenset({ONE}), reading)})
+    result = check(given)
+    assert [finding.key for finding in result.findings] == found
+    assert not result.integrity

@@ -1,0 +1,271 @@
+"""The hygiene guards: secrets, stubs, junk. They say not yet, and never accuse."""
+
+import subprocess
+
+import pytest
+from guardkit import facts_of, kinds_of, result_of
+
+from ralph.gates.guards import REGISTRY
+from ralph.gates.guards._files.ignore import ignored
+
+# Put together here, so that no scanner takes this file for a leak.
+AWS = "AK" + "IAQ7ZK3WPLM2XRT5YB"
+GITHUB = "gh" + "p_" + "k3J9xQ2mZ7vB4nL8sD1fG6hT0wRyUeIoPaXc"
+PEM = "-----BEGIN " + "RSA PRIVATE KEY-----"
+PASSWORD = "x9$Kq2!mZp7Lw4Vt"
+
+SECRETS = {
+    "aws": (f'KEY = "{AWS}"', "key"),
+    "github": (f"token: {GITHUB}", "key"),
+    "private key": (PEM, "private"),
+    "password": (f'password = "{PASSWORD}"', "password"),
+    "json": (f'"api_key": "{PASSWORD}"', "password"),
+    "address": (f"DB = 'postgres://admin:{PASSWORD.replace('$', 'S')}@db.internal.net/x'", "password"),
+}
+NO_SECRETS = {
+    "placeholder": 'password = "your-password-here-1"',
+    "example": 'KEY = "AKIAIOSFODNN7EXAMPLE"',
+    "from the environment": 'token = os.environ["SERVICE_TOKEN_9X"]',
+    "template": 'password = "${DB_PASSWORD_9xKq2mZp7L}"',
+    "name": 'secret = "my_secret_setting_name"',
+    "header check": 'if text.startswith("-----BEGIN PRIVATE KEY-----"):',
+    "message": 'token = "tokens.are-not-shown.here"',
+    "local": "postgres://user:postgres1@localhost/x",
+    "hash": 'sha = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_secrets(name):
+    """A key or a real password in an added line is named by its kind and line, and never shown."""
+    text, kind = SECRETS[name]
+    assert kinds_of("secrets", {"a.py": "x\n"}, {"a.py": f"x\n{text}\n"}) == [kind]
+    found = result_of("secrets", {}, {"a.py": f"{text}\n"})
+    assert not found.integrity
+    assert found.findings[0].line == 1
+    for hidden in (AWS, GITHUB, PASSWORD):
+        assert hidden not in str(found)
+
+
+@pytest.mark.parametrize("name", NO_SECRETS)
+def test_no_secrets(name):
+    """Placeholders, references and hashes are no secrets."""
+    assert kinds_of("secrets", {}, {"src/a.py": NO_SECRETS[name]}) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/test_a.py", "tests/data/key.pem", "docs/setup.md", "examples/a.py", "uv.lock"]
+)
+def test_secrets_spared(path):
+    """Fixtures, documentation and lockfiles hold made-up ones."""
+    assert kinds_of("secrets", {}, {path: f"{PEM}\nKEY = '{AWS}'\n"}) == []
+
+
+def test_secrets_that_were_there():
+    """What stood in the base, or only moved, is not new."""
+    line = f'KEY = "{AWS}"\n'
+    assert kinds_of("secrets", {"a.py": line}, {"a.py": line + "x = 1\n"}) == []
+    assert kinds_of("secrets", {"a.py": line + "y\n"}, {"a.py": "y\n", "b.py": "    " + line}) == []
+
+
+STUBS = {
+    "todo": ("def f():\n    return 1  # TODO: finish this\n", ["comment"]),
+    "fixme": ("# FIXME handle errors\nx = 1\n", ["comment"]),
+    "hack": ("# HACK: works by luck\nx = 1\n", ["comment"]),
+    "pass": ("def f(x):\n    pass\n", ["body"]),
+    "ellipsis": ("def f(x):\n    ...\n", ["body"]),
+    "documented": ('def f(x):\n    """Does it."""\n    pass\n', ["body"]),
+    "one line": ("def f(x): pass\n", ["body"]),
+    "not implemented": ("def f(x):\n    raise NotImplementedError\n", ["placeholder"]),
+    "not implemented text": ("def f(x):\n    raise NotImplementedError('soon')\n", ["placeholder"]),
+    "method": ("class Store:\n    def save(self):\n        pass\n", ["body"]),
+    "placeholder": ("def f(x):\n    return 'not implemented yet'\n", ["placeholder"]),
+    "empty test": ("def test_f():\n    pass\n", ["body"]),
+    "async": ("async def f(x):\n    ...\n", ["body"]),
+}
+NO_STUBS = {
+    "abstract": (
+        "import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self):\n"
+        "        raise NotImplementedError\n"
+    ),
+    "base class": "class BaseStore:\n    def save(self):\n        raise NotImplementedError\n",
+    "subclassed": (
+        "class Store:\n    def save(self):\n        raise NotImplementedError\n"
+        "class Disk(Store):\n    def save(self):\n        return 1\n"
+    ),
+    "protocol": "from typing import Protocol\nclass P(Protocol):\n    def f(self) -> int: ...\n",
+    "overload": (
+        "from typing import overload\n@overload\ndef f(x: int) -> int: ...\n@overload\n"
+        "def f(x: str) -> str: ...\ndef f(x):\n    return x\n"
+    ),
+    "override": "class Quiet(Handler):\n    def log_message(self, *args):\n        pass\n",
+    "group": "@click.group()\ndef cli():\n    pass\n",
+    "dunder": "class A:\n    def __init__(self):\n        pass\n",
+    "named so": "def noop():\n    pass\n",
+    "null object": "class NullLogger:\n    def write(self, text):\n        pass\n",
+    "conditional": "def f(kind):\n    if kind == 1:\n        return 2\n    raise NotImplementedError(kind)\n",
+    "exception": "class Wrong(Exception):\n    pass\n",
+    "in a string": "x = 'TODO: later'\ny = '''\n# TODO: not a comment\n'''\n",
+    "issue named": "# TODO(#123): when the server allows it\nx = 1\n# TODO: https://example.com/issues/4\n",
+    "word": "# the todo list is shown here\nTODO_LIST = []\n",
+    "allowed": "# ralph: allow stubs the driver has no such call\ndef flush(x):\n    pass\n",
+    "allowed inside": "def flush(x):\n    pass  # ralph: allow stubs nothing to flush\n",
+    "allowed comment": "x = 1  # TODO: later  # ralph: allow stubs agreed with the user\n",
+    "inner": "def f():\n    def callback(x):\n        pass\n    return callback\n",
+    "loop": "def f(x):\n    while next(x):\n        pass\n    return x\n",
+}
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_stubs(name):
+    """New code that does nothing yet is named."""
+    text, expected = STUBS[name]
+    assert kinds_of("stubs", {}, {"src/a.py": text}) == expected
+    assert not result_of("stubs", {}, {"src/a.py": text}).integrity
+
+
+@pytest.mark.parametrize("name", NO_STUBS)
+def test_no_stubs(name):
+    """What is empty on purpose, planned elsewhere or allowed with a reason is left alone."""
+    assert kinds_of("stubs", {}, {"src/a.py": NO_STUBS[name]}) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("src/a.js", "function f() {\n  throw new Error('Not implemented');\n}\n", ["placeholder"]),
+        ("src/a.ts", "// TODO handle this\n", ["comment"]),
+        ("src/a.rs", "fn f() { todo!() }\n", ["placeholder"]),
+        ("a.go", 'func f() { panic("not implemented") }\n', ["placeholder"]),
+        ("src/a.js", "const url = 'http://TODO.example';\n", []),
+        ("README.md", "TODO: write more\n", []),
+        ("notes.txt", "FIXME\n", []),
+        ("src/a.js", "throw new Error('not found');\n", []),
+    ],
+)
+def test_stubs_in_other_languages(path, text, expected):
+    """Other languages by their comments and their usual words; prose is free."""
+    assert kinds_of("stubs", {}, {path: text}) == expected
+
+
+def test_stubs_need_a_reason():
+    """An inline waiver without a reason waives nothing."""
+    assert kinds_of("stubs", {}, {"a.py": "x = 1  # TODO: later  # ralph: allow stubs\n"}) == ["comment"]
+
+
+def test_stubs_of_the_base():
+    """Old stubs, moved ones and tests' data are nobody's fault; an emptied function is named."""
+    stub = "def f(x):\n    pass\n"
+    full = "def f(x):\n    return x + 1\n"
+    assert kinds_of("stubs", {"a.py": stub}, {"a.py": stub + "\n\ny = 2\n"}) == []
+    assert kinds_of("stubs", {"a.py": stub + "z = 1\n"}, {"a.py": "z = 1\n", "b.py": stub}) == []
+    assert kinds_of("stubs", {"a.py": full}, {"a.py": stub}) == ["emptied"]
+    assert kinds_of("stubs", {}, {"tests/test_a.py": "def helper():\n    pass\n"}) == []
+
+
+BINARY = b"\x7fELF\x00\x00" + bytes(100)
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "expected"),
+    [
+        ("data.json", b"x" * (1 << 21), ["large"]),
+        ("package-lock.json", b"x" * (1 << 21), []),
+        ("bin/tool", BINARY, []),
+        ("tool", BINARY, ["binary"]),
+        ("src/lib.so", BINARY, ["binary"]),
+        ("logo.png", b"\x89PNG\x00\x00", []),
+        ("tests/data/a.bin", BINARY, []),
+        ("build/out.js", b"x", ["ignored"]),
+        ("debug.log", b"x", ["ignored"]),
+        ("keep.log", b"x", []),
+        ("src/a.py.orig", b"x", ["leftover"]),
+        ("src/a.py.rej", b"x", ["leftover"]),
+        ("src/a.py~", b"x", ["leftover"]),
+        ("src/.a.py.swp", b"x", ["leftover"]),
+        (".DS_Store", b"x", ["leftover"]),
+        (".venv/bin/x", b"x", ["installed"]),
+        ("web/node_modules/a/index.js", b"x", ["installed"]),
+        ("src/a.py", b"x", []),
+        ("odd \n name.txt", b"x", []),
+    ],
+)
+def test_junk(path, data, expected):
+    """What nobody would commit on purpose is named; ordinary files and assets are not."""
+    rules = {".gitignore": "build/\n*.log\n!keep.log\n"}
+    assert kinds_of("junk", rules, {**rules, path: data}) == expected
+    assert not result_of("junk", rules, {**rules, path: data}).integrity
+
+
+def test_junk_is_measured_against_the_base():
+    """Kinds, folders and rules that the base lives with, and files that were large before, are fine."""
+    assert kinds_of("junk", {}, {"b.so": BINARY}, known=("a.so",)) == []
+    assert kinds_of("junk", {}, {"node_modules/b.js": "x"}, known=("node_modules/a.js",)) == []
+    big = {"d.json": b"x" * (1 << 21)}
+    assert kinds_of("junk", big, {"d.json": b"y" * (1 << 21)}) == []
+    rules = {".gitignore": "*.csv\n"}
+    assert kinds_of("junk", rules, {**rules, "d/b.csv": "x"}, known=("d/a.csv",)) == []
+    assert kinds_of("junk", rules, {".gitignore": "# all\n", "b.csv": "x"}) == [], "the rule was taken back"
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("/etc/passwd", ["link"]),
+        ("../../x", ["link"]),
+        ("../b.py", []),
+        ("b.py", []),
+        ("..", []),
+        ("../..", ["link"]),
+    ],
+)
+def test_links(target, expected):
+    """A link may lead anywhere inside the tree."""
+    assert kinds_of("junk", {}, {"src/a": target}, modes={"src/a": "120000"}) == expected
+
+
+def test_nested_repositories():
+    """A repository inside the repository is named unless it is a submodule."""
+    link = {"modes": {"lib": "160000"}}
+    assert kinds_of("junk", {}, {"lib": ""}, **link) == ["repository"]
+    listed = {".gitmodules": '[submodule "lib"]\n\tpath = lib\n\turl = https://example.com/lib\n'}
+    assert kinds_of("junk", listed, {**listed, "lib": ""}, **link) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "yes"),
+    [
+        ("*.pyc", "a/b.pyc", True),
+        ("/build", "build/x", True),
+        ("/build", "a/build/x", False),
+        ("build/", "a/build/x", True),
+        ("build/", "build", False),
+        ("doc/*.txt", "doc/a.txt", True),
+        ("doc/*.txt", "doc/b/a.txt", False),
+        ("**/foo", "a/b/foo", True),
+        ("a/**/b", "a/x/y/b", True),
+        ("a/**", "a/x/y", True),
+        ("*\n!keep", "keep", False),
+        ("dir/\n!dir/keep", "dir/keep", True),
+        ("[ab].txt", "b.txt", True),
+        ("[!ab].txt", "b.txt", False),
+        ("a?c", "abc", True),
+        ("\\#x", "#x", True),
+        ("# x", "# x", False),
+        ("trail   ", "trail", True),
+    ],
+)
+def test_ignore_rules(rules, path, yes, tmp_path):
+    """.gitignore means here what it means to git."""
+    assert ignored(path, lambda at: rules if at == ".gitignore" else "") is yes
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    (tmp_path / ".gitignore").write_text(rules)
+    asked = subprocess.run(["git", "check-ignore", "-q", "--no-index", path], cwd=tmp_path, check=False)
+    assert (asked.returncode == 0) is yes
+
+
+def test_nothing_changed():
+    """With nothing to look at each guard has looked."""
+    for name in ("secrets", "stubs", "junk"):
+        seen = REGISTRY[name](facts_of({}, {}))
+        assert (seen.applied, seen.integrity, seen.findings) == (True, False, ())

@@ -1,0 +1,125 @@
+"""Inference over projects shaped after real ones: the right command, and nothing executed."""
+
+import os
+import stat
+import subprocess
+
+import pytest
+from infer_projects import projects
+
+from ralph.shell.criterion import propose
+
+PROJECTS = projects()
+TOOLS = """
+pytest ruff mypy flake8 tox nox pyright python python3 node npm npx pnpm yarn jest vitest mocha
+eslint tsc biome cargo go gofmt golangci-lint mvn bundle composer dotnet cmake ctest mix forge make
+just uv poetry nyc black test
+"""
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory):
+    """A PATH on which every tool exists, and a file that grows when one of them is executed."""
+    folder = tmp_path_factory.mktemp("bin")
+    mark = folder / "executed"
+    for name in TOOLS.split():
+        (folder / name).write_text(f"#!/bin/sh\necho {name} >> {mark}\n")
+        (folder / name).chmod(0o755)
+    return folder, mark
+
+
+def make(folder, files):
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+    env |= {
+        f"GIT_{who}_{what}": "x@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        if path.endswith((".sh", "gradlew")) or path.startswith("scripts/"):
+            target.chmod(target.stat().st_mode | stat.S_IXUSR)
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=folder, env=env, check=True, capture_output=True)
+    return folder
+
+
+def said(proposal):
+    """A proposal in the words of the table."""
+    if proposal.refused:
+        dropped = " ".join(one.rejected_because for one in proposal.alternatives_considered)
+        return f"refused {proposal.refused} {dropped}"
+    runs = [one.run if one.cwd == "." else f"{one.cwd}: {one.run}" for one in proposal.checks]
+    return f"{' & '.join(runs)} [{proposal.reachable}]"
+
+
+def fits(proposal, expected):
+    if expected.startswith("refused "):
+        return bool(proposal.refused) and expected.removeprefix("refused ") in said(proposal)
+    return said(proposal) == expected
+
+
+def test_the_table_is_large_enough():
+    """At least forty projects stand behind the figure of precision."""
+    assert len(PROJECTS) >= 40
+    assert sum(len(asked) for _, _, asked in PROJECTS) >= 80
+
+
+LINTED = {
+    "pyproject.toml": '[project]\nname = "x"\n[dependency-groups]\ndev = ["ruff", "mypy"]\n',
+    "AGENTS.md": "Run `ruff check src` and `mypy src`.\n",
+}
+STATED = (
+    ("fix it", "fewer than 10 warnings", ("ruff check src", "findings", 9, "high")),
+    ("fix it", "at most 3 errors", ("ruff check src", "errors", 3, "high")),
+    ("fix it", "no more than 3 type errors", ("mypy src", "errors", 3, "high")),
+    ("fix it", "zero warnings", ("ruff check src", "", None, "high")),
+    ("fix it", "fewer warnings than now", ("ruff check src", "findings", None, "medium")),
+    ("get the lint warnings below 20", "", ("ruff check src", "findings", 19, "high")),
+    ("reduce the mypy errors", "", ("mypy src", "errors", None, "medium")),
+)
+
+
+@pytest.mark.parametrize(("task", "until", "expected"), STATED)
+def test_a_number_of_findings_is_a_criterion(task, until, expected, tmp_path, machine):
+    """How many findings may be left is said in words, and counted by the project's own linter."""
+    env = {"PATH": str(machine[0]), "HOME": str(tmp_path)}
+    made = propose(task, cwd=str(make(tmp_path, LINTED)), until=until, env=env)
+    [check] = made.checks
+    assert (check.run, check.counted, check.maximum, made.reachable) == expected
+    assert check.proof
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [("flake8 src", "not known how to count"), ("ruff check --statistics src", "cannot be counted")],
+)
+def test_findings_that_cannot_be_counted_are_refused(run, why, tmp_path, machine):
+    """A linter whose findings are not read one by one gives no number, and nothing is guessed."""
+    files = {".github/workflows/ci.yml": f"jobs:\n  a:\n    steps:\n      - run: {run}\n"}
+    env = {"PATH": str(machine[0]), "HOME": str(tmp_path)}
+    made = propose("fix it", cwd=str(make(tmp_path, files)), until="fewer than 10 warnings", env=env)
+    assert why in made.refused
+    assert made.examples
+
+
+@pytest.mark.parametrize(("name", "files", "asked"), PROJECTS, ids=[row[0] for row in PROJECTS])
+def test_projects(name, files, asked, tmp_path, machine):
+    """Each task gets the criterion that a careful person would choose, and no tool is executed for it."""
+    folder, mark = machine
+    repo = make(tmp_path, files)
+    env = {"PATH": str(folder), "HOME": str(tmp_path)}
+    wrong = []
+    for task, expected in asked:
+        proposal = propose(task, cwd=str(repo), env=env)
+        if not fits(proposal, expected):
+            wrong.append(f"{task!r}\n  expected {expected}\n  got      {said(proposal)}")
+        assert proposal.confidence in ("low", "medium") or all(one.layer == "task" for one in proposal.checks)
+        assert not proposal.tried
+    assert not wrong, "\n".join(wrong)
+    assert not mark.exists(), f"{name}: a tool was executed while looking: {mark.read_text()}"

@@ -1,0 +1,60 @@
+"""The same tests as a plain user: root makes tests of permissions vacuous."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[1]
+FILES = ("test_bubblewrap.py", "test_client.py", "test_keeper.py", "test_probe.py", "test_tools.py")
+
+
+def interpreter(user):
+    """A Python of this version that the plain user may execute, or None."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for candidate in (sys.executable, shutil.which(version, path="/usr/local/bin:/usr/bin")):
+        # Through a shell: setpriv itself still holds root's rights when it executes the first program.
+        argv = [*user, "/bin/sh", "-c", 'exec "$0" -c ""', candidate or "/nowhere"]
+        if subprocess.run(argv, stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return candidate
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.getuid() != 0, reason="not root: the other tests are this one")
+def test_all_of_this_as_a_plain_user():
+    """Boxes, calls and probes keep their promises for a user without any right."""
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    name = next((name for name in ("plain", "nobody") if name in names), None)
+    setpriv = shutil.which("setpriv")
+    if not name or not setpriv:
+        pytest.skip("no plain user, or no setpriv")
+    entry = pwd.getpwnam(name)
+    user = [setpriv, f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
+    python = interpreter(user)
+    if python is None:
+        pytest.skip("no Python of this version that a plain user may execute")
+    home = tempfile.mkdtemp(prefix="plain-")
+    os.chown(home, entry.pw_uid, entry.pw_gid)
+    paths = os.pathsep.join([str(HERE.parents[1] / "src"), str(Path(pytest.__file__).parents[2])])
+    env = {
+        "PATH": os.defpath,
+        "HOME": home,
+        "PYTHONPATH": paths,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LANG": "C.UTF-8",
+    }
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"--basetemp={home}/t"]
+    try:
+        argv = [*user, python, *words, *(str(HERE / file) for file in FILES)]
+        done = subprocess.run(
+            argv, env=env, cwd=home, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    finally:
+        shutil.rmtree(home, ignore_errors=True)

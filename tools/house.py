@@ -1,0 +1,226 @@
+"""The rules of the layout, checked: small folders with a purpose, guessable names, short chains of imports.
+
+tools/house.py           prints what breaks a rule and ends with 1
+tools/house.py --report  prints the numbers behind the rules
+
+What each rule is for, and where the code does not keep it yet, is in design/house.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+SRC = Path("src/ralph")
+MAX_MODULES = 12
+MAX_PLUGINS = 15
+MAX_FAN_OUT = 15
+MAX_CHAIN = 15
+MAX_FIELDS = 25
+# One file is one plug-in here.
+PLUGINS = ("agents", "gates/guards/integrity", "gates/readers/tests", "gates/readers/findings")
+# Who puts parts together imports many of them: the performer of actions, and tables of plug-ins.
+HUBS = (
+    "ralph.shell.run.performer",
+    "ralph.shell.run.open",
+    "ralph.gates.guards",
+    "ralph.core.decide.on_event",
+)
+# Not kept yet, and never to grow: what each of these has today. design/house.md says what will mend them.
+CHAIN_TODAY = 21
+FAN_OUT_TODAY: dict[str, int] = {}
+FIELDS_TODAY: dict[str, int] = {}
+IRREGULAR = frozenset(
+    """left told heard begun given taken held kept known made said seen sent shown stood torn written built
+    bound broken brought chosen drawn driven gone grown hidden laid led lost meant met paid proven spent
+    struck""".split()  # noqa: SIM905 (a word list reads best as words)
+)
+
+
+class Module(NamedTuple):
+    name: str
+    path: Path
+    tree: ast.Module
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path.name == "__init__.py"
+
+
+def modules() -> dict[str, Module]:
+    found = {}
+    for path in sorted(SRC.rglob("*.py")):
+        parts = path.relative_to(SRC.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
+    return found
+
+
+def imports(module: Module, known: dict[str, Module], *, late: bool = True) -> set[str]:
+    """Modules of ours that this one imports; `late` counts those inside functions too."""
+    found = set()
+    for node in ast.walk(module.tree) if late else _at_import(module.tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name in known}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                found |= {whole} if whole in known else {node.module} & known.keys()
+    return found - {module.name}
+
+
+def _at_import(tree: ast.Module) -> Iterator[ast.AST]:
+    for node in tree.body:
+        yield node
+        if isinstance(node, ast.Try | ast.With):
+            yield from node.body
+
+
+def crowded_folders() -> Iterator[str]:
+    for folder in sorted({path.parent for path in SRC.rglob("*.py")}):
+        count = sum(path.name != "__init__.py" for path in folder.glob("*.py"))
+        name = folder.relative_to(SRC).as_posix()
+        most = MAX_PLUGINS if name in PLUGINS else MAX_MODULES
+        if count > most:
+            yield f"{folder}: {count} modules, at most {most}"
+
+
+def folders_without_question(known: dict[str, Module]) -> Iterator[str]:
+    for module in known.values():
+        if module.is_folder and not (ast.get_docstring(module.tree) or "").strip():
+            yield f"{module.path}: its docstring does not say what the folder is for"
+
+
+def twin_stems(known: dict[str, Module]) -> Iterator[str]:
+    """In one folder, names that differ only by -s or -ing are one name to a reader."""
+    by_folder = defaultdict[Path, dict[str, Path]](dict)
+    for module in known.values():
+        if module.is_folder:
+            continue
+        stem = module.path.stem
+        for end in ("ing", "s"):
+            stem = stem.removesuffix(end)
+        twin = by_folder[module.path.parent].setdefault(stem, module.path)
+        if twin != module.path:
+            yield f"{module.path}: nearly the name of {twin.name}"
+
+
+def twin_classes(known: dict[str, Module]) -> Iterator[str]:
+    """Outside one plug-in folder a class name stands for one thing."""
+    seen = dict[str, Module]()
+    for module in known.values():
+        plugin = module.path.parent.relative_to(SRC).as_posix() if module.path.parent != SRC else ""
+        for node in module.tree.body:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            other = seen.setdefault(node.name, module)
+            same_plugins = plugin in PLUGINS and other.path.parent == module.path.parent
+            if other is not module and not same_plugins:
+                yield f"{module.path}:{node.lineno}: class {node.name} is also in {other.path}"
+
+
+def wide_imports(known: dict[str, Module]) -> Iterator[str]:
+    for module in known.values():
+        count = len(imports(module, known, late=False))
+        most = FAN_OUT_TODAY.get(module.name.removeprefix("ralph."), MAX_FAN_OUT)
+        if count > most and module.name not in HUBS:
+            yield f"{module.path}: imports {count} of our modules, at most {most}"
+
+
+def longest_chain(known: dict[str, Module]) -> list[str]:
+    """The longest way down from one module to the next at import time."""
+    best: dict[str, list[str]] = {}
+
+    def chain(name: str, above: frozenset[str]) -> list[str]:
+        if name not in best:
+            below = [
+                chain(other, above | {name})
+                for other in imports(known[name], known, late=False)
+                if other not in above and not known[other].is_folder
+            ]
+            best[name] = [name, *max(below, key=len, default=[])]
+        return best[name]
+
+    return max((chain(name, frozenset()) for name in sorted(known)), key=len)
+
+
+def wide_structs(known: dict[str, Module]) -> Iterator[str]:
+    for module in known.values():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
+                count = sum(isinstance(part, ast.AnnAssign) for part in node.body)
+                most = FIELDS_TODAY.get(node.name, MAX_FIELDS)
+                if count > most:
+                    yield f"{module.path}:{node.lineno}: {node.name} has {count} fields, at most {most}"
+
+
+def is_participle(name: str) -> bool:
+    bare = name.strip("_")
+    return "_" not in bare and ((bare.endswith("ed") and len(bare) > 4) or bare in IRREGULAR)
+
+
+def participles(known: dict[str, Module], *, methods: bool = False) -> Iterator[str]:
+    """Functions named by what was done to something: only private one-liners may be."""
+    for module in known.values():
+        for node in ast.walk(module.tree) if methods else module.tree.body:
+            if not isinstance(node, ast.FunctionDef) or not is_participle(node.name):
+                continue
+            statements = len(node.body) - (ast.get_docstring(node) is not None)
+            short = statements == 1 and node.name.startswith("_")
+            if not short:
+                yield f"{module.path}:{node.lineno}: {node.name}: name it by what it does"
+
+
+def broken_rules(known: dict[str, Module]) -> list[str]:
+    chain = longest_chain(known)
+    most = max(MAX_CHAIN, CHAIN_TODAY)
+    too_long = [f"imports {len(chain)} deep, at most {most}: {' -> '.join(chain)}"]
+    return [
+        *crowded_folders(),
+        *folders_without_question(known),
+        *twin_stems(known),
+        *twin_classes(known),
+        *wide_imports(known),
+        *wide_structs(known),
+        *participles(known),
+        *(too_long if len(chain) > most else []),
+    ]
+
+
+def report(known: dict[str, Module]) -> None:
+    folders = {
+        folder: sum(path.name != "__init__.py" for path in folder.glob("*.py"))
+        for folder in {path.parent for path in SRC.rglob("*.py")}
+    }
+    fan_out = {name: len(imports(module, known, late=False)) for name, module in known.items()}
+    widest = max(fan_out, key=lambda name: fan_out[name])
+    largest = max(folders, key=lambda folder: folders[folder])
+    chain = longest_chain(known)
+    count = f"{len(known)} in {len(folders)} folders"
+    print(f"modules            {count}, at most {folders[largest]} in one ({largest})")
+    print(f"longest chain      {len(chain)}: {' -> '.join(name.removeprefix('ralph.') for name in chain)}")
+    print(f"largest fan-out    {fan_out[widest]} ({widest})")
+    print(f"twin class names   {len(list(twin_classes(known)))}")
+    print(f"structs too wide   {len(list(wide_structs(known)))}")
+    plain, all_of_them = list(participles(known)), list(participles(known, methods=True))
+    print(f"participle names   {len(plain)} functions, {len(all_of_them)} with methods")
+    lines = sum(module.path.read_text(encoding="utf-8").count("\n") for module in known.values())
+    print(f"lines              {lines}")
+
+
+def main() -> int:
+    known = modules()
+    if "--report" in sys.argv[1:]:
+        report(known)
+        return 0
+    broken = broken_rules(known)
+    print("\n".join(broken), end="\n" if broken else "")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
