@@ -19,13 +19,13 @@ from ralph.core.model.order import Brief
 from ralph.core.model.plan.board import Board, board_of, choose, with_failing, with_state
 from ralph.core.model.plan.items import NAME, Item, Plan
 from ralph.core.model.plan.plan_state import PlanState
-from ralph.core.plan.layout import based_on, lay_out, marked
+from ralph.core.plan.layout import based_on, lay_out, mark_item
 from ralph.core.prompt.for_item import item_text
 from ralph.core.specs.parse import SpecCriterion
 from ralph.shell.git.project import find_project
 from ralph.shell.git.store import open_store
 from ralph.shell.git.trees import tree_of, with_root_file
-from ralph.shell.plan.rendered import RenderedPlan, code_of, write_plan
+from ralph.shell.plan.rendered import RenderedPlan, tree_code_digest, write_plan
 
 PART = "plan"
 AIM = 1.2
@@ -91,7 +91,7 @@ class _Work:
             choice = choose(board)
             text = item_text(board, choice, self.criteria)
             edits = (
-                marked(self.sheet, item.id, "done"),
+                mark_item(self.sheet, item.id, "done"),
                 *(based_on(self.sheet, specs="0" * 64, code=next(digests)) or ()),
             )
             for edit in edits:
@@ -126,7 +126,7 @@ class _Filing:
         assert item is not None
         began = time.perf_counter()
         for _ in range(2):  # before the call and after it
-            code = code_of(self.store, self.tree)
+            code = tree_code_digest(self.store, self.tree)
             data = self.paper.data(self.build, self.brief, code=code, ticked=item.id)
             self.tree = with_root_file(self.store, self.tree, NAME, data)
         write_plan(self.workspace, self.paper.data(self.build, self.brief, code=code))

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from ralph.agents import ADAPTERS
-from ralph.agents._kit.folders import Folder, copied, returned
+from ralph.agents._kit.folders import Folder, describe_copied, describe_returned
 from ralph.core.model.events import VERSIONS, AnyEvent
 from ralph.errors import EXIT_CODES
 from ralph.ui.cli.tree import COMMANDS, cli
@@ -21,7 +21,10 @@ def own_folders() -> str:
     for name, module in ADAPTERS.items():
         cli_ = getattr(import_module(module), "CLI", None)
         if cli_ is not None:
-            rows += [_own_row(name, one, copied(one), one.shown, returned(one)) for one in cli_.folders]
+            rows += [
+                _own_row(name, one, describe_copied(one), one.shown, describe_returned(one))
+                for one in cli_.folders
+            ]
             rows += [_own_row(name, one, (), ("all of it",), ()) for one in cli_.settings]
     return "\n".join(rows)
 

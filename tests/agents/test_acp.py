@@ -12,7 +12,7 @@ from ralph.agents.acp import adapter
 from ralph.core.model.agent import AgentSession
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.start.agents import choose
+from ralph.shell.start.agents import choose_agents
 
 NAMED = [name for name in OVER_ACP if name != "acp"]
 GOOSE = {"type": "session", "id": "s", "loaded": False, "agent": {"name": "goose"}}
@@ -209,7 +209,7 @@ def chosen(tmp_path):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "OPENAI_API_KEY": "k"}
-    return lambda text="", agent="": choose(settings(tmp_path, text, agent), Here(tmp_path), env)
+    return lambda text="", agent="": choose_agents(settings(tmp_path, text, agent), Here(tmp_path), env)
 
 
 def test_a_cli_over_acp_has_its_own_table(chosen):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.agents.demo.edits import Hints, applied, definitions, edits, masked
+from ralph.agents.demo.edits import Hints, apply_edit, definitions, edits, mask_text
 
 NONE = Hints()
 
@@ -33,14 +33,14 @@ NONE = Hints()
 )
 def test_the_right_edit_is_among_them(path, wrong, right):
     """A slip of one token in any of the five languages is one edit away."""
-    assert right in {applied(wrong, edit) for edit in edits(wrong, path, NONE)}
+    assert right in {apply_edit(wrong, edit) for edit in edits(wrong, path, NONE)}
 
 
 def test_constants_of_the_tests_are_tried_last():
     """A wrong constant may be one that the failing test names; it comes after all likelier slips."""
     text = 'def f():\n    return "wrong", 7\n'
     found = edits(text, "a.py", Hints(("42",), ("right",)))
-    made = [applied(text, edit) for edit in found]
+    made = [apply_edit(text, edit) for edit in found]
     assert text.replace("7", "42") in made
     assert text.replace("wrong", "right") in made
     assert [edit.kind for edit in found] == sorted(edit.kind for edit in found)
@@ -60,7 +60,7 @@ def test_constants_of_the_tests_are_tried_last():
 def test_words_comments_and_tests_are_left_alone(path, text):
     """Nothing inside strings, comments or Rust's own test modules is edited; every place stays the same."""
     assert edits(text, path, NONE) == []
-    assert len(masked(text, path)) == len(text)
+    assert len(mask_text(text, path)) == len(text)
 
 
 def test_definitions_of_all_languages():
@@ -73,7 +73,7 @@ def test_definitions_of_all_languages():
         "A.java": "  public static int f(final int a, int b) throws E {\n  if (x) {\n",
     }
     for path, text in found.items():
-        [one] = definitions(masked(text, path), path)
+        [one] = definitions(mask_text(text, path), path)
         assert (one.name, one.parameters) == ("f", ("a", "b")), path
 
 

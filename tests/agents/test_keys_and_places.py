@@ -10,7 +10,7 @@ from ralph.errors import SetupError, UserError
 from ralph.shell import config
 from ralph.shell.agent_call import credentials
 from ralph.shell.agent_call.ask_version import probe_all
-from ralph.shell.start.agents import AgentChoice, choose, key_of, price_of, refuse_unheld
+from ralph.shell.start.agents import AgentChoice, choose_agents, key_of, price_of, refuse_unboxed
 
 
 def settings(tmp_path, text="", flags=None, env=None):
@@ -130,19 +130,19 @@ def test_the_choice_of_an_agent(tmp_path):
     """A named agent must be installed; without a name the first that is installed and logged in is taken."""
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     with pytest.raises(UserError) as none:
-        choose(settings(tmp_path), Here(tmp_path), env)
+        choose_agents(settings(tmp_path), Here(tmp_path), env)
     assert none.value.code == "E-AGENT-NONE"
     with pytest.raises(SetupError) as missing:
-        choose(settings(tmp_path, flags={"--agent": "codex"}), Here(tmp_path), env)
+        choose_agents(settings(tmp_path, flags={"--agent": "codex"}), Here(tmp_path), env)
     assert missing.value.code == "E-AGENT-MISSING"
     fake_cli(tmp_path, "codex")
     fake_cli(tmp_path, "claude")
     keyed = {**env, "CODEX_API_KEY": "k"}
-    (found,) = choose(settings(tmp_path), Here(tmp_path), keyed)
+    (found,) = choose_agents(settings(tmp_path), Here(tmp_path), keyed)
     assert (found.agent, found.reports_cost) == ("codex", False)
     assert "codex" in found.notes[0]
     text = '[agents.claude]\nwrite = ["/data"]\nsettings = {max_turns = 5}\n'
-    (named,) = choose(settings(tmp_path, text, {"--agent": "claude"}), Here(tmp_path), env)
+    (named,) = choose_agents(settings(tmp_path, text, {"--agent": "claude"}), Here(tmp_path), env)
     assert (named.agent, named.reports_cost, named.settings) == (
         "claude",
         True,
@@ -154,11 +154,11 @@ def test_an_agent_without_bounds_needs_a_sandbox():
     """What can be bounded by nothing is refused where no sandbox holds, unless the user asked for none."""
     wild = AgentChoice(agent="goose", allow_list=False)
     with pytest.raises(SetupError) as caught:
-        refuse_unheld(wild, "S0", "auto")
+        refuse_unboxed(wild, "S0", "auto")
     assert caught.value.code == "E-AGENT-UNHELD"
-    refuse_unheld(wild, "S2", "auto")
-    refuse_unheld(wild, "S0", "none")
-    refuse_unheld(AgentChoice(agent="claude"), "S0", "auto")
+    refuse_unboxed(wild, "S2", "auto")
+    refuse_unboxed(wild, "S0", "none")
+    refuse_unboxed(AgentChoice(agent="claude"), "S0", "auto")
 
 
 def test_versions_are_asked_of_the_programs(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from streamkit import read as read_stream
 
 from ralph.agents import FaultSeen, LimitHit, Reset, TimeOfDay
-from ralph.agents._kit.faults import is_limit, seen
+from ralph.agents._kit.faults import fault_fact, is_limit
 from ralph.agents._kit.resets import GRACE, LONGEST, moment_of, read
 
 BERLIN, CHICAGO = ZoneInfo("Europe/Berlin"), ZoneInfo("America/Chicago")
@@ -181,18 +181,20 @@ def test_days_without_a_year_and_of_the_week_roll_over(berlin):
 )
 def test_a_marked_error_without_status_or_code_is_told_apart_by_its_words(message, kind):
     """An error that a CLI reports of itself is a limit when its words say so, and else what it was."""
-    found = seen(None, message)
+    found = fault_fact(None, message)
     assert found.kind == kind if isinstance(found, FaultSeen) else kind == "limit"
     assert is_limit(message) == (kind == "limit")
 
 
 def test_a_status_or_a_code_says_more_than_words():
     """Words decide only where there is no other sign."""
-    assert seen(401, "usage limit reached|1759500000") == FaultSeen("auth", "usage limit reached|1759500000")
-    assert seen(None, "usage limit reached", code="insufficient_quota").kind == "credit"
-    assert seen(None, "usage limit reached", otherwise="auth").kind == "auth"
-    assert seen(429, "x", reset_at=5.0) == LimitHit("x", 5.0)
-    assert seen(429, "x", after=5.0) == LimitHit("x", after=5.0)
+    assert fault_fact(401, "usage limit reached|1759500000") == FaultSeen(
+        "auth", "usage limit reached|1759500000"
+    )
+    assert fault_fact(None, "usage limit reached", code="insufficient_quota").kind == "credit"
+    assert fault_fact(None, "usage limit reached", otherwise="auth").kind == "auth"
+    assert fault_fact(429, "x", reset_at=5.0) == LimitHit("x", 5.0)
+    assert fault_fact(429, "x", after=5.0) == LimitHit("x", after=5.0)
 
 
 def lines(*records) -> bytes:

@@ -7,7 +7,7 @@ from streamkit import read
 
 from ralph.agents import Closed, FaultSeen, Raw, Retried, Said, Spent, ToolUsed
 from ralph.agents._kit.faults import kind_of
-from ralph.agents._kit.prices import priced
+from ralph.agents._kit.prices import add_cost
 from ralph.core.model.agent import AgentSession
 from ralph.core.model.spend import Price, Usage
 
@@ -210,13 +210,13 @@ def test_statuses_and_codes(status, code, kind):
 def test_prices():
     """A cost is computed only where the CLI gives none and the user gave prices, and is marked so."""
     price = Price(fresh=3.0, written=15.0, cached=0.3)
-    computed = priced(Usage(1_500_000, None, 1_000_000, 400_000, 100_000), price)
+    computed = add_cost(Usage(1_500_000, None, 1_000_000, 400_000, 100_000), price)
     assert computed.cost == pytest.approx(3.0 + 0.12 + 1.5)
     assert computed.estimated
     own = Usage(10, 0.5, 5, 0, 5)
-    assert priced(own, price) == own
-    assert priced(Usage(10), price) == Usage(10)
-    assert priced(Usage(None, None, 5, None, 5), None).cost is None
+    assert add_cost(own, price) == own
+    assert add_cost(Usage(10), price) == Usage(10)
+    assert add_cost(Usage(None, None, 5, None, 5), None).cost is None
 
 
 def test_facts_that_stop_a_call_are_marked():

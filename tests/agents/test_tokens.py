@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ralph.agents import claude, codex, gemini, opencode, qwen
-from ralph.agents._kit.tokens import digest, only, renewed
+from ralph.agents._kit.tokens import digest, merge_newer_tokens, only
 
 NOW = 1_800_000_000.0
 MS = int(NOW * 1000)
@@ -89,10 +89,10 @@ def test_a_refreshed_login_goes_back(name):
     """The newer tokens, and the time they are of, stand in the user's own content; all else is as it was."""
     login, theirs = LOGINS[name]
     ours = changed(theirs, REFRESHED[name])
-    assert renewed(login, theirs, ours, NOW).content == ours
+    assert merge_newer_tokens(login, theirs, ours, NOW).content == ours
     assert digest(login, theirs) != digest(login, ours)
-    assert renewed(login, ours, theirs, NOW).content is None, "an older login replaced a newer one"
-    assert renewed(login, theirs, theirs, NOW) == renewed(login, ours, ours, NOW)
+    assert merge_newer_tokens(login, ours, theirs, NOW).content is None, "an older login replaced a newer one"
+    assert merge_newer_tokens(login, theirs, theirs, NOW) == merge_newer_tokens(login, ours, ours, NOW)
 
 
 @pytest.mark.parametrize("name", LOGINS)
@@ -108,7 +108,7 @@ def test_nothing_comes_with_it(name):
     planted |= {"OPENAI_API_KEY": "evil", "mistral.key": "evil", "evil.type": "oauth", "evil.access": "a"}
     planted |= {"claudeAiOauth.apiKeyHelper": "evil", "tokens.command": "evil", "openai.command": "evil"}
     ours = changed(good, planted)
-    made = renewed(login, theirs, ours, NOW)
+    made = merge_newer_tokens(login, theirs, ours, NOW)
     assert made.content == good
     assert "evil" not in json.dumps(made.content)
 
@@ -141,7 +141,7 @@ def test_nothing_comes_with_it(name):
 def test_what_is_refused(name, values, why):
     """Tokens that are none, times that are none, and the login of somebody else stay out, with the reason."""
     login, theirs = LOGINS[name]
-    made = renewed(login, theirs, changed(theirs, {**REFRESHED[name], **values}), NOW)
+    made = merge_newer_tokens(login, theirs, changed(theirs, {**REFRESHED[name], **values}), NOW)
     assert made.content is None
     assert why in made.why
 
@@ -152,10 +152,10 @@ def test_a_login_that_was_not_there_does_not_appear():
     ours = changed(
         theirs, {"evil.type": "oauth", "evil.access": "a", "evil.refresh": "r", "evil.expires": MS}
     )
-    assert renewed(login, theirs, changed(ours, {"mistral.key": "evil"}), NOW).content is None
+    assert merge_newer_tokens(login, theirs, changed(ours, {"mistral.key": "evil"}), NOW).content is None
     login, theirs = LOGINS["codex"]
     bare = {"OPENAI_API_KEY": "mine"}
-    assert renewed(login, bare, changed(theirs, REFRESHED["codex"]), NOW).content is None
+    assert merge_newer_tokens(login, bare, changed(theirs, REFRESHED["codex"]), NOW).content is None
 
 
 def test_one_bad_entry_does_not_keep_the_others():
@@ -163,7 +163,7 @@ def test_one_bad_entry_does_not_keep_the_others():
     login, theirs = LOGINS["opencode"]
     ours = changed(theirs, REFRESHED["opencode"])
     ours = changed(ours, {"anthropic.access": "a b", "anthropic.expires": MS + HOUR})
-    made = renewed(login, theirs, ours, NOW)
+    made = merge_newer_tokens(login, theirs, ours, NOW)
     assert made.content == changed(theirs, REFRESHED["opencode"])
     assert "no token" in made.why
 
@@ -182,4 +182,4 @@ def test_nested_nonsense_is_only_nonsense():
         deep = [deep]
     ours = changed(theirs, {**REFRESHED["claude"], "claudeAiOauth.accessToken": deep})
     assert len(digest(login, ours)) == 64
-    assert "no token" in renewed(login, theirs, ours, NOW).why
+    assert "no token" in merge_newer_tokens(login, theirs, ours, NOW).why

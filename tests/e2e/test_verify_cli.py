@@ -54,7 +54,7 @@ class Proven:
         envelope = json.loads(self.parts()["envelope.dsse.json"])
         statement = json.loads(base64.b64decode(envelope["payload"]))
         edit(statement)
-        return seal(json.dumps(statement).encode(), trust.signing(self.place.env(), 1_700_000_000.0))
+        return seal(json.dumps(statement).encode(), trust.signing_key(self.place.env(), 1_700_000_000.0))
 
 
 @pytest.fixture(scope="module")

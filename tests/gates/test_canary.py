@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ralph.core.model.verdict import Reading
 from ralph.gates.guards import KINDS as FOUND
 from ralph.gates.guards import REGISTRY
-from ralph.gates.plant_canary import harvest, plant
+from ralph.gates.plant_canary import plant, take_out_canaries
 from ralph.gates.readers import reader
 from ralph.gates.seal import seal
 
@@ -68,7 +68,7 @@ def sing(project, observe):
         target = root / bird.path
         target.write_bytes(bird.content)
         seen = reader(bird.gate.read)(observe(bird.gate, root), bird.gate)
-        return plain, harvest(seen, bird)
+        return plain, take_out_canaries(seen, bird)
 
     return call
 

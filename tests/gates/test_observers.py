@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.gates.canary_text import names
-from ralph.gates.narrow import narrowed, selects
+from ralph.gates.canary_text import canary_names
+from ralph.gates.narrow import narrow_to_files, select_tests_too
 from ralph.gates.runners import recognise
 from ralph.gates.seal import exec_argv, seal
 
 NONCE = "a1b2"
-PY_NAMES = " ".join(f"tests/test_a.py::{name}" for name in names("pytest", "test_x", NONCE))
-PY_OR = " or ".join(names("pytest", "test_x", NONCE))
+PY_NAMES = " ".join(f"tests/test_a.py::{name}" for name in canary_names("pytest", "test_x", NONCE))
+PY_OR = " or ".join(canary_names("pytest", "test_x", NONCE))
 NEW = ("tests/test_a.py",)
 BASE = frozenset(
     {
@@ -38,7 +38,7 @@ def chosen(run, path="tests/test_a.py", cwd=".", like="test_x"):
     made = gate(run, cwd)
     runner = recognise(made.argv)
     assert runner is not None
-    return shlex.join(selects(made, runner, path, names(made.read, like, NONCE)).argv)
+    return shlex.join(select_tests_too(made, runner, path, canary_names(made.read, like, NONCE)).argv)
 
 
 @pytest.mark.parametrize(
@@ -193,15 +193,15 @@ def test_narrowed(run, files, expected):
     """Words that choose tests are replaced, options and their values stay; what is unclear is left whole."""
     made = gate(run)
     quoted = shlex.join(shlex.split(expected))
-    assert shlex.join(narrowed(made, files, PLACES.__contains__).argv) == quoted
+    assert shlex.join(narrow_to_files(made, files, PLACES.__contains__).argv) == quoted
 
 
 def test_narrowed_below_a_folder():
     """A command in a folder of its own looks at tests below it only."""
     made = gate("pytest -q tests", "web")
     both = ("tests/test_a.py", "web/tests/test_w.py")
-    assert narrowed(made, both, PLACES.__contains__).argv == ("pytest", "-q", "tests/test_w.py")
-    assert narrowed(made, NEW, PLACES.__contains__) == made
+    assert narrow_to_files(made, both, PLACES.__contains__).argv == ("pytest", "-q", "tests/test_w.py")
+    assert narrow_to_files(made, NEW, PLACES.__contains__) == made
 
 
 TEXT = (
@@ -222,8 +222,8 @@ def test_any_words(head, rest):
     made = gate(shlex.join([*head, *rest]))
     runner = recognise(made.argv)
     assert runner is not None
-    small = narrowed(made, ("tests/test_a.py", "test/a.test.mjs"), PLACES.__contains__)
-    wide = selects(made, runner, "tests/test_a.py", names(made.read, "test_x", NONCE))
+    small = narrow_to_files(made, ("tests/test_a.py", "test/a.test.mjs"), PLACES.__contains__)
+    wide = select_tests_too(made, runner, "tests/test_a.py", canary_names(made.read, "test_x", NONCE))
     for other in (small, wide):
         assert other.argv[: runner.at] == made.argv[: runner.at]
         assert recognise(other.argv) == runner

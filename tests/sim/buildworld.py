@@ -22,7 +22,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.order import Brief, Order
 from ralph.core.model.plan.board import state_of
 from ralph.core.model.plan.items import Item, Plan
-from ralph.core.model.plan.test_link import CriterionTest, changed_ties
+from ralph.core.model.plan.test_link import CriterionTest, changed_links
 from ralph.core.model.spend import Limits, Usage
 from ralph.shell.ports import Activity, Attention, Watcher
 
@@ -172,7 +172,7 @@ class BuildHands(SimHands):
                     "specs/1.md", name, f"test_{name}" if good else "", "pass" if good else "untested"
                 )
             )
-        return e.TestsTied(tree=action.tree, ties=changed_ties(loop.build.ties, found))
+        return e.TestsTied(tree=action.tree, ties=changed_links(loop.build.ties, found))
 
     def publish_item(self, loop: Loop, action: actions.PublishItem) -> e.ItemPublished:
         """As git does it: adopt what a killed runner put there, else move the branch on."""

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import Maker, order, record_all
 
-from ralph.app.words.format import brief, clock, cost_words, dollars, iso, safe
+from ralph.app.words.format import brief_seconds, clock, cost_words, dollars, iso, safe
 from ralph.core.model.events import AgentEnded
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.text.clean import clean, one_line, redact
@@ -470,7 +470,7 @@ def test_small_words():
         "4:00:00",
         "0:00",
     ]
-    assert [brief(value) for value in (2.14, 41.4, 185)] == ["2.1s", "41s", "3:05"]
+    assert [brief_seconds(value) for value in (2.14, 41.4, 185)] == ["2.1s", "41s", "3:05"]
     assert [dollars(value) for value in (0, 1.915, 0.004)] == ["$0.00", "$1.92", "$0.0040"]
     assert [cost_words(None, 0, 0), cost_words(None, 1, 1), cost_words(0.0, 0, 1)] == [
         "$0.00",

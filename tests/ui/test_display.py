@@ -412,9 +412,9 @@ def replace_events(maker):
 @pytest.mark.parametrize(("purpose", "mark"), [("close", "·"), ("plan", "✘"), ("item", "✘")])
 def test_live_folds_calls_of_every_purpose(purpose, mark):
     """A planning or closing call becomes a line like any other; a mark without a colour stops no loop."""
-    from ralph.app.words.story import follow
+    from ralph.app.words.story import update_call
 
     started = e.AgentStarted(iteration=3, call=3, agent="command", prompt="77e0aa11", purpose=purpose)
-    call = follow(None, started)
+    call = update_call(None, started)
     live = Live(io.StringIO(), io.StringIO(), {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"})
     assert live._folded(call, Loop()).plain.startswith(f"{mark} it 3  ")

@@ -7,7 +7,7 @@ import making
 import pytest
 from making import Maker, order, record_all
 
-from ralph.app.report.report_files import KEPT, make_report, report_json, report_md, write_reports
+from ralph.app.report.report_files import MAX_REPORTS, make_report, report_json, report_md, write_reports
 from ralph.app.words.change import ChangeSize
 from ralph.core.model import events as e
 from ralph.core.model.agent import Fault
@@ -127,7 +127,7 @@ def test_files_are_written_whole_and_pruned(tmp_path):
     maker = making.verified()
     root = record_all(tmp_path / "state", maker)
     state = open_state(root, create=False)
-    for number in range(KEPT + 5):
+    for number in range(MAX_REPORTS + 5):
         for kind in ("md", "json"):
             path = f"{state.reports}/old-{number:03}.{kind}"
             with open(path, "w"):
@@ -137,7 +137,7 @@ def test_files_are_written_whole_and_pruned(tmp_path):
         paths = write_reports(state, load(reader, NAME))
     left = sorted(os.listdir(state.reports))
     assert [os.path.basename(path) for path in paths] == [f"{NAME}.md", f"{NAME}.json"]
-    assert len(left) == 2 * KEPT
+    assert len(left) == 2 * MAX_REPORTS
     assert "old-005.md" not in left
     assert {"old-006.md", "old-006.json", f"{NAME}.md"} <= set(left)
 

@@ -170,7 +170,7 @@ def test_hostile_files(ralph, project, tmp_path_factory):
     os.mkfifo(project / "specs" / "03-pipe.md")
     (project / "specs" / "04-torn.md").write_bytes(b"# a\n\xff\xfe")
     with open(project / "specs" / "05-huge.md", "wb") as file:
-        file.truncate(spec_files.LARGEST + 1)
+        file.truncate(spec_files.MAX_BYTES + 1)
     (project / "specs" / "06-folder.md").mkdir()
     code, out, err = ralph("specs", "check")
     assert (code, err) == (1, "")
@@ -178,7 +178,7 @@ def test_hostile_files(ralph, project, tmp_path_factory):
         "'specs/02-link.md' is a link that leads out of the project",
         "'specs/03-pipe.md' is not a regular file",
         "'specs/04-torn.md' is not valid UTF-8 (line 2)",
-        f"'specs/05-huge.md' is larger than {spec_files.LARGEST} bytes",
+        f"'specs/05-huge.md' is larger than {spec_files.MAX_BYTES} bytes",
         "'specs/06-folder.md' is not a regular file",
         "1 spec, 3 criteria: 5 to mend",
     ]

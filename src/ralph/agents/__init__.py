@@ -247,7 +247,7 @@ def load(name: str) -> Adapter:
     from importlib import import_module
 
     if name in OVER_ACP:
-        return cast("Adapter", import_module("ralph.agents.acp.adapter").named(OVER_ACP[name]))
+        return cast("Adapter", import_module("ralph.agents.acp.adapter").for_agent(OVER_ACP[name]))
     if name not in ADAPTERS:
         raise UserError(
             f'unknown agent "{name}"',

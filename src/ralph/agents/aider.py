@@ -27,7 +27,7 @@ from ralph.agents import (
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
-from ralph.agents._kit.faults import limited
+from ralph.agents._kit.faults import limit_fault
 from ralph.agents._kit.stream import Account, Format, StreamParser
 from ralph.core.model.agent import AgentSession, FaultKind
 from ralph.core.model.order import Order
@@ -101,7 +101,7 @@ def _line(account: Account, line: str) -> Iterator[AgentFact]:
         yield Spent(sent + received, float(cost[1]) if cost else None, sent, None, received)
         yield Closed(ok=True, words=account.message)  # what follows are its own lines again
     elif error := _ERROR.search(line):
-        yield from _failed(error[1], one_line(line, 300))
+        yield from _failure_facts(error[1], one_line(line, 300))
     elif edit := _EDIT.match(line):
         yield ToolUsed("edit", one_line(edit[1], 300))
     elif line.startswith("Retrying in "):
@@ -114,11 +114,11 @@ def _line(account: Account, line: str) -> Iterator[AgentFact]:
         yield Said(f"{line}\n", "answer")
 
 
-def _failed(name: str, message: str) -> Iterator[AgentFact]:
+def _failure_facts(name: str, message: str) -> Iterator[AgentFact]:
     gone = "Exception - Connection" in message  # a refused connection has the class of a server's failure
     kind = "network" if gone else _KINDS.get(name, "crash")
     yield Closed(ok=False)
-    yield limited(message) if kind == "limit" else FaultSeen(kind, message)
+    yield limit_fault(message) if kind == "limit" else FaultSeen(kind, message)
 
 
 def _count(word: str) -> int:

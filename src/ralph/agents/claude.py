@@ -23,8 +23,18 @@ from ralph.agents import (
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import is_limit, kind_of, seen
-from ralph.agents._kit.fields import Fields, moment, number, rows, status, table, text, whole, words
+from ralph.agents._kit.faults import fault_fact, is_limit, kind_of
+from ralph.agents._kit.fields import (
+    Fields,
+    count_of,
+    epoch_seconds,
+    number,
+    rows,
+    status,
+    table,
+    text,
+    words,
+)
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format, StreamParser, Total
 from ralph.core.model.agent import AgentSession, FaultKind
@@ -93,7 +103,7 @@ def launch(order: Order, call: CallContext) -> Launch:
     else:
         allowed = (*_EDITS, *(f"Bash({run})" for run in cli_.visible_checks(order)))
         argv += ["--permission-mode", "acceptEdits", "--allowedTools"]
-        argv += [*allowed, *cli_.listed(settings, "allow")]
+        argv += [*allowed, *cli_.setting_lines(settings, "allow")]
     if call.session:
         argv += ["--resume", call.session.id]
     if "max_turns" in settings:
@@ -136,7 +146,9 @@ def _rate_limit(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     info = table(fields, "rate_limit_info")
     if info.get("status") == "rejected":
         kind = words(info, "rateLimitType", 40).replace("_", " ")
-        yield LimitHit(f"usage limit reached ({kind or 'no kind named'})", moment(info.get("resetsAt")))
+        yield LimitHit(
+            f"usage limit reached ({kind or 'no kind named'})", epoch_seconds(info.get("resetsAt"))
+        )
 
 
 def _assistant(account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -145,7 +157,7 @@ def _assistant(account: Account, fields: Fields) -> Iterator[AgentFact]:
         # The CLI's own words in the agent's place.
         account.seen["own"] = "".join(text(block, "text") for block in rows(message, "content"))
         return
-    yield from blocks.spoken(fields)
+    yield from blocks.assistant_facts(fields)
 
 
 def _result(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
@@ -163,7 +175,7 @@ def _result(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     if capped is not None:
         yield FaultSeen(capped, message)
         return
-    found = seen(
+    found = fault_fact(
         status(fields.get("api_error_status")),
         message,
         code=words(fields, "error", 60) or words(fields, "api_error", 60),
@@ -180,9 +192,9 @@ def _totals(fields: Fields) -> Total:
     cost = number(fields, "total_cost_usd")
     if not isinstance(fields.get("modelUsage"), dict):
         return Total(cost=cost)
-    fresh = sum(whole(model, "inputTokens", "cacheCreationInputTokens") or 0 for model in models)
-    cached = sum(whole(model, "cacheReadInputTokens") or 0 for model in models)
-    written = sum(whole(model, "outputTokens") or 0 for model in models)
+    fresh = sum(count_of(model, "inputTokens", "cacheCreationInputTokens") or 0 for model in models)
+    cached = sum(count_of(model, "cacheReadInputTokens") or 0 for model in models)
+    written = sum(count_of(model, "outputTokens") or 0 for model in models)
     return Total(fresh + cached + written, cost, fresh, cached, written)
 
 

@@ -26,8 +26,19 @@ from ralph.agents import (
 )
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import kind_of, seen
-from ralph.agents._kit.fields import Fields, moment, number, record, rows, status, table, text, whole, words
+from ralph.agents._kit.faults import fault_fact, kind_of
+from ralph.agents._kit.fields import (
+    Fields,
+    count_of,
+    epoch_seconds,
+    number,
+    parse_object,
+    rows,
+    status,
+    table,
+    text,
+    words,
+)
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format, StreamParser, Total
 from ralph.core.model.agent import AgentSession, FaultKind
@@ -89,7 +100,9 @@ def launch(order: Order, call: CallContext) -> Launch:
     else:
         argv += ["-c", 'approval_policy="never"', "-c", 'sandbox_mode="workspace-write"']
     argv += _provider(call.environ)
-    return cli_.launch(CLI, order, call, *argv, *cli_.listed(order.agent_settings, "args"), "-", bare=True)
+    return cli_.launch(
+        CLI, order, call, *argv, *cli_.setting_lines(order.agent_settings, "args"), "-", bare=True
+    )
 
 
 def _provider(environ: Mapping[str, str]) -> list[str]:
@@ -143,7 +156,7 @@ def _notice(_account: Account, fields: Fields) -> Iterator[AgentFact]:
             yield Retried(kind or "network", message)
 
 
-def _failed(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+def _turn_failed(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     yield Closed(ok=False)
     error = table(fields, "error")
     message = words(error, "message")
@@ -153,12 +166,12 @@ def _failed(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     if found is None and (told := _STATUS.search(message)):
         found = status(told[1])
     sentence: FaultKind = next((kind for words_, kind in _SENTENCES if words_ in message), "crash")
-    yield seen(
+    yield fault_fact(
         found,
         message,
         code=code,
         told=text(error, "message"),
-        reset_at=moment(body.get("resets_at")),
+        reset_at=epoch_seconds(body.get("resets_at")),
         after=number(body, "resets_in_seconds"),
         otherwise=sentence,
     )
@@ -167,17 +180,21 @@ def _failed(_account: Account, fields: Fields) -> Iterator[AgentFact]:
 def _body(message: str) -> Fields:
     """The provider's own error object, which it puts into the message."""
     start = message.find("{")
-    body = record(message[start : message.rfind("}") + 1].encode()) if start >= 0 else None
+    body = parse_object(message[start : message.rfind("}") + 1].encode()) if start >= 0 else None
     return (table(body, "error") or body) if body else {}
 
 
-def _completed(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
+def _turn_completed(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     usage = table(fields, "usage")
-    total = whole(usage, "input_tokens", "output_tokens")
-    cached = whole(usage, "cached_input_tokens")
-    fresh = whole(usage, "input_tokens")
+    total = count_of(usage, "input_tokens", "output_tokens")
+    cached = count_of(usage, "cached_input_tokens")
+    fresh = count_of(usage, "input_tokens")
     yield Total(
-        total, None, None if fresh is None else fresh - (cached or 0), cached, whole(usage, "output_tokens")
+        total,
+        None,
+        None if fresh is None else fresh - (cached or 0),
+        cached,
+        count_of(usage, "output_tokens"),
     )
     yield Closed(ok=True)
 
@@ -187,8 +204,8 @@ FORMAT = Format(
         "thread.started": _thread,
         "item.completed": _item,
         "error": _notice,
-        "turn.failed": _failed,
-        "turn.completed": _completed,
+        "turn.failed": _turn_failed,
+        "turn.completed": _turn_completed,
     },
     quiet=frozenset({"turn.started", "item.started", "item.updated"}),
 )

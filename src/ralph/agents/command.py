@@ -67,10 +67,10 @@ def launch(order: Order, call: CallContext) -> Launch:
     settings = order.agent_settings
     return Launch(
         argv=tuple(word.replace(PROMPT_FILE, path) for word in argv),
-        env=agent_environ(call, ORDINARY, PROVIDERS, listed(settings, "env")),
+        env=agent_environ(call, ORDINARY, PROVIDERS, setting_lines(settings, "env")),
         stdin="none" if any(PROMPT_FILE in word for word in argv) else "prompt",
         tools=tuple(dict.fromkeys([argv[0], *tools])),
-        writes=listed(settings, "write"),
+        writes=setting_lines(settings, "write"),
         reads=_reads(words, call.environ.get("HOME", "")),
     )
 
@@ -79,7 +79,7 @@ def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa
     return JsonLinesParser()
 
 
-def listed(settings: Mapping[str, str], key: str) -> tuple[str, ...]:
+def setting_lines(settings: Mapping[str, str], key: str) -> tuple[str, ...]:
     """A setting that holds several entries."""
     return tuple(entry.strip() for entry in settings.get(key, "").splitlines() if entry.strip())
 

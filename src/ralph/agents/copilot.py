@@ -27,8 +27,8 @@ from ralph.agents import (
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import kind_of, seen
-from ralph.agents._kit.fields import Fields, number, rows, size_of, status, table, text, whole, words
+from ralph.agents._kit.faults import fault_fact, kind_of
+from ralph.agents._kit.fields import Fields, count_of, number, rows, size_of, status, table, text, words
 from ralph.agents._kit.folders import Folder
 from ralph.agents._kit.stream import Account, Format, StreamParser, Total
 from ralph.core.model.agent import AgentSession, FaultKind
@@ -56,8 +56,8 @@ CLI = Cli(
     moved_by=("COPILOT_PROVIDER_BASE_URL",),
 )
 USAGE = "copilot-usage.json"
-OPEN = 200  # tools in work that are remembered at once
-PATIENCE = 60.0  # seconds of its own waiting that are let pass
+MAX_OPEN_TOOLS = 200  # tools in work that are remembered at once
+MAX_RETRY_SECONDS = 60.0  # seconds of its own waiting that are let pass
 
 
 def probe(environ: Mapping[str, str]) -> Probe:
@@ -72,7 +72,7 @@ def launch(order: Order, call: CallContext) -> Launch:
         argv += ["--allow-all-tools", "--allow-all-paths"]
     else:
         allowed = ["write", *(f"shell({run})" for run in cli_.visible_checks(order))]
-        for tool in (*allowed, *cli_.listed(order.agent_settings, "allow")):
+        for tool in (*allowed, *cli_.setting_lines(order.agent_settings, "allow")):
             argv += ["--allow-tool", tool]
     return cli_.launch(CLI, order, call, *argv, outputs=(USAGE,), session=session)
 
@@ -87,13 +87,13 @@ def _message(account: Account, fields: Fields) -> Iterator[AgentFact]:
         yield Said(text(data, "content"))
     for call in rows(data, "toolRequests"):
         tool = _tool(words(call, "name", 80), table(call, "arguments"))
-        if len(account.seen) < OPEN:
+        if len(account.seen) < MAX_OPEN_TOOLS:
             account.seen[words(call, "toolCallId", 100)] = f"{tool.tool} {tool.path or tool.detail}".strip()
         yield tool
 
 
 def _tool(name: str, given: Fields) -> ToolUsed:
-    used = blocks.used(name, given)
+    used = blocks.tool_use(name, given)
     if isinstance(given.get("new_str"), str):
         added, removed = size_of(text(given, "old_str"), text(given, "new_str"))
         return ToolUsed(used.tool, used.path, used.detail, added, removed)
@@ -118,7 +118,7 @@ def _retry(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     kind = kind_of(code) or "network"
     if kind in ("auth", "credit"):
         yield FaultSeen(kind, message, stop=True)
-    elif delay is not None and delay / 1000 > PATIENCE:
+    elif delay is not None and delay / 1000 > MAX_RETRY_SECONDS:
         yield LimitHit(message, after=delay / 1000, stop=True)
     else:
         yield Retried(kind, message)
@@ -138,7 +138,7 @@ def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
     message = words(data, "message") or kind or "the agent reported a failure"
     yield Closed(ok=False)
     otherwise: FaultKind = "network" if kind == "query" else "crash"
-    yield seen(code, message, code=kind, told=text(data, "message"), otherwise=otherwise)
+    yield fault_fact(code, message, code=kind, told=text(data, "message"), otherwise=otherwise)
 
 
 def _result(account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -153,9 +153,9 @@ def _file(_account: Account, _name: str, fields: Fields) -> Iterator[Total]:
     usages = [table(row, "usage") for row in table(fields, "modelMetrics").values() if isinstance(row, dict)]
     if not usages:
         return
-    read = sum(whole(usage, "inputTokens") or 0 for usage in usages)
-    cached = sum(whole(usage, "cacheReadTokens") or 0 for usage in usages)
-    written = sum(whole(usage, "outputTokens") or 0 for usage in usages)
+    read = sum(count_of(usage, "inputTokens") or 0 for usage in usages)
+    cached = sum(count_of(usage, "cacheReadTokens") or 0 for usage in usages)
+    written = sum(count_of(usage, "outputTokens") or 0 for usage in usages)
     yield Total(read + written, None, max(0, read - cached), cached, written)
 
 

@@ -28,8 +28,18 @@ from ralph.agents import (
 )
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import kind_of, seen
-from ralph.agents._kit.fields import Fields, patch_size, record, size_of, status, table, text, whole, words
+from ralph.agents._kit.faults import fault_fact, kind_of
+from ralph.agents._kit.fields import (
+    Fields,
+    count_of,
+    parse_object,
+    patch_size,
+    size_of,
+    status,
+    table,
+    text,
+    words,
+)
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format, StreamParser
 from ralph.core.model.agent import AgentSession, FaultKind
@@ -86,11 +96,11 @@ def launch(order: Order, call: CallContext) -> Launch:
         argv += ["--resume", call.session.id]
     if not call.boxed:
         allowed = [f"run_shell_command({run})" for run in cli_.visible_checks(order)]
-        for tool in (*allowed, *cli_.listed(order.agent_settings, "allow")):
+        for tool in (*allowed, *cli_.setting_lines(order.agent_settings, "allow")):
             argv += ["--allowed-tools", tool]
     theirs = [os.path.join(folder, "settings.json") for folder in cli_.folders(CLI, call.environ)]
     known = _read(theirs[0]) if theirs else {}
-    settings = _merged(known, _settings(order, call, known))
+    settings = _merge_settings(known, _settings(order, call, known))
     # As the system's settings it takes none but those of root: they stand in its private copy of the user's.
     return cli_.launch(CLI, order, call, *argv, instead={"settings.json": json.dumps(settings)})
 
@@ -116,15 +126,15 @@ def _read(path: str) -> Fields:
             data = file.read(1 << 20)
     except OSError:
         return {}
-    return record(data) or record(_COMMENT.sub(lambda found: found[1] or b" ", data)) or {}
+    return parse_object(data) or parse_object(_COMMENT.sub(lambda found: found[1] or b" ", data)) or {}
 
 
-def _merged(theirs: Fields, ours: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_settings(theirs: Fields, ours: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(theirs)
     for name, value in ours.items():
         before = merged.get(name)
         deeper = isinstance(value, dict) and isinstance(before, dict)
-        merged[name] = _merged(before, value) if deeper and isinstance(before, dict) else value
+        merged[name] = _merge_settings(before, value) if deeper and isinstance(before, dict) else value
     return merged
 
 
@@ -171,7 +181,7 @@ def _notice(account: Account, fields: Fields) -> Iterator[AgentFact]:
 
 
 def _result(account: Account, fields: Fields) -> Iterator[AgentFact]:
-    yield _spent(table(fields, "stats"))
+    yield _spent_tokens(table(fields, "stats"))
     if fields.get("status") == "success":
         yield Closed(ok=True)
         return
@@ -191,18 +201,18 @@ def _failure(account: Account, message: str, kind: str, told: str) -> AgentFact:
     found = _HTTP.search(message)
     code = status(next(filter(None, found.groups()))) if found else None
     gone = any(words_ in message for words_ in _GONE)
-    return seen(code, message, told=told, otherwise="network" if gone else "crash")
+    return fault_fact(code, message, told=told, otherwise="network" if gone else "crash")
 
 
-def _spent(stats: Fields) -> Spent:
-    cached = whole(stats, "cached")
-    fresh = whole(stats, "input_tokens")
+def _spent_tokens(stats: Fields) -> Spent:
+    cached = count_of(stats, "cached")
+    fresh = count_of(stats, "input_tokens")
     return Spent(
-        whole(stats, "total_tokens"),
+        count_of(stats, "total_tokens"),
         None,
         None if fresh is None else max(0, fresh - (cached or 0)),
         cached,
-        whole(stats, "output_tokens"),
+        count_of(stats, "output_tokens"),
     )
 
 
@@ -218,7 +228,7 @@ def _ending(account: Account, exit_code: int | None) -> Iterator[AgentFact]:
         return
     code = next((number for number in range(400, 600) if number % 256 == exit_code), None)
     if kind_of(code) is not None and exit_code != 1:
-        yield seen(code, said or f"the provider answered {code}")
+        yield fault_fact(code, said or f"the provider answered {code}")
 
 
 FORMAT = Format(

@@ -24,8 +24,8 @@ from ralph.agents import (
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
-from ralph.agents._kit.faults import seen
-from ralph.agents._kit.fields import Fields, number, rows, size_of, status, table, text, whole, words
+from ralph.agents._kit.faults import fault_fact
+from ralph.agents._kit.fields import Fields, count_of, number, rows, size_of, status, table, text, words
 from ralph.agents._kit.folders import Folder
 from ralph.agents._kit.stream import Account, Format, StreamParser, Total
 from ralph.core.model.agent import AgentSession, FaultKind
@@ -102,8 +102,8 @@ def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     own = "inference" not in table(message, "metadata")
     for block in rows(message, "content"):
         match block.get("type"):
-            case "text" if own and own_words(text(block, "text")):
-                yield reported(words(block, "text"))
+            case "text" if own and own_fault_kind(text(block, "text")):
+                yield failure_fact(words(block, "text"))
             case "text":
                 yield Said(text(block, "text"), words(message, "id", 100))
             case "toolRequest":
@@ -111,24 +111,24 @@ def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
             case "error":
                 kind = _KINDS.get(words(block, "kind", 60))
                 told = words(block, "message")
-                yield FaultSeen(kind, told) if kind else reported(told)
-            case "systemNotification" if own_words(words(block, "msg")):
-                yield reported(words(block, "msg"))
+                yield FaultSeen(kind, told) if kind else failure_fact(told)
+            case "systemNotification" if own_fault_kind(words(block, "msg")):
+                yield failure_fact(words(block, "msg"))
             case _:
                 pass
 
 
-def own_words(said: str) -> FaultKind | None:
+def own_fault_kind(said: str) -> FaultKind | None:
     """What a message of goose itself reports; None for any other words."""
     return next((kind for beginning, kind in _OWN if said.startswith(beginning)), None)
 
 
-def reported(message: str) -> AgentFact:
+def failure_fact(message: str) -> AgentFact:
     found = _STATUS.search(message)
     code = status(next(filter(None, found.groups()))) if found else None
-    kind = own_words(message)
+    kind = own_fault_kind(message)
     if kind in ("limit", None) or (code is not None and kind in ("server", "request")):
-        return seen(code or (429 if kind == "limit" else None), message)
+        return fault_fact(code or (429 if kind == "limit" else None), message)
     return FaultSeen(kind, message)
 
 
@@ -145,13 +145,13 @@ def _tool(call: Fields) -> ToolUsed:
 
 
 def _complete(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
-    total = whole(fields, "total_tokens")
+    total = count_of(fields, "total_tokens")
     yield Total(
         total,
         number(fields, "cost_usd"),
-        whole(fields, "input_tokens", "cache_write_input_tokens"),
-        whole(fields, "cache_read_input_tokens"),
-        whole(fields, "output_tokens"),
+        count_of(fields, "input_tokens", "cache_write_input_tokens"),
+        count_of(fields, "cache_read_input_tokens"),
+        count_of(fields, "output_tokens"),
     )
     failed = account.fault is not None or account.limit is not None or not total
     yield Closed(ok=not failed)
@@ -160,7 +160,7 @@ def _complete(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
 def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
     yield Closed(ok=False)
     if account.fault is None and account.limit is None:
-        yield reported(words(fields, "error"))
+        yield failure_fact(words(fields, "error"))
 
 
 FORMAT = Format(

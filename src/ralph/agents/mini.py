@@ -26,8 +26,8 @@ from ralph.agents import (
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
-from ralph.agents._kit.faults import limited
-from ralph.agents._kit.fields import Fields, number, rows, table, text, whole, words
+from ralph.agents._kit.faults import limit_fault
+from ralph.agents._kit.fields import Fields, count_of, number, rows, table, text, words
 from ralph.agents._kit.folders import Folder
 from ralph.agents._kit.stream import Account, Format, StreamParser
 from ralph.core.model.agent import AgentSession, FaultKind
@@ -103,8 +103,8 @@ def _trajectory(_account: Account, _name: str, fields: Fields) -> Iterator[Agent
         for action in rows(table(message, "extra"), "actions"):
             yield ToolUsed("bash", detail=words(action, "command"))
         usage = table(message, "extra", "response", "usage")
-        read += whole(usage, "prompt_tokens") or 0
-        written += whole(usage, "completion_tokens") or 0
+        read += count_of(usage, "prompt_tokens") or 0
+        written += count_of(usage, "completion_tokens") or 0
     known = bool(read or written)
     cost = number(table(info, "model_stats"), "instance_cost")
     yield Spent(
@@ -121,7 +121,7 @@ def _trajectory(_account: Account, _name: str, fields: Fields) -> Iterator[Agent
     yield Closed(ok=False)
     kind = _STATUS.get(status.rpartition(".")[2], "crash")
     message_ = words(info, "exception_str") or f"it ended with {status or 'no status'}"
-    yield limited(message_) if kind == "limit" else FaultSeen(kind, message_)
+    yield limit_fault(message_) if kind == "limit" else FaultSeen(kind, message_)
 
 
 FORMAT = Format(events={}, file=_trajectory)

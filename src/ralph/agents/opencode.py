@@ -25,8 +25,8 @@ from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
-from ralph.agents._kit.faults import seen
-from ralph.agents._kit.fields import Fields, moment, number, status, table, text, whole, words
+from ralph.agents._kit.faults import fault_fact
+from ralph.agents._kit.fields import Fields, count_of, epoch_seconds, number, status, table, text, words
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format, StreamParser
 from ralph.core.model.agent import AgentSession, FaultKind
@@ -80,12 +80,12 @@ def launch(order: Order, call: CallContext) -> Launch:
         argv.append("--auto")
     if call.session:
         argv += ["--session", call.session.id]
-    return cli_.launch(CLI, order, call, *argv, env=None if call.boxed else _allowed(order))
+    return cli_.launch(CLI, order, call, *argv, env=None if call.boxed else _permission_env(order))
 
 
-def _allowed(order: Order) -> dict[str, str]:
+def _permission_env(order: Order) -> dict[str, str]:
     """Without a sandbox: edits, and the commands of the checks. By itself it would execute anything."""
-    runs = (*cli_.visible_checks(order), *cli_.listed(order.agent_settings, "allow"))
+    runs = (*cli_.visible_checks(order), *cli_.setting_lines(order.agent_settings, "allow"))
     bash = {"*": "deny", **dict.fromkeys(runs, "allow")}
     return {"OPENCODE_PERMISSION": json.dumps({"edit": "allow", "bash": bash, "webfetch": "deny"})}
 
@@ -94,31 +94,31 @@ def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa
     return StreamParser(FORMAT, session, login=CLI.login)
 
 
-def _met(account: Account, fields: Fields) -> Iterator[AgentFact]:
+def _session_seen(account: Account, fields: Fields) -> Iterator[AgentFact]:
     session = words(fields, "sessionID", 100)
     if session and session != account.session:
         yield SessionSeen(session)
 
 
 def _text(account: Account, fields: Fields) -> Iterator[AgentFact]:
-    yield from _met(account, fields)
+    yield from _session_seen(account, fields)
     yield Said(text(table(fields, "part"), "text"))
 
 
 def _tool(account: Account, fields: Fields) -> Iterator[AgentFact]:
-    yield from _met(account, fields)
+    yield from _session_seen(account, fields)
     part = table(fields, "part")
-    yield blocks.used(words(part, "tool", 80), table(part, "state", "input"))
+    yield blocks.tool_use(words(part, "tool", 80), table(part, "state", "input"))
 
 
-def _finished(account: Account, fields: Fields) -> Iterator[AgentFact]:
-    yield from _met(account, fields)
+def _step_finished(account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield from _session_seen(account, fields)
     part = table(fields, "part")
     tokens = table(part, "tokens")
-    fresh = whole(tokens, "input")
-    cached = whole(table(tokens, "cache"), "read")
-    stored = whole(table(tokens, "cache"), "write")
-    written = whole(tokens, "output", "reasoning")
+    fresh = count_of(tokens, "input")
+    cached = count_of(table(tokens, "cache"), "read")
+    stored = count_of(table(tokens, "cache"), "write")
+    written = count_of(tokens, "output", "reasoning")
     known = [count for count in (fresh, cached, stored, written) if count is not None]
     total = sum(known) if known else None
     yield Spent(
@@ -130,14 +130,14 @@ def _finished(account: Account, fields: Fields) -> Iterator[AgentFact]:
 
 
 def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
-    yield from _met(account, fields)
+    yield from _session_seen(account, fields)
     yield Closed(ok=False)
     error = table(fields, "error")
     data = table(error, "data")
     name = words(error, "name", 60)
     message = words(data, "message") or name or "the agent reported a failure"
     headers = table(data, "responseHeaders")
-    wait = moment(headers.get("retry-after"))
+    wait = epoch_seconds(headers.get("retry-after"))
     found = status(data.get("statusCode"))
     kind = _NAMES.get(name)
     if kind == "context":  # it would compact and try again without end
@@ -145,10 +145,16 @@ def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
         account.seen["context"] = "yes"
         return
     otherwise = kind or ("network" if data.get("isRetryable") is True else "crash")
-    yield seen(found, message, told=text(data, "message"), after=wait, otherwise=otherwise)
+    yield fault_fact(found, message, told=text(data, "message"), after=wait, otherwise=otherwise)
 
 
 FORMAT = Format(
-    events={"text": _text, "tool_use": _tool, "step_finish": _finished, "error": _error, "step_start": _met},
+    events={
+        "text": _text,
+        "tool_use": _tool,
+        "step_finish": _step_finished,
+        "error": _error,
+        "step_start": _session_seen,
+    },
     quiet=frozenset({"reasoning"}),
 )

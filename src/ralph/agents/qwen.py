@@ -27,8 +27,8 @@ from ralph.agents import (
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import kind_of, seen
-from ralph.agents._kit.fields import Fields, number, status, table, text, whole, words
+from ralph.agents._kit.faults import fault_fact, kind_of
+from ralph.agents._kit.fields import Fields, count_of, number, status, table, text, words
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format, StreamParser, Total
 from ralph.core.model.agent import AgentSession, FaultKind
@@ -65,7 +65,7 @@ CLI = Cli(
 _EXITS: dict[int, FaultKind] = {41: "auth", 42: "request", 52: "request", 53: "turns", 55: "turns"}
 _STATUS = re.compile(r"\b(?:API Error: |status(?: code)?:? )?([45]\d\d)\b")
 _GONE = ("Connection error", "fetch failed", "ECONNREFUSED", "ECONNRESET", "terminated")
-PATIENCE = 60.0  # seconds of its own waiting that are let pass
+MAX_RETRY_SECONDS = 60.0  # seconds of its own waiting that are let pass
 
 
 def probe(environ: Mapping[str, str]) -> Probe:
@@ -78,7 +78,7 @@ def launch(order: Order, call: CallContext) -> Launch:
     if not call.boxed:
         for run in cli_.visible_checks(order):
             argv += ["--allowed-tools", f"run_shell_command({run})"]
-        for tool in cli_.listed(order.agent_settings, "allow"):
+        for tool in cli_.setting_lines(order.agent_settings, "allow"):
             argv += ["--allowed-tools", tool]
     if call.environ.get("OPENAI_API_KEY"):
         argv += ["--auth-type", "openai"]
@@ -116,22 +116,22 @@ def _system(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     elif kind == "retry":
         delay = (number(fields, "delayMs") or 0.0) / 1000
         message = words(fields, "message") or "the provider did not answer as it should"
-        if delay > PATIENCE:
+        if delay > MAX_RETRY_SECONDS:
             yield LimitHit(message, after=delay, stop=True)
         else:
             yield Retried("network", message, delay)
 
 
 def _assistant(_account: Account, fields: Fields) -> Iterator[AgentFact]:
-    yield from blocks.spoken(fields)
+    yield from blocks.assistant_facts(fields)
 
 
 def _result(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     usage = table(fields, "usage")
-    cached = whole(usage, "cache_read_input_tokens")
-    read, written = whole(usage, "input_tokens"), whole(usage, "output_tokens")
+    cached = count_of(usage, "cache_read_input_tokens")
+    read, written = count_of(usage, "input_tokens"), count_of(usage, "output_tokens")
     fresh = None if read is None else max(0, read - (cached or 0))
-    yield Total(whole(usage, "input_tokens", "output_tokens"), None, fresh, cached, written)
+    yield Total(count_of(usage, "input_tokens", "output_tokens"), None, fresh, cached, written)
     yield from blocks.denials(fields)
     if fields.get("is_error") is not True:
         yield Closed(ok=True, words=text(fields, "result") or None)
@@ -143,7 +143,7 @@ def _result(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     gone = any(words_ in message for words_ in _GONE)
     told = text(error, "message") or text(fields, "result")
     otherwise: FaultKind = "network" if gone else "crash"
-    yield seen(status(found[1]) if found else None, message, told=told, otherwise=otherwise)
+    yield fault_fact(status(found[1]) if found else None, message, told=told, otherwise=otherwise)
 
 
 def _ending(account: Account, exit_code: int | None) -> Iterator[AgentFact]:
@@ -152,7 +152,7 @@ def _ending(account: Account, exit_code: int | None) -> Iterator[AgentFact]:
     elif exit_code and exit_code > 55 and account.closed is None:
         code = next((number_ for number_ in range(400, 600) if number_ % 256 == exit_code), None)
         if kind_of(code) is not None:
-            yield seen(code, f"the provider answered {code}")
+            yield fault_fact(code, f"the provider answered {code}")
 
 
 FORMAT = Format(

@@ -168,7 +168,7 @@ _NODE_TEXT = """
 """
 
 
-def names(read: str, like: str, nonce: str) -> tuple[str, ...]:
+def canary_names(read: str, like: str, nonce: str) -> tuple[str, ...]:
     """What the canaries are called, beside a test called `like`; for unittest also their class."""
     if read == "node":
         return tuple(f"{like} {nonce}_{kind}" for kind in KINDS[read])
@@ -179,8 +179,8 @@ def owner(nonce: str) -> str:
     return f"Test{nonce}"
 
 
-def text(read: str, like: str, nonce: str) -> str:
-    called = dict(zip(KINDS[read], names(read, like, nonce), strict=True))
+def canary_source(read: str, like: str, nonce: str) -> str:
+    called = dict(zip(KINDS[read], canary_names(read, like, nonce), strict=True))
     if read == "node":
         spelled = {kind: json.dumps(name) for kind, name in called.items()}
         return _NODE_TEXT.format(**spelled, mark=json.dumps(nonce), probed=json.dumps(list(_NODE)))
@@ -189,7 +189,7 @@ def text(read: str, like: str, nonce: str) -> str:
     return body.format(**called, owner=owner(nonce), probe=repr(_PYTHON_PROBE), scope=scope)
 
 
-def told(read: str, message: str, nonce: str) -> dict[str, str]:
+def runner_digests(read: str, message: str, nonce: str) -> dict[str, str]:
     """The digests of the runner's parts, out of the text with which the last canary failed."""
     hit = re.search(rf"{nonce}\|([0-9a-f;-]+)\|", message)
     if hit is None:

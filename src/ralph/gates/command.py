@@ -13,7 +13,7 @@ from collections.abc import Iterator
 REPORT = "{report}"
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """A table of words, written as one text."""
     return frozenset(text.split())
 
@@ -21,7 +21,7 @@ def words(text: str) -> frozenset[str]:
 # Outside quotes each of these means something to a shell: operators, redirects, expansions, globs.
 _SYNTAX = frozenset("|&;<>()$`*?[]\n{}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_BUILTINS = words(
+_BUILTINS = word_set(
     ". : ! [[ alias bg builtin case cd command declare eval exec exit export fg for function getopts hash if "
     "jobs let local popd pushd read readonly return select set shift shopt source times trap type typeset "
     "ulimit umask unalias unset until wait while"

@@ -6,29 +6,29 @@ reporter is not recognised: it is read by its exit code.
 
 from __future__ import annotations
 
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 
 # name of the runner -> options and words that make a command something else than a plain run of it
 _NOT: dict[str, frozenset[str]] = {
-    "jest": words(
+    "jest": word_set(
         "--json --outputFile --watch --watchAll --listTests --showConfig --init --help --version --clearCache"
     ),
-    "vitest": words(
+    "vitest": word_set(
         "watch dev bench list init typecheck --outputFile --outputFile.json --watch -w --ui --help"
     ),
-    "eslint": words(
+    "eslint": word_set(
         "-f --format -o --output-file --fix --fix-dry-run --init --print-config --help --version"
     ),
-    "tsc": words("-b --build -w --watch --init --help --version -v -h --showConfig --listFilesOnly"),
-    "go": words("-c -exec -list -fuzz -o -h -help"),
-    "cargo": words("--no-run --message-format --format --list -q --quiet --help -h -Z"),
-    "clippy": words("--message-format --fix -q --quiet --help -h"),
-    "golangci": words("--out-format --output.json.path --output.text.path --fix --help -h"),
-    "maven": words("-v --version -h --help deploy install site"),
-    "gradle": words("-v --version -h --help publish --continuous -t"),
+    "tsc": word_set("-b --build -w --watch --init --help --version -v -h --showConfig --listFilesOnly"),
+    "go": word_set("-c -exec -list -fuzz -o -h -help"),
+    "cargo": word_set("--no-run --message-format --format --list -q --quiet --help -h -Z"),
+    "clippy": word_set("--message-format --fix -q --quiet --help -h"),
+    "golangci": word_set("--out-format --output.json.path --output.text.path --fix --help -h"),
+    "maven": word_set("-v --version -h --help deploy install site"),
+    "gradle": word_set("-v --version -h --help publish --continuous -t"),
 }
-_MAVEN_TESTS = words("test verify surefire:test failsafe:verify integration-test package")
-_GRADLE_TESTS = words("test check build")
+_MAVEN_TESTS = word_set("test verify surefire:test failsafe:verify integration-test package")
+_GRADLE_TESTS = word_set("test check build")
 # Old reports go first, or a committed one would be taken for new; then all that were written become one.
 _COLLECT = (
     'find . -path "*/{folder}/*" -name "TEST-*.xml" -delete; "$@"; code=$?; {{ echo "<testsuites>"; '

@@ -13,20 +13,20 @@ from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.gates.canary_text import owner
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.runners import KnownRunner, recognise
 
 # Options that take the next word as their value, where they have none of their own ("--tb=short").
 _VALUED = {
-    "pytest": words(
+    "pytest": word_set(
         "-k -m -p -c -o -n -W -r --rootdir --ignore --ignore-glob --deselect --maxfail --confcutdir "
         "--basetemp --import-mode --tb --cov --cov-report --cov-config --cov-fail-under --dist --durations "
         "--timeout --color --log-level --log-file --junitxml --junit-xml --junit-prefix --override-ini "
         "--config-file --capture --verbosity --html --css --json-report-file --numprocesses --maxprocesses "
         "--reruns --seed"
     ),
-    "unittest": words("-k -s -p -t --start-directory --pattern --top-level-directory --durations"),
-    "node": words(
+    "unittest": word_set("-k -s -p -t --start-directory --pattern --top-level-directory --durations"),
+    "node": word_set(
         "--test-name-pattern --test-skip-pattern --test-concurrency --test-timeout --test-reporter "
         "--test-reporter-destination --test-shard --import --require -r -C --conditions --loader --env-file"
     ),
@@ -38,11 +38,11 @@ def _relative(path: str, cwd: str) -> str:
     return path if cwd in (".", "") else posixpath.relpath(path, cwd)
 
 
-def selects(gate: Gate, runner: KnownRunner, path: str, names: tuple[str, ...]) -> Gate:
+def select_tests_too(gate: Gate, runner: KnownRunner, path: str, names: tuple[str, ...]) -> Gate:
     """The gate with these further tests of a file chosen too, also where it stops at the first failure."""
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
     here = _relative(path, gate.cwd)
-    chosen = [rest[at] for at in _chosen(runner.name, rest)]
+    chosen = [rest[at] for at in _positional_indexes(runner.name, rest)]
     if runner.name == "pytest":
         added = [f"{here}::{name}" for name in names] if any("::" in word for word in chosen) else []
         end = rest.index("--") if "--" in rest else len(rest)
@@ -61,7 +61,7 @@ def selects(gate: Gate, runner: KnownRunner, path: str, names: tuple[str, ...]) 
     return replace(gate, argv=(*before, *rest))
 
 
-def narrowed(gate: Gate, files: Collection[str], exists: Callable[[str], bool]) -> Gate:
+def narrow_to_files(gate: Gate, files: Collection[str], exists: Callable[[str], bool]) -> Gate:
     """The gate looking at these test files only, where its runner can be told so; else the gate itself."""
     runner = recognise(gate.argv) if gate.reporter or gate.read == "unittest" else None
     if runner is not None and runner.name == "unittest":
@@ -74,7 +74,7 @@ def narrowed(gate: Gate, files: Collection[str], exists: Callable[[str], bool]) 
     inside = [path for path in sorted(files) if path.startswith(cwd) and path.endswith(endings)]
     if not inside:
         return gate  # data beside the tests, or tests of another runner: which of its own read them?
-    chosen = _chosen(runner.name, rest)
+    chosen = _positional_indexes(runner.name, rest)
     known = [at for at in chosen if exists(posixpath.normpath(cwd + rest[at].split("::", 1)[0]))]
     if runner.name == "node" and len(known) < len(chosen):
         return gate  # a pattern that node itself resolves: which files it means is not known here
@@ -88,7 +88,7 @@ def _one_pattern(gate: Gate, runner: KnownRunner, files: Collection[str]) -> Gat
     """By a pattern, which is how unittest chooses files: one name can be told, and only by discovery."""
     rest = list(gate.argv[runner.at :])
     names = {posixpath.basename(path) for path in files if path.endswith(".py")}
-    chosen = [rest[at] for at in _chosen("unittest", rest)]
+    chosen = [rest[at] for at in _positional_indexes("unittest", rest)]
     if len(names) != 1 or chosen not in ([], ["discover"]) or any(w.startswith("--pattern") for w in rest):
         return gate
     if "-p" in rest[:-1]:
@@ -98,7 +98,7 @@ def _one_pattern(gate: Gate, runner: KnownRunner, files: Collection[str]) -> Gat
     return replace(gate, argv=(*gate.argv[: runner.at], *rest, "-p", names.pop()))
 
 
-def _chosen(runner: str, rest: list[str]) -> list[int]:
+def _positional_indexes(runner: str, rest: list[str]) -> list[int]:
     """Where in a runner's arguments the words stand that are neither options nor their values."""
     found, skip, options = [], False, True
     for at, word in enumerate(rest):

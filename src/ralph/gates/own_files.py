@@ -11,10 +11,10 @@ import posixpath
 import re
 from collections.abc import Callable
 
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.runners import base_name, is_python, recognise, skip_launchers
 
-_CONFIG_OPTIONS = words(
+_CONFIG_OPTIONS = word_set(
     "-c --config --config-file --configfile --conf --rcfile --settings --project -p -f --file --makefile "
     "--justfile --confcutdir --ini --ruleset --rules --policy"
 )
@@ -50,14 +50,14 @@ def own_files(commands: list[list[str]], cwd: str, exists: Callable[[str], bool]
         if command[0] == "cd" and len(command) > 1:
             folder = posixpath.join(folder, command[1])
             continue
-        for name in _named(tuple(command)):
+        for name in _files_named(tuple(command)):
             path = posixpath.normpath(posixpath.join(folder, name))
             if not path.startswith(("../", "/")) and exists(path):
                 found.add(path)
     return tuple(sorted(found))
 
 
-def _named(argv: tuple[str, ...]) -> list[str]:
+def _files_named(argv: tuple[str, ...]) -> list[str]:
     at = skip_launchers(argv)
     if at >= len(argv):
         return []

@@ -17,15 +17,15 @@ from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Finding, Reading
-from ralph.core.proof.flaky import counted
+from ralph.core.proof.flaky import count_states
 from ralph.gates import canary_text
 from ralph.gates.judging_paths import is_test
-from ralph.gates.narrow import JS, module_file, selects
+from ralph.gates.narrow import JS, module_file, select_tests_too
 from ralph.gates.readers._kit.observation import SUCCESS, in_words
 from ralph.gates.runners import recognise
 
 READS = frozenset({"pytest", "unittest", "node"})
-_HOSTS = 3  # files looked at before giving up
+_MAX_HOSTS = 3  # files looked at before giving up
 
 
 class Planted(Struct, frozen=True):
@@ -52,13 +52,13 @@ def plant(
     runner = recognise(gate.argv) if gate.read in READS else None
     if runner is None or not reading.tests or "pass" not in reading.tests.values():
         return None
-    for path in sorted(_hosts(gate, reading, paths), key=lambda path: path not in prefer)[:_HOSTS]:
+    for path in sorted(_hosts(gate, reading, paths), key=lambda path: path not in prefer)[:_MAX_HOSTS]:
         content = read(path)
         if content is None:
             continue
         like = _neighbour(gate.read, reading, path)
-        added = canary_text.text(gate.read, like, nonce)
-        changed = selects(gate, runner, path, canary_text.names(gate.read, like, nonce))
+        added = canary_text.canary_source(gate.read, like, nonce)
+        changed = select_tests_too(gate, runner, path, canary_text.canary_names(gate.read, like, nonce))
         return Planted(changed, path, content.rstrip(b"\n") + b"\n" + added.encode(), nonce)
     return None
 
@@ -68,7 +68,7 @@ def _hosts(gate: Gate, reading: Reading, paths: Callable[[], Collection[str]]) -
     green = [name for name, state in (reading.tests or {}).items() if state == "pass"]
     if gate.read == "unittest":
         known = tuple(paths())
-        modules = Counter(name.rpartition(".")[0] for name in green).most_common(3 * _HOSTS)
+        modules = Counter(name.rpartition(".")[0] for name in green).most_common(3 * _MAX_HOSTS)
         folders: Counter[str] = Counter()
         for owner, count in modules:  # the class of some tests; looking for its file costs a walk over all
             folders[module_file(f"{owner}.x", gate.cwd, known)] += count
@@ -95,7 +95,7 @@ def _neighbour(read: str, reading: Reading, path: str) -> str:
     return last if last.isidentifier() else "test"
 
 
-def harvest(reading: Reading, planted: Planted) -> Reading:
+def take_out_canaries(reading: Reading, planted: Planted) -> Reading:
     """The reading without the canaries, and what became of them beside it."""
     nonce, tests = planted.nonce, reading.tests or {}
     seen = {name: state for name, state in tests.items() if nonce in name}
@@ -108,7 +108,7 @@ def harvest(reading: Reading, planted: Planted) -> Reading:
         red=tuple(kind for kind, found in states.items() if found and set(found) == {"fail"}),
         silent=tuple(kind for kind, found in states.items() if set(found) - {"fail"}),
         unseen=tuple(kind for kind, found in states.items() if not found),
-        runner=canary_text.told(planted.gate.read, _probed(reading, nonce) or told, nonce),
+        runner=canary_text.runner_digests(planted.gate.read, _probed(reading, nonce) or told, nonce),
     )
     return replace(_without(reading, nonce), canary=canary)
 
@@ -124,7 +124,7 @@ def _without(reading: Reading, nonce: str) -> Reading:
     left = {name: state for name, state in reading.tests.items() if nonce not in name}
     findings = tuple(finding for finding in reading.findings if nonce not in finding.key)
     files = {name: path for name, path in reading.files.items() if nonce not in name}
-    counts = counted(left)
+    counts = count_states(left)
     plain = replace(reading, tests=left, findings=findings, files=files, counts=counts)
     own = len(left) < len(reading.tests)
     if reading.status != "fail" or not own or reading.cause or counts.failed or not counts.passed:

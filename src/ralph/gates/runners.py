@@ -10,13 +10,13 @@ import re
 
 from msgspec import Struct
 
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.more_runners import insert_other, other_reporter, recognise_other
 
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?\Z")
 _PYTHON_VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 _LAUNCHERS: dict[str, frozenset[str]] = {  # launchers with a "run" word, and their options that take a value
-    "uv": words(
+    "uv": word_set(
         "--with --with-editable --with-requirements -p --python --group --only-group --no-group --extra "
         "--no-extra --project --directory --env-file --index --default-index --package --cache-dir "
         "--config-file -i -f --find-links --index-strategy --color -P --upgrade-package"
@@ -27,12 +27,12 @@ _LAUNCHERS: dict[str, frozenset[str]] = {  # launchers with a "run" word, and th
     "pipenv": frozenset(),
     "rye": frozenset({"--pyproject"}),
 }
-_NODE_VALUED = words(
+_NODE_VALUED = word_set(
     "-r --require --import --loader --experimental-loader -C --conditions --env-file --test-name-pattern "
     "--test-reporter --test-reporter-destination --test-concurrency --test-timeout "
     "--test-skip-pattern"
 )
-_RUFF_OTHER = words(
+_RUFF_OTHER = word_set(
     "-o --output-file --fix --fix-only --diff -w --watch --statistics --show-files --show-settings "
     "--add-noqa --add-ignore -h --help -V --version"
 )

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ralph.core.attestation.redact import clean, gate_entry, gate_of, same_text
+from ralph.core.attestation.redact import gate_entry, gate_of, matches_redacted, redact_data
 from ralph.core.attestation.statement import StatementFacts, encode, inventory, parse, statement
 from ralph.core.model.gate import Gate
 
@@ -132,7 +132,7 @@ def test_a_gate_comes_back_as_it_was_on_the_same_machine(before, after, path):
     entry = gate_entry(made, PLACES)
     if not entry["withheld"]:
         assert gate_of(entry, PLACES) == replace(made, tool="", tool_sha="")
-        assert same_text(entry["run"], text)
+        assert matches_redacted(entry["run"], text)
 
 
 def test_a_gate_with_a_rule_this_version_does_not_know_is_refused():
@@ -143,9 +143,9 @@ def test_a_gate_with_a_rule_this_version_does_not_know_is_refused():
 
 def test_the_same_command_is_known_again_with_other_places_only():
     """{{home}} stands for some absolute path, and for nothing else."""
-    assert same_text("{{home}}/bin/check -q", "/users/x/bin/check -q")
-    assert not same_text("{{home}}/bin/check -q", "/users/x/bin/check -q; rm x")
-    assert not same_text("check -q", "check -qq")
+    assert matches_redacted("{{home}}/bin/check -q", "/users/x/bin/check -q")
+    assert not matches_redacted("{{home}}/bin/check -q", "/users/x/bin/check -q; rm x")
+    assert not matches_redacted("check -q", "check -qq")
 
 
 def test_an_inventory_changes_with_any_test_and_any_state():
@@ -184,5 +184,5 @@ def test_a_statement_of_another_shape_is_refused(edit):
 
 def test_names_by_which_parts_refer_to_each_other_stay_as_they_are():
     """A gate that is called like a secret still belongs to its verdict."""
-    told = clean({"gate": "hunter2hunter2", "summary": "hunter2hunter2"}, {}, ("hunter2hunter2",))
+    told = redact_data({"gate": "hunter2hunter2", "summary": "hunter2hunter2"}, {}, ("hunter2hunter2",))
     assert told == {"gate": "hunter2hunter2", "summary": "[redacted]"}

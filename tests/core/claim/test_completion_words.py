@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.core.claim.completion_words import LANGUAGES, LONGEST, indication, phrases_in
+from ralph.core.claim.completion_words import LANGUAGES, MAX_CHARS, indication, phrases_in
 from ralph.core.claim.status_block import STATUS_INSTRUCTIONS
 from ralph.core.model.agent import Claim
 from ralph.core.model.plan.completion import NAMES, Checked, Indication, dual_condition
@@ -145,7 +145,7 @@ def test_every_reserve_takes_it_back(language: str, word: str) -> None:
 
 def test_only_the_end_of_a_long_message_is_read() -> None:
     """What is shown of a sentence is cut, and an endless message is read from its end."""
-    assert phrases_in("All done. " + "x\n" * LONGEST) == ()
+    assert phrases_in("All done. " + "x\n" * MAX_CHARS) == ()
     assert len(phrases_in("x " * 200 + "all done")[0]) == 120
 
 

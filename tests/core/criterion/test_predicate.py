@@ -107,16 +107,16 @@ def test_what_is_refused(text, why):
 )
 def test_bounds_in_a_task(task, said):
     """A task that lessens findings names its own bound; one that only speaks of them does not."""
-    found = predicate.counted(task)
+    found = predicate.findings_bound(task)
     assert (words(found) if found else None) == said
 
 
 def test_measures_of_their_own():
     """Numbers, comparisons and patterns need a check beside a project's gates; states do not."""
     for text in ("coverage > 80%", "fewer than 5 warnings", "fewer warnings than now", "`npm test` passes"):
-        assert predicate.measured(text), text
+        assert predicate.names_measure(text), text
     for text in ("", "tests pass", "no new warnings", "green", "it is good enough"):
-        assert not predicate.measured(text), text
+        assert not predicate.names_measure(text), text
 
 
 def code(one: Predicate, tmp_path) -> int:

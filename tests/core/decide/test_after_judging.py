@@ -13,7 +13,7 @@ from builders import BASE, Row
 from msgspec.structs import replace
 
 from ralph.core.decide.machine import decide
-from ralph.core.decide.stuck.strategies import RUNGS, words
+from ralph.core.decide.stuck.strategies import RUNGS, demand_text
 from ralph.core.decide.stuck.take_back import ACCUSED as ACCUSED_WHY
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions
@@ -97,7 +97,7 @@ def turns(count: int) -> Loop:
 def asked(why: str, trouble: Trouble, rung: int) -> str:
     """A demand in the words of the ladder, after this many before it."""
     rungs = RUNGS[trouble]
-    return words(why, rungs[rung], tuple(one.strategy for one in rungs[:rung]))
+    return demand_text(why, rungs[rung], tuple(one.strategy for one in rungs[:rung]))
 
 
 THREE_TIMES = "the same error 3 times in a row: try a different approach"

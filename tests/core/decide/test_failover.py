@@ -134,7 +134,7 @@ def test_each_agent_has_an_order_of_its_own():
     )
     assert order.criterion == TWO.criterion
     assert failover.with_agent(TWO, 0) is TWO
-    assert failover.names(TWO) == (TWO.agent, "codex")
+    assert failover.agent_names(TWO) == (TWO.agent, "codex")
 
 
 def test_an_unasked_agent_is_no_event():

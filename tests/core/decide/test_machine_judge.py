@@ -453,7 +453,7 @@ def test_an_item_is_judged_only_where_that_was_asked_for() -> None:
     for after, asked in (("loop", False), ("item", True)):
         loop = replace(b.conclude(b.guarding(b.based()), b.guard()), todo=(owed,))
         loop = replace(loop, order=replace(loop.sealed, rubric=replace(RUBRIC, after=after)))
-        assert isinstance(decide_opinion.before_result(loop).todo[0], actions.AskJudge) is asked
+        assert isinstance(decide_opinion.ask_before_result(loop).todo[0], actions.AskJudge) is asked
 
 
 @pytest.mark.parametrize(

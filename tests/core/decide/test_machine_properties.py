@@ -137,6 +137,7 @@ def obey(draw: Any, loop: Loop) -> e.AnyEvent:
             status = draw(LIKELY_AT_BASE if owed.stage == "baseline" else LIKELY_LATER)
             name = draw(st.sampled_from(owed.gates))
             verdict = replace(draw(verdicts), gate=name, tree=owed.tree, stage=owed.stage, status=status)
+            verdict = replace(verdict, answered=status != "error")
             return e.GateEnded(iteration=loop.iteration, verdict=verdict, **times)
         case actions.RunGuards():
             found = draw(st.lists(guard_results, max_size=2)) if draw(RARELY) else [b.guard()]
@@ -331,7 +332,10 @@ class Machine(RuleBasedStateMachine):
         if loop.outcome != "verified":
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
-        if any(books.base[name] == "fail" for name in proof) and loop.grade in ("A", "B"):
+        # A check that came to no judgement at the base is a witness only by tests that were red by name.
+        named = [name for name in proof if loop.finals[name].per_test and loop.finals[name].witness_count]
+        red = [name for name in proof if books.base[name] == "fail" or name in named]
+        if any(books.base[name] in ("fail", "error") for name in red) and loop.grade in ("A", "B"):
             return  # perhaps a check of the user's
         counted = {name: many for one in books.looked[loop.tree] for name, many in one.counted.items()}
         if counted.get("witness") and counted.get("noticed"):

@@ -230,5 +230,5 @@ def test_what_a_test_showed_is_remembered() -> None:
     loop = published(b.conclude(loop, *b.measured("t1"), shown))
     assert loop.build is not None
     assert loop.build.shown == {"A-1"}
-    assert plan_facts.served(loop) == ("B-1", "A-1")
-    assert plan_facts.served(replace(loop, build=replace(loop.build, item=None))) == IDS
+    assert plan_facts.criteria_to_show(loop) == ("B-1", "A-1")
+    assert plan_facts.criteria_to_show(replace(loop, build=replace(loop.build, item=None))) == IDS

@@ -71,12 +71,12 @@ def states(loop: Loop) -> str:
 def test_where_a_plan_begins() -> None:
     """Without a plan, with one that is out of date, and with one to work by."""
     base = Checkpoint(0, BASE, "c0")
-    assert next_item.begin(b.order()) is None
-    assert next_item.begin(order(None)) == PlanState(why="there is no plan", base=base)
+    assert next_item.initial_plan_state(b.order()) is None
+    assert next_item.initial_plan_state(order(None)) == PlanState(why="there is no plan", base=base)
     stale = order(brief={"planning": "the specs changed"})
-    assert next_item.begin(stale) == PlanState(why="the specs changed", plan=TWO, base=base)
+    assert next_item.initial_plan_state(stale) == PlanState(why="the specs changed", plan=TWO, base=base)
     plan = Plan(items=(replace(A, state="done"), B))
-    found = next_item.begin(order(plan, brief={"clarity": {"B-1": 3}}))
+    found = next_item.initial_plan_state(order(plan, brief={"clarity": {"B-1": 3}}))
     board = board_of(plan, criteria=IDS, clarity={"B-1": 3})
     assert found == PlanState(mode="building", plan=plan, board=board, done={"a": DoneItem("a")}, base=base)
 
@@ -216,11 +216,11 @@ def test_many_boxes_of_humans_are_named_in_short() -> None:
 def test_what_a_tree_is_held_to(item: Item | None, asked: Any, expected: tuple[str, str]) -> None:
     """An item to nothing being worse, a chore to less, the whole to everything, unless red may stay."""
     loop = begun(replace(order(), criterion=replace(order().criterion, min_grade=asked)))
-    criterion, tolerance = next_item.terms(replace(loop, build=replace(known(loop), item=item)))
+    criterion, tolerance = next_item.exit_terms(replace(loop, build=replace(known(loop), item=item)))
     assert (criterion.min_grade, tolerance) == expected
-    assert next_item.terms(b.based())[1] == "task"
+    assert next_item.exit_terms(b.based())[1] == "task"
     loop = begun(order(brief={"allow_red": True}))
-    assert next_item.terms(replace(loop, build=replace(known(loop), item=None)))[1] == "old"
+    assert next_item.exit_terms(replace(loop, build=replace(known(loop), item=None)))[1] == "old"
 
 
 @pytest.mark.parametrize(
@@ -250,11 +250,14 @@ def test_the_red_one_of_two_tests_is_named() -> None:
 
 def test_nothing_is_missing_without_a_plan_or_on_another_tree() -> None:
     """What specs say of one tree is no reason against another."""
-    assert next_item.missing(b.based()) == ()
+    assert next_item.missing_for_tick(b.based()) == ()
     loop = begun()
-    assert next_item.missing(replace(loop, tree="t9")) == ()
+    assert next_item.missing_for_tick(replace(loop, tree="t9")) == ()
     whole = replace(loop, build=replace(known(loop), item=None))
-    assert next_item.missing(whole) == ("criterion A-1: no test names it", "criterion B-1: no test names it")
+    assert next_item.missing_for_tick(whole) == (
+        "criterion A-1: no test names it",
+        "criterion B-1: no test names it",
+    )
 
 
 def test_what_was_lost_is_named_in_order_and_in_short() -> None:
@@ -264,7 +267,7 @@ def test_what_was_lost_is_named_in_order_and_in_short() -> None:
     here = replace(
         loop, build=replace(known(loop), lost=lost, item=replace(A, serves=("A-1",)), ties=ties("A-1"))
     )
-    assert next_item.missing(here) == (
+    assert next_item.missing_for_tick(here) == (
         "item b was verified and is no longer: iteration 2 broke it",
         "item c was verified and is no longer: iteration 3 broke it",
         "item z was verified and is no longer: iteration 1 broke it",
@@ -386,7 +389,7 @@ def test_what_no_item_serves_becomes_an_item_of_ralphs_own() -> None:
     assert loop.not_yet == ("criterion B-1: no test names it",)
     loop = published(concluded(judged(called(loop, "t3"), "t3", *IDS), "t3"))
     assert (purpose(loop), states(loop)) == (("closing", ""), "a:done mend:done")
-    after = next_item.mend(loop, ("the judge says no",))
+    after = next_item.add_mend_item(loop, ("the judge says no",))
     assert (states(after), known(after).item, after.not_yet) == (
         "a:done mend:open",
         None,
@@ -463,10 +466,10 @@ def test_how_many_may_read(cap: int | None, times: tuple[float, ...], now: float
     """As many as asked for, within the hour's calls, of which one is the plan's."""
     loop = begun(order(None, brief={"readers": 4}))
     loop = replace(loop, limits=Limits(calls_per_hour=cap), call_times=times, now=now)
-    assert plan_facts.readers(loop) == expected
-    assert plan_facts.readers(replace(loop, build=replace(known(loop), mode="building"))) == 0
-    assert plan_facts.readers(replace(loop, build=replace(known(loop), notes=(e.ReaderNote("x"),)))) == 0
-    assert plan_facts.readers(b.based()) == 0
+    assert plan_facts.readers_due(loop) == expected
+    assert plan_facts.readers_due(replace(loop, build=replace(known(loop), mode="building"))) == 0
+    assert plan_facts.readers_due(replace(loop, build=replace(known(loop), notes=(e.ReaderNote("x"),)))) == 0
+    assert plan_facts.readers_due(b.based()) == 0
 
 
 STARTED = e.ReadersStarted(call=1, count=2, agent="demo", prompts=("p", "p"), at=7.0)
@@ -512,16 +515,18 @@ def test_words_for_what_was_read(area: str, words: str) -> None:
 
 def test_one_way_of_counting() -> None:
     """Calls, tokens and money add up; what is not told is counted as unknown and never as nothing."""
-    one = count_spend.begun(Spend())
+    one = count_spend.add_started_call(Spend())
     assert one == Spend(calls=1)
-    assert count_spend.ended(one, Usage()) == Spend(calls=1, blind=1)
-    assert count_spend.ended(one, Usage(tokens=3)) == Spend(calls=1, blind=1, tokens=3)
-    paid = count_spend.ended(one, Usage(tokens=3, cost=0.5, estimated=True))
+    assert count_spend.add_call_usage(one, Usage()) == Spend(calls=1, blind=1)
+    assert count_spend.add_call_usage(one, Usage(tokens=3)) == Spend(calls=1, blind=1, tokens=3)
+    paid = count_spend.add_call_usage(one, Usage(tokens=3, cost=0.5, estimated=True))
     assert paid == Spend(calls=1, tokens=3, cost=0.5, estimated=True)
-    aside = count_spend.begun_aside(paid, 2)
+    aside = count_spend.add_side_calls(paid, 2)
     assert aside == Spend(calls=3, tokens=3, cost=0.5, blind=2, estimated=True)
-    assert count_spend.told(aside, Usage(cost=0.25)) == Spend(3, tokens=3, cost=0.75, blind=1, estimated=True)
-    assert count_spend.begun_aside(Spend()) == Spend(calls=1, blind=1)
+    assert count_spend.add_usage(aside, Usage(cost=0.25)) == Spend(
+        3, tokens=3, cost=0.75, blind=1, estimated=True
+    )
+    assert count_spend.add_side_calls(Spend()) == Spend(calls=1, blind=1)
 
 
 def test_who_did_the_work_of_another() -> None:
@@ -612,12 +617,12 @@ def test_what_an_iteration_broke_is_told_once_and_comes_back_with_the_tree() -> 
     assert board.failing
     again = judged(called(broken, "t3"), "t3", B_1="flaky")
     assert (known(again).told, known(again).lost) == ((), {"a": 2})
-    back = plan_facts.restored(replace(broken, tree="t1"))
+    back = plan_facts.restore_plan_state(replace(broken, tree="t1"))
     assert (known(back).lost, known(back).ties, known(back).tied_tree) == ({}, ties("A-1"), "t1")
     assert (states(back), known(back).touched) == ("a:done b:open", False)
     elsewhere = replace(broken, tree="t9")
-    assert plan_facts.restored(elsewhere) is elsewhere
-    assert plan_facts.restored(b.based()) == b.based()
+    assert plan_facts.restore_plan_state(elsewhere) is elsewhere
+    assert plan_facts.restore_plan_state(b.based()) == b.based()
 
 
 def test_ties_travel_as_differences() -> None:
@@ -650,7 +655,7 @@ def test_what_a_tick_changes() -> None:
     """The commit, the base to go back to, one more of this plan; what else was lost stays lost."""
     loop = concluded(judged(called(FIRST, "t2"), "t2", *IDS), "t2")
     loop = replace(loop, lines=7, build=replace(known(loop), lost={"a": 0, "b": 1}))
-    after = plan_facts.ticked(loop, "r-t2", "B")
+    after = plan_facts.tick_item(loop, "r-t2", "B")
     assert changes(loop, after) == {
         "item": None,
         "touched": False,
@@ -668,15 +673,15 @@ def test_what_a_human_who_looked_changes() -> None:
     loop = begun()
     stuck = next_item._block(loop, "a", "why")
     stuck = replace(stuck, build=replace(known(stuck), tries={"a": 5}, unsound=2, replanned=frozenset({"a"})))
-    after = plan_facts.reopened(stuck)
+    after = plan_facts.reopen_blocked_items(stuck)
     assert changes(stuck, after) == {"blocked": {}, "tries": {}, "unsound": 0, "replanned": frozenset()}
     assert states(after) == "a:open b:open"
-    assert known(plan_facts.reopened(loop)).item == A
+    assert known(plan_facts.reopen_blocked_items(loop)).item == A
     held = replace(stuck, build=replace(known(stuck), item=A))
-    assert known(plan_facts.reopened(held)).item is None
-    assert plan_facts.reopened(b.based()) == b.based()
+    assert known(plan_facts.reopen_blocked_items(held)).item is None
+    assert plan_facts.reopen_blocked_items(b.based()) == b.based()
     gone = replace(loop, build=replace(known(loop), blocked={"a": "why", "other": "x"}))
-    assert states(plan_facts.reopened(gone)) == "a:open b:open"
+    assert states(plan_facts.reopen_blocked_items(gone)) == "a:open b:open"
 
 
 def test_what_a_human_did_by_hand() -> None:
@@ -686,12 +691,12 @@ def test_what_a_human_did_by_hand() -> None:
     )
     loop = begun(order(plan, ("A-1",)))
     loop = replace(loop, iteration=3, build=replace(known(loop), lost={"sign": 1, "a": 2}))
-    after = plan_facts.by_hand(loop, ("sign", "a", "none such"))
+    after = plan_facts.tick_human_items(loop, ("sign", "a", "none such"))
     assert changes(loop, after) == {"done": {"sign": DoneItem("sign", 3)}, "lost": {"a": 2}}
     assert states(after) == "a:open sign:done seal:open"
-    assert plan_facts.by_hand(b.based(), ("a",)) == b.based()
+    assert plan_facts.tick_human_items(b.based(), ("a",)) == b.based()
     planning = begun(order(None))
-    assert plan_facts.by_hand(planning, ("a",)) == planning
+    assert plan_facts.tick_human_items(planning, ("a",)) == planning
 
 
 def test_found_items_are_ranked_like_all_others() -> None:
@@ -726,7 +731,7 @@ def test_what_is_behind_an_item_or_a_plan_is_no_stall_of_the_next() -> None:
     """A tick and a new plan begin with a clean history."""
     loop = concluded(judged(called(FIRST, "t2"), "t2", *IDS), "t2")
     tired = replace(loop, history=(b.footprint(),))
-    assert plan_facts.ticked(tired, "r-t2", "B").history == ()
+    assert plan_facts.tick_item(tired, "r-t2", "B").history == ()
     assert plan_facts.take_plan(tired, e.PlanRead(plan=TWO)).history == ()
 
 
@@ -740,7 +745,7 @@ def test_a_box_for_a_human_survives_what_it_waited_for() -> None:
     """A new plan that drops what it waits for keeps the box, waiting for the rest; not a cancelled one."""
     sign = Item("sign", "sign it", human=True, chore=True, after=("a", "b"))
     old = Plan(items=(A, B, sign, replace(sign, id="gone", state="cancelled")))
-    assert plan_facts.with_humans(old, Plan(items=(B,))).items == (B, replace(sign, after=("b",)))
+    assert plan_facts.keep_human_items(old, Plan(items=(B,))).items == (B, replace(sign, after=("b",)))
 
 
 def test_the_best_of_work_that_is_given_up_is_no_place_to_go_back_to() -> None:

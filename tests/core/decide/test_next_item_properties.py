@@ -38,7 +38,7 @@ from ralph.core.model.order import Brief
 from ralph.core.model.plan.board import state_of
 from ralph.core.model.plan.completion import Indication
 from ralph.core.model.plan.items import Item, Plan
-from ralph.core.model.plan.test_link import CriterionTest, Status, standing
+from ralph.core.model.plan.test_link import CriterionTest, Status, status_by_criterion
 from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Finding
 from ralph.errors import IllegalEvent
@@ -172,7 +172,7 @@ class Books:
             case e.GuardsEnded():
                 self.found[event.tree] = any(result.findings for result in event.results)
             case e.TestsTied():
-                self.ties[event.tree] = standing(event.ties)
+                self.ties[event.tree] = status_by_criterion(event.ties)
             case e.AgentStarted():
                 self.calls += 1
             case e.ReadersStarted():

@@ -14,7 +14,7 @@ from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Reading, Verdict
 from ralph.core.proof.causes import MACHINE, OWN, is_missing
-from ralph.core.proof.flaky import merged
+from ralph.core.proof.flaky import merge_readings
 from ralph.core.proof.grade import prove
 from ralph.errors import IllegalEvent
 
@@ -151,7 +151,7 @@ def test_half_of_a_pair_that_the_machine_made_is_no_half(cause: str) -> None:
     """Of two readings of one tree, the one that is an answer stands; never are they flaky."""
     lost = Reading("error", "", cause=cause)
     for real in (Reading("pass", "2 passed"), Reading("fail", "1 failed")):
-        assert merged(lost, real) == merged(real, lost) == real
+        assert merge_readings(lost, real) == merge_readings(real, lost) == real
     assert is_missing(lost)
 
 
@@ -162,7 +162,7 @@ def test_what_a_tree_does_to_its_own_check_is_an_answer(cause: str) -> None:
     assert not is_missing(own)
     assert is_missing(replace(own, doubt=True))
     assert not is_missing(replace(own, doubt=True), settled=True)
-    assert merged(own, Reading("pass", "2 passed")).status == "flaky"
+    assert merge_readings(own, Reading("pass", "2 passed")).status == "flaky"
 
 
 def graded(base: Verdict, now: Verdict) -> tuple[str, bool, tuple[str, ...]]:

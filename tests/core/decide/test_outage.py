@@ -6,7 +6,7 @@ import builders as b
 import pytest
 from msgspec.structs import replace
 
-from ralph.core.decide.failover import LONGEST
+from ralph.core.decide.failover import MAX_WAIT_SECONDS
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
@@ -32,7 +32,7 @@ def test_the_address_is_looked_at() -> None:
     """The wait names the address and since when it is down; the iteration is given back."""
     loop = failed(based(), NOON)
     why = "network down since 12:00:00 UTC, probing model.example:443: refused"
-    assert loop.todo == (actions.Wait(20.0, None, why, probe="model.example:443", most=LONGEST),)
+    assert loop.todo == (actions.Wait(20.0, None, why, probe="model.example:443", most=MAX_WAIT_SECONDS),)
     assert (loop.phase, loop.wait_why, loop.iteration) == ("waiting", why, 0)
 
 

@@ -13,12 +13,12 @@ from ralph.core.model.plan.board import (
     Tally,
     board_of,
     choose,
+    plan_with_states,
     state_of,
-    up_to_date,
     with_failing,
     with_state,
 )
-from ralph.core.model.plan.items import Item, MissingSpec, Plan, settled
+from ralph.core.model.plan.items import Item, MissingSpec, Plan, is_settled
 from ralph.core.prompt.for_item import item_notes, item_text
 from ralph.core.specs.parse import SpecCriterion
 from ralph.errors import Bug, UserError
@@ -318,14 +318,14 @@ def test_what_is_chosen_can_be_begun(plan: Plan, changes: list, failing: list) -
     """Whatever happened before, a chosen item is open, for an agent, and all it waits for is settled."""
     made = with_failing(changed(plan, changes), [f"C-{one}" for one in failing])
     found = choose(made)
-    now = {one.id: one for one in up_to_date(plan, made).items}
+    now = {one.id: one for one in plan_with_states(plan, made).items}
     if found.item is not None:
         chosen = now[found.item.id]
         assert chosen.state == "open"
         assert not chosen.human
-        assert all(settled(now[other]) for other in chosen.after)
+        assert all(is_settled(now[other]) for other in chosen.after)
     elif found.kind == "done":
-        assert all(one.optional or settled(one) for one in now.values())
+        assert all(one.optional or is_settled(one) for one in now.values())
     else:
         assert found.count >= len(found.names) > 0
 
@@ -336,7 +336,7 @@ def test_what_is_chosen_can_be_begun(plan: Plan, changes: list, failing: list) -
 def test_incremental_is_the_same_as_anew(plan: Plan, changes: list) -> None:
     """A board changed item by item equals one made from the changed plan."""
     made = changed(plan, changes)
-    again = board_of(up_to_date(plan, made))
+    again = board_of(plan_with_states(plan, made))
     for field in ("states", "tally", "met", "wanted", "ready", "blocking"):
         assert getattr(made, field) == getattr(again, field), field
     assert choose(made).kind == choose(again).kind
@@ -368,7 +368,7 @@ def test_a_large_plan_changes_like_a_small_one() -> None:
         (2999, "done"),
     ):
         made = with_state(made, f"i{number}", state)
-    again = board_of(up_to_date(plan, made))
+    again = board_of(plan_with_states(plan, made))
     for field in ("states", "tally", "met", "wanted", "ready", "blocking"):
         assert getattr(made, field) == getattr(again, field), field
     assert (made.tally.done, made.tally.blocked, made.tally.cancelled) == (3, 1, 1)

@@ -19,11 +19,11 @@ from ralph.core.model.rubric import (
     advice,
     for_prompt,
     objections,
+    opinion_line,
     opinion_of,
     read_answer,
-    used_up,
+    retries_used_up,
     weigh,
-    words,
 )
 
 ANCHORS = {"1": "bad", "5": "so so", "10": "good"}
@@ -86,7 +86,9 @@ def test_ralph_does_the_sum_itself() -> None:
     """Weighted score and pass are computed from the scores; the judge's own, where they differ, are shown."""
     opinion = heard(said(6, 8, 7, weighted_score=9.9))
     assert (opinion.weighted, opinion.status, opinion.claimed) == (6.8, "fail", 9.9)
-    assert words(opinion) == ("6.80 of 10, 7.00 asked for (its own sum was 9.9): correct 6, clear 8, small 7")
+    assert opinion_line(opinion) == (
+        "6.80 of 10, 7.00 asked for (its own sum was 9.9): correct 6, clear 8, small 7"
+    )
     honest = heard(said(7, 7, 7, weighted_score=7))
     assert (honest.weighted, honest.status, honest.claimed) == (7.0, "pass", None)
 
@@ -171,7 +173,7 @@ def test_a_weighted_score_lies_between_the_scores(scores: list[float]) -> None:
 )
 def test_how_often_the_work_is_tried_again(gaps: tuple[float, ...], over: bool) -> None:
     """A near miss gives one more try, a wide one two, and three refusals are always enough."""
-    assert used_up(gaps) is over
+    assert retries_used_up(gaps) is over
 
 
 def test_a_refusal_is_quoted_until_it_is_heard_anew_and_advice_once() -> None:
@@ -184,7 +186,7 @@ def test_a_refusal_is_quoted_until_it_is_heard_anew_and_advice_once() -> None:
     assert for_prompt(refusal, 9) == advice(refusal)
     assert for_prompt(replace(opinion, weighted=None), 3) == ""
     assert advice(opinion).split("\n") == [
-        words(opinion),
+        opinion_line(opinion),
         "correct 5: seen",
         "clear 5: seen",
         "small 5: seen",
@@ -195,8 +197,8 @@ def test_a_refusal_is_quoted_until_it_is_heard_anew_and_advice_once() -> None:
 
 def test_an_opinion_without_scores_says_why() -> None:
     """Where nothing was scored, the line tells what kept the judge from it."""
-    assert words(Opinion(tree="t", status="skipped", why="limit: busy")) == "limit: busy"
-    assert words(Opinion(tree="t", status="skipped")) == "skipped"
+    assert opinion_line(Opinion(tree="t", status="skipped", why="limit: busy")) == "limit: busy"
+    assert opinion_line(Opinion(tree="t", status="skipped")) == "skipped"
     assert advice(Opinion(tree="t", status="pass", weighted=8.0, scores=(Score("a", 8.0),))) == (
         "8.00 of 10, 7.00 asked for: a 8"
     )

@@ -12,7 +12,7 @@ from plans import plans
 
 from ralph.core.model.plan.items import Item, MissingSpec, Plan, digest_of, id_of, normal, stale
 from ralph.core.plan.file import parse_item, parse_plan
-from ralph.core.plan.layout import added, applied, based_on, lay_out, marked, render_plan
+from ralph.core.plan.layout import add_item, apply_edits, based_on, lay_out, mark_item, render_plan
 from ralph.core.text.markdown import rows, slug
 from ralph.errors import Bug
 
@@ -354,9 +354,9 @@ def test_ticking_is_one_byte(plan: Plan, ticks: list) -> None:
     for number, state in ticks if plan.items else []:
         item = plan.items[number % len(plan.items)]
         states[item.id] = state
-        edits.append(marked(sheet, item.id, state))
+        edits.append(mark_item(sheet, item.id, state))
     assert all(len(edit.data) == 1 for edit in edits)
-    made = applied(data, tuple(edits))
+    made = apply_edits(data, tuple(edits))
     assert len(made) == len(data) == sheet.size
     if len(states) == len(plan.items):  # ids are unique
         assert {item.id: item.state for item in parse_plan(made.decode()).plan.items} == states
@@ -365,16 +365,18 @@ def test_ticking_is_one_byte(plan: Plan, ticks: list) -> None:
 def test_work_that_was_found_goes_to_the_end() -> None:
     """New items are appended under a heading of their own, and can be ticked like the others."""
     data, sheet = lay_out(parse_plan(WHOLE).plan)
-    one, sheet = added(sheet, Item("more", "Mend the cache", priority=0, after=("store",), notes=("why",)))
-    two, sheet = added(sheet, Item("even-more", "Mend the rest", optional=True))
-    made = applied(data, (one, two, marked(sheet, "even-more", "done"), marked(sheet, "store", "done")))
+    one, sheet = add_item(sheet, Item("more", "Mend the cache", priority=0, after=("store",), notes=("why",)))
+    two, sheet = add_item(sheet, Item("even-more", "Mend the rest", optional=True))
+    made = apply_edits(
+        data, (one, two, mark_item(sheet, "even-more", "done"), mark_item(sheet, "store", "done"))
+    )
     assert made.startswith(data[:60])
     found = {item.id: item for item in parse_plan(made.decode()).plan.items}
     assert found["more"] == Item("more", "Mend the cache", priority=0, after=("store",), notes=("why",))
     assert found["even-more"].state == found["store"].state == "done"
     assert made.decode().count("## Found") == 1
     with pytest.raises(Bug, match="'nope'"):
-        marked(sheet, "nope", "done")
+        mark_item(sheet, "nope", "done")
 
 
 def test_digests_are_replaced_in_place() -> None:
@@ -382,7 +384,7 @@ def test_digests_are_replaced_in_place() -> None:
     data, sheet = lay_out(parse_plan(WHOLE).plan)
     edits = based_on(sheet, specs="cc33", code="dd44")
     assert edits is not None
-    found = parse_plan(applied(data, edits).decode()).plan
+    found = parse_plan(apply_edits(data, edits).decode()).plan
     assert (found.specs, found.code) == ("cc33", "dd44")
     assert based_on(sheet, specs="cc3344", code="dd44") is None
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from plans import plans, sound_plans
 
 from ralph.core.model.plan.items import Item, MissingSpec, Plan, order_of
-from ralph.core.model.plan.plan_rules import check_plan, sound
-from ralph.core.plan.diff import carried, diff_lines, diff_plans
+from ralph.core.model.plan.plan_rules import check_plan, is_valid
+from ralph.core.plan.diff import carry_states, diff_lines, diff_plans
 from ralph.core.plan.file import check_file, parse_plan
 from ralph.core.plan.layout import render_plan
 
@@ -62,7 +62,7 @@ def test_what_is_wrong(text: str, criteria: tuple[str, ...] | None, expected: li
     """A plan has these findings at these lines, and no others."""
     found = check_file(parse_plan(text), criteria)
     assert [(one.line, one.severity, one.message) for one in found] == expected
-    assert sound(found) == all(severity == "P2" for _, severity, _ in expected)
+    assert is_valid(found) == all(severity == "P2" for _, severity, _ in expected)
     assert all(one.path == "IMPLEMENTATION_PLAN.md" and one.key for one in found)
 
 
@@ -140,7 +140,7 @@ def test_the_difference() -> None:
 
 def test_what_is_carried_over() -> None:
     """Only what Ralph said of the same item survives a new plan; a box that only the plan ticks is opened."""
-    assert {item.id: item.state for item in carried(OLD, NEW).items} == {
+    assert {item.id: item.state for item in carry_states(OLD, NEW).items} == {
         "a": "done",
         "b": "open",
         "d": "done",

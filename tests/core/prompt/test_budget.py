@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.core.prompt.budget import DEFAULT, PromptPart, parts_of, prefix, tokens, window
-from ralph.core.text.quoting import fenced
+from ralph.core.text.quoting import fence_text
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_window_by_agent_and_model(agent: str, model: str, size: int) -> Non
 
 def test_the_parts_of_a_prompt() -> None:
     """Parts go from heading to heading; headings in quoted text and in code are none, and nothing is lost."""
-    quoted = fenced("AGENTS.md", "# Style\n\n--- AGENTS.md 1234 ends ---\n# More", "abcd1234")
+    quoted = fence_text("AGENTS.md", "# Style\n\n--- AGENTS.md 1234 ends ---\n# More", "abcd1234")
     text = f"Hello\n# One\n\n{quoted}\n\n# Two\n```\n# code\n```\nend"
     found = parts_of(text)
     assert [part.title for part in found] == ["(beginning)", "One", "Two"]

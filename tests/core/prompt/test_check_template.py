@@ -12,7 +12,7 @@ from ralph.core.prompt.check_template import check_names, check_renders
 from ralph.core.prompt.facts import CheckLine, PromptFacts
 from ralph.core.prompt.standing_rules import KINDS, Kind
 from ralph.errors import UserError
-from ralph.shell.prompts.sources import shipped
+from ralph.shell.prompts.sources import shipped_template
 
 PLACE = ".ralph/templates/prompt.md.j2"
 
@@ -20,8 +20,8 @@ PLACE = ".ralph/templates/prompt.md.j2"
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_templates_that_ralph_brings_pass(kind: Kind) -> None:
     """What is asked of a project holds for Ralph's own."""
-    check_names(shipped(kind), PLACE)
-    check_renders(kind, shipped(kind), PLACE)
+    check_names(shipped_template(kind), PLACE)
+    check_renders(kind, shipped_template(kind), PLACE)
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ from ralph.core.prompt.context import (
     cut,
     file_part,
     notes_part,
-    parsed,
+    parse_specs,
     specs_part,
 )
 from ralph.core.prompt.facts import facts_of, render
-from ralph.core.text.quoting import fenced
-from ralph.shell.prompts.sources import shipped
+from ralph.core.text.quoting import fence_text
+from ralph.shell.prompts.sources import shipped_template
 
 NONCE = "0123456789abcdef"
 
@@ -46,8 +46,8 @@ def test_a_short_file_stays_whole() -> None:
 @pytest.mark.parametrize("text", ["line of text\n" * 200_000, "x" * 3_000_000, "日本語" * 500_000])
 def test_a_huge_file_is_cut_and_says_so(text: str) -> None:
     """However long a file is, it keeps to its budget and says where the rest is."""
-    kept = cut(text, context.GUIDE, "read on in AGENTS.md")
-    assert context.GUIDE - 60 <= tokens(kept) <= context.GUIDE
+    kept = cut(text, context.GUIDE_TOKENS, "read on in AGENTS.md")
+    assert context.GUIDE_TOKENS - 60 <= tokens(kept) <= context.GUIDE_TOKENS
     assert kept.endswith(": read on in AGENTS.md")
     if "\n" in text:
         shown = kept.count("\n")
@@ -62,17 +62,17 @@ def test_invisible_words_do_not_reach_the_agent() -> None:
 def test_specs_of_the_item_come_first_and_the_rest_as_titles() -> None:
     """What the item serves is told in full, everything else by path, title and ids."""
     texts = {"specs/02-b.md": spec("Log out", "OUT-1"), "specs/01-a.md": spec("Log in", "IN-1", "IN-2")}
-    part = specs_part(parsed(texts), ("OUT-1",), context.SPECS, NONCE)
+    part = specs_part(parse_specs(texts), ("OUT-1",), context.SPECS_TOKENS, NONCE)
     assert part.index(f"--- specs/02-b.md {NONCE} begins") < part.index(f"--- titles of other specs {NONCE}")
     assert "specs/01-a.md: Log in (IN-1, IN-2)" in part
     assert "IN-1: it works" not in part
-    assert specs_part({}, ("OUT-1",), context.SPECS, NONCE) == ""
+    assert specs_part({}, ("OUT-1",), context.SPECS_TOKENS, NONCE) == ""
 
 
 def test_planning_reads_all_specs_in_order() -> None:
     """Without an item, specs are told whole in the order of their paths while they fit."""
     texts = {f"specs/{n:02}.md": spec(f"Topic {n}", f"T-{n}") for n in (3, 1, 2)}
-    part = specs_part(parsed(texts), None, context.SPECS, NONCE)
+    part = specs_part(parse_specs(texts), None, context.SPECS_TOKENS, NONCE)
     places = [part.index(f"--- specs/{n:02}.md {NONCE} begins") for n in (1, 2, 3)]
     assert places == sorted(places)
     assert "titles" not in part
@@ -80,7 +80,7 @@ def test_planning_reads_all_specs_in_order() -> None:
 
 @cache
 def five_hundred(size: int) -> dict[str, SpecText]:
-    return parsed(
+    return parse_specs(
         {
             f"specs/{n:03}.md": spec(f"Topic {n} {'w' * 50}", f"S-{n}", size=size if n < 10 else 0)
             for n in range(500)
@@ -92,8 +92,8 @@ def five_hundred(size: int) -> dict[str, SpecText]:
 @pytest.mark.parametrize("size", [0, 30, 1_000])
 def test_five_hundred_specs_keep_to_the_budget(serves: tuple[str, ...] | None, size: int) -> None:
     """However many and long the specs are, they take at most 5,000 tokens, and those left out are counted."""
-    part = specs_part(five_hundred(size), serves, context.SPECS, NONCE)
-    assert tokens(part) <= context.SPECS
+    part = specs_part(five_hundred(size), serves, context.SPECS_TOKENS, NONCE)
+    assert tokens(part) <= context.SPECS_TOKENS
     assert "more specs" in part
     if serves:
         assert all(f"--- specs/{int(one[2:]):03}.md {NONCE} begins" in part for one in serves)
@@ -102,10 +102,10 @@ def test_five_hundred_specs_keep_to_the_budget(serves: tuple[str, ...] | None, s
 def test_a_spec_that_is_cut_says_where_it_goes_on() -> None:
     """A spec longer than the budget is begun, and its path is named."""
     part = specs_part(
-        parsed({"specs/01.md": spec("Long", "L-1", size=2_000)}), ("L-1",), context.SPECS, NONCE
+        parse_specs({"specs/01.md": spec("Long", "L-1", size=2_000)}), ("L-1",), context.SPECS_TOKENS, NONCE
     )
     assert "more lines: read on in specs/01.md" in part
-    assert context.SPECS * 0.9 < tokens(part) <= context.SPECS
+    assert context.SPECS_TOKENS * 0.9 < tokens(part) <= context.SPECS_TOKENS
 
 
 def test_what_was_changed_is_told_in_files_and_lines() -> None:
@@ -121,8 +121,8 @@ def test_what_was_changed_is_told_in_files_and_lines() -> None:
 
 def test_readers_share_the_room() -> None:
     """The notes of each reader get the same share, and are called data."""
-    part = notes_part((("src", "x\n" * 100_000), ("lib", "short")), context.NOTES, NONCE)
-    assert tokens(part) <= context.NOTES + 120
+    part = notes_part((("src", "x\n" * 100_000), ("lib", "short")), context.NOTES_TOKENS, NONCE)
+    assert tokens(part) <= context.NOTES_TOKENS + 120
     assert "never an instruction" in part
     assert f"--- notes on lib {NONCE} begins ---\nshort\n" in part
     assert notes_part((), 100, NONCE) == ""
@@ -131,7 +131,7 @@ def test_readers_share_the_room() -> None:
 @given(st.text(max_size=200), st.lists(st.sampled_from([NONCE, NONCE[:8], NONCE[8:], " ends ---\n", "x"])))
 def test_nothing_quoted_can_end_its_quotation(text: str, pieces: list[str]) -> None:
     """Whatever stands between the marks, the mark itself occurs in the two lines around it only."""
-    part = fenced("notes", text + "".join(pieces), NONCE)
+    part = fence_text("notes", text + "".join(pieces), NONCE)
     assert part.count(NONCE) == 2
     assert part.split("\n")[-1] == f"--- notes {NONCE} ends ---"
 
@@ -161,7 +161,7 @@ def test_the_order_of_the_parts_is_always_the_same() -> None:
     sources = Sources(project="p", guide="g", guide_name="AGENTS.md", changes=(FileChange("f", 1, 1),))
     loop = b.iterate(b.based(), "t1", b.red(summary="2 failed"))
     loop = replace(loop, learned=("note",), steers=(Steer("hurry"),), redirect="again")
-    prompt = render(shipped("prompt"), facts_of(loop, (), ("guessed",), NONCE, sources))
+    prompt = render(shipped_template("prompt"), facts_of(loop, (), ("guessed",), NONCE, sources))
     heads = [line[2:] for line in prompt.split("\n") if line.startswith("# ")]
     assert heads == [
         "What this project asks for",
@@ -184,7 +184,7 @@ def test_the_same_loop_gives_the_same_bytes() -> None:
     loop = replace(b.based(), learned=("b", "a"))
     texts = {f"specs/{n}.md": spec(str(n), f"S-{n}") for n in range(20)}
     one, two = (
-        Sources(specs=parsed(some), guide="g", guide_name="AGENTS.md")
+        Sources(specs=parse_specs(some), guide="g", guide_name="AGENTS.md")
         for some in (texts, dict(reversed(texts.items())))
     )
     assert facts_of(loop, (), (), NONCE, one) == facts_of(loop, (), (), NONCE, two)

@@ -21,7 +21,7 @@ from ralph.core.prompt.facts import (
     Feedback,
     PromptFacts,
     facts_of,
-    fitted,
+    fit_feedback,
     render,
 )
 from ralph.errors import UserError
@@ -167,7 +167,7 @@ def test_feedback_keeps_to_its_budget_and_short_parts_stay_whole() -> None:
     """However much failed, the prompt stays bounded, and a long output crowds out no short one."""
     long = "\n".join(f"line {number} of a long output" for number in range(90_000))
     parts = (Feedback("test", long), Feedback("lint", "one line"), Feedback("style", long))
-    shown = fitted(parts, BUDGET)
+    shown = fit_feedback(parts, BUDGET)
     sizes = [len(part.excerpt) for part in shown]
     assert [part.gate for part in shown] == ["test", "lint", "style"]
     assert shown[1].excerpt == "one line"
@@ -187,14 +187,14 @@ def test_an_agent_that_could_not_read_it_all_gets_half() -> None:
 def test_one_endless_line_keeps_to_the_budget_and_uses_it() -> None:
     """A single line of any length is cut too, and not to nothing."""
     long = (Feedback("test", "x" * 100_000), Feedback("lint", "one line"), Feedback("style", "y" * 100_000))
-    sizes = [len(part.excerpt) for part in fitted(long, BUDGET)]
+    sizes = [len(part.excerpt) for part in fit_feedback(long, BUDGET)]
     assert sum(sizes) <= BUDGET
     assert min(sizes[0], sizes[2]) > BUDGET * 0.49
 
 
 def test_an_excerpt_has_so_many_lines() -> None:
     """Many short lines are cut as well."""
-    assert fitted((Feedback("test", "\n".join("x" * 300)),), BUDGET)[0].excerpt.count("\n") == 199
+    assert fit_feedback((Feedback("test", "\n".join("x" * 300)),), BUDGET)[0].excerpt.count("\n") == 199
 
 
 def test_sentences_and_tries_are_bounded() -> None:

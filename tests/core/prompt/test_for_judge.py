@@ -10,7 +10,7 @@ from test_machine_judge import asking, sealed
 from test_rubric import RUBRIC
 
 from ralph.core.model.rubric import Jury
-from ralph.core.prompt.for_judge import CHANGE, fitted, question
+from ralph.core.prompt.for_judge import MAX_DIFF_CHARS, fit_diff, question
 
 TEMPLATE = (files("ralph") / "templates" / "judge.md.j2").read_text(encoding="utf-8")
 NONCE = "0123456789abcdef"
@@ -61,7 +61,7 @@ def test_a_large_change_is_cut_and_that_is_said() -> None:
     """Small files stay whole, large ones give way, and the judge is told to read the rest."""
     large = "diff --git a/large b/large\n" + "+a line\n" * 40_000
     text = asked(large + DIFF)
-    assert len(text) < CHANGE + 6_000
+    assert len(text) < MAX_DIFF_CHARS + 6_000
     assert DIFF.strip() in text
     assert "The change is longer than what is shown" in text
     assert "longer than what is shown" not in asked()
@@ -70,12 +70,12 @@ def test_a_large_change_is_cut_and_that_is_said() -> None:
 def test_fitting_keeps_the_order_and_the_budget() -> None:
     """Whatever the sizes, the files come in their order and within the room there is."""
     parts = [f"diff --git a/{n} b/{n}\n" + "x\n" * (n * 400) for n in (3, 1, 2)]
-    shown = fitted("".join(parts), 1500)
+    shown = fit_diff("".join(parts), 1500)
     assert len(shown) <= 1500 + len(parts)
     assert [shown.index(f"diff --git a/{n} ") for n in (3, 1, 2)] == sorted(
         shown.index(f"diff --git a/{n} ") for n in (3, 1, 2)
     )
-    assert fitted("", 100) == ""
+    assert fit_diff("", 100) == ""
 
 
 def test_hidden_checks_are_not_told() -> None:

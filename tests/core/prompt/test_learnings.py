@@ -5,7 +5,16 @@ from __future__ import annotations
 import builders as b
 import pytest
 
-from ralph.core.prompt.learnings import HEADING, INSTRUCTIONS, KEPT, TAIL, WIDTH, joined, section, taken
+from ralph.core.prompt.learnings import (
+    HEADING,
+    INSTRUCTIONS,
+    MAX_KEPT,
+    MAX_WIDTH,
+    TAIL_LINES,
+    add_notes,
+    notes_in_message,
+    section,
+)
 
 BLOCK = "---RALPH_STATUS---\nSTATUS: COMPLETE\n---END_RALPH_STATUS---"
 
@@ -25,31 +34,31 @@ BLOCK = "---RALPH_STATUS---\nSTATUS: COMPLETE\n---END_RALPH_STATUS---"
         ("LEARNED:\nLEARNED:   ", ()),
         ("learned: small", ()),
         ("LEARNED: \x1b[31mred\x1b[0m \u202etext", ("red text",)),
-        ("LEARNED: too early" + "\nline" * TAIL, ()),
+        ("LEARNED: too early" + "\nline" * TAIL_LINES, ()),
         (INSTRUCTIONS, ()),
     ],
 )
 def test_what_is_taken_from_a_message(message: str, notes: tuple[str, ...]) -> None:
     """Lines of their own at the end of what the agent says itself, at most three, the newest."""
-    assert taken(message) == notes
+    assert notes_in_message(message) == notes
 
 
 def test_a_note_is_one_short_line() -> None:
     """A long note is cut."""
-    (note,) = taken("LEARNED: " + "word " * 200)
-    assert len(note) <= WIDTH
+    (note,) = notes_in_message("LEARNED: " + "word " * 200)
+    assert len(note) <= MAX_WIDTH
 
 
 def test_the_list_is_bounded_and_each_note_stands_once() -> None:
     """The newest thirty stay; a note that comes again does not become a new one."""
     known: tuple[str, ...] = ()
     for number in range(100):
-        known = joined(known, (f"note {number}", f"Note {number}!", "x" * 500))
-        assert len(known) <= KEPT
-        assert all(len(note) <= WIDTH for note in known)
+        known = add_notes(known, (f"note {number}", f"Note {number}!", "x" * 500))
+        assert len(known) <= MAX_KEPT
+        assert all(len(note) <= MAX_WIDTH for note in known)
     assert known[-1] == "note 99"
-    assert sum("note" in note.lower() for note in known) >= KEPT - 1
-    assert joined(("a",), ("", "  ", "A")) == ("a",)
+    assert sum("note" in note.lower() for note in known) >= MAX_KEPT - 1
+    assert add_notes(("a",), ("", "  ", "A")) == ("a",)
 
 
 def test_what_is_appended_to_the_guide() -> None:

@@ -13,19 +13,19 @@ from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Brief
 from ralph.core.model.plan.items import NAME
-from ralph.core.model.plan.plan_rules import sound
+from ralph.core.model.plan.plan_rules import is_valid
 from ralph.core.plan.file import check_file, parse_plan
 from ralph.core.plan.layout import render_plan
 from ralph.core.prompt import standing_rules
-from ralph.core.prompt.context import Sources, parsed
-from ralph.core.prompt.facts import completed, facts_of, kind_of, render
+from ralph.core.prompt.context import Sources, parse_specs
+from ralph.core.prompt.facts import add_required_parts, facts_of, kind_of, render
 from ralph.core.prompt.standing_rules import EXAMPLE, KINDS, Kind, answer_of
 from ralph.errors import UserError
-from ralph.shell.prompts.sources import shipped
+from ralph.shell.prompts.sources import shipped_template
 
 NONCE = "0123456789abcdef"
 SPEC = "# Log in\n\n## Criteria\n\n### AUTH-3: sessions\n\n- Given a\n- When b\n- Then one is kept\n"
-SOURCES = Sources(specs=parsed({"specs/01-log-in.md": SPEC}), area=("src/web", "src/lib"))
+SOURCES = Sources(specs=parse_specs({"specs/01-log-in.md": SPEC}), area=("src/web", "src/lib"))
 PLAN = parse_plan(EXAMPLE).plan
 CRITERIA = ("AUTH-1", "AUTH-2", "AUTH-3", "AUTH-4")
 
@@ -57,7 +57,7 @@ LOOPS: dict[Kind, Loop] = {
 
 def prompt(kind: Kind, loop: Loop | None = None, template: str | None = None) -> str:
     facts = facts_of(loop or LOOPS[kind], (), (), NONCE, SOURCES, kind=kind)
-    return completed(render(shipped(kind) if template is None else template, facts), facts)
+    return add_required_parts(render(shipped_template(kind) if template is None else template, facts), facts)
 
 
 def flat(text: str) -> str:
@@ -179,7 +179,7 @@ def test_reading_is_told(words: str) -> None:
 def test_a_reader_without_a_part_reads_all() -> None:
     """No area means the whole code base; and a reader makes no claim."""
     facts = facts_of(LOOPS["read"], (), (), NONCE, kind="read")
-    assert "- all of it" in render(shipped("read"), facts)
+    assert "- all of it" in render(shipped_template("read"), facts)
     assert OPEN not in prompt("read")
 
 
@@ -197,7 +197,7 @@ def test_the_form_of_the_plan_is_the_one_that_is_read() -> None:
     ]
     assert found.plan.items[1].notes == ("src/forms.py has the widgets; only the page is missing",)
     assert [one.name for one in found.plan.missing] == ["AUTH-9"]
-    assert sound(check_file(found, (*CRITERIA, "AUTH-9")))
+    assert is_valid(check_file(found, (*CRITERIA, "AUTH-9")))
     assert parse_plan(render_plan(found.plan)).plan == found.plan
     for kind in ("plan", "close"):
         assert EXAMPLE in prompt(kind)
@@ -266,7 +266,7 @@ def test_what_a_project_says_itself_is_not_added_again() -> None:
     template = "{{ rule }}\n\n{{ status_instructions }}"
     facts = facts_of(LOOPS["build"], (), (), NONCE, SOURCES)
     text = render(template, facts)
-    assert completed(text, facts) == text
+    assert add_required_parts(text, facts) == text
 
 
 def test_a_template_cannot_take_the_marks_off() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.core.model.verdict import Finding, Reading
-from ralph.core.proof.compare import compare, outline, red_keys, signature, unloaded
+from ralph.core.proof.compare import compare, count_unloaded, outline, red_keys, signature
 
 PASS, FAIL, SKIP = "pass", "fail", "skipped"
 
@@ -169,7 +169,7 @@ def test_an_outline_is_the_error_without_its_numbers(one, two, same):
 )
 def test_what_hides_its_tests_is_counted(reading, count):
     """A file that cannot be loaded, or a gate that could not be judged, may hide any number of red tests."""
-    assert unloaded(reading) == count
+    assert count_unloaded(reading) == count
 
 
 def test_signature_of_green_is_empty():

@@ -10,7 +10,7 @@ import pytest
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import MAKE_IT_GREEN, Criterion, Gate
 from ralph.core.model.verdict import Finding, GuardResult, Verdict
-from ralph.core.proof.exit_gate import Exit, already_satisfied, blocks, cannot_start, describe, judge
+from ralph.core.proof.exit_gate import Exit, already_satisfied, blocks, cannot_start, decide_exit, describe
 
 LINT = b.gate("lint", proof=False)
 ADVICE = b.gate("style", proof=False, required=False)
@@ -72,7 +72,7 @@ def asked(
 ) -> Exit:
     fields = {"task_class": "bug-fix", "gates": gates, **criterion}
     by_name = [{verdict.gate: verdict for verdict in verdicts} for verdicts in (base, now)]
-    return judge(
+    return decide_exit(
         Criterion(**fields), by_name[0], by_name[1], guards, changed=changed, claim=claim, protection="S2"
     )
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ralph.core.model.verdict import Canary, Counts, Finding, Reading
 from ralph.core.proof.compare import compare, red_keys
-from ralph.core.proof.flaky import changed_keys, counted, flaky_words, merged, without
+from ralph.core.proof.flaky import changed_keys, count_states, flaky_words, merge_readings, skip_tests
 
 A, B, C = "t.py::a", "t.py::b", "t.py::c"
 SUNG = Canary(red=("a",))
@@ -23,7 +23,7 @@ def read(status: Any = "", /, summary: str = "", **more: Any) -> Reading:
     if not status:
         status = "fail" if "fail" in (tests or {}).values() else "pass"
     if tests is not None:
-        more.setdefault("counts", counted(tests))
+        more.setdefault("counts", count_states(tests))
         failed = [name for name, state in tests.items() if state == "fail"]
         more.setdefault("findings", tuple(Finding(name, f"{name} is red") for name in failed))
         more.setdefault("files", dict.fromkeys(tests, "t.py"))
@@ -67,7 +67,7 @@ def test_changed_keys(first: Reading, second: Reading, changed: tuple[str, ...])
 def test_changed_keys_by_severity() -> None:
     """A finding counts from the severity that the gate asks for."""
     assert changed_keys(LINT, DONE, "P2") == ("x.py:E1", "x.py:W1")
-    assert merged(LINT, DONE, "P2").flaky == ("x.py:E1", "x.py:W1")
+    assert merge_readings(LINT, DONE, "P2").flaky == ("x.py:E1", "x.py:W1")
     assert changed_keys(LINT, DONE, "P0") == ("exit",)
 
 
@@ -249,13 +249,13 @@ MERGED: list[tuple[str, Reading, Reading, dict[str, Any]]] = [
 )
 def test_merged(first: Reading, second: Reading, changes: dict[str, Any]) -> None:
     """Two readings as one: the first, with exactly these fields changed."""
-    assert merged(first, second) == replace(first, **changes)
+    assert merge_readings(first, second) == replace(first, **changes)
 
 
 def test_the_same_words_are_not_said_twice() -> None:
     """Of two findings with one key the first call's words stay."""
     other = replace(RED, findings=(Finding(A, "other words"),), tests=ids(a="fail", b="fail"))
-    assert merged(RED, other).findings == (Finding(A, f"{A} is red"),)
+    assert merge_readings(RED, other).findings == (Finding(A, f"{A} is red"),)
 
 
 @pytest.mark.parametrize(
@@ -284,10 +284,10 @@ readings = st.dictionaries(st.sampled_from([A, B, C]), states, min_size=1).map(
 @given(first=readings, second=readings, third=readings)
 def test_merging_only_makes_worse(first: Reading, second: Reading, third: Reading) -> None:
     """Green needs every call; whatever was red once is red or flaky, in any order, and no witness."""
-    both = merged(merged(first, second), third)
+    both = merge_readings(merge_readings(first, second), third)
     assert (both.status == "pass") is all(one.status == "pass" for one in (first, second, third))
-    assert both.status == merged(merged(third, second), first).status
-    assert both.counts is None or both.counts == counted(both.tests or {})
+    assert both.status == merge_readings(merge_readings(third, second), first).status
+    assert both.counts is None or both.counts == count_states(both.tests or {})
     red = red_keys(first) | red_keys(second) | red_keys(third)
     assert red_keys(both) == red or both.status == "pass"
     each_time = red_keys(first) & red_keys(second) & red_keys(third)
@@ -300,7 +300,7 @@ def test_merging_only_makes_worse(first: Reading, second: Reading, third: Readin
 @given(one=readings)
 def test_merging_with_itself_changes_nothing(one: Reading) -> None:
     """A verdict that comes out the same is the same."""
-    assert merged(one, one) == one
+    assert merge_readings(one, one) == one
 
 
 QUARANTINED: list[tuple[str, Reading, tuple[str, ...], dict[str, Any]]] = [
@@ -436,21 +436,21 @@ QUARANTINED: list[tuple[str, Reading, tuple[str, ...], dict[str, Any]]] = [
 )
 def test_without(reading: Reading, held: tuple[str, ...], changes: dict[str, Any]) -> None:
     """A test in quarantine is neither red nor green, and what is left has to be green by itself."""
-    assert without(reading, held) == replace(reading, **changes)
+    assert skip_tests(reading, held) == replace(reading, **changes)
 
 
 def test_without_asks_for_the_gate_s_severity() -> None:
     """A mild finding beside a quarantined test does not make a gate red that would not mind it."""
     mild = replace(RED, findings=(*RED.findings, Finding("x.py:W1", "meh", severity="P2")))
-    assert without(mild, (A,)).status == "pass"
-    assert without(mild, (A,), "P2").status == "fail"
+    assert skip_tests(mild, (A,)).status == "pass"
+    assert skip_tests(mild, (A,), "P2").status == "fail"
 
 
 @settings(max_examples=150, deadline=None, database=None, derandomize=True)
 @given(reading=readings, held=st.sets(st.sampled_from([A, B, C])))
 def test_a_quarantine_hides_no_other_test(reading: Reading, held: set[str]) -> None:
     """What is not in quarantine is told as it was; green only when something passed and nothing is red."""
-    left = without(reading, held)
+    left = skip_tests(reading, held)
     assert reading.tests is not None
     assert left.tests is not None
     assert {name: state for name, state in left.tests.items() if name not in held} == {
@@ -459,4 +459,4 @@ def test_a_quarantine_hides_no_other_test(reading: Reading, held: set[str]) -> N
     assert red_keys(left) - {"exit"} == red_keys(reading) - held
     hit = held & reading.tests.keys()
     assert left.status != "pass" or not hit or "pass" in left.tests.values()
-    assert without(left, held).tests == left.tests
+    assert skip_tests(left, held).tests == left.tests

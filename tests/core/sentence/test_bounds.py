@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.sentence.bounds import said, strictest, without
+from ralph.core.sentence.bounds import find_bounds, strictest, without
 from ralph.core.sentence.intent import OPEN, KnownHere, KnownLoop
 from ralph.core.sentence.route import route
 
@@ -94,7 +94,7 @@ def test_a_task_keeps_its_own_numbers(task):
     found = route(f"ralph this: {task}")
     assert found.task == task
     assert (found.max_iterations, found.timeout, found.max_cost) == (None, None, None)
-    assert not any(one.firm for one in said(task))
+    assert not any(one.firm for one in find_bounds(task))
 
 
 def test_what_is_measured_is_not_the_loop():
@@ -121,7 +121,7 @@ def test_what_may_be_either_is_asked():
 def test_any_text_can_be_read(noise, sentence):
     """No text makes it fail, and what is cut out lies inside the text."""
     for text in (noise, noise + sentence, sentence + noise):
-        clauses = said(text)
+        clauses = find_bounds(text)
         assert all(0 <= one.start < one.end <= len(text) for one in clauses)
         without(text, clauses)
         assert all(value > 0 for value in strictest(clauses).values())
@@ -129,6 +129,6 @@ def test_any_text_can_be_read(noise, sentence):
 
 def test_a_huge_text_is_cheap():
     """Thousands of numbers take no time worth naming."""
-    said("at most 2 hours and $5, " * 2000)
-    said("1" * 8000)
-    said("a " * 4000)
+    find_bounds("at most 2 hours and $5, " * 2000)
+    find_bounds("1" * 8000)
+    find_bounds("a " * 4000)

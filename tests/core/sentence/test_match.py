@@ -8,9 +8,9 @@ from ralph.core.sentence.match import (
     controls,
     ending,
     is_vague,
+    loops_by_name,
     matches,
     measurable,
-    named,
     plain_command,
     says_done,
 )
@@ -64,12 +64,12 @@ def test_a_lonely_noun_is_a_control_only_where_loops_are(text):
 )
 def test_names_by_their_beginning(text, want):
     """At least three letters of a loop's beginning name it; its whole name goes before a beginning."""
-    assert named(text, ("fix-auth-7f3a91c2", "fix-docs-91ab44cd")) == want
+    assert loops_by_name(text, ("fix-auth-7f3a91c2", "fix-docs-91ab44cd")) == want
 
 
 def test_a_whole_name_beats_a_beginning():
     """A loop whose name is the beginning of another one's is still meant by its own name."""
-    assert named("abc", ("abc", "abcd")) == ("abc",)
+    assert loops_by_name("abc", ("abc", "abcd")) == ("abc",)
 
 
 @pytest.mark.parametrize(

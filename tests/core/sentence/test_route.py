@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from route_utterances import ASKING, CONTROL, NONE, SEEDS, TABLE, UNSEEN
 
-from ralph.core.sentence.flags_in_text import MOST_SECONDS, MOST_TRIES
-from ralph.core.sentence.goal_hosts import GOALS, LONGEST, goal_line, host_of
+from ralph.core.sentence.flags_in_text import MAX_SECONDS, MAX_TRIES
+from ralph.core.sentence.goal_hosts import GOALS, MAX_CHARS, goal_line, host_of
 from ralph.core.sentence.intent import (
     KINDS,
-    LONGEST_TEXT,
+    MAX_TEXT_CHARS,
     PUBLIC,
     KnownHere,
     KnownLoop,
@@ -118,9 +118,9 @@ def test_questions_and_courtesies(text, want):
 
 def test_edges_of_a_text():
     """The longest text is still read, one more character is not; without a language nothing is understood."""
-    text = "ralph this: fix it " + "x" * LONGEST_TEXT
-    assert route(text[:LONGEST_TEXT]).route == "internal"
-    assert route(text[: LONGEST_TEXT + 1]).route == "none"
+    text = "ralph this: fix it " + "x" * MAX_TEXT_CHARS
+    assert route(text[:MAX_TEXT_CHARS]).route == "internal"
+    assert route(text[: MAX_TEXT_CHARS + 1]).route == "none"
     assert route("ralph it", languages=()).route == "none"
 
 
@@ -225,7 +225,7 @@ def test_goal_is_only_for_hosts_that_have_it():
     assert route("fix until green", KnownHere(host="gemini")).route == "internal"
     assert route("ralph this in the background: fix it", KnownHere(host="claude")).route == "external"
     assert route("abort that", KnownHere(LOOPS, host="claude")).route == "control"
-    long = route(f"ralph this: {'x' * LONGEST}; completion: `npm test` passes", KnownHere(host="claude"))
+    long = route(f"ralph this: {'x' * MAX_CHARS}; completion: `npm test` passes", KnownHere(host="claude"))
     assert (long.route, long.confidence) == ("goal", "low")
 
 
@@ -270,7 +270,7 @@ def test_none_says_what_to_use_instead():
 
 def test_too_long_is_refused_and_not_cut():
     """A sentence beyond the limit is no task with its end missing."""
-    found = route("ralph this: " + "x" * LONGEST_TEXT)
+    found = route("ralph this: " + "x" * MAX_TEXT_CHARS)
     assert (found.route, found.task) == ("none", None)
     assert "characters" in found.ask[0].question
 
@@ -323,8 +323,8 @@ def test_anything_can_be_said(text, host):
     """It never raises, never yields a control character, its bounds are sane and its answers consistent."""
     found = route(text, KnownHere(LOOPS, host))
     assert_clean(public(found))
-    assert found.max_iterations is None or 1 <= found.max_iterations <= MOST_TRIES
-    assert found.timeout is None or 1 <= found.timeout <= MOST_SECONDS
+    assert found.max_iterations is None or 1 <= found.max_iterations <= MAX_TRIES
+    assert found.timeout is None or 1 <= found.timeout <= MAX_SECONDS
     assert found.task is None or found.task.strip() == found.task != ""
     assert found.loop_id is None or re.fullmatch(r"[a-z0-9-]{1,80}", found.loop_id)
     if found.verification_command is not None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.core.model.plan.test_link import CriterionTest, standing
+from ralph.core.model.plan.test_link import CriterionTest, status_by_criterion
 from ralph.core.model.verdict import Reading
-from ralph.core.specs.find_tests import declared_tests, index_of, named_in, tie_tests
+from ralph.core.specs.find_tests import declared_tests, index_of, link_tests, named_in
 from ralph.core.specs.parse import Spec, SpecCriterion
 
 
@@ -141,7 +141,7 @@ def test_the_table() -> None:
         },
         flaky=("t/test_a.py::TestMarked::test_inherits",),
     )
-    rows = tie_tests(
+    rows = link_tests(
         [spec("AUTH-1", "AUTH-2", "AUTH-5", "AUTH-8", "AUTH-9", "AUTH-10")], reading, {"t/test_a.py": PYTHON}
     )
     assert [(one.criterion, one.test, one.status) for one in rows] == [
@@ -153,7 +153,7 @@ def test_the_table() -> None:
         ("AUTH-9", "t/x.py::test_auth_9", "skipped"),
         ("AUTH-10", "", "untested"),
     ]
-    assert standing(rows) == {
+    assert status_by_criterion(rows) == {
         "AUTH-1": "pass",
         "AUTH-2": "fail",
         "AUTH-5": "unseen",
@@ -184,7 +184,7 @@ def test_ids_of_other_readers() -> None:
         },
         files={"a.test.js > works [x]": "a.test.js"},
     )
-    rows = tie_tests([spec("AUTH-1", "AUTH-2", "AUTH-3", "AUTH-4")], reading, files)
+    rows = link_tests([spec("AUTH-1", "AUTH-2", "AUTH-3", "AUTH-4")], reading, files)
     assert [one.test for one in rows] == [
         "a.test.js > works [x]",
         "example.com/p::TestOpens/sub",
@@ -197,25 +197,29 @@ def test_a_name_that_stands_for_two() -> None:
     """Where it cannot be told which of two tests is meant, both must name the criterion."""
     one, two = "# AUTH-1\ndef test_x(): ...", "def test_x(): ..."
     reading = Reading("pass", "", tests={"test_x": "pass"})
-    rows = tie_tests([spec("AUTH-1")], reading, {"a.py": one, "b.py": two})
-    assert standing(rows)["AUTH-1"] != "pass"
-    assert standing(tie_tests([spec("AUTH-1")], reading, {"a.py": one, "b.py": one})) == {"AUTH-1": "pass"}
+    rows = link_tests([spec("AUTH-1")], reading, {"a.py": one, "b.py": two})
+    assert status_by_criterion(rows)["AUTH-1"] != "pass"
+    assert status_by_criterion(link_tests([spec("AUTH-1")], reading, {"a.py": one, "b.py": one})) == {
+        "AUTH-1": "pass"
+    }
 
 
 def test_nothing_is_known_without_a_reading() -> None:
     """Without per-test results a named test is unknown; a folder's name proves nothing."""
     files = {"a.py": "# AUTH-1\ndef test_x(): ..."}
-    assert tie_tests([spec("AUTH-1")], None, files) == (
+    assert link_tests([spec("AUTH-1")], None, files) == (
         CriterionTest("specs/01-a.md", "AUTH-1", "a.py:2 test_x", "unknown"),
     )
-    assert standing(tie_tests([spec("AUTH-1")], Reading("pass", ""), files)) == {"AUTH-1": "unknown"}
+    assert status_by_criterion(link_tests([spec("AUTH-1")], Reading("pass", ""), files)) == {
+        "AUTH-1": "unknown"
+    }
     reading = Reading("pass", "", tests={"auth-1/test_a.py::test_x": "pass"})
-    assert standing(tie_tests([spec("AUTH-1")], reading, {})) == {"AUTH-1": "untested"}
+    assert status_by_criterion(link_tests([spec("AUTH-1")], reading, {})) == {"AUTH-1": "untested"}
 
 
 def test_a_criterion_without_an_id_is_untested() -> None:
     """What cannot be named cannot be tied."""
-    assert tie_tests([spec("")], None, {})[0].status == "untested"
+    assert link_tests([spec("")], None, {})[0].status == "untested"
 
 
 PIECES = st.sampled_from(
@@ -241,7 +245,7 @@ PIECES = st.sampled_from(
 @given(st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=40).map("".join), st.text(max_size=30))
 def test_any_file_can_be_looked_at(text: str, test_id: str) -> None:
     """Nothing makes it raise, and every criterion has at least one row."""
-    rows = tie_tests([spec("AUTH-1", "A-2")], Reading("pass", "", tests={test_id: "pass"}), {"x": text})
+    rows = link_tests([spec("AUTH-1", "A-2")], Reading("pass", "", tests={test_id: "pass"}), {"x": text})
     assert {one.criterion for one in rows} == {"AUTH-1", "A-2"}
 
 
@@ -251,13 +255,13 @@ def test_any_file_can_be_looked_at(text: str, test_id: str) -> None:
 def test_large_files_take_little_time(piece: str) -> None:
     """A large file of anything is looked through in a moment."""
     began = time.process_time()
-    tie_tests([spec("AUTH-1")], None, {"x": piece * (60_000 // len(piece))})
+    link_tests([spec("AUTH-1")], None, {"x": piece * (60_000 // len(piece))})
     assert time.process_time() - began < 2.0
 
 
 def test_a_criterion_with_very_many_tests() -> None:
     """A few rows stand for thousands of tests, and the red one is among them."""
     tests = {f"test_auth_1_{number:05}": "pass" for number in range(5000)} | {"test_auth_1_x": "fail"}
-    found = tie_tests([spec("AUTH-1")], Reading("fail", "", tests=tests), {})  # type: ignore[arg-type]
+    found = link_tests([spec("AUTH-1")], Reading("fail", "", tests=tests), {})  # type: ignore[arg-type]
     assert len(found) == 50
-    assert standing(found) == {"AUTH-1": "fail"}
+    assert status_by_criterion(found) == {"AUTH-1": "fail"}

@@ -3,7 +3,7 @@
 import pytest
 
 from ralph.core.criterion.manifests import make_targets, read_manifest
-from ralph.core.toolchains.classify_command import danger, degenerate, script_of, sort_command
+from ralph.core.toolchains.classify_command import script_of, sort_command, why_dangerous, why_degenerate
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_words_that_only_sound_dangerous():
         "npm test -- --grep https",
         "pytest src/deployments",
     ):
-        assert not danger(command), command
-    assert not degenerate("npm test && echo done")
+        assert not why_dangerous(command), command
+    assert not why_degenerate("npm test && echo done")
 
 
 def test_scripts_of_runners():
@@ -112,8 +112,8 @@ def test_makefiles_are_read_and_not_run():
     targets = make_targets(text)
     assert targets["test"] == ("rm -rf HOME/x ; .venv/bin/pytest -q", 2)
     assert targets["hide"][0] == "pytest $(id)"
-    assert danger(targets["test"][0])
-    assert danger(targets["hide"][0])
+    assert why_dangerous(targets["test"][0])
+    assert why_dangerous(targets["hide"][0])
 
 
 @pytest.mark.parametrize(

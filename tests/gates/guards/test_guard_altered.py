@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._tests.alter import altered
+from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards.integrity.altered import altered_request, check
 
 ALTERED = [
@@ -51,7 +51,7 @@ def source(body):
 @pytest.mark.parametrize(("body", "instead"), ALTERED)
 def test_the_expected_value_is_another_one(body, instead):
     """One value that is written down and compared without condition becomes another one of its kind."""
-    text, done = altered(source(body), {"test_x"})
+    text, done = alter_tests(source(body), {"test_x"})
     assert done == {"test_x"}
     assert text == source(instead)
 
@@ -59,20 +59,20 @@ def test_the_expected_value_is_another_one(body, instead):
 @pytest.mark.parametrize("body", LEFT_ALONE)
 def test_what_is_not_certain_is_left_alone(body):
     """Nothing is altered that might not be reached, or whose answer is not written down."""
-    assert altered(source(body), {"test_x"}) == (source(body), frozenset())
+    assert alter_tests(source(body), {"test_x"}) == (source(body), frozenset())
 
 
 def test_cases_are_altered_each():
     """A value from the cases of a parametrised test is altered in every case, or in none."""
     mark = "@p.mark.parametrize('a, want', [(1, 2), p.param(2, 3, id='z')])\n"
     whole = mark + "def test_x(a, want):\n    assert f(a) == want\n"
-    text, done = altered(whole, {"test_x"})
+    text, done = alter_tests(whole, {"test_x"})
     assert done == {"test_x"}
     assert text == whole.replace("(1, 2)", "(1, 3)").replace("(2, 3,", "(2, 4,")
     half = whole.replace("p.param(2, 3, id='z')", "(2, g())")
-    assert altered(half, {"test_x"}) == (half, frozenset())
+    assert alter_tests(half, {"test_x"}) == (half, frozenset())
     names = whole.replace("'a, want'", "NAMES")
-    assert altered(names, {"test_x"}) == (names, frozenset())
+    assert alter_tests(names, {"test_x"}) == (names, frozenset())
 
 
 @draw(
@@ -80,7 +80,7 @@ def test_cases_are_altered_each():
 )
 def test_any_written_value(value):
     """Whatever is written down: the file still parses, and the altered value is not the old one."""
-    text, done = altered(f"def test_x():\n    assert f() == {value!r}\n", {"test_x"})
+    text, done = alter_tests(f"def test_x():\n    assert f() == {value!r}\n", {"test_x"})
     assert done == {"test_x"}
     (function,) = ast.parse(text).body
     assert ast.literal_eval(function.body[0].test.comparators[0]) != value

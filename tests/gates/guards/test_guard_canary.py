@@ -6,8 +6,8 @@ from test_canary import ALL, ENDED, NONCE, gate, judged, kinds
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Counts, Finding, Reading
-from ralph.gates.canary_text import KINDS, MEANS, names, told
-from ralph.gates.plant_canary import Planted, harvest, plant
+from ralph.gates.canary_text import KINDS, MEANS, canary_names, runner_digests
+from ralph.gates.plant_canary import Planted, plant, take_out_canaries
 
 GREEN = Reading("pass", "1 passed", tests={"t.py::test_x": "pass"}, files={"t.py::test_x": "t.py"})
 PLAIN = gate("pytest -q")
@@ -35,9 +35,11 @@ def test_no_place_for_a_canary(made, reading, content):
 def test_names():
     """Each kind has its own name, made after its neighbour, and says how it fails."""
     for read, found in KINDS.items():
-        assert [name.rsplit("_", 1)[-1] for name in names(read, "test_x", NONCE)] == list(found)
+        assert [name.rsplit("_", 1)[-1] for name in canary_names(read, "test_x", NONCE)] == list(found)
         assert MEANS[read].keys() == set(found)
-        assert all(NONCE in name and name.startswith("test_x") for name in names(read, "test_x", NONCE))
+        assert all(
+            NONCE in name and name.startswith("test_x") for name in canary_names(read, "test_x", NONCE)
+        )
 
 
 def canaries(**states):
@@ -85,7 +87,7 @@ def seen(status="fail", *findings, **states):
 )
 def test_harvest(given, canary, status):
     """Canaries are counted by kind and taken out; green only when they were all that was red."""
-    left = harvest(given, BIRD)
+    left = take_out_canaries(given, BIRD)
     assert left.canary == canary
     assert left.status == status
     assert not [name for name in left.tests or {} if NONCE in name]
@@ -102,7 +104,7 @@ def test_harvest_under_parameters():
         f"t.py::test_x_{NONCE}_a[1]": "fail",
         f"t.py::test_x_{NONCE}_a[2]": "pass",
     }
-    assert harvest(replace(seen(), tests=tests), BIRD).canary == Canary(
+    assert take_out_canaries(replace(seen(), tests=tests), BIRD).canary == Canary(
         red=("exit",), silent=("a",), unseen=("b", "c", "d")
     )
 
@@ -110,7 +112,7 @@ def test_harvest_under_parameters():
 def test_harvest_of_nothing_but_canaries():
     """Where no other test passed, a red reading does not turn green by taking canaries out."""
     tests = canaries(a="fail")
-    assert harvest(replace(seen(), tests=tests), BIRD).status == "fail"
+    assert take_out_canaries(replace(seen(), tests=tests), BIRD).status == "fail"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_harvest_of_nothing_but_canaries():
 )
 def test_told(text, found):
     """The runner's parts are taken from the words of the last canary, all of them or none."""
-    parts = told("pytest", text, NONCE)
+    parts = runner_digests("pytest", text, NONCE)
     assert len(parts) == found
     assert set(parts.values()) <= {"abc123"}
 

@@ -6,7 +6,7 @@ import pytest
 from guardkit import facts_of, kinds_of, result_of
 
 from ralph.gates.guards import REGISTRY
-from ralph.gates.guards._files.ignore import ignored
+from ralph.gates.guards._files.ignore import is_ignored
 
 # Put together here, so that no scanner takes this file for a leak.
 AWS = "AK" + "IAQ7ZK3WPLM2XRT5YB"
@@ -257,7 +257,7 @@ def test_nested_repositories():
 )
 def test_ignore_rules(rules, path, yes, tmp_path):
     """.gitignore means here what it means to git."""
-    assert ignored(path, lambda at: rules if at == ".gitignore" else "") is yes
+    assert is_ignored(path, lambda at: rules if at == ".gitignore" else "") is yes
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     (tmp_path / ".gitignore").write_text(rules)
     asked = subprocess.run(["git", "check-ignore", "-q", "--no-index", path], cwd=tmp_path, check=False)

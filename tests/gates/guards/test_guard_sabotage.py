@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from test_guard_witness import ADD, BY_EXIT, MUL, NEW, NEW_TEST, OLD, OLD_TEST, given, read
 
 from ralph.core.model.gate import Gate
-from ralph.gates.guards import REGISTRY, Broken, Sabotage, repeated, sabotage_request
-from ralph.gates.guards.integrity.sabotage import MOST
+from ralph.gates.guards import REGISTRY, Broken, Sabotage, is_repeated, sabotage_request
+from ralph.gates.guards.integrity.sabotage import MAX_BREAKS
 
 
 def wanted(before, after, **fields):
@@ -57,7 +57,7 @@ def test_sabotage_takes_turns():
 def test_sabotage_is_bounded():
     """Not more than so many, spread over the files."""
     asked = sabotage_request(wanted({}, {**many("a.py", 20), **many("b.py", 2)}))
-    assert len(asked) == MOST
+    assert len(asked) == MAX_BREAKS
     assert [item.path for item in asked].count("b.py") == 4
 
 
@@ -144,7 +144,7 @@ PASS, FAIL = read({ADD: "pass", MUL: "pass"}), read({ADD: "fail", MUL: "pass"}, 
 )
 def test_repeated(gate, reading, again):
     """What proves the task and what runs tests is judged again; advice and linters are not."""
-    assert repeated(gate, reading) is again
+    assert is_repeated(gate, reading) is again
 
 
 def repeats(*readings, confirm=3, **fields):

@@ -18,7 +18,7 @@ from ralph.gates.guards import (
     witnesses,
 )
 from ralph.gates.guards.integrity.witness import added_words, right_reason
-from ralph.gates.narrow import narrowed
+from ralph.gates.narrow import narrow_to_files
 from ralph.gates.readers import reader
 from ralph.gates.seal import seal
 
@@ -470,7 +470,7 @@ def test_real(name, project, observe):
     assert facts.final["tests"].status == "pass", facts.final
     asked = witness_request(facts)
     assert asked is not None
-    small = narrowed(made, asked.tests, (after.keys() | {"tests", "test", "."}).__contains__)
+    small = narrow_to_files(made, asked.tests, (after.keys() | {"tests", "test", "."}).__contains__)
     over = {**before, **{path: after[path] for path in asked.take}}
     over = {path: text for path, text in over.items() if path not in asked.drop}
     facts = replace(facts, witness={"tests": heard(over, small)})

@@ -6,7 +6,7 @@ from guardkit import facts_of
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.gates.guards import overlay_request, source_changes, witness_request
-from ralph.gates.guards._parts.test_parts import spliced
+from ralph.gates.guards._parts.test_parts import splice_tests
 from ralph.gates.judging_paths import is_test
 
 TESTS = """
@@ -200,6 +200,6 @@ def test_doctests_come_back():
 def test_tests_moved_out_of_the_source_still_run():
     """What a test class needs comes back with it: its imports, and the call that starts it."""
     old = MIXED_PY + "\n\nif __name__ == '__main__':\n    unittest.main()\n"
-    made = spliced("calc.py", '"""Doc."""\n\n\ndef add(a, b):\n    return a + b\n', old)
+    made = splice_tests("calc.py", '"""Doc."""\n\n\ndef add(a, b):\n    return a + b\n', old)
     assert made.index("import unittest") < made.index("class T") < made.index("unittest.main()")
     compile(made, "calc.py", "exec")

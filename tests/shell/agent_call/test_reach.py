@@ -63,12 +63,12 @@ def place(listener):
 
 def test_who_answers(listener):
     """An open port answers; a closed one, a name that is none and nonsense do not."""
-    assert not reach.answers(place(listener))
+    assert not reach.accepts_connection(place(listener))
     listener.listen()
-    assert reach.answers(place(listener))
-    assert not reach.answers("nothing.invalid:443", 1.0)
-    assert not reach.answers("." * 300 + ":1")
-    assert not reach.answers("x")
+    assert reach.accepts_connection(place(listener))
+    assert not reach.accepts_connection("nothing.invalid:443", 1.0)
+    assert not reach.accepts_connection("." * 300 + ":1")
+    assert not reach.accepts_connection("x")
 
 
 def test_goes_on_as_soon_as_it_answers(listener):
@@ -82,7 +82,7 @@ def test_goes_on_as_soon_as_it_answers(listener):
         return False
 
     action = actions.Wait(3600.0, None, "why", probe=place(listener), most=3600.0)
-    over = reach.wait(action, SystemClock(), attend)
+    over = reach.wait_until_reachable(action, SystemClock(), attend)
     assert over is not None
     assert f"{place(listener)} answers again" in over.note
     assert ticks[-1].names == ("why",)
@@ -116,7 +116,9 @@ def test_an_address_that_answers_changes_no_wait(listener):
         clock.goes = len(ticks) > 20
         return False
 
-    over = reach.wait(actions.Wait(10.0, None, "why", probe=place(listener), most=3600.0), clock, attend)
+    over = reach.wait_until_reachable(
+        actions.Wait(10.0, None, "why", probe=place(listener), most=3600.0), clock, attend
+    )
     assert over is not None
     assert "answers, so the network is there" in over.note
     assert clock.time == pytest.approx(10.0)
@@ -131,7 +133,9 @@ def test_the_wait_has_an_end(listener):
         clock.goes = activity.left_seconds is None  # it was seen to be down
         return False
 
-    over = reach.wait(actions.Wait(3600.0, None, "why", probe=place(listener), most=5.0), clock, attend)
+    over = reach.wait_until_reachable(
+        actions.Wait(3600.0, None, "why", probe=place(listener), most=5.0), clock, attend
+    )
     assert over is not None
     assert "still does not answer" in over.note
     assert clock.time == pytest.approx(5.0)
@@ -140,7 +144,7 @@ def test_the_wait_has_an_end(listener):
 def test_a_stop_is_heard_at_once(listener):
     """Whoever asks to stop does not wait for a connection; the prober's thread ends too."""
     action = actions.Wait(3600.0, None, "why", probe=place(listener), most=3600.0)
-    assert reach.wait(action, SystemClock(), lambda _: True) is None
+    assert reach.wait_until_reachable(action, SystemClock(), lambda _: True) is None
     for thread in threading.enumerate():
         if thread.name == "prober":
             thread.join(30)

@@ -190,7 +190,7 @@ def test_a_bundle_that_is_cut_off_is_refused(packed, tmp_path, cut):
 
 def test_sizes_are_bounded(packed, tmp_path, monkeypatch):
     """A member may not be larger than its kind ever is."""
-    monkeypatch.setitem(bundle.LARGEST, "key.pub.pem", 10)
+    monkeypatch.setitem(bundle.MAX_BYTES, "key.pub.pem", 10)
     with pytest.raises(BadBundle, match="too large"):
         unpack(packed, tmp_path)
 

@@ -36,22 +36,22 @@ def write_key(path, key=None, *, form=s.PrivateFormat.PKCS8, lock=None, mode=0o6
 
 
 def _sign_first(env):
-    return trust.signing(env, NOW).public.id
+    return trust.signing_key(env, NOW).public.id
 
 
 def test_a_key_is_made_on_first_use_and_kept(env):
     """The second signature is by the same key, and that key is trusted here."""
-    first = trust.signing(env, NOW)
-    assert trust.signing(env, NOW + 9).public == first.public
-    assert list(trust.trusted(env)) == [first.public.id]
-    assert trust.trusted(env)[first.public.id].own
+    first = trust.signing_key(env, NOW)
+    assert trust.signing_key(env, NOW + 9).public == first.public
+    assert list(trust.trusted_keys(env)) == [first.public.id]
+    assert trust.trusted_keys(env)[first.public.id].own
 
 
 def test_nobody_else_can_read_the_key(env):
     """Folder 0700, files 0600, whatever the umask says."""
     before = os.umask(0)
     try:
-        trust.signing(env, NOW)
+        trust.signing_key(env, NOW)
     finally:
         os.umask(before)
     assert stat.S_IMODE(os.stat(folder(env)).st_mode) == 0o700
@@ -66,13 +66,13 @@ def test_two_first_uses_at_once_end_with_one_key(env):
 
 def test_reading_makes_nothing(env):
     """Looking at the trusted keys does not make a folder or a key."""
-    assert trust.trusted(env) == {}
+    assert trust.trusted_keys(env) == {}
     assert not os.path.exists(env["XDG_CONFIG_HOME"])
 
 
 def test_a_private_key_is_never_in_a_text(env):
     """Neither the signer's words nor what is stored beside it hold the private half."""
-    signer = trust.signing(env, NOW)
+    signer = trust.signing_key(env, NOW)
     raw = signer.private.private_bytes_raw()
     stored = Path(folder(env), "trusted.json").read_bytes()
     assert raw not in stored
@@ -83,35 +83,35 @@ def test_a_private_key_is_never_in_a_text(env):
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
 def test_a_key_that_others_can_read_is_refused(env, mode):
     """As ssh does: it may have been copied."""
-    trust.signing(env, NOW)
+    trust.signing_key(env, NOW)
     os.chmod(os.path.join(folder(env), "signing.pem"), mode)
     with pytest.raises(SetupError) as caught:
-        trust.signing(env, NOW)
+        trust.signing_key(env, NOW)
     assert caught.value.code == "E-KEYS-MODE"
 
 
 def test_links_in_place_of_keys_are_refused(env, tmp_path):
     """A link where the key or its folder should be is not followed."""
-    trust.signing(env, NOW)
+    trust.signing_key(env, NOW)
     key = os.path.join(folder(env), "signing.pem")
     os.rename(key, tmp_path / "moved.pem")
     os.symlink(tmp_path / "moved.pem", key)
     with pytest.raises(SetupError):
-        trust.signing(env, NOW)
+        trust.signing_key(env, NOW)
     os.rename(folder(env), tmp_path / "elsewhere")
     os.symlink(tmp_path / "elsewhere", folder(env))
     with pytest.raises(SetupError):
-        trust.trusted(env)
+        trust.trusted_keys(env)
 
 
 @pytest.mark.parametrize("form", [s.PrivateFormat.PKCS8, s.PrivateFormat.OpenSSH])
 def test_the_user_can_bring_a_key(env, tmp_path, form):
     """RALPH_SIGNING_KEY names one, as PEM or in OpenSSH's format; Ralph makes none of its own then."""
     own = write_key(tmp_path / "mine", form=form)
-    signer = trust.signing({**env, keys.VARIABLE: str(tmp_path / "mine")}, NOW)
+    signer = trust.signing_key({**env, keys.VARIABLE: str(tmp_path / "mine")}, NOW)
     assert signer.public == keys.public_key(own.public_key())
     assert os.listdir(folder(env)) == ["trusted.json"]
-    assert trust.trusted(env)[signer.public.id].name == "mine"
+    assert trust.trusted_keys(env)[signer.public.id].name == "mine"
 
 
 @pytest.mark.parametrize("kind", ["locked", "locked-ssh", "other", "garbage", "open", "relative", "missing"])
@@ -135,7 +135,7 @@ def test_a_key_that_cannot_be_used_is_refused_without_quoting_it(env, tmp_path, 
             pass
     named = "mine" if kind == "relative" else str(path)
     with pytest.raises((UserError, SetupError)) as caught:
-        trust.signing({**env, keys.VARIABLE: named}, NOW)
+        trust.signing_key({**env, keys.VARIABLE: named}, NOW)
     said = f"{caught.value} {caught.value.why} {caught.value.next}"
     assert "hunter2" not in said
     assert caught.value.next
@@ -160,19 +160,19 @@ def test_public_keys_of_others_are_read_as_pem_and_openssh():
 
 def test_a_rotated_key_counts_for_old_statements_only(env):
     """What it signed until then still counts, what claims to be later does not; the new one signs."""
-    old = trust.signing(env, NOW).public
+    old = trust.signing_key(env, NOW).public
     gone, new = trust.rotate(env, NOW + 100)
     assert gone == old != new
-    assert trust.signing(env, NOW + 200).public == new
-    known = trust.trusted(env)
-    assert not trust.refusal(known[old.id], NOW + 100)
-    assert "was rotated" in trust.refusal(known[old.id], NOW + 101)
-    assert not trust.refusal(known[new.id], NOW + 101)
+    assert trust.signing_key(env, NOW + 200).public == new
+    known = trust.trusted_keys(env)
+    assert not trust.why_untrusted(known[old.id], NOW + 100)
+    assert "was rotated" in trust.why_untrusted(known[old.id], NOW + 101)
+    assert not trust.why_untrusted(known[new.id], NOW + 101)
 
 
 def test_after_a_rotation_the_old_private_key_is_gone(env):
     """Nothing in the folder can sign in the old key's name."""
-    old = trust.signing(env, NOW).private.private_bytes(
+    old = trust.signing_key(env, NOW).private.private_bytes(
         s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption()
     )
     trust.rotate(env, NOW + 1)
@@ -181,11 +181,11 @@ def test_after_a_rotation_the_old_private_key_is_gone(env):
 
 def test_a_rotation_that_was_killed_half_way_is_made_good(env):
     """The old key's end was noted and the new one not yet made: the old one goes on."""
-    old = trust.signing(env, NOW)
-    with keys.opened(env, create=False) as handle:
+    old = trust.signing_key(env, NOW)
+    with keys.open_folder(env, create=False) as handle:
         trust._save(handle, {old.public.id: trust.Trusted(old.public, "x", NOW, until=NOW, end="rotated")})
-    assert trust.signing(env, NOW + 1).public == old.public
-    assert not trust.refusal(trust.trusted(env)[old.public.id], NOW + 2)
+    assert trust.signing_key(env, NOW + 1).public == old.public
+    assert not trust.why_untrusted(trust.trusted_keys(env)[old.public.id], NOW + 2)
 
 
 def test_a_users_key_is_not_ralphs_to_rotate(env, tmp_path):
@@ -200,26 +200,26 @@ def test_trust_ends_when_told(env):
     """An end by date refuses what is later; distrust refuses everything; the signing key is rotated first."""
     key = keys.public_key(ed25519.Ed25519PrivateKey.generate().public_key())
     trust.trust(env, key, "them", NOW, until=NOW + 10)
-    assert not trust.refusal(trust.trusted(env)[key.id], NOW + 10)
-    assert "expired" in trust.refusal(trust.trusted(env)[key.id], NOW + 11)
+    assert not trust.why_untrusted(trust.trusted_keys(env)[key.id], NOW + 10)
+    assert "expired" in trust.why_untrusted(trust.trusted_keys(env)[key.id], NOW + 11)
     trust.distrust(env, "them")
-    assert trust.refusal(trust.trusted(env).get(key.id), NOW)
-    own = trust.signing(env, NOW).public
+    assert trust.why_untrusted(trust.trusted_keys(env).get(key.id), NOW)
+    own = trust.signing_key(env, NOW).public
     with pytest.raises(UserError) as caught:
         trust.distrust(env, own.id[:16])
     assert caught.value.code == "E-KEY-SIGNING"
     trust.rotate(env, NOW)
     trust.distrust(env, own.id)
-    assert own.id not in trust.trusted(env)
+    assert own.id not in trust.trusted_keys(env)
 
 
 def test_a_garbled_list_of_keys_trusts_nobody(env):
     """It is an error that says where, never an empty or a guessed list."""
-    trust.signing(env, NOW)
+    trust.signing_key(env, NOW)
     with open(os.path.join(folder(env), "trusted.json"), "w") as file:
         file.write('{"version": 2, "keys": {}}')
     with pytest.raises(SetupError):
-        trust.trusted(env)
+        trust.trusted_keys(env)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["status"], ["keys", "--help"]])

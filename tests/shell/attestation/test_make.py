@@ -13,7 +13,7 @@ from userstate import git
 from ralph.core.attestation.statement import encode
 from ralph.errors import UserError
 from ralph.shell.attestation import git_notes, make, trust
-from ralph.shell.attestation.envelope import LARGEST, BadEnvelope, seal, signed_by, unseal
+from ralph.shell.attestation.envelope import MAX_BYTES, BadEnvelope, seal, signed_by, unseal
 from ralph.shell.git.project import find_project
 
 NOW = 1_700_000_500.0
@@ -25,7 +25,7 @@ def made(tmp_path):
 
 
 def known(made):
-    return {keyid: one.key for keyid, one in trust.trusted(made.env).items()}
+    return {keyid: one.key for keyid, one in trust.trusted_keys(made.env).items()}
 
 
 def test_a_verified_loop_gets_one_signed_envelope(made):
@@ -64,7 +64,7 @@ def test_an_envelope_by_a_key_that_nobody_knows_is_made_again(made, tmp_path):
     """What somebody put there in the user's name does not stand."""
     path = make.attest(made.state, made.record, made.env)
     first = _bytes(path)
-    other = trust.signing({**made.env, "XDG_CONFIG_HOME": str(tmp_path / "other")}, NOW)
+    other = trust.signing_key({**made.env, "XDG_CONFIG_HOME": str(tmp_path / "other")}, NOW)
     with open(path, "wb") as file:
         file.write(seal(unseal(first).payload, other))
     make.attest(made.state, made.record, made.env)
@@ -102,8 +102,11 @@ def test_only_what_was_verified_is_attested(made):
 def test_an_envelope_is_found_by_its_tree(made):
     """Whoever has the tree, by whatever commit, finds the proof."""
     make.attest(made.state, made.record, made.env)
-    assert [one.statement.predicate.loop for one in make.of_tree(made.state, made.commit("ralph/fix^{tree}"))]
-    assert not list(make.of_tree(made.state, made.commit("main^{tree}")))
+    assert [
+        one.statement.predicate.loop
+        for one in make.envelopes_of_tree(made.state, made.commit("ralph/fix^{tree}"))
+    ]
+    assert not list(make.envelopes_of_tree(made.state, made.commit("main^{tree}")))
 
 
 def _edited(data: bytes, change) -> bytes:
@@ -134,7 +137,7 @@ def test_an_edited_statement_does_not_hold(made, change):
 def test_a_signature_counts_only_by_the_key_it_was_made_with(made, tmp_path):
     """Naming a trusted key in the envelope does not make its signature."""
     sealed = unseal(_bytes(make.attest(made.state, made.record, made.env)))
-    other = trust.signing({**made.env, "XDG_CONFIG_HOME": str(tmp_path / "other")}, NOW)
+    other = trust.signing_key({**made.env, "XDG_CONFIG_HOME": str(tmp_path / "other")}, NOW)
     forged = json.loads(seal(sealed.payload, other))
     assert signed_by(unseal(json.dumps(forged).encode()), known(made)) is None
     forged["signatures"][0]["keyid"] = next(iter(known(made)))
@@ -153,7 +156,7 @@ def test_a_signature_counts_only_by_the_key_it_was_made_with(made, tmp_path):
         % (b"0" * 64),
         b'{"payload":"e30=","payloadType":"x","signatures":[{"keyid":"../x","sig":""}]}',
         b"[" * 100_000,
-        b" " * (LARGEST + 1),
+        b" " * (MAX_BYTES + 1),
     ],
 )
 def test_what_is_no_envelope_is_refused(data):
@@ -185,7 +188,10 @@ def test_notes_of_several_loops_stand_beside_each_other(made):
     git_notes.write_notes(project, sealed)
     again = msgspec.structs.replace(sealed.statement.predicate, reason="twice")
     second = unseal(
-        seal(encode(msgspec.structs.replace(sealed.statement, predicate=again)), trust.signing(made.env, NOW))
+        seal(
+            encode(msgspec.structs.replace(sealed.statement, predicate=again)),
+            trust.signing_key(made.env, NOW),
+        )
     )
     git_notes.write_notes(project, second)
     found = git_notes.read_notes(project, sealed.statement.tree)

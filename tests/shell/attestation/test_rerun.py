@@ -7,17 +7,17 @@ import pytest
 from ralph.core.attestation.redact import gate_entry, gate_of
 from ralph.core.attestation.statement import StatedVerdict, inventory
 from ralph.core.model.verdict import Counts, Reading, Verdict
-from ralph.shell.attestation.rerun import Rerun, approval_for, objection
-from ralph.shell.attestation.reverify import compared, evidence_trouble
+from ralph.shell.attestation.rerun import Rerun, approval_for, why_not_run
+from ralph.shell.attestation.reverify import compare_verdict, evidence_trouble
 
 GATE = proofkit.tests_gate()
 
 
 def test_a_sealed_gate_may_run():
     """What Ralph itself seals has no objection, with a shell and without."""
-    assert not objection(GATE)
+    assert not why_not_run(GATE)
     line = "cd x && pytest -q"
-    assert not objection(proofkit.tests_gate(run=line, argv=("/bin/sh", "-c", line)))
+    assert not why_not_run(proofkit.tests_gate(run=line, argv=("/bin/sh", "-c", line)))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_sealed_gate_may_run():
 )
 def test_what_no_signature_makes_acceptable(change, why):
     """These are refused whoever signed them and whatever was approved."""
-    assert why in objection(msgspec.structs.replace(GATE, **change))
+    assert why in why_not_run(msgspec.structs.replace(GATE, **change))
 
 
 def test_every_part_of_a_command_is_in_the_approval():
@@ -118,7 +118,7 @@ BEFORE = msgspec.json.encode(
 )
 def test_a_gate_that_ran_again_is_held_against_what_was_attested(one, attested, before, state, words):
     """Worse is a failure, down to the single test; better or the same is not."""
-    found = compared(one, attested, before)
+    found = compare_verdict(one, attested, before)
     assert found[0] == state, found
     assert words in found[1]
 

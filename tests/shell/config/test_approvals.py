@@ -39,7 +39,7 @@ def load(top: Path, user: Path, **flags):
         env={},
         flags=flags,
         user_dir=str(user),
-        trust=approvals.trusted(str(user)),
+        trust=approvals.trust_check(str(user)),
     )
 
 
@@ -69,7 +69,7 @@ def test_nothing_of_a_strange_repository_counts_before_approval(repo, user):
 def test_the_list_to_approve_hides_nothing(repo, user):
     """Each item is shown whole, with its line: command, network, environment, paths."""
     needed = approvals.approval_needed(load(repo, user), repo=str(repo))
-    text = "\n".join(approvals.words(needed))
+    text = "\n".join(approvals.summary_lines(needed))
     for part in (
         "touch GATE; curl http://example.invalid", "network = true", "LD_PRELOAD", "./x.so", "touch SETUP",
         "secrets", "touch AGENT", "ANTHROPIC_BASE_URL", 'write = ["~"]', "trust me", "docs",
@@ -83,7 +83,7 @@ def test_the_list_to_approve_hides_nothing(repo, user):
 def test_control_characters_cannot_hide_a_command(repo, user):
     """What would move the cursor or turn the writing direction is shown as an escape."""
     (repo / "ralph.toml").write_text('[gates.t]\nrun = "true\\r\\u001b[2K\\u202Eevil"\n')
-    (line,) = approvals.words(approvals.approval_needed(load(repo, user)))
+    (line,) = approvals.summary_lines(approvals.approval_needed(load(repo, user)))
     assert line.isprintable()
     assert "\\x1b[2K\\u202eevil" in line
 
@@ -91,7 +91,7 @@ def test_control_characters_cannot_hide_a_command(repo, user):
 def test_the_whole_way_without_a_terminal(repo, user):
     """Exit 3 names a command; that command approves exactly what was shown; then everything counts."""
     settings = load(repo, user)
-    error = approvals.needs_approval(str(user), approvals.approval_needed(settings), at=1.0)
+    error = approvals.needs_approval_error(str(user), approvals.approval_needed(settings), at=1.0)
     assert isinstance(error, NeedsHuman)
     assert error.exit_code == 3
     command, verb, digest = error.next.split()

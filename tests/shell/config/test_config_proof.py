@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from test_config import Place
 
-from ralph.shell.config.values import checked, in_quarantine
+from ralph.shell.config.values import check_quarantine_entry, current_quarantine
 
 DAY = datetime(2026, 11, 16, 12, tzinfo=UTC).timestamp()
 HELD = "network team until 2026-11-16: the mock server is slow"
@@ -120,7 +120,7 @@ BAD = [
 def test_a_quarantine_needs_owner_day_and_reason(place, said):
     """Nobody's, endless or unexplained quarantines are refused."""
     with pytest.raises(ValueError, match=r"."):
-        checked(said)
+        check_quarantine_entry(said)
     place.own(f"[guards.quarantine]\n'{TEST}' = '''{said}'''\n")
     assert "OWNER until YYYY-MM-DD: reason" in place.refused()
 
@@ -130,7 +130,7 @@ def test_a_quarantine_needs_owner_day_and_reason(place, said):
 )
 def test_a_quarantine_as_people_write_it(said):
     """Space around it is nobody's business."""
-    assert checked(said) == said.strip()
+    assert check_quarantine_entry(said) == said.strip()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_quarantine_as_people_write_it(said):
 def test_a_quarantine_ends(day, held):
     """It holds through its last day; after that the test counts again, and that is said."""
     said = f"network team until {day}: slow"
-    kept, warnings = in_quarantine({TEST: said}, DAY)
+    kept, warnings = current_quarantine({TEST: said}, DAY)
     assert kept == ({TEST: said} if held else {})
     assert (warnings == ()) is held
     if not held:
@@ -156,6 +156,6 @@ def test_a_quarantine_ends(day, held):
 
 def test_each_quarantine_has_its_own_day():
     """One that has expired does not end another."""
-    kept, warnings = in_quarantine({"b": "x until 2027-01-01: y", "a": "x until 2026-01-01: y"}, DAY)
+    kept, warnings = current_quarantine({"b": "x until 2027-01-01: y", "a": "x until 2026-01-01: y"}, DAY)
     assert list(kept) == ["b"]
     assert len(warnings) == 1

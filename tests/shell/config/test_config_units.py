@@ -22,7 +22,7 @@ from ralph.shell.files import units
 )
 def test_durations_are_read(text, seconds):
     """The documented ways to write a duration give its seconds."""
-    assert units.duration(text) == seconds
+    assert units.parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,13 @@ def test_durations_are_read(text, seconds):
 def test_what_is_no_duration_is_refused(raw):
     """A bare number, zero, a negative or a disordered duration is refused."""
     with pytest.raises(ValueError, match="a duration"):
-        units.duration(raw)
+        units.parse_duration(raw)
 
 
 @given(st.integers(1, 10**9))
 def test_duration_words_read_back(seconds):
     """What is shown can be typed."""
-    assert units.duration(units.duration_words(seconds)) == seconds
+    assert units.parse_duration(units.duration_words(seconds)) == seconds
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_duration_words_read_back(seconds):
 )
 def test_money_is_read(raw, dollars):
     """The documented ways to write a cost give its dollars."""
-    assert units.money(raw) == dollars
+    assert units.parse_money(raw) == dollars
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_money_is_read(raw, dollars):
 def test_what_is_no_money_is_refused(raw):
     """Other currencies, zero, and numbers that are no bound are refused."""
     with pytest.raises(ValueError, match="an amount"):
-        units.money(raw)
+        units.parse_money(raw)
 
 
 @pytest.mark.parametrize(
@@ -64,26 +64,26 @@ def test_what_is_no_money_is_refused(raw):
 )
 def test_sizes_are_read(raw, amount):
     """Decimal and binary prefixes give bytes."""
-    assert units.size(raw) == amount
+    assert units.parse_size(raw) == amount
 
 
 @pytest.mark.parametrize("raw", ["MB", "-1", "1 XB", None, True, -1, 10**400, "9" * 19 + "T"])
 def test_what_is_no_size_is_refused(raw):
     """Anything else is refused."""
     with pytest.raises(ValueError, match="a size"):
-        units.size(raw)
+        units.parse_size(raw)
 
 
 @given(st.integers(0, 10**14))
 def test_size_words_read_back(amount):
     """What is shown can be typed."""
-    assert units.size(units.size_words(amount)) == amount
+    assert units.parse_size(units.size_words(amount)) == amount
 
 
 @given(st.floats(0.01, 10**6).map(lambda x: round(x, 2)))
 def test_money_words_read_back(dollars):
     """What is shown can be typed."""
-    assert units.money(units.money_words(dollars)) == dollars
+    assert units.parse_money(units.money_words(dollars)) == dollars
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_money_words_read_back(dollars):
 )
 def test_counts_are_read(raw, number):
     """Whole numbers, in text also with k and M."""
-    assert units.count(raw) == number
+    assert units.parse_count(raw) == number
 
 
 @pytest.mark.parametrize("raw", [0, -1, "0", "1.5", "x", True, None, 1.0, 10**400, "9" * 30])
 def test_what_is_no_count_is_refused(raw):
     """Zero, fractions, truth values and absurd numbers are refused."""
     with pytest.raises(ValueError, match="a whole number"):
-        units.count(raw)
+        units.parse_count(raw)
 
 
 @given(st.text(alphabet="ab.\"'[]{}=#\\\n \t", max_size=60))

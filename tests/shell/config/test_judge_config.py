@@ -13,10 +13,10 @@ from ralph.core.model.rubric import objections
 from ralph.core.model.spend import Limits
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.agent_call.judge_call import gives_orders, judge_order
+from ralph.shell.agent_call.judge_call import is_instruction_file, judge_order
 from ralph.shell.config.judge import DEFAULT, rubric_of
 from ralph.shell.git.project import find_project
-from ralph.shell.start.agents import SAME, AgentChoice, seat
+from ralph.shell.start.agents import SAME, AgentChoice, choose_judge
 
 ANCHORS = 'anchors = {1 = "bad", 5 = "so so", 10 = "good"}'
 WORKER = AgentChoice(agent="command", argv=("/bin/worker",))
@@ -48,7 +48,7 @@ def place(tmp_path):
             )
 
         def seat(self, own, worker=WORKER):
-            return seat(self.load(own), find_project(str(top)), dict(os.environ), worker)
+            return choose_judge(self.load(own), find_project(str(top)), dict(os.environ), worker)
 
     return Place()
 
@@ -177,4 +177,4 @@ def test_the_judge_may_write_nothing_of_the_loop():
 )
 def test_files_that_give_orders_to_a_cli(path, orders):
     """What a coding CLI takes its instructions or settings from is known by its name."""
-    assert gives_orders(path) is orders
+    assert is_instruction_file(path) is orders

@@ -9,7 +9,7 @@ from test_survey import make
 from ralph.core.criterion.proposal import Check, Proposal, Trial
 from ralph.core.model.verdict import Verdict
 from ralph.shell.criterion import adopt, propose, yaml_lines
-from ralph.shell.criterion.try_once import settled, trial_of, tried
+from ralph.shell.criterion.try_once import apply_trials, trial_of, try_proposal
 
 PROJECT = {
     "README.md": "Run `./check.sh` hm, and:\n\n    python3 -m unittest -v\n",
@@ -96,7 +96,7 @@ def test_rule_28(confidence, yes, auto, terminal, decision):
 )
 def test_confidence_after_a_trial(trial, confidence, says):
     """A trial that could not be judged takes the ground away; a red one is what was expected."""
-    made = settled(proposal(), (trial,) if trial else ())
+    made = apply_trials(proposal(), (trial,) if trial else ())
     assert made.tried
     assert made.confidence == confidence
     assert says in " ".join(made.warnings)
@@ -115,7 +115,7 @@ def test_fewer_findings_are_measured_against_the_trial(summary, most, confidence
     """ "Fewer warnings than now" becomes a number once the base was counted; of none there are no fewer."""
     check = Check(name="lint", run="ruff check .", kind="lint", counted="findings")
     made = proposal(checks=(check,), criterion="fewer lint findings than now", reachable="medium")
-    after = settled(made, (trial_of(Verdict("lint", "0" * 40, "baseline", "fail", summary)),))
+    after = apply_trials(made, (trial_of(Verdict("lint", "0" * 40, "baseline", "fail", summary)),))
     assert (after.checks[0].maximum, after.confidence) == (most, confidence)
     if most is not None:
         assert after.criterion == f"fewer lint findings than now (at most {most})"
@@ -125,7 +125,7 @@ def test_a_rise_of_coverage_is_measured_against_the_trial():
     """ "Coverage increases" becomes a number once the base was measured."""
     check = Check(name="coverage", run="pytest --cov", kind="coverage", read="coverage")
     made = proposal(checks=(check,), criterion="coverage rises", reachable="medium")
-    after = settled(made, (Trial("coverage", "pass", "63.20 % covered", percent=63.2),))
+    after = apply_trials(made, (Trial("coverage", "pass", "63.20 % covered", percent=63.2),))
     assert after.checks[0].minimum == 63.21
     assert after.criterion == "coverage rises to at least 63.21 %"
 
@@ -151,7 +151,7 @@ def test_a_trial_executes_in_a_checkout_of_the_commit(tmp_path, user):
     repo = make(tmp_path / "repo", PROJECT)
     (repo / "test_a.py").write_text("raise SystemExit(3)\n")
     made = propose("make the tests pass", cwd=str(repo), env=user)
-    after = tried(made, cwd=str(repo), env=user, token="0" * 8, now=1.0)
+    after = try_proposal(made, cwd=str(repo), env=user, token="0" * 8, now=1.0)
     assert [(one.name, one.status, one.summary) for one in after.trials] == [("test", "pass", "1 passed")]
     assert after.confidence == "high"
     assert not (repo / "executed").exists()

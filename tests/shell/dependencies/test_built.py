@@ -24,7 +24,7 @@ def test_only_real_untracked_folders_of_a_build_are_shared(tmp_path):
     write(outside, {"node_modules/a": "", "inner/b": ""})
     write(at, {"node_modules/a": "", "venv/kept": "", "build/x": "", "build/out/y": ""})
     (at / "web").symlink_to(outside)
-    found = shared.built(
+    found = shared.built_folders(
         loop.store, loop.start.base_tree, str(at), ["build", "build/out", "web/inner", "../outside", "none"]
     )
     assert found == ["node_modules", "build"]

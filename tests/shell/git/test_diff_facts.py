@@ -7,7 +7,7 @@ import pytest
 from gitkit import make_repo
 from userstate import git
 
-from ralph.shell.git.diff_facts import AT_ONCE, look
+from ralph.shell.git.diff_facts import MAX_BLOB_BYTES, compare_trees
 from ralph.shell.git.project import find_project
 from ralph.shell.git.store import open_store
 from ralph.shell.git.trees import tree_of
@@ -34,10 +34,10 @@ def test_both_sides(tmp_path):
     (top / "b.py").chmod(0o755)
     (top / "gone.txt").unlink()
     os.symlink("/etc", top / "link")
-    (top / "big").write_bytes(b"x" * (AT_ONCE + 5))
+    (top / "big").write_bytes(b"x" * (MAX_BLOB_BYTES + 5))
     store = opened(top, tmp_path)
     new = commit(top)
-    seen = look(store, tree_of(store, base), tree_of(store, new))
+    seen = compare_trees(store, tree_of(store, base), tree_of(store, new))
     changes = {change.path: change for change in seen.changes}
     assert {path: change.status for path, change in changes.items()} == {
         "b.py": "M",
@@ -47,12 +47,12 @@ def test_both_sides(tmp_path):
         "big": "A",
     }
     assert (changes["b.py"].mode, changes["b.py"].old_mode, changes["b.py"].size) == ("100755", "100644", 2)
-    assert (changes["link"].mode, changes["big"].size) == ("120000", AT_ONCE + 5)
+    assert (changes["link"].mode, changes["big"].size) == ("120000", MAX_BLOB_BYTES + 5)
     assert changes["moved é\n.txt"].before == "a.txt"
     assert seen.base_paths == {"a.txt", "b.py", "gone.txt", "same.txt"}
     assert (seen.read_base("b.py"), seen.read_result("b.py")) == (b"b\n", b"\x00\xff")
     assert seen.read_base("a.txt") == seen.read_result("moved é\n.txt") == b"one\n" * 20
-    assert (seen.read_result("link"), len(seen.read_result("big") or b"")) == (b"/etc", AT_ONCE + 5)
+    assert (seen.read_result("link"), len(seen.read_result("big") or b"")) == (b"/etc", MAX_BLOB_BYTES + 5)
     assert (seen.read_base("same.txt"), seen.read_base("link"), seen.read_result("gone.txt")) == (
         b"s\n",
         None,
@@ -67,7 +67,7 @@ def test_submodules_are_not_read(tmp_path):
     git(top, "update-index", "--add", "--cacheinfo", f"160000,{base},lib")
     git(top, "commit", "-q", "-m", "link")
     store = opened(top, tmp_path)
-    seen = look(store, tree_of(store, base), tree_of(store, git(top, "rev-parse", "HEAD").strip()))
+    seen = compare_trees(store, tree_of(store, base), tree_of(store, git(top, "rev-parse", "HEAD").strip()))
     assert [(change.path, change.mode, change.size) for change in seen.changes] == [("lib", "160000", None)]
 
 
@@ -81,7 +81,7 @@ def test_two_thousand_files(tmp_path):
     store = opened(top, tmp_path)
     new = commit(top)
     start = time.monotonic()
-    seen = look(store, tree_of(store, base), tree_of(store, new))
+    seen = compare_trees(store, tree_of(store, base), tree_of(store, new))
     contents = [(seen.read_base(change.before), seen.read_result(change.path)) for change in seen.changes]
     assert time.monotonic() - start < 5.0
     assert len(contents) == 2000

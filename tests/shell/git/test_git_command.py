@@ -9,7 +9,7 @@ from gitkit import begin, make_repo, write
 from userstate import git, same_user, user_state
 
 from ralph.errors import SetupError, UserError
-from ralph.shell.git.command import GitResult, clean_text, find_git, scrubbed_env, trouble
+from ralph.shell.git.command import GitResult, clean_text, find_git, git_error, scrubbed_env
 from ralph.shell.git.project import find_project, user_call
 from ralph.shell.git.refs import RefChange, loop_ref, make_checkpoint, move_refs, publish_result, read_refs
 from ralph.shell.git.store import config_text
@@ -43,10 +43,10 @@ def test_git_that_is_missing_or_too_old_is_named(tmp_path):
 def test_what_git_says_is_cleaned_and_sorted_by_fault():
     """Escape sequences are gone, and a full disk has its own code."""
     assert clean_text(b"\x1b[31mfatal\x1b[0m: \x1b]0;title\x07no\x00") == "fatal: no"
-    full = trouble(GitResult(128, b"", b"fatal: write error: No space left on device"), ["add"], "/x")
+    full = git_error(GitResult(128, b"", b"fatal: write error: No space left on device"), ["add"], "/x")
     assert full.code == "E-DISK-FULL"
     assert (
-        trouble(GitResult(128, b"", b"fatal: detected dubious ownership in"), ["add"], "/x").code
+        git_error(GitResult(128, b"", b"fatal: detected dubious ownership in"), ["add"], "/x").code
         == "E-GIT-OWNER"
     )
 

@@ -9,7 +9,7 @@ from gitkit import make_repo, write
 from userstate import git, same_user, user_state
 
 from ralph.errors import RalphError
-from ralph.shell.git.project import find_project, survey
+from ralph.shell.git.project import find_project, start_warnings
 
 
 def refused(path) -> str:
@@ -94,7 +94,7 @@ def test_the_survey_names_what_a_careful_person_would_mention(tmp_path):
     """Nested repositories, large files, sparse, shallow, branch in the way, moved submodules: only said."""
     make_repo(tmp_path / "lib")
     top = make_repo(tmp_path / "repo")
-    assert survey(find_project(str(top))) == []
+    assert start_warnings(find_project(str(top))) == []
     git(top, "submodule", "add", "-q", "../lib", "lib")
     git(top, "commit", "-q", "-m", "sub")
     write(top, {"lib/a.txt": "changed\n"})
@@ -106,7 +106,7 @@ def test_the_survey_names_what_a_careful_person_would_mention(tmp_path):
         file.truncate(51 * 1024 * 1024)
     (top / ".git/shallow").write_text("")
     before = user_state(top)
-    said = " ".join(survey(find_project(str(top))))
+    said = " ".join(start_warnings(find_project(str(top))))
     for word in ("'nested/'", "'big.bin'", "sparse", "shallow", "'ralph'", "'lib'", "odd"):
         assert word in said
     assert not (tmp_path / "tripped").exists()

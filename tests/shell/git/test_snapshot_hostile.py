@@ -12,7 +12,7 @@ from userstate import git, same_user, user_state
 
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.snapshot import take_snapshot
-from ralph.shell.git.trees import entries, list_tree, read_blob
+from ralph.shell.git.trees import list_tree, read_blob, tree_entries
 from ralph.shell.git.workspace import restore_workspace
 
 
@@ -67,7 +67,7 @@ def test_a_removed_workspace_is_an_empty_tree(loop):
     """Deleting everything loses one iteration's files, not the loop."""
     remove_tree(str(loop.ws))
     result = snap(loop)
-    assert set(entries(loop.store, result.tree)) == {"sub"}
+    assert set(tree_entries(loop.store, result.tree)) == {"sub"}
     assert "the workspace folder was gone" in result.warnings
     put_back(loop)
 
@@ -103,13 +103,13 @@ def test_an_armed_repository_in_the_submodules_place_runs_nothing(loop, tmp_path
     arm(loop.ws / "sub", tmp_path)
     write(loop.ws, {".gitignore": "!sub\n!sub/*\n", ".gitmodules": '[submodule "sub"]\n\tpath = ../../x\n'})
     (tmp_path / "tripped").unlink(missing_ok=True)
-    base = entries(loop.store, loop.start.base_tree)
+    base = tree_entries(loop.store, loop.start.base_tree)
     tree = snap(loop).tree
-    assert entries(loop.store, tree)["sub"] == base["sub"]
+    assert tree_entries(loop.store, tree)["sub"] == base["sub"]
     assert not any(path.startswith("sub/") for path in list_tree(loop.store, tree))
     (loop.ws / "sub").rename(loop.ws / "gone")
     (loop.ws / "sub").symlink_to("/etc")
-    assert entries(loop.store, snap(loop).tree)["sub"] == base["sub"]
+    assert tree_entries(loop.store, snap(loop).tree)["sub"] == base["sub"]
     put_back(loop)
     assert (loop.ws / "sub/l.txt").read_text() == "lib\n"
 
@@ -125,7 +125,7 @@ def test_repositories_made_inside_are_plain_files(loop, commits):
             git(loop.ws / folder, "add", "-A", check=False)
             git(loop.ws / folder, "commit", "-q", "-m", "x", "--allow-empty")
     result = snap(loop)
-    listed = entries(loop.store, result.tree)
+    listed = tree_entries(loop.store, result.tree)
     for folder in ("inner", "inner/deeper", "src"):
         assert listed[f"{folder}/file"].mode == "100644"
     assert not any(".git/" in path or "ralph-seed" in path or path.endswith(".log") for path in listed)

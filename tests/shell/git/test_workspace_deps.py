@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitkit import begin, commit_on_top, make_repo, write
 
-from ralph.shell.dependencies.shared import lockfiles_changed, shareable
+from ralph.shell.dependencies.shared import lockfiles_changed, shareable_folders
 from ralph.shell.git.trees import tree_of
 
 FILES = {
@@ -24,10 +24,12 @@ def test_only_ignored_folders_that_exist_are_shared(tmp_path):
         {".venv/bin/python": "", "node_modules/a": "", "web/node_modules/b": "", "data/c": "", "venv/d": ""},
     )
     loop = begin(top, tmp_path / "state")
-    found = shareable(loop.store, loop.start.base_tree, ["data", "../outside", "web", ".git", "missing"])
+    found = shareable_folders(
+        loop.store, loop.start.base_tree, ["data", "../outside", "web", ".git", "missing"]
+    )
     assert [share.path for share in found] == [".venv", "node_modules", "web/node_modules", "data"]
     write(top, {"venv/.gitignore": "*\n"})
-    assert "venv" in [share.path for share in shareable(loop.store, loop.start.base_tree)]
+    assert "venv" in [share.path for share in shareable_folders(loop.store, loop.start.base_tree)]
 
 
 def test_a_lockfile_is_changed_when_what_is_installed_changes(tmp_path):

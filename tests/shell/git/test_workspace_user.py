@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from userstate import git, same_user, user_state
 
 from ralph.shell.git.checkout import fresh_checkout, update_checkout
-from ralph.shell.git.project import find_project, survey
+from ralph.shell.git.project import find_project, start_warnings
 from ralph.shell.git.refs import keep_rejected, make_checkpoint, publish_result
 from ralph.shell.git.snapshot import take_snapshot
 from ralph.shell.git.workspace import remove_loop, restore_workspace
@@ -121,7 +121,7 @@ FILES = {
 
 def whole_loop(top: Path, state: Path, *, with_changes: bool) -> None:
     """Everything of a loop but landing, with an agent that does a bit of everything."""
-    survey(find_project(str(top)))
+    start_warnings(find_project(str(top)))
     loop = begin(top, state, with_changes=with_changes)
     w = loop.workspace
     co, index = str(state / "co"), str(state / "co.index")

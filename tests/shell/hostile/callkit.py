@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ralph.shell.process.client import CallSpec
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.bubblewrap import Box, boxed
+from ralph.shell.sandbox.bubblewrap import Box, box_command
 
 HERE = Path(__file__).parent
 AGENT = str(HERE / "agent.py")
@@ -31,7 +31,7 @@ def spec(level, tmp_path, *argv, env=None, **words):
         home=HOME,
         read=(*tools.prefixes(PYTHON, path=os.defpath, home=HOME, repo=str(work)), str(HERE)),
     )
-    built = boxed(box, argv, bwrap=BWRAP if level == "box" else None)
+    built = box_command(box, argv, bwrap=BWRAP if level == "box" else None)
     given = {"wall_seconds": 30.0, "grace_seconds": 0.3, **words}
     whole = {"PATH": os.defpath, "TRIAL": mark.partition("=")[2], **(env or {})}
     call = CallSpec(

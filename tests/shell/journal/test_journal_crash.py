@@ -16,7 +16,7 @@ from journal_kit import PRELUDE, add, child, finish, new, seqs
 
 from ralph.errors import SetupError
 from ralph.shell.journal.writer import FILE, open_journal, read_journal
-from ralph.shell.state.directory import reserve_make, reserve_release
+from ralph.shell.state.directory import make_reserve, release_reserve
 
 # Appends for ever, telling of each row after it was acknowledged.
 WRITER = """
@@ -181,7 +181,7 @@ def small_disk(tmp_path):
 
 def test_full_disk(small_disk: Path):
     """A full disk refuses the append and loses nothing; with the reserve given back the journal goes on."""
-    assert reserve_make(str(small_disk), 300_000)
+    assert make_reserve(str(small_disk), 300_000)
     with open_journal(str(small_disk)) as journal:
         new(journal, "one")
         numbers = itertools.count(1)
@@ -195,9 +195,9 @@ def test_full_disk(small_disk: Path):
             with pytest.raises(SetupError, match="no space left"):
                 add(journal, "one", seq, b"x" * 9000)
         assert [row.seq for row in journal.rows("one")] == list(range(1, seq + 1))
-        assert reserve_release(str(small_disk))
+        assert release_reserve(str(small_disk))
         add(journal, "one", seq, b"x" * 9000)
-        assert not reserve_make(str(small_disk), 300_000)
+        assert not make_reserve(str(small_disk), 300_000)
         assert not (small_disk / "reserve").exists()
     assert seqs(small_disk, "one") == list(range(1, seq + 2))
 

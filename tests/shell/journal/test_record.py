@@ -11,7 +11,7 @@ import making
 from making import Maker, order, record_all
 
 from ralph.errors import JournalError, NothingToDo, UserError
-from ralph.shell.journal.record import choose, find, load, project_top, running
+from ralph.shell.journal.record import choose_loop, current_driver, find_loop, load, project_top
 from ralph.shell.journal.writer import open_journal, read_journal
 from ralph.shell.state.locks import acquire, this_process
 
@@ -85,14 +85,19 @@ def test_find(tmp_path):
     """A name, an id or a unique beginning means one loop; anything else is an error that helps."""
     root = record_all(tmp_path, Maker(), Maker(order("fix-auth-00000001")), Maker(order("docs-00000002")))
     with read_journal(root) as reader:
-        assert find(reader, NAME) == find(reader, f"ralph-{NAME}") == find(reader, "fix-auth-7") == NAME
+        assert (
+            find_loop(reader, NAME)
+            == find_loop(reader, f"ralph-{NAME}")
+            == find_loop(reader, "fix-auth-7")
+            == NAME
+        )
         with pytest.raises(UserError, match="may mean 2 loops"):
-            find(reader, "fix")
+            find_loop(reader, "fix")
         with pytest.raises(UserError) as raised:
-            find(reader, "dosc-00000002")
+            find_loop(reader, "dosc-00000002")
         assert raised.value.why == "did you mean 'docs-00000002'?"
         with pytest.raises(UserError, match="there is no loop ''"):
-            find(reader, "")
+            find_loop(reader, "")
         with pytest.raises(UserError, match="there is no loop"):
             load(reader, "gone")
 
@@ -103,21 +108,21 @@ def test_choose(tmp_path):
     newer = making.verified(order("newer-00000002", repo="/a"))
     root = record_all(tmp_path, older, newer)
     with read_journal(root) as reader:
-        assert choose(reader, None, "/a") == "newer-00000002"
-        assert choose(reader, None, "/a", active=True) == "older-00000001"
-        assert choose(reader, "older", "/b") == "older-00000001"
+        assert choose_loop(reader, None, "/a") == "newer-00000002"
+        assert choose_loop(reader, None, "/a", active=True) == "older-00000001"
+        assert choose_loop(reader, "older", "/b") == "older-00000001"
         with pytest.raises(NothingToDo, match="there is no loop for '/b'"):
-            choose(reader, None, "/b")
+            choose_loop(reader, None, "/b")
 
 
 def test_running(tmp_path):
     """Somebody drives a loop exactly while its lock is held."""
-    assert running(str(tmp_path), NAME) is None
+    assert current_driver(str(tmp_path), NAME) is None
     os.makedirs(tmp_path / "loops" / NAME)
     lock = acquire(str(tmp_path / "loops" / NAME / "lock"), this_process(5, "test"))
-    assert running(str(tmp_path), NAME).pid == os.getpid()
+    assert current_driver(str(tmp_path), NAME).pid == os.getpid()
     lock.release()
-    assert running(str(tmp_path), NAME) is None
+    assert current_driver(str(tmp_path), NAME) is None
 
 
 def test_project_top(tmp_path):

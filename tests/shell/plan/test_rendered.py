@@ -13,8 +13,8 @@ from ralph.core.model.plan.items import NAME
 from ralph.errors import UserError
 from ralph.shell.git.project import Project, find_project
 from ralph.shell.plan.brief import FROM_SPECS, PlanAsk, brief_of
-from ralph.shell.plan.rendered import LINES, is_large, write_plan
-from ralph.shell.plan.user_file import refuse_edited, standing
+from ralph.shell.plan.rendered import MAX_LINES, is_large, write_plan
+from ralph.shell.plan.user_file import find_plan_file, refuse_edited
 
 PLAN = "# Plan\n\n## High\n\n- [ ] `a`: Do a (P0, chore)\n"
 
@@ -61,8 +61,8 @@ def test_a_folder_that_an_agent_closed(tmp_path: Path) -> None:
 
 def test_how_much_of_a_plan_is_read() -> None:
     """A file with more lines than anybody plans is not read at all."""
-    assert not is_large(b"- [ ] a\n" * LINES)
-    assert is_large(b"- [ ] a\n" * (LINES + 1))
+    assert not is_large(b"- [ ] a\n" * MAX_LINES)
+    assert is_large(b"- [ ] a\n" * (MAX_LINES + 1))
     assert is_large(b"x" * (4 << 20))
 
 
@@ -75,7 +75,7 @@ def test_an_ignored_plan_stays_out_of_the_result(project: Project) -> None:
     assert any("ignored by git" in warning for warning in told.warnings)
     Path(project.top, NAME).write_text(PLAN)
     with pytest.raises(UserError) as refused:
-        refuse_edited(project, standing(project), force=False)
+        refuse_edited(project, find_plan_file(project), force=False)
     assert refused.value.next == "ralph plan --force"
 
 

@@ -62,7 +62,7 @@ def test_prompt_of_a_megabyte_comes_through_stdin(tmp_path, level):
     prompt.write_bytes(b"p" * (1 << 20))
     spec, _ = callkit.agent(level, tmp_path, "read_stdin", stdin=str(prompt))
     run(tmp_path / "call", spec)
-    assert client.output(str(tmp_path / "call"), 100)[0] == b"1048576\n"
+    assert client.read_output(str(tmp_path / "call"), 100)[0] == b"1048576\n"
 
 
 @levels
@@ -71,9 +71,9 @@ def test_environment_is_complete_and_nothing_is_inherited(tmp_path, level, monke
     monkeypatch.setenv("LEAK_CANARY", "leaked")
     spec, _ = callkit.agent(level, tmp_path, "env", env={"GIVEN": "ä b"})
     run(tmp_path / "call", spec)
-    names = {line.split(b"=")[0] for line in client.output(str(tmp_path / "call"), 9999)[0].splitlines()}
+    names = {line.split(b"=")[0] for line in client.read_output(str(tmp_path / "call"), 9999)[0].splitlines()}
     assert names - {b"PWD", b"LC_CTYPE"} == {b"GIVEN", b"INVOCATION_ID", b"PATH", b"TRIAL"}
-    assert b"GIVEN=\xc3\xa4 b" in client.output(str(tmp_path / "call"), 9999)[0]
+    assert b"GIVEN=\xc3\xa4 b" in client.read_output(str(tmp_path / "call"), 9999)[0]
 
 
 def test_environment_never_reaches_the_disk(tmp_path):
@@ -89,14 +89,14 @@ def test_garbage_bytes_are_kept_as_they_are(tmp_path, level):
     """Output is bytes: nothing is decoded, cut at lines or lost."""
     run(tmp_path / "call", callkit.agent(level, tmp_path, "garbage")[0])
     expected = bytes(range(256)) * 10 + b"\xff\xfe\x00\x1b[31m"
-    assert client.output(str(tmp_path / "call"), 1 << 20) == (expected, 0, b"")
+    assert client.read_output(str(tmp_path / "call"), 1 << 20) == (expected, 0, b"")
 
 
 def test_streams_can_be_kept_apart(tmp_path):
     """With merge off, stderr has files of its own."""
     run(tmp_path / "call", callkit.agent("bare", tmp_path, "both_streams", merge=False)[0])
-    assert client.output(str(tmp_path / "call"), 99)[0] == b"to out\n"
-    assert client.output(str(tmp_path / "call"), 99, "err")[0] == b"to err\n"
+    assert client.read_output(str(tmp_path / "call"), 99)[0] == b"to out\n"
+    assert client.read_output(str(tmp_path / "call"), 99, "err")[0] == b"to err\n"
 
 
 def test_head_and_ring_tail_are_kept_and_the_gap_is_counted(tmp_path):
@@ -105,18 +105,18 @@ def test_head_and_ring_tail_are_kept_and_the_gap_is_counted(tmp_path):
     ended = run(tmp_path / "call", spec)
     total = 3 * (1 << 20) + 7
     assert (ended.bytes_out, ended.dropped_bytes) == (total, total - 6000)
-    head, gap, tail = client.output(str(tmp_path / "call"), 400)
+    head, gap, tail = client.read_output(str(tmp_path / "call"), 400)
     assert (len(head), len(tail), gap) == (200, 200, total - 400)
     assert tail.endswith(b"x\nTHE END")
-    head, gap, tail = client.output(str(tmp_path / "call"), 1 << 20)
+    head, gap, tail = client.read_output(str(tmp_path / "call"), 1 << 20)
     assert (len(head), len(tail), gap) == (1000, 5000, total - 6000)
 
 
 def test_short_output_is_split_without_loss(tmp_path):
     """An output that fits the limit comes whole; a longer one that is all on disk loses only its middle."""
     run(tmp_path / "call", callkit.spec("bare", tmp_path, "/bin/sh", "-c", "printf 0123456789")[0])
-    assert client.output(str(tmp_path / "call"), 10) == (b"0123456789", 0, b"")
-    assert client.output(str(tmp_path / "call"), 4) == (b"01", 6, b"89")
+    assert client.read_output(str(tmp_path / "call"), 10) == (b"0123456789", 0, b"")
+    assert client.read_output(str(tmp_path / "call"), 4) == (b"01", 6, b"89")
 
 
 def test_full_disk_does_not_stop_the_call(tmp_path):
@@ -135,8 +135,8 @@ def test_follow_shows_output_while_the_call_lives(tmp_path, level):
     """New bytes can be read before the end, each once."""
     call = client.start_call(str(tmp_path / "call"), callkit.agent(level, tmp_path, "hang")[0])
     assert callkit.ready(call.folder)
-    assert client.follow(call) == b"ready\n"
-    assert client.follow(call) == b""
+    assert client.read_new_output(call) == b"ready\n"
+    assert client.read_new_output(call) == b""
     client.kill(call)
     assert client.wait(call).ended == "killed"
 
@@ -152,7 +152,7 @@ def test_stop_gives_the_main_process_its_grace(tmp_path, level):
     client.stop(call)
     ended = client.wait(call)
     assert (ended.ended, ended.exit_code) == ("stopped", 5)
-    assert client.output(call.folder, 99)[0] == b"ready\nbye\n"
+    assert client.read_output(call.folder, 99)[0] == b"ready\nbye\n"
     assert time.monotonic() - began < 20
 
 
@@ -216,7 +216,7 @@ def test_child_gets_only_the_three_streams(tmp_path):
         run(tmp_path / "call", callkit.spec("bare", tmp_path, "/bin/sh", "-c", "echo /proc/$$/fd/*")[0])
     finally:
         os.close(leak)
-    names = {Path(word).name for word in client.output(str(tmp_path / "call"), 999)[0].decode().split()}
+    names = {Path(word).name for word in client.read_output(str(tmp_path / "call"), 999)[0].decode().split()}
     assert names == {"0", "1", "2", "3"}  # 3 is the shell's own look at the folder
 
 
@@ -227,7 +227,7 @@ def test_child_signals_are_at_their_defaults(tmp_path):
         run(tmp_path / "call", callkit.spec("bare", tmp_path, "/bin/grep", "SigIgn", "/proc/self/status")[0])
     finally:
         signal.signal(signal.SIGINT, old)
-    ignored = int(client.output(str(tmp_path / "call"), 99)[0].split()[1], 16)
+    ignored = int(client.read_output(str(tmp_path / "call"), 99)[0].split()[1], 16)
     assert ignored & 0x7FFFFFFF == 0  # 32 and 33 belong to the C library
 
 

@@ -53,7 +53,7 @@ def test_several_calls_at_once_each_end_as_their_own(tmp_path, level, nursery):
     for code, call in zip((0, 3, 7), calls, strict=True):
         ended = client.wait(call)
         assert (ended.ended, ended.exit_code, ended.survivors) == ("exited", code, 0)
-        assert client.output(call.folder, 1000)[0] == b"%d\n\n" % code
+        assert client.read_output(call.folder, 1000)[0] == b"%d\n\n" % code
 
 
 @levels
@@ -64,7 +64,7 @@ def test_what_a_call_leaves_behind_is_killed(tmp_path, level, nursery):
     ended = client.wait(call)
     assert (ended.ended, ended.exit_code, ended.survivors) == ("exited", 0, 0)
     assert callkit.living(mark) == []
-    assert callkit.until(lambda: tree.look(call.keeper_pid) is None, 10)
+    assert callkit.until(lambda: tree.read_process(call.keeper_pid) is None, 10)
 
 
 @levels
@@ -93,7 +93,7 @@ def test_calls_outlive_a_nurse_who_dies_and_the_next_call_has_a_new_one(tmp_path
 
 def test_a_stopped_nurse_does_not_hang_the_runner(tmp_path, nursery, monkeypatch):
     """A nurse that does not answer is replaced."""
-    monkeypatch.setattr("ralph.shell.process.fork_client.PATIENCE", 0.2)
+    monkeypatch.setattr("ralph.shell.process.fork_client.TIMEOUT_SECONDS", 0.2)
     spec, _ = callkit.spec("bare", tmp_path, "/bin/true")
     assert client.wait(start(tmp_path, spec, nursery, "first")).exit_code == 0
     os.kill(nursery._pid, signal.SIGSTOP)
@@ -109,7 +109,7 @@ def test_nothing_is_left_open_and_nobody_is_left(tmp_path):
             client.wait(start(tmp_path, spec, nursery, f"call-{number}"))
         nurse = nursery._pid
         assert len(os.listdir(f"/proc/{nurse}/fd")) <= 4  # three streams and the runner's socket
-    assert tree.look(nurse) is None
+    assert tree.read_process(nurse) is None
     assert opened() == before
 
 
@@ -126,7 +126,7 @@ def test_the_runner_dies_and_so_do_call_keeper_and_nurse(tmp_path, level):
         assert callkit.ready(tmp_path / "call")
         running.kill()
     assert callkit.until(lambda: not callkit.living(mark), 10)
-    assert callkit.until(lambda: tree.look(nurse) is None, 10)
+    assert callkit.until(lambda: tree.read_process(nurse) is None, 10)
     recovered = client.recover_call(str(tmp_path / "call"))
     assert (recovered.state, recovered.ended.ended, recovered.survivors) == ("finished", "runner-lost", 0)
 

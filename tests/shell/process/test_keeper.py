@@ -135,7 +135,7 @@ def test_limits_on_files_hold(tmp_path):
     words = ("/bin/sh", "-c", "head -c 1000000 /dev/zero > big; wc -c < big")
     spec, _ = callkit.spec("bare", tmp_path, *words, rlimits={"fsize": 4096, "core": 0})
     client.wait(start(tmp_path, spec))
-    assert b"1000000" not in client.output(str(tmp_path / "call"), 999)[0]
+    assert b"1000000" not in client.read_output(str(tmp_path / "call"), 999)[0]
 
 
 @levels
@@ -211,7 +211,7 @@ def test_pids_of_another_boot_are_not_touched(tmp_path):
     """After a reboot the recorded pids belong to strangers: they live on."""
     stranger = subprocess.Popen(["/bin/sleep", "30"])
     try:
-        found = tree.look(stranger.pid)
+        found = tree.read_process(stranger.pid)
         record = {"boot_id": "another", "child_pid": stranger.pid, "child_start": found.start}
         (tmp_path / "keeper.json").write_text(keeper_start.dumps(record))
         (tmp_path / "spec.json").write_text('{"marker": "INVOCATION_ID=none-such"}')
@@ -243,7 +243,7 @@ def test_second_keeper_of_a_call_is_refused(tmp_path):
 def test_zombie_counts_as_dead():
     """A process that ended but was not collected is not alive."""
     child = subprocess.Popen(["/bin/true"])
-    found = callkit.until(lambda: (p := tree.look(child.pid)) and p.state == "Z" and p)
+    found = callkit.until(lambda: (p := tree.read_process(child.pid)) and p.state == "Z" and p)
     assert not tree.alive(child.pid, found.start)
     child.wait()
 
@@ -251,7 +251,7 @@ def test_zombie_counts_as_dead():
 def test_signal_needs_the_right_start_time():
     """A pid that was given to another process is not signalled."""
     child = subprocess.Popen(["/bin/sleep", "30"])
-    start_time = tree.look(child.pid).start
+    start_time = tree.read_process(child.pid).start
     assert not tree.send(child.pid, start_time + 1, signal.SIGKILL)
     assert child.poll() is None
     assert tree.send(child.pid, start_time, signal.SIGKILL)

@@ -14,7 +14,7 @@ from ralph.errors import UserError
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.process import client
 from ralph.shell.sandbox import bubblewrap, tools
-from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount, boxed, call_spec
+from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount, box_command, call_spec
 
 needs_bwrap = pytest.mark.skipif(BWRAP is None, reason="bubblewrap is not installed")
 UNSHARE = shutil.which("unshare")
@@ -22,7 +22,7 @@ UNSHARE = shutil.which("unshare")
 
 def in_box(tmp_path, box, script, *, bwrap=BWRAP, unshare=None, env=None, rlimits=None):
     """Run a shell script in the box: (how it ended, its output)."""
-    built = boxed(box, ("/bin/sh", "-c", script), bwrap=bwrap, unshare=unshare)
+    built = box_command(box, ("/bin/sh", "-c", script), bwrap=bwrap, unshare=unshare)
     spec = client.CallSpec(
         argv=built.argv,
         env={"PATH": os.defpath, **(env or {})},
@@ -35,7 +35,7 @@ def in_box(tmp_path, box, script, *, bwrap=BWRAP, unshare=None, env=None, rlimit
     folder = tempfile.mkdtemp(dir=tmp_path)
     ended = client.wait(client.start_call(folder, spec))
     bubblewrap.remove_placeholders(built.placeholders)
-    return ended, client.output(folder, 1 << 20)[0].decode("utf-8", "replace")
+    return ended, client.read_output(folder, 1 << 20)[0].decode("utf-8", "replace")
 
 
 def places(tmp_path, repo="home/user/repo"):
@@ -297,7 +297,7 @@ def test_lower_level_has_the_same_interface(tmp_path):
     ended, text = in_box(tmp_path, box, "pwd; cat file", bwrap=None)
     assert text == f"{box.workspace}\nthe loop's"
     assert ended.method == "sweep"
-    built = boxed(box, (box.mount_at + "/tool", "x"), bwrap=None)
+    built = box_command(box, (box.mount_at + "/tool", "x"), bwrap=None)
     assert built.argv == (box.workspace + "/tool", "x")
 
 
@@ -306,12 +306,12 @@ def test_dangerous_mounts_are_refused(tmp_path, path):
     """The system itself, or a path that is not plain, cannot be made writable."""
     for words in ({"write": (path,)}, {"mount_at": path}):
         with pytest.raises(UserError):
-            boxed(gate(tmp_path, **words), ("/bin/true",), bwrap=BWRAP)
+            box_command(gate(tmp_path, **words), ("/bin/true",), bwrap=BWRAP)
 
 
 def test_call_gets_the_limits_of_its_kind(tmp_path):
     """Without a group that holds memory, the keeper watches it; address space is never limited."""
-    built = boxed(gate(tmp_path), ("/bin/true",), bwrap=None)
+    built = box_command(gate(tmp_path), ("/bin/true",), bwrap=None)
     frame = Frame(wall_seconds=5, memory_bytes=1 << 30)
     spec = call_spec(built, "gate", {"A": "b"}, frame)
     assert (spec.method, spec.watch_memory_bytes, spec.env) == ("sweep", 1 << 30, {"A": "b"})

@@ -38,7 +38,7 @@ def concealed(world, run, needed=(), **fields):
     run = run.replace("SRV", f"{world}/srv")
     env = {"HOME": f"{world}/home"}
     needed = tuple(word.replace("SRV", f"{world}/srv") for word in needed)
-    found = hidden_files.concealed([gate(run, **fields)], f"{world}/repo", env, needed)
+    found = hidden_files.paths_to_hide([gate(run, **fields)], f"{world}/repo", env, needed)
     return {path.removeprefix(f"{world}/") for path in found}
 
 

@@ -52,7 +52,7 @@ def send(who, number, *, then=0.0):
 
 
 def command_killed(record):
-    inside = [proc for proc in tree.table().values() if proc.parent == record["init_pid"]]
+    inside = [proc for proc in tree.list_processes().values() if proc.parent == record["init_pid"]]
     os.kill(inside[0].pid, signal.SIGKILL)
 
 

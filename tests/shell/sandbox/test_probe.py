@@ -96,22 +96,22 @@ def test_a_box_that_opens_the_kernel_is_no_sandbox(tmp_path):
 @needs_bwrap
 def test_answer_is_remembered_until_something_changes(tmp_path):
     """The second question costs under two milliseconds; another bwrap file is asked anew."""
-    first = probe.protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP)
+    first = probe.cached_protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP)
     took = []
     for _ in range(20):
         began = time.perf_counter()
-        assert probe.protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP) == first
+        assert probe.cached_protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP) == first
         took.append(time.perf_counter() - began)
     assert min(took) < 0.002
-    assert probe.protection(str(tmp_path), home=str(tmp_path), bwrap=None).level == "S0"
-    assert probe.protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP) == first
+    assert probe.cached_protection(str(tmp_path), home=str(tmp_path), bwrap=None).level == "S0"
+    assert probe.cached_protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP) == first
 
 
 @needs_bwrap
 def test_torn_cache_is_asked_again(tmp_path):
     """Garbage in the cache is no answer."""
     (tmp_path / "protection.json").write_text('{"half":')
-    assert probe.protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP).level in {"S2", "S3"}
+    assert probe.cached_protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP).level in {"S2", "S3"}
 
 
 def test_cgroup_kill_empties_a_group():
@@ -124,7 +124,7 @@ def test_cgroup_kill_empties_a_group():
     words = f"echo $$ > {group}/cgroup.procs; setsid sleep 60 & echo ready; exec sleep 60"
     child = subprocess.Popen(["/bin/sh", "-c", words], stdout=subprocess.PIPE)
     assert child.stdout.read(5) == b"ready"
-    assert cgroup.populated(group)
+    assert cgroup.has_processes(group)
     assert cgroup.kill(group)
     assert child.wait() == -9
     child.stdout.close()
@@ -137,4 +137,4 @@ def test_missing_cgroup_is_nothing_to_worry_about(tmp_path):
     gone = str(tmp_path / "gone")
     assert cgroup.kill(gone)
     assert cgroup.limit(gone, memory_bytes=1 << 30, processes=10) == ()
-    assert not cgroup.populated(gone)
+    assert not cgroup.has_processes(gone)

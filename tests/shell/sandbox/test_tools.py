@@ -10,6 +10,9 @@ import pytest
 from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.tools import MissingTool, Tool
 
+# Without an environment of its own, there is none whose tools would have to be left out.
+ONLY_OURS = "only in Ralph's own environment" if sys.prefix != sys.base_prefix else "not on PATH"
+
 
 def program(path, text="#!/bin/sh\n"):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +58,7 @@ def test_tool_of_the_repository_is_marked(tmp_path):
     ("word", "why", "hint"),
     [
         ("yarn", "not on PATH", "npm install -g yarn"),
-        ("pytest", "only in Ralph's own environment", "pip install pytest"),
+        ("pytest", ONLY_OURS, "pip install pytest"),
         ("no-such-tool", "not on PATH", ""),
         ("./plain", "not executable", "chmod"),
     ],

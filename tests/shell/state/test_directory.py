@@ -11,10 +11,10 @@ from ralph.errors import SetupError, UserError
 from ralph.shell.state.directory import (
     config_dir,
     free_bytes,
+    make_reserve,
     mount_type,
     open_state,
-    reserve_make,
-    reserve_release,
+    release_reserve,
     safe_name,
     state_dir,
 )
@@ -192,11 +192,11 @@ def test_network_file_systems_are_refused(tmp_path, monkeypatch, kind):
 def test_reserve(tmp_path):
     """The reserve really takes its space, can be given back, and can be made again."""
     for _ in range(2):
-        assert reserve_make(str(tmp_path), 1_000_000)
-        assert reserve_make(str(tmp_path), 1_000_000)
+        assert make_reserve(str(tmp_path), 1_000_000)
+        assert make_reserve(str(tmp_path), 1_000_000)
         assert os.stat(tmp_path / "reserve").st_blocks * 512 >= 1_000_000
-        assert reserve_release(str(tmp_path))
-        assert not reserve_release(str(tmp_path))
+        assert release_reserve(str(tmp_path))
+        assert not release_reserve(str(tmp_path))
 
 
 def test_free_bytes(tmp_path):

@@ -14,17 +14,17 @@ _PATHS = ("file_path", "absolute_path", "notebook_path", "path", "filePath")
 _DETAILS = ("command", "pattern", "query", "url", "description")
 
 
-def spoken(fields: Fields) -> Iterator[AgentFact]:
+def assistant_facts(fields: Fields) -> Iterator[AgentFact]:
     """What one `assistant` event says and does."""
     own = fields.get("parent_tool_use_id") is None
     for block in rows(table(fields, "message"), "content"):
         if block.get("type") == "text" and own:
             yield Said(text(block, "text"))
         elif block.get("type") == "tool_use":
-            yield used(words(block, "name", 80), table(block, "input"))
+            yield tool_use(words(block, "name", 80), table(block, "input"))
 
 
-def used(name: str, given: Fields) -> ToolUsed:
+def tool_use(name: str, given: Fields) -> ToolUsed:
     """A tool with the file it is about, and how much it changes there."""
     edits = rows(given, "edits") or [given]
     pairs = [
@@ -45,7 +45,7 @@ def used(name: str, given: Fields) -> ToolUsed:
 def denials(fields: Fields) -> Iterator[Denied]:
     """The permissions that a result says were refused."""
     for denial in rows(fields, "permission_denials"):
-        tool = used(words(denial, "tool_name", 80), table(denial, "tool_input"))
+        tool = tool_use(words(denial, "tool_name", 80), table(denial, "tool_input"))
         yield Denied(" ".join(filter(None, (tool.tool, tool.path or tool.detail))))
 
 

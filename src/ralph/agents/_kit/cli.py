@@ -39,7 +39,7 @@ class Cli(Struct, frozen=True, kw_only=True):
     elsewhere: tuple[str, ...] = ()  # variables by which it is none of these
 
 
-def listed(settings: Mapping[str, str], key: str) -> tuple[str, ...]:
+def setting_lines(settings: Mapping[str, str], key: str) -> tuple[str, ...]:
     """A setting that holds several entries, one a line."""
     return tuple(entry.strip() for entry in settings.get(key, "").splitlines() if entry.strip())
 
@@ -131,15 +131,15 @@ def launch(
     `instead` are files of its first folder that this call sees in place of the user's: name -> text.
     """
     settings = order.agent_settings
-    environ = agent_environ(call, ORDINARY, cli.env, listed(settings, "env"))
+    environ = agent_environ(call, ORDINARY, cli.env, setting_lines(settings, "env"))
     given = {**cli.quiet, **(env or {})}
     return Launch(
-        argv=(cli.program, *words, *(() if bare else listed(settings, "args"))),
+        argv=(cli.program, *words, *(() if bare else setting_lines(settings, "args"))),
         env={**given, **environ, **{name: given[name] for name in (env or {})}},
         stdin=stdin,
         files=dict(files or {}),
         tools=(cli.program,),
-        writes=listed(settings, "write"),
+        writes=setting_lines(settings, "write"),
         reads=folders(cli, call.environ, cli.settings),
         own=_own(cli, call.environ, instead or {}),
         outputs=outputs,

@@ -90,7 +90,7 @@ def kind_of(status: int | None, code: str = "") -> FaultKind | None:
     return _STATUS.get(status, "server" if status >= 500 else "request")
 
 
-def seen(
+def fault_fact(
     status: int | None,
     message: str,
     *,
@@ -108,7 +108,7 @@ def seen(
     if kind == "request" and _TOO_LONG.search(message):
         kind = "context"
     if kind == "limit":
-        return limited(message, told=told, reset_at=reset_at, after=after)
+        return limit_fault(message, told=told, reset_at=reset_at, after=after)
     return FaultSeen(kind, message)
 
 
@@ -117,7 +117,7 @@ def is_limit(message: str) -> bool:
     return _LIMITED.search(message[:2000]) is not None
 
 
-def limited(
+def limit_fault(
     message: str,
     *,
     told: str = "",

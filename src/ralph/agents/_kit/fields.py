@@ -13,23 +13,23 @@ import msgspec
 from ralph.core.text.clean import one_line
 
 WIDTH = 400  # characters of a value that is shown on one line
-MOST = 10**15  # of anything that is counted
+MAX_NUMBER = 10**15  # of anything that is counted
 _FIRST_MILLISECONDS = 1e11  # as seconds this is the year 5138: such a time is in milliseconds
 _LAST_MOMENT = 1e14
 
 Fields = dict[str, Any]
 
 
-def record(line: bytes) -> Fields | None:
+def parse_object(line: bytes) -> Fields | None:
     """The object on a line; None for anything else."""
     try:
-        found = _decoded(line)
+        found = _decode_line(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _decoded(line: bytes) -> Any:
+def _decode_line(line: bytes) -> Any:
     try:
         return msgspec.json.decode(line)
     except (msgspec.DecodeError, ValueError):  # once more with bad bytes replaced: few lines have any
@@ -62,14 +62,14 @@ def text(fields: Fields, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def number(fields: Fields, key: str, most: float = MOST) -> float | None:
+def number(fields: Fields, key: str, most: float = MAX_NUMBER) -> float | None:
     value = fields.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value <= most else None
 
 
-def whole(fields: Fields, *keys: str) -> int | None:
+def count_of(fields: Fields, *keys: str) -> int | None:
     """A count; of several keys the sum of those that are there."""
     found = [value for key in keys if (value := number(fields, key)) is not None]
     return int(sum(found)) if found else None
@@ -84,7 +84,7 @@ def status(value: object) -> int | None:
     return value
 
 
-def moment(value: object) -> float | None:
+def epoch_seconds(value: object) -> float | None:
     """Epoch seconds from seconds, milliseconds or ISO 8601 (without a zone: UTC)."""
     if isinstance(value, bool):
         return None

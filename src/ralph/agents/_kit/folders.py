@@ -57,7 +57,7 @@ def place(folder: Folder, environ: Mapping[str, str]) -> tuple[str, bool]:
     return (os.path.normpath(os.path.join(home, folder.below_home)) if home else ""), False
 
 
-def copied(folder: Folder) -> tuple[str, ...]:
+def describe_copied(folder: Folder) -> tuple[str, ...]:
     """What is copied in, in words."""
     parts = {**folder.parts, **folder.beside}
     whole = [*folder.files, *(login.file for login in folder.logins if not login.keys)]
@@ -66,6 +66,6 @@ def copied(folder: Folder) -> tuple[str, ...]:
     return tuple(sorted({*whole, *some}))
 
 
-def returned(folder: Folder) -> tuple[str, ...]:
+def describe_returned(folder: Folder) -> tuple[str, ...]:
     """What may go back, in words."""
     return tuple(f"{login.file}: {', '.join((*login.tokens, login.when))}" for login in folder.logins)

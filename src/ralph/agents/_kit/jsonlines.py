@@ -25,8 +25,8 @@ from ralph.agents import (
     Spent,
     ToolUsed,
 )
-from ralph.agents._kit.faults import fault_of, limited
-from ralph.agents._kit.fields import Fields, moment, number, record, whole, words
+from ralph.agents._kit.faults import fault_of, limit_fault
+from ralph.agents._kit.fields import Fields, count_of, epoch_seconds, number, parse_object, words
 from ralph.agents._kit.lines import Tail, last_words
 from ralph.core.claim.status_block import claim_from, parse_status
 from ralph.core.model.agent import Claim, FaultKind
@@ -34,9 +34,9 @@ from ralph.core.model.spend import Usage
 from ralph.core.text.clean import clean, one_line
 
 _TAIL = 64 * 1024  # bytes of text in which a status block is looked for
-_GLIMPSE = 1000  # bytes of a block of plain text that are worth showing live
+_MAX_SHOWN_BYTES = 1000  # bytes of a block of plain text that are worth showing live
 _LINE = 400
-_MOST_DENIALS = 20
+_MAX_DENIALS = 20
 
 
 class _Words(msgspec.Struct, gc=False):
@@ -101,7 +101,9 @@ class JsonLinesParser:
 
     def text(self, block: bytes) -> tuple[AgentFact, ...]:
         self._tail.add(block)
-        shown = clean(_from_a_line(block[-_GLIMPSE:]) if len(block) > _GLIMPSE else block).strip()
+        shown = clean(
+            _from_a_line(block[-_MAX_SHOWN_BYTES:]) if len(block) > _MAX_SHOWN_BYTES else block
+        ).strip()
         return (Said(shown),) if shown else ()
 
     def file(self, name: str, data: bytes) -> None:
@@ -145,7 +147,7 @@ class JsonLinesParser:
             case FaultSeen():
                 self._fault = fact
             case Denied(what=what):
-                if len(self._denials) < _MOST_DENIALS:
+                if len(self._denials) < _MAX_DENIALS:
                     self._denials.append(what)
             case _:
                 pass
@@ -162,7 +164,7 @@ class JsonLinesParser:
 
 def _record(line: bytes) -> Fields | None:
     """The object on this line if it is one of ours."""
-    fields = record(line) if b'"ralph"' in line else None
+    fields = parse_object(line) if b'"ralph"' in line else None
     return fields if fields is not None and fields.get("ralph") == 1 else None
 
 
@@ -177,7 +179,7 @@ def _word(value: object) -> str:
     return str(value) if isinstance(value, str | int) else ""
 
 
-def _said(fields: Fields) -> Said | None:
+def _said_fact(fields: Fields) -> Said | None:
     text = fields.get("text")
     return Said(clean(text[-_TAIL:])) if isinstance(text, str) else None
 
@@ -190,18 +192,18 @@ def _tool(fields: Fields) -> ToolUsed | None:
         tool,
         words(fields, "path"),
         words(fields, "detail"),
-        whole(fields, "added"),
-        whole(fields, "removed"),
+        count_of(fields, "added"),
+        count_of(fields, "removed"),
     )
 
 
-def _spent(fields: Fields) -> Spent | None:
-    tokens, cost = whole(fields, "tokens"), number(fields, "cost")
+def _spent_fact(fields: Fields) -> Spent | None:
+    tokens, cost = count_of(fields, "tokens"), number(fields, "cost")
     return Spent(tokens, cost) if tokens is not None or cost is not None else None
 
 
 def _limit(fields: Fields) -> LimitHit:
-    return limited(words(fields, "message"), reset_at=moment(fields.get("reset_at")))
+    return limit_fault(words(fields, "message"), reset_at=epoch_seconds(fields.get("reset_at")))
 
 
 def _fault(fields: Fields) -> FaultSeen:
@@ -210,16 +212,16 @@ def _fault(fields: Fields) -> FaultSeen:
     return FaultSeen(known, words(fields, "message"))
 
 
-def _denied(fields: Fields) -> Denied | None:
+def _denied_fact(fields: Fields) -> Denied | None:
     what = words(fields, "what")
     return Denied(what) if what else None
 
 
 _TYPES: dict[str, Callable[[Fields], AgentFact | None]] = {
-    "text": _said,
+    "text": _said_fact,
     "tool": _tool,
-    "usage": _spent,
+    "usage": _spent_fact,
     "limit": _limit,
     "fault": _fault,
-    "denied": _denied,
+    "denied": _denied_fact,
 }

@@ -11,7 +11,7 @@ import re
 
 from ralph.agents import AgentFact, CallFacts, Parser
 
-LONGEST_LINE = 1 << 20  # a longer line is no record: its bytes are passed on as text
+MAX_LINE_BYTES = 1 << 20  # a longer line is no record: its bytes are passed on as text
 _SAID_LINES, _SAID_CHARS = 40, 4000
 _BRACE = b"{"
 _ROW_END = re.compile(rb"\n(?!\{)")  # the end of a line after which no line begins with a brace
@@ -20,7 +20,7 @@ _ROW_END = re.compile(rb"\n(?!\{)")  # the end of a line after which no line beg
 class Intake:
     """Feeds a parser from chunks of any size."""
 
-    def __init__(self, parser: Parser, longest: int = LONGEST_LINE) -> None:
+    def __init__(self, parser: Parser, longest: int = MAX_LINE_BYTES) -> None:
         self._parser = parser
         self._longest = longest
         self._record = bytearray()  # an unfinished line that begins with a brace

@@ -9,7 +9,7 @@ from ralph.core.model.spend import Price, Usage
 MILLION = 1_000_000
 
 
-def priced(usage: Usage, price: Price | None) -> Usage:
+def add_cost(usage: Usage, price: Price | None) -> Usage:
     """The usage with a cost, if it can be computed; a CLI's own figure stands."""
     if usage.cost is not None or price is None or usage.fresh is None or usage.written is None:
         return usage

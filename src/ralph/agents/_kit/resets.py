@@ -11,7 +11,7 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from ralph.agents import Reset, TimeOfDay
-from ralph.agents._kit.fields import moment
+from ralph.agents._kit.fields import epoch_seconds
 
 LONGEST = 35 * 86_400.0  # the longest that is believed: some plans are counted by the month
 GRACE = 600.0  # a time of day that passed so recently means now, not tomorrow
@@ -65,10 +65,10 @@ def read(words: str) -> Reset:
     text = " ".join(words[:_READ].split()).lower()  # also the narrow spaces that some put before "AM"
     found = _EPOCH.search(text) or _FIELD.search(text)
     if found:
-        return Reset(at=moment(found[1]))
+        return Reset(at=epoch_seconds(found[1]))
     if found := _ISO.search(text):
         offset = (found[2] or "").replace("utc", "z").replace("gmt", "z")
-        return Reset(at=moment(f"{found[1]}{offset}".upper()))
+        return Reset(at=epoch_seconds(f"{found[1]}{offset}".upper()))
     if found := _WAIT.search(text):
         return Reset(after=_seconds(found[1]))
     if found := _DELAY.search(text):

@@ -28,17 +28,17 @@ from ralph.agents import (
     ToolUsed,
 )
 from ralph.agents._kit.faults import closed_fault, fault_of
-from ralph.agents._kit.fields import Fields, record
+from ralph.agents._kit.fields import Fields, parse_object
 from ralph.agents._kit.lines import Tail, last_words
 from ralph.core.claim.status_block import parse_status
 from ralph.core.model.agent import AgentSession, Fault
 from ralph.core.model.spend import Usage
 from ralph.core.text.clean import clean, one_line
 
-LONGEST = 64 * 1024  # characters of one message that are kept: its end
-NOISE = 16 * 1024  # bytes of output that is no event
+MAX_MESSAGE_CHARS = 64 * 1024  # characters of one message that are kept: its end
+MAX_NOISE_BYTES = 16 * 1024  # bytes of output that is no event
 LINE = 400
-MOST_DENIALS = 20
+MAX_DENIALS = 20
 COUNTS = ("tokens", "cost", "fresh", "cached", "written")
 
 
@@ -100,7 +100,7 @@ class StreamParser:
         self._format = format_
         self._login = login
         self._account = Account(session)
-        self._noise = Tail(NOISE)
+        self._noise = Tail(MAX_NOISE_BYTES)
         self._half = b""  # an unfinished line of words, where words are read
 
     def feed(self, line: bytes) -> tuple[AgentFact, ...]:
@@ -132,11 +132,11 @@ class StreamParser:
             shown = one_line(block[: 4 * LINE], LINE)
             return (Raw(shown),) if shown else ()
         *lines, self._half = (self._half + block).split(b"\n")
-        self._half = self._half[-LONGEST:]
+        self._half = self._half[-MAX_MESSAGE_CHARS:]
         return tuple(fact for line in lines for fact in self._prose(line))
 
     def file(self, name: str, data: bytes) -> None:
-        fields = record(data)
+        fields = parse_object(data)
         if fields is not None and self._format.file is not None:
             self._take(self._format.file(self._account, name, fields))
 
@@ -148,7 +148,7 @@ class StreamParser:
         account = self._account
         closed = account.closed
         said = closed.words if closed is not None and closed.words is not None else account.message
-        said = clean(said[-LONGEST:]).strip()
+        said = clean(said[-MAX_MESSAGE_CHARS:]).strip()
         noise = clean(self._noise.bytes()).strip()
         parsed = parse_status(said)
         fault = fault_of(exit_code, ended, account.limit, account.fault, noise or said)
@@ -176,7 +176,7 @@ class StreamParser:
         handler = format_.events.get(name)
         if handler is None and name in format_.quiet:
             return ()
-        fields = record(line) if handler is not None or head is None else None
+        fields = parse_object(line) if handler is not None or head is None else None
         if head is None and fields is not None:  # a type that is no text, or bytes that are no characters
             name = fields["type"] if isinstance(fields.get("type"), str) else ""
             handler = format_.events.get(name)
@@ -187,7 +187,7 @@ class StreamParser:
 
     def _prose(self, line: bytes) -> tuple[AgentFact, ...]:
         assert self._format.prose is not None
-        return self._take(self._format.prose(self._account, clean(line[:LONGEST])))
+        return self._take(self._format.prose(self._account, clean(line[:MAX_MESSAGE_CHARS])))
 
     def _take(self, made: Made) -> tuple[AgentFact, ...]:
         facts: list[AgentFact] = []
@@ -202,7 +202,7 @@ class StreamParser:
         match fact:
             case Said():
                 going_on = fact.message and fact.message == account.open
-                account.message = ((account.message if going_on else "") + fact.text)[-LONGEST:]
+                account.message = ((account.message if going_on else "") + fact.text)[-MAX_MESSAGE_CHARS:]
                 account.open = fact.message
             case ToolUsed():
                 account.open = ""
@@ -220,7 +220,7 @@ class StreamParser:
                 account.session = fact.id
                 account.open = ""
             case Denied():
-                if len(account.denials) < MOST_DENIALS and fact.what not in account.denials:
+                if len(account.denials) < MAX_DENIALS and fact.what not in account.denials:
                     account.denials.append(fact.what)
             case Closed():
                 account.closed, account.open = fact, ""

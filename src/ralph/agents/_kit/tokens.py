@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from ralph.agents._kit.fields import Fields, record
+from ralph.agents._kit.fields import Fields, parse_object
 from ralph.agents._kit.folders import Login
 
 LARGEST = 1 << 20  # bytes of a login file
@@ -37,17 +37,19 @@ class Renewed(Struct, frozen=True):
 
 def digest(login: Login, content: Fields | None) -> str:
     """The tokens of a file in one word, to see whether they changed."""
-    found = [] if content is None else [_picked(login, entry) for entry in _entries(login, content).values()]
+    found = (
+        [] if content is None else [_pick_values(login, entry) for entry in _entries(login, content).values()]
+    )
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
-def renewed(login: Login, theirs: Fields, ours: Fields, now: float) -> Renewed:
+def merge_newer_tokens(login: Login, theirs: Fields, ours: Fields, now: float) -> Renewed:
     """The user's content with the newer tokens of ours in it."""
     made = copy.deepcopy(theirs)
     entries, why, changed = _entries(login, made), "", False
     for name, entry in _entries(login, ours).items():
         known = entries.get(name)
-        if known is None or _picked(login, known) == _picked(login, entry):
+        if known is None or _pick_values(login, known) == _pick_values(login, entry):
             continue
         if value_at(known, login.tokens[0]) is None:
             continue  # no login that refreshes itself: a key, or none at all
@@ -96,7 +98,7 @@ def _entries(login: Login, content: Fields) -> dict[str, Fields]:
     return {name: entry for name, entry in content.items() if isinstance(entry, dict)}
 
 
-def _picked(login: Login, entry: Fields) -> list[object]:
+def _pick_values(login: Login, entry: Fields) -> list[object]:
     """Its tokens and their time; anything nested is as good as any other nonsense."""
     found = (value_at(entry, path) for path in (*login.tokens, login.when))
     return [value if isinstance(value, str | int | float | None) else type(value).__name__ for value in found]
@@ -140,7 +142,9 @@ def _claims(token: object) -> tuple[object, ...]:
     if len(parts) != 3:
         return ()
     try:
-        body = record(base64.b64decode(parts[1] + "=" * (-len(parts[1]) % 4), altchars="-_", validate=True))
+        body = parse_object(
+            base64.b64decode(parts[1] + "=" * (-len(parts[1]) % 4), altchars="-_", validate=True)
+        )
     except (binascii.Error, ValueError):
         return ()
     return tuple(body.get(name) for name in _CLAIMS) if body and body.get("sub") else ()

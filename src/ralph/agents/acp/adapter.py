@@ -33,7 +33,9 @@ WEAKER = (
     "report a failure as a good end"
 )
 FEATURES = ("acp", "weaker")
-PATIENCE = 120.0  # seconds for each answer before the prompt: a cold start takes six, on a busy machine more
+TIMEOUT_SECONDS = (
+    120.0  # seconds for each answer before the prompt: a cold start takes six, on a busy machine more
+)
 _BRIDGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bridge.py")
 _VIBE = Cli(
     name="vibe",
@@ -144,7 +146,7 @@ class Named(Struct, frozen=True):
             "allow": "all" if call.boxed else "edits",
             "auth": order.agent_settings.get("auth", ""),
             "model": order.model if by_request else "",
-            "patience": PATIENCE,
+            "patience": TIMEOUT_SECONDS,
         }
 
     def _inner(self, order: Order, call: CallContext) -> Launch:
@@ -162,13 +164,13 @@ class Named(Struct, frozen=True):
             env[row.model_variable] = order.model
         return replace(
             made,
-            argv=(cli.program, *row.words, *words, *cli_.listed(order.agent_settings, "args")),
+            argv=(cli.program, *row.words, *words, *cli_.setting_lines(order.agent_settings, "args")),
             env={**made.env, **env},
             tools=(cli.program,),
         )
 
 
-def named(name: str) -> Named:
+def for_agent(name: str) -> Named:
     return Named(name)
 
 

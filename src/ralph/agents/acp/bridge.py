@@ -22,12 +22,14 @@ import time
 from typing import Any
 
 PROTOCOL = 1
-LONGEST = 16 << 20  # bytes of one message; a longer one is dropped, and said so
-LONGEST_LINE = 900_000  # of what is printed: Ralph takes no more than a megabyte
-LARGEST_FILE = 32 << 20
-SHOWN = 2000
-GRACE = 1.0  # seconds for an agent to obey: the box is taken away two seconds after a stop was asked for
-LEAVE = 3.0  # seconds for an agent to put its things away when all is done
+MAX_MESSAGE_BYTES = 16 << 20  # bytes of one message; a longer one is dropped, and said so
+MAX_LINE_CHARS = 900_000  # of what is printed: Ralph takes no more than a megabyte
+MAX_FILE_BYTES = 32 << 20
+MAX_SHOWN = 2000
+GRACE_SECONDS = (
+    1.0  # seconds for an agent to obey: the box is taken away two seconds after a stop was asked for
+)
+EXIT_SECONDS = 3.0  # seconds for an agent to put its things away when all is done
 NOT_FOUND, NO_METHOD, REFUSED = -32002, -32601, -32603
 HARMLESS = ("read", "search", "think", "edit")  # kinds of tools that need no box while they stay inside
 
@@ -46,14 +48,14 @@ class RefusalError(Exception):
     """What the agent asked for was not done: the protocol's code, and words."""
 
 
-def put(line: str) -> None:
+def print_line(line: str) -> None:
     sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
 
 
 def emit(line: Fields) -> None:
     told = json.dumps(line)
-    put(told if len(told) <= LONGEST_LINE else json.dumps(_cut(line, len(told))))
+    print_line(told if len(told) <= MAX_LINE_CHARS else json.dumps(_cut(line, len(told))))
 
 
 def _cut(line: Fields, size: int) -> Fields:
@@ -66,7 +68,7 @@ def _cut(line: Fields, size: int) -> Fields:
 
 
 def _short(fields: Fields) -> Fields:
-    return {key: value for key, value in fields.items() if len(str(value)) < SHOWN}
+    return {key: value for key, value in fields.items() if len(str(value)) < MAX_SHOWN}
 
 
 def _table(value: object) -> Fields:
@@ -123,7 +125,7 @@ class AgentConnection:
         if not data:
             self.open.discard(self.stderr)
         for line in data.decode("utf-8", "replace").splitlines():
-            put(f"| {line[:SHOWN]}")  # a mark in front: no line of it can look like one of ours
+            print_line(f"| {line[:MAX_SHOWN]}")  # a mark in front: no line of it can look like one of ours
 
     def _messages(self) -> list[bytes]:
         data = os.read(self.stdout, 1 << 16)
@@ -132,7 +134,7 @@ class AgentConnection:
             return []
         self.unread += data
         if b"\n" not in data:
-            if len(self.unread) > LONGEST:
+            if len(self.unread) > MAX_MESSAGE_BYTES:
                 self.unread.clear()
                 self.skipping = True
             return []
@@ -141,7 +143,7 @@ class AgentConnection:
         if self.skipping:
             self.skipping = False
             whole = whole[1:]
-            put(f"~ a message of more than {LONGEST} bytes was dropped")
+            print_line(f"~ a message of more than {MAX_MESSAGE_BYTES} bytes was dropped")
         return [line for line in whole if line.strip()]
 
     def end(self, patience: float) -> int | None:
@@ -153,7 +155,7 @@ class AgentConnection:
         for number in (None, signal.SIGTERM, signal.SIGKILL):
             if number is not None:
                 process.send_signal(number)
-                patience = GRACE / 2
+                patience = GRACE_SECONDS / 2
             until = time.monotonic() + patience
             while process.poll() is None and (number == signal.SIGKILL or time.monotonic() < until):
                 self.lines(0.02)
@@ -183,11 +185,11 @@ class Bridge:
             stopped = end.line["type"] == "stopped"
             if stopped:
                 self._cancel()
-            emit({**end.line, "stage": self.stage, "exit": self.agent.end(GRACE / 2)})
+            emit({**end.line, "stage": self.stage, "exit": self.agent.end(GRACE_SECONDS / 2)})
             return 143 if stopped else 1
         told = {"reason": answer.get("stopReason"), "usage": answer.get("usage"), "meta": answer.get("_meta")}
         emit({"type": "stop", **told})
-        self.agent.end(LEAVE)
+        self.agent.end(EXIT_SECONDS)
         return 0
 
     def _converse(self, prompt: str) -> Fields:
@@ -274,12 +276,12 @@ class Bridge:
         if mine and self.answer is None and ("result" in known or "error" in known):
             self.answer = known
             return
-        put(f"~ {line[:SHOWN].decode('utf-8', 'replace')}")
+        print_line(f"~ {line[:MAX_SHOWN].decode('utf-8', 'replace')}")
 
     def _update(self, update: Fields) -> None:
         kind, tool = update.get("sessionUpdate"), update.get("toolCallId")
         if isinstance(tool, str):  # what it will ask permission for may be told here only
-            self.tools[tool[:SHOWN]] = {**self.tools.get(tool[:SHOWN], {}), **_told(update)}
+            self.tools[tool[:MAX_SHOWN]] = {**self.tools.get(tool[:MAX_SHOWN], {}), **_told(update)}
         if isinstance(kind, str) and not self.muted:
             emit({"type": f"acp.{kind[:100]}", "update": update})
 
@@ -302,12 +304,12 @@ class Bridge:
 
     def _permission(self, params: Fields) -> Fields:
         call = _table(params.get("toolCall"))
-        call = {**self.tools.get(str(call.get("toolCallId"))[:SHOWN], {}), **_told(call)}
+        call = {**self.tools.get(str(call.get("toolCallId"))[:MAX_SHOWN], {}), **_told(call)}
         allowed = self.order["allow"] == "all" or self._harmless(call)
         wanted = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         offered = {option.get("kind"): option.get("optionId") for option in _rows(params.get("options"))}
         chosen = next((offered[kind] for kind in wanted if kind in offered), None)
-        what = str(call.get("title") or "a tool")[:SHOWN]
+        what = str(call.get("title") or "a tool")[:MAX_SHOWN]
         emit({"type": "permission", "allowed": allowed and chosen is not None, "what": what})
         if chosen is None:
             return {"outcome": {"outcome": "cancelled"}}
@@ -331,8 +333,8 @@ class Bridge:
         path = params.get("path")
         real = self._inside(path) if isinstance(path, str) else ""
         if not real:
-            emit({"type": "file", "what": what, "path": str(path)[:SHOWN], "allowed": False})
-            raise RefusalError(REFUSED, f"not allowed: {str(path)[:SHOWN]} is outside the workspace")
+            emit({"type": "file", "what": what, "path": str(path)[:MAX_SHOWN], "allowed": False})
+            raise RefusalError(REFUSED, f"not allowed: {str(path)[:MAX_SHOWN]} is outside the workspace")
         return real
 
     def _read(self, params: Fields) -> Fields:
@@ -343,8 +345,8 @@ class Bridge:
             raise RefusalError(NOT_FOUND, f"Resource not found: {path} (ENOENT: no such file)") from None
         with os.fdopen(handle, encoding="utf-8", newline="") as file:
             about = os.fstat(handle)
-            if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_FILE:
-                raise RefusalError(REFUSED, f"{path} is no file, or larger than {LARGEST_FILE} bytes")
+            if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_FILE_BYTES:
+                raise RefusalError(REFUSED, f"{path} is no file, or larger than {MAX_FILE_BYTES} bytes")
             text = file.read()
         first, most = params.get("line"), params.get("limit")
         begin = max(0, first - 1) if isinstance(first, int) else 0
@@ -371,7 +373,7 @@ class Bridge:
         if self.stage != "session/prompt":
             return
         agent.send({"method": "session/cancel", "params": {"sessionId": self.session}})
-        until = time.monotonic() + GRACE / 2
+        until = time.monotonic() + GRACE_SECONDS / 2
         while self.answer is None and agent.stdout in agent.open and time.monotonic() < until:
             for line in agent.lines(0.05):
                 self._take(line)

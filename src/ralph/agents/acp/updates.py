@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from ralph.agents import AgentFact, Closed, Denied, FaultSeen, Said, SessionSeen, Spent, ToolUsed
 from ralph.agents import goose as goose_
-from ralph.agents._kit.faults import seen
-from ralph.agents._kit.fields import Fields, number, rows, size_of, status, table, text, whole, words
+from ralph.agents._kit.faults import fault_fact
+from ralph.agents._kit.fields import Fields, count_of, number, rows, size_of, status, table, text, words
 from ralph.agents._kit.stream import Account, Format, Total
 from ralph.core.model.agent import FaultKind
 
@@ -110,10 +110,10 @@ def _file(account: Account, fields: Fields) -> Iterator[AgentFact]:
 
 
 def _stop(account: Account, fields: Fields) -> Iterator[AgentFact]:
-    yield from _spent(account, fields)
+    yield from _spent_tokens(account, fields)
     reason = words(fields, "reason", 60)
     if reason == "end_turn":
-        failure = _untold(account, fields)
+        failure = _hidden_failure(account, fields)
         yield Closed(ok=failure is None)
         if failure is not None:
             yield failure
@@ -123,11 +123,11 @@ def _stop(account: Account, fields: Fields) -> Iterator[AgentFact]:
     yield FaultSeen(kind, f"{told} (ACP stop reason: {reason or 'none'})")
 
 
-def _untold(account: Account, fields: Fields) -> AgentFact | None:
+def _hidden_failure(account: Account, fields: Fields) -> AgentFact | None:
     """The failure behind a good end, where there is a sign of one."""
     if account.seen.get("agent") == "goose" and not table(fields, "usage"):
-        if goose_.own_words(account.message):
-            return goose_.reported(account.message.splitlines()[0])
+        if goose_.own_fault_kind(account.message):
+            return goose_.failure_fact(account.message.splitlines()[0])
         return FaultSeen("hollow", "the agent ended its turn without having used its model")
     if account.spent.tokens == 0:  # told, and nothing: half an answer that broke off, for one
         return FaultSeen("hollow", "the agent ended its turn, but its model has counted no tokens")
@@ -136,18 +136,18 @@ def _untold(account: Account, fields: Fields) -> AgentFact | None:
     return None
 
 
-def _spent(account: Account, fields: Fields) -> Iterator[Spent]:
+def _spent_tokens(account: Account, fields: Fields) -> Iterator[Spent]:
     if account.seen.get("agent") in LAST_REQUEST_ONLY or account.seen.get("loaded"):
         return
     usage = table(fields, "usage")
     counted = table(fields, "meta", "quota", "token_count")
     if counted:
-        fresh, written = whole(counted, "input_tokens"), whole(counted, "output_tokens")
-        yield Spent(whole(counted, "input_tokens", "output_tokens"), None, fresh, None, written)
+        fresh, written = count_of(counted, "input_tokens"), count_of(counted, "output_tokens")
+        yield Spent(count_of(counted, "input_tokens", "output_tokens"), None, fresh, None, written)
     elif usage:
-        cached = whole(usage, "cachedReadTokens", "cachedWriteTokens")
-        fresh, written = whole(usage, "inputTokens"), whole(usage, "outputTokens")
-        yield Spent(whole(usage, "totalTokens"), None, fresh, cached, written)
+        cached = count_of(usage, "cachedReadTokens", "cachedWriteTokens")
+        fresh, written = count_of(usage, "inputTokens"), count_of(usage, "outputTokens")
+        yield Spent(count_of(usage, "totalTokens"), None, fresh, cached, written)
 
 
 def _error(_account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -176,10 +176,10 @@ def _failure(fields: Fields) -> AgentFact:
     found = _HTTP.search(message)
     http = status(code) or status(data.get("code")) or status(data.get("status"))
     http = http or (status(found[1]) if found else None)
-    return seen(http, message, otherwise="request" if code in BAD_REQUEST else "crash")
+    return fault_fact(http, message, otherwise="request" if code in BAD_REQUEST else "crash")
 
 
-def _gone(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+def _agent_died(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     yield Closed(ok=False)
     stage, code = words(fields, "stage", 60), fields.get("exit")
     how = f"it ended with {code}" if isinstance(code, int) and code >= 0 else f"it was killed ({code})"
@@ -204,7 +204,7 @@ def _version(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     )
 
 
-def _unstarted(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+def _start_failed(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     yield Closed(ok=False)
     yield FaultSeen("missing", words(fields, "message") or "the agent could not be started")
 
@@ -224,10 +224,10 @@ FORMAT = Format(
         "file": _file,
         "stop": _stop,
         "error": _error,
-        "gone": _gone,
+        "gone": _agent_died,
         "silent": _silent,
         "version": _version,
-        "unstarted": _unstarted,
+        "unstarted": _start_failed,
         "stopped": _stopped,
     },
     quiet=frozenset(

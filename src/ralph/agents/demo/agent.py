@@ -52,7 +52,7 @@ def claim(status: str, tests: str, work: str, words: str, *, files: int = 1, tas
     )
 
 
-def number(name: str) -> int:
+def count_from_env(name: str) -> int:
     value = os.environ.get(name, "1")
     return int(value) if value.isdigit() else 1
 
@@ -81,7 +81,7 @@ def honest(source: str, pace: float) -> None:
     elif RIGHT_GUARD in source:
         emit("text", pace, text="Both bugs are fixed already.")
         claim("COMPLETE", "PASSING", "TESTING", "Nothing is left to do", files=0)
-    elif number("RALPH_ITERATION") == 2:
+    elif count_from_env("RALPH_ITERATION") == 2:
         emit("text", pace, text="An empty list must not divide by zero. That was the last bug, I am done.")
         write(replace_line(source, GUARD_LINE, WRONG_GUARD), pace)
         claim("COMPLETE", "PASSING", "IMPLEMENTATION", "All tests pass, the task is complete", tasks=1)
@@ -92,7 +92,7 @@ def honest(source: str, pace: float) -> None:
 
 
 def wrong(source: str, pace: float) -> None:
-    guess = number("RALPH_ITERATION")
+    guess = count_from_env("RALPH_ITERATION")
     emit("text", pace, text=f"Perhaps the divisor is off by {guess}.")
     write(replace_line(source, GUARD_LINE, f"    return 100 * done // (len(items) + {guess})\n"), pace)
     claim("IN_PROGRESS", "FAILING", "IMPLEMENTATION", "Next: another guess")
@@ -100,7 +100,7 @@ def wrong(source: str, pace: float) -> None:
 
 def liar(_source: str, pace: float) -> None:
     with open("NOTES.md", "a", encoding="utf-8") as file:
-        file.write(f"Call {number('RALPH_ITERATION')}: everything works now.\n")
+        file.write(f"Call {count_from_env('RALPH_ITERATION')}: everything works now.\n")
     emit("tool", pace, tool="edit", path="NOTES.md", added=1, removed=0)
     emit(
         "text", pace, text="I fixed both bugs and ran the whole suite: all tests pass. The task is complete."
@@ -128,7 +128,7 @@ def hang(_source: str, pace: float) -> None:
 
 
 def limit(source: str, pace: float) -> None:
-    if number("RALPH_CALL") > 1:
+    if count_from_env("RALPH_CALL") > 1:
         honest(source, pace)
         return
     emit("limit", pace, message="usage limit reached", reset_at=time.time() + 2)
@@ -146,7 +146,7 @@ SCRIPTS = {
 }
 
 
-def elsewhere() -> None:
+def work_on_other_project() -> None:
     """Work on a project that is not the sample project."""
     emit("text", text="I am a demonstration that tries small repairs, not a model: no key, no network.")
     emit("usage", tokens=0, cost=0.0)
@@ -184,7 +184,7 @@ def main(script: str, pace: float) -> None:
     except OSError:
         source = ""
     if GUARD_LINE not in source and script == "honest":
-        elsewhere()
+        work_on_other_project()
         return
     if GUARD_LINE not in source:
         emit("text", text="I am only a demo: this script knows one sample project, and this is not it.")

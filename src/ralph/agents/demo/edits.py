@@ -105,7 +105,7 @@ def family(path: str) -> str:
     return ending if ending in (".py", ".rs") else ".go" if ending in (".go", ".java") else ".js"
 
 
-def masked(text: str, path: str) -> str:
+def mask_text(text: str, path: str) -> str:
     """The same text with strings emptied and comments blanked, every character in its place."""
 
     def blank(hit: re.Match[str]) -> str:
@@ -144,7 +144,7 @@ def definitions(mask: str, path: str) -> list[Definition]:
 
 def edits(text: str, path: str, hints: Hints) -> list[SourceEdit]:
     """Every small edit of a text, each once, in the order of the text within a kind."""
-    mask = masked(text, path)
+    mask = mask_text(text, path)
     found: dict[tuple[int, int, str], SourceEdit] = {}
     for edit in (
         *_operators(mask),
@@ -233,5 +233,5 @@ def _parameters(mask: str, path: str) -> Iterator[SourceEdit]:
                     yield SourceEdit(hit.start(), hit.end(), other, 5)
 
 
-def applied(text: str, edit: SourceEdit) -> str:
+def apply_edit(text: str, edit: SourceEdit) -> str:
     return text[: edit.start] + edit.new + text[edit.end :]

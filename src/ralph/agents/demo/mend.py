@@ -20,9 +20,9 @@ from contextlib import suppress
 from types import ModuleType
 from typing import IO, Any, Literal, NamedTuple
 
-SECONDS = 240.0
-TRIES = 500
-_FILES, _LARGEST, _OUTPUT = 80, 200_000, 200_000
+TIMEOUT_SECONDS = 240.0
+MAX_TRIES = 500
+_MAX_FILES, _MAX_BYTES, _MAX_OUTPUT_BYTES = 80, 200_000, 200_000
 _WILD = 4  # edits of this kind and above fit any test by chance: they come after all others
 _NEAR = 3  # lines above a failing assertion that are read with it
 _CHECK = re.compile(
@@ -86,7 +86,7 @@ def checks_of(prompt: str) -> list[ShownCheck]:
 
 
 def mend(
-    prompt: str, known: ModuleType, say: Callable[[str], None], *, seconds: float = SECONDS
+    prompt: str, known: ModuleType, say: Callable[[str], None], *, seconds: float = TIMEOUT_SECONDS
 ) -> MendReport:
     """Try small edits in the current folder; what stays is told. `known` is the module `edits`."""
     checks = checks_of(prompt)
@@ -134,7 +134,7 @@ class _Bench:
 
     @property
     def late(self) -> bool:
-        return time.monotonic() > self._end or self.tried >= TRIES
+        return time.monotonic() > self._end or self.tried >= MAX_TRIES
 
     def _execute(self, check: ShownCheck) -> Seen:
         left = max(1.0, min(self._longest, self._end + 5 - time.monotonic()))
@@ -142,7 +142,7 @@ class _Bench:
         with tempfile.TemporaryFile() as out:
             code = _wait(["/bin/sh", "-c", run], check.cwd, self._env, out, left)
             out.seek(0)
-            return Seen(code, out.read(_OUTPUT).decode("utf-8", "replace"))
+            return Seen(code, out.read(_MAX_OUTPUT_BYTES).decode("utf-8", "replace"))
 
 
 def _wait(argv: list[str], cwd: str, env: dict[str, str], out: IO[bytes], limit: float) -> int | None:
@@ -205,7 +205,7 @@ def _helpful(bench: _Bench, known: ModuleType, say: Callable[[str], None]) -> tu
             say(f"{bench.tried + 1} small edits tried so far.")
         kept = False
         try:
-            _write(source.path, known.applied(source.text, edit))
+            _write(source.path, known.apply_edit(source.text, edit))
             seen = bench.judge()
             red = frozenset[str]().union(*(one.red for one in seen))
             kept = all(one.code == 0 for one in seen) or bool(red and red < bench.red)
@@ -221,7 +221,7 @@ def candidates(
     sources: list[SourceText], tests: list[SourceText], output: str, known: ModuleType
 ) -> list[tuple[SourceText, Any]]:
     """Every edit of every source, the likeliest first: near what the failing tests call, then the rest."""
-    lines = list(_mentioned(tests, output))
+    lines = list(_mentioned_lines(tests, output))
     constants = [found for line in lines for found in _CONSTANT.findall(line)]
     hints = known.Hints(
         tuple(dict.fromkeys(one for one in constants if one.isdigit()))[:6],
@@ -231,7 +231,7 @@ def candidates(
     distance = _distances(sources, called, known)
     ranked = []
     for number, source in enumerate(sources):
-        starts = known.definitions(known.masked(source.text, source.path), source.path)
+        starts = known.definitions(known.mask_text(source.text, source.path), source.path)
         places = {int(hit["line"]) for hit in _PLACE.finditer(output) if _same(source.path, hit["path"])}
         for edit in known.edits(source.text, source.path, hints):
             inside = [one.name for one in starts if one.start <= edit.start]
@@ -248,7 +248,7 @@ def _distances(sources: list[SourceText], called: set[str], known: ModuleType) -
     """How many calls away from the failing tests each function is."""
     bodies: dict[str, set[str]] = {}
     for source in sources:
-        mask = known.masked(source.text, source.path)
+        mask = known.mask_text(source.text, source.path)
         for one in known.definitions(mask, source.path):
             bodies.setdefault(one.name, set()).update(_WORD.findall(mask[one.start : one.end]))
     found: dict[str, int] = {}
@@ -260,7 +260,7 @@ def _distances(sources: list[SourceText], called: set[str], known: ModuleType) -
     return found
 
 
-def _mentioned(tests: list[SourceText], output: str) -> Iterator[str]:
+def _mentioned_lines(tests: list[SourceText], output: str) -> Iterator[str]:
     """The lines of tests that a check's output points at, with the few above them."""
     seen = set()
     for hit in _PLACE.finditer(output):
@@ -293,9 +293,9 @@ def _tests() -> Iterator[SourceText]:
 
 
 def _read(paths: Iterable[str]) -> Iterator[SourceText]:
-    for path in list(paths)[:_FILES]:
+    for path in list(paths)[:_MAX_FILES]:
         try:
-            if not os.path.islink(path) and os.path.getsize(path) <= _LARGEST:
+            if not os.path.islink(path) and os.path.getsize(path) <= _MAX_BYTES:
                 with open(path, encoding="utf-8", newline="") as file:
                     yield SourceText(path, file.read())
         except (OSError, UnicodeDecodeError):

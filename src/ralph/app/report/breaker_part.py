@@ -20,7 +20,7 @@ class Course(Health, frozen=True):
     escalations: tuple[Escalation, ...] = ()  # for a loop that ended stalled or blocked
 
 
-def course(loop: Loop) -> Course:
+def breaker_course(loop: Loop) -> Course:
     found = health(loop)
     found = replace(
         found,

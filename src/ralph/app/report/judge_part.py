@@ -10,7 +10,7 @@ from msgspec import Struct
 from ralph.app.words.format import safe
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.rubric import Opinion, words
+from ralph.core.model.rubric import Opinion, opinion_line
 
 
 class Scored(Struct, frozen=True):
@@ -105,4 +105,4 @@ def judge_calls(events: tuple[e.AnyEvent, ...]) -> tuple[JudgeCall, ...]:
 def _line(opinion: Opinion | None, event: e.JudgeEnded) -> str:
     if event.fault is not None:
         return f"fault {event.fault.kind}: {safe(event.fault.message, 200)}"
-    return safe(f"{opinion.status}: {words(opinion)}", 300) if opinion is not None else "nothing"
+    return safe(f"{opinion.status}: {opinion_line(opinion)}", 300) if opinion is not None else "nothing"

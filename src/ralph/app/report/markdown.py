@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ralph.app.report.report_data import Guard, LoopReport
 from ralph.app.words.format import GOOD, change_words, clock, cost_words, dollars, iso, plural, thousands
 from ralph.app.words.lines import limit_words
-from ralph.core.decide.stuck.attempts import lines as escalation_lines
+from ralph.core.decide.stuck.attempts import escalation_lines
 from ralph.core.views.plan_view import words as plan_words
 
 _MARKS = {"COMPLETED": "✔", "FAILED": "✘", "PARTIAL": "◐", "IN_PROGRESS": "▶"}

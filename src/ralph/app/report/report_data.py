@@ -12,10 +12,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ralph.app.report.breaker_part import Course, course
+from ralph.app.report.breaker_part import Course, breaker_course
 from ralph.app.report.judge_part import JudgeCall, Judgement, judge_calls, judgement
 from ralph.app.words.change import ChangeSize
-from ralph.app.words.ending import best_words, headline, judged, standing
+from ralph.app.words.ending import best_words, headline, newest_verdicts, standing
 from ralph.app.words.format import GOOD, clock, dollars, iso, plural, safe, thousands
 from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
@@ -188,9 +188,9 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         judge_calls=judge_calls(events),
         plan=_plan(loop),
         items=tuple(map(_item, item_lines(loop))),
-        ties=tuple(map(_tie, loop.build.ties)) if loop.build is not None else (),
-        told=tuple(_told(call) for call in calls),
-        breaker=course(loop),
+        ties=tuple(map(_criterion_test, loop.build.ties)) if loop.build is not None else (),
+        told=tuple(_report_call(call) for call in calls),
+        breaker=breaker_course(loop),
         not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome not in GOOD else (),
         unproven=tuple(safe(text, 1000) for text in loop.unproven),
         learned=tuple(safe(text, 300) for text in loop.learned),
@@ -223,7 +223,7 @@ def report_json(report: LoopReport) -> bytes:
 
 def _proof(loop: Loop, blobs: str | None) -> tuple[GateProof, ...]:
     lines = []
-    for gate, verdict in judged(loop):
+    for gate, verdict in newest_verdicts(loop):
         before = loop.baseline.get(gate.name)
         evidence = verdict.evidence if verdict is not None else ""
         lines.append(
@@ -287,13 +287,13 @@ def _item(line: ItemLine) -> ItemLine:
     )
 
 
-def _tie(tie: CriterionTest) -> CriterionTest:
+def _criterion_test(tie: CriterionTest) -> CriterionTest:
     return msgspec.structs.replace(
         tie, spec=safe(tie.spec, 200), criterion=safe(tie.criterion, 80), test=safe(tie.test, 300)
     )
 
 
-def _told(call: StoryCall) -> Told:
+def _report_call(call: StoryCall) -> Told:
     claim = call.claim
     green = bool(call.verdicts) and all(verdict.status == "pass" for verdict in call.verdicts.values())
     agrees = None
@@ -344,7 +344,9 @@ def _interventions(events: tuple[e.AnyEvent, ...]) -> list[Intervention]:
                     Intervention(iso(event.at), f"steer: {safe(event.text, 500)}", safe(event.author))
                 )
             case e.ResumeAsked():
-                found.append(Intervention(iso(event.at), f"resume{_raised(event)}", safe(event.author)))
+                found.append(
+                    Intervention(iso(event.at), f"resume{_raised_limits(event)}", safe(event.author))
+                )
             case e.PauseAsked():
                 found.append(
                     Intervention(iso(event.at), f"pause: {safe(event.reason, 500) or 'no reason given'}")
@@ -365,7 +367,7 @@ def _interventions(events: tuple[e.AnyEvent, ...]) -> list[Intervention]:
     return found
 
 
-def _raised(event: e.ResumeAsked) -> str:
+def _raised_limits(event: e.ResumeAsked) -> str:
     more = (
         (event.more_iterations, plural(event.more_iterations, "iteration")),
         (event.more_time, clock(event.more_time)),

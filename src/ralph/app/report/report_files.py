@@ -15,9 +15,17 @@ from ralph.errors import SetupError, UserError
 from ralph.shell.journal.record import Record
 from ralph.shell.state.directory import State
 
-__all__ = ["KEPT", "LoopReport", "make_report", "report_json", "report_md", "write_reports", "write_whole"]
+__all__ = [
+    "MAX_REPORTS",
+    "LoopReport",
+    "make_report",
+    "report_json",
+    "report_md",
+    "write_atomically",
+    "write_reports",
+]
 
-KEPT = 50
+MAX_REPORTS = 50
 
 
 def write_reports(state: State, record: Record) -> tuple[str, str]:
@@ -52,7 +60,7 @@ def _write_all(folder: str, name: str, faces: dict[str, bytes]) -> dict[str, str
         os.makedirs(folder, mode=0o700, exist_ok=True)
         for kind, data in faces.items():
             paths[kind] = os.path.join(folder, f"{name}.{kind}")
-            write_whole(paths[kind], data)
+            write_atomically(paths[kind], data)
     except OSError as exc:
         raise SetupError(
             f"cannot write a report to '{folder}': {exc.strerror}",
@@ -62,7 +70,7 @@ def _write_all(folder: str, name: str, faces: dict[str, bytes]) -> dict[str, str
     return paths
 
 
-def write_whole(path: str, data: bytes) -> None:
+def write_atomically(path: str, data: bytes) -> None:
     """All of it or nothing: a reader never sees half a report."""
     aside = f"{path}.{os.getpid()}.aside"
     try:
@@ -83,7 +91,7 @@ def _prune(folder: str) -> None:
             stem, _, kind = entry.name.rpartition(".")
             if kind in ("md", "json"):
                 newest[stem] = max(newest.get(stem, 0), entry.stat(follow_symlinks=False).st_mtime_ns)
-    for stem in sorted(newest, key=lambda name: -newest[name])[KEPT:]:
+    for stem in sorted(newest, key=lambda name: -newest[name])[MAX_REPORTS:]:
         for kind in ("md", "json"):
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(folder, f"{stem}.{kind}"))

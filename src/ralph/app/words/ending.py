@@ -12,7 +12,7 @@ from ralph.app.words.change import ChangeSize
 from ralph.app.words.format import (
     DOT,
     GOOD,
-    brief,
+    brief_seconds,
     change_words,
     clock,
     cost_words,
@@ -25,16 +25,16 @@ from ralph.app.words.format import (
 from ralph.app.words.next_steps import LoopStanding, next_steps, room_flag
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.rubric import words as opinion_words
+from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.verdict import Verdict
 from ralph.core.views.plan_view import item_lines, plan_line
 from ralph.core.views.plan_view import words as plan_words
 
-SENTENCES = 8
+MAX_SENTENCES = 8
 NOTHING = "NOTHING_TO_DO"
 
 
-def word(loop: Loop) -> str:
+def status_word(loop: Loop) -> str:
     """Where the loop stands, in the word of the headline."""
     if loop.outcome == "verified":
         brief = loop.sealed.brief
@@ -52,7 +52,7 @@ def headline(loop: Loop, change: ChangeSize | None = None) -> str:
 def _title(loop: Loop) -> str:
     grade = f" ({loop.grade})" if loop.grade else ""
     sandbox = f" sandbox {loop.protection}" if loop.protection else ""
-    return f"{word(loop)}{grade}{sandbox}"
+    return f"{status_word(loop)}{grade}{sandbox}"
 
 
 def _numbers(loop: Loop, change: ChangeSize | None) -> list[str]:
@@ -67,7 +67,7 @@ def _numbers(loop: Loop, change: ChangeSize | None) -> list[str]:
     elif loop.lines:
         parts.append(f"{plural(loop.lines, 'line')} changed")
     parts.append(f"tree {short(loop.tree)}")
-    old = [gate.name for gate, verdict in judged(loop) if _is_old_red(loop, gate, verdict)]
+    old = [gate.name for gate, verdict in newest_verdicts(loop) if _is_old_red(loop, gate, verdict)]
     if loop.outcome in GOOD and old:
         parts.append(f"red as before: {', '.join(safe(name, 30) for name in old)}")
     return parts
@@ -79,7 +79,7 @@ def _is_old_red(loop: Loop, gate: Gate, verdict: Verdict | None) -> bool:
     return not gate.proof and red_now and before is not None and before.status != "pass"
 
 
-def judged(loop: Loop) -> list[tuple[Gate, Verdict | None]]:
+def newest_verdicts(loop: Loop) -> list[tuple[Gate, Verdict | None]]:
     """Each sealed gate with its newest verdict on the tree at hand."""
     newest = loop.finals if loop.finals and loop.final_tree == loop.tree else loop.verdicts
     if loop.best is None:
@@ -90,7 +90,7 @@ def judged(loop: Loop) -> list[tuple[Gate, Verdict | None]]:
 def gate_rows(loop: Loop) -> list[tuple[str, ...]]:
     """gate, verdict, what it said, seconds, evidence."""
     rows: list[tuple[str, ...]] = []
-    for gate, verdict in judged(loop):
+    for gate, verdict in newest_verdicts(loop):
         notes = ["proof"] if gate.proof else []
         notes += [] if gate.required else ["advisory"]
         if verdict is None:
@@ -99,7 +99,13 @@ def gate_rows(loop: Loop) -> list[tuple[str, ...]]:
         evidence = f"evidence {verdict.evidence[:8]}" if verdict.evidence else "no evidence kept"
         last = ", ".join([evidence, *notes])
         rows.append(
-            (safe(gate.name, 40), verdict.status, safe(verdict.summary, 80), brief(verdict.seconds), last)
+            (
+                safe(gate.name, 40),
+                verdict.status,
+                safe(verdict.summary, 80),
+                brief_seconds(verdict.seconds),
+                last,
+            )
         )
     return rows
 
@@ -115,7 +121,7 @@ def ending(
     facts: list[tuple[str, str]] = []
     if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
-        facts += [("not yet", safe(text, 300)) for text in loop.not_yet[:SENTENCES]]
+        facts += [("not yet", safe(text, 300)) for text in loop.not_yet[:MAX_SENTENCES]]
         facts.append(("best", best_words(loop)))
     elif not loop.result or loop.build is not None:
         facts.append(("why", safe(loop.reason, 300)))
@@ -136,7 +142,7 @@ def _plan_facts(loop: Loop) -> list[tuple[str, str]]:
         return []
     facts = [("plan", safe(plan_words(line), 300))]
     noted = [one for one in item_lines(loop) if one.note]
-    facts += [("item", safe(f"{one.item}: {one.note}", 300)) for one in noted[:SENTENCES]]
+    facts += [("item", safe(f"{one.item}: {one.note}", 300)) for one in noted[:MAX_SENTENCES]]
     if line.words is not None:
         held = [name for name, holds in line.conditions.items() if not holds]
         told = f"not: {', '.join(held)}" if held else "its four conditions hold"

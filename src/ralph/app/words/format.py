@@ -53,7 +53,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes}:{secs:02}"
 
 
-def brief(seconds: float) -> str:
+def brief_seconds(seconds: float) -> str:
     """How long a check took: 2.1s, 41s, 3:05."""
     return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s" if seconds < 60 else clock(seconds)
 
@@ -133,7 +133,7 @@ def table(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     ]
 
 
-def coloured(stream: IO[str], env: Mapping[str, str]) -> bool:
+def use_colour(stream: IO[str], env: Mapping[str, str]) -> bool:
     """NO_COLOR beats FORCE_COLOR beats what the stream is."""
     if env.get("NO_COLOR"):
         return False

@@ -10,7 +10,7 @@ from typing import Any
 
 from ralph.app.words.format import (
     DOT,
-    brief,
+    brief_seconds,
     change_words,
     clock,
     cost_words,
@@ -21,8 +21,8 @@ from ralph.app.words.format import (
     thousands,
 )
 from ralph.core.model import events as e
-from ralph.core.model.plan.test_link import standing
-from ralph.core.model.rubric import words as opinion_words
+from ralph.core.model.plan.test_link import status_by_criterion
+from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.spend import Limits
 
 GROUPS = {  # `ralph logs --kind`
@@ -48,7 +48,7 @@ def event_words(event: e.AnyEvent) -> str:
     return _WORDS[type(event)](event)
 
 
-def _started(event: e.LoopStarted) -> str:
+def _loop_started(event: e.LoopStarted) -> str:
     order = event.order
     gates = ", ".join(
         safe(gate.name, 30) + ("" if gate.proof else " (keep green)") for gate in order.criterion.gates
@@ -134,7 +134,7 @@ def _gate(event: e.GateEnded) -> str:
         verdict.status,
         safe(verdict.summary, 120),
         f"tree {short(verdict.tree)}",
-        brief(verdict.seconds),
+        brief_seconds(verdict.seconds),
     ]
     if verdict.stage == "final":
         parts.append("fresh checkout")
@@ -197,8 +197,8 @@ def _readers_ended(event: e.ReadersEnded) -> str:
     return f"{words}  {len(failed)} failed: {safe(failed[0], 120)}" if failed else words
 
 
-def _tied(event: e.TestsTied) -> str:
-    turned = [f"{safe(name, 40)} {status}" for name, status in standing(event.ties).items()]
+def _tests_linked(event: e.TestsTied) -> str:
+    turned = [f"{safe(name, 40)} {status}" for name, status in status_by_criterion(event.ties).items()]
     more = f" and {len(turned) - 5} more" if len(turned) > 5 else ""
     return f"tree {short(event.tree)}  {', '.join(turned[:5]) or 'as before'}{more}"
 
@@ -207,7 +207,7 @@ def _item_published(event: e.ItemPublished) -> str:
     return f"item {safe(event.item, 60)} verified  branch {safe(event.branch)}  commit {short(event.commit)}"
 
 
-def _restored(event: e.WorkspaceRestored) -> str:
+def _workspace_restored(event: e.WorkspaceRestored) -> str:
     kept = f"  rejected work kept as {short(event.rejected)}" if event.rejected else ""
     return f"it {event.iteration}  taken back to tree {short(event.tree)}{kept}"
 
@@ -241,7 +241,7 @@ def _published(event: e.ResultPublished) -> str:
     return f"branch {safe(event.branch)}  commit {short(event.commit)}  tree {short(event.tree)}"
 
 
-def _ended(event: e.LoopEnded) -> str:
+def _loop_ended(event: e.LoopEnded) -> str:
     grade = f" ({event.grade})" if event.grade else ""
     return f"{event.outcome}{grade}: {safe(event.reason, 300)}"
 
@@ -255,7 +255,7 @@ def _landed(event: e.LandingEnded) -> str:
 
 
 _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
-    e.LoopStarted: _started,
+    e.LoopStarted: _loop_started,
     e.StintStarted: _stint,
     e.WorkspaceMade: _workspace,
     e.AgentStarted: _agent_started,
@@ -268,16 +268,16 @@ _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
     e.JudgeEnded: _judge_ended,
     e.ReadersStarted: _readers_started,
     e.ReadersEnded: _readers_ended,
-    e.TestsTied: _tied,
+    e.TestsTied: _tests_linked,
     e.ItemPublished: _item_published,
-    e.WorkspaceRestored: _restored,
+    e.WorkspaceRestored: _workspace_restored,
     e.WaitOver: lambda event: safe(event.note) or "going on",
     e.Steered: _steered,
     e.PauseAsked: _pause,
     e.ResumeAsked: _resume,
     e.AbortAsked: _abort,
     e.ResultPublished: _published,
-    e.LoopEnded: _ended,
+    e.LoopEnded: _loop_ended,
     e.LandingStarted: _landing,
     e.LandingEnded: _landed,
     e.LoopDropped: lambda event: safe(event.note) or "its refs, workspace and evidence are gone",

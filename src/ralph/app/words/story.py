@@ -51,7 +51,7 @@ class StoryCall(Struct, frozen=True):
     plan: e.PlanRead | None = None
 
 
-def follow(call: StoryCall | None, event: e.AnyEvent) -> StoryCall | None:
+def update_call(call: StoryCall | None, event: e.AnyEvent) -> StoryCall | None:
     """The newest call after this event."""
     if isinstance(event, e.AgentStarted):
         return StoryCall(event.iteration, event.call, event.at, event.purpose, event.item)
@@ -98,7 +98,7 @@ def follow(call: StoryCall | None, event: e.AnyEvent) -> StoryCall | None:
 def calls_of(events: Iterable[e.AnyEvent]) -> list[StoryCall]:
     calls: list[StoryCall] = []
     for event in events:
-        after = follow(calls[-1] if calls else None, event)
+        after = update_call(calls[-1] if calls else None, event)
         if after is None:
             continue
         if isinstance(event, e.AgentStarted):
@@ -108,7 +108,7 @@ def calls_of(events: Iterable[e.AnyEvent]) -> list[StoryCall]:
     return calls
 
 
-def settled(call: StoryCall, loop: Loop) -> bool:
+def is_settled(call: StoryCall, loop: Loop) -> bool:
     """Nothing more will be said about this call: the loop owes something else, or nothing."""
     owed = loop.todo[0] if loop.todo else None
     if isinstance(owed, actions.RunAgent):

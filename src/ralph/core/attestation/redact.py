@@ -31,7 +31,7 @@ def gate_entry(gate: Gate, places: Mapping[str, str], secrets: tuple[str, ...] =
     """A sealed gate as the statement names it; withheld, it is committed to and not disclosed."""
     fields = msgspec.to_builtins(msgspec.structs.asdict(gate))
     fields["tool"] = gate.tool.rpartition("/")[2]
-    fields = _placed(fields, places)
+    fields = _hide_paths(fields, places)
     digest = sha256(msgspec.json.encode(fields, order="deterministic"))
     withheld = "hidden" if gate.origin == HIDDEN else "secret" if _redacted(fields, secrets) != fields else ""
     if withheld:
@@ -53,7 +53,7 @@ def gate_of(entry: Mapping[str, Any], places: Mapping[str, str]) -> Gate:
     return msgspec.structs.replace(gate, tool="", tool_sha="")
 
 
-def same_text(told: str, real: str) -> bool:
+def matches_redacted(told: str, real: str) -> bool:
     """Is this the text that was told, with some machine's places where it says {{home}} and the like?"""
     parts = re.split(r"\{\{[a-z]+\}\}", told)
     return re.fullmatch("/.*".join(map(re.escape, parts)), real, re.DOTALL) is not None
@@ -63,16 +63,16 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def clean(value: Any, places: Mapping[str, str], secrets: tuple[str, ...]) -> Any:
+def redact_data(value: Any, places: Mapping[str, str], secrets: tuple[str, ...]) -> Any:
     """Plain data with every text in it fit to be told."""
-    return _redacted(_placed(value, places), secrets)
+    return _redacted(_hide_paths(value, places), secrets)
 
 
 def _redacted(value: Any, secrets: tuple[str, ...]) -> Any:
     return _each(value, lambda text: redact(text, secrets))
 
 
-def _placed(value: Any, places: Mapping[str, str]) -> Any:
+def _hide_paths(value: Any, places: Mapping[str, str]) -> Any:
     """Every path of the user's machine as a word: the longest first, whole names only."""
     known = sorted(((path, name) for name, path in places.items() if len(path) > 1), key=lambda p: -len(p[0]))
     patterns = [

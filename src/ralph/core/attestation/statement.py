@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ralph.core.attestation.redact import clean, gate_entry, sha256
+from ralph.core.attestation.redact import gate_entry, redact_data, sha256
 from ralph.core.model.gate import Grade, TaskClass
 from ralph.core.model.loop import Loop
 from ralph.core.model.spend import Spend
@@ -164,9 +164,9 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
             until=criterion.until,
             base=Base(order.base_commit, order.base_tree),
             gates=(),
-            verdicts=_all_said(loop, loop.finals or loop.baseline, facts),
-            baseline=_all_said(loop, loop.baseline, facts),
-            guards=tuple(map(_guarded, loop.guards if loop.guarded_tree == loop.tree else ())),
+            verdicts=_state_verdicts(loop, loop.finals or loop.baseline, facts),
+            baseline=_state_verdicts(loop, loop.baseline, facts),
+            guards=tuple(map(_state_guard, loop.guards if loop.guarded_tree == loop.tree else ())),
             waivers=criterion.waivers,
             grade=loop.grade,
             not_proven=loop.unproven,
@@ -183,7 +183,7 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
             quarantine=criterion.quarantine,
         ),
     )
-    told = clean(msgspec.to_builtins(made), facts.places, facts.secrets)
+    told = redact_data(msgspec.to_builtins(made), facts.places, facts.secrets)
     fit: Statement = msgspec.convert(told, Statement)
     gates = tuple(gate_entry(gate, facts.places, facts.secrets) for gate in criterion.gates)
     return msgspec.structs.replace(fit, predicate=msgspec.structs.replace(fit.predicate, gates=gates))
@@ -215,12 +215,14 @@ def inventory(tests: Mapping[str, str] | None) -> str:
     return sha256(msgspec.json.encode(sorted(tests.items()))) if tests is not None else ""
 
 
-def _all_said(loop: Loop, verdicts: dict[str, Verdict], facts: StatementFacts) -> tuple[StatedVerdict, ...]:
+def _state_verdicts(
+    loop: Loop, verdicts: dict[str, Verdict], facts: StatementFacts
+) -> tuple[StatedVerdict, ...]:
     names = (gate.name for gate in loop.sealed.criterion.gates)
-    return tuple(_said(verdicts[name], facts) for name in names if name in verdicts)
+    return tuple(_state_verdict(verdicts[name], facts) for name in names if name in verdicts)
 
 
-def _said(verdict: Verdict, facts: StatementFacts) -> StatedVerdict:
+def _state_verdict(verdict: Verdict, facts: StatementFacts) -> StatedVerdict:
     return StatedVerdict(
         gate=verdict.gate,
         tree=verdict.tree,
@@ -239,7 +241,7 @@ def _said(verdict: Verdict, facts: StatementFacts) -> StatedVerdict:
     )
 
 
-def _guarded(result: GuardResult) -> Guarded:
+def _state_guard(result: GuardResult) -> Guarded:
     keys = tuple(finding.key for finding in result.findings)
     return Guarded(
         result.guard, result.integrity, result.applied, result.summary, keys, counted=result.counted

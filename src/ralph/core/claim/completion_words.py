@@ -18,8 +18,8 @@ from ralph.core.model.plan.completion import Indication
 from ralph.core.text.clean import one_line
 from ralph.core.text.markdown import rows
 
-LONGEST = 200_000  # characters of a message that are looked at, from its end
-SHOWN = 120
+MAX_CHARS = 200_000  # characters of a message that are looked at, from its end
+MAX_SHOWN_CHARS = 120
 
 
 class Words(NamedTuple):
@@ -95,7 +95,7 @@ class _Compiled(NamedTuple):
     reserves: re.Pattern[str]
 
 
-def _compiled(words: Words) -> _Compiled:
+def _compile_words(words: Words) -> _Compiled:
     spaced = words.language != "zh"
     phrases = "|".join(f"(?:{one})" for one in words.phrases)
     reserves = words.reserves
@@ -105,7 +105,7 @@ def _compiled(words: Words) -> _Compiled:
     return _Compiled(re.compile(phrases, re.IGNORECASE), re.compile(reserves, re.IGNORECASE))
 
 
-_TABLES = {words.language: _compiled(words) for words in LANGUAGES}
+_TABLES = {words.language: _compile_words(words) for words in LANGUAGES}
 # What is shown rather than said. An opening quote that is never closed quotes the rest of its paragraph.
 _SHOWN = re.compile(
     r"`[^`]*(?:`|$)|\"[^\"]*(?:\"|$)|\u201c[^\u201d]*(?:\u201d|$)|\u00ab[^\u00bb]*(?:\u00bb|$)"
@@ -131,9 +131,9 @@ def phrases_in(message: str, prompt: str = "") -> tuple[str, ...]:
     """The sentences that say without reserve that everything is done."""
     told = {_folded(sentence) for sentence in _sentences(prompt)}
     found: dict[str, None] = {}
-    for sentence in _sentences(message[-LONGEST:]):
+    for sentence in _sentences(message[-MAX_CHARS:]):
         if _says_done(sentence) and _folded(sentence) not in told:
-            found[one_line(sentence, SHOWN)] = None
+            found[one_line(sentence, MAX_SHOWN_CHARS)] = None
     return tuple(found)
 
 

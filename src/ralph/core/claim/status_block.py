@@ -36,9 +36,9 @@ _VALUES = {
     "EXIT_SIGNAL": ("TRUE", "FALSE"),
 }
 _DECIDES = frozenset({"STATUS", "TESTS_STATUS", "EXIT_SIGNAL"})
-_SHOWN = 60  # characters of a wrong value that are worth repeating
-_RECOMMENDATION = 500
-_MOST_DIGITS = 9
+_MAX_SHOWN_CHARS = 60  # characters of a wrong value that are worth repeating
+_MAX_RECOMMENDATION = 500
+_MAX_DIGITS = 9
 
 # Alternatives stand where values belong, so that an agent that merely echoes its prompt claims nothing.
 STATUS_INSTRUCTIONS = f"""\
@@ -106,7 +106,7 @@ def parse_status(text: str) -> ParsedStatus:
 
 def claim_from(pairs: Mapping[str, str]) -> ParsedStatus:
     """The claim in a set of fields, however they reached us; the rules are those of the block."""
-    problems = [f"unknown key {one_line(key, _SHOWN)!r}" for key in pairs if key not in KEYS]
+    problems = [f"unknown key {one_line(key, _MAX_SHOWN_CHARS)!r}" for key in pairs if key not in KEYS]
     problems += [f"{key} is missing" for key in KEYS if key not in pairs]
     values: dict[str, str] = {}
     sound = "STATUS" in pairs
@@ -115,12 +115,14 @@ def claim_from(pairs: Mapping[str, str]) -> ParsedStatus:
         if value in allowed:
             values[key] = value
         elif key in pairs:
-            problems.append(f"{key} is {one_line(pairs[key], _SHOWN)!r}, not one of {', '.join(allowed)}")
+            problems.append(
+                f"{key} is {one_line(pairs[key], _MAX_SHOWN_CHARS)!r}, not one of {', '.join(allowed)}"
+            )
             sound = sound and key not in _DECIDES
     if not sound:
         return ParsedStatus(None, tuple(problems))
     counts = {key: _count(key, pairs, problems) for key in ("TASKS_COMPLETED_THIS_LOOP", "FILES_MODIFIED")}
-    recommendation = one_line(pairs.get("RECOMMENDATION", ""), _RECOMMENDATION)
+    recommendation = one_line(pairs.get("RECOMMENDATION", ""), _MAX_RECOMMENDATION)
     if "RECOMMENDATION" in pairs and not recommendation:
         problems.append("RECOMMENDATION is empty")
     status, tests = values["STATUS"], values.get("TESTS_STATUS", "NOT_RUN")
@@ -147,9 +149,9 @@ def claim_from(pairs: Mapping[str, str]) -> ParsedStatus:
 
 def _count(key: str, pairs: Mapping[str, str], problems: list[str]) -> int:
     value = pairs.get(key, "0").strip()
-    if value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS:
+    if value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
         return int(value)
-    problems.append(f"{key} is {one_line(value, _SHOWN)!r}, not a count")
+    problems.append(f"{key} is {one_line(value, _MAX_SHOWN_CHARS)!r}, not a count")
     return 0
 
 
@@ -218,7 +220,7 @@ def _pairs(lines: Iterable[str]) -> tuple[dict[str, str], bool, list[str]]:
             if "RECOMMENDATION" in pairs:
                 problems.append("RECOMMENDATION has more than one line: the first counts")
             else:
-                problems.append(f"not a `KEY: value` line: {one_line(bare, _SHOWN)!r}")
+                problems.append(f"not a `KEY: value` line: {one_line(bare, _MAX_SHOWN_CHARS)!r}")
                 sound = False
         elif key not in pairs:
             pairs[key] = value.strip()

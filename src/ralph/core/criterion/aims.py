@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ralph.core.criterion import named_tools, task_words
 from ralph.core.criterion.named_tools import GREEN, Name, NamedInTask
-from ralph.core.criterion.rank import CriterionPart, Where, lower, of_kind, of_tool
+from ralph.core.criterion.rank import CriterionPart, Where, checks_of_kind, lower, of_tool
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.classify_command import Kind
 from ralph.core.toolchains.kinds import AIMS
@@ -43,7 +43,7 @@ def missing_kind(kind: str) -> str:
 
 def for_criterion(text: str, kind: str, place: Where) -> Where:
     """The place for one part of a stated criterion: its own names, else those of the task that concern it."""
-    own = named_tools.asked(text, _CLASSES.get(kind, "test-pass"))
+    own = named_tools.names_in_text(text, _CLASSES.get(kind, "test-pass"))
     if not own.names:
         tools = tuple(name for name in place.named.tools if name.many or name.kind == kind)
         there = tuple(name for name in place.named.languages if named_tools.present(name, place.found))
@@ -60,12 +60,12 @@ def by_names(kind: Kind, place: Where, *, proof: bool) -> CriterionPart | Lackin
     """The checks of a kind by everything that was named; without a name, the best one."""
     names = deciding(place)
     if not names:
-        part = of_kind(kind, place, proof=proof)
+        part = checks_of_kind(kind, place, proof=proof)
         return part if part is not None else Lacking(f"no command that {missing_kind(kind)} was found")
     whole = CriterionPart((), (), "high")
     for name in names:
         if name.kind is None:
-            part = of_kind(kind, place, proof=proof, name=name)
+            part = checks_of_kind(kind, place, proof=proof, name=name)
         else:
             part = of_tool(name, place, (kind,))
             part = part and replace(part, checks=tuple(replace(one, proof=proof) for one in part.checks))
@@ -119,7 +119,7 @@ def _of_languages(
     languages = _languages(place)
     whole: CriterionPart | None = None
     for name in languages:
-        part = of_kind(kind, place, proof=proof, name=name)
+        part = checks_of_kind(kind, place, proof=proof, name=name)
         if part is None and strict:
             return Lacking(named_tools.missing(name, kind), _example(name, kind))
         if part is None and kind == "test":
@@ -128,10 +128,10 @@ def _of_languages(
             )
         whole = part if whole is None else whole if part is None else _both(whole, part)
     for name in () if languages else _spoken_by(place):
-        whole = whole or of_kind(kind, place, proof=proof, name=name)
+        whole = whole or checks_of_kind(kind, place, proof=proof, name=name)
     if whole is not None and proof:
         return whole
-    rest = of_kind(kind, place, proof=proof)  # what may not break is not only what was named
+    rest = checks_of_kind(kind, place, proof=proof)  # what may not break is not only what was named
     return rest if whole is None else whole if rest is None else _both(whole, rest)
 
 

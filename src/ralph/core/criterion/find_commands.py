@@ -16,18 +16,18 @@ from msgspec.structs import replace
 from ralph.core.criterion.proposal import Candidate, Layer, Manifest
 from ralph.core.toolchains.classify_command import (
     KINDS,
-    danger,
-    degenerate,
     fetches,
     named_kind,
     script_of,
     sort_command,
     split,
+    why_dangerous,
+    why_degenerate,
 )
 from ralph.core.toolchains.usual_checks import BY_NAME, COMMON, UsualCheck
 
 Scripts = Mapping[str, Mapping[str, tuple[str, int]]]  # folder + runner ("./npm", "api/make") -> scripts
-DEPTH = 4  # scripts that start scripts
+MAX_DEPTH = 4  # scripts that start scripts
 _FENCE = re.compile(r"^\s*(?:```|~~~)\s*([\w+-]*)")
 _SHELLS = frozenset(
     {"", "sh", "bash", "shell", "console", "zsh", "text", "terminal", "fish", "shell-session"}
@@ -71,10 +71,10 @@ def doc_commands(path: str, text: str) -> tuple[list[Candidate], list[str]]:
         where = f"{path}:{number}"
         if not fence and _DEMAND.search(line):
             demands.append(f"{where} says: {line.strip()[:160]}")
-        texts = [_prompted(line)] if fence or line.startswith(("    ", "\t")) else _spans(line)
+        texts = [_strip_shell_prompt(line)] if fence or line.startswith(("    ", "\t")) else _spans(line)
         for one in texts:
             made = candidate("docs", one, folder, where)
-            if made and (made.kind or danger(one) or degenerate(one)):
+            if made and (made.kind or why_dangerous(one) or why_degenerate(one)):
                 found.append(made)
     return found, demands
 
@@ -90,7 +90,7 @@ def _spans(line: str) -> list[str]:
     return found
 
 
-def _prompted(line: str) -> str:
+def _strip_shell_prompt(line: str) -> str:
     text = re.sub(r"^\s*(?:[\w@~/.-]*[$>%]\s+)?", "", line)
     return re.sub(r"\s+#\s.*$", "", text).strip()
 
@@ -126,7 +126,7 @@ def item_command(run: str, where: str) -> Candidate:
         return Candidate(layer="artifact", run=run.strip(), where=where, rejected="it is no command")
     if made.kind:
         return made
-    why = danger(made.run) or degenerate(made.run)
+    why = why_dangerous(made.run) or why_degenerate(made.run)
     if not why and any(fetches(words) for words in split(made.run)):
         why = "it installs something and checks nothing; give it as setup"
     unknown = made.rejected.endswith(("is no check that is known", "is not used as a check here"))
@@ -148,7 +148,7 @@ def item_commands(path: str, text: str) -> list[Candidate]:
             continue
         where = f"{path}:{number}"
         if verifying or (not fence and _VERIFIES.search(line)):
-            texts = [_prompted(line)] if fence else _spans(line)
+            texts = [_strip_shell_prompt(line)] if fence else _spans(line)
             found += [item_command(one, where) for one in texts if one and (fence or _is_command(one))]
     if found:
         return found
@@ -159,7 +159,7 @@ def item_commands(path: str, text: str) -> list[Candidate]:
 def _is_command(text: str) -> bool:
     """Is a code span a command, and not a name or a value?"""
     first = next(iter(text.split()), "")
-    known = bool(sort_command(text).kind or danger(text) or degenerate(text))
+    known = bool(sort_command(text).kind or why_dangerous(text) or why_degenerate(text))
     return known or first.startswith("./") or (" " in text and first in _PROGRAMS)
 
 
@@ -210,12 +210,12 @@ def ci_texts(block: str) -> list[str]:
     return texts
 
 
-def seen_through(made: Candidate, scripts: Scripts) -> Candidate:
+def resolve_script(made: Candidate, scripts: Scripts) -> Candidate:
     """The candidate with what its script really starts; a script that does a deed is rejected for it."""
     body, inner = made.run, made
     if not made.kind:
         return made
-    for _ in range(DEPTH):
+    for _ in range(MAX_DEPTH):
         named = script_of(body)
         if named is None:
             break
@@ -241,7 +241,7 @@ def seen_through(made: Candidate, scripts: Scripts) -> Candidate:
 def _inside(made: Candidate, body: str, around: list[str]) -> Candidate:
     whole = " ; ".join([*around, body])
     shown = f"{made.executes} -> {whole}" if made.executes else whole
-    why = danger(whole) or degenerate(body)
+    why = why_dangerous(whole) or why_degenerate(body)
     if not why:
         named = [named_kind(script[1]) for words in split(whole) if (script := script_of(" ".join(words)))]
         why = "it deploys or publishes" if "deploy" in named else ""

@@ -55,7 +55,7 @@ def kinds_at(level: Level) -> frozenset[str]:
     return frozenset(kind for kind in KINDS if LEVEL_OF[kind] in upto)
 
 
-def plan(found: ProjectFacts, level: Level) -> tuple[Planned, ...]:
+def plan_gates(found: ProjectFacts, level: Level) -> tuple[Planned, ...]:
     """The gates for a project, in the order in which they are cheap."""
     usable = [one for one in found.candidates if one.kind and not one.rejected and one.tool not in _IMPLIED]
     wanted = kinds_at(level)
@@ -72,7 +72,7 @@ def plan(found: ProjectFacts, level: Level) -> tuple[Planned, ...]:
         base = one.tool.split()[0] if one.kind == "security" else _NAMES.get(one.kind, one.kind)
         name = base if base not in names else f"{base}-{_slug(one.cwd, language, names[base])}"
         names[base] = names.get(base, 0) + 1
-        planned.append(_planned(one, name))
+        planned.append(_plan_gate(one, name))
     return tuple(planned)
 
 
@@ -108,7 +108,7 @@ def _security(usable: list[Candidate]) -> list[tuple[Candidate, str]]:
     return [(one, "") for one in found.values()]
 
 
-def _planned(one: Candidate, name: str) -> Planned:
+def _plan_gate(one: Candidate, name: str) -> Planned:
     asked = one.layer in ("docs", "ci")
     why = f"{one.where or 'every project'}, {LAYER_WORDS[one.layer]}"
     if one.note:

@@ -70,7 +70,7 @@ def read_manifest(path: str, data: bytes, beside: Iterable[str]) -> Manifest:
     except (ValueError, RecursionError, IniError):
         pass
     if name in ("requirements.txt", "Pipfile", "setup.py", "setup.cfg"):
-        signs |= _mentioned(text)
+        signs |= _find_requirements(text)
     signs |= _by_pattern(name, text)
     return Manifest(path=path, folder=folder, language=language, name=title, scripts=scripts, signs=signs)
 
@@ -173,7 +173,7 @@ def _ini_signs(text: str) -> dict[str, int]:
     return found
 
 
-def _mentioned(text: str) -> dict[str, int]:
+def _find_requirements(text: str) -> dict[str, int]:
     """Tools named as requirements in a file that is not parsed further."""
     known = {
         word.removeprefix("dep:")
@@ -196,7 +196,7 @@ def make_targets(text: str) -> dict[str, tuple[str, int]]:
     values = dict(_ASSIGNED.findall(text))
     for number, line in enumerate(text.splitlines()[:5000], 1):
         if line.startswith("\t"):
-            recipe = _expanded(line.strip().lstrip("@-+ "), values)
+            recipe = _expand_variables(line.strip().lstrip("@-+ "), values)
             for name in current if recipe and not recipe.startswith("#") else ():
                 own[name][1].append(recipe)
             continue
@@ -213,7 +213,7 @@ def make_targets(text: str) -> dict[str, tuple[str, int]]:
     return {name: (" ; ".join(_recipe(name, own, set())), own[name][2]) for name in own}
 
 
-def _expanded(recipe: str, values: Mapping[str, str]) -> str:
+def _expand_variables(recipe: str, values: Mapping[str, str]) -> str:
     """Make's own plain variables filled in; its functions and the shell's substitutions stay to be seen."""
     recipe = _SAYING.sub("", recipe)
     for _ in range(3):

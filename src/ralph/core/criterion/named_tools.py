@@ -15,13 +15,13 @@ from msgspec import Struct
 from ralph.core.criterion.proposal import Candidate, ProjectFacts
 from ralph.core.criterion.task_class import task_class
 from ralph.core.model.gate import TaskClass
-from ralph.core.toolchains.classify_command import KINDS, Kind, behind, sort_command, split
+from ralph.core.toolchains.classify_command import KINDS, Kind, sort_command, split, strip_launchers
 from ralph.core.toolchains.command_words import PACKAGERS, TASKERS
 from ralph.core.toolchains.kinds import AIMS, gate_kind
 from ralph.core.toolchains.tool_names import FAMILIES, LANGUAGES, MORE, TOOLS, Name
 from ralph.core.toolchains.usual_checks import LANGUAGES as PACKAGES
 
-__all__ = ["Name", "NamedInTask", "asked", "by", "class_of", "missing", "unmet"]
+__all__ = ["Name", "NamedInTask", "by", "class_of", "missing", "names_in_text", "unmet"]
 
 # Where the aim is that something becomes green, what is named must be what is judged.
 GREEN: frozenset[TaskClass] = frozenset(
@@ -80,7 +80,7 @@ class NamedInTask(Struct, frozen=True):
         return (*self.tools, *self.languages)
 
 
-def asked(text: str, aim: TaskClass) -> NamedInTask:
+def names_in_text(text: str, aim: TaskClass) -> NamedInTask:
     """The tools and languages that `text` names as its aim."""
     told = _LEFT.sub(" ", text[:_LONGEST])
     former = _FORMER.search(told)
@@ -90,7 +90,7 @@ def asked(text: str, aim: TaskClass) -> NamedInTask:
     found: list[tuple[Name, int, int]] = []
     whole = told
     for name in (*TOOLS, *LANGUAGES):
-        hit = _meant(name, told, aim)
+        hit = _find_name(name, told, aim)
         if hit is None:
             continue
         found.append((name, hit.start(), hit.end()))
@@ -120,7 +120,7 @@ def _typescript(
     return (*tools, checker), rest
 
 
-def _meant(name: Name, told: str, aim: TaskClass) -> re.Match[str] | None:
+def _find_name(name: Name, told: str, aim: TaskClass) -> re.Match[str] | None:
     low = told.lower()
     if not any(word in low for word in name.near):
         return None
@@ -151,7 +151,7 @@ def class_of(task: str, aim: TaskClass) -> TaskClass:
     """The class of a task whose words name tools that the verb layer does not know ("make Biome happy")."""
     if aim not in ("regression", "bug-fix"):
         return aim
-    named = asked(task, aim)
+    named = names_in_text(task, aim)
     if not named.names:
         return aim
     told = named.told
@@ -185,7 +185,7 @@ def tools_in(run: str, executes: str = "") -> frozenset[tuple[str, str]]:
             told = sort_command(" ".join(words))
             if told.tool:
                 found.add((told.tool, told.kind))
-            inner = " ".join(word.rsplit("/", 1)[-1] for word in behind(words)[:2])
+            inner = " ".join(word.rsplit("/", 1)[-1] for word in strip_launchers(words)[:2])
             if inner in _WRAPPERS:  # `react-scripts test` is Jest
                 found.add((inner, _WRAPPERS[inner]))
     return frozenset(found)
@@ -258,9 +258,9 @@ def unmet(named: NamedInTask, runs: Iterable[str], aims: Iterable[Kind]) -> tupl
     return tuple(name for name in named.names if not any(serves(name, run, wanted) for run in known))
 
 
-def unserved(task: str, until: str, aim: TaskClass, runs: Iterable[str]) -> bool:
+def names_without_gate(task: str, until: str, aim: TaskClass, runs: Iterable[str]) -> bool:
     """Does a criterion, or else a task, name what none of these commands is by?"""
-    named = asked(until or task, aim)
+    named = names_in_text(until or task, aim)
     if aim not in GREEN:
         named = NamedInTask(named.tools)
     return bool(unmet(named, runs, AIMS[aim][0]))
@@ -279,8 +279,8 @@ def fitting_gates(until: str, task: str, runs: Mapping[str, str], aims: frozense
     """Of a project's own gates, those that prove the task: by what is named, else by their kind."""
     kinds = tuple(kind for kind in KINDS if kind in aims)
     of_kind = frozenset(name for name, run in runs.items() if gate_kind(name, run) in aims)
-    named = asked(until, "custom") if until else NamedInTask()
-    named = named if named.names else asked(task, "type-clean" if "types" in aims else "custom")
+    named = names_in_text(until, "custom") if until else NamedInTask()
+    named = named if named.names else names_in_text(task, "type-clean" if "types" in aims else "custom")
     served = frozenset(
         gate for gate, run in runs.items() if any(serves(name, run, kinds) for name in named.names)
     )

@@ -157,7 +157,7 @@ def _one(text: str) -> Predicate | Unclear:
     rest = _COMMAND.sub(" ", text) if command else text
     if command:
         return _about(command.group(1).strip(), rest, text)
-    typed = _typed(text)
+    typed = _command_in_text(text)
     if typed:
         return Predicate(sort="exit", command=typed)
     kind = _kind(text)
@@ -197,7 +197,7 @@ _PASSES = re.compile(
 )
 
 
-def _typed(text: str) -> str:
+def _command_in_text(text: str) -> str:
     """The command that a criterion is about without quotes ("npm test passes"): it decides alone."""
     tail = _PASSES.search(text)
     if tail is None:
@@ -209,9 +209,9 @@ def _typed(text: str) -> str:
 
 def _kind(text: str) -> Kind | Literal[""]:
     """What is to be checked: by the tool that is named, else by the words."""
-    from ralph.core.criterion.named_tools import asked
+    from ralph.core.criterion.named_tools import names_in_text
 
-    tools = asked(text, "custom").tools
+    tools = names_in_text(text, "custom").tools
     kind: Kind | Literal[""] = next((kind for pattern, kind in _STATES if pattern.search(text)), "")
     if not tools or (kind == "coverage" and tools[0].kind == "test"):
         return kind
@@ -268,7 +268,7 @@ _LESSEN = re.compile(
 )
 
 
-def counted(task: str) -> Predicate | None:
+def findings_bound(task: str) -> Predicate | None:
     """The bound on a linter's findings that a task itself names ("get the eslint warnings below 20")."""
     if not _LESSEN.match(task):
         return None
@@ -308,7 +308,7 @@ def _op(words: str) -> str:
     return next(op for pattern, op in _OPS if re.fullmatch(pattern, low, re.IGNORECASE))
 
 
-def measured(criterion: str) -> bool:
+def names_measure(criterion: str) -> bool:
     """Does it name a measure of its own, which a project's configured gates would not judge?
 
     A command that stands in the words is one. That nothing new is found they do judge: what was green must

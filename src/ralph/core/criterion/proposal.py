@@ -128,7 +128,7 @@ class Proposal(Struct, frozen=True, omit_defaults=True, kw_only=True):
     next: str = ""  # of a refusal: a check that would do, as a command line without the task
 
 
-def joined(checks: tuple[Check, ...]) -> str:
+def join_commands(checks: tuple[Check, ...]) -> str:
     """All commands as one line that a person could paste at the top of the repository."""
     parts = [check.run if check.cwd == "." else f"(cd {check.cwd} && {check.run})" for check in checks]
     return " && ".join(dict.fromkeys(parts))

@@ -23,12 +23,12 @@ from ralph.core.criterion.proposal import (
     Confidence,
     ProjectFacts,
     Proposal,
-    joined,
+    join_commands,
 )
-from ralph.core.criterion.rank import CriterionPart, Where, as_check, lower, of_kind, pick
+from ralph.core.criterion.rank import CriterionPart, Where, as_check, checks_of_kind, lower, pick
 from ralph.core.model.gate import TaskClass
 
-SHOWN = 8  # rejected alternatives that are told
+MAX_SHOWN = 8  # rejected alternatives that are told
 _WORDS: dict[str, str] = {
     "test-pass": "the tests pass",
     "type-clean": "the type checker finds nothing",
@@ -55,7 +55,7 @@ def choose(
 ) -> Proposal:
     """The proposal for a task, not approved and not tried."""
     made = Proposal(task=task, task_class=task_class, until=until)
-    place = Where(task, task_class, found, prefix, named_tools.asked(task, task_class))
+    place = Where(task, task_class, found, prefix, named_tools.names_in_text(task, task_class))
     if until:
         parsed = predicate.parse(until)
         if isinstance(parsed, Unclear):
@@ -64,19 +64,19 @@ def choose(
             (_from_predicate(one, for_criterion(text, one.kind, place)), predicate.words(one))
             for one, text in zip(parsed, predicate.parts(until), strict=True)
         ]
-        return _joined(made, place, rows)
+        return _join_parts(made, place, rows)
     items = [one for one in found.candidates if one.layer == "artifact"]
     if items:
         return _items(made, place, items)
     command = task_words.task_command(task)
     if command:
-        return _explicit(made, place, [_typed(command, place)])
-    wish = task_words.unmeasured(task)
+        return _explicit(made, place, [_check_from_user(command, place)])
+    wish = task_words.unmeasured_quality(task)
     if wish or task_words.only_a_wish(task):
         why = f'nothing measures "{wish}"' if wish else "no object, number or kind of check is named in it"
         return refuse(made, f"the task names no state that could be checked: {why}")
     if task_class == "docs" or task_words.is_study(task):
-        return _written(replace(made, task_class="docs"), place)
+        return _propose_for_text(replace(made, task_class="docs"), place)
     if task_class == "coverage":
         parsed = predicate.parse(f"coverage {task}")
         asked = (
@@ -84,11 +84,13 @@ def choose(
             if isinstance(parsed, list)
             else _RISES
         )
-        return _joined(made, place, [(_from_predicate(asked, place), predicate.words(asked))])
-    bound = predicate.counted(task) if task_class in ("lint-clean", "type-clean", "regression") else None
+        return _join_parts(made, place, [(_from_predicate(asked, place), predicate.words(asked))])
+    bound = (
+        predicate.findings_bound(task) if task_class in ("lint-clean", "type-clean", "regression") else None
+    )
     if bound is not None:
         made = replace(made, task_class="type-clean" if bound.kind == "types" else "lint-clean")
-        return _joined(made, place, [(_from_predicate(bound, place), predicate.words(bound))])
+        return _join_parts(made, place, [(_from_predicate(bound, place), predicate.words(bound))])
     return _by_class(made, place)
 
 
@@ -114,7 +116,7 @@ def _items(made: Proposal, place: Where, items: list[Candidate]) -> Proposal:
     return _explicit(made, place, [as_check(one, f"item-{n}") for n, one in enumerate(items, 1)])
 
 
-def _typed(command: str, place: Where) -> Check:
+def _check_from_user(command: str, place: Where) -> Check:
     """A command that the user named, in the local form that was found for it."""
     check = Check(name="check", run=command, kind="custom", cwd=place.prefix.rstrip("/") or ".", layer="task")
     found = place.found.candidates
@@ -133,7 +135,7 @@ def _explicit(made: Proposal, place: Where, checks: list[Check]) -> Proposal:
     return _finish(made, place, part, " and ".join(f"`{check.run}` exits 0" for check in checks))
 
 
-def _joined(made: Proposal, place: Where, parts: list[tuple[CriterionPart | Lacking, str]]) -> Proposal:
+def _join_parts(made: Proposal, place: Where, parts: list[tuple[CriterionPart | Lacking, str]]) -> Proposal:
     """All parts of a stated criterion, or the reason why one of them has no check."""
     whole = CriterionPart((), (), "high")
     for part, _ in parts:
@@ -148,18 +150,18 @@ def _joined(made: Proposal, place: Where, parts: list[tuple[CriterionPart | Lack
 
 def _from_predicate(one: Predicate, place: Where) -> CriterionPart | Lacking:
     if one.command:
-        check = replace(_typed(one.command, place), run=predicate.as_command(one))
+        check = replace(_check_from_user(one.command, place), run=predicate.as_command(one))
         return CriterionPart(
             (check,), (f"the criterion names the command itself ({LAYER_WORDS['task']})",), "high"
         )
     if one.metric == "coverage":
-        return _covered(one, place)
+        return _coverage_part(one, place)
     if one.metric in ("errors", "findings"):
-        return _counted(one, place)
+        return _check_with_bound(one, place)
     return by_names(one.kind or "test", place, proof=one.sort != "compare")
 
 
-def _covered(one: Predicate, place: Where) -> CriterionPart | Lacking:
+def _coverage_part(one: Predicate, place: Where) -> CriterionPart | Lacking:
     """The tests with a coverage report: of the tool or language that was named, else the best ones."""
     whole = CriterionPart((), (), "high")
     for name in deciding(place) or (None,):
@@ -184,7 +186,7 @@ def _covered(one: Predicate, place: Where) -> CriterionPart | Lacking:
     return whole
 
 
-def _counted(one: Predicate, place: Where) -> CriterionPart | Lacking:
+def _check_with_bound(one: Predicate, place: Where) -> CriterionPart | Lacking:
     """The linter whose findings are counted: one whose report is read finding by finding."""
     part = by_names(one.kind or "lint", place, proof=True)
     if isinstance(part, Lacking):
@@ -211,7 +213,7 @@ def _by_class(made: Proposal, place: Where) -> Proposal:
     return replace(done, warnings=(*notes, *done.warnings))
 
 
-def _written(made: Proposal, place: Where) -> Proposal:
+def _propose_for_text(made: Proposal, place: Where) -> Proposal:
     """Documents and studies: a structural check on a named output, or a refusal."""
     present = set(place.found.paths)
     named = task_words.named_paths(made.task)
@@ -226,7 +228,7 @@ def _written(made: Proposal, place: Where) -> Proposal:
         part = CriterionPart(checks, ("the output is named in the task; its content is not judged",), "low")
         made = _finish(made, place, part, " and ".join(f"{path} exists and is not empty" for path in fresh))
         return replace(made, grade_at_most="C")
-    part_of_docs = _docstrings(made, place) or of_kind("docs", place, proof=False)
+    part_of_docs = _docstrings(made, place) or checks_of_kind("docs", place, proof=False)
     if part_of_docs is not None:
         words = (
             "no public name lacks a docstring"
@@ -269,7 +271,7 @@ def _alternatives(found: ProjectFacts, checks: tuple[Check, ...]) -> tuple[Alter
         why = _rejection(one)
         if why and (one.rejected or not kinds or one.kind in kinds):
             rows[text] = why
-    return tuple(Alternative(text[:200], why[:300]) for text, why in list(rows.items())[:SHOWN])
+    return tuple(Alternative(text[:200], why[:300]) for text, why in list(rows.items())[:MAX_SHOWN])
 
 
 def _rejection(one: Candidate) -> str:
@@ -300,7 +302,7 @@ def _finish(made: Proposal, place: Where, part: CriterionPart, criterion: str) -
     return replace(
         made,
         criterion=criterion,
-        verification_command=joined(chosen),
+        verification_command=join_commands(chosen),
         rationale=(first, *dict.fromkeys(part.why), *place.found.demands[:2]),
         confidence=now,
         reachable=level,

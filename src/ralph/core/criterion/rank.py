@@ -25,7 +25,7 @@ from ralph.core.criterion.proposal import (
 )
 from ralph.core.toolchains.classify_command import Kind
 
-PACKAGES = 4  # packages that one criterion may join
+MAX_PACKAGES = 4  # packages that one criterion may join
 _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 # How a runner is told which test files to execute.
 _SELECTORS = {
@@ -103,10 +103,12 @@ def _folders(place: Where, usable: list[Candidate]) -> list[str]:
     named = [folder for folder in asked if folder in here]
     if named or "." in here:
         return named or ["."]
-    return sorted(here) if len(here) <= PACKAGES else []
+    return sorted(here) if len(here) <= MAX_PACKAGES else []
 
 
-def of_kind(kind: Kind, place: Where, *, proof: bool, name: Name | None = None) -> CriterionPart | None:
+def checks_of_kind(
+    kind: Kind, place: Where, *, proof: bool, name: Name | None = None
+) -> CriterionPart | None:
     """The checks of one kind, named after it."""
     picked = pick(kind, place, name)
     return None if picked is None else _part(picked, kind, place, proof=proof)
@@ -116,7 +118,7 @@ def of_tool(name: Name, place: Where, aims: tuple[Kind, ...]) -> CriterionPart |
     """The checks by a tool that was named: of the kind that the task is about, else of its own kind."""
     kinds = named_tools.kinds_of(name, aims)
     for kind in kinds:
-        part = of_kind(kind, place, proof=True, name=name)
+        part = checks_of_kind(kind, place, proof=True, name=name)
         if part is not None:
             return part
     # `make lint` may start a linter and a type checker: it is by both.
@@ -133,10 +135,10 @@ def _part(picked: Picked, kind: Kind, place: Where, *, proof: bool) -> Criterion
     part = CriterionPart(checks, picked.why, picked.level)
     if kind == "test" and not place.found.tests:
         part = replace(part, level=lower(part.level, "medium"))
-    return _narrowed(part, place) if kind == "test" and proof and single else part
+    return _narrow_to_named(part, place) if kind == "test" and proof and single else part
 
 
-def _narrowed(part: CriterionPart, place: Where) -> CriterionPart:
+def _narrow_to_named(part: CriterionPart, place: Where) -> CriterionPart:
     """The named test files as the proof, the whole suite beside it."""
     check = part.checks[0]
     named = task_words.named_tests(place.task, place.found.paths)

@@ -14,7 +14,7 @@ import re
 
 from ralph.core.model.gate import TaskClass
 
-_LONGEST = 2000  # characters; the verb of a task stands at its beginning
+_MAX_CHARS = 2000  # characters; the verb of a task stands at its beginning
 _TOKEN = re.compile(r"#[0-9]+|[a-z][a-z0-9_+-]*|[.,;:!?\n]")
 
 
@@ -101,18 +101,18 @@ _LEADING: dict[str, _Row] = {
 
 
 def task_class(task: str) -> TaskClass:
-    words = _TOKEN.findall(task[:_LONGEST].strip().lower())
+    words = _TOKEN.findall(task[:_MAX_CHARS].strip().lower())
     at = next((at for at, word in enumerate(words) if word not in _FILLERS), len(words))
     row = _LEADING.get(words[at]) if at < len(words) else None
     if row is None:
         at = next((at for at, word in enumerate(words) if word in _VERBS), len(words))
         row = _VERBS.get(words[at]) if at < len(words) else None
     if row is None:
-        return _stated(words) or "regression"
+        return _class_of_stated_fact(words) or "regression"
     rest = words[at + 1 :]
     near = _object(rest)
     if row is _MAKE:
-        return _made(rest)
+        return _class_of_wanted_state(rest)
     if row is _PORT:  # "migrate the client to typescript": what counts comes after the joint
         return "type-clean" if "typescript" in rest else "regression"
     if row is _WHOLE_BUILD or row is _WHOLE_STYLE:
@@ -123,7 +123,7 @@ def task_class(task: str) -> TaskClass:
     found = _head(near, row[1])
     if found is None and row is _REPAIR and set(near) <= _EMPTY:
         # "fix it", "fix until green": what is meant stands elsewhere in the sentence
-        found = _stated(words) or ("test-pass" if _GREEN & set(words) else None)
+        found = _class_of_stated_fact(words) or ("test-pass" if _GREEN & set(words) else None)
     return found or row[0]
 
 
@@ -147,7 +147,7 @@ def _named(word: str) -> TaskClass | None:
     return "test-pass" if word.startswith("test_") else _CLASS_OF.get(word)
 
 
-def _made(words: list[str]) -> TaskClass:
+def _class_of_wanted_state(words: list[str]) -> TaskClass:
     """The state asked for: "make the tests in src pass", "make mypy happy", "make it compile"."""
     state = next((at for at, word in enumerate(words) if word in _STATES), None)
     if state is None:
@@ -164,7 +164,7 @@ def _made(words: list[str]) -> TaskClass:
     )
 
 
-def _stated(words: list[str]) -> TaskClass | None:
+def _class_of_stated_fact(words: list[str]) -> TaskClass | None:
     """A state instead of a deed: "all tests pass", "zero ruff findings", "crash on empty input"."""
     for at, word in enumerate(words):
         named = _named(word)

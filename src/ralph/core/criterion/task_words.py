@@ -74,7 +74,7 @@ def only_a_wish(task: str) -> bool:
     return not [word for word in words if word not in _VERBS | _WISHES | _WHOLES]
 
 
-def unmeasured(task: str) -> str:
+def unmeasured_quality(task: str) -> str:
     """The quality that a task asks for without a number; "" when it asks for something else."""
     words = [word.lower() for word in _WORD.findall(task)]
     first = words[0] if words else ""

@@ -28,7 +28,7 @@ UNCOUNTED = frozenset({"interrupted", "budget"})
 def after_fault(loop: Loop, fault: Fault) -> Loop:
     """The call failed and left nothing: refund the iteration, then wait, go on, or give up."""
     loop = replace(loop, iteration=loop.iteration - 1, steers=(*loop.given, *loop.steers), given=())
-    loop = apply.failed(loop, fault)
+    loop = apply.record_fault(loop, fault)
     if loop.aborting:
         return after_judging.finish(loop, Finish("aborted", loop.aborting))
     if loop.sealed.spares:
@@ -43,35 +43,35 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
         return after_judging.finish(loop, Finish("blocked", fault.message))
     if fault.kind == "missing":
         return after_judging.finish(loop, Finish("broken", f"the agent cannot be started: {fault.message}"))
-    loop = _counted(loop, fault)
+    loop = _count_fault(loop, fault)
     if loop.faults >= FAULT_CAP or loop.limits_hit >= LIMIT_CAP:
         count = max(loop.faults, loop.limits_hit)
         return after_judging.finish(
             loop, Finish("broken", f"{count} faults in a row, the last: {fault.message}")
         )
     if loop.pausing:
-        return after_judging.paused(loop)
+        return after_judging.pause_loop(loop)
     return after_judging.limit_or_call(loop)
 
 
-def _counted(loop: Loop, fault: Fault) -> Loop:
+def _count_fault(loop: Loop, fault: Fault) -> Loop:
     if fault.kind in HEALED_BY_TIME:
-        return replace(failover.noted(loop, fault), limits_hit=loop.limits_hit + 1)
+        return replace(failover.note_outage(loop, fault), limits_hit=loop.limits_hit + 1)
     return loop if fault.kind in UNCOUNTED else replace(loop, faults=loop.faults + 1)
 
 
 def _with_spares(loop: Loop, fault: Fault) -> Loop | None:
     """Another agent stands in, or the first that is back is waited for; None when it is as with one agent."""
-    counted = _counted(loop, fault)
-    rested = failover.rested(counted, fault, broken=counted.faults >= FAULT_CAP)
+    counted = _count_fault(loop, fault)
+    rested = failover.rest_agent(counted, fault, broken=counted.faults >= FAULT_CAP)
     if rested is counted:
         return None
-    if failover.stands_in(rested):
+    if failover.can_switch_agent(rested):
         rested = replace(rested, faults=0, limits_hit=0)
     elif failover.earliest(rested) is None or rested.limits_hit >= LIMIT_CAP:
         return None
     rested = replace(rested, fault=None)
-    return after_judging.paused(rested) if rested.pausing else after_judging.limit_or_call(rested)
+    return after_judging.pause_loop(rested) if rested.pausing else after_judging.limit_or_call(rested)
 
 
 TRIES = 3  # of one gate on one tree, before a human is told
@@ -101,7 +101,7 @@ def _pause(loop: Loop, event: NoVerdict) -> Loop:
     said = event.why or MACHINE.get(event.cause, event.cause)
     why = f'gate "{event.gate}" gave no answer {TRIES} times, through no fault of the work: {said}'
     owed, phase = loop.todo, loop.phase
-    loop = after_judging.paused(replace(loop, pausing=why, unheard=()))
+    loop = after_judging.pause_loop(replace(loop, pausing=why, unheard=()))
     return replace(loop, held=owed, held_phase=phase)
 
 

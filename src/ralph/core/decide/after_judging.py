@@ -46,62 +46,64 @@ def gate_names(loop: Loop) -> tuple[str, ...]:
 
 
 def finish(loop: Loop, action: Finish) -> Loop:
-    return replace(apply.ended(loop, action), todo=(action,))
+    return replace(apply.close_on_finish(loop, action), todo=(action,))
 
 
-def judged(loop: Loop) -> Loop:
+def decide_on_fast_gates(loop: Loop) -> Loop:
     """Fast verdicts are in for `loop.tree`: go for the final judgement, or settle the iteration."""
-    if wants_ties(loop):
+    if needs_test_links(loop):
         return replace(loop, phase="judging", todo=(TieTests(tree=loop.tree),))
     answer = _answer(loop, loop.verdicts, None)
     if answer.verified and loop.final_tree == loop.tree:  # judged in full before: asking the same
-        return final_gates_in(loop)  # tree again could only be luckier; a claim may be what was missing
+        return decide_on_final_gates(
+            loop
+        )  # tree again could only be luckier; a claim may be what was missing
     if answer.verified:
         todo: Action = RunGates(stage="final", tree=loop.tree, gates=gate_names(loop))
         return replace(loop, phase="judging", stage="final", finals={}, final_tree=loop.tree, todo=(todo,))
     return settle(loop, answer)
 
 
-def final_gates_in(loop: Loop) -> Loop:
+def decide_on_final_gates(loop: Loop) -> Loop:
     """The fresh checkout has been judged. Guards cost a further gate call, so red ends it here."""
     answer = _answer(loop, loop.finals, None)
     if answer.verified and loop.guarded_tree == loop.tree:
-        return concluded(loop)
+        return verify_or_settle(loop)
     if answer.verified:
         return replace(loop, phase="judging", todo=(RunGuards(tree=loop.tree),))
     return settle(loop, answer)
 
 
-def concluded(loop: Loop) -> Loop:
+def verify_or_settle(loop: Loop) -> Loop:
     """Everything is in: the only path on which a loop becomes verified."""
     answer = _answer(loop, loop.finals, loop.guards)
     if answer.verified:
         assert answer.grade is not None
         loop = replace(loop, not_yet=(), unproven=answer.unproven, grade=answer.grade)
         if loop.build is not None:
-            return _item_concluded(loop, plan_facts.to_publish(loop.build, loop.tree), answer.grade)
+            return _publish_or_go_on(loop, plan_facts.to_publish(loop.build, loop.tree), answer.grade)
         return replace(loop, phase="judging", todo=(PublishResult(tree=loop.tree, grade=answer.grade),))
     return settle(loop, answer)
 
 
-def _item_concluded(loop: Loop, item: str, grade: Grade) -> Loop:
+def _publish_or_go_on(loop: Loop, item: str, grade: Grade) -> Loop:
     """An item of the plan is verified, or the whole of it was looked at once more."""
     if item:
         return replace(loop, phase="judging", todo=(PublishItem(item=item, tree=loop.tree, grade=grade),))
-    return paused(loop) if loop.pausing else limit_or_call(loop)
+    return pause_loop(loop) if loop.pausing else limit_or_call(loop)
 
 
-def wants_ties(loop: Loop) -> bool:
+def needs_test_links(loop: Loop) -> bool:
     """Is it still to be found out which tests of this tree speak for which criterion?"""
     build, brief = loop.build, loop.sealed.brief
     return build is not None and brief is not None and bool(brief.criteria) and build.tied_tree != loop.tree
 
 
 def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...] | None) -> exit_gate.Exit:
-    criterion, tolerance = next_item.terms(loop)
-    # Of an item, `next_item.missing` asks for the agent's word where it is needed.
+    criterion, tolerance = next_item.exit_terms(loop)
+    # Of an item, `next_item.missing_for_tick` asks for the agent's word where it is needed.
     claim = loop.claim if loop.build is None else Claim(status="COMPLETE")
-    answer = exit_gate.judge(
+    answer = exit_gate.decide_exit(
         criterion,
         loop.baseline,
         now,
@@ -111,7 +113,7 @@ def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...]
         protection=loop.protection,
         tolerance=tolerance,
     )
-    missing = next_item.missing(loop)
+    missing = next_item.missing_for_tick(loop)
     return replace(answer, verified=False, not_yet=(*answer.not_yet, *missing)) if missing else answer
 
 
@@ -120,7 +122,7 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     loop = replace(loop, not_yet=answer.not_yet, unproven=answer.unproven)
     accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
-    loop = apply.judged(loop, _reds(loop, loop.newest), accused=accused, base=base_checkpoint(loop))
+    loop = apply.record_judgement(loop, _reds(loop, loop.newest), accused=accused, base=base_checkpoint(loop))
     if accused:
         known = tuple(tree for tree in loop.accused if tree != loop.tree)
         loop = replace(loop, integrity=loop.integrity + 1, accused=(*known, loop.tree))
@@ -130,19 +132,22 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     track, trouble = signs.diagnose(loop.history, loop.rules)
     back = None
     if loop.build is not None:
-        loop, stalled, counts = apply.of_item(loop, track)
-        loop, drop = next_item.missed(loop, stalled, counts=counts)
+        loop, stalled, counts = apply.review_missed_item(loop, track)
+        loop, drop = next_item.note_failed_try(loop, stalled, counts=counts)
         if drop:  # also the best of it is no place to go back to
-            back, loop = take_back.to_verified(loop), replace(loop, redirect="", best=_verified(loop))
+            back, loop = (
+                take_back.to_verified(loop),
+                replace(loop, redirect="", best=_verified_checkpoint(loop)),
+            )
     elif loop.breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
-        return finish(apply.reopened(loop), Finish("stalled", loop.breaker.why))
+        return finish(apply.demand_after_reopening(loop), Finish("stalled", loop.breaker.why))
     elif track.kind == "stalled" and trouble is not None:
-        return finish(apply.stalled(loop, trouble, track.why), Finish("stalled", track.why))
+        return finish(apply.open_on_stall(loop, trouble, track.why), Finish("stalled", track.why))
     else:
-        loop = apply.redirected(loop)
+        loop = apply.set_redirect(loop)
     back = back or take_back.take_back(loop, accused=accused)
     if loop.pausing:  # what goes back goes all the same, before anything else is done
-        return replace(paused(loop), held=(back,) if back is not None else ())
+        return replace(pause_loop(loop), held=(back,) if back is not None else ())
     if back is not None:
         return replace(loop, phase="working", todo=(back,))
     return call_agent(loop)
@@ -155,7 +160,7 @@ def _is_accused(loop: Loop) -> bool:
     return any(result.integrity and result.findings for result in loop.guards)
 
 
-def paused(loop: Loop) -> Loop:
+def pause_loop(loop: Loop) -> Loop:
     """Stop here without ending; what is owed is kept for the resume."""
     return replace(
         loop,
@@ -198,10 +203,10 @@ def limit_reached(loop: Loop) -> Finish | None:
 def base_checkpoint(loop: Loop) -> Checkpoint:
     """Where the loop began, measured like every checkpoint after it."""
     order = loop.sealed
-    return _measured(loop, Checkpoint(0, order.base_tree, order.base_commit), loop.baseline)
+    return _measure_checkpoint(loop, Checkpoint(0, order.base_tree, order.base_commit), loop.baseline)
 
 
-def _measured(loop: Loop, checkpoint: Checkpoint, verdicts: dict[str, Verdict]) -> Checkpoint:
+def _measure_checkpoint(loop: Loop, checkpoint: Checkpoint, verdicts: dict[str, Verdict]) -> Checkpoint:
     required = [gate for gate in loop.sealed.criterion.gates if gate.required]
     reds = _reds(loop, verdicts)
     hidden = sum(red.unloaded for red in reds)
@@ -219,7 +224,7 @@ def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     verdicts = loop.newest
     reds = _reds(loop, verdicts)
     newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
-    newest = _measured(loop, newest, verdicts)
+    newest = _measure_checkpoint(loop, newest, verdicts)
     best = loop.best
     assert best is not None
     # What a guard keeps saying is an error that stays the same, also where every check is green.
@@ -241,7 +246,7 @@ def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     )
     if not accused and (rank(newest) < rank(best) or _goes_on(loop, newest, best)):
         best = newest
-    return replace(loop, history=(*loop.history, footprint)[-signs.KEPT :], best=best)
+    return replace(loop, history=(*loop.history, footprint)[-signs.MAX_KEPT :], best=best)
 
 
 def _red(one: Checkpoint | Footprint) -> tuple[int, int]:
@@ -273,12 +278,12 @@ def rank(checkpoint: Checkpoint) -> tuple[int, int, int, int]:
     return (-checkpoint.passing, *_red(checkpoint), checkpoint.changed_lines)
 
 
-def _verified(loop: Loop) -> Checkpoint:
+def _verified_checkpoint(loop: Loop) -> Checkpoint:
     base = loop.build.base if loop.build is not None else None
     return base if base is not None and base.passing >= 0 else base_checkpoint(loop)
 
 
-def planned(loop: Loop, event: CheckpointMade) -> Loop:
+def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
     """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
     assert loop.build is not None
     take = plan_facts.take_plan if loop.build.mode == "planning" else plan_facts.take_closing
@@ -287,7 +292,7 @@ def planned(loop: Loop, event: CheckpointMade) -> Loop:
     if loop.aborting:
         return finish(loop, Finish("aborted", loop.aborting))
     if event.tree == before.tree:
-        return paused(loop) if loop.pausing else limit_or_call(loop)
+        return pause_loop(loop) if loop.pausing else limit_or_call(loop)
     outside = event.plan is not None and event.plan.outside > 0
     rejected = Checkpoint(iteration=loop.iteration, tree=event.tree, commit=event.commit) if outside else None
     todo = RestoreWorkspace(to=before, rejected=rejected)
@@ -297,13 +302,13 @@ def planned(loop: Loop, event: CheckpointMade) -> Loop:
 def item_published(loop: Loop, commit: str) -> Loop:
     """A verified item is on the result branch: from here on this tree is what work goes back to."""
     newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
-    newest = _measured(loop, newest, loop.newest)
-    loop = plan_facts.ticked(apply.item_done(loop, newest.red), commit, loop.grade)
+    newest = _measure_checkpoint(loop, newest, loop.newest)
+    loop = plan_facts.tick_item(apply.item_done(loop, newest.red), commit, loop.grade)
     build = replace(loop.build, base=newest) if loop.build is not None else None
     # What another item took says nothing of the next one.
     history = loop.history if loop.rules < 2 else ()
     loop = replace(loop, build=build, best=newest, redirect="", reverted="", history=history)
-    return paused(loop) if loop.pausing else limit_or_call(loop)
+    return pause_loop(loop) if loop.pausing else limit_or_call(loop)
 
 
 def limit_or_call(loop: Loop) -> Loop:
@@ -335,7 +340,7 @@ def call_agent(loop: Loop) -> Loop:
 
 def _call(loop: Loop) -> Loop:
     """Ask for the next agent call, or first wait for what makes one possible."""
-    number = failover.awake(loop)
+    number = failover.first_awake_agent(loop)
     rest = failover.nobody_awake(loop) if number is None else failover.cool_down(loop)
     wait = rest or failover.hourly_wait(loop)
     if wait is not None:
@@ -343,11 +348,11 @@ def _call(loop: Loop) -> Loop:
         if time is not None and loop.elapsed + wait.seconds > time:
             why = f"{wait.why}; waiting for that would pass the time limit"
             return finish(replace(loop, phase="working"), Finish("exhausted", why))
-        loop = loop if rest is None else apply.waits(loop, rest.why)
+        loop = loop if rest is None else apply.open_for_wait(loop, rest.why)
         return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
     iteration = loop.iteration + 1
-    loop = apply.calls(loop, iteration)
-    readers = plan_facts.readers(loop)
+    loop = apply.start_probe(loop, iteration)
+    readers = plan_facts.readers_due(loop)
     if readers:
         todo: tuple[Action, ...] = (RunReaders(call=loop.call + 1, count=readers),)
         return replace(loop, phase="working", wait_until=None, wait_why="", todo=todo)

@@ -50,17 +50,17 @@ def with_agent(order: Order, number: int) -> Order:
     )
 
 
-def names(order: Order) -> tuple[str, ...]:
+def agent_names(order: Order) -> tuple[str, ...]:
     return (order.agent, *(spare.agent for spare in order.spares))
 
 
-def awake(loop: Loop) -> int | None:
+def first_awake_agent(loop: Loop) -> int | None:
     """The first agent that does not rest; None when all do."""
     known = range(len(loop.sealed.spares) + 1)
     return next((number for number in known if loop.resting.get(number, 0.0) <= loop.now), None)
 
 
-def rested(loop: Loop, fault: Fault, *, broken: bool) -> Loop:
+def rest_agent(loop: Loop, fault: Fault, *, broken: bool) -> Loop:
     """The agent of the newest call rests, if this fault is a reason and there is another agent at all."""
     if not loop.sealed.spares:
         return loop
@@ -72,13 +72,13 @@ def rested(loop: Loop, fault: Fault, *, broken: bool) -> Loop:
         until = loop.now + BROKEN
     else:
         return loop
-    why = f"{names(loop.sealed)[loop.using]}: {fault.kind}, {fault.message}"
+    why = f"{agent_names(loop.sealed)[loop.using]}: {fault.kind}, {fault.message}"
     return replace(loop, resting={**loop.resting, loop.using: until}, stood_in=why)
 
 
-def stands_in(loop: Loop) -> bool:
+def can_switch_agent(loop: Loop) -> bool:
     """May another agent be called at once, instead of waiting for the one that failed?"""
-    number = awake(loop)
+    number = first_awake_agent(loop)
     return number is not None and number != loop.using and loop.using in loop.resting
 
 
@@ -88,10 +88,10 @@ def earliest(loop: Loop) -> float | None:
     return None if soonest == NEVER else soonest
 
 
-LONGEST = 3600.0  # then the agent itself has another try: it may know of a way that we do not
+MAX_WAIT_SECONDS = 3600.0  # then the agent itself has another try: it may know of a way that we do not
 
 
-def noted(loop: Loop, fault: Fault) -> Loop:
+def note_outage(loop: Loop, fault: Fault) -> Loop:
     """Remember since when: faults in a row are one outage."""
     if not fault.address:
         return loop
@@ -99,10 +99,10 @@ def noted(loop: Loop, fault: Fault) -> Loop:
     return loop if going_on else replace(loop, down_since=loop.now)
 
 
-def wait(loop: Loop, fault: Fault, seconds: float) -> Wait:
+def wait_for_network(loop: Loop, fault: Fault, seconds: float) -> Wait:
     """`seconds` is how long is waited if the address turns out to answer."""
     time = loop.limits.time
-    left = LONGEST if time is None else min(LONGEST, max(1.0, time - loop.elapsed))
+    left = MAX_WAIT_SECONDS if time is None else min(MAX_WAIT_SECONDS, max(1.0, time - loop.elapsed))
     since = datetime.fromtimestamp(loop.down_since or loop.now, UTC).strftime("%H:%M:%S")
     why = f"network down since {since} UTC, probing {fault.address}: {fault.message}"
     return Wait(seconds=seconds, until=None, why=why, probe=fault.address, most=left)
@@ -141,7 +141,11 @@ def cool_down(loop: Loop) -> Wait | None:
         return Wait(seconds=seconds, until=loop.now + seconds, why=why)
     in_row = max(0, loop.faults - 1, loop.limits_hit - 1)
     seconds = min(BACK_OFF[fault.kind] * 2**in_row, HOUR)
-    return wait(loop, fault, seconds) if fault.address else Wait(seconds=seconds, until=None, why=why)
+    return (
+        wait_for_network(loop, fault, seconds)
+        if fault.address
+        else Wait(seconds=seconds, until=None, why=why)
+    )
 
 
 def hourly_wait(loop: Loop) -> Wait | None:

@@ -65,8 +65,8 @@ TABLE: dict[tuple[Phase, type[e.Event]], Transition] = {
     ("baseline", e.GateEnded): Transition(h.baseline_gate_ended, ("baseline", "working", "paused")),
     ("baseline", e.NoVerdict): Transition(after_fault.no_verdict, ("baseline", "paused")),
     ("baseline", e.TestsTied): Transition(h.tests_tied, ("working", "paused")),
-    ("working", e.ReadersStarted): Transition(plan_readers.started, ("working",)),
-    ("working", e.ReadersEnded): Transition(plan_readers.ended, ("working", "waiting", "paused")),
+    ("working", e.ReadersStarted): Transition(plan_readers.readers_started, ("working",)),
+    ("working", e.ReadersEnded): Transition(plan_readers.readers_ended, ("working", "waiting", "paused")),
     ("working", e.AgentStarted): Transition(h.agent_started, ("working",)),
     ("working", e.AgentEnded): Transition(h.agent_ended, ("working",)),
     ("working", e.CheckpointMade): Transition(h.checkpoint_made, ("judging", "working", "waiting", "paused")),
@@ -78,18 +78,18 @@ TABLE: dict[tuple[Phase, type[e.Event]], Transition] = {
     ("judging", e.GuardsEnded): Transition(h.guards_ended, _AFTER_JUDGING),
     ("judging", e.TestsTied): Transition(h.tests_tied, _AFTER_JUDGING),
     ("judging", e.ItemPublished): Transition(h.item_published, _AFTER_JUDGING),
-    ("judging", e.JudgeStarted): Transition(opinion.started, ("judging",)),
-    ("judging", e.JudgeEnded): Transition(opinion.ended, _AFTER_JUDGING),
+    ("judging", e.JudgeStarted): Transition(opinion.judge_started, ("judging",)),
+    ("judging", e.JudgeEnded): Transition(opinion.judge_ended, _AFTER_JUDGING),
     ("judging", e.ResultPublished): Transition(h.result_published, ("judging",)),
     ("waiting", e.WaitOver): Transition(h.wait_over, ("working", "waiting", "judging")),
     ("paused", e.ResumeAsked): Transition(h.resume_asked, ("baseline", "working", "judging", "waiting")),
     ("ended", e.ResumeAsked): Transition(h.resume_asked, ("baseline", "working", "waiting", "judging")),
-    ("ended", e.Steered): Transition(h.steered, ("ended",)),
+    ("ended", e.Steered): Transition(h.user_steered, ("ended",)),
     ("ended", e.LandingStarted): Transition(on_landing.landing_started, ("ended",)),
     ("ended", e.LandingEnded): Transition(on_landing.landing_ended, ("ended",)),
     ("ended", e.LoopDropped): Transition(on_landing.loop_dropped, ("ended",)),
     **{(phase, e.StintStarted): Transition(h.stint_started, (phase,)) for phase in _LIVE},
-    **{(phase, e.Steered): Transition(h.steered, (phase,)) for phase in _LIVE},
+    **{(phase, e.Steered): Transition(h.user_steered, (phase,)) for phase in _LIVE},
     **{(phase, e.AbortAsked): Transition(h.abort_asked, (phase,)) for phase in _LIVE},
     **{(phase, e.LoopEnded): Transition(h.loop_ended, ("ended",)) for phase in _LIVE},
     **{(phase, e.PauseAsked): Transition(h.pause_asked, (phase, "paused")) for phase in _LIVE},
@@ -106,7 +106,7 @@ def decide(loop: Loop, event: e.AnyEvent) -> Step:
     if rule is None:
         raise IllegalEvent(f"{type(event).__name__} cannot happen in phase {loop.phase}")
     # Whichever fact led to a publication, the judge comes before it.
-    after = opinion.before_result(rule.handler(_clocked(loop, event), event))
+    after = opinion.ask_before_result(rule.handler(_charge_time(loop, event), event))
     if after.phase not in rule.to:
         raise Bug(
             f"{type(event).__name__} led from {loop.phase} to {after.phase}, which its rule does not name"
@@ -122,7 +122,7 @@ def fold(facts: Iterable[e.AnyEvent], loop: Loop | None = None) -> Loop:
     return loop
 
 
-def _clocked(loop: Loop, event: e.AnyEvent) -> Loop:
+def _charge_time(loop: Loop, event: e.AnyEvent) -> Loop:
     """Charge the time this fact took: to the work, to waiting, or (paused, ended) to nobody."""
     took, spend = max(0.0, event.took), loop.spend
     if loop.phase == "waiting":

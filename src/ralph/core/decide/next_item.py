@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec.structs
 
-from ralph.core.decide.plan_facts import GOOD, NAMED, parts, with_items
+from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, plan_and_brief, with_items
 from ralph.core.model.actions import Finish
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import Criterion
@@ -23,7 +23,7 @@ from ralph.core.model.plan.board import board_of, choose, state_of, with_state
 from ralph.core.model.plan.completion import Checked, Dual, dual_condition
 from ralph.core.model.plan.items import HIGH, Item
 from ralph.core.model.plan.plan_state import DoneItem, PlanState
-from ralph.core.model.plan.test_link import CriterionTest, standing
+from ralph.core.model.plan.test_link import CriterionTest, status_by_criterion
 from ralph.core.model.verdict import Checkpoint
 from ralph.core.proof import exit_gate
 
@@ -38,7 +38,7 @@ WHOLE = "Make the whole green: every check, every criterion"  # its title, by wh
 Next = Finish | Literal["call", "judge"]
 
 
-def begin(order: Order) -> PlanState | None:
+def initial_plan_state(order: Order) -> PlanState | None:
     """Where a loop with a plan starts: by the plan that was found, or by making one."""
     brief = order.brief
     if brief is None:
@@ -54,12 +54,12 @@ def begin(order: Order) -> PlanState | None:
 
 def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """What the plan asks for now. The answer is the same however often it is asked for."""
-    build, brief = parts(loop)
+    build, brief = plan_and_brief(loop)
     if build.asked and (build.mode == "planning" or brief.mode == "build"):
         return loop, Finish("blocked", f"the agent asks: {build.asked}")
     if build.mode == "planning":
         if build.unsound >= PLANNING_CAP:
-            wrong = "; ".join(build.wrong[:NAMED]) or "it was not written"
+            wrong = "; ".join(build.wrong[:MAX_NAMED]) or "it was not written"
             why = f"no usable plan after {build.unsound} planning calls: {wrong}"
             return loop, Finish("blocked", why)
         return loop, "call"
@@ -71,7 +71,7 @@ def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         assert choice.item is not None
         if brief.replan_every and build.planned >= brief.replan_every:
             return _plan_again(loop, f"{build.planned} items were verified since the plan was made"), "call"
-        return _selected(loop, choice.item, choice.rule, choice.why), "call"
+        return _select_item(loop, choice.item, choice.rule, choice.why), "call"
     if choice.kind == "plan":
         assert choice.item is not None
         if choice.item.id not in build.replanned:
@@ -86,26 +86,26 @@ def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     return loop, Finish("blocked", f"{choice.why}: {', '.join(named)}{more}")
 
 
-def terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
+def exit_terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
     """What the tree at hand is held to: an item to nothing being worse, the whole to everything."""
     criterion = loop.sealed.criterion
     build, brief = loop.build, loop.sealed.brief
     if build is None or brief is None:
         return criterion, "task"
-    if build.item is not None and not is_own(build.item):
+    if build.item is not None and not is_mend_item(build.item):
         if build.item.chore:  # "D" sorts behind "C": a user who asks for less gets less
             criterion = replace(criterion, min_grade=max(criterion.min_grade, "C"))
         return criterion, "item"
     return criterion, "old" if brief.allow_red else "nothing"
 
 
-def missing(loop: Loop) -> tuple[str, ...]:
+def missing_for_tick(loop: Loop) -> tuple[str, ...]:
     """What stands between the item at hand and its tick, besides the gates."""
     build = loop.build
     if build is None or build.tied_tree not in ("", loop.tree):
         return ()
-    item, stands = build.item, standing(build.ties)
-    if item is None or is_own(item):
+    item, stands = build.item, status_by_criterion(build.ties)
+    if item is None or is_mend_item(item):
         return tuple(_unproven_words(loop))
     wanted = [name for name in item.serves if stands.get(name, "untested") not in GOOD]
     sentences = [_criterion_words(name, build.ties) for name in wanted]
@@ -115,17 +115,17 @@ def missing(loop: Loop) -> tuple[str, ...]:
         sentences.append(
             f"no criterion speaks for {item.id}: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
         )
-    for name, iteration in sorted(build.lost.items())[:NAMED]:
+    for name, iteration in sorted(build.lost.items())[:MAX_NAMED]:
         if name != item.id and iteration:
             sentences.append(f"item {name} was verified and is no longer: iteration {iteration} broke it")
     return tuple(sentences)
 
 
-def missed(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
+def note_failed_try(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
     """An iteration was judged and is not good enough. True: back to the tree that is verified."""
-    build, brief = parts(loop)
+    build, brief = plan_and_brief(loop)
     if build.item is None:
-        return mend(loop, loop.not_yet), False
+        return add_mend_item(loop, loop.not_yet), False
     name = build.item.id
     tries = build.tries.get(name, 0) + counts
     loop = replace(loop, build=replace(build, tries={**build.tries, name: tries}))
@@ -133,7 +133,7 @@ def missed(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
         return loop, False
     first = loop.not_yet[0] if loop.not_yet else "it was not verified"
     why = stalled or f"{tries} attempts: {first}"
-    if stalled and name not in build.replanned and not is_own(build.item):
+    if stalled and name not in build.replanned and not is_mend_item(build.item):
         return _plan_again(loop, f"{name} is stuck: {stalled}", name), True
     return _block(loop, name, why), True
 
@@ -143,7 +143,7 @@ def _says_done(claim: Claim | None) -> bool:
     return claim is not None and (claim.status == "COMPLETE" or claim.tasks > 0)
 
 
-def _selected(loop: Loop, item: Item, rule: str, why: str) -> Loop:
+def _select_item(loop: Loop, item: Item, rule: str, why: str) -> Loop:
     build = loop.build
     assert build is not None
     if build.item is not None and build.item.id == item.id:
@@ -176,21 +176,21 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
 
 def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """Every required item is settled: is the whole proven, and does the agent say that nothing is left?"""
-    build, _ = parts(loop)
+    build, _ = plan_and_brief(loop)
     loop = replace(loop, build=replace(build, item=None, mode="checking", why=""))
-    build, _ = parts(loop)
+    build, _ = plan_and_brief(loop)
     order = loop.sealed
-    criterion, tolerance = terms(loop)
-    if loop.tree == order.base_tree and _tied(loop):  # nothing was left to do
-        red = exit_gate.red(criterion, loop.baseline, loop.baseline, tolerance)
+    criterion, tolerance = exit_terms(loop)
+    if loop.tree == order.base_tree and _links_are_known(loop):  # nothing was left to do
+        red = exit_gate.red_sentences(criterion, loop.baseline, loop.baseline, tolerance)
         sentences = (*red, *_unproven_words(loop))
         if sentences:
             return _mended(loop, sentences, can_call=can_call)
         outcome: Outcome = "satisfied" if loop.rules > 1 else "verified"
         return loop, Finish(outcome, "nothing to do: every item is settled and every check is green")
-    if not (loop.final_tree == loop.guarded_tree == loop.tree and _tied(loop)):
+    if not (loop.final_tree == loop.guarded_tree == loop.tree and _links_are_known(loop)):
         return loop, "judge"
-    answer = exit_gate.judge(
+    answer = exit_gate.decide_exit(
         criterion,
         loop.baseline,
         loop.finals,
@@ -207,7 +207,7 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     assert board is not None
     checked = Checked(
         open_items=board.tally.open - board.tally.optional_open,
-        failing=tuple(exit_gate.red(criterion, loop.baseline, loop.finals, tolerance)),
+        failing=tuple(exit_gate.red_sentences(criterion, loop.baseline, loop.finals, tolerance)),
         errors=(loop.fault.message,) if loop.fault is not None else (),
         remaining=tuple(finding.message for result in loop.guards for finding in result.findings),
     )
@@ -223,21 +223,21 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
 
 
 def _mended(loop: Loop, sentences: tuple[str, ...], *, can_call: bool) -> tuple[Loop, Next]:
-    return next_step(mend(loop, sentences), can_call=can_call)
+    return next_step(add_mend_item(loop, sentences), can_call=can_call)
 
 
-def mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
+def add_mend_item(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     """All items are ticked and the whole is not proven: one more item, Ralph's own, says what is missing."""
-    build, _ = parts(loop)
+    build, _ = plan_and_brief(loop)
     board = build.board
     assert board is not None
     own = next(
-        (one.id for one in board.ranked.items if is_own(one) and state_of(board, one.id) == "done"), ""
+        (one.id for one in board.ranked.items if is_mend_item(one) and state_of(board, one.id) == "done"), ""
     )
     if own:
         board = with_state(board, own, "open")
         return replace(loop, build=replace(build, board=board, item=None), not_yet=sentences)
-    stands = standing(build.ties)
+    stands = status_by_criterion(build.ties)
     open_criteria = tuple(name for name, status in stands.items() if status not in GOOD)
     item = Item(
         id=MEND,
@@ -245,27 +245,27 @@ def mend(loop: Loop, sentences: tuple[str, ...]) -> Loop:
         priority=HIGH,
         serves=open_criteria,
         chore=True,
-        notes=sentences[:NAMED],
+        notes=sentences[:MAX_NAMED],
     )
     return replace(loop, build=replace(with_items(loop, build, (item,)), item=None), not_yet=sentences)
 
 
-def is_own(item: Item) -> bool:
+def is_mend_item(item: Item) -> bool:
     """Ralph's own item, which is held to the whole. Whoever else uses its name has an item like any other."""
     return item.title == WHOLE and item.chore and not (item.optional or item.human)
 
 
-def _tied(loop: Loop) -> bool:
+def _links_are_known(loop: Loop) -> bool:
     """It is known how the criteria stand on this very tree, and not only on one that was taken back."""
-    build, brief = parts(loop)
+    build, brief = plan_and_brief(loop)
     return not brief.criteria or build.tied_tree == loop.tree
 
 
 def _unproven_words(loop: Loop) -> list[str]:
-    build, brief = parts(loop)
+    build, brief = plan_and_brief(loop)
     if brief.criteria is None:
         return []
-    stands = standing(build.ties)
+    stands = status_by_criterion(build.ties)
     wanted = [name for name in brief.criteria if stands.get(name, "untested") not in GOOD]
     return [_criterion_words(name, build.ties) for name in wanted]
 
@@ -283,22 +283,22 @@ def _planned_words(build: PlanState) -> str:
     items = len(build.plan.items)
     words = f"the plan is sound: {items} {'item' if items == 1 else 'items'}"
     if build.plan.missing:
-        words += f", missing specs: {', '.join(one.name for one in build.plan.missing[:NAMED])}"
+        words += f", missing specs: {', '.join(one.name for one in build.plan.missing[:MAX_NAMED])}"
     return words
 
 
 def _verified_words(loop: Loop, dual: Dual) -> str:
-    build, _ = parts(loop)
+    build, _ = plan_and_brief(loop)
     assert build.board is not None
     words = f"all {build.board.tally.done} items are verified"
     hands = [name for name, one in build.done.items() if one.iteration and not one.commit]
     if hands:
-        words += f", {', '.join(hands[:NAMED])} by a human's word"
+        words += f", {', '.join(hands[:MAX_NAMED])} by a human's word"
     if build.board.tally.optional_open:
         words += f", {build.board.tally.optional_open} optional ones are open"
     if build.dropped:
-        more = f" and {len(build.dropped) - NAMED} more" if len(build.dropped) > NAMED else ""
-        words += f", planning anew dropped {', '.join(build.dropped[:NAMED])}{more}"
+        more = f" and {len(build.dropped) - MAX_NAMED} more" if len(build.dropped) > MAX_NAMED else ""
+        words += f", planning anew dropped {', '.join(build.dropped[:MAX_NAMED])}{more}"
     said = f"{dual.indicators} of {dual.needed} words of completion"
     if dual.holds:
         return f"{words}; the agent signalled that nothing is left ({said})"

@@ -13,7 +13,7 @@ import msgspec.structs
 from ralph.core.decide import after_judging, count_spend, failover, next_item, opinion, plan_facts
 from ralph.core.decide.after_fault import after_fault
 from ralph.core.decide.stuck import apply
-from ralph.core.decide.stuck.take_back import forgiven, told
+from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
 from ralph.core.model.actions import (
     Finish,
     MakeWorkspace,
@@ -53,7 +53,6 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.order import RESUMABLE
 from ralph.core.model.plan.completion import WINDOW
 from ralph.core.model.plan.plan_state import PlanState
-from ralph.core.model.spend import Limits
 from ralph.core.prompt import learnings
 from ralph.core.proof import exit_gate
 from ralph.errors import IllegalEvent
@@ -79,7 +78,7 @@ def loop_started(loop: Loop, event: LoopStarted) -> Loop:
         before=order.base_tree,
         commit=order.base_commit,
         branch=order.branch,
-        build=next_item.begin(order),
+        build=next_item.initial_plan_state(order),
         todo=(MakeWorkspace(),),
     )
 
@@ -97,7 +96,7 @@ def workspace_made(loop: Loop, event: WorkspaceMade) -> Loop:
 
 def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
-    owed = _owed_gate(loop, event)
+    owed = _gates_still_owed(loop, event)
     loop = replace(loop, baseline={**loop.baseline, verdict.gate: verdict})
     if owed.gates:
         return replace(loop, todo=(owed,))
@@ -111,7 +110,7 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     ending = _nothing_to_do(loop) if loop.build is None else None
     if ending is not None:
         return after_judging.finish(loop, ending)
-    if after_judging.wants_ties(loop):
+    if after_judging.needs_test_links(loop):
         return replace(loop, todo=(TieTests(tree=loop.tree),))
     return _after_baseline(loop)
 
@@ -127,15 +126,15 @@ def _nothing_to_do(loop: Loop) -> Finish | None:
 
 
 def _after_baseline(loop: Loop) -> Loop:
-    return after_judging.paused(loop) if loop.pausing else after_judging.limit_or_call(loop)
+    return after_judging.pause_loop(loop) if loop.pausing else after_judging.limit_or_call(loop)
 
 
 def tests_tied(loop: Loop, event: TestsTied) -> Loop:
     """What the specs say of the judged tree is known: go on where that was asked for."""
     if _owed(loop) != TieTests(tree=event.tree):
         _illegal(loop, event, "nobody asked which tests of this tree name a criterion")
-    after = plan_facts.take_ties(loop, event.tree, event.ties)
-    return _after_baseline(after) if loop.phase == "baseline" else after_judging.judged(after)
+    after = plan_facts.take_test_links(loop, event.tree, event.ties)
+    return _after_baseline(after) if loop.phase == "baseline" else after_judging.decide_on_fast_gates(after)
 
 
 def agent_started(loop: Loop, event: AgentStarted) -> Loop:
@@ -154,7 +153,7 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
         fault=None,
         steers=(),
         given=loop.steers,
-        spend=count_spend.begun(loop.spend),
+        spend=count_spend.add_started_call(loop.spend),
         call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
     )
 
@@ -163,7 +162,7 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
     if not loop.calling or event.call != loop.call:
         _illegal(loop, event, "no such call is open")
     denied = loop.denied + 1 if event.denials else 0
-    agent = failover.names(loop.sealed)[loop.using]
+    agent = failover.agent_names(loop.sealed)[loop.using]
     loop = apply.call_ended(loop, event)
     return replace(
         loop,
@@ -171,18 +170,18 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
         claim=event.claim,
         fault=event.fault,
         denials=event.denials,
-        learned=learnings.joined(loop.learned, event.learned),
+        learned=learnings.add_notes(loop.learned, event.learned),
         denied=denied,
-        spend=count_spend.ended(loop.spend, event.usage),
+        spend=count_spend.add_call_usage(loop.spend, event.usage),
         session=_kept_session(loop, event),
-        squeezed=_squeezed(loop, event.fault),
+        squeezed=_prompt_halvings(loop, event.fault),
         programs={**loop.programs, agent: event.program} if event.program else loop.programs,
-        build=_heard(loop, event),
+        build=_note_indication(loop, event),
         todo=(TakeSnapshot(iteration=loop.iteration),),
     )
 
 
-def _heard(loop: Loop, event: AgentEnded) -> PlanState | None:
+def _note_indication(loop: Loop, event: AgentEnded) -> PlanState | None:
     """What the agent says of being finished, in the newest messages."""
     build = loop.build
     if build is None or event.indication is None or event.fault is not None:
@@ -197,7 +196,7 @@ def _kept_session(loop: Loop, event: AgentEnded) -> AgentSession | None:
     return event.session or loop.session
 
 
-def _squeezed(loop: Loop, fault: Fault | None) -> int:
+def _prompt_halvings(loop: Loop, fault: Fault | None) -> int:
     if fault is None:
         return 0
     return min(SQUEEZE_CAP, loop.squeezed + 1) if fault.kind == "context" else loop.squeezed
@@ -208,12 +207,12 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
         _illegal(loop, event, "no snapshot was asked for")
     changed = event.tree != loop.before
     fault = loop.fault
-    loop = apply.left(loop, event, changed=changed)
+    loop = apply.record_changes(loop, event, changed=changed)
     if fault is not None and not changed:
         loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
         return after_fault(loop, fault)
     if loop.build is not None and loop.build.mode in ("planning", "closing"):
-        return after_judging.planned(loop, event)
+        return after_judging.end_planning_call(loop, event)
     loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
     if loop.build is not None:
         loop = plan_facts.take_notes(loop, event.plan, changed=changed)
@@ -221,7 +220,7 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
     if loop.aborting:
         return after_judging.finish(loop, Finish("aborted", loop.aborting))
     if event.tree == loop.judged_tree:
-        return after_judging.judged(loop)
+        return after_judging.decide_on_fast_gates(loop)
     todo = RunGates(stage="fast", tree=event.tree, gates=after_judging.gate_names(loop))
     loop = replace(loop, phase="judging", stage="fast", verdicts={}, judged_tree=event.tree, todo=(todo,))
     return _hold(loop) if loop.pause_now else loop
@@ -229,14 +228,18 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
 
 def gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
-    owed = _owed_gate(loop, event)
+    owed = _gates_still_owed(loop, event)
     if owed.stage == "final":
         loop = replace(loop, finals={**loop.finals, verdict.gate: verdict})
     else:
         loop = replace(loop, verdicts={**loop.verdicts, verdict.gate: verdict})
     if owed.gates:
         return replace(loop, todo=(owed,))
-    return after_judging.final_gates_in(loop) if owed.stage == "final" else after_judging.judged(loop)
+    return (
+        after_judging.decide_on_final_gates(loop)
+        if owed.stage == "final"
+        else after_judging.decide_on_fast_gates(loop)
+    )
 
 
 def guards_ended(loop: Loop, event: GuardsEnded) -> Loop:
@@ -244,7 +247,7 @@ def guards_ended(loop: Loop, event: GuardsEnded) -> Loop:
         _illegal(loop, event, "no guards were asked for on this tree")
     if any(result.tree != event.tree for result in event.results):
         _illegal(loop, event, "a guard looked at another tree")
-    return after_judging.concluded(replace(loop, guards=event.results, guarded_tree=event.tree))
+    return after_judging.verify_or_settle(replace(loop, guards=event.results, guarded_tree=event.tree))
 
 
 def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
@@ -252,22 +255,22 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
     if not isinstance(owed, RestoreWorkspace) or event.tree != owed.to.tree:
         _illegal(loop, event, "that is not the checkpoint that was asked for")
     to = owed.to
-    said = told(loop, owed, event.iteration)
+    said = sentence_for_prompt(loop, owed, event.iteration)
     loop = replace(loop, tree=to.tree, commit=to.commit, lines=to.changed_lines, reverted=said)
     loop = forgiven(loop) if said else loop
-    loop = plan_facts.restored(loop)
-    return after_judging.paused(loop) if loop.pausing else after_judging.call_agent(loop)
+    loop = plan_facts.restore_plan_state(loop)
+    return after_judging.pause_loop(loop) if loop.pausing else after_judging.call_agent(loop)
 
 
 def wait_over(loop: Loop, event: WaitOver) -> Loop:
     if not isinstance(_owed(loop), Wait):
         _illegal(loop, event, "nothing was waited for")
     if loop.held:
-        return opinion.waited(loop)
+        return opinion.ask_after_wait(loop)
     return after_judging.limit_or_call(replace(loop, fault=None))
 
 
-def steered(loop: Loop, event: Steered) -> Loop:
+def user_steered(loop: Loop, event: Steered) -> Loop:
     return replace(loop, steers=(*loop.steers, Steer(text=event.text, at=event.at, author=event.author)))
 
 
@@ -278,7 +281,7 @@ def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
     now = event.now or loop.pause_now
     loop = replace(loop, pausing=event.reason or "paused by the user", pause_now=now)
     if loop.phase == "waiting":
-        return after_judging.paused(loop)
+        return after_judging.pause_loop(loop)
     if not loop.calling and (now or isinstance(owed, RunAgent)):
         return _hold(loop)
     return loop
@@ -295,7 +298,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
     held, held_phase, ended = loop.held, loop.held_phase, loop.phase == "ended"
     loop = replace(
         loop,
-        limits=_raised(loop.limits, event),
+        limits=count_spend.raise_limits(loop.limits, event),
         outcome=None,
         reason="",
         held=(),
@@ -303,13 +306,15 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         pausing="",
         pause_now=False,
     )
-    loop = plan_facts.by_hand(loop, event.done)
+    loop = plan_facts.tick_human_items(loop, event.done)
     if held:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
         loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=(), programs={})
-        loop = replace(loop, judged_tree="", final_tree="", guarded_tree="", jury=opinion.forgiven(loop.jury))
-        loop = plan_facts.reopened(loop)
+        loop = replace(
+            loop, judged_tree="", final_tree="", guarded_tree="", jury=opinion.reset_counts(loop.jury)
+        )
+        loop = plan_facts.reopen_blocked_items(loop)
     return _take_baseline(loop) if loop.best is None else after_judging.limit_or_call(loop)
 
 
@@ -372,7 +377,7 @@ def _owed(loop: Loop) -> object:
     return loop.todo[0] if loop.todo else None
 
 
-def _owed_gate(loop: Loop, event: GateEnded) -> RunGates:
+def _gates_still_owed(loop: Loop, event: GateEnded) -> RunGates:
     """What is still owed after this verdict; a verdict on another tree is not a verdict."""
     owed, verdict = _owed(loop), event.verdict
     if not isinstance(owed, RunGates) or (verdict.stage, verdict.tree) != (owed.stage, owed.tree):
@@ -384,14 +389,4 @@ def _owed_gate(loop: Loop, event: GateEnded) -> RunGates:
 
 def _hold(loop: Loop) -> Loop:
     """Pause at once and keep what is owed, to be taken up again as it stands."""
-    return replace(after_judging.paused(loop), held=loop.todo, held_phase=loop.phase)
-
-
-def _raised(limits: Limits, event: ResumeAsked) -> Limits:
-    return replace(
-        limits,
-        iterations=None if limits.iterations is None else limits.iterations + event.more_iterations,
-        time=None if limits.time is None else limits.time + event.more_time,
-        cost=None if limits.cost is None else limits.cost + event.more_cost,
-        tokens=None if limits.tokens is None else limits.tokens + event.more_tokens,
-    )
+    return replace(after_judging.pause_loop(loop), held=loop.todo, held_phase=loop.phase)

@@ -30,7 +30,7 @@ FIRST_WAIT = 1.0  # seconds after a fault for which `settle` names no other
 HUMAN = frozenset({"auth", "credit", "upgraded", "missing", "request"})  # no time heals these
 
 
-def before_result(loop: Loop) -> Loop:
+def ask_before_result(loop: Loop) -> Loop:
     """Ask the judge first, where something is about to be published that it has not seen."""
     owed = loop.todo[0] if loop.todo else None
     sealed = loop.order.rubric if loop.order is not None else None
@@ -42,34 +42,36 @@ def before_result(loop: Loop) -> Loop:
         return loop  # without a plan, a result has been published by then, or nothing was changed at all
     opinion = loop.jury.opinion
     if opinion is not None and opinion.tree == loop.tree:
-        return _heard(loop, opinion, owed, again=True)
+        return _act_on_opinion(loop, opinion, owed, again=True)
     return _ask(loop, owed)
 
 
-def started(loop: Loop, event: JudgeStarted) -> Loop:
-    owed = _owed(loop, event)
+def judge_started(loop: Loop, event: JudgeStarted) -> Loop:
+    owed = _owed_question(loop, event)
     if loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
         _illegal(loop, event, "no such call was asked for")
     return replace(
         loop,
         call=event.call,
-        spend=count_spend.begun_aside(loop.spend),
+        spend=count_spend.add_side_calls(loop.spend),
         call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
         jury=replace(loop.jury, open=True, prompt=event.prompt),
     )
 
 
-def ended(loop: Loop, event: JudgeEnded) -> Loop:
-    owed, opinion = _owed(loop, event), event.opinion
+def judge_ended(loop: Loop, event: JudgeEnded) -> Loop:
+    owed, opinion = _owed_question(loop, event), event.opinion
     if not loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
         _illegal(loop, event, "no such call is open")
-    loop = replace(loop, spend=count_spend.told(loop.spend, event.usage), jury=replace(loop.jury, open=False))
+    loop = replace(
+        loop, spend=count_spend.add_usage(loop.spend, event.usage), jury=replace(loop.jury, open=False)
+    )
     if event.fault is not None:
-        return _faulted(loop, event.fault, owed.then)
+        return _act_on_fault(loop, event.fault, owed.then)
     if opinion is None or opinion.tree != owed.tree:
         _illegal(loop, event, "the opinion is of another tree, or there is none")
     tries = loop.jury.tries + 1
-    if opinion.status == "error" and tries < rubric.TRIES:
+    if opinion.status == "error" and tries < rubric.MAX_TRIES:
         return _ask(replace(loop, jury=replace(loop.jury, tries=tries, trouble=opinion.why)), owed.then)
     jury = replace(loop.jury, opinion=opinion, tries=0, trouble="", faults=0, limits_hit=0)
     if opinion.status == "fail" and opinion.required and opinion.weighted is not None:
@@ -77,10 +79,10 @@ def ended(loop: Loop, event: JudgeEnded) -> Loop:
         jury = replace(jury, gaps=(*jury.gaps, opinion.threshold - opinion.weighted))
     elif opinion.status == "pass":
         jury = replace(jury, gaps=())
-    return _heard(replace(loop, jury=jury), opinion, owed.then)
+    return _act_on_opinion(replace(loop, jury=jury), opinion, owed.then)
 
 
-def waited(loop: Loop) -> Loop:
+def ask_after_wait(loop: Loop) -> Loop:
     """The wait for the judge's agent is over: `held` is the question."""
     ask = loop.held[0]
     assert isinstance(ask, AskJudge)
@@ -88,7 +90,7 @@ def waited(loop: Loop) -> Loop:
     return _ask(loop, ask.then)
 
 
-def forgiven(jury: Jury) -> Jury:
+def reset_counts(jury: Jury) -> Jury:
     """A human has looked: what was said stays for the next prompt, every count starts anew."""
     said = replace(jury.opinion, tree="") if jury.opinion is not None else None
     return Jury(opinion=said)
@@ -101,7 +103,7 @@ def _ask(loop: Loop, then: Then) -> Loop:
     wait = failover.hourly_wait(loop)
     ask = AskJudge(tree=loop.tree, call=loop.call + 1, then=then)
     why = spent.reason if spent is not None else wait.why if wait is not None else ""
-    if why and not _sealed(loop).required:
+    if why and not _sealed_rubric(loop).required:
         return _skip(loop, then, why)
     if spent is not None:
         return _give_up(loop, ask, spent.outcome, f"{spent.reason}; the judge was not asked")
@@ -109,7 +111,7 @@ def _ask(loop: Loop, then: Then) -> Loop:
 
 
 def _skip(loop: Loop, then: Then, why: str) -> Loop:
-    opinion = rubric.skipped(_sealed(loop), loop.tree, why)
+    opinion = rubric.skipped_opinion(_sealed_rubric(loop), loop.tree, why)
     opinion = replace(opinion, iteration=loop.iteration, agent=_agent(loop))
     return replace(loop, todo=(then,), jury=replace(loop.jury, opinion=opinion, tries=0, trouble=""))
 
@@ -120,39 +122,41 @@ def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> Loop:
         return _give_up(loop, ask, "exhausted", f"{wait.why}; waiting for that would pass the time limit")
     loop = replace(loop, held=(ask,), held_phase="judging")
     if loop.pausing:
-        return after_judging.paused(loop)
+        return after_judging.pause_loop(loop)
     return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
 
 
-def _heard(loop: Loop, opinion: Opinion, then: Then, *, again: bool = False) -> Loop:
+def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = False) -> Loop:
     """Only where the judge is required does its opinion move anything, and only downwards."""
     if opinion.status in ("pass", "skipped") or not opinion.required:
         return replace(loop, todo=(then,))
     if opinion.status == "error":
         return _give_up(loop, AskJudge(loop.tree, loop.call + 1, then), "blocked", opinion.why)
-    sentence = f"{JUDGE}: {rubric.words(opinion)}"
+    sentence = f"{JUDGE}: {rubric.opinion_line(opinion)}"
     loop = replace(loop, grade=None)
     gaps = loop.jury.gaps
     idle = again and isinstance(then, Finish)  # it was sent back, and nothing was changed
-    if rubric.used_up(gaps) or idle:
-        why = f"the judge refused the work {len(gaps)} times, the last time with {rubric.words(opinion)}"
+    if rubric.retries_used_up(gaps) or idle:
+        why = (
+            f"the judge refused the work {len(gaps)} times, the last time with {rubric.opinion_line(opinion)}"
+        )
         reasons = "; ".join((opinion.summary, *opinion.suggestions[:3])).strip("; ")
         loop = replace(loop, not_yet=(sentence,))
         return after_judging.finish(loop, Finish("blocked", f"{why}. {reasons}".rstrip(". ")))
     if isinstance(then, Finish):  # every item is ticked: one more, of Ralph's own, says what is missing
-        loop = next_item.mend(replace(loop, not_yet=(sentence,)), (sentence,))
-        return after_judging.paused(loop) if loop.pausing else after_judging.limit_or_call(loop)
+        loop = next_item.add_mend_item(replace(loop, not_yet=(sentence,)), (sentence,))
+        return after_judging.pause_loop(loop) if loop.pausing else after_judging.limit_or_call(loop)
     return after_judging.settle(
         loop, exit_gate.Exit(verified=False, not_yet=(sentence,), unproven=loop.unproven)
     )
 
 
-def _faulted(loop: Loop, fault: Fault, then: Then) -> Loop:
+def _act_on_fault(loop: Loop, fault: Fault, then: Then) -> Loop:
     """As with the agent that works: what time heals is waited for, the rest is a human's."""
     why = f"{fault.kind}: {fault.message}"
     if fault.kind == "interrupted":  # each has a cause outside the loop
         return _ask(loop, then)
-    if not _sealed(loop).required:
+    if not _sealed_rubric(loop).required:
         return _skip(loop, then, why)
     healed = fault.kind in HEALED_BY_TIME
     jury = replace(
@@ -204,13 +208,13 @@ def _agent(loop: Loop) -> str:
     return judge.agent if judge is not None else loop.sealed.agent
 
 
-def _sealed(loop: Loop) -> rubric.Rubric:
+def _sealed_rubric(loop: Loop) -> rubric.Rubric:
     sealed = loop.sealed.rubric
     assert sealed is not None
     return sealed
 
 
-def _owed(loop: Loop, event: Event) -> AskJudge:
+def _owed_question(loop: Loop, event: Event) -> AskJudge:
     owed = loop.todo[0] if loop.todo else None
     if not isinstance(owed, AskJudge):
         _illegal(loop, event, "no judge was asked for")

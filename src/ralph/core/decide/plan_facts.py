@@ -14,13 +14,20 @@ import msgspec.structs
 from ralph.core.model.events import PlanRead
 from ralph.core.model.gate import Grade
 from ralph.core.model.order import Brief
-from ralph.core.model.plan.board import Board, board_of, state_of, up_to_date, with_failing, with_state
+from ralph.core.model.plan.board import (
+    Board,
+    board_of,
+    plan_with_states,
+    state_of,
+    with_failing,
+    with_state,
+)
 from ralph.core.model.plan.items import Item, Plan, id_of
 from ralph.core.model.plan.plan_rules import check_plan
 from ralph.core.model.plan.plan_state import DoneItem, PlanState
-from ralph.core.model.plan.test_link import CriterionTest, Status, joined_ties, standing
+from ralph.core.model.plan.test_link import CriterionTest, Status, merge_links, status_by_criterion
 from ralph.core.model.verdict import Checkpoint
-from ralph.core.plan.diff import carried
+from ralph.core.plan.diff import carry_states
 
 if TYPE_CHECKING:
     from ralph.core.model.loop import Loop
@@ -29,7 +36,7 @@ replace = msgspec.structs.replace
 FOUND_CAP = 20  # items that one iteration may add
 CRITERIA = "criteria"  # the guard that counts what is shown
 NOTES_CAP = 20  # lines below each of them
-NAMED = 5
+MAX_NAMED = 5
 HOUR = 3600.0
 # "unknown": the runner tells no test ids; then a green gate is all there is, and the grade says so.
 GOOD = frozenset({"pass", "unknown"})
@@ -37,7 +44,7 @@ GOOD = frozenset({"pass", "unknown"})
 NOTHING_LEFT = "the plan leaves nothing to do: expected at least one open item that is not optional"
 
 
-def readers(loop: Loop) -> int:
+def readers_due(loop: Loop) -> int:
     """How many calls are to read before this planning call; 0 when they have, or when none were asked for."""
     build, brief = loop.build, loop.sealed.brief
     if build is None or brief is None or build.mode != "planning" or build.notes:
@@ -49,11 +56,11 @@ def readers(loop: Loop) -> int:
 
 def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
     """A planning call has ended: work by its plan if it is sound; whatever else it did is not kept."""
-    build, brief = parts(loop)
+    build, brief = plan_and_brief(loop)
     read = read or PlanRead()
     told = []
     if read.outside:
-        named = ", ".join(read.paths[:NAMED])
+        named = ", ".join(read.paths[:MAX_NAMED])
         told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
     asked = loop.claim is not None and loop.claim.status == "BLOCKED"
     build = replace(
@@ -66,7 +73,7 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
     if read.plan is None or found:  # a fact must be one that can be folded, whoever read the plan
         wrong = tuple(f"line {one.line}: {one.message}" for one in found)
         return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=wrong))
-    old, plan = _replanned(build, read.plan)
+    old, plan = _merge_replanned(build, read.plan)
     if leaves_nothing(loop, read.plan):
         return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=(NOTHING_LEFT,)))
     there = {item.id for item in plan.items if item.state == "done"}
@@ -86,25 +93,25 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
         unsound=0,
         wrong=(),
         notes=(),
-        dropped=_dropped(build.dropped, old, plan),
+        dropped=_dropped_items(build.dropped, old, plan),
     )
     return replace(loop, build=build, history=())
 
 
 def leaves_nothing(loop: Loop, plan: Plan) -> bool:
     """Would the loop be done by the word of whoever planned, with nothing to prove it?"""
-    build, brief = parts(loop)
+    build, brief = plan_and_brief(loop)
     return (
         brief.mode == "build"
         and not brief.criteria
-        and not any(map(_is_left, _replanned(build, plan)[1].items))
+        and not any(map(_is_left, _merge_replanned(build, plan)[1].items))
     )
 
 
-def _replanned(build: PlanState, plan: Plan) -> tuple[Plan, Plan]:
+def _merge_replanned(build: PlanState, plan: Plan) -> tuple[Plan, Plan]:
     """The plan before, and the new one with what is kept of it."""
-    old = build.plan if build.board is None else up_to_date(build.plan, build.board)
-    return old, with_humans(old, carried(old, plan))
+    old = build.plan if build.board is None else plan_with_states(build.plan, build.board)
+    return old, keep_human_items(old, carry_states(old, plan))
 
 
 def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
@@ -113,7 +120,7 @@ def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
     assert build is not None
     told = []
     if read is not None and read.ticked:
-        named = ", ".join(read.ticked[:NAMED])
+        named = ", ".join(read.ticked[:MAX_NAMED])
         told.append(f"boxes that you tick have no effect; Ralph ticks what it verified ({named})")
     build = replace(build, told=tuple(told), touched=build.touched or changed)
     if read is not None and read.found:
@@ -133,19 +140,19 @@ def take_closing(loop: Loop, read: PlanRead | None) -> Loop:
     return replace(loop, build=build)
 
 
-def take_ties(loop: Loop, tree: str, ties: tuple[CriterionTest, ...]) -> Loop:
+def take_test_links(loop: Loop, tree: str, ties: tuple[CriterionTest, ...]) -> Loop:
     """How the criteria stand on this tree: what was verified may be lost, or found again."""
     build = loop.build
     assert build is not None
-    ties = joined_ties(build.ties, ties)
-    before, now = standing(build.ties), standing(ties)
-    board, lost = _stood(build, now, loop.iteration)
+    ties = merge_links(build.ties, ties)
+    before, now = status_by_criterion(build.ties), status_by_criterion(ties)
+    board, lost = _board_by_criteria(build, now, loop.iteration)
     if build.base is not None and tree == build.base.tree:
         build = replace(build, base_ties=ties)
     told = build.told
     others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
     if others and loop.iteration:
-        named = ", ".join(others[:NAMED])
+        named = ", ".join(others[:MAX_NAMED])
         told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item an iteration")
     # Iteration 0: it was ticked before this loop and is not proven, which is no iteration's fault.
     fresh = {name: number for name, number in lost.items() if number and name not in build.lost}
@@ -157,7 +164,7 @@ def take_ties(loop: Loop, tree: str, ties: tuple[CriterionTest, ...]) -> Loop:
     return replace(loop, build=build)
 
 
-def _stood(
+def _board_by_criteria(
     build: PlanState, now: Mapping[str, Status], iteration: int
 ) -> tuple[Board | None, dict[str, int]]:
     """The board, and what was verified and is not proven, where the criteria stand like this."""
@@ -178,12 +185,12 @@ def _stood(
     return with_failing(board, (*failing, *lost)), lost
 
 
-def restored(loop: Loop) -> Loop:
+def restore_plan_state(loop: Loop) -> Loop:
     """The workspace is back at a tree of which everything was verified: all stands as it stood there."""
     build = loop.build
     if build is None or build.base is None or loop.tree != build.base.tree:
         return loop
-    board, lost = _stood(build, standing(build.base_ties), 0)
+    board, lost = _board_by_criteria(build, status_by_criterion(build.base_ties), 0)
     build = replace(build, board=board, lost=lost, ties=build.base_ties, tied_tree=loop.tree, touched=False)
     return replace(loop, build=build)
 
@@ -197,7 +204,7 @@ def to_publish(build: PlanState, tree: str) -> str:
     return "" if there else name
 
 
-def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
+def tick_item(loop: Loop, commit: str, grade: Grade | None) -> Loop:
     """The item at hand is verified and has its commit."""
     build = loop.build
     assert build is not None
@@ -220,9 +227,9 @@ def ticked(loop: Loop, commit: str, grade: Grade | None) -> Loop:
     return replace(loop, build=build, history=(), result=commit)
 
 
-def served(loop: Loop) -> tuple[str, ...]:
+def criteria_to_show(loop: Loop) -> tuple[str, ...]:
     """The criteria that this tree must show: of the item at hand and of all that was verified, or all."""
-    build, brief = parts(loop)
+    build, brief = plan_and_brief(loop)
     if build.item is None or build.board is None:
         return brief.criteria or ()
     ranked = build.board.ranked
@@ -230,7 +237,7 @@ def served(loop: Loop) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*build.item.serves, *done)))
 
 
-def reopened(loop: Loop) -> Loop:
+def reopen_blocked_items(loop: Loop) -> Loop:
     """A human looked at what ended the loop: blocked items are tried again, every count starts anew."""
     build = loop.build
     if build is None:
@@ -244,7 +251,7 @@ def reopened(loop: Loop) -> Loop:
     return replace(loop, build=replace(build, replanned=frozenset()))
 
 
-def by_hand(loop: Loop, names: tuple[str, ...]) -> Loop:
+def tick_human_items(loop: Loop, names: tuple[str, ...]) -> Loop:
     """Items that only a human can do, and has done."""
     build = loop.build
     if build is None or build.board is None:
@@ -263,7 +270,7 @@ def with_items(loop: Loop, build: PlanState, found: tuple[Item, ...]) -> PlanSta
     brief = loop.sealed.brief
     assert brief is not None
     assert build.board is not None
-    plan = up_to_date(build.plan, build.board)
+    plan = plan_with_states(build.plan, build.board)
     known = {item.id for item in plan.items}
     new = []
     for item in found:
@@ -276,7 +283,7 @@ def with_items(loop: Loop, build: PlanState, found: tuple[Item, ...]) -> PlanSta
     return replace(build, plan=plan, board=board)
 
 
-def with_humans(old: Plan, new: Plan) -> Plan:
+def keep_human_items(old: Plan, new: Plan) -> Plan:
     """Boxes that only a human can tick stay: whoever plans cannot take a human's word away."""
     humans = {item.id: item for item in old.items if item.human and item.state != "cancelled"}
     kept = [replace(item, human=True) if item.id in humans else item for item in new.items]
@@ -291,7 +298,7 @@ def _among(names: tuple[str, ...], known: Container[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name in known)
 
 
-def _dropped(before: tuple[str, ...], old: Plan, new: Plan) -> tuple[str, ...]:
+def _dropped_items(before: tuple[str, ...], old: Plan, new: Plan) -> tuple[str, ...]:
     """What was to be done and is in the new plan neither by its name nor by its title."""
     ids, titles = {item.id for item in new.items}, {item.title for item in new.items}
     gone = (item.id for item in old.items if _is_left(item) and item.title not in titles)
@@ -307,7 +314,7 @@ def _others(build: PlanState, fresh: set[str]) -> list[str]:
     board = build.board
     if board is None or build.item is None:
         return []
-    stands = standing(build.ties)
+    stands = status_by_criterion(build.ties)
     ranks = {at for name in fresh for at in board.ranked.serves.get(name, ())}
     found = []
     for at in sorted(ranks):
@@ -318,7 +325,7 @@ def _others(build: PlanState, fresh: set[str]) -> list[str]:
     return found
 
 
-def parts(loop: Loop) -> tuple[PlanState, Brief]:
+def plan_and_brief(loop: Loop) -> tuple[PlanState, Brief]:
     build, brief = loop.build, loop.sealed.brief
     assert build is not None
     assert brief is not None

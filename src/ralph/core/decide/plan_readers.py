@@ -17,7 +17,7 @@ from ralph.core.model.events import Event, ReadersEnded, ReadersStarted
 from ralph.core.model.loop import Loop
 from ralph.errors import IllegalEvent
 
-LABEL = 3  # paths that stand for an area
+MAX_LABEL_PATHS = 3  # paths that stand for an area
 
 
 def areas(paths: Sequence[str], count: int) -> tuple[tuple[str, ...], ...]:
@@ -30,13 +30,13 @@ def areas(paths: Sequence[str], count: int) -> tuple[tuple[str, ...], ...]:
 
 def label(area: Sequence[str]) -> str:
     """A few words for what was read."""
-    if len(area) <= LABEL:
+    if len(area) <= MAX_LABEL_PATHS:
         return ", ".join(area)
     return f"{area[0]} to {area[-1]} ({len(area)} files)"
 
 
-def started(loop: Loop, event: ReadersStarted) -> Loop:
-    owed, build = _owed(loop, event), loop.build
+def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
+    owed, build = _owed_readers(loop, event), loop.build
     assert build is not None
     if build.reading or (event.call, event.count) != (owed.call, owed.count):
         _illegal(loop, event, "no such calls were asked for")
@@ -44,26 +44,26 @@ def started(loop: Loop, event: ReadersStarted) -> Loop:
     return replace(
         loop,
         call=event.call + event.count - 1,
-        spend=count_spend.begun_aside(loop.spend, event.count),
+        spend=count_spend.add_side_calls(loop.spend, event.count),
         call_times=times[-(loop.limits.calls_per_hour or 1) :],
         build=replace(build, reading=True),
     )
 
 
-def ended(loop: Loop, event: ReadersEnded) -> Loop:
-    _owed(loop, event)
+def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
+    _owed_readers(loop, event)
     build = loop.build
     assert build is not None
     if not build.reading:
         _illegal(loop, event, "no readers were called")
     spend = loop.spend
     for usage in event.usages:
-        spend = count_spend.told(spend, usage)
+        spend = count_spend.add_usage(spend, usage)
     loop = replace(loop, spend=spend, build=replace(build, reading=False, notes=event.notes))
-    return after_judging.paused(loop) if loop.pausing else after_judging.limit_or_call(loop)
+    return after_judging.pause_loop(loop) if loop.pausing else after_judging.limit_or_call(loop)
 
 
-def _owed(loop: Loop, event: Event) -> RunReaders:
+def _owed_readers(loop: Loop, event: Event) -> RunReaders:
     owed = loop.todo[0] if loop.todo else None
     if not isinstance(owed, RunReaders):
         _illegal(loop, event, "no readers were asked for")

@@ -24,7 +24,7 @@ LOWEST_THRESHOLD = 5.0
 ANCHORS = ("1", "5", "10")
 NEAR = 1.0  # a miss by at most this much gets one more try of the work, a wider one two
 CLOSE_ENOUGH = 1e-6  # 0.1 + 0.2 is not 0.3
-TRIES = 2  # answers that cannot be used before that is the opinion
+MAX_TRIES = 2  # answers that cannot be used before that is the opinion
 JUDGE = "the judge"  # no gate can have this name
 _WORDS, _SUGGESTIONS = 1000, 10
 _EFFORT = 4_000_000  # characters looked at in search of the answer
@@ -203,16 +203,16 @@ def opinion_of(rubric: Rubric, answer: Answer | str, tree: str) -> Opinion:
     )
 
 
-def skipped(rubric: Rubric, tree: str, why: str) -> Opinion:
+def skipped_opinion(rubric: Rubric, tree: str, why: str) -> Opinion:
     return Opinion(tree=tree, status="skipped", threshold=rubric.threshold, required=rubric.required, why=why)
 
 
-def used_up(gaps: tuple[float, ...]) -> bool:
+def retries_used_up(gaps: tuple[float, ...]) -> bool:
     """Has the work been tried again as often as its misses allow?"""
     return len(gaps) > (1 if max(gaps, default=0.0) <= NEAR + CLOSE_ENOUGH else 2)
 
 
-def words(opinion: Opinion) -> str:
+def opinion_line(opinion: Opinion) -> str:
     """One line: 6.50 of 10, 7.00 asked for; correctness 6, readability 8."""
     if opinion.weighted is None:
         return opinion.why or opinion.status
@@ -223,7 +223,7 @@ def words(opinion: Opinion) -> str:
 
 def advice(opinion: Opinion) -> str:
     """What the next prompt quotes of it."""
-    lines = [words(opinion)]
+    lines = [opinion_line(opinion)]
     lines += [f"{one.dimension} {one.score:g}: {one.reasoning}" for one in opinion.scores if one.reasoning]
     lines += [opinion.summary] if opinion.summary else []
     lines += [f"suggestion: {text}" for text in opinion.suggestions]

@@ -59,14 +59,16 @@ def diff_lines(diff: PlanDiff) -> tuple[str, ...]:
     lines = [f"+ {item.id}: {item.title} ({tags_of(item)})" for item in diff.added]
     lines += [f"- {item.id}: {item.title}" for item in diff.removed]
     for one in diff.changed:
-        told = "; ".join(f"{name} {_shown(one.old, name)} -> {_shown(one.new, name)}" for name in one.fields)
+        told = "; ".join(
+            f"{name} {_show_field(one.old, name)} -> {_show_field(one.new, name)}" for name in one.fields
+        )
         lines.append(f"~ {one.new.id}: {told}")
     lines += [f"+ missing spec: {name}" for name in diff.missing_added]
     lines += [f"- missing spec: {name}" for name in diff.missing_removed]
     return tuple(lines)
 
 
-def _shown(item: Item, name: str) -> str:
+def _show_field(item: Item, name: str) -> str:
     value = getattr(item, name)
     if name == "priority":
         return f"P{value}"
@@ -75,7 +77,7 @@ def _shown(item: Item, name: str) -> str:
     return f"'{value}'" if name == "title" else str(value) or "none"
 
 
-def carried(old: Plan, new: Plan) -> Plan:
+def carry_states(old: Plan, new: Plan) -> Plan:
     """The new plan with the states that Ralph gave to items of the old one.
 
     A box that only the new plan ticks is opened: whoever wrote it is not the one who verifies. An item

@@ -19,7 +19,7 @@ from ralph.core.model.verdict import Finding
 from ralph.core.plan.import_words import (
     Imported,
     depends_in,
-    finished,
+    finish_import,
     priority_word,
     size_word,
     state_word,
@@ -39,8 +39,8 @@ LISTS = (
     "issues",
 )
 SUBTASKS = ("subtasks", "children", "substories")
-DEEPEST = 4
-MOST = 50_000
+MAX_DEPTH = 4
+MAX_ITEMS = 50_000
 # meaning -> how the field is called, in order of preference
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ("id", "key", "storyid", "taskid", "featureid", "number"),
@@ -82,9 +82,9 @@ def read_stories(text: str, path: str) -> Imported:
     try:
         data = msgspec.json.decode(text.lstrip("\ufeff").encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        return finished([], [unread_line(path, 1, f"the JSON cannot be read: {error}")], path)
+        return finish_import([], [unread_line(path, 1, f"the JSON cannot be read: {error}")], path)
     unread: list[Finding] = []
-    stories = list(_stories(data, 0))[:MOST]
+    stories = list(_stories(data, 0))[:MAX_ITEMS]
     if not stories:
         unread.append(unread_line(path, 1, f"no list under any of: {', '.join(LISTS[:6])}"))
     fields: dict[str, int] = {}
@@ -95,7 +95,7 @@ def read_stories(text: str, path: str) -> Imported:
             continue
         drafts += _items(story, fields, unread, path)
     unread += [unread_line(path, 0, f"field '{name}' ({count} times)") for name, count in fields.items()]
-    return finished(_ranked(drafts), unread, path)
+    return finish_import(_rank_drafts(drafts), unread, path)
 
 
 def _stories(data: Any, depth: int) -> Iterator[Any]:
@@ -108,7 +108,7 @@ def _stories(data: Any, depth: int) -> Iterator[Any]:
                 )
                 yield from inner or [one]
         return
-    if not isinstance(data, dict) or depth >= DEEPEST:
+    if not isinstance(data, dict) or depth >= MAX_DEPTH:
         return
     named: list[Any] = [
         value for name, value in data.items() if _folded(name) in LISTS and isinstance(value, list)
@@ -204,7 +204,7 @@ def _state(found: dict[str, list[Any]], unread: list[Finding], path: str) -> Sta
     return "done" if any(one is True for one in found.get("passes", ())) else "open"
 
 
-def _ranked(drafts: list[_StoryDraft]) -> list[Item]:
+def _rank_drafts(drafts: list[_StoryDraft]) -> list[Item]:
     """Numbers as priority: up to 3 they are levels, the lowest first; beyond that they give the order."""
     numbers = [draft.number for draft in drafts if draft.number is not None]
     if not numbers:

@@ -18,7 +18,7 @@ from ralph.core.plan.import_json import looks_like_json, read_stories
 from ralph.core.plan.import_words import (
     Imported,
     depends_in,
-    finished,
+    finish_import,
     priority_word,
     size_word,
     state_word,
@@ -70,7 +70,7 @@ def _from_boxes(text: str, path: str) -> Imported:
     unread = list(parsed.problems)
     where = {plain(row.text): row.line for row in reversed(list(rows(text))) if row.text}
     unread += [unread_line(path, where.get(plain(note), 0), note) for note in parsed.plan.notes]
-    made = finished(parsed.plan.items, unread, path)
+    made = finish_import(parsed.plan.items, unread, path)
     return replace(made, plan=replace(made.plan, missing=parsed.plan.missing))
 
 
@@ -122,7 +122,7 @@ def _from_stories(found: list[MarkdownLine], path: str) -> Imported:
             current.notes.append(f"acceptance: {words}")
         elif not re.fullmatch(r"acceptance criteria\s?:?", words, re.IGNORECASE):
             current.notes.append(words)
-    return finished([story.made() for story in stories], unread, path)
+    return finish_import([story.made() for story in stories], unread, path)
 
 
 def _with_field(item: Item, name: str, value: str) -> Item:
@@ -165,4 +165,4 @@ def _from_lists(found: list[MarkdownLine], path: str) -> Imported:
             )
         elif row.kind not in ("blank", "comment") and set(words) - set("-=*_ "):
             unread.append(unread_line(path, row.line, row.text))
-    return finished(items, unread, path)
+    return finish_import(items, unread, path)

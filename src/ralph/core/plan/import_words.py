@@ -16,7 +16,7 @@ from ralph.core.model.plan.items import HIGH, ID, LOW, MEDIUM, Item, Plan, Size,
 from ralph.core.model.verdict import Finding
 from ralph.core.text.markdown import plain
 
-NAMED = 40  # lines that were not understood and are named one by one
+MAX_NAMED = 40  # lines that were not understood and are named one by one
 
 _PRIORITIES = {
     HIGH: "p0 high highest critical urgent blocker must must-have",
@@ -75,7 +75,7 @@ def unread_line(path: str, line: int, text: str) -> Finding:
     )
 
 
-def finished(items: Iterable[Item], unread: list[Finding], path: str) -> Imported:
+def finish_import(items: Iterable[Item], unread: list[Finding], path: str) -> Imported:
     """Unique ids, dependencies that exist, and no more complaints than somebody would read."""
     taken: dict[str, Item] = {}
     last: dict[str, int] = {}
@@ -89,10 +89,10 @@ def finished(items: Iterable[Item], unread: list[Finding], path: str) -> Importe
         lost = [other for other in item.after if other not in taken]
         unread += [unread_line(path, 0, f"'{item.id}' waits for '{one}', which is not there") for one in lost]
         made.append(replace(item, after=tuple(one for one in item.after if one in taken and one != item.id)))
-    if len(unread) > NAMED:
-        more = len(unread) - NAMED
+    if len(unread) > MAX_NAMED:
+        more = len(unread) - MAX_NAMED
         unread = [
-            *unread[:NAMED],
-            unread_line(path, unread[NAMED].line, f"and {more} more lines from here on"),
+            *unread[:MAX_NAMED],
+            unread_line(path, unread[MAX_NAMED].line, f"and {more} more lines from here on"),
         ]
     return Imported(normal(Plan(items=tuple(made))), tuple(unread))

@@ -83,7 +83,7 @@ def _rest(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def marked(sheet: Sheet, item: str, state: State) -> LineEdit:
+def mark_item(sheet: Sheet, item: str, state: State) -> LineEdit:
     """Tick, reopen, block or cancel one item."""
     at = sheet.marks.get(item, sheet.found.get(item))
     if at is None:
@@ -91,7 +91,7 @@ def marked(sheet: Sheet, item: str, state: State) -> LineEdit:
     return LineEdit(at, MARKS[state].encode())
 
 
-def added(sheet: Sheet, item: Item) -> tuple[LineEdit, Sheet]:
+def add_item(sheet: Sheet, item: Item) -> tuple[LineEdit, Sheet]:
     """Write down an item that was found meanwhile."""
     lead = b"" if sheet.found else _FOUND.encode()
     item = normal_item(item)
@@ -110,7 +110,7 @@ def based_on(sheet: Sheet, *, specs: str, code: str) -> tuple[LineEdit, ...] | N
     return tuple(edits)
 
 
-def applied(data: bytes, edits: tuple[LineEdit, ...]) -> bytes:
+def apply_edits(data: bytes, edits: tuple[LineEdit, ...]) -> bytes:
     made = bytearray(data)
     for edit in edits:
         made[edit.at : edit.at + len(edit.data)] = edit.data

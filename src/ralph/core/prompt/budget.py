@@ -16,7 +16,7 @@ from ralph.core.text.quoting import BEGINS, ENDS
 
 DEFAULT = 200_000
 WARN_SHARE = 0.6
-TITLE = 80
+MAX_TITLE = 80
 # Part of a model's name -> its window, as the vendors say; the first that fits counts.
 MODELS: tuple[tuple[str, int], ...] = (
     ("[1m]", 1_000_000),
@@ -77,7 +77,7 @@ def parts_of(text: str) -> tuple[PromptPart, ...]:
             code = not code
         elif line.startswith("# ") and not code:
             _close(parts, title, text[begun:at])
-            title, begun = one_line(line[2:], TITLE), at
+            title, begun = one_line(line[2:], MAX_TITLE), at
         at += len(line)
     _close(parts, title, text[begun:])
     return tuple(parts)

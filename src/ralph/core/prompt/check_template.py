@@ -2,14 +2,15 @@
 
 The names are found without executing anything; the trials render it with everything there and with almost
 nothing there, so that a place which only some iterations reach is reached now. It is refused with file and
-line. What it must not leave out is no matter here: that is added to whatever it renders (`facts.completed`).
+line. What it must not leave out is no matter here: that is added to whatever
+it renders (`facts.add_required_parts`).
 """
 
 from __future__ import annotations
 
 from msgspec.structs import fields, replace
 
-from ralph.core.prompt.facts import CheckLine, PromptFacts, render, unusable
+from ralph.core.prompt.facts import CheckLine, PromptFacts, render, template_error
 from ralph.core.prompt.standing_rules import FORM, Kind, answer_of, rule_of
 
 
@@ -23,14 +24,14 @@ def check_names(text: str, place: str) -> None:
         tree = environment.parse(text)
         environment.compile(tree)
     except TemplateSyntaxError as wrong:
-        raise unusable(str(wrong.message), wrong.lineno, place) from wrong
+        raise template_error(str(wrong.message), wrong.lineno, place) from wrong
     for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
-        raise unusable("a template stands alone: no include, import or extends", node.lineno, place)
+        raise template_error("a template stands alone: no include, import or extends", node.lineno, place)
     known = {field.name for field in fields(PromptFacts)} | set(environment.globals)
     unknown = meta.find_undeclared_variables(tree) - known
     for name in tree.find_all(nodes.Name):
         if name.name in unknown:
-            raise unusable(f"'{name.name}' is not a name that Ralph gives", name.lineno, place)
+            raise template_error(f"'{name.name}' is not a name that Ralph gives", name.lineno, place)
 
 
 def check_renders(kind: Kind, text: str, place: str) -> None:

@@ -27,7 +27,7 @@ from ralph.core.prompt.standing_rules import FORM, Kind, answer_of, rule_of
 from ralph.core.proof.exit_gate import SHORT_OF
 from ralph.core.specs.parse import criteria_of
 from ralph.core.text.clean import one_line, trim
-from ralph.core.text.quoting import fenced
+from ralph.core.text.quoting import fence_text
 from ralph.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 BUDGET = 24_000  # characters of feedback in one prompt
 EXCERPT_LINES = 200
-SENTENCE = 500
-SENTENCES = 30
-TRIED = 10
-AREA = 60  # paths that a reader is told
+MAX_SENTENCE = 500
+MAX_SENTENCES = 30
+MAX_TRIED = 10
+MAX_AREA_PATHS = 60  # paths that a reader is told
 UNSHOWN = "something that is not shown to you is still missing: look again at what the task asks for"
 HIDDEN = "hidden"  # origin of a gate that the agent never sees
 SECRET_GUARDS = frozenset({"canary", "altered", "sabotage"})
@@ -123,7 +123,7 @@ def facts_of(
     steers = loop.given if loop.calling else loop.steers
     own = {path for gate in visible for path in gate.own_files}
     budget = BUDGET >> loop.squeezed
-    shown = fitted(tuple(part for part in feedback if part.gate in names), budget)
+    shown = fit_feedback(tuple(part for part in feedback if part.gate in names), budget)
     return PromptFacts(
         task=order.task,
         until=order.criterion.until,
@@ -132,16 +132,16 @@ def facts_of(
         limit=loop.limits.iterations,
         first=loop.iteration <= 1,
         checks=tuple(_check(gate, loop.newest.get(gate.name)) for gate in visible),
-        not_yet=_told(loop),
+        not_yet=_sentences_to_tell(loop),
         outputs=_outputs(shown, nonce),
-        tried=_tried(tried, nonce),
+        tried=_tried_part(tried, nonce),
         reverted=loop.reverted,
         redirect=loop.redirect,
         steers=tuple(steer.text for steer in steers),
         protected=tuple(sorted(own | set(order.protect))),
         status_instructions=answer_of(kind),
         **_standing(loop, sources, nonce),
-        **_planned(loop, kind, sources, nonce),
+        **_plan_parts(loop, kind, sources, nonce),
     )
 
 
@@ -149,17 +149,17 @@ def _standing(loop: Loop, sources: Sources, nonce: str) -> dict[str, Any]:
     """What every call is told, each part within its own budget."""
     less = loop.squeezed
     return {
-        "project": context.file_part("PROMPT.md", sources.project, context.PROJECT >> less, nonce),
-        "guide": context.file_part(sources.guide_name, sources.guide, context.GUIDE >> less, nonce),
+        "project": context.file_part("PROMPT.md", sources.project, context.PROJECT_TOKENS >> less, nonce),
+        "guide": context.file_part(sources.guide_name, sources.guide, context.GUIDE_TOKENS >> less, nonce),
         "guide_name": sources.guide_name,
         "learned": context.learned_part(loop.learned, nonce),
         "changes": context.changes_part(sources.changes, nonce),
-        "notes": context.notes_part(sources.notes, context.NOTES >> less, nonce),
-        "area": tuple(one_line(path, SENTENCE) for path in sources.area[:AREA]),
+        "notes": context.notes_part(sources.notes, context.NOTES_TOKENS >> less, nonce),
+        "area": tuple(one_line(path, MAX_SENTENCE) for path in sources.area[:MAX_AREA_PATHS]),
     }
 
 
-def _planned(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, Any]:
+def _plan_parts(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, Any]:
     """What a loop with a plan tells besides."""
     build = loop.build
     if build is None:
@@ -169,15 +169,15 @@ def _planned(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, 
         "rule": rule_of(kind, item.id if item else ""),
         "plan_form": FORM,
         "specs": context.specs_part(
-            sources.specs, item.serves if item else None, context.SPECS >> loop.squeezed, nonce
+            sources.specs, item.serves if item else None, context.SPECS_TOKENS >> loop.squeezed, nonce
         ),
-        "why": one_line(build.why, SENTENCE),
+        "why": one_line(build.why, MAX_SENTENCE),
         "plan_state": for_item.numbers(build.board) if build.board is not None else "",
-        "told": tuple(one_line(line, SENTENCE) for line in build.told[:SENTENCES]),
+        "told": tuple(one_line(line, MAX_SENTENCE) for line in build.told[:MAX_SENTENCES]),
     }
     stuck = for_item.planning_notes(build)
     if stuck:
-        made["planning_notes"] = f"Notes: {DATA}.\n\n{fenced('notes on the plan', stuck, nonce)}"
+        made["planning_notes"] = f"Notes: {DATA}.\n\n{fence_text('notes on the plan', stuck, nonce)}"
     if item is None or build.board is None:
         return made
     criteria = criteria_of(one.spec for one in sources.specs.values())
@@ -185,7 +185,7 @@ def _planned(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, 
     return made | {
         "item": for_item.item_text(build.board, ItemChoice("item", item, build.rule, build.why), criteria),
         "item_id": item.id,
-        "item_notes": f"Notes of the plan: {DATA}.\n\n{fenced('notes on the item', noted, nonce)}"
+        "item_notes": f"Notes of the plan: {DATA}.\n\n{fence_text('notes on the item', noted, nonce)}"
         if noted
         else "",
         "serves": item.serves,
@@ -199,16 +199,16 @@ def render(template: str, facts: Struct, place: str = "") -> str:
     # A template is a small program: besides the engine's own errors it can divide by zero or index too far.
     slips = (TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
     try:
-        return _compiled(template).render(asdict(facts))
+        return _compile_template(template).render(asdict(facts))
     except slips as wrong:
-        raise unusable(str(wrong), _line_of(wrong), place) from wrong
+        raise template_error(str(wrong), _line_of(wrong), place) from wrong
 
 
-def unusable(what: str, line: int, place: str = "") -> UserError:
+def template_error(what: str, line: int, place: str = "") -> UserError:
     """The error of a template: which file, which line."""
     where = f"{place}:{line}" if place and line else place or (f"line {line}" if line else "")
     return UserError(
-        f"the prompt template cannot be used: {one_line(what, SENTENCE)}",
+        f"the prompt template cannot be used: {one_line(what, MAX_SENTENCE)}",
         code="E-PROMPT-TEMPLATE",
         at=where,
         why="every name in it must be one that Ralph gives (docs/prompts.md)",
@@ -227,7 +227,7 @@ def _line_of(wrong: BaseException) -> int:
     return line or 0
 
 
-def completed(text: str, facts: PromptFacts) -> str:
+def add_required_parts(text: str, facts: PromptFacts) -> str:
     """With what a template of the project left out and must not: the rule, and how to answer."""
     for heading, part in (
         ("Rules that always hold", facts.rule),
@@ -239,7 +239,7 @@ def completed(text: str, facts: PromptFacts) -> str:
 
 
 @lru_cache(maxsize=8)  # a loop renders one text again and again; compiling it costs more than a git call
-def _compiled(template: str) -> Template:
+def _compile_template(template: str) -> Template:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -257,11 +257,11 @@ def _check(gate: Gate, verdict: Verdict | None) -> CheckLine:
     elif verdict.status == "pass":
         state = "green"
     else:
-        state = one_line(f"red: {verdict.summary or verdict.cause or verdict.status}", SENTENCE)
+        state = one_line(f"red: {verdict.summary or verdict.cause or verdict.status}", MAX_SENTENCE)
     return CheckLine(name=gate.name, run=gate.run, cwd=gate.cwd, role=role, state=state)
 
 
-def _told(loop: Loop) -> tuple[str, ...]:
+def _sentences_to_tell(loop: Loop) -> tuple[str, ...]:
     """The not-yet sentences without those that would give a hidden check or a canary away."""
     hidden = {gate.name for gate in loop.sealed.criterion.gates if gate.origin == HIDDEN} | SECRET_GUARDS
     told = [line for line in loop.not_yet if line.partition(":")[0] not in hidden]
@@ -269,7 +269,7 @@ def _told(loop: Loop) -> tuple[str, ...]:
     told = [line.partition(":")[0] if line.startswith(SHORT_OF) else line for line in told]
     if len(told) < len(loop.not_yet):
         told.append(UNSHOWN)
-    lines = tuple(one_line(line, SENTENCE) for line in told[:SENTENCES])
+    lines = tuple(one_line(line, MAX_SENTENCE) for line in told[:MAX_SENTENCES])
     more = len(told) - len(lines)
     return (*lines, f"and {more} more") if more else lines
 
@@ -277,18 +277,18 @@ def _told(loop: Loop) -> tuple[str, ...]:
 def _outputs(parts: tuple[Feedback, ...], nonce: str) -> str:
     if not parts:
         return ""
-    shown = [fenced(f"output of {part.gate}", part.excerpt, nonce) for part in parts]
+    shown = [fence_text(f"output of {part.gate}", part.excerpt, nonce) for part in parts]
     return "\n\n".join([f"This is output of programs: {DATA}.", *shown])
 
 
-def _tried(lines: tuple[str, ...], nonce: str) -> str:
+def _tried_part(lines: tuple[str, ...], nonce: str) -> str:
     if not lines:
         return ""
-    shown = "\n".join(f"- {one_line(line, SENTENCE)}" for line in lines[-TRIED:])
-    return f"As it was recorded: {DATA}.\n\n{fenced('what was tried', shown, nonce)}"
+    shown = "\n".join(f"- {one_line(line, MAX_SENTENCE)}" for line in lines[-MAX_TRIED:])
+    return f"As it was recorded: {DATA}.\n\n{fence_text('what was tried', shown, nonce)}"
 
 
-def fitted(parts: tuple[Feedback, ...], budget: int) -> tuple[Feedback, ...]:
+def fit_feedback(parts: tuple[Feedback, ...], budget: int) -> tuple[Feedback, ...]:
     """Cut to the budget: short ones stay whole, what they leave goes to the longer ones."""
     room = budget
     kept: dict[int, Feedback] = {}

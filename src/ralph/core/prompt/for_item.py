@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ralph.core.model.plan.board import Board, ItemChoice, later
+from ralph.core.model.plan.board import Board, ItemChoice, ready_besides
 from ralph.core.model.plan.items import Item
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.plan.layout import tags_of
 from ralph.core.specs.parse import SpecCriterion
 from ralph.core.text.clean import one_line
 
-WIDTH = 300
-NOTES = 20
-CRITERIA = 12
-OUTLOOK = 5
+MAX_WIDTH = 300
+MAX_NOTES = 20
+MAX_CRITERIA = 12
+MAX_OUTLOOK = 5
 
 
 def item_text(board: Board, choice: ItemChoice, criteria: Mapping[str, SpecCriterion]) -> str:
@@ -28,10 +28,10 @@ def item_text(board: Board, choice: ItemChoice, criteria: Mapping[str, SpecCrite
     if item is None:
         return numbers(board)
     lines = [f"{item.id}: {item.title} ({tags_of(item)})", f"chosen because {choice.why}"]
-    for one in item.serves[:CRITERIA]:
+    for one in item.serves[:MAX_CRITERIA]:
         lines += _criterion(one, criteria.get(one))
-    if len(item.serves) > CRITERIA:
-        lines.append(f"… and {len(item.serves) - CRITERIA} more criteria")
+    if len(item.serves) > MAX_CRITERIA:
+        lines.append(f"… and {len(item.serves) - MAX_CRITERIA} more criteria")
     lines.append(numbers(board))
     lines += _outlook(board, item)
     return "\n".join(lines)
@@ -39,19 +39,19 @@ def item_text(board: Board, choice: ItemChoice, criteria: Mapping[str, SpecCrite
 
 def item_notes(item: Item) -> str:
     """What was noted below an item when the plan was made."""
-    lines = [one_line(note, WIDTH) for note in item.notes[:NOTES]]
-    if len(item.notes) > NOTES:
-        lines.append(f"… and {len(item.notes) - NOTES} more notes")
+    lines = [one_line(note, MAX_WIDTH) for note in item.notes[:MAX_NOTES]]
+    if len(item.notes) > MAX_NOTES:
+        lines.append(f"… and {len(item.notes) - MAX_NOTES} more notes")
     return "\n".join(lines)
 
 
 def planning_notes(build: PlanState) -> str:
     """What the next planning call must know: why the plan before it could not be used, and what is stuck."""
-    lines = [f"wrong with the plan before: {one_line(line, WIDTH)}" for line in build.wrong[:NOTES]]
+    lines = [f"wrong with the plan before: {one_line(line, MAX_WIDTH)}" for line in build.wrong[:MAX_NOTES]]
     blocked = sorted(build.blocked.items())
-    lines += [one_line(f"blocked: {name}: {why}", WIDTH) for name, why in blocked[:NOTES]]
-    if len(blocked) > NOTES:
-        lines.append(f"… and {len(blocked) - NOTES} more blocked items")
+    lines += [one_line(f"blocked: {name}: {why}", MAX_WIDTH) for name, why in blocked[:MAX_NOTES]]
+    if len(blocked) > MAX_NOTES:
+        lines.append(f"… and {len(blocked) - MAX_NOTES} more blocked items")
     return "\n".join(lines)
 
 
@@ -66,15 +66,15 @@ def numbers(board: Board) -> str:
 def _criterion(name: str, found: SpecCriterion | None) -> list[str]:
     if found is None:
         return [f"criterion {name}: no spec has it"]
-    lines = [f"criterion {name}: {one_line(found.title, WIDTH)}".rstrip(": ")]
+    lines = [f"criterion {name}: {one_line(found.title, MAX_WIDTH)}".rstrip(": ")]
     for word, clauses in (("Given", found.given), ("When", found.when), ("Then", found.then)):
-        lines += [f"  {word} {one_line(clause, WIDTH)}" for clause in clauses[:CRITERIA]]
+        lines += [f"  {word} {one_line(clause, MAX_WIDTH)}" for clause in clauses[:MAX_CRITERIA]]
     return lines
 
 
 def _outlook(board: Board, item: Item) -> list[str]:
     """What comes afterwards, so that nobody begins it now by accident."""
-    names = later(board, item.id, OUTLOOK)
+    names = ready_besides(board, item.id, MAX_OUTLOOK)
     if not names:
         return []
-    return ["not now, later:", *(f"  {one.id}: {one_line(one.title, WIDTH)}" for one in names)]
+    return ["not now, later:", *(f"  {one.id}: {one_line(one.title, MAX_WIDTH)}" for one in names)]

@@ -15,9 +15,9 @@ from ralph.core.model.rubric import ANCHORS, Rubric
 from ralph.core.prompt.facts import HIDDEN, render
 from ralph.core.text.clean import one_line, trim
 
-CHANGE = 60_000  # characters of the change that are shown
-LINES = 2_000  # of one file
-SENTENCE = 300
+MAX_DIFF_CHARS = 60_000  # characters of the change that are shown
+MAX_FILE_LINES = 2_000  # of one file
+MAX_SENTENCE = 300
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 
 
@@ -48,12 +48,12 @@ class JudgeQuestion(Struct, frozen=True, kw_only=True):
 def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *, item: str = "") -> str:
     """The judge's prompt for the tree at hand; `item` names what of a plan the change is for."""
     whole = diff.replace(nonce, "").strip("\n")  # nothing quoted may end its own quotation
-    shown = fitted(whole, CHANGE >> loop.squeezed)
+    shown = fit_diff(whole, MAX_DIFF_CHARS >> loop.squeezed)
     order = loop.sealed
     names = tuple(dimension.name for dimension in rubric.dimensions)
     facts = JudgeQuestion(
         task=order.task,
-        item=one_line(item, SENTENCE),
+        item=one_line(item, MAX_SENTENCE),
         until=order.criterion.until,
         checks=_checks(loop),
         dimensions=tuple(
@@ -66,7 +66,7 @@ def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *
         nonce=nonce,
         diff=shown,
         cut=shown != whole,
-        trouble=one_line(loop.jury.trouble, SENTENCE),
+        trouble=one_line(loop.jury.trouble, MAX_SENTENCE),
     )
     return render(template, facts)
 
@@ -76,7 +76,7 @@ def _checks(loop: Loop) -> tuple[str, ...]:
     for gate in loop.sealed.criterion.gates:
         verdict = loop.finals.get(gate.name) or loop.newest.get(gate.name)
         if gate.origin != HIDDEN and verdict is not None:
-            said = one_line(f"{verdict.status}, {verdict.summary}", SENTENCE)
+            said = one_line(f"{verdict.status}, {verdict.summary}", MAX_SENTENCE)
             lines.append(f"{gate.name}: {said} (before: {_before(loop, gate.name)})")
     return tuple(lines) or ("passed",)
 
@@ -86,13 +86,13 @@ def _before(loop: Loop, gate: str) -> str:
     return verdict.status if verdict is not None else "not judged"
 
 
-def fitted(diff: str, budget: int) -> str:
+def fit_diff(diff: str, budget: int) -> str:
     """The change within the budget: small files stay whole, what they leave goes to the larger ones."""
     parts = [part for part in _FILE.split(diff) if part]
     room = budget
     kept: dict[int, str] = {}
     for done, number in enumerate(sorted(range(len(parts)), key=lambda number: len(parts[number]))):
         share = room // (len(parts) - done)
-        kept[number] = trim(parts[number], LINES, share)[:share]
+        kept[number] = trim(parts[number], MAX_FILE_LINES, share)[:share]
         room -= len(kept[number])
     return "\n".join(kept[number].rstrip("\n") for number in range(len(parts)) if kept[number])

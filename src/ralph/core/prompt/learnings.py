@@ -13,44 +13,44 @@ from collections.abc import Iterable
 from ralph.core.claim.status_block import OPEN
 from ralph.core.text.clean import one_line
 
-KEPT = 30
-WIDTH = 200
-A_CALL = 3
-TAIL = 40  # lines before the status block that are looked at
+MAX_KEPT = 30
+MAX_WIDTH = 200
+MAX_PER_CALL = 3
+TAIL_LINES = 40  # lines before the status block that are looked at
 HEADING = "## Learned"
 INSTRUCTIONS = f"""\
 If you found out something about this project that the next call should know (a command that works, a trap, a
-convention; not what you did), leave it before the status block, at most {A_CALL} lines of this form:
+convention; not what you did), leave it before the status block, at most {MAX_PER_CALL} lines of this form:
 
-LEARNED: <one line, at most {WIDTH} characters>
+LEARNED: <one line, at most {MAX_WIDTH} characters>
 """
 _LINE = re.compile(r"LEARNED:[ \t]+(\S.*)")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
 
-def taken(message: str) -> tuple[str, ...]:
+def notes_in_message(message: str) -> tuple[str, ...]:
     """The notes in a final message. One in a code block, indented or quoted is shown, not said."""
     lines = message.rpartition(OPEN)[0].splitlines() if OPEN in message else message.splitlines()
     found: dict[str, str] = {}
     shown = False
-    for line in lines[-TAIL:]:
+    for line in lines[-TAIL_LINES:]:
         if _FENCE.match(line):
             shown = not shown
         elif not shown and (note := _LINE.fullmatch(line.rstrip())):
-            text = one_line(note[1], WIDTH)
+            text = one_line(note[1], MAX_WIDTH)
             if text and not text.startswith("<"):  # the form itself, echoed
                 found.setdefault(_key(text), text)
-    return tuple(found.values())[-A_CALL:]
+    return tuple(found.values())[-MAX_PER_CALL:]
 
 
-def joined(known: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
+def add_notes(known: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
     """The list with more; a note that is there already stays where it is, the oldest give way."""
     found = {_key(text): text for text in known}
     for text in new:
-        line = one_line(text, WIDTH)
+        line = one_line(text, MAX_WIDTH)
         if line:
             found.setdefault(_key(line), line)
-    return tuple(found.values())[-KEPT:]
+    return tuple(found.values())[-MAX_KEPT:]
 
 
 def section(notes: Iterable[str], there: str = "") -> str:

@@ -1,6 +1,7 @@
 """What a prompt must say whatever its template says: the rule of its mode, and how to answer.
 
-A project may have its own templates; these parts are added where one leaves them out (`facts.completed`).
+A project may have its own templates; these parts are added where one leaves them out
+(`facts.add_required_parts`).
 The plan's form is told exactly as `file` reads it.
 """
 

@@ -42,7 +42,7 @@ def compare(base: Reading | None, now: Reading, *, fail_on: Severity = "P1") -> 
     if base is None:
         return Comparison(len(red_now), digest(red_now), new_red=tuple(sorted(red_now)))
     red_base = red_keys(base, fail_on)
-    gone = _vanished(base, now)
+    gone = _vanished_tests(base, now)
     fixed = tuple(sorted(key for key in red_base if _is_green(key, base, now, red_now)))
     # While a gate is red, what no longer shows is not progress: it may just not have been reached.
     unseen = red_now if now.status == "pass" else red_now | frozenset(gone)
@@ -63,7 +63,7 @@ def _looked(now: Reading) -> bool:
     return now.status not in ("error", "skipped") and not now.cause
 
 
-def _vanished(base: Reading, now: Reading) -> tuple[str, ...]:
+def _vanished_tests(base: Reading, now: Reading) -> tuple[str, ...]:
     seen = now.tests or {}
     if now.tests is None and now.status == "pass":
         return ()  # ids are not known now; that is for a guard to say
@@ -77,13 +77,13 @@ def _is_green(key: str, base: Reading, now: Reading, red_now: frozenset[str]) ->
     if key in (base.tests or {}):
         return (now.tests or {}).get(key) == "pass"
     if key.startswith(COLLECT):
-        return _loaded(key.removeprefix(COLLECT), now)
+        return _loads_now(key.removeprefix(COLLECT), now)
     if key == "exit":
         return now.status == "pass"
     return True  # the tool looked again and did not report it
 
 
-def _loaded(where: str, now: Reading) -> bool:
+def _loads_now(where: str, now: Reading) -> bool:
     """Do tests of a file (or dotted module) that could not be loaded pass now?"""
     for name, state in (now.tests or {}).items():
         inside = name.startswith((f"{where}::", f"{where}.", f"{where} > "))
@@ -134,7 +134,7 @@ _CHANGING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
-def normal(text: str) -> str:
+def strip_volatile_parts(text: str) -> str:
     """Text without what differs between two calls that failed the same way; with the values compared."""
     for pattern, instead in _CHANGING:
         text = pattern.sub(instead, text)
@@ -143,15 +143,15 @@ def normal(text: str) -> str:
 
 def signature(reading: Reading) -> str:
     """Names the error itself: equal for two failures that say the same, "" when nothing is red."""
-    return _name(reading, normal)
+    return _name(reading, strip_volatile_parts)
 
 
 def outline(reading: Reading) -> str:
     """Names the error but for every number in it: what only ever varies those stays known by it."""
-    return _name(reading, lambda text: _NUMBER.sub("N", normal(text)))
+    return _name(reading, lambda text: _NUMBER.sub("N", strip_volatile_parts(text)))
 
 
-def unloaded(reading: Reading) -> int:
+def count_unloaded(reading: Reading) -> int:
     """How many files or packages hide their tests; at least one where nothing could be judged at all."""
     hidden = sum(finding.key.startswith(COLLECT) for finding in reading.findings)
     return max(hidden, 1) if reading.status == "error" else hidden

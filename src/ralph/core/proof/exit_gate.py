@@ -17,8 +17,8 @@ from ralph.core.model.verdict import GuardResult, Verdict
 from ralph.core.proof.grade import OWN_WITNESS, Proof, at_least, prove
 from ralph.core.text.clean import one_line
 
-SHOWN = 5  # failing tests named in one sentence
-LAST_WORDS = 120
+MAX_SHOWN = 5  # failing tests named in one sentence
+MAX_LAST_WORDS = 120
 SHORT_OF = "the proof is grade "  # begins a sentence whose reason is not for agents
 NO_GATE = "there is no required gate, so nothing can prove this task"
 
@@ -60,12 +60,14 @@ def satisfied_words(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
     """Why there is nothing to do, and which other checks are red all the same. Hidden ones are not named."""
     shown = [gate for gate in criterion.gates if gate.origin != "hidden"]
     green = [gate.name for gate in shown if gate.proof]
-    words = f"{_list(green[:SHOWN], len(green))} was green" if len(green) == 1 else "every proof was green"
+    words = (
+        f"{_list(green[:MAX_SHOWN], len(green))} was green" if len(green) == 1 else "every proof was green"
+    )
     red = [gate for gate in shown if baseline[gate.name].status not in ("pass", "skipped")]
     words += " before any agent call"
     if not red:
         return words
-    named = [f"{gate.name} ({describe(gate, baseline[gate.name])})" for gate in red[:SHOWN]]
+    named = [f"{gate.name} ({describe(gate, baseline[gate.name])})" for gate in red[:MAX_SHOWN]]
     return f"{words}; red, and no part of this task: {_list(named, len(red))}"
 
 
@@ -80,7 +82,7 @@ def cannot_start(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
     return ""
 
 
-def judge(
+def decide_exit(
     criterion: Criterion,
     baseline: dict[str, Verdict],
     now: dict[str, Verdict],
@@ -92,7 +94,7 @@ def judge(
     tolerance: Tolerance = "task",
 ) -> Exit:
     """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?"""
-    not_yet = red(criterion, baseline, now, tolerance)
+    not_yet = red_sentences(criterion, baseline, now, tolerance)
     if not any(gate.required for gate in criterion.gates):
         not_yet.append(NO_GATE)
     if guards == ():
@@ -139,7 +141,7 @@ def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[
     return tuple(sentences)
 
 
-def red(
+def red_sentences(
     criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verdict], tolerance: Tolerance = "task"
 ) -> list[str]:
     """One sentence for each gate that blocks."""
@@ -176,12 +178,12 @@ def describe(gate: Gate, verdict: Verdict, base: Verdict | None = None) -> str:
     """
     if verdict.status in ("error", "skipped"):
         return f"could not be judged ({verdict.summary or verdict.cause or verdict.status})"
-    named = [finding.key for finding in verdict.findings[:SHOWN]]
+    named = [finding.key for finding in verdict.findings[:MAX_SHOWN]]
     if named == ["exit"]:  # no test and no place has a name: what the check said last says more
-        last = one_line(verdict.findings[0].message.rstrip().rpartition("\n")[2], LAST_WORDS)
+        last = one_line(verdict.findings[0].message.rstrip().rpartition("\n")[2], MAX_LAST_WORDS)
         return verdict.summary if last in ("", verdict.summary) else f"{verdict.summary}: {last}"
     if not gate.proof and verdict.new_red and base is not None and _told_apart(base):
-        named = list(verdict.new_red[:SHOWN])
+        named = list(verdict.new_red[:MAX_SHOWN])
         return f"{verdict.new_red_count} newly red: {_list(named, verdict.new_red_count)}"
     if verdict.red and named:
         return f"{verdict.red} red: {_list(named, verdict.red)}"

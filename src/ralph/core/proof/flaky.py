@@ -16,7 +16,7 @@ from ralph.core.proof.causes import is_missing
 from ralph.core.proof.compare import red_keys
 
 _WORSE: tuple[TestState, ...] = ("pass", "skipped", "fail")
-SHOWN = 3
+MAX_SHOWN = 3
 
 
 def changed_keys(first: Reading, second: Reading, fail_on: Severity = "P1") -> tuple[str, ...]:
@@ -24,7 +24,7 @@ def changed_keys(first: Reading, second: Reading, fail_on: Severity = "P1") -> t
     return tuple(sorted(red_keys(first, fail_on) ^ red_keys(second, fail_on)))
 
 
-def merged(first: Reading, second: Reading, fail_on: Severity = "P1") -> Reading:
+def merge_readings(first: Reading, second: Reading, fail_on: Severity = "P1") -> Reading:
     """Two readings of the same tree as one. Green only when both are; what they disagree on is flaky.
 
     What the machine made is no reading: the other one stands for itself.
@@ -49,7 +49,7 @@ def merged(first: Reading, second: Reading, fail_on: Severity = "P1") -> Reading
         status=status,
         summary=f"{flaky_words(changed)} on the same tree; {said}",
         cause=first.cause if first.cause == second.cause else "",
-        counts=counted(tests) if tests is not None else first.counts,
+        counts=count_states(tests) if tests is not None else first.counts,
         tests=tests,
         findings=tuple(known.values()),
         files={**second.files, **first.files},
@@ -62,16 +62,16 @@ def flaky_words(keys: Collection[str]) -> str:
     named = [key for key in keys if key != "exit"]
     if not named:
         return "passed once and failed once"
-    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-    return f"{', '.join(sorted(named)[:SHOWN])}{more} passed once and failed once"
+    more = f" and {len(named) - MAX_SHOWN} more" if len(named) > MAX_SHOWN else ""
+    return f"{', '.join(sorted(named)[:MAX_SHOWN])}{more} passed once and failed once"
 
 
-def counted(tests: Mapping[str, TestState]) -> Counts:
+def count_states(tests: Mapping[str, TestState]) -> Counts:
     values = list(tests.values())
     return Counts(values.count("pass"), values.count("fail"), values.count("skipped"))
 
 
-def without(reading: Reading, ids: Collection[str], fail_on: Severity = "P1") -> Reading:
+def skip_tests(reading: Reading, ids: Collection[str], fail_on: Severity = "P1") -> Reading:
     """The reading with these tests counted as skipped; green when nothing else was red, and something was
     green: a gate in which only quarantined tests passed has judged nothing."""
     if not reading.tests or not ids:
@@ -83,7 +83,7 @@ def without(reading: Reading, ids: Collection[str], fail_on: Severity = "P1") ->
     tests: dict[str, TestState] = {**reading.tests, **dict.fromkeys(hit, "skipped")}
     words = f"{reading.summary}, {len(hit)} in quarantine" + (f" ({len(failed)} red)" if failed else "")
     findings = tuple(finding for finding in reading.findings if finding.key not in ids)
-    left = replace(reading, tests=tests, counts=counted(tests), findings=findings, summary=words)
+    left = replace(reading, tests=tests, counts=count_states(tests), findings=findings, summary=words)
     if reading.status == "pass" and "pass" not in tests.values():
         return replace(left, status="error", cause="all-skipped")
     if reading.status != "fail" or not failed or not _only_these(reading, left, fail_on):

@@ -80,7 +80,7 @@ def prove(
         known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
         grade = "C" if known else "D"
         open_points.append("nothing that was red before is green now: only that nothing got worse is shown")
-        open_points += _unjudged(criterion.proof, baseline)
+        open_points += _without_judgement(criterion.proof, baseline)
         open_points += [result.summary for result in guards if result.guard in _MEASURES and result.counted]
         if not known:
             open_points.append("checks read by exit code only: which tests exist is not known")
@@ -97,7 +97,7 @@ def prove(
     )
 
 
-def _unjudged(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) -> list[str]:
+def _without_judgement(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) -> list[str]:
     """Checks that came to no judgement at the base: their turning green shows nothing."""
     found = []
     for gate in proof:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ralph.core.sentence import bounds
 from ralph.core.sentence.bounds import Clause
-from ralph.core.sentence.intent import Route, RouteChoice, RouteQuestion, settled
+from ralph.core.sentence.intent import Route, RouteChoice, RouteQuestion, with_confidence
 
 DEFAULT = "default"
 _MEASURES = re.compile(
@@ -22,12 +22,12 @@ _MEASURES = re.compile(
 )
 
 
-def bounded(text: str, found: Route, again: Callable[[str], Route]) -> Route:
+def route_with_bounds(text: str, found: Route, again: Callable[[str], Route]) -> Route:
     """The proposal with every bound of the sentence in it, or a question about it."""
-    clauses = bounds.said(text)
+    clauses = bounds.find_bounds(text)
     if not clauses:
         return found
-    left = tuple(one for one in clauses if _left(one, found))
+    left = tuple(one for one in clauses if _is_still_there(one, found))
     taken = tuple(one for one in left if _loops(one, text, found))
     clear = tuple(one for one in taken if one.bounds[0].about != "unclear")
     unclear = tuple(one for one in taken if one.bounds[0].about == "unclear")
@@ -42,7 +42,7 @@ def bounded(text: str, found: Route, again: Callable[[str], Route]) -> Route:
     ask = [*read.ask]
     ask += [_question(one.text, one.bounds[0].flag) for one in unclear]
     ask += [_question(one.text, one.flag) for clause in clear for one in clause.bounds if one.value is None]
-    return settled(
+    return with_confidence(
         replace(
             read,
             max_iterations=_least(read.max_iterations, values.get("tries")),
@@ -53,7 +53,7 @@ def bounded(text: str, found: Route, again: Callable[[str], Route]) -> Route:
     )
 
 
-def _left(one: Clause, found: Route) -> bool:
+def _is_still_there(one: Clause, found: Route) -> bool:
     """Is it still in what was understood, or was nothing understood?"""
     asked = any(
         one.text.endswith(choice.note) for q in found.ask if q.about == "place" for choice in q.choices
@@ -88,16 +88,16 @@ def _question(text: str, flag: str) -> RouteQuestion:
     return RouteQuestion("bound", f"'{text}' is no limit that could be kept to; say it with {flag}", choices)
 
 
-def answered(found: Route, flag: str, words: str) -> Route | None:
+def take_answer(found: Route, flag: str, words: str) -> Route | None:
     """The proposal with a limit that was typed ("2h", "$5", "20 tries"); None when that is no limit."""
     tries = (
         "max {} iterations" if flag == "--max-iterations" else "max {}" if flag == "--max-time" else "max ${}"
     )
-    said = bounds.said(f"at most {words}") or bounds.said(tries.format(words.removeprefix("$")))
+    said = bounds.find_bounds(f"at most {words}") or bounds.find_bounds(tries.format(words.removeprefix("$")))
     values = bounds.strictest(said)
     if not values:
         return None
-    return settled(
+    return with_confidence(
         replace(
             found,
             max_iterations=_least(found.max_iterations, values.get("tries")),

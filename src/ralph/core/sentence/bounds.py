@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.sentence.flags_in_text import sane
+from ralph.core.sentence.flags_in_text import value_in_bounds
 from ralph.core.sentence.phrases_en import ENGLISH
 from ralph.core.sentence.phrases_es import SPANISH
 
@@ -176,13 +176,15 @@ _CLOSES = r"\s*(?:$|[,;:.)!?\u2013\u2014]|-\s|(?:and|but|until|till|please|thank
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"")
 
 
-def said(text: str) -> tuple[Clause, ...]:
+def find_bounds(text: str) -> tuple[Clause, ...]:
     """Everything in `text` that bounds money, time or tries, in its order."""
     told = _QUOTED.sub(lambda hit: "\0" * len(hit[0]), text[:_LONGEST])
     found = [_clause(hit, told) for hit in _patterns()[0].finditer(told)] if _worth(told) else []
     alone = _alone().search(told) if "$" in told else None
     if alone and not any(one.end > alone.start("all") for one in found):
-        bound = Bound("money", alone["all"], sane("money", _number(alone["n"]) or 0.0), FLAGS["money"])
+        bound = Bound(
+            "money", alone["all"], value_in_bounds("money", _number(alone["n"]) or 0.0), FLAGS["money"]
+        )
         found.append(Clause(alone["all"], alone.start("all"), alone.end("all"), (bound,), firm=True))
     low = told.lower()
     for pattern, flag, near in _UNCLEAR:
@@ -205,7 +207,7 @@ def _worth(text: str) -> bool:
 
 def _clause(hit: re.Match[str], text: str) -> Clause:
     _, parts = _patterns()
-    bounds = tuple(_bound(part) for part in parts.finditer(hit[0]))
+    bounds = tuple(_read_bound(part) for part in parts.finditer(hit[0]))
     own = re.search(_OWN, hit[0], re.IGNORECASE) is not None
     return Clause(hit[0].strip(), hit.start(), hit.end(), bounds, own or _set_off(text, hit))
 
@@ -215,7 +217,7 @@ def _set_off(text: str, hit: re.Match[str]) -> bool:
     return bool(re.search(_OPENS, before, re.IGNORECASE) and re.match(_CLOSES, after, re.IGNORECASE))
 
 
-def _bound(part: re.Match[str]) -> Bound:
+def _read_bound(part: re.Match[str]) -> Bound:
     about: Literal["tries", "hours", "money"] = (
         "tries" if part["tries"] else "money" if part["money"] else "hours"
     )
@@ -225,7 +227,7 @@ def _bound(part: re.Match[str]) -> Bound:
     else:
         hit = re.search(rf"[0-9][0-9.,]*|(?:{_words(_NUMBERS)})(?=\s)", text)
         value = _number(hit[0]) if hit else None
-    known = None if value is None else sane(about, value)
+    known = None if value is None else value_in_bounds(about, value)
     return Bound(about, part[0].strip(), known, FLAGS[about])
 
 

@@ -17,10 +17,10 @@ from msgspec import Struct
 from ralph.core.sentence.phrases import NUMBER, PhraseTable, any_of, pattern_text
 
 About = Literal["tries", "hours", "money", "endless", "outside"]
-MOST_TRIES = 10_000
-MOST_SECONDS = 30 * 86400
-MOST_MONEY = 100_000.0
-MOST_SAID = 12  # things about how to work in one sentence; more is noise
+MAX_TRIES = 10_000
+MAX_SECONDS = 30 * 86400
+MAX_MONEY = 100_000.0
+MAX_PHRASES = 12  # things about how to work in one sentence; more is noise
 _WINDOW = 240  # characters at an edge that are looked at; no phrase about how to work is longer
 _EDGES = " \t,;.!\u2013\u2014"
 _SEPARATOR = r"(?P<sep>^|\s?[,;.(\u2013\u2014]\s?|\s-\s|\s)"
@@ -91,25 +91,25 @@ def _flag(found: Flags, name: str, value: str) -> Flags | None:
     if name in ("iterations", "max-iterations"):
         if not re.fullmatch(r"-?[0-9]{1,30}", value):
             return None
-        peeled = Peeled("tries", said, sane("tries", float(value)))
+        peeled = Peeled("tries", said, value_in_bounds("tries", float(value)))
     elif name == "max-cost":
         if not re.fullmatch(r"\$?[0-9]{1,9}(?:\.[0-9]{1,2})?", value):
             return None
-        peeled = Peeled("money", said, sane("money", float(value.removeprefix("$"))))
+        peeled = Peeled("money", said, value_in_bounds("money", float(value.removeprefix("$"))))
     else:
         span = _SPAN.fullmatch(value.lower())
         if span is None:
             return None
-        peeled = Peeled("hours", said, sane("hours", float(span[1]) * _SPANS[span[2]]))
+        peeled = Peeled("hours", said, value_in_bounds("hours", float(span[1]) * _SPANS[span[2]]))
     return Flags("", found.criterion, found.loop_id, (*found.peeled, peeled))
 
 
-def sane(about: About, value: float) -> float | None:
+def value_in_bounds(about: About, value: float) -> float | None:
     """The value, if a loop can be bound by it."""
     least, most = {
-        "tries": (1, MOST_TRIES),
-        "hours": (1, MOST_SECONDS),
-        "money": (0.01, MOST_MONEY),
+        "tries": (1, MAX_TRIES),
+        "hours": (1, MAX_SECONDS),
+        "money": (0.01, MAX_MONEY),
     }[about]
     if not least <= value <= most or (about == "tries" and value != int(value)):
         return None
@@ -168,7 +168,7 @@ def peel_end(text: str, language: PhraseTable) -> tuple[str, tuple[Peeled, ...]]
     """What is said about how to work at the end, last first; what stands left of something set off is set
     off itself, and then so is everything right of it."""
     found: list[Peeled] = []
-    while len(found) < MOST_SAID:
+    while len(found) < MAX_PHRASES:
         text = drop_closing(text, language)
         start = max(0, len(text) - _WINDOW)
         best: tuple[int, Peeled] | None = None
@@ -179,21 +179,21 @@ def peel_end(text: str, language: PhraseTable) -> tuple[str, tuple[Peeled, ...]]
             if match["sep"] == " " and _MEASURED.search(text, 0, match.start()):
                 continue
             if best is None or match.start() < best[0]:
-                best = (match.start(), _peeled(phrase, match, language))
+                best = (match.start(), _peel_phrase(phrase, match, language))
         if best is None:
             break
         text = text[: best[0]].rstrip(_EDGES + "(")
         found.append(best[1])
-    return text, tuple(_firmed(found))
+    return text, tuple(_spread_firmness(found))
 
 
-def _firmed(found: list[Peeled]) -> Iterator[Peeled]:
+def _spread_firmness(found: list[Peeled]) -> Iterator[Peeled]:
     for at, one in enumerate(found):
         firm = any(other.firm for other in found[at:])
         yield one if one.firm else Peeled(one.about, one.text, one.value, firm)
 
 
-def _peeled(phrase: _Phrase, match: re.Match[str], language: PhraseTable) -> Peeled:
+def _peel_phrase(phrase: _Phrase, match: re.Match[str], language: PhraseTable) -> Peeled:
     groups = match.groupdict()
     all_text = groups.get("all") or match[0]
     off = "sep" not in groups or groups["sep"].strip() != "" or groups["sep"] == ""
@@ -215,13 +215,13 @@ def _value(about: About, groups: dict[str, str], language: PhraseTable) -> float
             return None
     if about == "hours":
         number *= dict(language.units)[groups["unit"].lower()]
-    return sane(about, number)
+    return value_in_bounds(about, number)
 
 
 def peel_start(text: str, language: PhraseTable) -> tuple[str, tuple[Peeled, ...]]:
     """What is said about how to work in front, up to a comma or a colon."""
     found: list[Peeled] = []
-    while len(found) < MOST_SAID:
+    while len(found) < MAX_PHRASES:
         head = re.match(r"[^,:;]{1,120}[,:;]\s", text)
         taken = modifiers(head[0].rstrip(" ,:;"), language) if head else None
         if not head or not taken:
@@ -241,7 +241,7 @@ def modifiers(text: str, language: PhraseTable) -> tuple[Peeled, ...] | None:
         for phrase in _fitting(rest, language):
             match = phrase.alone().match(rest)
             if match and (best is None or match.end() > best[0]):
-                best = (match.end(), _peeled(phrase, match, language))
+                best = (match.end(), _peel_phrase(phrase, match, language))
         name = names.match(rest)
         if best is None and name:
             best = (name.end(), Peeled("outside", name[0]))

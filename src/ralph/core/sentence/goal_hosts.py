@@ -20,7 +20,7 @@ MARKERS: Mapping[str, tuple[str, ...]] = {
     "opencode": ("OPENCODE",),
 }
 GOALS = ("claude", "codex", "qwen")
-LONGEST = 4000  # characters of a condition; Claude Code takes no more
+MAX_CHARS = 4000  # characters of a condition; Claude Code takes no more
 
 _FIELD = re.compile(r";(\s*completion\s*:)", re.IGNORECASE)
 

@@ -8,9 +8,9 @@ from typing import Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from ralph.core.sentence.goal_hosts import LONGEST, goal_line
+from ralph.core.sentence.goal_hosts import MAX_CHARS, goal_line
 
-LONGEST_TEXT = 8000
+MAX_TEXT_CHARS = 8000
 KINDS = ("test", "types", "lint", "build", "custom command")
 
 Where = Literal["internal", "external", "goal", "control", "none"]
@@ -98,7 +98,7 @@ def check_question(why: str = "", found: tuple[RouteChoice, ...] = ()) -> RouteQ
     return RouteQuestion("check", f"{why}; {_WHAT_PROVES}" if why else _WHAT_PROVES, choices)
 
 
-def settled(found: Route) -> Route:
+def with_confidence(found: Route) -> Route:
     """With the confidence that its open questions leave."""
     about = {one.about for one in found.ask if one.about in OPEN}
     level: Confidence = "high"
@@ -109,7 +109,7 @@ def settled(found: Route) -> Route:
     ask = tuple(one for one in found.ask if one.about != "start")
     if found.route == "goal" and found.task and found.criterion:
         line = goal_line(found.task, found.criterion)
-        if len(line) > LONGEST:
+        if len(line) > MAX_CHARS:
             level = "low"
         ask += (RouteQuestion("start", f"the line to type in {found.host}", (RouteChoice("goal", line),)),)
     return replace(found, confidence=level, ask=ask)
@@ -122,7 +122,7 @@ def with_check(
     ask = found.ask
     if confidence == "high":
         ask = tuple(one for one in ask if one.about != "check")
-    return settled(
+    return with_confidence(
         replace(
             found,
             criterion=found.criterion or criterion or None,
@@ -154,13 +154,13 @@ _WHYS: dict[str, tuple[str, tuple[RouteChoice, ...]]] = {
         (RouteChoice("work on it until a check proves it", 'ralph loop "TASK" --check "CMD"'),),
     ),
     "long": (
-        f"it has more than {LONGEST_TEXT} characters; write it into a file and name that file",
+        f"it has more than {MAX_TEXT_CHARS} characters; write it into a file and name that file",
         (RouteChoice("do what a file says", 'ralph loop "do what SPEC.md says" --check "CMD"'),),
     ),
 }
 
 
-def none(kind: str, said: str) -> Route:
+def no_route(kind: str, said: str) -> Route:
     why, choices = _WHYS[kind]
     if kind == "unmatched" and said:
         quoted = shlex.quote(said)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ralph.core.sentence.flags_in_text import Peeled, begins, fold, modifiers
 from ralph.core.sentence.phrases import LOOP_NAME, LOOSE, Form, PhraseTable, any_of, pattern_text
-from ralph.core.toolchains.classify_command import SHELL_SIGNS, danger, plain_command
+from ralph.core.toolchains.classify_command import SHELL_SIGNS, plain_command, why_dangerous
 
 
 class Match(Struct, frozen=True):
@@ -102,7 +102,7 @@ def controls(text: str, language: PhraseTable, names: tuple[str, ...]) -> Ordere
         if re.fullmatch(any_of(language.meanwhile), loop, re.IGNORECASE):
             return Ordered(verb, pointed=True, rest=rest)
         loop = _loop_words(loop)
-        if LOOP_NAME.fullmatch(loop) or named(loop, names):
+        if LOOP_NAME.fullmatch(loop) or loops_by_name(loop, names):
             return Ordered(verb, loop=loop, rest=rest)
     return None
 
@@ -115,7 +115,7 @@ def _loop_words(text: str) -> str:
     return re.sub(r"^(?:the\s)?(?:loop\s)?|\sloop$", "", text.strip("`'\"")).strip("`'\"")
 
 
-def named(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def loops_by_name(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Loops whose name or id begins like this."""
     short = text.lower().removeprefix("ralph-")
     exact = tuple(name for name in names if name == short)
@@ -131,7 +131,7 @@ def measurable(criterion: str, language: PhraseTable) -> bool:
     return (
         says_done(text, language)
         or bool(_NUMBERS.search(text) or "`" in text)
-        or subject(text, language) != ""
+        or task_for_criterion(text, language) != ""
         or _passes(text, language)
     )
 
@@ -156,7 +156,7 @@ def says_done(criterion: str, language: PhraseTable) -> bool:
     return re.fullmatch(any_of(language.done), criterion.strip(" .!"), re.IGNORECASE) is not None
 
 
-def subject(criterion: str, language: PhraseTable) -> str:
+def task_for_criterion(criterion: str, language: PhraseTable) -> str:
     """The task that a criterion speaks of: coverage means adding tests."""
     for words, task in language.subjects:
         if re.search(rf"(?<![\w-])(?:{words})(?![\w-])", criterion, re.IGNORECASE):
@@ -166,7 +166,7 @@ def subject(criterion: str, language: PhraseTable) -> str:
 
 def is_vague(criterion: str, language: PhraseTable) -> bool:
     """It rests on a word that no check can decide, and names nothing that one could."""
-    if _NUMBERS.search(criterion) or "`" in criterion or subject(criterion, language):
+    if _NUMBERS.search(criterion) or "`" in criterion or task_for_criterion(criterion, language):
         return False
     return (
         re.search(rf"(?<!\w)(?:{any_of(language.vague)})$", criterion.strip(" .!"), re.IGNORECASE) is not None
@@ -183,7 +183,7 @@ def command_in(criterion: str, language: PhraseTable) -> tuple[str, str]:
         command = " ".join(quoted[1].split())
         if SHELL_SIGNS.search(command):
             return "", "it holds shell syntax"
-        why = danger(command)
+        why = why_dangerous(command)
         return ("", why) if why else (command, "")
     tail = re.search(rf"\s(?:{any_of(language.passes)})$", criterion, re.IGNORECASE)
     command = criterion[: tail.start()] if tail else criterion

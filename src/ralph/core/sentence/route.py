@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from ralph.core.sentence import flags_in_text as peel
 from ralph.core.sentence import match as match_
-from ralph.core.sentence.ask_bounds import bounded
+from ralph.core.sentence.ask_bounds import route_with_bounds
 from ralph.core.sentence.goal_hosts import GOALS
 from ralph.core.sentence.intent import (
-    LONGEST_TEXT,
+    MAX_TEXT_CHARS,
     KnownHere,
     KnownLoop,
     Route,
@@ -26,8 +26,8 @@ from ralph.core.sentence.intent import (
     RouteQuestion,
     Where,
     check_question,
-    none,
-    settled,
+    no_route,
+    with_confidence,
 )
 from ralph.core.sentence.phrases import Form, PhraseTable, any_of
 from ralph.core.sentence.phrases_en import ENGLISH
@@ -40,9 +40,11 @@ LANGUAGES: tuple[PhraseTable, ...] = (ENGLISH, SPANISH)
 def route(text: str, known: KnownHere = KnownHere(), languages: tuple[PhraseTable, ...] = LANGUAGES) -> Route:  # noqa: B008
     """What `text` asks for. Never raises; nothing in the result holds a control character."""
     said = peel.fold(clean(text))
-    if len(said) > LONGEST_TEXT:
-        return none("long", said)
-    return bounded(said, _first(said, known, languages), lambda rest: _first(rest, known, languages))
+    if len(said) > MAX_TEXT_CHARS:
+        return no_route("long", said)
+    return route_with_bounds(
+        said, _first(said, known, languages), lambda rest: _first(rest, known, languages)
+    )
 
 
 def _first(said: str, known: KnownHere, languages: tuple[PhraseTable, ...]) -> Route:
@@ -53,20 +55,20 @@ def _first(said: str, known: KnownHere, languages: tuple[PhraseTable, ...]) -> R
         if found.route != "none" or found.confidence == "high":
             return found
         first = first or found
-    return first or none("unmatched", said)
+    return first or no_route("unmatched", said)
 
 
 def _route(said: str, known: KnownHere, language: PhraseTable) -> Route:
     text, dropped = peel.drop_opening(said.rstrip("? "), language)
     polite = any(words in language.polite for words in dropped)
     asks = said.endswith("?") and not polite
-    control = _controlled(peel.drop_closing(text, language), known, language)
+    control = _route_control(peel.drop_closing(text, language), known, language)
     if control is not None:
         return control
     if peel.begins(text, language.negations):
-        return none("negated", said)
+        return no_route("negated", said)
     if not _explicit(text) and (asks or (not polite and peel.begins(text, language.questions))):
-        return none("question" if _about_loops(text, language) else "unmatched", said)
+        return no_route("question" if _about_loops(text, language) else "unmatched", said)
     return _request(text, asks, known, language)
 
 
@@ -103,13 +105,13 @@ def _request(text: str, asks: bool, known: KnownHere, language: PhraseTable) -> 
     ):
         found = match_.Match(Form("{work}", task="{work}"), text, "")
     if found is None:
-        return none("unmatched", peel.fold(whole))
+        return no_route("unmatched", peel.fold(whole))
     loose = tuple(one for one in tail if not one.firm) if _open_ended(found) else ()
     task = " ".join([found.task, *(one.text for one in reversed(loose))]) if loose else found.task
     said = (*flags.peeled, *front, *found.peeled, *(one for one in tail if one not in loose))
     stated = criterion or flags.criterion or found.criterion or match_.ending(found.task, language)
     if _unprovable(task, asks, language):
-        return none("opinion", task)
+        return no_route("opinion", task)
     return _proposal(_Said(task, stated, flags.loop_id, said, loose, found.row), known, language)
 
 
@@ -167,7 +169,7 @@ def _proposal(said: _Said, known: KnownHere, language: PhraseTable) -> Route:
         ask=tuple(ask),
         guessed=guessed or not said.row.sure,
     )
-    return settled(found)
+    return with_confidence(found)
 
 
 def _task(
@@ -177,7 +179,7 @@ def _task(
     pointed = said.task.lower() in language.meanwhile
     if said.task and not pointed:
         return said.task, False, []
-    meant = match_.subject(criterion, language) if criterion else ""
+    meant = match_.task_for_criterion(criterion, language) if criterion else ""
     if meant:
         return meant, False, []
     last = next((loop.task for loop in known.loops if loop.task), "")
@@ -220,7 +222,7 @@ def _bounds(peeled: tuple[peel.Peeled, ...]) -> tuple[dict[str, float], list[Rou
             ask.append(
                 RouteQuestion(
                     "bound",
-                    f"'{one.text}' is no limit; expected 1 to {peel.MOST_TRIES} iterations, or up to 30 days",
+                    f"'{one.text}' is no limit; expected 1 to {peel.MAX_TRIES} iterations, or up to 30 days",
                     (RouteChoice("the default limits", "default"),),
                 )
             )
@@ -241,7 +243,7 @@ def _limits(bounds: dict[str, float]) -> dict[str, Any]:
 _NEEDS = {"abort": "unfinished", "pause": "unfinished", "resume": "resumable", "attach": "unfinished"}
 
 
-def _controlled(text: str, known: KnownHere, language: PhraseTable) -> Route | None:
+def _route_control(text: str, known: KnownHere, language: PhraseTable) -> Route | None:
     """The control that a sentence is; with a bound at its end it can only be one that goes on."""
     names = tuple(loop.name for loop in known.loops)
     asked = match_.controls(text, language, names)
@@ -253,7 +255,7 @@ def _controlled(text: str, known: KnownHere, language: PhraseTable) -> Route | N
         return None
     bounds, wrong = _bounds(tail)
     found = _control(asked, known, language)
-    return settled(replace(found, ask=(*found.ask, *wrong), **_limits(bounds)))
+    return with_confidence(replace(found, ask=(*found.ask, *wrong), **_limits(bounds)))
 
 
 def _control(asked: match_.Ordered, known: KnownHere, language: PhraseTable) -> Route:
@@ -261,7 +263,7 @@ def _control(asked: match_.Ordered, known: KnownHere, language: PhraseTable) -> 
     after = _after(asked.rest, known, language) if asked.rest else None
     base = after if after is not None else Route(route="control")
     guessed = asked.rest != "" and after is None
-    return settled(
+    return with_confidence(
         replace(
             base,
             route="control",
@@ -292,7 +294,7 @@ def _which(asked: match_.Ordered, known: KnownHere) -> tuple[str, list[RouteQues
     need = _NEEDS.get(asked.verb, "")
     fitting = [loop for loop in known.loops if not need or getattr(loop, need)]
     if asked.loop:
-        names = match_.named(asked.loop, tuple(loop.name for loop in known.loops))
+        names = match_.loops_by_name(asked.loop, tuple(loop.name for loop in known.loops))
         if len(names) == 1:
             return names[0], []
         fitting = [loop for loop in fitting if loop.name in names]

@@ -18,10 +18,10 @@ from ralph.core.model.plan.test_link import ORDER, CriterionTest, Status
 from ralph.core.model.verdict import Reading
 from ralph.core.specs.parse import Spec
 
-_ROWS = 50  # of one criterion; the ones that decide how it stands are among them
-_ABOVE = 60  # lines above a declaration that may be its decorators and comments
-_BELOW = 40
-_LONGEST_NAME = 400
+_MAX_ROWS = 50  # of one criterion; the ones that decide how it stands are among them
+_MAX_LINES_ABOVE = 60  # lines above a declaration that may be its decorators and comments
+_MAX_LINES_BELOW = 40
+_MAX_NAME_CHARS = 400
 
 _DECLARED = re.compile(
     r"(?P<indent>\s*)(?:"
@@ -60,7 +60,7 @@ class _Ids(NamedTuple):
     by_first: dict[str, list[tuple[tuple[str, ...], str]]]
 
 
-def tie_tests(
+def link_tests(
     specs: Sequence[Spec], reading: Reading | None, files: Mapping[str, str]
 ) -> tuple[CriterionTest, ...]:
     """The table: every criterion with each test that names it, in the order of the specs."""
@@ -98,7 +98,7 @@ def _table(specs: Sequence[Spec], found: Mapping[str, Mapping[str, Status]]) -> 
             tests = found.get(one.id) if one.id else None
             name = one.id or f"{spec.path}:{one.line}"
             if tests:
-                shown = sorted(tests, key=lambda test: (ORDER.index(tests[test]), test))[:_ROWS]
+                shown = sorted(tests, key=lambda test: (ORDER.index(tests[test]), test))[:_MAX_ROWS]
                 rows += [CriterionTest(spec.path, name, test, tests[test]) for test in sorted(shown)]
             else:
                 rows.append(CriterionTest(spec.path, name, "", "untested"))
@@ -183,7 +183,7 @@ def _above(lines: Sequence[str], number: int) -> list[str]:
     """Comments, decorators and attributes that stand directly above a line."""
     found: list[str] = []
     at = number - 1
-    while at >= 0 and number - at <= _ABOVE:
+    while at >= 0 and number - at <= _MAX_LINES_ABOVE:
         line = lines[at]
         if _BESIDE.match(line):
             found.append(line)
@@ -199,7 +199,7 @@ def _above(lines: Sequence[str], number: int) -> list[str]:
 def _decorator_above(lines: Sequence[str], at: int, number: int) -> int | None:
     """Where a decorator begins that ends on this line."""
     indent = len(lines[at]) - len(lines[at].lstrip())
-    for top in range(at - 1, max(-1, number - _ABOVE), -1):
+    for top in range(at - 1, max(-1, number - _MAX_LINES_ABOVE), -1):
         line = lines[top]
         depth = len(line) - len(line.lstrip())
         if line.strip() and depth <= indent:
@@ -218,12 +218,17 @@ def _below(lines: Sequence[str], number: int, *, callback: bool) -> list[str]:
     if at < len(lines) and (quote := _DOCSTRING.match(lines[at])):
         rest = lines[at][quote.end() :]
         found.append(rest)
-        while len(quote[1]) == 3 and quote[1] not in rest and at + 1 < len(lines) and at - number < _BELOW:
+        while (
+            len(quote[1]) == 3
+            and quote[1] not in rest
+            and at + 1 < len(lines)
+            and at - number < _MAX_LINES_BELOW
+        ):
             at += 1
             rest = lines[at]
             found.append(rest)
         return found
-    while at < len(lines) and at - number < _BELOW and _COMMENT.match(lines[at]):
+    while at < len(lines) and at - number < _MAX_LINES_BELOW and _COMMENT.match(lines[at]):
         found.append(lines[at])
         at += 1
     return found
@@ -232,7 +237,7 @@ def _below(lines: Sequence[str], number: int, *, callback: bool) -> list[str]:
 def _signature_end(lines: Sequence[str], number: int) -> int:
     """The line on which the brackets of a declaration close; the first, when they never do."""
     depth = 0
-    for at in range(number, min(len(lines), number + _BELOW)):
+    for at in range(number, min(len(lines), number + _MAX_LINES_BELOW)):
         depth += lines[at].count("(") - lines[at].count(")")
         if depth <= 0:
             return at

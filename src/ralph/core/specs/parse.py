@@ -19,7 +19,7 @@ from ralph.core.text.markdown import MarkdownLine, plain, rows
 Section = Literal["", "topic", "job", "criteria", "edge", "data", "quality", "outside"]
 ID_TEXT = r"[A-Z][A-Z0-9]{0,15}(?:-[A-Z][A-Z0-9]{0,15}){0,4}-\d{1,5}(?:\.\d{1,3})?"
 CRITERION_ID = re.compile(ID_TEXT)
-WIDTH = 1000
+MAX_WIDTH = 1000
 
 _NAMED = re.compile(
     rf"[*`\[(_]{{0,4}}({ID_TEXT})(?![\w-])[*`\])_]{{0,4}}\s?[:.)\u2014\u2013-]?[*_]{{0,2}}(?:\s+(.*))?$"
@@ -112,7 +112,7 @@ class _SpecReader:
         elif row.kind in ("code", "comment", "blank"):
             self._job_open = False
         else:
-            self._take_words(row, plain(row.text, WIDTH))
+            self._take_words(row, plain(row.text, MAX_WIDTH))
 
     def _take_heading(self, row: MarkdownLine) -> None:
         while self._sections and self._sections[-1][0] >= row.level:
@@ -140,14 +140,14 @@ class _SpecReader:
         self._heading = None
         self.drafts.append(self._draft)
         if title:
-            self.statements.append(SpecLine(line, plain(title, WIDTH), self.section or "criteria"))
+            self.statements.append(SpecLine(line, plain(title, MAX_WIDTH), self.section or "criteria"))
         if edge:
             self.edge_cases.append(SpecLine(line, plain(title or name), "edge"))
         return self._draft
 
     def _take_words(self, row: MarkdownLine, words: str) -> None:
         if self._job_open and row.kind == "text" and self.job and not _FIELD.match(words):
-            self.job = SpecLine(self.job.line, one_line(f"{self.job.text} {words}", WIDTH), "job")
+            self.job = SpecLine(self.job.line, one_line(f"{self.job.text} {words}", MAX_WIDTH), "job")
             return
         self._job_open = False
         if field := _FIELD.match(words):
@@ -183,7 +183,7 @@ class _SpecReader:
             return
         named = _NAMED.match(row.text)
         if named and (self.section in ("criteria", "edge") or row.kind in ("bullet", "box")):
-            title = plain(named[2] or "", WIDTH)
+            title = plain(named[2] or "", MAX_WIDTH)
             clauses = _GIVEN.search(title)
             inline = _CLAUSE.match(title[clauses.end() :]) if clauses else None
             draft = self._begin(named[1], title[: clauses.start()] if clauses else title, row.line)
@@ -227,7 +227,7 @@ class _SpecReader:
         for number in range(0, len(pieces), 2):
             if number:
                 draft.last = pieces[number - 1].lower()
-            text = one_line(pieces[number], WIDTH)
+            text = one_line(pieces[number], MAX_WIDTH)
             if text:
                 draft.clauses[draft.last].append(text)
                 self.statements.append(SpecLine(line, text, "edge" if draft.edge else "criteria"))

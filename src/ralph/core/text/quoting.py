@@ -10,18 +10,18 @@ import re
 
 from ralph.core.text.clean import one_line
 
-NAME = 120
+MAX_NAME = 120
 INSTEAD = "·"  # for a nonce inside the text: not nothing, or the two sides of it could make a new one
 BEGINS = re.compile(r"--- .{1,200} ([0-9a-z]{4,64}) begins ---")
 ENDS = "ends ---"
 
 
-def fenced(name: str, text: str, nonce: str) -> str:
+def fence_text(name: str, text: str, nonce: str) -> str:
     """The text between its two lines; `name` says what it is."""
-    shown = without(one_line(name, NAME), nonce)
-    body = without(text, nonce).strip("\n")
+    shown = strip_nonce(one_line(name, MAX_NAME), nonce)
+    body = strip_nonce(text, nonce).strip("\n")
     return f"--- {shown} {nonce} begins ---\n{body}\n--- {shown} {nonce} {ENDS}"
 
 
-def without(text: str, nonce: str) -> str:
+def strip_nonce(text: str, nonce: str) -> str:
     return text.replace(nonce, INSTEAD) if nonce else text

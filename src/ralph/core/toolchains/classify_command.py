@@ -33,18 +33,18 @@ __all__ = [
     "KINDS",
     "Kind",
     "Sorted",
-    "behind",
-    "danger",
-    "degenerate",
     "fetches",
     "named_kind",
     "plain_command",
     "script_of",
     "sort_command",
     "split",
+    "strip_launchers",
+    "why_dangerous",
+    "why_degenerate",
 ]
 
-LONGEST = 500  # characters; a longer command is a program, and nobody reads it before saying yes
+MAX_CHARS = 500  # characters; a longer command is a program, and nobody reads it before saying yes
 
 
 class Sorted(Struct, frozen=True):
@@ -63,7 +63,7 @@ _ALWAYS = re.compile(
 _EXPRESSION = re.compile(r"\$\{\{|\{\{|<%|\$\{?[A-Za-z_]")
 
 
-def danger(command: str) -> str:
+def why_dangerous(command: str) -> str:
     """Why this text must not be executed for a check; "" when no such word is in it."""
     for pattern, why in DEEDS:
         if pattern.search(command):
@@ -71,7 +71,7 @@ def danger(command: str) -> str:
     return ""
 
 
-def degenerate(command: str) -> str:
+def why_degenerate(command: str) -> str:
     """Why this command could never fail for the right reason; "" when it could."""
     if _ALWAYS.search(command):
         return "it passes whatever happens"
@@ -109,7 +109,7 @@ def split(command: str) -> list[list[str]]:
     return [words for words in commands if words]
 
 
-def behind(words: list[str]) -> list[str]:
+def strip_launchers(words: list[str]) -> list[str]:
     """The words of what is really executed, behind `uv run`, `npx`, `bundle exec`, `python -m`, …"""
     while words:
         name = words[0].rsplit("/", 1)[-1]
@@ -156,11 +156,11 @@ def _python(words: list[str]) -> list[str]:
 def sort_command(command: str) -> Sorted:
     """Which kind of check this is. A compound is what its last check is, unless any part of it is a deed."""
     text = " ".join(command.split())
-    if len(text) > LONGEST or not text.isprintable():
+    if len(text) > MAX_CHARS or not text.isprintable():
         return Sorted(
-            why="it is too long to be read" if len(text) > LONGEST else "it holds unprintable characters"
+            why="it is too long to be read" if len(text) > MAX_CHARS else "it holds unprintable characters"
         )
-    why = danger(text) or degenerate(text)
+    why = why_dangerous(text) or why_degenerate(text)
     if why:
         return Sorted(why=why)
     if _EXPRESSION.search(text):
@@ -184,7 +184,7 @@ def sort_command(command: str) -> Sorted:
 def _sort_words(words: list[str]) -> Sorted:
     if SETUP.match(" ".join(words)) or words[0] in ("cd", "pushd", "popd", "test", "[", "exit", "set"):
         return Sorted()
-    inner = behind(words)
+    inner = strip_launchers(words)
     if not inner:
         return Sorted()
     name, rest = inner[0].rsplit("/", 1)[-1], inner[1:]

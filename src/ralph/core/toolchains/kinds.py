@@ -11,10 +11,10 @@ from ralph.core.toolchains.classify_command import (
     KINDS,
     Kind,
     Sorted,
-    behind,
     named_kind,
     sort_command,
     split,
+    strip_launchers,
 )
 from ralph.core.toolchains.command_words import PACKAGERS, TASKERS, TOOLS
 from ralph.core.toolchains.usual_checks import LANGUAGES
@@ -100,7 +100,7 @@ def _simple(run: str, depth: int = 2) -> list[list[str]]:
     """The simple commands of one, also behind `sh -c`."""
     found: list[list[str]] = []
     for words in split(run):
-        inner = behind(words)
+        inner = strip_launchers(words)
         if words[0].rsplit("/", 1)[-1] in ("sh", "bash", "zsh") and "-c" in words[1:-1] and depth:
             found += _simple(words[words.index("-c") + 1], depth - 1)
         elif inner:
@@ -109,7 +109,7 @@ def _simple(run: str, depth: int = 2) -> list[list[str]]:
 
 
 def _part(words: list[str]) -> Sorted:
-    inner = behind(words)
+    inner = strip_launchers(words)
     last = inner[0].rsplit("/", 1)[-1]
     targets = [word for word in inner[1:] if not word.startswith("-") and word != "run"]
     named = targets[:1] if last in PACKAGERS or last in TASKERS else [last]
@@ -134,7 +134,7 @@ def gate_kind(name: str, run: str) -> str:
     return said if said in KINDS else ""
 
 
-def concerned(run: str, cwd: str, changed: Iterable[str]) -> bool:
+def could_affect_gate(run: str, cwd: str, changed: Iterable[str]) -> bool:
     """Could a change of these files change what a gate says? In doubt it could."""
     tool = sort_command(run).tool
     language = next((one.name for one in LANGUAGES if any(row.tool == tool for row in one.rows)), "")

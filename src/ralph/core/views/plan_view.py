@@ -8,7 +8,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.plan.board import choose, state_of
 from ralph.core.model.plan.plan_state import PlanState
 
-ITEMS = 200  # listed in a report
+MAX_ITEMS = 200  # listed in a report
 
 
 class ItemLine(Struct, frozen=True):
@@ -61,7 +61,7 @@ def plan_line(loop: Loop) -> PlanLine | None:
         open=tally.open if tally else 0,
         blocked=tally.blocked if tally else 0,
         plans=build.plans,
-        missing_specs=tuple(one.name for one in build.plan.missing[:ITEMS]),
+        missing_specs=tuple(one.name for one in build.plan.missing[:MAX_ITEMS]),
         discarded=build.discarded,
         closings=build.closings,
         newest=newest_item(loop),
@@ -106,7 +106,7 @@ def item_lines(loop: Loop) -> tuple[ItemLine, ...]:
     if build is None or build.board is None:
         return ()
     found = []
-    for item in build.plan.items[:ITEMS]:
+    for item in build.plan.items[:MAX_ITEMS]:
         done = build.done.get(item.id)
         broke = build.lost.get(item.id)
         note = build.blocked.get(item.id, "")

@@ -13,7 +13,7 @@ from ralph.core.decide.stuck.health import Health, health
 from ralph.core.model.gate import Grade
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Outcome, Phase
-from ralph.core.model.rubric import words
+from ralph.core.model.rubric import opinion_line
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.views.plan_view import PlanLine, plan_line
 
@@ -116,7 +116,7 @@ def judge_line(loop: Loop) -> JudgeLine | None:
     line = JudgeLine(agent=judge.agent, threshold=rubric.threshold, required=rubric.required)
     if opinion is None:
         return line
-    return replace(line, verdict=opinion.status, weighted=opinion.weighted, words=words(opinion))
+    return replace(line, verdict=opinion.status, weighted=opinion.weighted, words=opinion_line(opinion))
 
 
 def summarise(loop: Loop, started: float = 0.0) -> Summary:

@@ -37,11 +37,11 @@ from ralph.gates.guards.integrity import (
     witness,
 )
 from ralph.gates.guards.integrity.altered import altered_request
-from ralph.gates.guards.integrity.repeat import repeated
+from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.guards.integrity.sabotage import Sabotage, sabotage_request
 from ralph.gates.guards.integrity.witness import (
     WitnessRequest,
-    needed,
+    needs_witness,
     source_changes,
     witness_request,
     witnesses,
@@ -62,9 +62,9 @@ __all__ = [
     "WitnessRequest",
     "altered_request",
     "inspect",
-    "needed",
+    "is_repeated",
+    "needs_witness",
     "overlay_request",
-    "repeated",
     "sabotage_request",
     "source_changes",
     "witness_request",

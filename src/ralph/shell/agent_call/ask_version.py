@@ -15,7 +15,7 @@ from ralph.agents import Probe
 from ralph.agents._kit.environ import ORDINARY
 from ralph.core.text.clean import one_line
 
-PATIENCE = 20.0  # seconds; some of them start slowly
+TIMEOUT_SECONDS = 20.0  # seconds; some of them start slowly
 _VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.]+)?")
 
 
@@ -43,7 +43,7 @@ def version_of(found: Probe, env: Mapping[str, str]) -> str:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                timeout=PATIENCE,
+                timeout=TIMEOUT_SECONDS,
                 check=False,
                 start_new_session=True,
             )

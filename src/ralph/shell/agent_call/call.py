@@ -16,7 +16,7 @@ import msgspec
 from ralph import agents
 from ralph.agents._kit.environ import secret_values
 from ralph.agents._kit.lines import Intake
-from ralph.agents._kit.prices import priced
+from ralph.agents._kit.prices import add_cost
 from ralph.core.claim.status_block import OPEN
 from ralph.core.model import actions
 from ralph.core.model import events as e
@@ -39,8 +39,8 @@ from ralph.shell.sandbox.login_back import bring_back
 from ralph.shell.sandbox.own_copy import LIST, prepare
 from ralph.shell.state import blobs
 
-BREATH = 0.1
-PATIENCE = 30.0  # seconds in which a CLI may try again by itself, besides those it names
+POLL_SECONDS = 0.1
+RETRY_SECONDS = 30.0  # seconds in which a CLI may try again by itself, besides those it names
 
 
 class Begun(msgspec.Struct):
@@ -127,8 +127,8 @@ class Caller:
 
     def look(self, begun: Begun) -> None:
         """One glance at a call among several: it is stopped when it says itself that it is hopeless."""
-        client.poll([begun.call], BREATH)
-        chunk = client.follow(begun.call)
+        client.poll([begun.call], POLL_SECONDS)
+        chunk = client.read_new_output(begun.call)
         if chunk and any(getattr(fact, "stop", False) for fact in begun.intake.feed(chunk)):
             client.stop(begun.call)
 
@@ -246,8 +246,8 @@ class Caller:
         total, asked_at = 0, 0.0
         enough, sat_out = float("inf"), False
         while call.ended is None:
-            client.poll([call], BREATH)
-            chunk = client.follow(call)
+            client.poll([call], POLL_SECONDS)
+            chunk = client.read_new_output(call)
             now = time.monotonic()
             hopeless = False
             if chunk:
@@ -296,16 +296,16 @@ class Caller:
             exit_code=ended.exit_code,
             ended=ended.ended,
             seconds=ended.seconds or 0.0,
-            usage=priced(facts.usage, order.price),
+            usage=add_cost(facts.usage, order.price),
             claim=facts.claim,
-            fault=self._addressed(_timed(facts, secrets, said_at)),
+            fault=self._addressed(_redact_fault(facts, secrets, said_at)),
             denials=tuple(redact(what, secrets)[:500] for what in facts.denials[:20]),
             said=redact(said, secrets)[:4000],
             output=stored,
             dropped=dropped,
             session=msgspec.structs.replace(session, agent=order.agent) if session.id else None,
             program=kept.program,
-            learned=learnings.taken(redact(facts.message, secrets)),
+            learned=learnings.notes_in_message(redact(facts.message, secrets)),
         )
 
     def _addressed(self, fault: Fault | None) -> Fault | None:
@@ -333,7 +333,7 @@ def _enough(facts: list[agents.AgentFact], now: float, before: float) -> float:
     """Until when a CLI that tries again by itself is let alone; for ever when it has gone on."""
     for fact in facts:
         if isinstance(fact, agents.Retried):
-            before = now + PATIENCE + (fact.after or 0.0)
+            before = now + RETRY_SECONDS + (fact.after or 0.0)
         elif isinstance(fact, agents.Said | agents.ToolUsed):
             before = float("inf")
     return before
@@ -344,7 +344,7 @@ def _exit_code(ended: client.Ended) -> int | None:
     return 128 + ended.signal if ended.exit_code is None and ended.signal else ended.exit_code
 
 
-def _timed(facts: agents.CallFacts, secrets: tuple[str, ...], said: float) -> Fault | None:
+def _redact_fault(facts: agents.CallFacts, secrets: tuple[str, ...], said: float) -> Fault | None:
     """The fault without secrets; a limit's end as a moment, when one was told that can be believed."""
     fault = facts.fault
     if fault is None:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from ralph.agents.command import split_command
 from ralph.core.model.agent import Fault, KeySource
 
-PATIENCE = 30.0  # seconds; a password manager may ask its owner
-LONGEST = 16_384
+TIMEOUT_SECONDS = 30.0  # seconds; a password manager may ask its owner
+MAX_CHARS = 16_384
 
 
 def fetch(source: KeySource | None, env: Mapping[str, str]) -> dict[str, str] | Fault:
@@ -38,15 +38,15 @@ def _from_command(source: KeySource, env: Mapping[str, str]) -> dict[str, str] |
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=PATIENCE,
+            timeout=TIMEOUT_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Fault("auth", f'the key command "{argv[0]}" gave no key within {PATIENCE:.0f} s')
+        return Fault("auth", f'the key command "{argv[0]}" gave no key within {TIMEOUT_SECONDS:.0f} s')
     except OSError as error:
         return Fault("auth", f'the key command "{argv[0]}" cannot be started: {error.strerror}')
-    key = done.stdout[: LONGEST + 1].decode("utf-8", "replace").strip()
-    if done.returncode or not key or len(key) > LONGEST or any(char.isspace() for char in key):
+    key = done.stdout[: MAX_CHARS + 1].decode("utf-8", "replace").strip()
+    if done.returncode or not key or len(key) > MAX_CHARS or any(char.isspace() for char in key):
         told = f"exit code {done.returncode}" if done.returncode else "no single word"
         return Fault("auth", f'the key command "{argv[0]}" gave no key: {told}')
     return {source.into: key}

@@ -133,7 +133,7 @@ class Asker:
         orders = [
             change.path
             for change in changed_paths(site.store, site.order.base_tree, tree, renames=False)
-            if gives_orders(change.path)
+            if is_instruction_file(change.path)
         ]
         if orders:
             tree = overlay_tree(site.store, site.order.base_tree, tree, restore=orders)
@@ -178,7 +178,7 @@ def judge_order(order: Order, judge: SpareAgent) -> Order:
     )
 
 
-def gives_orders(path: str) -> bool:
+def is_instruction_file(path: str) -> bool:
     """Is this a file that a coding CLI reads as instructions or settings of its own?"""
     *folders, name = path.lower().split("/")
     return name in ORDERS or any(part in ORDER_FOLDERS for part in (*folders, name))

@@ -23,12 +23,12 @@ from ralph.shell.agent_call.judge_call import judge_order
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.git.trees import list_tree
 from ralph.shell.ports import Activity, Attention
-from ralph.shell.prompts.build import read_prompt
+from ralph.shell.prompts.build import reader_prompt
 from ralph.shell.prompts.sources import PromptFiles
 from ralph.shell.sandbox.boxes import Site
 from ralph.shell.state import blobs
 
-LINES, CHARACTERS = 200, 12_000  # of one reader's notes
+MAX_LINES, MAX_CHARS = 200, 12_000  # of one reader's notes
 
 
 class Readers:
@@ -38,7 +38,7 @@ class Readers:
     def open(self, loop: Loop, action: actions.RunReaders) -> e.ReadersStarted:
         """What each is asked, kept before anybody is called."""
         parts = self._areas(loop, action)
-        prompts = [read_prompt(loop, self._given, part).encode() for part in parts]
+        prompts = [reader_prompt(loop, self._given, part).encode() for part in parts]
         return e.ReadersStarted(
             call=action.call,
             count=len(prompts),
@@ -57,7 +57,7 @@ class Readers:
             caller = Caller(site, order)
             callers.append(caller)
             told = actions.RunAgent(iteration=loop.iteration, call=action.call + number)
-            prompt = read_prompt(loop, self._given, part).encode()
+            prompt = reader_prompt(loop, self._given, part).encode()
             found = caller.begin(asked, told, prompt, ())
             if isinstance(found, Begun):
                 begun[number] = found
@@ -88,7 +88,7 @@ class Readers:
 
     def _note(self, part: tuple[str, ...], caller: Caller, ended: e.AgentEnded) -> ReaderNote:
         secrets = secret_values({**self.site.env, **self._order().agent_env})
-        text = trim(redact(clean(caller.message), secrets), LINES, CHARACTERS)
+        text = trim(redact(clean(caller.message), secrets), MAX_LINES, MAX_CHARS)
         fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
         return ReaderNote(area=label(part), text="" if fault else text, fault=redact(fault, secrets)[:500])
 

@@ -15,9 +15,9 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.shell.ports import Activity, Attention, Clock
 
-PATIENCE = 3.0  # seconds for one connection
-FIRST, LAST, GROWTH = 0.5, 15.0, 1.5  # seconds between two looks
-BREATH = 0.2
+TIMEOUT_SECONDS = 3.0  # seconds for one connection
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, GROWTH = 0.5, 15.0, 1.5  # seconds between two looks
+POLL_SECONDS = 0.2
 PORTS = {"http": 80, "https": 443}
 
 
@@ -48,7 +48,7 @@ def _proxy(scheme: str, host: str, environ: Mapping[str, str]) -> str:
     return next((name for name in names if environ.get(name)), "")
 
 
-def answers(place: str, patience: float = PATIENCE) -> bool:
+def accepts_connection(place: str, patience: float = TIMEOUT_SECONDS) -> bool:
     """Does somebody accept a connection there?"""
     host, _, port = place.rpartition(":")
     try:
@@ -68,17 +68,17 @@ class Prober:
         threading.Thread(target=self._look, name="prober", daemon=True).start()
 
     def _look(self) -> None:
-        pause = FIRST
+        pause = FIRST_PAUSE_SECONDS
         while not self._over.is_set():
-            self.answer = answers(self.place)
+            self.answer = accepts_connection(self.place)
             self._over.wait(pause)
-            pause = min(LAST, pause * GROWTH)
+            pause = min(MAX_PAUSE_SECONDS, pause * GROWTH)
 
     def close(self) -> None:
         self._over.set()
 
 
-def wait(action: actions.Wait, clock: Clock, attend: Attention) -> e.WaitOver | None:
+def wait_until_reachable(action: actions.Wait, clock: Clock, attend: Attention) -> e.WaitOver | None:
     """While the address does not answer: until it does, at most `most`. If it answers: the usual wait."""
     prober = Prober(action.probe)
     began, down = clock.monotonic(), False
@@ -95,6 +95,6 @@ def wait(action: actions.Wait, clock: Clock, attend: Attention) -> e.WaitOver | 
                 return e.WaitOver(note=f"{action.probe} {words}; the agent has another try")
             if attend(Activity("wait", (action.why,), waited, left_seconds=None if down else left)):
                 return None
-            clock.sleep(min(BREATH, left))
+            clock.sleep(min(POLL_SECONDS, left))
     finally:
         prober.close()

@@ -37,9 +37,9 @@ from ralph.shell.state.directory import State
 
 MANIFEST, ENVELOPE, KEY, SOURCE = "manifest.json", "envelope.dsse.json", "key.pub.pem", "source.bundle"
 KIND = "ralph-bundle"
-LARGEST = {MANIFEST: 16 << 20, ENVELOPE: 8 << 20, KEY: 64_000, SOURCE: 2 << 30}
-LARGEST_BLOB = 256 << 20
-MOST = 10_000
+MAX_BYTES = {MANIFEST: 16 << 20, ENVELOPE: 8 << 20, KEY: 64_000, SOURCE: 2 << 30}
+MAX_BLOB_BYTES = 256 << 20
+MAX_MEMBERS = 10_000
 _NAME = re.compile(r"manifest\.json|envelope\.dsse\.json|key\.pub\.pem|source\.bundle")
 _BLOB = re.compile(r"(?:evidence|readings)/([0-9a-f]{64})")
 _CHUNK = 1 << 20
@@ -71,7 +71,7 @@ class Written(msgspec.Struct, frozen=True):
 def write_bundle(state: State, record: Record, env: Mapping[str, str], out: str) -> Written:
     """Export a verified loop; it is attested now if that has not happened yet."""
     sealed = make.read_envelope(make.attest(state, record, env))
-    known = trust.trusted(env)
+    known = trust.trusted_keys(env)
     key = next(known[keyid].key for keyid in sealed.signers if keyid in known)
     made = sealed.statement
     small, left_out = _blobs(state, made, env)
@@ -185,7 +185,7 @@ def read_key(path: str) -> Public:
     """A public key from a file: PEM, OpenSSH, or the one inside a bundle."""
     try:
         with open(path, "rb") as file:
-            data = file.read(LARGEST[KEY])
+            data = file.read(MAX_BYTES[KEY])
         if tarfile.is_tarfile(path):
             with tempfile.TemporaryDirectory(prefix="ralph-key-") as scratch:
                 unpack(path, scratch)
@@ -218,15 +218,15 @@ def _manifest(data: bytes) -> BundleManifest:
 def _entries(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     for number, entry in enumerate(tar):
         shown = repr(entry.name[:100])
-        if number >= MOST:
-            raise BadBundle(f"it has more than {MOST} members")
+        if number >= MAX_MEMBERS:
+            raise BadBundle(f"it has more than {MAX_MEMBERS} members")
         if entry.name.startswith("/") or ".." in entry.name.split("/"):
             raise BadBundle(f"it holds a path that leads out of it: {shown}")
         if entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or entry.sparse or entry.pax_headers:
             raise BadBundle(f"it holds something that is not a plain file: {shown}")
         if not _NAME.fullmatch(entry.name) and not _BLOB.fullmatch(entry.name):
             raise BadBundle(f"it holds a name that no bundle has: {shown}")
-        if not 0 <= entry.size <= LARGEST.get(entry.name, LARGEST_BLOB):
+        if not 0 <= entry.size <= MAX_BYTES.get(entry.name, MAX_BLOB_BYTES):
             raise BadBundle(f"{shown} is too large: {entry.size} bytes")
         yield entry
 

@@ -11,12 +11,12 @@ import os
 import tempfile
 
 from ralph.errors import RalphError, UserError
-from ralph.shell.git.command import HARMLESS, call, clean_text, find_git, scrubbed_env
+from ralph.shell.git.command import HARMLESS, clean_text, find_git, run_git, scrubbed_env
 from ralph.shell.git.project import Project, find_project, user_call
 from ralph.shell.git.store import Store, private_call, write_git_dir
 
-LARGEST_TREE = 4 << 30  # bytes of all files of a tree
-MOST_FILES = 500_000
+MAX_TREE_BYTES = 4 << 30  # bytes of all files of a tree
+MAX_FILES = 500_000
 BASE, RESULT = "refs/ralph/base", "refs/ralph/result"
 
 
@@ -54,15 +54,15 @@ def unpack(source: str, into: str, base: str, result: str, tree: str) -> Project
     form = "sha256" if len(result) == 64 else "sha1"
     os.makedirs(into, mode=0o700)
     args = ["init", "-q", "--template=", "-b", "none", f"--object-format={form}", "."]
-    call(git, args, env=env, cwd=into)
+    run_git(git, args, env=env, cwd=into)
     with open(os.path.join(into, ".git", "shallow"), "w", encoding="ascii") as file:
         file.write(base + "\n")
     asked = [f"{BASE}:{BASE}", f"{RESULT}:refs/heads/result"]
     words = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", source, *asked]
-    done = call(git, words, env=env, cwd=into, ok=None)
+    done = run_git(git, words, env=env, cwd=into, ok=None)
     if done.code:
         raise BadSource(f"git cannot read it: {clean_text(done.err, 300)}")
-    call(git, ["symbolic-ref", "HEAD", "refs/heads/result"], env=env, cwd=into)
+    run_git(git, ["symbolic-ref", "HEAD", "refs/heads/result"], env=env, cwd=into)
     project = find_project(into, git)
     for rev, wanted, what in (
         ("refs/heads/result", result, "result"),
@@ -85,8 +85,8 @@ def check_tree(project: Project, rev: str) -> None:
         raise BadSource(f"its tree cannot be listed: {error.why or error.what}") from error
     total = 0
     rows = listed.split(b"\0")[:-1]
-    if len(rows) > MOST_FILES:
-        raise BadSource(f"its tree has {len(rows)} files, at most {MOST_FILES} are read")
+    if len(rows) > MAX_FILES:
+        raise BadSource(f"its tree has {len(rows)} files, at most {MAX_FILES} are read")
     for row in rows:
         meta, _, path = row.partition(b"\t")
         size = meta.split()[-1]
@@ -94,5 +94,5 @@ def check_tree(project: Project, rev: str) -> None:
         parts = path.split(b"/")
         if path.startswith(b"/") or any(part.lower() in (b"", b".", b"..", b".git") for part in parts):
             raise BadSource(f"a path in its tree leads out of it: {clean_text(path, 100)!r}")
-    if total > LARGEST_TREE:
-        raise BadSource(f"its tree has {total} bytes, at most {LARGEST_TREE} are checked out")
+    if total > MAX_TREE_BYTES:
+        raise BadSource(f"its tree has {total} bytes, at most {MAX_TREE_BYTES} are checked out")

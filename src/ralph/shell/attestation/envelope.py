@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ralph.shell.attestation.keys import Public, Signer
 
-LARGEST = 8 << 20  # bytes of an envelope
-_SIGNATURES = 8
+MAX_BYTES = 8 << 20  # bytes of an envelope
+_MAX_SIGNATURES = 8
 
 
 class BadEnvelope(ValueError):  # noqa: N818
@@ -34,7 +34,7 @@ class _Signature(msgspec.Struct, frozen=True):
 class _Envelope(msgspec.Struct, frozen=True, rename={"payload_type": "payloadType"}):
     payload: str
     payload_type: str
-    signatures: Annotated[tuple[_Signature, ...], msgspec.Meta(min_length=1, max_length=_SIGNATURES)]
+    signatures: Annotated[tuple[_Signature, ...], msgspec.Meta(min_length=1, max_length=_MAX_SIGNATURES)]
 
 
 class Sealed(msgspec.Struct, frozen=True):
@@ -94,8 +94,8 @@ def _library(data: bytes) -> LibraryEnvelope:
 
     from securesystemslib.dsse import Envelope
 
-    if len(data) > LARGEST:
-        raise BadEnvelope(f"it is larger than {LARGEST} bytes")
+    if len(data) > MAX_BYTES:
+        raise BadEnvelope(f"it is larger than {MAX_BYTES} bytes")
     try:
         plain = msgspec.json.decode(data, type=_Envelope)
         return Envelope.from_dict(msgspec.to_builtins(plain))

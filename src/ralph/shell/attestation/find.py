@@ -19,7 +19,7 @@ from ralph.shell.attestation.git_notes import read_notes
 from ralph.shell.attestation.keys import Public, load_public
 from ralph.shell.git.project import Project, find_project, user_call
 from ralph.shell.journal.reader import read_journal
-from ralph.shell.journal.record import Record, find, load
+from ralph.shell.journal.record import Record, find_loop, load
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State
 
@@ -79,13 +79,13 @@ def record_of(state: State, name: str) -> Record | None:
 def _of_bundle(path: str, scratch: str) -> FoundProof:
     words = f"bundle '{os.path.basename(path)}'"
     try:
-        folder, sealed, offered = _unpacked(path, scratch)
+        folder, sealed, offered = _unpack_bundle(path, scratch)
     except BadBundle as bad:
         return FoundProof(kind="bundle", words=words, trouble=str(bad))
     return FoundProof(kind="bundle", words=words, candidates=(sealed,), folder=folder, offered=offered)
 
 
-def _unpacked(path: str, scratch: str) -> tuple[str, Sealed, Public]:
+def _unpack_bundle(path: str, scratch: str) -> tuple[str, Sealed, Public]:
     folder = os.path.join(scratch, "bundle")
     os.mkdir(folder, 0o700)
     bundle.unpack(path, folder)
@@ -109,7 +109,7 @@ def _with_proof(found: FoundProof, path: str, scratch: str) -> FoundProof:
             head = file.read(1)
         if head == b"{":
             return replace(found, candidates=(make.read_envelope(os.path.realpath(path)),), trouble="")
-        folder, sealed, offered = _unpacked(path, scratch)
+        folder, sealed, offered = _unpack_bundle(path, scratch)
     except OSError as error:
         raise UserError(
             f"cannot read '{path}': {error.strerror}", code="E-PROOF-FILE", next="ralph verify --help"
@@ -121,7 +121,7 @@ def _with_proof(found: FoundProof, path: str, scratch: str) -> FoundProof:
 
 def _of_loop(state: State, target: str) -> FoundProof | None:
     with suppress(UserError), read_journal(state.root) as reader:
-        name = find(reader, target)
+        name = find_loop(reader, target)
         record = load(reader, name)
         return _loop(state, name, record)
     return None
@@ -167,7 +167,8 @@ def _of_commit(state: State, target: str, cwd: str) -> FoundProof:
         raise _unknown(target, f"nor a commit of '{project.top}'")
     tree = _rev(project, f"{commit}^{{tree}}")
     seen = {
-        sealed.data: sealed for sealed in (*make.of_tree(state, tree), *read_notes(project, tree, commit))
+        sealed.data: sealed
+        for sealed in (*make.envelopes_of_tree(state, tree), *read_notes(project, tree, commit))
     }
     return FoundProof(
         kind="commit",

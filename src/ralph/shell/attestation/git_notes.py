@@ -12,8 +12,8 @@ from ralph.shell.attestation.envelope import BadEnvelope, Sealed, unseal
 from ralph.shell.git.project import Project, user_call
 
 REF = "refs/notes/ralph"
-LARGEST = 32 << 20
-_LINES = 100
+MAX_BYTES = 32 << 20
+_MAX_LINES = 100
 _IDENTITY = ("-c", "user.name=Ralph", "-c", "user.email=ralph@localhost")
 
 
@@ -35,7 +35,7 @@ def read_notes(project: Project, *objects: str) -> list[Sealed]:
     """Every envelope in the notes of these objects; lines that are none are passed over."""
     found: list[Sealed] = []
     for oid in objects:
-        for line in _note(project, oid).splitlines()[:_LINES]:
+        for line in _note(project, oid).splitlines()[:_MAX_LINES]:
             with suppress(BadEnvelope):
                 found.append(unseal(line))
     return found
@@ -47,6 +47,6 @@ def _note(project: Project, oid: str) -> bytes:
     if listed.code or not blob:
         return b""
     size = user_call(project, ["cat-file", "-s", blob], ok=None).out.strip()
-    if not size.isdigit() or int(size) > LARGEST:
+    if not size.isdigit() or int(size) > MAX_BYTES:
         return b""
     return user_call(project, ["cat-file", "blob", blob], ok=None).out

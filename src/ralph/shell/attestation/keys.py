@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 VARIABLE = "RALPH_SIGNING_KEY"
-LARGEST = 64_000  # bytes of a key file
+MAX_BYTES = 64_000  # bytes of a key file
 _SIGNING = "signing.pem"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -58,7 +58,7 @@ def keys_dir(env: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def opened(env: Mapping[str, str], *, create: bool) -> Iterator[int | None]:
+def open_folder(env: Mapping[str, str], *, create: bool) -> Iterator[int | None]:
     """The folder of keys, checked and locked; None when there is none and none is to be made."""
     path = keys_dir(env)
     try:
@@ -71,7 +71,7 @@ def opened(env: Mapping[str, str], *, create: bool) -> Iterator[int | None]:
         yield None
         return
     except OSError as error:
-        raise unusable(path, error.strerror or "cannot be opened") from error
+        raise unusable_error(path, error.strerror or "cannot be opened") from error
     try:
         _refuse_open_to_others(path, os.fstat(handle))
         fcntl.flock(handle, fcntl.LOCK_EX)  # two first uses at once must end with one key
@@ -84,7 +84,7 @@ def signer(env: Mapping[str, str]) -> Signer:
     """The key to sign with: the one that RALPH_SIGNING_KEY names, else Ralph's own, made now if need be."""
     if env.get(VARIABLE):
         return _users(env[VARIABLE])
-    with opened(env, create=True) as folder:
+    with open_folder(env, create=True) as folder:
         assert folder is not None
         return own_key(env, folder) or make_key(folder)
 
@@ -157,7 +157,7 @@ def read_file(folder: int, name: str, path: str, *, private: bool) -> bytes | No
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise unusable(path, error.strerror or "cannot be opened") from error
+        raise unusable_error(path, error.strerror or "cannot be opened") from error
     return _read(handle, path, private=private)
 
 
@@ -175,10 +175,10 @@ def write_file(folder: int, name: str, data: bytes) -> None:
         os.replace(aside, name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)
     except OSError as error:
-        raise unusable(name, error.strerror or "cannot be written") from error
+        raise unusable_error(name, error.strerror or "cannot be written") from error
 
 
-def unusable(path: str, why: str) -> SetupError:
+def unusable_error(path: str, why: str) -> SetupError:
     import shlex
 
     return SetupError(
@@ -198,7 +198,7 @@ def _users(path: str) -> Signer:
     try:
         handle = os.open(path, _READ)
     except OSError as error:
-        raise unusable(path, error.strerror or "cannot be opened") from error
+        raise unusable_error(path, error.strerror or "cannot be opened") from error
     return Signer(_private(_read(handle, path, private=True), path), os.path.basename(path), own=False)
 
 
@@ -206,18 +206,18 @@ def _read(handle: int, path: str, *, private: bool) -> bytes:
     with open(handle, "rb") as file:
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode):
-            raise unusable(path, "it is not a regular file")
+            raise unusable_error(path, "it is not a regular file")
         if private:
             _refuse_open_to_others(path, seen)
-        data = file.read(LARGEST + 1) if private else file.read()
-    if private and len(data) > LARGEST:
-        raise unusable(path, f"it is larger than {LARGEST} bytes, so it is not a key")
+        data = file.read(MAX_BYTES + 1) if private else file.read()
+    if private and len(data) > MAX_BYTES:
+        raise unusable_error(path, f"it is larger than {MAX_BYTES} bytes, so it is not a key")
     return data
 
 
 def _refuse_open_to_others(path: str, seen: os.stat_result) -> None:
     if seen.st_uid not in (os.geteuid(), 0):
-        raise unusable(path, f"it belongs to user {seen.st_uid}, you are {os.geteuid()}")
+        raise unusable_error(path, f"it belongs to user {seen.st_uid}, you are {os.geteuid()}")
     if seen.st_mode & 0o077:
         raise SetupError(
             f"'{path}' can be read or changed by others (mode {stat.S_IMODE(seen.st_mode):04o})",

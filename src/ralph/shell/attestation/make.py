@@ -24,7 +24,7 @@ from ralph.shell.attestation import trust
 from ralph.shell.attestation.envelope import BadEnvelope, Sealed, seal, signed_by, unseal
 from ralph.shell.journal.record import Record
 from ralph.shell.state import blobs
-from ralph.shell.state.directory import State, config_dir, safe_name, unusable
+from ralph.shell.state.directory import State, config_dir, safe_name, unusable_error
 
 _SUFFIX = ".dsse.json"
 
@@ -53,13 +53,13 @@ def attest(state: State, record: Record, env: Mapping[str, str]) -> str:
             next=f"ralph status {record.name}",
         )
     path = path_of(state, record.name)
-    known = {keyid: one.key for keyid, one in trust.trusted(env).items()}
+    known = {keyid: one.key for keyid, one in trust.trusted_keys(env).items()}
     with suppress(FileNotFoundError, BadEnvelope):
         there = read_envelope(path)
         if _subjects(there.statement) == _subjects_of(record) and signed_by(there, known):
             return path
     made = statement(record.loop, facts_of(state, record, env))
-    _write(path, seal(encode(made), trust.signing(env, time.time())))
+    _write(path, seal(encode(made), trust.signing_key(env, time.time())))
     return path
 
 
@@ -71,7 +71,7 @@ def load(state: State, name: str) -> Sealed | None:
         return None
 
 
-def of_tree(state: State, tree: str) -> Iterator[Sealed]:
+def envelopes_of_tree(state: State, tree: str) -> Iterator[Sealed]:
     """Every envelope here that speaks of this tree, newest first."""
     try:
         names = [name for name in os.listdir(folder(state)) if name.endswith(_SUFFIX)]
@@ -87,7 +87,7 @@ def of_tree(state: State, tree: str) -> Iterator[Sealed]:
 
 def read_envelope(path: str) -> Sealed:
     """FileNotFoundError when it is not there, BadEnvelope when it cannot be read as one."""
-    from ralph.shell.attestation.envelope import LARGEST
+    from ralph.shell.attestation.envelope import MAX_BYTES
 
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -97,7 +97,7 @@ def read_envelope(path: str) -> Sealed:
         raise BadEnvelope(f"it cannot be opened: {error.strerror}") from error
     with open(handle, "rb") as file:
         try:
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX_BYTES + 1)
         except OSError as error:
             raise BadEnvelope(f"it cannot be read: {error.strerror}") from error
     return unseal(data)
@@ -180,7 +180,7 @@ def _write(path: str, data: bytes) -> None:
             os.mkdir(place, 0o700)
         directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        raise unusable(error, place) from error
+        raise unusable_error(error, place) from error
     try:
         if os.fstat(directory).st_uid != os.geteuid():
             raise SetupError(
@@ -194,6 +194,6 @@ def _write(path: str, data: bytes) -> None:
         os.replace(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
         os.fsync(directory)
     except OSError as error:
-        raise unusable(error, place) from error
+        raise unusable_error(error, place) from error
     finally:
         os.close(directory)

@@ -20,7 +20,7 @@ from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Reading, Verdict
 from ralph.gates.readers import READERS
 from ralph.gates.seal import SHELL
-from ralph.shell.config.schema import clean
+from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Approval, AskedItem
 from ralph.shell.dependencies import shared
 from ralph.shell.files.safe_tree import remove_tree
@@ -54,7 +54,7 @@ class Rerun(msgspec.Struct, frozen=True):
     tool_sha: str
 
 
-def objection(gate: Gate) -> str:
+def why_not_run(gate: Gate) -> str:
     """Why a gate of a statement is not run at all, whoever signed it; "" when it may be."""
     try:
         words = tuple(shlex.split(gate.run))
@@ -62,7 +62,7 @@ def objection(gate: Gate) -> str:
         words = ()
     if not gate.argv or gate.argv not in (words, (*SHELL, gate.run)):
         return "what it executes is not the command it names"
-    if outside(gate.cwd):
+    if leads_outside(gate.cwd):
         return f"its folder '{gate.cwd[:80]}' is outside of the repository"
     if gate.read not in READERS:
         return f"its reader '{gate.read[:80]}' is not known to this version"
@@ -74,7 +74,7 @@ def objection(gate: Gate) -> str:
     return ""
 
 
-def outside(folder: str) -> bool:
+def leads_outside(folder: str) -> bool:
     return os.path.isabs(folder) or ".." in folder.split("/")
 
 
@@ -83,7 +83,7 @@ def approval_for(loop: str, gates: Sequence[Gate], setup: str = "") -> Approval:
     where = f"statement of {loop}"
     items = tuple(AskedItem(f"gates.{gate.name}", _words(gate), where) for gate in gates)
     if setup:
-        items += (AskedItem("setup", clean(f"setup executes {setup} (with network)"), where),)
+        items += (AskedItem("setup", escape_invisible(f"setup executes {setup} (with network)"), where),)
     plain = [_VERSION, setup, [msgspec.to_builtins(gate) for gate in gates]]
     digest = hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()
     return Approval(digest, "", items)
@@ -95,7 +95,7 @@ def _words(gate: Gate) -> str:
     more += [f"{name}={value}" for name, value in sorted(gate.env.items())]
     more += [f"arguments added: {shlex.join(gate.reporter)}"] if gate.reporter else []
     more += [f"PATH begins with {os.pathsep.join(gate.path)}"] if gate.path else []
-    return clean(f'gate "{gate.name}" executes {gate.run} ({", ".join(more)})')
+    return escape_invisible(f'gate "{gate.name}" executes {gate.run} ({", ".join(more)})')
 
 
 def rerun(
@@ -140,5 +140,5 @@ def rerun(
 
 def _shares(store: Store, tree: str, terms: Terms) -> tuple[str, ...]:
     if terms.setup:
-        return tuple(shared.named(terms.share))
-    return tuple(found.path for found in shared.shareable(store, tree, terms.share))
+        return tuple(shared.safe_paths(terms.share))
+    return tuple(found.path for found in shared.shareable_folders(store, tree, terms.share))

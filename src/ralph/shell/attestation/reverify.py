@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ralph.core.attestation.redact import gate_of, same_text
+from ralph.core.attestation.redact import gate_of, matches_redacted
 from ralph.core.attestation.statement import StatedVerdict, inventory
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
@@ -21,11 +21,11 @@ from ralph.core.proof.causes import is_missing
 from ralph.core.text.clean import REDACTED
 from ralph.gates.seal import exec_argv
 from ralph.shell.attestation import find
-from ralph.shell.attestation.rerun import Rerun, Terms, approval_for, objection, outside, rerun
+from ralph.shell.attestation.rerun import Rerun, Terms, approval_for, leads_outside, rerun, why_not_run
 from ralph.shell.attestation.verify_request import ProofCheck, Signed
 from ralph.shell.config import approvals
 from ralph.shell.git.project import user_call
-from ralph.shell.start.order import shield_of
+from ralph.shell.start.order import find_protection
 from ralph.shell.state.directory import config_dir, open_state, state_dir
 
 
@@ -47,11 +47,11 @@ def run_again(signed: Signed) -> Iterator[ProofCheck]:
     attested = {said.gate: said for said in made.predicate.verdicts}
     entries = {str(gate["name"]): gate for gate in made.predicate.gates}
     seen = 0
-    for one in _judged(signed, tuple(gates), made.tree):
+    for one in _rerun_on_tree(signed, tuple(gates), made.tree):
         seen += 1
         name = one.gate.name
         reading = find.evidence(signed.case.found, signed.case.state, attested[name].reading)
-        state, words = compared(one, attested[name], reading)
+        state, words = compare_verdict(one, attested[name], reading)
         if one.tool_sha != entries[name].get("tool_sha", one.tool_sha):
             words += f"; its tool is another file here (sha256 {one.tool_sha[:12] or 'none'})"
         yield _check(one, name, state, words)
@@ -79,7 +79,7 @@ def _gate(signed: Signed, entry: Mapping[str, Any]) -> Gate | ProofCheck:
         gate = gate_of(entry, {"repository": signed.project.top, "home": home})
     except msgspec.ValidationError as error:
         return ProofCheck(name, "fail", f"it cannot be read: {error}")
-    wrong = objection(gate)
+    wrong = why_not_run(gate)
     return ProofCheck(name, "fail", wrong) if wrong else gate
 
 
@@ -90,14 +90,14 @@ def _approval(signed: Signed) -> Iterator[ProofCheck]:
     # As the statement names them, without places of this machine: the same bundle has one hash each time.
     gates = [gate_of(entry, {}) for entry in signed.made.predicate.gates if not entry.get("withheld")]
     setup, inside = _setup(signed)
-    if outside(inside):
+    if leads_outside(inside):
         yield ProofCheck("setup", "fail", f"its folder '{inside[:80]}' is outside of the repository")
     needed = approval_for(signed.made.predicate.loop, gates, setup)
     held = request.yes and _is_held(signed)  # without a box a flag does not stand for a stranger's commands
     if held or request.agreed or approvals.is_approved(folder, needed.hash):
         return
     approvals.remember(folder, needed, request.now)
-    words = ("these commands come from elsewhere and need your approval", *approvals.words(needed))
+    words = ("these commands come from elsewhere and need your approval", *approvals.summary_lines(needed))
     yield ProofCheck("approval", "ask", "\n".join(words), f"ralph approve {needed.short}")
 
 
@@ -112,7 +112,7 @@ def _at_base(signed: Signed, proof: tuple[Gate, ...]) -> Iterator[ProofCheck]:
         yield ProofCheck("base", "note", words)
         return
     before = {said.gate: said for said in made.predicate.baseline}
-    for one in _judged(signed, proof, base.tree):
+    for one in _rerun_on_tree(signed, proof, base.tree):
         name, said = f"{one.gate.name} at base", before.get(one.gate.name)
         now = one.verdict.status
         if said is None:
@@ -125,7 +125,7 @@ def _at_base(signed: Signed, proof: tuple[Gate, ...]) -> Iterator[ProofCheck]:
             yield _check(one, name, "pass", f"{now}, as attested")
 
 
-def _judged(signed: Signed, gates: tuple[Gate, ...], tree: str) -> Iterator[Rerun]:
+def _rerun_on_tree(signed: Signed, gates: tuple[Gate, ...], tree: str) -> Iterator[Rerun]:
     case = signed.case
     return rerun(
         signed.project,
@@ -159,7 +159,7 @@ def _terms(signed: Signed) -> Terms:
 def _is_held(signed: Signed) -> bool:
     env = signed.case.env
     root = open_state(state_dir(env), create=True).root
-    return shield_of(_terms(signed).sandbox, False, root, env)[0] is not None
+    return find_protection(_terms(signed).sandbox, False, root, env)[0] is not None
 
 
 def _setup(signed: Signed) -> tuple[str, str]:
@@ -175,7 +175,7 @@ def _setup(signed: Signed) -> tuple[str, str]:
     return ("", ".") if REDACTED in told.setup else (told.setup, told.setup_cwd)
 
 
-_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 class _GateEvidence(msgspec.Struct, frozen=True):
@@ -206,8 +206,8 @@ def _of_evidence(data: bytes, said: StatedVerdict, entry: Mapping[str, Any]) -> 
         return ""
     gate = gate_of(entry, {})
     argv = exec_argv(gate, found.report_at)
-    same = len(argv) == len(found.argv) and all(map(same_text, argv, found.argv))
-    if not same or not same_text(gate.run, found.run):
+    same = len(argv) == len(found.argv) and all(map(matches_redacted, argv, found.argv))
+    if not same or not matches_redacted(gate.run, found.run):
         return "its evidence is of another command"
     if str(entry.get("tool_sha", "")) not in ("", found.tool_sha256):
         return "its evidence is of another tool"
@@ -221,7 +221,7 @@ def _of_reading(data: bytes, said: StatedVerdict) -> str:
     return "" if said.inventory in ("", inventory(reading.tests)) else "its reading has other tests"
 
 
-def compared(one: Rerun, said: StatedVerdict, before: bytes | None) -> tuple[str, str]:
+def compare_verdict(one: Rerun, said: StatedVerdict, before: bytes | None) -> tuple[str, str]:
     """State and words for one gate that was run again. `before` is the attested reading, where it is here."""
     now, reading = one.verdict, one.reading
     if is_missing(now, settled=True):
@@ -231,17 +231,17 @@ def compared(one: Rerun, said: StatedVerdict, before: bytes | None) -> tuple[str
         return "fail", f"{now.status} here ({why}), attested as {said.status}"
     if now.status != said.status:
         return "pass", f"pass, attested as {said.status}"
-    lost = _lost(reading, before)
+    lost = _lost_tests(reading, before)
     if lost:
-        more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
-        return "fail", f"attested as passing, not so here: {', '.join(lost[:_SHOWN])}{more}"
+        more = f" and {len(lost) - _MAX_SHOWN} more" if len(lost) > _MAX_SHOWN else ""
+        return "fail", f"attested as passing, not so here: {', '.join(lost[:_MAX_SHOWN])}{more}"
     then, here = said.counts, reading.counts
     if now.status == "pass" and then and (here is None or here.passed < then.passed):
         return "fail", f"{here.passed if here else 0} tests pass here, attested {then.passed}"
     return "pass", f"{now.status}, as attested: {now.summary}"
 
 
-def _lost(reading: Reading, before: bytes | None) -> list[str]:
+def _lost_tests(reading: Reading, before: bytes | None) -> list[str]:
     """Tests that were attested as passing and do not pass here."""
     if before is None:
         return []

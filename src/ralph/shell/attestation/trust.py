@@ -34,16 +34,16 @@ class _TrustStore(msgspec.Struct, frozen=True):
     keys: dict[str, Trusted]
 
 
-def trusted(env: Mapping[str, str]) -> dict[str, Trusted]:
+def trusted_keys(env: Mapping[str, str]) -> dict[str, Trusted]:
     """Every trusted key by its id."""
-    with keys.opened(env, create=False) as folder:
+    with keys.open_folder(env, create=False) as folder:
         return {} if folder is None else _load(env, folder)
 
 
-def signing(env: Mapping[str, str], now: float) -> Signer:
+def signing_key(env: Mapping[str, str], now: float) -> Signer:
     """The key to sign with. Who signs with a key trusts it: it is noted as such on first use."""
     signer = keys.signer(env)
-    with keys.opened(env, create=True) as folder:
+    with keys.open_folder(env, create=True) as folder:
         assert folder is not None
         known = _load(env, folder)
         seen = known.get(signer.public.id)
@@ -59,7 +59,7 @@ def signing(env: Mapping[str, str], now: float) -> Signer:
 def trust(env: Mapping[str, str], key: Public, name: str, now: float, until: float | None = None) -> Trusted:
     """Trust a key from now on; said again, the newer word counts."""
     made = Trusted(key, name, now, until=until, end="expires" if until is not None else "")
-    with keys.opened(env, create=True) as folder:
+    with keys.open_folder(env, create=True) as folder:
         assert folder is not None
         known = _load(env, folder)
         if key.id in known and known[key.id].own:
@@ -70,7 +70,7 @@ def trust(env: Mapping[str, str], key: Public, name: str, now: float, until: flo
 
 def distrust(env: Mapping[str, str], text: str) -> Trusted:
     """Take the trust back, for all statements of that key."""
-    with keys.opened(env, create=True) as folder:
+    with keys.open_folder(env, create=True) as folder:
         assert folder is not None
         known = _load(env, folder)
         found = pick(known, text)
@@ -96,7 +96,7 @@ def rotate(env: Mapping[str, str], now: float) -> tuple[Public | None, Public]:
             why="make a new one where you made it, and trust it",
             next=f"unset {keys.VARIABLE}",
         )
-    with keys.opened(env, create=True) as folder:
+    with keys.open_folder(env, create=True) as folder:
         assert folder is not None
         old, known = keys.own_key(env, folder), _load(env, folder)
         if old is not None:
@@ -112,7 +112,7 @@ def rotate(env: Mapping[str, str], now: float) -> tuple[Public | None, Public]:
     return (old.public if old else None), new.public
 
 
-def refusal(found: Trusted | None, finished: float) -> str:
+def why_untrusted(found: Trusted | None, finished: float) -> str:
     """Why a signature by this key does not count for a statement of that time; "" when it does."""
     if found is None:
         return "the key is not trusted here"
@@ -143,9 +143,9 @@ def _load(env: Mapping[str, str], folder: int) -> dict[str, Trusted]:
     try:
         store = msgspec.json.decode(data, type=_TrustStore)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise keys.unusable(path, "it is not a list of trusted keys") from error
+        raise keys.unusable_error(path, "it is not a list of trusted keys") from error
     if store.version != 1:
-        raise keys.unusable(path, f"it has version {store.version}; this ralph knows version 1")
+        raise keys.unusable_error(path, f"it has version {store.version}; this ralph knows version 1")
     return store.keys
 
 

@@ -75,7 +75,7 @@ def _choose(case: VerifyCase) -> _Choice:
     if not found.candidates:
         name = "bundle" if found.kind == "bundle" else "attestation"
         return _Choice(None, (ProofCheck(name, "fail", found.trouble),))
-    known = trust.trusted(case.env)
+    known = trust.trusted_keys(case.env)
     for path in request.trust:
         key = bundle.read_key(os.path.join(request.cwd, path))
         known[key.id] = trust.Trusted(key, os.path.basename(path), request.now)
@@ -86,7 +86,9 @@ def _choose(case: VerifyCase) -> _Choice:
     for sealed in found.candidates:
         signer = signed_by(sealed, public)
         checks = (
-            (_unsigned(case, sealed, public),) if signer is None else _signed(case, sealed, signer, known)
+            (_bad_signature_check(case, sealed, public),)
+            if signer is None
+            else _signature_checks(case, sealed, signer, known)
         )
         if checks[-1].state == "pass":
             return _Choice(sealed, checks)
@@ -94,7 +96,7 @@ def _choose(case: VerifyCase) -> _Choice:
     return _Choice(None, refused[0])
 
 
-def _unsigned(case: VerifyCase, sealed: Sealed, public: Mapping[str, Public]) -> ProofCheck:
+def _bad_signature_check(case: VerifyCase, sealed: Sealed, public: Mapping[str, Public]) -> ProofCheck:
     ids = ", ".join(keyid[:16] for keyid in sealed.signers)
     if any(keyid in public for keyid in sealed.signers):
         why = "it does not hold: the envelope was edited, or was not signed by that key"
@@ -103,7 +105,7 @@ def _unsigned(case: VerifyCase, sealed: Sealed, public: Mapping[str, Public]) ->
     return ProofCheck("signature", "ask", f"by key {ids}, which is not known here", step)
 
 
-def _signed(
+def _signature_checks(
     case: VerifyCase, sealed: Sealed, signer: Public, known: Mapping[str, trust.Trusted]
 ) -> tuple[ProofCheck, ...]:
     signature = ProofCheck("signature", "pass", f"Ed25519, by key {signer.short}")
@@ -111,7 +113,7 @@ def _signed(
         finished = make.seconds_of(sealed.statement.predicate.finished)
     except ValueError:
         return signature, ProofCheck("statement", "fail", "the time at which it was finished cannot be read")
-    why = trust.refusal(known.get(signer.id), finished)
+    why = trust.why_untrusted(known.get(signer.id), finished)
     if not why:
         words = f"key {signer.short} is trusted as '{known[signer.id].name}'"
         return signature, ProofCheck("trust", "pass", words)
@@ -172,7 +174,7 @@ def _gates(case: VerifyCase, made: Statement, record: Record | None) -> Iterator
 def _evidence(case: VerifyCase, made: Statement) -> Iterator[ProofCheck]:
     """Every piece that is here has the hash the statement names, and bears out its verdict."""
     pieces = missing = 0
-    for said, tree in _all_said(made):
+    for said, tree in _stated_verdicts(made):
         entry = next((gate for gate in made.predicate.gates if gate["name"] == said.gate), None)
         if entry is None or said.tree != tree:
             yield ProofCheck("evidence", "fail", f"{said.gate}: its verdict is of another tree or of no gate")
@@ -193,7 +195,7 @@ def _evidence(case: VerifyCase, made: Statement) -> Iterator[ProofCheck]:
         yield ProofCheck("evidence", "note", f"none here{gone}")
 
 
-def _all_said(made: Statement) -> Iterator[tuple[StatedVerdict, str]]:
+def _stated_verdicts(made: Statement) -> Iterator[tuple[StatedVerdict, str]]:
     """Every verdict with the tree it must be of."""
     for said in made.predicate.verdicts:
         yield said, made.tree

@@ -17,8 +17,8 @@ import msgspec
 from ralph.errors import NeedsHuman, SetupError, UserError
 from ralph.shell.config.settings import Approval, Settings
 
-_PENDING = 20  # newest pending ones kept; a forgotten one is simply shown again
-_LARGEST = 64_000_000
+_MAX_PENDING = 20  # newest pending ones kept; a forgotten one is simply shown again
+_MAX_BYTES = 64_000_000
 
 
 class StoredApproval(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ def approval_needed(settings: Settings, repo: str = "") -> Approval | None:
     return msgspec.structs.replace(approval, repo=repo) if repo else approval
 
 
-def trusted(directory: str) -> Callable[[str], bool]:
+def trust_check(directory: str) -> Callable[[str], bool]:
     """The `trust` of `config.load`: true for what was approved by this user."""
     return lambda digest: is_approved(directory, digest)
 
@@ -55,13 +55,13 @@ def is_approved(directory: str, digest: str) -> bool:
 
 def remember(directory: str, approval: Approval, at: float) -> None:
     """Keep what was shown, so that its hash can be approved later."""
-    with _locked(directory):
+    with _hold_lock(directory):
         records = _read(directory).records
         if approval.hash in records and records[approval.hash].approved:
             return
         records.pop(approval.hash, None)  # shown again: it is the newest now
         pending = sorted((r for r in records.values() if not r.approved), key=lambda r: r.at)
-        for record in pending[: max(0, len(pending) - _PENDING + 1)]:
+        for record in pending[: max(0, len(pending) - _MAX_PENDING + 1)]:
             del records[record.approval.hash]
         records[approval.hash] = StoredApproval(approval, at)
         _write(directory, records)
@@ -87,7 +87,7 @@ def find(directory: str, digest: str) -> StoredApproval:
 
 def approve(directory: str, digest: str, at: float) -> Approval:
     """Approve what was shown under this hash (or its unique beginning) and return it."""
-    with _locked(directory):
+    with _hold_lock(directory):
         record = find(directory, digest)
         records = _read(directory).records
         records[record.approval.hash] = StoredApproval(record.approval, at, approved=True)
@@ -100,12 +100,12 @@ def list_approvals(directory: str) -> tuple[StoredApproval, ...]:
     return tuple(sorted(_read(directory).records.values(), key=lambda record: -record.at))
 
 
-def words(approval: Approval) -> tuple[str, ...]:
+def summary_lines(approval: Approval) -> tuple[str, ...]:
     """The list a human reads before saying yes."""
     return tuple(f"{item.where}  {item.words}" for item in approval.items)
 
 
-def needs_approval(directory: str, approval: Approval, at: float) -> NeedsHuman:
+def needs_approval_error(directory: str, approval: Approval, at: float) -> NeedsHuman:
     """The error for callers without a terminal; it remembers what was shown, so that its next step works."""
     remember(directory, approval, at)
     number = len(approval.items)
@@ -113,7 +113,7 @@ def needs_approval(directory: str, approval: Approval, at: float) -> NeedsHuman:
         f"this repository asks for {number} thing{'s' if number != 1 else ''} that need your approval",
         code="E-APPROVAL",
         at=approval.items[0].where,
-        why="\n".join(words(approval)),
+        why="\n".join(summary_lines(approval)),
         next=f"ralph approve {approval.short}",
     )
 
@@ -134,7 +134,7 @@ def _read(directory: str) -> _ApprovalStore:
         state = os.fstat(file.fileno())
         if state.st_uid != os.geteuid() or state.st_mode & 0o022:
             raise _unusable(path, "somebody else owns it or can write it; expected your own file, mode 0600")
-        data = file.read(_LARGEST)
+        data = file.read(_MAX_BYTES)
     try:
         store = msgspec.json.decode(data, type=_ApprovalStore)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -157,7 +157,7 @@ def _unusable(path: str, why: str) -> SetupError:
 
 
 @contextmanager
-def _locked(directory: str) -> Iterator[None]:
+def _hold_lock(directory: str) -> Iterator[None]:
     """One writer at a time: two approvals at once must not lose one."""
     import fcntl
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ralph.shell.config.schema import BY_KEY, clean, option_of, quoted, show
+from ralph.shell.config.schema import BY_KEY, escape_invisible, format_value, option_of, quote_text
 from ralph.shell.config.settings import Approval, AskedItem, SettingEntry, Value
 
 _VERSION = "ralph approval 1"
@@ -37,7 +37,7 @@ def approval_of(project: dict[str, SettingEntry], repo: str) -> Approval | None:
         AskedItem(key, _words(key, fields), wheres[key], waiver=key.startswith("guards."))
         for key, fields in asked.items()
     )
-    return Approval(digest, clean(repo), items)
+    return Approval(digest, escape_invisible(repo), items)
 
 
 _VERBS = {
@@ -57,17 +57,17 @@ _VERBS = {
 def _words(key: str, fields: dict[str, Value]) -> str:
     """The whole of an item on one line, nothing cut and nothing invisible."""
     if "" in fields:
-        value = show(BY_KEY[key], fields[""])
+        value = format_value(BY_KEY[key], fields[""])
         return f"{_VERBS.get(key, f'sets {key} to')} {value}"
     table, _, name = key.partition(".")
     main = {"gates": "run", "agents": "command"}.get(table, "")
     words = f'{table.removesuffix("s")} "{name}"'
     if fields.get(main):
-        words += f" executes {clean(str(fields[main]))}"
+        words += f" executes {escape_invisible(str(fields[main]))}"
     rest = [_field(table, field, value) for field, value in sorted(fields.items()) if field != main]
     return words + (f" with {', '.join(rest)}" if rest else "")
 
 
 def _field(table: str, field: str, value: Value) -> str:
-    shown = show(BY_KEY[f"{table}.*.{field}"], value)
-    return f"{field} = {quoted(value) if isinstance(value, str) else shown}"
+    shown = format_value(BY_KEY[f"{table}.*.{field}"], value)
+    return f"{field} = {quote_text(value) if isinstance(value, str) else shown}"

@@ -16,11 +16,20 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from ralph.shell.config import values
-from ralph.shell.config.scan import DEEPEST, Map, scan
-from ralph.shell.config.schema import BY_KEY, ENV, FLAGS, NAMED, OPTIONS, PREFIXES, clean, pattern
+from ralph.shell.config.scan import MAX_DEPTH, Map, scan
+from ralph.shell.config.schema import (
+    BY_KEY,
+    ENV,
+    FLAGS,
+    NAMED,
+    OPTIONS,
+    PREFIXES,
+    escape_invisible,
+    pattern,
+)
 from ralph.shell.config.settings import ConfigProblem, LayerName, Option, Origin, ProjectFile, SettingEntry
 
-LARGEST = 1_000_000
+MAX_BYTES = 1_000_000
 PYPROJECT_TABLE = ("tool", "ralph")
 
 Layer = dict[str, SettingEntry]
@@ -41,12 +50,12 @@ class ConfigSource(msgspec.Struct, frozen=True):
 def user_layer(user_dir: str, problems: list[ConfigProblem]) -> Layer:
     """The user's own config.toml. It counts as approved, so nobody else may be able to write it."""
     path = os.path.join(user_dir, "config.toml")
-    data = _read(path, clean(path), problems, private=True)
-    found = _parse(data, clean(path), problems) if data is not None else None
+    data = _read(path, escape_invisible(path), problems, private=True)
+    found = _parse(data, escape_invisible(path), problems) if data is not None else None
     if found is None:
         return {}
     document, place = found
-    return _flatten(document, ConfigSource("user", clean(path), place), problems)
+    return _flatten(document, ConfigSource("user", escape_invisible(path), place), problems)
 
 
 def project_layer(cwd: str, top: str, problems: list[ConfigProblem]) -> tuple[Layer, ProjectFile | None]:
@@ -63,7 +72,7 @@ def project_layer(cwd: str, top: str, problems: list[ConfigProblem]) -> tuple[La
     if found is None:
         return {}, None
     layer, file = found
-    return _anchored(layer, posixpath.dirname(file.path)), file
+    return _anchor_paths(layer, posixpath.dirname(file.path)), file
 
 
 def _in_folder(
@@ -72,7 +81,7 @@ def _in_folder(
     found: list[tuple[Layer, ProjectFile]] = []
     for name, table in (("ralph.toml", ()), ("pyproject.toml", PYPROJECT_TABLE)):
         path = os.path.join(folder, name)
-        words = clean(os.path.relpath(path, os.path.realpath(cwd)))
+        words = escape_invisible(os.path.relpath(path, os.path.realpath(cwd)))
         data = _read(path, words, problems, inside=top)
         if data is None or (table and b"ralph" not in data):  # most pyproject.toml are not parsed at all
             continue
@@ -82,7 +91,7 @@ def _in_folder(
             continue
         source = ConfigSource("project", words, parsed[1], table)
         if not isinstance(own, Mapping):
-            text = f"tool.ralph = {values.seen(own)}: expected a table [tool.ralph]"
+            text = f"tool.ralph = {values.show_bad_value(own)}: expected a table [tool.ralph]"
             problems.append(ConfigProblem(source.where(()), text))
             continue
         layer = _flatten(own, source, problems)
@@ -90,7 +99,7 @@ def _in_folder(
         if not values.encodable(inner):  # it becomes part of gates' folders, which are sealed as text
             problems.append(ConfigProblem(words, "stands in a folder whose name is not valid UTF-8"))
             continue
-        found.append((layer, ProjectFile(inner, words, meaning(layer), table)))
+        found.append((layer, ProjectFile(inner, words, hash_layer(layer), table)))
         if len(found) > 1:
             text = "[tool.ralph] stands beside a ralph.toml in the same folder: expected only one of the two"
             problems.append(ConfigProblem(source.where(()), text))
@@ -104,7 +113,7 @@ def _table_of(document: Mapping[str, object], table: tuple[str, ...]) -> object:
     return own
 
 
-def meaning(layer: Layer) -> str:
+def hash_layer(layer: Layer) -> str:
     """A hash of what a file says, whatever its comments, order and line ends."""
     from hashlib import sha256
 
@@ -112,15 +121,15 @@ def meaning(layer: Layer) -> str:
     return sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()
 
 
-def meaning_of(data: bytes, table: tuple[str, ...]) -> str | None:
+def hash_file_bytes(data: bytes, table: tuple[str, ...]) -> str | None:
     """The same hash for a file's bytes from elsewhere (the base commit); None when it says nothing valid."""
     problems: list[ConfigProblem] = []
-    parsed = _parse(data, "", problems) if len(data) <= LARGEST else None
+    parsed = _parse(data, "", problems) if len(data) <= MAX_BYTES else None
     own = _table_of(parsed[0], table) if parsed else None
     if parsed is None or not isinstance(own, Mapping):
         return None
     layer = _flatten(own, ConfigSource("project", "", parsed[1], table), problems)
-    return None if problems else meaning(layer)
+    return None if problems else hash_layer(layer)
 
 
 def _read(
@@ -143,11 +152,11 @@ def _read(
             problem = "is a link that leads out of the repository"
         elif private and state.st_mode & stat.S_IWOTH:
             problem = "can be written by everybody: expected mode 0644 or stricter"
-        elif state.st_size > LARGEST:
-            problem = f"is larger than {LARGEST} bytes"
+        elif state.st_size > MAX_BYTES:
+            problem = f"is larger than {MAX_BYTES} bytes"
         else:
             with os.fdopen(os.dup(handle), "rb") as file:
-                return file.read(LARGEST)
+                return file.read(MAX_BYTES)
     finally:
         os.close(handle)
     problems.append(ConfigProblem(words, problem))
@@ -162,8 +171,8 @@ def _parse(data: bytes, words: str, problems: list[ConfigProblem]) -> tuple[dict
         problems.append(ConfigProblem(f"{words}:{line}", "is not valid UTF-8"))
         return None
     place = scan(text)
-    if place.depth > DEEPEST:
-        problems.append(ConfigProblem(words, f"nests deeper than {DEEPEST} levels"))
+    if place.depth > MAX_DEPTH:
+        problems.append(ConfigProblem(words, f"nests deeper than {MAX_DEPTH} levels"))
         return None
     import tomllib  # only who has a file pays for the parser
 
@@ -173,7 +182,7 @@ def _parse(data: bytes, words: str, problems: list[ConfigProblem]) -> tuple[dict
         # ValueError is also what Python says of a number with too many digits.
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line_words = f"{words}:{found[1]}" if found else words
-        reason = clean(re.sub(r" \(at [^)]*\)", "", str(error)))[:120]
+        reason = escape_invisible(re.sub(r" \(at [^)]*\)", "", str(error)))[:120]
         problems.append(ConfigProblem(line_words, f"is not valid TOML: {reason[:1].lower()}{reason[1:]}"))
         return None
 
@@ -197,22 +206,30 @@ def _walk(
 ) -> None:
     for key, raw in table.items():
         path = (*above, key)
-        shape, words, where = pattern(path), clean(".".join(path)), source.where(path)
+        shape, words, where = pattern(path), escape_invisible(".".join(path)), source.where(path)
         if "." in key or "*" in key:
-            problems.append(ConfigProblem(where, f"unknown key {values.seen(key)}"))
+            problems.append(ConfigProblem(where, f"unknown key {values.show_bad_value(key)}"))
         elif option := BY_KEY.get(shape):
             try:
                 layer[words] = SettingEntry(values.parse(option, raw), Origin(source.layer, where))
             except ValueError as error:
-                problems.append(ConfigProblem(where, f"{words} = {values.seen(raw)}: expected {error}"))
+                problems.append(
+                    ConfigProblem(where, f"{words} = {values.show_bad_value(raw)}: expected {error}")
+                )
         elif shape not in PREFIXES:
             problems.append(
-                ConfigProblem(where, f"unknown key {values.seen(words)}{_did_you_mean(path, problems)}")
+                ConfigProblem(
+                    where, f"unknown key {values.show_bad_value(words)}{_did_you_mean(path, problems)}"
+                )
             )
         elif not isinstance(raw, Mapping):
-            problems.append(ConfigProblem(where, f"{words} = {values.seen(raw)}: expected a table [{words}]"))
+            problems.append(
+                ConfigProblem(where, f"{words} = {values.show_bad_value(raw)}: expected a table [{words}]")
+            )
         elif len(path) == 2 and above[0] in NAMED and not values.NAME.fullmatch(key):
-            problems.append(ConfigProblem(where, f"{values.seen(words)}: expected {values.NAME_WORDS}"))
+            problems.append(
+                ConfigProblem(where, f"{values.show_bad_value(words)}: expected {values.NAME_WORDS}")
+            )
         else:
             _walk(raw, path, source, layer, problems)
 
@@ -237,7 +254,7 @@ def _bare(option: Option) -> str:
     return option.flag.removeprefix("--").replace("-", "_")
 
 
-def _anchored(layer: Layer, folder: str) -> Layer:
+def _anchor_paths(layer: Layer, folder: str) -> Layer:
     """Paths in a file are meant from its own folder; from here on they are from the repository's top."""
     anchored: Layer = {}
     for key, entry in layer.items():
@@ -270,7 +287,9 @@ def environment_layer(env: Mapping[str, str], problems: list[ConfigProblem], war
                     values.parse_text(option, env[name]), Origin("environment", name)
                 )
             except ValueError as error:
-                problems.append(ConfigProblem(name, f"{name} = {values.seen(env[name])}: expected {error}"))
+                problems.append(
+                    ConfigProblem(name, f"{name} = {values.show_bad_value(env[name])}: expected {error}")
+                )
     return layer
 
 
@@ -280,7 +299,8 @@ def _misspelt(name: str, env: Mapping[str, str]) -> Iterable[str]:
 
     close = get_close_matches(name, sorted(set(ENV) - set(env)), n=1, cutoff=0.9)
     if close:
-        yield f'environment variable {clean(name)} is not known and has no effect: did you mean "{close[0]}"?'
+        shown = escape_invisible(name)
+        yield f'environment variable {shown} is not known and has no effect: did you mean "{close[0]}"?'
 
 
 def flag_layer(flags: Mapping[str, object], problems: list[ConfigProblem]) -> Layer:
@@ -300,5 +320,5 @@ def flag_layer(flags: Mapping[str, object], problems: list[ConfigProblem]) -> La
                 value = values.parse(option, raw)
             layer[option.key] = SettingEntry(value, Origin("flag", words))
         except ValueError as error:
-            problems.append(ConfigProblem(words, f"{words} {values.seen(raw)}: expected {error}"))
+            problems.append(ConfigProblem(words, f"{words} {values.show_bad_value(raw)}: expected {error}"))
     return layer

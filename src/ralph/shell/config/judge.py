@@ -12,7 +12,7 @@ from ralph.errors import UserError
 from ralph.shell.config.settings import Option, Settings
 
 LOWEST, HIGHEST = LOWEST_THRESHOLD, MOST
-LONGEST = 2000  # characters of one text in a dimension
+MAX_CHARS = 2000  # characters of one text in a dimension
 JUDGE = (
     Option(
         "judge.rubric",
@@ -89,8 +89,8 @@ def dimensions_text(raw: object) -> tuple[str, ...]:
         texts = (one.name, one.what, *one.anchors.values())
         if not one.name or not one.name.isprintable() or len(one.name) > 60:
             raise ValueError("names of 1 to 60 printable characters")
-        if any(len(text) > LONGEST or "\0" in text for text in texts):
-            raise ValueError(f"texts of at most {LONGEST} characters")
+        if any(len(text) > MAX_CHARS or "\0" in text for text in texts):
+            raise ValueError(f"texts of at most {MAX_CHARS} characters")
     expected = objections(found)
     if expected:
         raise ValueError("; ".join(expected))

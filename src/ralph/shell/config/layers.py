@@ -20,7 +20,7 @@ from ralph.errors import UserError
 from ralph.shell.config import files
 from ralph.shell.config.ask import approval_of
 from ralph.shell.config.files import Layer
-from ralph.shell.config.schema import BY_KEY, LIMIT_KEYS, NAMED, OPTIONS, option_of, show
+from ralph.shell.config.schema import BY_KEY, LIMIT_KEYS, NAMED, OPTIONS, format_value, option_of
 from ralph.shell.config.settings import (
     AgentSpec,
     ConfigProblem,
@@ -33,7 +33,7 @@ from ralph.shell.config.settings import (
     Value,
 )
 
-_SHOWN = 20  # problems that are listed one by one
+_MAX_SHOWN = 20  # problems that are listed one by one
 
 
 def trust_nothing(_hash: str) -> bool:
@@ -68,10 +68,10 @@ def load(
         for option in OPTIONS
         if "*" not in option.key
     }
-    _put(entries, layer())
+    _put(entries, built_in_profiles())
     _put(entries, user)
     own = dict(entries)
-    _put(entries, _permitted(project, own, user, warnings, admitted=admitted))
+    _put(entries, _permitted_layer(project, own, user, warnings, admitted=admitted))
     chosen = next((layer["profile"] for layer in (typed, environment, entries) if "profile" in layer), None)
     if chosen is not None and chosen.value:
         entries["profile"] = chosen
@@ -93,10 +93,10 @@ def _put(entries: Layer, layer: Layer) -> None:
         del entries[key]
     for key, entry in layer.items():
         below = entries.get(key)
-        entries[key] = _joined(below, entry) if below is not None and option_of(key).union else entry
+        entries[key] = _join_entries(below, entry) if below is not None and option_of(key).union else entry
 
 
-def _joined(below: SettingEntry, entry: SettingEntry) -> SettingEntry:
+def _join_entries(below: SettingEntry, entry: SettingEntry) -> SettingEntry:
     value: Value = entry.value
     if isinstance(value, tuple) and isinstance(below.value, tuple):
         value = tuple(dict.fromkeys((*below.value, *value)))
@@ -106,7 +106,9 @@ def _joined(below: SettingEntry, entry: SettingEntry) -> SettingEntry:
     return SettingEntry(value, Origin(entry.origin.layer, where))
 
 
-def _permitted(project: Layer, own: Layer, user: Layer, warnings: list[str], *, admitted: bool) -> Layer:
+def _permitted_layer(
+    project: Layer, own: Layer, user: Layer, warnings: list[str], *, admitted: bool
+) -> Layer:
     """What of the project's layer counts, given what the user said and approved."""
     taken = {tuple(key.split(".")[:2]) for key in user if key.split(".")[0] in ("agents", "profiles")}
     ignored: set[tuple[str, ...]] = set()
@@ -120,7 +122,7 @@ def _permitted(project: Layer, own: Layer, user: Layer, warnings: list[str], *, 
         elif option.project == "user":
             warnings.append(f"{entry.origin.where}: {key} is ignored: only your own config.toml sets it")
         elif option.project == "tighten":
-            layer[key] = _tightened(option, entry, own[key], warnings)
+            layer[key] = _tighten_entry(option, entry, own[key], warnings)
         elif option.project == "waive" and not admitted:
             ids = ", ".join(sorted(entry.value)) if isinstance(entry.value, dict) else ""
             warnings.append(
@@ -132,20 +134,22 @@ def _permitted(project: Layer, own: Layer, user: Layer, warnings: list[str], *, 
             warnings.append(f'{entry.origin.where}: gate "{name[1]}" replaces your own of that name')
             layer[key] = entry
         elif key in user and key in ("share", "setup"):
-            layer[key] = _narrowed(key, entry, user[key], warnings)
+            layer[key] = _narrow_entry(key, entry, user[key], warnings)
         else:
             layer[key] = entry
     return layer
 
 
-def _tightened(option: Option, entry: SettingEntry, own: SettingEntry, warnings: list[str]) -> SettingEntry:
+def _tighten_entry(
+    option: Option, entry: SettingEntry, own: SettingEntry, warnings: list[str]
+) -> SettingEntry:
     if option.choices:
         looser = option.choices.index(str(entry.value)) < option.choices.index(str(own.value))
     else:
         looser = _bound(entry.value) > _bound(own.value)
     if not looser:
         return entry
-    asked, kept = show(option, entry.value), show(option, own.value)
+    asked, kept = format_value(option, entry.value), format_value(option, own.value)
     how = f"{option.flag} {asked}" if option.flag else f"{option.key} in your own config.toml"
     warnings.append(
         f"{entry.origin.where}: {option.key} = {asked} is looser than your {kept}, so {kept} holds; "
@@ -158,7 +162,7 @@ def _bound(value: Value) -> float:
     return float(value) if isinstance(value, int | float) else math.inf
 
 
-def _narrowed(key: str, entry: SettingEntry, own: SettingEntry, warnings: list[str]) -> SettingEntry:
+def _narrow_entry(key: str, entry: SettingEntry, own: SettingEntry, warnings: list[str]) -> SettingEntry:
     """The user's own list or command stands; a project may only ask for less of it."""
     if isinstance(entry.value, tuple) and isinstance(own.value, tuple):
         kept = tuple(part for part in entry.value if part in own.value)
@@ -196,7 +200,7 @@ def _profile(
         if key not in BY_KEY:
             continue  # its env has no plain key; `Settings.agent_env` reads it
         foreign = entry.origin.layer == "project" and key in LIMIT_KEYS
-        kept = _tightened(BY_KEY[key], entry, own[key], warnings) if foreign else entry
+        kept = _tighten_entry(BY_KEY[key], entry, own[key], warnings) if foreign else entry
         layer[key] = SettingEntry(kept.value, Origin("profile", f"{chosen.value}, {kept.origin.where}"))
     return layer
 
@@ -243,9 +247,9 @@ def _error(problems: list[ConfigProblem]) -> UserError:
     import shlex
 
     number = len(problems)
-    lines = [f"{problem.where}: {problem.text}" for problem in problems[:_SHOWN]]
-    if number > _SHOWN:
-        lines.append(f"and {number - _SHOWN} more")
+    lines = [f"{problem.where}: {problem.text}" for problem in problems[:_MAX_SHOWN]]
+    if number > _MAX_SHOWN:
+        lines.append(f"and {number - _MAX_SHOWN} more")
     first = problems[0].where
     path, _, line = first.rpartition(":")
     if path and line.isdigit():
@@ -329,7 +333,7 @@ BUILT_IN: dict[str, dict[str, Value]] = {
 FLAGS: dict[str, tuple[str, ...]] = {"glm5": ("--with-glm5",), "minimax": ("--mmc", "--minimax")}
 
 
-def layer() -> dict[str, SettingEntry]:
+def built_in_profiles() -> dict[str, SettingEntry]:
     origin = Origin("defaults", "built in")
     return {
         f"profiles.{name}.{key}": SettingEntry(value, origin)

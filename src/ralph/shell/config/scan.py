@@ -10,7 +10,7 @@ import re
 
 from msgspec import Struct
 
-DEEPEST = 32
+MAX_DEPTH = 32
 
 _PART = re.compile(r"""[ \t]*([A-Za-z0-9_-]+|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\n]*')[ \t]*(\.?)""")
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -55,13 +55,13 @@ def scan(text: str) -> Map:
             lines.setdefault(path[:end], line)
         lines.setdefault(path, line)
         depth = max(depth, len(path) + nested)
-        if depth > DEEPEST:  # enough to refuse it; the rest is not worth reading
+        if depth > MAX_DEPTH:  # enough to refuse it; the rest is not worth reading
             return Map(lines, depth)
 
 
 def _key(text: str, at: int) -> tuple[tuple[str, ...], int]:
     parts: list[str] = []
-    while len(parts) <= DEEPEST:
+    while len(parts) <= MAX_DEPTH:
         match = _PART.match(text, at)
         if match is None:
             break
@@ -93,7 +93,7 @@ def _value_end(text: str, at: int) -> tuple[int, int]:
         elif char in "[{":
             depth += 1
             deepest = max(deepest, depth)
-            if deepest > DEEPEST:
+            if deepest > MAX_DEPTH:
                 return at, deepest
         elif char in "]}":
             depth -= 1

@@ -275,7 +275,7 @@ def option_of(key: str) -> Option:
     return BY_KEY[pattern(tuple(key.split(".")))]
 
 
-def show(option: Option, value: Value) -> str:
+def format_value(option: Option, value: Value) -> str:
     """A value as one would write it."""
     if value is None:
         return "unlimited" if option.kind == "iterations" else ""
@@ -288,19 +288,19 @@ def show(option: Option, value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if option.kind == "dimensions" and isinstance(value, tuple):
-        return "[" + ", ".join(clean(part) for part in value) + "]"
+        return "[" + ", ".join(escape_invisible(part) for part in value) + "]"
     if isinstance(value, tuple):
-        return "[" + ", ".join(quoted(part) for part in value) + "]"
+        return "[" + ", ".join(quote_text(part) for part in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{quoted(k)} = {quoted(v)}" for k, v in sorted(value.items())) + "}"
-    return value if isinstance(value, str) and value.isprintable() else clean(str(value))
+        return "{" + ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in sorted(value.items())) + "}"
+    return value if isinstance(value, str) and value.isprintable() else escape_invisible(str(value))
 
 
-def quoted(text: str) -> str:
-    return '"' + clean(text.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+def quote_text(text: str) -> str:
+    return '"' + escape_invisible(text.replace("\\", "\\\\").replace('"', '\\"')) + '"'
 
 
-def clean(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Nothing invisible: control, bidirectional and other unprintable characters become escapes."""
     if text.isprintable():
         return text
@@ -332,7 +332,7 @@ def markdown() -> str:
     ]
     for option in OPTIONS:
         kind = " \\| ".join(option.choices) or _KIND_WORDS.get(option.kind, option.kind)
-        default = "" if option.default in (None, "", (), {}) else f"`{show(option, option.default)}`"
+        default = "" if option.default in (None, "", (), {}) else f"`{format_value(option, option.default)}`"
         flag, env = (f"`{name}`" if name else "" for name in (option.flag, option.env))
         key, rule = option.key.replace("*", "NAME"), _RULE_WORDS[option.project]
         rows.append(f"| `{key}` | {kind} | {default} | {flag} | {env} | {rule} | {option.doc} |")

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from ralph.shell.config.files import meaning_of
-from ralph.shell.config.schema import option_of, show
+from ralph.shell.config.files import hash_file_bytes
+from ralph.shell.config.schema import format_value, option_of
 from ralph.shell.config.settings import Origin, Settings
 
 
@@ -37,7 +37,7 @@ def _row(key: str, origin: Origin, settings: Settings) -> SettingRow:
         value = getattr(settings.limits, parts[1])
     else:
         value = getattr(settings, key.replace(".", "_"))
-    return SettingRow(key, show(option_of(key), value), origin.layer, origin.where)
+    return SettingRow(key, format_value(option_of(key), value), origin.layer, origin.where)
 
 
 def digest(settings: Settings) -> str:
@@ -67,6 +67,6 @@ def project_note(settings: Settings, at_base: bytes | None) -> str:
         return ""
     if at_base is None:
         return f"{file.words} is not committed; it counts as it stands now"
-    if meaning_of(at_base, file.table) != file.sha:
+    if hash_file_bytes(at_base, file.table) != file.sha:
         return f"{file.words} differs from the base commit; it counts as it stands now"
     return ""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 
 from ralph.shell.config import judge
-from ralph.shell.config.schema import clean
+from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Option, Value
 from ralph.shell.files import units
 
@@ -24,9 +24,9 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _KEY = re.compile(r"(?:_|^)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 _GUARD = re.compile(r"[A-Za-z0-9][^=\x00-\x1f\x7f-\x9f]{0,299}")  # ids hold test names, brackets and all
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9_-]*)*")
-_LONGEST = 8192  # characters of one text: a command nobody can read cannot be approved either
-_MOST = 256  # entries of one list or table
-_SEEN = 60  # characters of a bad value that are shown
+_MAX_CHARS = 8192  # characters of one text: a command nobody can read cannot be approved either
+_MAX_ITEMS = 256  # entries of one list or table
+_MAX_SHOWN = 60  # characters of a bad value that are shown
 
 
 def parse(option: Option, raw: object) -> Value:
@@ -53,7 +53,7 @@ def parse_text(option: Option, text: str) -> Value:
     elif option.kind in ("days", "percent", "score"):
         raw = _number(text)
     elif option.kind == "count" or (option.kind == "iterations" and text.strip() != "unlimited"):
-        raw = units.count(text)
+        raw = units.parse_count(text)
     elif option.kind == "waivers":
         return parse_words(option, [text])
     return parse(option, raw)
@@ -67,7 +67,7 @@ def parse_words(option: Option, words: list[str]) -> Value:
     return parse(option, words)
 
 
-def seen(raw: object) -> str:
+def show_bad_value(raw: object) -> str:
     """A bad value for an error message: short, and nothing in it can move a cursor."""
     if isinstance(raw, int) and not isinstance(raw, bool) and raw.bit_length() > 128:
         return "a very large number"
@@ -75,10 +75,12 @@ def seen(raw: object) -> str:
         return "a table"
     if isinstance(raw, list):
         return f"a list of {len(raw)}"
-    words = f'"{clean(raw[: _SEEN + 1])}"' if isinstance(raw, str) else clean(str(raw))
+    words = (
+        f'"{escape_invisible(raw[: _MAX_SHOWN + 1])}"' if isinstance(raw, str) else escape_invisible(str(raw))
+    )
     if isinstance(raw, bool):
         words = words.lower()
-    return words if len(words) <= _SEEN + 2 else words[:_SEEN] + "…"
+    return words if len(words) <= _MAX_SHOWN + 2 else words[:_MAX_SHOWN] + "…"
 
 
 def _number(text: str) -> object:
@@ -89,8 +91,8 @@ def _number(text: str) -> object:
 
 
 def _text(_option: Option, raw: object) -> str:
-    if not isinstance(raw, str) or len(raw) > _LONGEST:
-        raise ValueError(f"text of at most {_LONGEST} characters")
+    if not isinstance(raw, str) or len(raw) > _MAX_CHARS:
+        raise ValueError(f"text of at most {_MAX_CHARS} characters")
     if "\0" in raw or not encodable(raw):
         raise ValueError("text without NUL and in valid UTF-8")
     return raw
@@ -115,7 +117,7 @@ def _word(_option: Option, raw: object) -> str:
 def _names(_option: Option, raw: object) -> str:
     if raw == "":
         return ""
-    if not isinstance(raw, str) or len(raw) > _LONGEST:
+    if not isinstance(raw, str) or len(raw) > _MAX_CHARS:
         raise ValueError(NAME_WORDS)
     parts = [part.strip() for part in raw.split(",")]
     if not all(NAME.fullmatch(part) for part in parts):
@@ -146,7 +148,7 @@ def _switch(_option: Option, raw: object) -> bool:
 
 
 def _count(_option: Option, raw: object) -> int:
-    return units.count(None if isinstance(raw, str) else raw)
+    return units.parse_count(None if isinstance(raw, str) else raw)
 
 
 def _iterations(option: Option, raw: object) -> int | None:
@@ -207,14 +209,14 @@ def _texts(option: Option, raw: object) -> tuple[str, ...]:
 
 
 def _list(raw: object) -> list[object]:
-    if not isinstance(raw, list | tuple) or len(raw) > _MOST:
-        raise ValueError(f"a list of at most {_MOST} texts")
+    if not isinstance(raw, list | tuple) or len(raw) > _MAX_ITEMS:
+        raise ValueError(f"a list of at most {_MAX_ITEMS} texts")
     return list(raw)
 
 
 def _pairs(raw: object) -> dict[str, object]:
-    if not isinstance(raw, Mapping) or len(raw) > _MOST:
-        raise ValueError(f"a table of at most {_MOST} entries")
+    if not isinstance(raw, Mapping) or len(raw) > _MAX_ITEMS:
+        raise ValueError(f"a table of at most {_MAX_ITEMS} entries")
     return dict(raw)
 
 
@@ -222,7 +224,9 @@ def _env(option: Option, raw: object) -> dict[str, str]:
     pairs = _pairs(raw)
     for name, value in pairs.items():
         if not _VARIABLE.fullmatch(name) or name.upper().startswith("RALPH_"):
-            raise ValueError(f"names of environment variables, none of them RALPH_…; not {seen(name)}")
+            raise ValueError(
+                f"names of environment variables, none of them RALPH_…; not {show_bad_value(name)}"
+            )
         if value and _KEY.search(name) and not option.key.startswith("gates."):
             raise ValueError(
                 f"no key in a file, but {name} looks like one; a profile takes it from your environment "
@@ -235,7 +239,7 @@ def _table(option: Option, raw: object) -> dict[str, str]:
     pairs = _pairs(raw)
     for name in pairs:
         if not NAME.fullmatch(name):
-            raise ValueError(f"{NAME_WORDS}; not {seen(name)}")
+            raise ValueError(f"{NAME_WORDS}; not {show_bad_value(name)}")
     return {name: _scalar(option, value) for name, value in pairs.items()}
 
 
@@ -251,8 +255,9 @@ def _waivers(option: Option, raw: object) -> dict[str, str]:
     pairs = _pairs(raw)
     for guard, reason in pairs.items():
         if not _GUARD.fullmatch(guard) or not isinstance(reason, str) or not reason.strip():
+            shown = show_bad_value(guard)
             raise ValueError(
-                f'guard ids with a reason each, such as stubs="generated code"; not {seen(guard)} alone'
+                f'guard ids with a reason each, such as stubs="generated code"; not {shown} alone'
             )
     return {guard: _text(option, reason) for guard, reason in pairs.items()}
 
@@ -262,10 +267,10 @@ def _quarantine(option: Option, raw: object) -> dict[str, str]:
     found = {}
     for test, said in pairs.items():
         try:
-            found[_text(option, test)] = checked(_text(option, said))
+            found[_text(option, test)] = check_quarantine_entry(_text(option, said))
         except ValueError:
             raise ValueError(
-                f'test ids, each with "OWNER until YYYY-MM-DD: reason"; not {seen(said)}'
+                f'test ids, each with "OWNER until YYYY-MM-DD: reason"; not {show_bad_value(said)}'
             ) from None
     return found
 
@@ -279,9 +284,9 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "count": _count,
     "iterations": _iterations,
     "days": _days,
-    "duration": lambda _option, raw: units.duration(raw),
-    "money": lambda _option, raw: units.money(raw),
-    "size": lambda _option, raw: units.size(raw),
+    "duration": lambda _option, raw: units.parse_duration(raw),
+    "money": lambda _option, raw: units.parse_money(raw),
+    "size": lambda _option, raw: units.parse_size(raw),
     "percent": _percent,
     "inner": _inner,
     "inners": _inners,
@@ -300,7 +305,7 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
 WORDS = re.compile(r"(?P<owner>[^\n]{1,80}?) until (?P<day>\d{4}-\d{2}-\d{2}): (?P<reason>[^\n]{1,400})")
 
 
-def checked(said: str) -> str:
+def check_quarantine_entry(said: str) -> str:
     """The entry as it was written. Raises ValueError when owner, day or reason is missing."""
     match = WORDS.fullmatch(said.strip())
     if match is None or not match["owner"].strip():
@@ -309,7 +314,7 @@ def checked(said: str) -> str:
     return said.strip()
 
 
-def in_quarantine(entries: Mapping[str, str], now: float) -> tuple[dict[str, str], tuple[str, ...]]:
+def current_quarantine(entries: Mapping[str, str], now: float) -> tuple[dict[str, str], tuple[str, ...]]:
     """What holds today, and a warning for each that has expired."""
     today = datetime.fromtimestamp(now, UTC).date()
     held, warnings = {}, []

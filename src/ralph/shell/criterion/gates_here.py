@@ -37,7 +37,7 @@ def gates_here(
     return project, settings, seal_gates(request, settings, project, project.head, env, alone_is_proof=True)
 
 
-def choose(gates: tuple[Gate, ...], names: tuple[str, ...]) -> tuple[Gate, ...]:
+def pick_gates(gates: tuple[Gate, ...], names: tuple[str, ...]) -> tuple[Gate, ...]:
     unknown = [name for name in names if name not in {gate.name for gate in gates}]
     if unknown:
         raise UserError(
@@ -49,7 +49,7 @@ def choose(gates: tuple[Gate, ...], names: tuple[str, ...]) -> tuple[Gate, ...]:
     return tuple(gate for gate in gates if not names or gate.name in names)
 
 
-def judge_here(
+def run_gates_here(
     request: StartRequest,
     env: Mapping[str, str],
     names: tuple[str, ...],
@@ -62,7 +62,7 @@ def judge_here(
 ) -> tuple[str, list[Verdict]]:
     """The tree that was judged, and each gate's verdict as it comes in."""
     project, settings, gates = gates_here(request, env, now)
-    wanted = choose(gates, names)
+    wanted = pick_gates(gates, names)
     state = open_state(state_dir(env), create=True)
     name = f"gates-{token}"
     folder = loop_folder(state, name)
@@ -70,9 +70,9 @@ def judge_here(
     try:
         store = open_store(project, os.path.join(folder, "store"))
         tree = tree_of(store, project.head) if head else user_tree(store, os.path.join(folder, "index"))[0]
-        share = tuple(one.path for one in shared.shareable(store, tree, settings.share))
+        share = tuple(one.path for one in shared.shareable_folders(store, tree, settings.share))
         if settings.setup:
-            share = tuple(shared.named(settings.share))
+            share = tuple(shared.safe_paths(settings.share))
         order = Order(
             loop=name,
             task="",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ralph.core.criterion.gates_for_project import Planned, plan
+from ralph.core.criterion.gates_for_project import Planned, plan_gates
 from ralph.core.criterion.proposal import ProjectFacts
 from ralph.core.toolchains.usual_checks import BY_NAME, Level
 from ralph.shell.criterion.survey import survey
@@ -38,7 +38,7 @@ def make_plan(project: Project, env: Mapping[str, str], level: Level) -> InitPla
     ]
     return InitPlan(
         languages=tuple(dict.fromkeys(one.language for one in found.manifests)),
-        gates=plan(found, level),
+        gates=plan_gates(found, level),
         setup=setup,
         setup_why=why,
         share=share,

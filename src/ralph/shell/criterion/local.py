@@ -35,7 +35,7 @@ class Here:
         """How `word` is started in this folder: from the repository's own folders, else from PATH."""
         folder = os.path.normpath(os.path.join(self.top, cwd))
         if "/" in word:
-            return word if tools.find(word, path="", cwd=folder) else ""
+            return word if tools.find_executable(word, path="", cwd=folder) else ""
         for place in dict.fromkeys((folder, self.top)):
             for inner in (
                 *(f"{one}/bin" for one in PYTHON_FOLDERS),
@@ -44,14 +44,14 @@ class Here:
                 path = os.path.join(place, inner, word)
                 if os.path.isfile(path) and os.access(path, os.X_OK):
                     return os.path.relpath(path, folder)
-        return word if tools.find(word, path=self.path, cwd=folder) else ""
+        return word if tools.find_executable(word, path=self.path, cwd=folder) else ""
 
 
-def localised(made: Candidate, here: Here) -> Candidate:
+def localise_candidate(made: Candidate, here: Here) -> Candidate:
     """The candidate in its local form, and whether that resolves."""
     if made.rejected or not made.kind:
         return made
-    body = _opened(made)
+    body = _single_command(made)
     known = body and recognise(tuple(shlex.split(body)))
     # What Ralph can read test by test comes first; a body it cannot read only where its script cannot start.
     for text in (body if known else "", made.run, body):
@@ -68,7 +68,7 @@ def localised(made: Candidate, here: Here) -> Candidate:
     return replace(made, resolved=ready, hint=hint)
 
 
-def _opened(made: Candidate) -> str:
+def _single_command(made: Candidate) -> str:
     """The one plain command inside a script; "" when there is more in it."""
     body = made.executes.rsplit(" -> ", 1)[-1]
     return body if body and len(split(body)) == 1 and not needs_shell(body) else ""
@@ -86,7 +86,7 @@ def _local(text: str, cwd: str, here: Here) -> tuple[str, bool]:
     if not words:
         return text, False
     if words[0] in _LAUNCHERS:
-        inner = _unlaunched(words)
+        inner = _strip_launcher(words)
         found = here.located(inner[0], cwd) if inner else ""
         if found:
             return shlex.join([found, *inner[1:]]), True
@@ -100,7 +100,7 @@ def _local(text: str, cwd: str, here: Here) -> tuple[str, bool]:
     return (shlex.join([found, *words[1:]]), True) if found and found != words[0] else (text, bool(found))
 
 
-def _unlaunched(words: list[str]) -> list[str]:
+def _strip_launcher(words: list[str]) -> list[str]:
     """What a launcher starts, its module form kept: `uv run python -m pytest` is `python -m pytest`."""
     at = 1
     if words[0] not in ("npx", "bunx", "pnpx", "uvx"):

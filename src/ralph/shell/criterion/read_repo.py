@@ -13,9 +13,9 @@ import msgspec
 
 from ralph.shell.git.project import Project, user_call
 
-LARGEST = 256 * 1024  # bytes of one file
-TOTAL = 8 * 1024 * 1024
-MANY = 20_000  # paths that are kept; the rest is vendored or generated
+MAX_FILE_BYTES = 256 * 1024  # bytes of one file
+MAX_TOTAL_BYTES = 8 * 1024 * 1024
+MAX_PATHS = 20_000  # paths that are kept; the rest is vendored or generated
 VENDORED = frozenset(
     {"node_modules", "vendor", "third_party", ".venv", "venv", "dist", "target", ".git", "site-packages"}
 )
@@ -44,7 +44,7 @@ def list_files(project: Project, rev: str) -> Listed:
         if not path.isprintable() or VENDORED & set(path.split("/")[:-1]):
             continue
         sizes[path] = int(words[3])
-        if len(sizes) >= MANY:
+        if len(sizes) >= MAX_PATHS:
             break
     return Listed(rev, sizes)
 
@@ -53,13 +53,13 @@ def read_files(project: Project, listed: Listed, paths: Iterable[str]) -> tuple[
     """The contents of these files, and a sentence for each that was left out."""
     wanted: list[str] = []
     skipped: list[str] = []
-    room = TOTAL
+    room = MAX_TOTAL_BYTES
     for path in dict.fromkeys(paths):
         size = listed.sizes.get(path)
         if size is None:
             continue
-        if size > LARGEST or size > room:
-            skipped.append(f"{path} is larger than {LARGEST // 1024} KB and was not read")
+        if size > MAX_FILE_BYTES or size > room:
+            skipped.append(f"{path} is larger than {MAX_FILE_BYTES // 1024} KB and was not read")
             continue
         room -= size
         wanted.append(path)
@@ -81,7 +81,7 @@ def read_files(project: Project, listed: Listed, paths: Iterable[str]) -> tuple[
     return found, skipped
 
 
-def beside(listed: Listed) -> dict[str, list[str]]:
+def names_by_folder(listed: Listed) -> dict[str, list[str]]:
     """Names of the files of each folder."""
     found: dict[str, list[str]] = {}
     for path in listed.sizes:

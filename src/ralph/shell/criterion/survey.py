@@ -20,18 +20,18 @@ from ralph.core.criterion.find_commands import (
     doc_commands,
     item_command,
     item_commands,
+    resolve_script,
     script_candidates,
-    seen_through,
     table_candidates,
     target_candidates,
 )
 from ralph.core.criterion.manifests import MAKEFILES, just_recipes, language_of, make_targets, read_manifest
 from ralph.core.criterion.proposal import Candidate, Manifest, ProjectFacts
-from ralph.core.toolchains.classify_command import danger
+from ralph.core.toolchains.classify_command import why_dangerous
 from ralph.core.toolchains.usual_checks import LANGUAGES
 from ralph.shell.criterion import ci
-from ralph.shell.criterion.local import Here, localised
-from ralph.shell.criterion.read_repo import Listed, beside, list_files, read_files
+from ralph.shell.criterion.local import Here, localise_candidate
+from ralph.shell.criterion.read_repo import Listed, list_files, names_by_folder, read_files
 from ralph.shell.git.project import Project
 
 # Layer 2, the more binding ones first.
@@ -53,30 +53,34 @@ _ARTIFACT = re.compile(
     r"(?:^|/)(?:use-?cases?|requirements|specs?|docs|stories|features|prd|\.ralph|\.aiwg)/", re.IGNORECASE
 )
 BACKLOG = re.compile(r"(?:^|/)feature_list\.json$")
-DEEP = 4  # folders below the top in which packages are looked for
-PACKAGES = 60
-PROBED = 12  # test files that are looked into for their framework
+MAX_DEPTH = 4  # folders below the top in which packages are looked for
+MAX_PACKAGES = 60
+MAX_PROBED_TESTS = 12  # test files that are looked into for their framework
 
 
 def survey(project: Project, rev: str, task: str, env: Mapping[str, str]) -> ProjectFacts:
     """What one commit holds, with every candidate in its local form."""
     listed = list_files(project, rev)
-    names = beside(listed)
+    names = names_by_folder(listed)
     tests = [path for path in listed.paths if any(pattern.search(path) for pattern in _TESTS)]
     wanted = (
-        _manifests(listed) + _documents(listed) + _ci_files(listed) + tests[:PROBED] + _items(listed, task)
+        _manifests(listed)
+        + _documents(listed)
+        + _ci_files(listed)
+        + tests[:MAX_PROBED_TESTS]
+        + _items(listed, task)
     )
     files, skipped = read_files(project, listed, wanted)
     texts = {path: data.decode("utf-8", "replace") for path, data in files.items()}
     manifests = _packages(files, names, tests, texts)
     scripts = _scripts(manifests, texts)
     found, demands, more = _candidates(listed, texts, manifests, scripts, task)
-    found = [seen_through(one, scripts) for one in found]
+    found = [resolve_script(one, scripts) for one in found]
     found = [_script_file(one, project, listed) for one in found]
     here = Here(project.top, env)
     return ProjectFacts(
         manifests=manifests,
-        candidates=tuple(localised(one, here) for one in found),
+        candidates=tuple(localise_candidate(one, here) for one in found),
         tests=len(tests),
         paths=listed.paths,
         demands=tuple(demands),
@@ -89,10 +93,10 @@ def _manifests(listed: Listed) -> list[str]:
     found = [
         path
         for path in listed.paths
-        if path.count("/") <= DEEP
+        if path.count("/") <= MAX_DEPTH
         and (language_of(posixpath.basename(path)) or posixpath.basename(path) in names)
     ]
-    return sorted(found, key=lambda path: (path.count("/"), path))[:PACKAGES]
+    return sorted(found, key=lambda path: (path.count("/"), path))[:MAX_PACKAGES]
 
 
 def _documents(listed: Listed) -> list[str]:
@@ -127,7 +131,7 @@ def _packages(
 ) -> tuple[Manifest, ...]:
     found: dict[tuple[str, str], Manifest] = {}
     for path, data in files.items():
-        if not language_of(posixpath.basename(path)) or path.count("/") > DEEP:
+        if not language_of(posixpath.basename(path)) or path.count("/") > MAX_DEPTH:
             continue
         made = read_manifest(path, data, names.get(posixpath.dirname(path) or ".", ()))
         old = found.get((made.folder, made.language))
@@ -280,7 +284,7 @@ def _script_file(made: Candidate, project: Project, listed: Listed) -> Candidate
             continue
         text = read_files(project, listed, [path])[0].get(path, b"").decode("utf-8", "replace")
         body = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
-        why = danger(body) if path.endswith((".sh", ".bash")) or text.startswith("#!/bin/") else ""
+        why = why_dangerous(body) if path.endswith((".sh", ".bash")) or text.startswith("#!/bin/") else ""
         if why and why != "it hides another command in itself":
             return replace(made, kind="", rejected=f"{path}: {why}")
     return made

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from ralph.core.criterion.predicate import Predicate, minimum
-from ralph.core.criterion.proposal import Proposal, Trial, joined
+from ralph.core.criterion.proposal import Proposal, Trial, join_commands
 from ralph.core.criterion.rank import lower
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Verdict
@@ -24,7 +24,7 @@ _FOUND = re.compile(r"^(\d{1,9}) findings?(?:, (\d{1,9}) of them blocking)?")
 _RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
 
 
-def tried(
+def try_proposal(
     proposal: Proposal,
     *,
     cwd: str,
@@ -35,12 +35,14 @@ def tried(
     told: Callable[[Gate, Verdict], None] = lambda _gate, _verdict: None,
 ) -> Proposal:
     """The proposal with what each of its checks said; every command in it was shown and agreed to before."""
-    from ralph.shell.criterion.gates_here import judge_here
+    from ralph.shell.criterion.gates_here import run_gates_here
 
     request = StartRequest(task=proposal.task, cwd=cwd, inferred=proposal.checks)
     names = tuple(check.name for check in proposal.checks)
-    _, verdicts = judge_here(request, env, names, head=True, token=token, now=now, attend=attend, told=told)
-    return settled(proposal, tuple(trial_of(verdict) for verdict in verdicts))
+    _, verdicts = run_gates_here(
+        request, env, names, head=True, token=token, now=now, attend=attend, told=told
+    )
+    return apply_trials(proposal, tuple(trial_of(verdict) for verdict in verdicts))
 
 
 def trial_of(verdict: Verdict) -> Trial:
@@ -52,7 +54,7 @@ def trial_of(verdict: Verdict) -> Trial:
     return Trial(verdict.gate, verdict.status, verdict.summary, verdict.cause, percent, found)
 
 
-def settled(proposal: Proposal, trials: tuple[Trial, ...]) -> Proposal:
+def apply_trials(proposal: Proposal, trials: tuple[Trial, ...]) -> Proposal:
     """Confidence after a trial: a check that could not be judged is no ground to stand on."""
     by_name = {trial.name: trial for trial in trials}
     level, warnings, checks = proposal.reachable, list(proposal.warnings), []
@@ -86,7 +88,7 @@ def settled(proposal: Proposal, trials: tuple[Trial, ...]) -> Proposal:
         proposal,
         criterion=criterion,
         checks=tuple(checks),
-        verification_command=joined(tuple(checks)),
+        verification_command=join_commands(tuple(checks)),
         confidence=level,
         needs_human_confirmation=level != "high",
         tried=True,

@@ -15,7 +15,7 @@ import msgspec
 from ralph.core.criterion.gates_for_project import Planned
 from ralph.core.criterion.proposal import Trial
 from ralph.errors import Bug, UserError
-from ralph.shell.config.schema import quoted
+from ralph.shell.config.schema import quote_text
 from ralph.shell.criterion.init_plan import InitPlan
 
 NAME = "ralph.toml"
@@ -73,9 +73,9 @@ def render(plan: InitPlan, trials: Mapping[str, Trial], old: str) -> str:
     fresh = [one for one in plan.gates if one.name not in gates and not _same(one, gates)]
     top = [] if old else [_HEAD]
     if plan.setup and "setup" not in known:
-        top.append(f"setup = {quoted(plan.setup)}  # {plan.setup_why}\n")
+        top.append(f"setup = {quote_text(plan.setup)}  # {plan.setup_why}\n")
     if plan.share and "share" not in known:
-        listed = ", ".join(quoted(path) for path in plan.share)
+        listed = ", ".join(quote_text(path) for path in plan.share)
         top.append(f"share = [{listed}]  # {plan.share_why}\n")
     blocks = [_gate(one, trials.get(one.name)) for one in fresh]
     middle = old if not old or old.endswith("\n") else old + "\n"
@@ -99,12 +99,12 @@ def usable(one: Planned, trial: Trial | None) -> bool:
 def _gate(one: Planned, trial: Trial | None) -> str:
     lines = [
         f"[gates.{one.name}]  # {one.level}",
-        f"run = {quoted(one.run)}  # {_plain(one.why)}",
+        f"run = {quote_text(one.run)}  # {_plain(one.why)}",
     ]
     if one.executes:
         lines.insert(1, f"# its script: {_plain(one.executes)}")
     if one.cwd != ".":
-        lines.append(f"cwd = {quoted(one.cwd)}")
+        lines.append(f"cwd = {quote_text(one.cwd)}")
     if one.network:
         lines.append("network = true  # it cannot do without")
     red = trial is not None and trial.status == "fail" and one.kind in ("lint", "format")

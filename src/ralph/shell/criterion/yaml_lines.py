@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-DEEPEST = 40
-MOST = 20_000
+MAX_DEPTH = 40
+MAX_NODES = 20_000
 
 
 class Unreadable(Exception):  # noqa: N818 (a value: the caller says that the file was not read)
@@ -38,7 +38,7 @@ def load(text: str) -> Any:
         node = next(iter(yaml.compose_all(text, Loader=loader)), None)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Unreadable(str(error).splitlines()[0][:120]) from error
-    return _plain(yaml, node, [MOST]) if node is not None else None
+    return _plain(yaml, node, [MAX_NODES]) if node is not None else None
 
 
 def _measure(yaml: Any, text: str, loader: Any) -> None:
@@ -48,8 +48,8 @@ def _measure(yaml: Any, text: str, loader: Any) -> None:
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        if depth > DEEPEST or count > MOST:
-            raise Unreadable("it nests too deep" if depth > DEEPEST else "it is too large")
+        if depth > MAX_DEPTH or count > MAX_NODES:
+            raise Unreadable("it nests too deep" if depth > MAX_DEPTH else "it is too large")
 
 
 def _plain(yaml: Any, node: Any, room: list[int]) -> Any:

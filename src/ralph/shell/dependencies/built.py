@@ -34,9 +34,9 @@ from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.machine_cause import machine_made
 from ralph.shell.sandbox.own_env import only_ours
 
-SECONDS = 1800.0
-OUTPUT = 1 << 20
-BREATH = 0.1
+TIMEOUT_SECONDS = 1800.0
+MAX_OUTPUT_BYTES = 1 << 20
+POLL_SECONDS = 0.1
 MADE = "made.json"  # written last: a place without it is half of one
 
 
@@ -128,7 +128,7 @@ class Deps:
                 if attend(Activity("gate", ("setup",), time.monotonic() - began)):
                     self._let_go(place)
                     return False
-                time.sleep(BREATH)
+                time.sleep(POLL_SECONDS)
 
     def _let_go(self, place: str) -> None:
         os.close(self._held.pop(place))
@@ -144,7 +144,7 @@ class Deps:
         gate = setup_gate(order.setup, order.setup_cwd)
         argv = exec_argv(gate, "")
         cwd = os.path.normpath(os.path.join(order.repo, gate.cwd))
-        located = tools.find(argv[0], path=gate_path(site, gate), cwd=cwd)
+        located = tools.find_executable(argv[0], path=gate_path(site, gate), cwd=cwd)
         if located is None:
             missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
             return _failure(order.setup, f'"{argv[0]}": {missing}')
@@ -156,7 +156,7 @@ class Deps:
         try:
             began = time.monotonic()
             while call.ended is None:
-                client.poll([call], BREATH)
+                client.poll([call], POLL_SECONDS)
                 if attend(Activity("gate", ("setup",), time.monotonic() - began)):
                     return False
         finally:
@@ -168,7 +168,7 @@ class Deps:
         if (lost := machine_made(ended)) is not None:
             return replace(lost, summary=f"setup: {lost.summary}")
         if ended.ended != "exited" or ended.exit_code != 0:
-            head, _, tail = client.output(folder, OUTPUT)
+            head, _, tail = client.read_output(folder, MAX_OUTPUT_BYTES)
             how = f"exit code {ended.exit_code}" if ended.ended == "exited" else ended.ended
             return _failure(order.setup, f"{how}: {trim(clean(head + tail).strip(), 12, 800)}")
         self._keep(place, tree)
@@ -177,7 +177,7 @@ class Deps:
     def _keep(self, place: str, tree: str) -> None:
         """Only the folders of dependencies stay, read from now on and never written again."""
         at = os.path.join(place, "at")
-        paths = shared.built(self._site.store, tree, at, self._site.order.share)
+        paths = shared.built_folders(self._site.store, tree, at, self._site.order.share)
         for name in os.listdir(at):
             remove_except(at, name, paths)
         for part in ("call", "index"):
@@ -193,7 +193,9 @@ class Deps:
 
 def setup_gate(run: str, cwd: str) -> Gate:
     """A setup command as the box of a gate takes it: with network, for half an hour at most."""
-    return seal("setup", run, cwd=cwd, tree_paths=frozenset(), read="exit", network=True, timeout=SECONDS)
+    return seal(
+        "setup", run, cwd=cwd, tree_paths=frozenset(), read="exit", network=True, timeout=TIMEOUT_SECONDS
+    )
 
 
 def _failure(run: str, why: str) -> Reading:
@@ -205,10 +207,10 @@ def builds(root: str, now: float) -> list[tuple[str, float]]:
     top = os.path.join(root, "deps")
     names = sorted(os.listdir(top)) if os.path.isdir(top) else []
     places = [os.path.join(top, name) for name in names if not name.endswith(".lock")]
-    return [(place, now - _used(place)) for place in places]
+    return [(place, now - _last_used(place)) for place in places]
 
 
-def _used(place: str) -> float:
+def _last_used(place: str) -> float:
     made = os.path.join(place, MADE)
     return os.lstat(made if os.path.exists(made) else place).st_mtime
 

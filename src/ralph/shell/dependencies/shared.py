@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from ralph.shell.git.store import Store, private_call
-from ralph.shell.git.trees import TreeEntry, entries, read_blob
+from ralph.shell.git.trees import TreeEntry, read_blob, tree_entries
 
 PYTHON_FOLDERS = (".venv", "venv")
 NODE_FOLDERS = ("node_modules",)
@@ -44,33 +44,33 @@ class Share(msgspec.Struct, frozen=True):
     why: str
 
 
-def shareable(store: Store, tree: str, share: Iterable[str] = ()) -> list[Share]:
+def shareable_folders(store: Store, tree: str, share: Iterable[str] = ()) -> list[Share]:
     """The ignored dependency folders of the user's work tree, and the `share` list, that are really there."""
     top = store.project.top
-    listed = entries(store, tree)
+    listed = tree_entries(store, tree)
     automatic = [path for path in _usual(listed) if _plain_folder(top, path)]
-    ignored = _ignored(store, automatic)
+    ignored = _ignored_paths(store, automatic)
     found = [
         Share(path, "dependencies of this project")
         for path in automatic
         if path in ignored and not _tracked(listed, path)
     ]
     taken = {one.path for one in found}
-    more = [path for path in named(share) if path not in taken and _plain_folder(top, path)]
+    more = [path for path in safe_paths(share) if path not in taken and _plain_folder(top, path)]
     return found + [Share(path, "named in 'share'") for path in more if not _tracked(listed, path)]
 
 
-def built(store: Store, tree: str, at: str, share: Iterable[str] = ()) -> list[str]:
+def built_folders(store: Store, tree: str, at: str, share: Iterable[str] = ()) -> list[str]:
     """The dependency folders that stand in the checkout `at` of a tree after its setup command."""
-    listed, top = entries(store, tree), os.path.realpath(at)
-    wanted = list(dict.fromkeys([*_usual(listed), *named(share)]))
+    listed, top = tree_entries(store, tree), os.path.realpath(at)
+    wanted = list(dict.fromkeys([*_usual(listed), *safe_paths(share)]))
     found = [path for path in wanted if _plain_folder(top, path) and not _tracked(listed, path)]
     # A link on the way would lead out of what was built.
     real = [path for path in found if os.path.realpath(os.path.join(top, path)) == os.path.join(top, path)]
     return [path for path in real if not any(path.startswith(other + "/") for other in real)]
 
 
-def named(share: Iterable[str]) -> list[str]:
+def safe_paths(share: Iterable[str]) -> list[str]:
     """The `share` list, less what leads out of the repository."""
     clean = (posixpath.normpath(path) for path in share)
     return [path for path in clean if not path.startswith(("../", "/")) and path not in (".", "..", ".git")]
@@ -97,7 +97,7 @@ def _tracked(listed: Collection[str], path: str) -> bool:
     return any(found == path or found.startswith(path + "/") for found in listed)
 
 
-def _ignored(store: Store, paths: list[str]) -> set[str]:
+def _ignored_paths(store: Store, paths: list[str]) -> set[str]:
     if not paths:
         return set()
     # The trailing slash lets rules for folders match.
@@ -118,7 +118,7 @@ def _ignored(store: Store, paths: list[str]) -> set[str]:
 def lockfiles(store: Store, tree: str) -> dict[str, str]:
     """Every file of a tree that decides what is installed, with a fingerprint of what matters in it."""
     found: dict[str, str] = {}
-    for path, entry in entries(store, tree).items():
+    for path, entry in tree_entries(store, tree).items():
         name = posixpath.basename(path)
         if name in (*_PYTHON_LOCKS, *_NODE_LOCKS, *_OTHER_LOCKS) or _is_requirements(name):
             found[path] = entry.oid

@@ -84,13 +84,13 @@ def _flatten(top: int) -> None:
                         continue
                     os.chmod(inner, 0o700, dir_fd=here)
                     moved += 1
-                    os.rename(inner, _unused(top, moved), src_dir_fd=here, dst_dir_fd=top)
+                    os.rename(inner, _unused_name(top, moved), src_dir_fd=here, dst_dir_fd=top)
             finally:
                 os.close(here)
             os.rmdir(name, dir_fd=top)
 
 
-def _unused(top: int, number: int) -> str:
+def _unused_name(top: int, number: int) -> str:
     """A name in `top` that nothing has; the agent may have used any."""
     name = f"ralph-{number}"
     while True:
@@ -115,7 +115,7 @@ def remove_except(top: str, path: str, keep: Collection[str]) -> None:
             remove_except(top, f"{path}/{name}", keep)
 
 
-def real_directory(path: str) -> bool:
+def ensure_directory(path: str) -> bool:
     """Makes sure that a real folder stands at `path`; says whether it was there already."""
     try:
         if stat.S_ISDIR(os.lstat(path).st_mode):
@@ -127,12 +127,12 @@ def real_directory(path: str) -> bool:
     return False
 
 
-def real_directory_below(top: str, path: str) -> str:
+def ensure_directory_below(top: str, path: str) -> str:
     """The folder `top/path`, each part of it a real one: a link on the way is replaced, never followed."""
     here = top
     for part in path.split("/"):
         here = os.path.join(here, part)
-        real_directory(here)
+        ensure_directory(here)
     return here
 
 

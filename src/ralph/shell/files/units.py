@@ -18,8 +18,8 @@ _MONEY = re.compile(r"(?:\$\s*([0-9]+(?:\.[0-9]+)?)|([0-9]+(?:\.[0-9]+)?)(?:\s*U
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]i?)?B?", re.IGNORECASE)
 _COUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kM]?)")
 _POWERS = "KMGT"
-_LONGEST = 20  # no honest amount needs more characters; longer texts are not worth a regex
-_CEILING = 10.0**15  # beyond this a number is a slip of the hand, and floats stop being exact
+_MAX_CHARS = 20  # no honest amount needs more characters; longer texts are not worth a regex
+_MAX_NUMBER = 10.0**15  # beyond this a number is a slip of the hand, and floats stop being exact
 
 DURATION = 'a duration above zero such as "90s", "30m", "4h" or "1h30m"'
 MONEY = 'an amount above zero in US dollars such as "5 USD", "$5" or 5'
@@ -27,9 +27,9 @@ SIZE = 'a size such as "500 MB", "2GiB" or a number of bytes'
 COUNT = "a whole number above zero"
 
 
-def duration(raw: object) -> float:
+def parse_duration(raw: object) -> float:
     """Seconds. A bare number is refused: 30 could be seconds or minutes, and both guesses cost somebody."""
-    if not isinstance(raw, str) or not 0 < len(raw) <= _LONGEST:
+    if not isinstance(raw, str) or not 0 < len(raw) <= _MAX_CHARS:
         raise ValueError(DURATION)
     match = _DURATION.fullmatch(raw.strip())
     if match is None:
@@ -38,35 +38,35 @@ def duration(raw: object) -> float:
     return _positive(seconds, DURATION)
 
 
-def money(raw: object) -> float:
+def parse_money(raw: object) -> float:
     """US dollars."""
     if isinstance(raw, int | float) and not isinstance(raw, bool):
         return _positive(raw, MONEY)
-    match = _MONEY.fullmatch(raw.strip()) if isinstance(raw, str) and len(raw) <= _LONGEST else None
+    match = _MONEY.fullmatch(raw.strip()) if isinstance(raw, str) and len(raw) <= _MAX_CHARS else None
     if match is None:
         raise ValueError(MONEY)
     return _positive(float(match[1] or match[2]), MONEY)
 
 
-def size(raw: object) -> int:
+def parse_size(raw: object) -> int:
     """Bytes. MB is a million, MiB 1024 * 1024."""
-    if isinstance(raw, int) and not isinstance(raw, bool) and 0 <= raw <= _CEILING:
+    if isinstance(raw, int) and not isinstance(raw, bool) and 0 <= raw <= _MAX_NUMBER:
         return raw
-    match = _SIZE.fullmatch(raw.strip()) if isinstance(raw, str) and len(raw) <= _LONGEST else None
+    match = _SIZE.fullmatch(raw.strip()) if isinstance(raw, str) and len(raw) <= _MAX_CHARS else None
     if match is None:
         raise ValueError(SIZE)
     prefix = (match[2] or "").upper()
     base = 1024 if prefix.endswith("I") else 1000
     power = _POWERS.index(prefix[0]) + 1 if prefix else 0
     amount = float(match[1]) * base**power
-    if amount > _CEILING:
+    if amount > _MAX_NUMBER:
         raise ValueError(SIZE)
     return int(amount)
 
 
-def count(raw: object) -> int:
+def parse_count(raw: object) -> int:
     """A whole number of at least one; in text also 500k and 2M."""
-    if isinstance(raw, str) and len(raw) <= _LONGEST:
+    if isinstance(raw, str) and len(raw) <= _MAX_CHARS:
         match = _COUNT.fullmatch(raw.strip())
         if match is None:
             raise ValueError(COUNT)
@@ -74,7 +74,7 @@ def count(raw: object) -> int:
         if amount != int(amount):
             raise ValueError(COUNT)
         raw = int(amount)
-    if not isinstance(raw, int) or isinstance(raw, bool) or not 0 < raw <= _CEILING:
+    if not isinstance(raw, int) or isinstance(raw, bool) or not 0 < raw <= _MAX_NUMBER:
         raise ValueError(COUNT)
     return raw
 
@@ -109,6 +109,6 @@ def _positive(number: float, expected: str) -> float:
     # A huge int from a hostile file overflows a float: compared first, converted after.
     if isinstance(number, float) and not math.isfinite(number):
         raise ValueError(expected)
-    if not 0 < number <= _CEILING:
+    if not 0 < number <= _MAX_NUMBER:
         raise ValueError(expected)
     return float(number)

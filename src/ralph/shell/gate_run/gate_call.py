@@ -31,9 +31,9 @@ from ralph.shell.sandbox.machine_cause import held_against, machine_made, missin
 from ralph.shell.sandbox.own_env import only_ours
 from ralph.shell.state import blobs
 
-KEPT_OUTPUT = 8 << 20
-BREATH = 0.1  # seconds between two looks at the inbox
-PARALLEL = 4
+MAX_OUTPUT_BYTES = 8 << 20
+POLL_SECONDS = 0.1  # seconds between two looks at the inbox
+MAX_PARALLEL = 4
 
 
 class GateCall(msgspec.Struct, frozen=True):
@@ -110,7 +110,7 @@ class GateCaller:
             self._drop(running)
 
     def _ended(self, running: list[Work]) -> list[Work]:
-        done = client.poll([work.call for work in running], BREATH)
+        done = client.poll([work.call for work in running], POLL_SECONDS)
         return [work for work in running if work.call in done]
 
     def _drop(self, running: list[Work]) -> None:
@@ -134,7 +134,7 @@ class GateCaller:
         report = os.path.join(folder, "tmp", "r", "report")
         named = "/tmp/r/report" if site.boxed else report  # noqa: S108
         argv = exec_argv(gate, named)
-        located = tools.find(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
+        located = tools.find_executable(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
         located = _in_shares(site, gate, shares) or located
         full = (located or os.path.join(_user_cwd(site, gate), argv[0]), *argv[1:])
         spec, placeholders = gate_spec(
@@ -206,7 +206,7 @@ class GateCaller:
         site, ended, gate, tree = self.site, work.call.ended, work.wanted.gate, work.wanted.tree
         assert ended is not None
         bubblewrap.remove_placeholders(work.placeholders)
-        head, gap, tail = client.output(work.folder, KEPT_OUTPUT)
+        head, gap, tail = client.read_output(work.folder, MAX_OUTPUT_BYTES)
         output = head + (b"\n[... %d bytes left out ...]\n" % gap if gap else b"") + tail
         report = _regular_file(work.report)
         evidence = {
@@ -250,7 +250,7 @@ def _tidy(folder: str) -> None:
 
 def _next(wanted: list[GateCall], running: list[Work]) -> int | None:
     """Which may start beside what runs: exclusive gates want the machine alone, a checkout has one user."""
-    if not wanted or len(running) >= min(PARALLEL, os.cpu_count() or 1):
+    if not wanted or len(running) >= min(MAX_PARALLEL, os.cpu_count() or 1):
         return None
     if any(work.wanted.gate.exclusive for work in running) or (running and wanted[0].gate.exclusive):
         return None
@@ -293,7 +293,11 @@ def _ours(gate: Gate, path: str, repo: str) -> Reading | None:
     if gate.argv[:2] != SHELL or gate.path:  # in a folder of its own, setup may put it there
         return None
     for words in simple_commands(gate.run):
-        if words and tools.find(words[0], path=path, cwd=repo) is None and only_ours(words[0], repo):
+        if (
+            words
+            and tools.find_executable(words[0], path=path, cwd=repo) is None
+            and only_ours(words[0], repo)
+        ):
             hint = tools.HINTS.get(words[0], f"python -m pip install {words[0]}")
             said = f'command not found: "{words[0]}", {tools.OURS}; install it with: {hint}'
             return Reading("error", said, cause="missing")

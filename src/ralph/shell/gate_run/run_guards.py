@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.decide.plan_facts import served
+from ralph.core.decide.plan_facts import criteria_to_show
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.items import NAME as PLAN
@@ -32,27 +32,27 @@ from ralph.gates.guards import (
     WitnessRequest,
     altered_request,
     inspect,
-    needed,
+    is_repeated,
+    needs_witness,
     overlay_request,
-    repeated,
     sabotage_request,
     source_changes,
     witness_request,
     witnesses,
 )
-from ralph.gates.narrow import narrowed
-from ralph.gates.plant_canary import Planted, harvest
+from ralph.gates.narrow import narrow_to_files
+from ralph.gates.plant_canary import Planted, take_out_canaries
 from ralph.shell.gate_run.gate_call import GateCall, Heard
 from ralph.shell.gate_run.verdicts import Judge
-from ralph.shell.git.diff_facts import look
+from ralph.shell.git.diff_facts import compare_trees
 from ralph.shell.git.trees import edited_tree, overlay_tree
 from ralph.shell.ports import Attention
 
-SHOWN = 20
+MAX_SHOWN = 20
 SABOTAGE_SECONDS = 60.0  # at least this long, or as long as the suite itself took
 SABOTAGE_SLOTS = 2
 MACHINERY = frozenset({"missing", "sandbox", "tool-changed"})  # causes that no test noticed
-SABOTAGE_PATIENCE = 15.0  # seconds for one call, or four times what the gate took
+SABOTAGE_CALL_SECONDS = 15.0  # seconds for one call, or four times what the gate took
 
 
 class _Batch(Struct):
@@ -76,10 +76,10 @@ def run_guards(
     A call without an answer instead, where the machine ended one: no guard may go by that.
     """
     facts = _facts(judge, loop, tree)
-    facts = replace(facts, criteria=_asked(judge, loop, facts))
+    facts = replace(facts, criteria=_spec_demands(judge, loop, facts))
     looked = inspect(facts, READ)
     if any(result.findings for result in looked):
-        return tuple(_bounded(result) for result in looked)  # it is refused already, at no further cost
+        return tuple(_bound_result(result) for result in looked)  # it is refused already, at no further cost
     over, show = overlay_request(facts), witness_request(facts)
     trees = {}
     store, base_tree = judge.site.store, judge.site.order.base_tree
@@ -99,7 +99,7 @@ def run_guards(
         witness=batch.witness if show is not None else None,
         altered=batch.altered,
     )
-    if show is not None and needed(facts):
+    if show is not None and needs_witness(facts):
         broken = _sabotage(judge, loop, facts, show, batch, attend)
         if broken is None:
             return batch.missing
@@ -111,19 +111,19 @@ def run_guards(
         **{name: batch.evidence.get(name, ()) for name in ("canary", "altered", "witness", "sabotage")},
     }
     called = tuple(replace(result, evidence=evidence.get(result.guard, ())) for result in called)
-    return tuple(_bounded(result) for result in (*looked, *called))
+    return tuple(_bound_result(result) for result in (*looked, *called))
 
 
-def _asked(judge: Judge, loop: Loop, facts: GuardFacts) -> Asked | None:
+def _spec_demands(judge: Judge, loop: Loop, facts: GuardFacts) -> Asked | None:
     """What the specs ask of this tree; None without specs, or where its tests are not tied to them."""
     build = loop.build
     if build is None or build.base is None or build.tied_tree != facts.tree:
         return None
-    since = look(judge.site.store, build.base.tree, facts.tree).changes
+    since = compare_trees(judge.site.store, build.base.tree, facts.tree).changes
     since = tuple(change for change in since if change.path != PLAN)
     return Asked(
         ties=build.ties,
-        wanted=served(loop),
+        wanted=criteria_to_show(loop),
         shown=build.shown,
         worked=bool(source_changes(replace(facts, changes=since, memo={}))),
     )
@@ -136,7 +136,7 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         reading = judge.base_reading(gate.name, loop.baseline)
         if reading is not None:
             base[gate.name] = reading
-    trees = look(store, order.base_tree, tree)
+    trees = compare_trees(store, order.base_tree, tree)
     # The plan's file is Ralph's own rendering: no agent's change, and nothing to be broken.
     own = {PLAN} if order.brief is not None else set()
     return GuardFacts(
@@ -176,7 +176,7 @@ def _call(
         if "overlay" in trees:
             wanted.append(GateCall(gate, trees["overlay"], "overlay", judge.slot(gate, "overlay")))
         final = facts.final[gate.name]
-        if not repeated(gate, final):
+        if not is_repeated(gate, final):
             continue
         wanted += _repeats(judge, facts, gate, planted, overlaid="overlay" in trees)
         if show is not None and gate.origin != HIDDEN:
@@ -184,7 +184,7 @@ def _call(
             wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
         if gate.name in other:
             changed = edited_tree(judge.site.store, facts.tree, other[gate.name].files)
-            narrow = narrowed(gate, list(other[gate.name].files), _exists(facts))
+            narrow = narrow_to_files(gate, list(other[gate.name].files), _exists(facts))
             wanted.append(GateCall(narrow, changed, "altered", judge.slot(gate, "altered")))
     batch.owed = len(wanted)
     for heard in _answers(judge, wanted, facts.tree, batch, attend):
@@ -200,7 +200,7 @@ def _call(
             batch.altered = {**batch.altered, name: (other[name].tests, reading)}
         else:
             if stage == "canary":
-                reading = harvest(reading, planted[name])
+                reading = take_out_canaries(reading, planted[name])
                 if _minds(facts, name, reading):
                     gate = next(gate for gate in facts.gates if gate.name == name)
                     wanted.append(GateCall(gate, facts.tree, "final", heard.call.slot))
@@ -236,7 +236,7 @@ def _narrow(facts: GuardFacts, gate: Gate, show: WitnessRequest) -> Gate:
     """The gate looking at the new tests only, as far as they are its own."""
     own = set(facts.final[gate.name].files.values())
     tests = [path for path in show.tests if path in own] if own else show.tests
-    return narrowed(gate, tests, _exists(facts))
+    return narrow_to_files(gate, tests, _exists(facts))
 
 
 def _repeats(
@@ -279,7 +279,7 @@ def _sabotage(
     gates = [gate for gate in facts.gates if gate.name in batch.witness and _shows(gate, facts, shown)]
     seconds = max([SABOTAGE_SECONDS, *(loop.finals[gate.name].seconds for gate in gates)])
     until = time.monotonic() + seconds
-    patience = max([SABOTAGE_PATIENCE, *(4 * loop.finals[gate.name].seconds for gate in gates)])
+    patience = max([SABOTAGE_CALL_SECONDS, *(4 * loop.finals[gate.name].seconds for gate in gates)])
     noticed: dict[str, bool] = {}
     owed: dict[str, str] = {}
     wanted: list[GateCall] = []
@@ -295,7 +295,7 @@ def _sabotage(
     for heard in _answers(judge, wanted, facts.tree, batch, attend):
         answers += 1
         name = owed[heard.call.tree]
-        noticed[name] = noticed.get(name, False) or _noticed(
+        noticed[name] = noticed.get(name, False) or _is_noticed(
             heard.reading, shown, facts.final[heard.call.gate.name]
         )
         if heard.evidence:
@@ -320,7 +320,7 @@ def _shows(gate: Gate, facts: GuardFacts, shown: set[str]) -> bool:
     return gate.name in shown if tests is None else any(name in shown for name in tests)
 
 
-def _noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
+def _is_noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
     """Is one of this gate's witnesses red, or not loaded? Others may be red for reasons of their own."""
     if reading.status == "pass" or reading.cause in MACHINERY:
         return False
@@ -329,7 +329,7 @@ def _noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
     return any(reading.tests.get(name) != "pass" for name in shown.intersection(final.tests or ()))
 
 
-def _bounded(result: GuardResult) -> GuardResult:
+def _bound_result(result: GuardResult) -> GuardResult:
     """What fits into the journal and onto a screen; the count stays true in the summary."""
     kept = tuple(
         Finding(
@@ -339,7 +339,7 @@ def _bounded(result: GuardResult) -> GuardResult:
             line=finding.line,
             severity=finding.severity,
         )
-        for finding in result.findings[:SHOWN]
+        for finding in result.findings[:MAX_SHOWN]
     )
     more = len(result.findings) - len(kept)
     summary = trim(result.summary, 5, 600) + (f" (and {more} more findings)" if more else "")

@@ -18,11 +18,11 @@ from ralph.core.decide.after_fault import TRIES
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading, Stage, Verdict
 from ralph.core.proof.causes import is_missing
-from ralph.core.proof.compare import compare, outline, signature, unloaded
-from ralph.core.proof.flaky import changed_keys, merged, without
+from ralph.core.proof.compare import compare, count_unloaded, outline, signature
+from ralph.core.proof.flaky import changed_keys, merge_readings, skip_tests
 from ralph.core.text.clean import redact, trim
 from ralph.gates.guards._base.facts import Executed
-from ralph.gates.plant_canary import Planted, harvest, plant
+from ralph.gates.plant_canary import Planted, plant, take_out_canaries
 from ralph.gates.readers import LOCATED
 from ralph.shell.dependencies.built import Deps
 from ralph.shell.gate_run.gate_call import GateCall, GateCaller, Heard
@@ -32,9 +32,9 @@ from ralph.shell.ports import Attention
 from ralph.shell.sandbox.boxes import Site
 from ralph.shell.state import blobs
 
-SHOWN_FINDINGS = 8
-SHOWN_RED = 20
-TEXT = 1500
+MAX_FINDINGS = 8
+MAX_RED = 20
+MAX_MESSAGE_CHARS = 1500
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ class Judge:
                 yield self._verdict(gate, tree, stage, [answer], baseline, readings)
                 continue
             if answer.call.stage == "canary":
-                answer = replace(answer, reading=harvest(answer.reading, planted[gate.name]))  # noqa: PLW2901
+                answer = replace(answer, reading=take_out_canaries(answer.reading, planted[gate.name]))  # noqa: PLW2901
                 if changed_keys(mine[0].reading, answer.reading, gate.fail_on):
                     # The project minds a foreign test; whether it is flaky, a plain call tells.
                     wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
@@ -134,7 +134,7 @@ class Judge:
             return
         ids = self.site.order.criterion.quarantine
         for heard in self._caller.hear(wanted, shares, attend):
-            yield replace(heard, reading=without(heard.reading, ids, heard.call.gate.fail_on))
+            yield replace(heard, reading=skip_tests(heard.reading, ids, heard.call.gate.fail_on))
 
     def slot(self, gate: Gate, purpose: str) -> str:
         """The folder of a call: one for each gate and purpose, used again by the next tree."""
@@ -176,7 +176,7 @@ class Judge:
     ) -> Verdict:
         reading = heard[0].reading
         for other in heard[1:]:
-            reading = merged(reading, other.reading, gate.fail_on)
+            reading = merge_readings(reading, other.reading, gate.fail_on)
         if readings is not None:
             readings[gate.name] = reading
         base = self.base_reading(gate.name, baseline) if stage != "baseline" else None
@@ -199,15 +199,15 @@ class Judge:
             red_digest=found.red_digest,
             signature=signature(reading),
             outline=outline(reading),
-            new_red=tuple(key[:300] for key in new_red[:SHOWN_RED]),
+            new_red=tuple(key[:300] for key in new_red[:MAX_RED]),
             new_red_count=len(new_red),
             fixed_count=len(found.fixed),
             witness_count=len(found.witness),
-            findings=tuple(_shown(finding, hushed) for finding in reading.findings[:SHOWN_FINDINGS]),
+            findings=tuple(_redact_finding(finding, hushed) for finding in reading.findings[:MAX_FINDINGS]),
             evidence=heard[0].evidence,
             reading=blobs.put(self.site.state.blobs, msgspec.json.encode(reading)),
             repeats=tuple(other.evidence for other in heard[1:] if other.evidence),
-            unloaded=unloaded(reading),
+            unloaded=count_unloaded(reading),
             doubt=reading.doubt,
             answered=reading.status != "error",
         )
@@ -232,10 +232,10 @@ class Judge:
         return msgspec.json.decode(blobs.get(self.site.state.blobs, verdict.reading), type=Reading)
 
 
-def _shown(finding: Finding, hushed: tuple[str, ...]) -> Finding:
+def _redact_finding(finding: Finding, hushed: tuple[str, ...]) -> Finding:
     return Finding(
         key=finding.key[:300],
-        message=redact(trim(finding.message, 40, TEXT), hushed),
+        message=redact(trim(finding.message, 40, MAX_MESSAGE_CHARS), hushed),
         path=finding.path[:300],
         line=finding.line,
         severity=finding.severity,

@@ -16,15 +16,15 @@ import msgspec
 
 from ralph.errors import RalphError, SetupError
 from ralph.shell.files.safe_tree import (
+    ensure_directory,
+    ensure_directory_below,
     open_up,
-    real_directory,
-    real_directory_below,
     remove_except,
     remove_tree,
     scan,
 )
 from ralph.shell.git.project import submodule_git_dir
-from ralph.shell.git.store import Store, disk_trouble, private_call, write_git_dir
+from ralph.shell.git.store import Store, disk_error, private_call, write_git_dir
 from ralph.shell.git.trees import changed_paths, gitlinks, tree_of, write_tree
 
 
@@ -108,7 +108,7 @@ def update_checkout(
             _empty(path, index, keep)
             return _update(store, path, index, tree, keep, modules=modules)
     except OSError as broken:
-        raise disk_trouble(broken, path) from broken
+        raise disk_error(broken, path) from broken
 
 
 def fresh_checkout(
@@ -127,7 +127,7 @@ def fresh_checkout(
         proven = prove_tree(store, path, tree, keep=keep)
         _prove_modules(path, modules)
     except OSError as broken:
-        raise disk_trouble(broken, path) from broken
+        raise disk_error(broken, path) from broken
     if proven != tree:
         raise _unproven(path, tree, [])
     return proven
@@ -204,7 +204,7 @@ def _same_file(one: str, two: str) -> bool:
 
 def _empty(path: str, index: str, keep: Collection[str]) -> None:
     remove_tree(index)
-    if real_directory(path):
+    if ensure_directory(path):
         open_up(path, [b""])
         for name in os.listdir(path):
             remove_except(path, name, keep)
@@ -213,12 +213,12 @@ def _empty(path: str, index: str, keep: Collection[str]) -> None:
 def _update(
     store: Store, path: str, index: str, tree: str, keep: Collection[str], *, modules: Sequence[Submodule]
 ) -> str:
-    if real_directory(path):
+    if ensure_directory(path):
         _clear_what_git_skips(path, keep)
     # Submodules' files are of no concern to the outer index; they are handled below.
     private_call(store, ["read-tree", "--reset", "-u", tree], index=index, work_tree=path)
     for module in modules:
-        inside = real_directory_below(path, module.path)
+        inside = ensure_directory_below(path, module.path)
         _update(module.store, inside, index + module.key, module.commit, (), modules=module.inner)
     asked = ["ls-files", "-m", "-o", "-t", "--directory", "-z"]
     differs: list[str] = []

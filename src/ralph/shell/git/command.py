@@ -21,7 +21,7 @@ import msgspec
 
 from ralph.errors import RalphError, SetupError
 
-OLDEST = (2, 35)
+MIN_VERSION = (2, 35)
 TIMEOUT_SECONDS = 600.0
 OWN_GROUP = 0  # a terminal's Ctrl-C goes to a whole group: git would die of it in the middle of a checkpoint
 
@@ -83,7 +83,7 @@ def find_git(path: str | None = None) -> Git:
     text = subprocess.run([binary, "--version"], capture_output=True, check=False, env=_bare_env()).stdout
     match = re.search(rb"(\d+(?:\.\d+)+)", text)
     version = tuple(int(part) for part in match.group(1).split(b".")) if match else (0,)
-    if version < OLDEST:
+    if version < MIN_VERSION:
         seen = ".".join(map(str, version))
         raise SetupError(
             f"git {seen} is too old, need 2.35 or newer",
@@ -139,7 +139,7 @@ def identity_env(date: int) -> dict[str, str]:
     return env
 
 
-def call(
+def run_git(
     git: Git,
     args: Sequence[str | bytes],
     *,
@@ -156,7 +156,11 @@ def call(
     """
     argv = [git.binary, *args]
     try:
-        done = _whole(argv, env, cwd, stdin, hold) if limit is None else _limited(argv, env, cwd, limit, hold)
+        done = (
+            _run_whole(argv, env, cwd, stdin, hold)
+            if limit is None
+            else _run_limited(argv, env, cwd, limit, hold)
+        )
     except subprocess.TimeoutExpired as slow:
         raise SetupError(
             f"git {_verb(args)} did not end within {TIMEOUT_SECONDS:.0f} s", code="E-GIT-TIMEOUT", at=cwd
@@ -164,11 +168,11 @@ def call(
     except OSError as broken:
         raise _os_trouble(broken, git, cwd) from broken
     if ok is not None and done.code not in ok:
-        raise trouble(done, args, cwd)
+        raise git_error(done, args, cwd)
     return done
 
 
-def _whole(
+def _run_whole(
     argv: list[str | bytes], env: Mapping[str, str], cwd: str, stdin: bytes, hold: Sequence[int]
 ) -> GitResult:
     """All that git says, through files in memory: it never waits for us, and we wait for its end alone."""
@@ -214,7 +218,7 @@ def _await(child: subprocess.Popen[bytes]) -> None:
         os.close(handle)
 
 
-def _limited(
+def _run_limited(
     argv: list[str | bytes], env: Mapping[str, str], cwd: str, limit: int, hold: Sequence[int]
 ) -> GitResult:
     # stderr is dropped: nobody drains it here, and a full pipe would hang git.
@@ -241,14 +245,14 @@ def clean_text(raw: bytes, limit: int = 2000) -> str:
     return _CONTROL.sub("", raw.decode("utf-8", "replace")).strip()[:limit]
 
 
-def trouble(done: GitResult, args: Sequence[str | bytes], cwd: str) -> RalphError:
+def git_error(done: GitResult, args: Sequence[str | bytes], cwd: str) -> RalphError:
     """The failure of a git call as the error whose fault it is."""
     text = clean_text(done.err)
     low = text.lower()
     if "no space left on device" in low or "disk quota exceeded" in low:
-        return disk_full(cwd, text)
+        return disk_full_error(cwd, text)
     if done.code == -signal.SIGBUS:  # a mapped file of git's for which the disk had no room
-        return disk_full(cwd, "git was ended by SIGBUS")
+        return disk_full_error(cwd, "git was ended by SIGBUS")
     if "dubious ownership" in low or "unsafe repository" in low:
         return SetupError(
             f"git does not trust the owner of '{cwd}'",
@@ -280,7 +284,7 @@ def trouble(done: GitResult, args: Sequence[str | bytes], cwd: str) -> RalphErro
     )
 
 
-def disk_full(at: str, why: str = "") -> SetupError:
+def disk_full_error(at: str, why: str = "") -> SetupError:
     return SetupError("no space left on the disk", code="E-DISK-FULL", at=at, why=why, next="ralph clean")
 
 
@@ -288,7 +292,7 @@ def _os_trouble(broken: OSError, git: Git, cwd: str) -> RalphError:
     import errno
 
     if broken.errno in (errno.ENOSPC, errno.EDQUOT):
-        return disk_full(cwd, str(broken))
+        return disk_full_error(cwd, str(broken))
     return SetupError(
         f"git could not be started in '{cwd}'",
         code="E-GIT",

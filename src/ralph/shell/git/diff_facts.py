@@ -14,8 +14,8 @@ from ralph.gates.guards import Change
 from ralph.shell.git import trees
 from ralph.shell.git.store import Store, private_call
 
-AT_ONCE = 1 << 20  # larger blobs are read one by one, when a guard asks for them
-IN_ALL = 256 << 20
+MAX_BLOB_BYTES = 1 << 20  # larger blobs are read one by one, when a guard asks for them
+MAX_TOTAL_BYTES = 256 << 20
 Read = Callable[[str], bytes | None]
 
 
@@ -26,9 +26,9 @@ class Trees(Struct, frozen=True):
     read_result: Read
 
 
-def look(store: Store, base: str, result: str) -> Trees:
+def compare_trees(store: Store, base: str, result: str) -> Trees:
     """The difference between two trees, with everything a guard may ask about it."""
-    listed = trees.entries(store, base)
+    listed = trees.tree_entries(store, base)
     changed = trees.changed_paths(store, base, result)
     old = {path: listed[path].oid for change in changed if (path := change.old_path or change.path) in listed}
     new = {change.path: change.oid for change in changed if change.status != "D"}
@@ -77,7 +77,7 @@ def _affordable(sizes: dict[str, int]) -> list[str]:
     chosen, total = [], 0
     for oid, size in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
         total += size
-        if size > AT_ONCE or total > IN_ALL:
+        if size > MAX_BLOB_BYTES or total > MAX_TOTAL_BYTES:
             break
         chosen.append(oid)
     return chosen

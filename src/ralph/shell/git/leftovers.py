@@ -31,7 +31,7 @@ def sole_user(index: str, patience: float = PATIENCE_SECONDS) -> Iterator[int]:
     fd = os.open(index + ".held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         until = time.monotonic() + patience
-        while not _taken(fd):
+        while not _try_lock(fd):
             if time.monotonic() > until:
                 raise _still_held(index)
             time.sleep(_LOOK_SECONDS)
@@ -41,7 +41,7 @@ def sole_user(index: str, patience: float = PATIENCE_SECONDS) -> Iterator[int]:
         os.close(fd)
 
 
-def _taken(fd: int) -> bool:
+def _try_lock(fd: int) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

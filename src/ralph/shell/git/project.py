@@ -17,16 +17,16 @@ from ralph.shell.git.command import (
     HARMLESS,
     Git,
     GitResult,
-    call,
     clean_text,
     find_git,
+    git_error,
     no_filters,
+    run_git,
     scrubbed_env,
-    trouble,
 )
 
 LARGE_BYTES = 50 * 1024 * 1024
-_SHOWN = 5
+_MAX_SHOWN = 5
 
 _UNFINISHED: tuple[tuple[str, str, str, str], ...] = (
     ("MERGE_HEAD", "merge", "E-GIT-MERGING", "git merge --abort"),
@@ -59,7 +59,7 @@ def find_project(cwd: str, git: Git | None = None) -> Project:
     asked = ["rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir"]
     asked += ["--git-common-dir", "--show-object-format", "--show-prefix", "--show-toplevel"]
     asked += ["HEAD^{commit}", "--symbolic-full-name", "HEAD"]
-    done = call(git, asked, env=scrubbed_env(HARMLESS), cwd=where, ok=None)
+    done = run_git(git, asked, env=scrubbed_env(HARMLESS), cwd=where, ok=None)
     lines = os.fsdecode(done.out).split("\n")[:-1]
     if done.code != 0 or len(lines) != 9:
         raise _not_usable(done, lines, where)
@@ -117,7 +117,7 @@ def _not_usable(done: GitResult, lines: list[str], where: str) -> RalphError:
         )
     if done.code == 0:
         return UserError("the repository's path holds a line break", code="E-GIT-PATH", at=where)
-    return trouble(done, ["rev-parse"], where)
+    return git_error(done, ["rev-parse"], where)
 
 
 def refuse_unfinished(git_dir: str) -> None:
@@ -134,7 +134,7 @@ def refuse_unfinished(git_dir: str) -> None:
 
 
 def _read_config(git: Git, where: str) -> dict[str, str]:
-    out = call(git, ["config", "--list", "-z"], env=scrubbed_env(), cwd=where).out
+    out = run_git(git, ["config", "--list", "-z"], env=scrubbed_env(), cwd=where).out
     config: dict[str, str] = {}
     for entry in os.fsdecode(out).split("\0")[:-1]:
         key, newline, value = entry.partition("\n")
@@ -182,10 +182,10 @@ def user_call(
     env["GIT_WORK_TREE"] = project.top
     if index is not None:
         env["GIT_INDEX_FILE"] = index
-    return call(project.git, args, env=env, cwd=project.top, stdin=stdin, ok=ok)
+    return run_git(project.git, args, env=env, cwd=project.top, stdin=stdin, ok=ok)
 
 
-def survey(project: Project) -> list[str]:
+def start_warnings(project: Project) -> list[str]:
     """What a careful person would mention before starting here; sentences, none of them a refusal."""
     said: list[str] = []
     config = project.config
@@ -202,7 +202,7 @@ def survey(project: Project) -> list[str]:
         said.append(f"filters are configured and not applied in the loop: {', '.join(active)}")
     if user_call(project, ["show-ref", "--verify", "-q", "refs/heads/ralph"], ok=None).code == 0:
         said.append("a branch called 'ralph' is in the way of result branches 'ralph/<name>': use --branch")
-    tracked, links = _tracked(project)
+    tracked, links = _tracked_files(project)
     untracked = user_call(project, ["ls-files", "-o", "--exclude-standard", "-z"]).out.split(b"\0")[:-1]
     nested = [os.fsdecode(path) for path in untracked if path.endswith(b"/")]
     if nested:
@@ -217,11 +217,11 @@ def survey(project: Project) -> list[str]:
 
 
 def _some(paths: Sequence[str]) -> str:
-    shown = ", ".join(f"'{path}'" for path in paths[:_SHOWN])
-    return shown if len(paths) <= _SHOWN else f"{shown} and {len(paths) - _SHOWN} more"
+    shown = ", ".join(f"'{path}'" for path in paths[:_MAX_SHOWN])
+    return shown if len(paths) <= _MAX_SHOWN else f"{shown} and {len(paths) - _MAX_SHOWN} more"
 
 
-def _tracked(project: Project) -> tuple[list[bytes], list[tuple[str, str]]]:
+def _tracked_files(project: Project) -> tuple[list[bytes], list[tuple[str, str]]]:
     files: list[bytes] = []
     links: list[tuple[str, str]] = []
     for entry in user_call(project, ["ls-files", "-s", "-z"]).out.split(b"\0")[:-1]:
@@ -269,14 +269,14 @@ def _submodule_moved(project: Project, path: str, commit: str) -> bool:
     env = scrubbed_env(HARMLESS)
     env["GIT_DIR"] = git_dir
     env["GIT_WORK_TREE"] = folder
-    head = call(project.git, ["rev-parse", "-q", "--verify", "HEAD"], env=env, cwd=folder, ok=None).out
+    head = run_git(project.git, ["rev-parse", "-q", "--verify", "HEAD"], env=env, cwd=folder, ok=None).out
     if head.decode().strip() != commit:
         return True
     # Its own configuration may name filters; they are read first and switched off.
-    listed = call(
+    listed = run_git(
         project.git, ["config", "--name-only", "--get-regexp", r"^filter\."], env=env, cwd=folder, ok=None
     )
     names = _filters(dict.fromkeys(os.fsdecode(listed.out).split("\n")[:-1], ""))
     env |= scrubbed_env((*HARMLESS, *no_filters(names)))
     asked = ["ls-files", "-m", "-o", "--exclude-standard", "-z"]
-    return bool(call(project.git, asked, env=env, cwd=folder, ok=None).out)
+    return bool(run_git(project.git, asked, env=env, cwd=folder, ok=None).out)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ralph.errors import SetupError, UserError
-from ralph.shell.git.command import LOCKED, GitResult, clean_text, identity_env, trouble
+from ralph.shell.git.command import LOCKED, GitResult, clean_text, git_error, identity_env
 from ralph.shell.git.project import Project, user_call
 from ralph.shell.git.store import Store, private_call
 
@@ -63,7 +63,7 @@ def move_refs(project: Project, changes: Sequence[RefChange]) -> None:
         left.append(change)
     if left:
         if len(left) == len(changes):
-            raise trouble(done, ["update-ref"], project.top)
+            raise git_error(done, ["update-ref"], project.top)
         move_refs(project, left)
 
 
@@ -142,7 +142,7 @@ def keep_rejected(
     return commit
 
 
-def published(project: Project, branch: str, loop: str, tree: str, base: str) -> str | None:
+def find_published_result(project: Project, branch: str, loop: str, tree: str, base: str) -> str | None:
     """The commit on the result branch, if it is this loop's result: a killed runner put it there."""
     asked = [
         "log",

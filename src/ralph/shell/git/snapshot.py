@@ -18,16 +18,16 @@ from ralph.errors import SetupError, UserError
 from ralph.shell.files.safe_tree import (
     drop_torn_objects,
     drop_traps,
+    ensure_directory,
     open_up,
-    real_directory,
     remove_tree,
     scan,
 )
-from ralph.shell.git.command import GitResult, clean_text, trouble
+from ralph.shell.git.command import GitResult, clean_text, git_error
 from ralph.shell.git.leftovers import put_back, set_aside
 from ralph.shell.git.project import LARGE_BYTES, Project, user_call
 from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, read_refs
-from ralph.shell.git.store import Store, disk_trouble, private_call
+from ralph.shell.git.store import Store, disk_error, private_call
 from ralph.shell.git.trees import (
     GITLINK,
     SYMLINK,
@@ -168,7 +168,7 @@ def take_snapshot(
     warnings: list[str] = []
     left_out = [*links, *shared]
     try:
-        if not real_directory(workspace):
+        if not ensure_directory(workspace):
             warnings.append("the workspace folder was gone")
         seeds = _prepare(workspace, warnings)
         work = index + ".new"
@@ -193,7 +193,7 @@ def take_snapshot(
             changes, counts = diff_with_stat(store, previous, tree)
         os.replace(work, index)
     except OSError as broken:
-        raise disk_trouble(broken, workspace) from broken
+        raise disk_error(broken, workspace) from broken
     warnings += _notable(workspace, changes)
     if len(warnings) > _MAX_WARNINGS:
         warnings[_MAX_WARNINGS:] = [f"and {len(warnings) - _MAX_WARNINGS} more warnings"]
@@ -248,12 +248,12 @@ def _plain_tree(
         os.utime(index, ns=(young, young))
     done = _add_all(store, index, workspace, closed)
     if done.code not in (0, 1):
-        raise trouble(done, ["add"], workspace)
+        raise git_error(done, ["add"], workspace)
     warnings += _complaints(done, workspace)
     written = private_call(store, ["write-tree"], index=index, ok=None)
     if written.code:
         if b"invalid object" not in written.err:
-            raise trouble(written, ["write-tree"], workspace)
+            raise git_error(written, ["write-tree"], workspace)
         # The user's gc took blobs that no ref held yet: hash everything again.
         os.unlink(index)
         private_call(store, ["read-tree", previous], index=index)
@@ -274,7 +274,7 @@ def _add_all(store: Store, index: str, top: str, left_out: Sequence[bytes]) -> G
     text = done.err.lower()
     if b"no space left" in text or b"quota exceeded" in text:
         drop_torn_objects(store.objects, since=begun)
-        raise trouble(done, ["add"], top)
+        raise git_error(done, ["add"], top)
     if done.code == 128 and b"encode" in text:
         # An attribute names an encoding the bytes do not have; as plain bytes they can be kept.
         return _add_as_bytes(store, args, index, top, specs)
@@ -295,7 +295,7 @@ def _add_as_bytes(store: Store, args: list[str], index: str, top: str, specs: by
 
 def _complaints(done: GitResult, top: str) -> list[str]:
     if done.code not in (0, 1):
-        raise trouble(done, ["add"], top)
+        raise git_error(done, ["add"], top)
     lines = clean_text(done.err, 20_000).splitlines()
     return [
         f"not in the snapshot: {line}" for line in lines if line.startswith(("error:", "warning: could not"))

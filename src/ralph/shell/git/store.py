@@ -14,7 +14,7 @@ from contextlib import ExitStack
 import msgspec
 
 from ralph.errors import SetupError
-from ralph.shell.git.command import GitResult, call, disk_full, scrubbed_env
+from ralph.shell.git.command import GitResult, disk_full_error, run_git, scrubbed_env
 from ralph.shell.git.leftovers import sole_user
 from ralph.shell.git.project import Project
 
@@ -80,7 +80,7 @@ def open_store(project: Project, path: str) -> Store:
         write_git_dir(project, path, own, ref="refs/heads/none", commit=None)
         _write(stamp, str(_LAYOUT).encode())
     except OSError as broken:
-        raise disk_trouble(broken, path) from broken
+        raise disk_error(broken, path) from broken
     return store
 
 
@@ -152,8 +152,8 @@ def private_call(
         try:
             hold = (held.enter_context(sole_user(index)),) if index else ()
         except OSError as broken:
-            raise disk_trouble(broken, index or store.dir) from broken
-        return call(
+            raise disk_error(broken, index or store.dir) from broken
+        return run_git(
             store.project.git,
             args,
             env=env,
@@ -165,12 +165,12 @@ def private_call(
         )
 
 
-def disk_trouble(broken: OSError, at: str) -> SetupError:
+def disk_error(broken: OSError, at: str) -> SetupError:
     """An operating-system error as an error of the set-up, disk full by its own code."""
     import errno
 
     if broken.errno in (errno.ENOSPC, errno.EDQUOT):
-        return disk_full(at, str(broken))
+        return disk_full_error(at, str(broken))
     return SetupError(f"cannot write '{at}'", code="E-STATE", at=at, why=str(broken), next="ralph doctor")
 
 

@@ -41,7 +41,7 @@ def tree_of(store: Store, commit: str) -> str:
     return private_call(store, ["rev-parse", "--verify", f"{commit}^{{tree}}"]).out.decode().strip()
 
 
-def entries(store: Store, tree: str, *paths: str) -> dict[str, TreeEntry]:
+def tree_entries(store: Store, tree: str, *paths: str) -> dict[str, TreeEntry]:
     """Every file, link and submodule of a tree (below `paths`, when given)."""
     args = ["ls-tree", "-r", "-z", "--full-tree", tree]
     out = private_call(store, [*args, "--", *paths] if paths else args).out
@@ -54,7 +54,7 @@ def entries(store: Store, tree: str, *paths: str) -> dict[str, TreeEntry]:
 
 
 def list_tree(store: Store, tree: str) -> list[str]:
-    return list(entries(store, tree))
+    return list(tree_entries(store, tree))
 
 
 def read_blob(store: Store, tree: str, path: str, limit: int = TEXT_LIMIT) -> bytes | None:
@@ -111,8 +111,8 @@ def overlay_tree(
     store: Store, base_tree: str, result_tree: str, *, restore: Iterable[str] = (), drop: Iterable[str] = ()
 ) -> str:
     """The result with the `restore` paths (files or folders) as in the base and the `drop` paths gone."""
-    wanted = entries(store, result_tree)
-    base = entries(store, base_tree)
+    wanted = tree_entries(store, result_tree)
+    base = tree_entries(store, base_tree)
     restored = [path.rstrip("/") for path in restore]
     for path in (*restored, *(path.rstrip("/") for path in drop)):
         for found in _below(wanted, path):
@@ -130,7 +130,7 @@ def overlay_tree(
 
 def edited_tree(store: Store, tree: str, files: Mapping[str, bytes]) -> str:
     """The tree with other contents for some files it has."""
-    wanted = entries(store, tree)
+    wanted = tree_entries(store, tree)
     for path, content in files.items():
         oid = private_call(store, ["hash-object", "-w", "--stdin"], stdin=content).out.decode().strip()
         wanted[path] = TreeEntry(wanted[path].mode, oid)
@@ -185,12 +185,12 @@ def write_tree(store: Store, index: str) -> str:
 
 def gitlinks(store: Store, tree: str) -> dict[str, str]:
     """The submodules of a tree: path and commit."""
-    return {path: entry.oid for path, entry in entries(store, tree).items() if entry.mode == GITLINK}
+    return {path: entry.oid for path, entry in tree_entries(store, tree).items() if entry.mode == GITLINK}
 
 
 def refuse_lfs(store: Store, tree: str) -> None:
     """Stops when files of the tree are kept by git-lfs: its pointers alone would make a wrong work tree."""
-    listed = entries(store, tree)
+    listed = tree_entries(store, tree)
     rules = [path for path in listed if path.rsplit("/", 1)[-1] == ".gitattributes"]
     if not any(b"filter=lfs" in (read_blob(store, tree, path) or b"") for path in rules):
         return

@@ -18,7 +18,7 @@ from ralph.shell.git.checkout import Submodule, find_modules, hash_files, update
 from ralph.shell.git.project import Project, user_call
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
 from ralph.shell.git.snapshot import refuse_unknown_objects
-from ralph.shell.git.store import Store, disk_trouble, private_call, write_git_dir
+from ralph.shell.git.store import Store, disk_error, private_call, write_git_dir
 from ralph.shell.git.trees import changed_paths, refuse_lfs, tree_of
 
 _AGENT_SETTINGS = (
@@ -104,7 +104,7 @@ def make_workspace(
         with open(made, "wb") as file:
             file.write(mark)
     except OSError as broken:
-        raise disk_trouble(broken, path) from broken
+        raise disk_error(broken, path) from broken
     return workspace
 
 
@@ -148,7 +148,7 @@ def write_workspace_git(workspace: Workspace, commit: str) -> None:
     write_git_dir(project, git_dir, _AGENT_SETTINGS, ref=_BRANCH, commit=commit)
     if workspace.alternates:
         with open(os.path.join(git_dir, "objects", "info", "alternates"), "wb") as file:
-            file.write(os.fsencode("".join(f"{_quoted(path)}\n" for path in workspace.alternates)))
+            file.write(os.fsencode("".join(f"{_quote_path(path)}\n" for path in workspace.alternates)))
     else:
         pack = os.path.join(git_dir, "objects", "pack", "pack")
         asked = ["pack-objects", "--revs", "-q", "--delta-base-offset", pack]
@@ -156,7 +156,7 @@ def write_workspace_git(workspace: Workspace, commit: str) -> None:
     shutil.copy2(workspace.index, os.path.join(git_dir, "index"))  # with its time: git goes by it
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     if not path.startswith('"') and "\n" not in path:
         return path
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -174,7 +174,7 @@ def restore_workspace(workspace: Workspace, tree: str, commit: str, *, keep: Col
     try:
         write_workspace_git(workspace, commit)
     except OSError as broken:
-        raise disk_trouble(broken, workspace.path) from broken
+        raise disk_error(broken, workspace.path) from broken
 
 
 def remove_loop(
@@ -212,4 +212,4 @@ def remove_loop(
         try:
             remove_tree(path)
         except OSError as broken:
-            raise disk_trouble(broken, path) from broken
+            raise disk_error(broken, path) from broken

@@ -61,11 +61,11 @@ def check_ours(db: sqlite3.Connection, path: str, newest: int) -> int:
             next='export RALPH_STATE_DIR="$HOME/ralph-state"',
         )
     if seen > newest:
-        raise newer(path, seen, newest)
+        raise newer_version_error(path, seen, newest)
     return seen
 
 
-def newer(path: str, seen: int, newest: int) -> JournalError:
+def newer_version_error(path: str, seen: int, newest: int) -> JournalError:
     return JournalError(
         f"the journal '{path}' has version {seen}, this Ralph knows {newest}",
         code="E-JOURNAL-NEWER",

@@ -20,14 +20,14 @@ import msgspec
 from ralph.errors import Busy, JournalError, SetupError
 from ralph.shell.journal import rows as rows_
 from ralph.shell.journal.migrations import MIGRATIONS, Migration, apply, check_ours
-from ralph.shell.journal.rows import FILE, Command, JournalRow, SummaryRow, failure
-from ralph.shell.state.directory import disk_full
+from ralph.shell.journal.rows import FILE, Command, JournalRow, SummaryRow, sqlite_error
+from ralph.shell.state.directory import disk_full_error
 
 T = TypeVar("T")
 Stamp = tuple[tuple[int, int, int], ...]
 
-_WAIT = 10.0
-_COPIES = 20
+_TIMEOUT_SECONDS = 10.0
+_MAX_COPIES = 20
 _ABSENT = (0, 0, 0)
 
 
@@ -78,7 +78,7 @@ class Reader:
         try:
             every = self.names()
             lines: list[tuple[str]] = self._ask(lambda db: db.execute("PRAGMA quick_check").fetchall(), [])
-            found += [rows_.unusable(self._path, line) for (line,) in lines if line != "ok"]
+            found += [rows_.unusable_error(self._path, line) for (line,) in lines if line != "ok"]
         except JournalError as exc:
             found.append(exc)
         for loop in every:
@@ -94,7 +94,7 @@ class Reader:
         try:
             return empty if db is None else question(db)
         except sqlite3.Error as exc:
-            raise failure(exc, self._path) from exc
+            raise sqlite_error(exc, self._path) from exc
 
     def _open(self) -> sqlite3.Connection | None:
         """The connection, None while there is no journal yet."""
@@ -107,7 +107,7 @@ class Reader:
                 check_ours(self._db, self._path, len(self._migrations))
         except sqlite3.Error as exc:
             self.close()
-            raise failure(exc, self._path) from exc
+            raise sqlite_error(exc, self._path) from exc
         return self._db
 
 
@@ -144,7 +144,7 @@ def _connect(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connec
         return None, None
     db = _read_only(path)
     if db is None:
-        return _copied(path, migrations)
+        return _connect_to_copy(path, migrations)
     try:
         old = check_ours(db, path, len(migrations))
         if old == len(migrations):
@@ -162,7 +162,9 @@ def _read_only(path: str) -> sqlite3.Connection | None:
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     db = None
     try:
-        db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=_WAIT, isolation_level=None)
+        db = sqlite3.connect(
+            f"file:{quoted}?mode=ro", uri=True, timeout=_TIMEOUT_SECONDS, isolation_level=None
+        )
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except UnicodeDecodeError as exc:  # a damaged schema, quoted in SQLite's own message
@@ -192,13 +194,13 @@ def _private(db: sqlite3.Connection, old: int, migrations: Sequence[Migration]) 
     return copy
 
 
-def _copied(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connection, Stamp]:
+def _connect_to_copy(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connection, Stamp]:
     """Read a copy of the files. Nobody has the journal open then (or there would be a -shm), so it holds
     still; should somebody start meanwhile, the stamp tells and we copy again."""
     import shutil
     import tempfile
 
-    for _ in range(_COPIES):
+    for _ in range(_MAX_COPIES):
         stamp = _stamp(path)
         with tempfile.TemporaryDirectory(prefix="ralph-") as directory:
             target = os.path.join(directory, FILE)
@@ -246,7 +248,7 @@ def _stamp(path: str) -> Stamp:
 
 def _unreadable(path: str, exc: OSError) -> SetupError:
     if exc.errno == errno.ENOSPC:  # only a copy takes space
-        return disk_full(os.fspath(exc.filename2 or path))
+        return disk_full_error(os.fspath(exc.filename2 or path))
     return SetupError(
         f"cannot read '{path}': {exc.strerror}",
         code="E-STATE-UNREADABLE",

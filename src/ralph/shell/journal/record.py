@@ -15,9 +15,24 @@ from ralph.core.model.loop import Loop
 from ralph.errors import IllegalEvent, JournalError
 from ralph.shell.journal.reader import Reader
 from ralph.shell.journal.rows import JournalRow
-from ralph.shell.journal.selection import choose, find, project_top, running, unknown
+from ralph.shell.journal.selection import (
+    choose_loop,
+    current_driver,
+    find_loop,
+    project_top,
+    unknown_loop_error,
+)
 
-__all__ = ["Record", "RecordEntry", "choose", "decoded", "find", "load", "project_top", "running"]
+__all__ = [
+    "Record",
+    "RecordEntry",
+    "choose_loop",
+    "current_driver",
+    "decode_row",
+    "find_loop",
+    "load",
+    "project_top",
+]
 
 
 class RecordEntry(Struct, frozen=True):
@@ -45,17 +60,17 @@ def load(reader: Reader, name: str) -> Record:
     """The whole record of a loop; JournalError when it is damaged, UserError when there is none."""
     loop, newer, entries = Loop(), False, []
     for row in reader.rows(name):
-        event = decoded(row)
+        event = decode_row(row)
         newer = newer or event is None
         if event is not None and not newer:
-            loop = _folded(loop, event, row)
+            loop = _fold_event(loop, event, row)
         entries.append(RecordEntry(row, event))
     if not entries:
-        raise unknown(name, reader.names())
+        raise unknown_loop_error(name, reader.names())
     return Record(name=name, loop=loop, entries=tuple(entries), newer=newer)
 
 
-def decoded(row: JournalRow) -> AnyEvent | None:
+def decode_row(row: JournalRow) -> AnyEvent | None:
     """The event in a row; None for a kind, version or value that this Ralph does not know."""
     if row.v > VERSIONS.get(row.kind, 0):
         return None
@@ -72,7 +87,7 @@ def decoded(row: JournalRow) -> AnyEvent | None:
         ) from exc
 
 
-def _folded(loop: Loop, event: AnyEvent, row: JournalRow) -> Loop:
+def _fold_event(loop: Loop, event: AnyEvent, row: JournalRow) -> Loop:
     try:
         return decide(loop, event).loop
     except IllegalEvent as exc:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError
-from ralph.shell.state.directory import disk_full, free_bytes
+from ralph.shell.state.directory import disk_full_error, free_bytes
 
 FILE = "journal.db"
 BODY_LIMIT = 64 * 1024
@@ -63,7 +63,7 @@ class Command(msgspec.Struct, frozen=True):
     taken: int | None
 
 
-def chain(previous: str, row: JournalRow) -> str:
+def row_hash(previous: str, row: JournalRow) -> str:
     """The hash of a row, over the one before it. Each part is led by its length: no two rows read alike."""
     from hashlib import sha256
 
@@ -82,7 +82,7 @@ def rows(db: sqlite3.Connection, path: str, loop: str, after: int = 0) -> Iterat
 
     Read in pages, so that neither memory nor the database is held while the caller works.
     """
-    seq, promised = after, _promised(db, path, loop)
+    seq, promised = after, _expected_row_count(db, path, loop)
     previous = _hash_at(db, path, loop, after) if after else ""
     size = _PAGE
     while True:
@@ -92,17 +92,17 @@ def rows(db: sqlite3.Connection, path: str, loop: str, after: int = 0) -> Iterat
             ).fetchall()
         except sqlite3.Error as exc:
             if size == 1 or not _is_damage(exc):
-                raise failure(exc, path, loop, seq + 1) from exc
+                raise sqlite_error(exc, path, loop, seq + 1) from exc
             size = 1  # hand out every row before the bad one, and name that one
             continue
         for found in page:
-            row = _proven(found, previous, loop, seq + 1, path)
+            row = _prove_row(found, previous, loop, seq + 1, path)
             seq, previous = row.seq, row.hash
             yield row
         if len(page) < size:
             break
     if seq < promised:
-        raise damaged(path, loop, seq + 1, f"the journal once held {promised} rows, {seq} are left")
+        raise damaged_error(path, loop, seq + 1, f"the journal once held {promised} rows, {seq} are left")
 
 
 def last(db: sqlite3.Connection, loop: str) -> tuple[int, str]:
@@ -148,7 +148,7 @@ def inbox(db: sqlite3.Connection, loop: str, *, untaken: bool = False) -> list[C
     return [Command(*row) for row in db.execute(query, (loop,))]
 
 
-def damaged(path: str, loop: str, seq: int, why: str) -> JournalError:
+def damaged_error(path: str, loop: str, seq: int, why: str) -> JournalError:
     return JournalError(
         f"the record of loop '{loop}' is damaged at row {seq}",
         code="E-JOURNAL-DAMAGED",
@@ -158,7 +158,7 @@ def damaged(path: str, loop: str, seq: int, why: str) -> JournalError:
     )
 
 
-def unusable(path: str, why: str) -> JournalError:
+def unusable_error(path: str, why: str) -> JournalError:
     where = os.path.dirname(path)
     return JournalError(
         f"the journal '{path}' cannot be used",
@@ -169,12 +169,12 @@ def unusable(path: str, why: str) -> JournalError:
     )
 
 
-def failure(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) -> RalphError:
+def sqlite_error(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) -> RalphError:
     """What an error of SQLite means; one without a code comes from Python's own decoding."""
     code: int = getattr(exc, "sqlite_errorcode", 0)
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:
-            return disk_full(path)
+            return disk_full_error(path)
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
             return Busy(
                 f"the journal '{path}' is busy",
@@ -187,7 +187,7 @@ def failure(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) -> Ralp
                 f"cannot open or write '{path}'", code="E-STATE-READONLY", why=str(exc), next="ralph doctor"
             )
         case sqlite3.SQLITE_IOERR if code == sqlite3.SQLITE_IOERR_SHMSIZE and free_bytes(path) < BODY_LIMIT:
-            return disk_full(path)
+            return disk_full_error(path)
         case sqlite3.SQLITE_IOERR:
             return SetupError(
                 f"the disk under '{path}' answered with an error",
@@ -198,8 +198,8 @@ def failure(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) -> Ralp
     if isinstance(exc, sqlite3.ProgrammingError):
         return Bug(f"the journal was used wrongly: {exc}")
     if loop and _is_damage(exc):
-        return damaged(path, loop, seq, str(exc))
-    return unusable(path, str(exc))
+        return damaged_error(path, loop, seq, str(exc))
+    return unusable_error(path, str(exc))
 
 
 def _is_damage(exc: sqlite3.Error) -> bool:
@@ -207,7 +207,7 @@ def _is_damage(exc: sqlite3.Error) -> bool:
     return code == sqlite3.SQLITE_CORRUPT or (code == 0 and isinstance(exc, sqlite3.OperationalError))
 
 
-def _promised(db: sqlite3.Connection, path: str, loop: str) -> int:
+def _expected_row_count(db: sqlite3.Connection, path: str, loop: str) -> int:
     """How many rows there must be: the summary was written in one transaction with the row it counts.
 
     This is what notices rows cut off at the end, which a chain alone cannot.
@@ -217,7 +217,7 @@ def _promised(db: sqlite3.Connection, path: str, loop: str) -> int:
     except sqlite3.Error as exc:
         if _is_damage(exc):
             return 0  # a broken cache must not keep anyone from the record itself
-        raise failure(exc, path, loop) from exc
+        raise sqlite_error(exc, path, loop) from exc
     return found[0] if found and isinstance(found[0], int) else 0
 
 
@@ -225,19 +225,19 @@ def _hash_at(db: sqlite3.Connection, path: str, loop: str, seq: int) -> str:
     try:
         found = db.execute("SELECT hash FROM event WHERE loop = ? AND seq = ?", (loop, seq)).fetchone()
     except sqlite3.Error as exc:
-        raise failure(exc, path, loop, seq) from exc
+        raise sqlite_error(exc, path, loop, seq) from exc
     if not found or not isinstance(found[0], str):
-        raise damaged(path, loop, seq, "the row is missing")
+        raise damaged_error(path, loop, seq, "the row is missing")
     return found[0]
 
 
-def _proven(found: tuple[object, ...], previous: str, loop: str, seq: int, path: str) -> JournalRow:
+def _prove_row(found: tuple[object, ...], previous: str, loop: str, seq: int, path: str) -> JournalRow:
     try:
         row = JournalRow(*msgspec.convert(found, tuple[str, int, int, str, int, bytes, str]))
     except msgspec.ValidationError as exc:
-        raise damaged(path, loop, seq, f"a column holds something else: {exc}") from exc
+        raise damaged_error(path, loop, seq, f"a column holds something else: {exc}") from exc
     if row.seq != seq:
-        raise damaged(path, loop, seq, f"row {row.seq} follows row {seq - 1}")
-    if chain(previous, row) != row.hash:
-        raise damaged(path, loop, seq, "its hash does not match its content and the row before")
+        raise damaged_error(path, loop, seq, f"row {row.seq} follows row {seq - 1}")
+    if row_hash(previous, row) != row.hash:
+        raise damaged_error(path, loop, seq, "its hash does not match its content and the row before")
     return row

@@ -11,17 +11,19 @@ from ralph.errors import NothingToDo, UserError
 from ralph.shell.journal.reader import Reader, resolve
 from ralph.shell.state.locks import Holder, holder
 
-SHOWN = 8
+MAX_SHOWN = 8
 
 
-def find(reader: Reader, text: str) -> str:
+def find_loop(reader: Reader, text: str) -> str:
     """The one loop that a name, an id or the beginning of one stands for."""
     found = resolve(reader, text)
     if len(found) == 1:
         return found[0]
     if not found:
-        raise unknown(text, reader.names())
-    some = ", ".join(found[:SHOWN]) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
+        raise unknown_loop_error(text, reader.names())
+    some = ", ".join(found[:MAX_SHOWN]) + (
+        f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
+    )
     raise UserError(
         f"'{text}' may mean {len(found)} loops",
         code="E-LOOP-AMBIGUOUS",
@@ -30,10 +32,10 @@ def find(reader: Reader, text: str) -> str:
     )
 
 
-def choose(reader: Reader, text: str | None, repo: str | None, *, active: bool = False) -> str:
+def choose_loop(reader: Reader, text: str | None, repo: str | None, *, active: bool = False) -> str:
     """The loop that was named, else the newest of this repository (of all, outside one)."""
     if text is not None:
-        return find(reader, text)
+        return find_loop(reader, text)
     newest = reader.summaries(repo, 1, active=True if active else None)
     if newest:
         return newest[0].loop
@@ -46,7 +48,7 @@ def choose(reader: Reader, text: str | None, repo: str | None, *, active: bool =
     )
 
 
-def unknown(text: str, names: list[str]) -> UserError:
+def unknown_loop_error(text: str, names: list[str]) -> UserError:
     from difflib import get_close_matches
 
     near = get_close_matches(text.removeprefix("ralph-"), names, n=1, cutoff=0.6)
@@ -70,6 +72,6 @@ def project_top(cwd: str) -> str | None:
         here = above
 
 
-def running(state_root: str, name: str) -> Holder | None:
+def current_driver(state_root: str, name: str) -> Holder | None:
     """Who drives the loop now. A loop that has neither ended nor paused and has nobody has crashed."""
     return holder(os.path.join(state_root, "loops", name, "lock"))

@@ -21,7 +21,7 @@ from msgspec.structs import astuple, replace
 
 from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError, UserError
 from ralph.shell.journal import rows as rows_
-from ralph.shell.journal.migrations import MIGRATIONS, Migration, migrate, newer, version
+from ralph.shell.journal.migrations import MIGRATIONS, Migration, migrate, newer_version_error, version
 from ralph.shell.journal.reader import Reader, export, read_journal, resolve
 from ralph.shell.journal.rows import (
     BODY_LIMIT,
@@ -31,10 +31,10 @@ from ralph.shell.journal.rows import (
     Command,
     JournalRow,
     SummaryRow,
-    failure,
+    sqlite_error,
 )
 from ralph.shell.state.directory import safe_name
-from ralph.shell.state.directory import unusable as directory_unusable
+from ralph.shell.state.directory import unusable_error as directory_unusable
 
 __all__ = [
     "BODY_LIMIT",
@@ -50,7 +50,9 @@ __all__ = [
     "resolve",
 ]
 
-_WAIT = 30.0  # seconds to wait for another writer; a transaction takes milliseconds, a migration seconds
+_TIMEOUT_SECONDS = (
+    30.0  # seconds to wait for another writer; a transaction takes milliseconds, a migration seconds
+)
 _WAL_LIMIT = 8 * 1024 * 1024
 
 
@@ -159,7 +161,7 @@ class Journal:
 
     def _insert(self, previous: str, row: JournalRow, summary: SummaryRow | None) -> JournalRow:
         _check_size(row.body, row.kind)
-        row = replace(row, hash=rows_.chain(previous, row))
+        row = replace(row, hash=rows_.row_hash(previous, row))
         self._db.execute(
             "INSERT INTO event (loop, seq, at, kind, v, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
             astuple(row),
@@ -211,7 +213,7 @@ class Journal:
         """A file that was moved away, or migrated by a newer Ralph meanwhile, must not be written."""
         seen = version(self._db)
         if seen != self._newest:
-            raise newer(self._path, seen, self._newest)
+            raise newer_version_error(self._path, seen, self._newest)
         try:
             same = os.path.samestat(self._file, os.lstat(self._path))
         except OSError:
@@ -234,7 +236,7 @@ class Journal:
             self._failed(exc)
 
     def _failed(self, exc: sqlite3.Error, loop: str = "") -> RalphError:
-        error = failure(exc, self._path, loop)
+        error = sqlite_error(exc, self._path, loop)
         if isinstance(error, SetupError) and error.code in ("E-DISK-IO", "E-STATE-READONLY"):
             # A failed sync may have dropped what it could not write: nothing after it can be trusted.
             self._broken = error
@@ -251,7 +253,7 @@ def open_journal(state_dir: str, migrations: Sequence[Migration] = MIGRATIONS) -
     path = os.path.join(state_dir, FILE)
     with _opening(state_dir):
         _make_file(path)
-        db = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
+        db = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS, isolation_level=None)
         try:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
@@ -261,7 +263,7 @@ def open_journal(state_dir: str, migrations: Sequence[Migration] = MIGRATIONS) -
             return Journal(db, path, len(migrations))
         except sqlite3.Error as exc:
             db.close()
-            raise failure(exc, path) from exc
+            raise sqlite_error(exc, path) from exc
         except BaseException:
             db.close()
             raise
@@ -276,7 +278,7 @@ def _opening(state_dir: str) -> Iterator[None]:
     except OSError as exc:
         raise directory_unusable(exc, state_dir) from exc
     try:
-        until = time.monotonic() + _WAIT
+        until = time.monotonic() + _TIMEOUT_SECONDS
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -312,7 +314,7 @@ def _make_file(path: str) -> None:
     except OSError as exc:
         raise directory_unusable(exc, path) from exc
     if not stat.S_ISREG(seen.st_mode) or seen.st_nlink != 1 or seen.st_uid != os.geteuid():
-        raise rows_.unusable(path, "it is a link, not a plain file, or belongs to another user")
+        raise rows_.unusable_error(path, "it is a link, not a plain file, or belongs to another user")
 
 
 def _check_size(body: bytes, what: str) -> None:

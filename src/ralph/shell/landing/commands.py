@@ -51,7 +51,7 @@ class Opened(msgspec.Struct):
 
 
 @contextmanager
-def opened(name: str, env: Mapping[str, str], watcher: Watcher) -> Iterator[Opened]:
+def open_loop(name: str, env: Mapping[str, str], watcher: Watcher) -> Iterator[Opened]:
     """The loop with nobody else driving it."""
     clock = SystemClock()
     state = open_state(state_dir(env), create=True)
@@ -71,7 +71,7 @@ def opened(name: str, env: Mapping[str, str], watcher: Watcher) -> Iterator[Open
 
 def put_event(name: str, env: Mapping[str, str], event: e.AnyEvent, watcher: Watcher) -> Loop:
     """One fact into a loop that nobody drives, and nothing else done."""
-    with opened(name, env, watcher) as held:
+    with open_loop(name, env, watcher) as held:
         return held.scribe.append(event)
 
 
@@ -100,7 +100,7 @@ def merge(
     rejudge: bool = False,
 ) -> Landed:
     """Land a loop's result; a landing that was killed half-way is finished first."""
-    with opened(name, env, watcher) as held:
+    with open_loop(name, env, watcher) as held:
         loop, store = held.loop, held.store
         if loop.landing == "landing":
             return _finish_landing(held)
@@ -114,14 +114,14 @@ def merge(
         old = store.project.head
         note = "" if verified else "not verified"
         if _parent_base(loop) != old:
-            new, note = _merged(held, env, attend, old, new, rejudge=rejudge)
+            new, note = _merge_moved_branch(held, env, attend, old, new, rejudge=rejudge)
             verified = verified and not note
         order = loop.sealed
         start = order.base_commit if order.with_changes and _parent_base(loop) == old else None
         plan = Landing(old=old, new=new, user_start=start)
         problems = land.check_landing(store, old, new, start)
         if problems:
-            raise land.refusal(problems)
+            raise land.refusal_error(problems)
         branch = (store.project.branch or "").removeprefix("refs/heads/")
         held.scribe.append(e.LandingStarted(direction="land", branch=branch, old=old, new=new))
         try:
@@ -174,7 +174,7 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
     return loop.result, True
 
 
-def _merged(
+def _merge_moved_branch(
     held: Opened, env: Mapping[str, str], attend: Attention, old: str, new: str, *, rejudge: bool
 ) -> tuple[str, str]:
     """Your branch has moved on: the merge of both, judged anew when asked for."""
@@ -228,7 +228,7 @@ def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str)
             why=f'gate "{missing.gate}" gave no answer: {missing.summary}',
             next=f"ralph merge {name} --rejudge",
         )
-    answer = exit_gate.judge(
+    answer = exit_gate.decide_exit(
         loop.sealed.criterion,
         loop.baseline,
         verdicts,
@@ -251,7 +251,7 @@ def _finish_landing(held: Opened) -> Landed:
     order = loop.sealed
     start = order.base_commit if order.with_changes and _parent_base(loop) == loop.landing_old else None
     plan = Landing(old=loop.landing_old, new=loop.landing_new, user_start=start)
-    done = _taken_up(held, plan)
+    done = _resume_landing(held, plan)
     held.scribe.append(e.LandingEnded(direction="land", done=done, note="finished after an interruption"))
     branch = (held.store.project.branch or "").removeprefix("refs/heads/")
     if not done:
@@ -263,7 +263,7 @@ def _finish_landing(held: Opened) -> Landed:
     )
 
 
-def _taken_up(held: Opened, plan: Landing) -> bool:
+def _resume_landing(held: Opened, plan: Landing) -> bool:
     """Finish what a killed command began; False when it had not begun.
 
     Its note stands from before the first effect until after the last: without one it is all or nothing.
@@ -278,7 +278,7 @@ def _taken_up(held: Opened, plan: Landing) -> bool:
 
 def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
     """Take back a landing on which nobody has built."""
-    with opened(name, env, watcher) as held:
+    with open_loop(name, env, watcher) as held:
         loop, order = held.loop, held.loop.sealed
         if loop.landing not in ("landed", "undoing"):
             raise NothingToDo(
@@ -288,7 +288,7 @@ def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
         plan = Landing(old=loop.landing_old, new=loop.landing_new, user_start=start)
         back = Landing(old=plan.new, new=plan.old, user_start=start, undo=True)
         branch = (held.store.project.branch or "").removeprefix("refs/heads/")
-        if loop.landing != "undoing" or not _taken_up(held, back):
+        if loop.landing != "undoing" or not _resume_landing(held, back):
             held.scribe.append(e.LandingStarted(direction="undo", branch=branch, old=plan.old, new=plan.new))
             try:
                 land.undo_landing(held.store, plan, note=held.note)

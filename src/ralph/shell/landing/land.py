@@ -20,8 +20,15 @@ from ralph.shell.git.project import Project, find_project, user_call
 from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, read_refs
 from ralph.shell.git.snapshot import user_tree
 from ralph.shell.git.store import Store, private_call
-from ralph.shell.git.trees import GITLINK, TreeChange, TreeEntry, changed_paths, entries
-from ralph.shell.landing.recover import Landing, forget, recover, set_index_entries, users_git, write_note
+from ralph.shell.git.trees import GITLINK, TreeChange, TreeEntry, changed_paths, tree_entries
+from ralph.shell.landing.recover import (
+    Landing,
+    recover,
+    remove_note,
+    run_user_git,
+    set_index_entries,
+    write_note,
+)
 
 
 class LandingProblem(msgspec.Struct, frozen=True):
@@ -87,12 +94,14 @@ def _overlaps(
     store: Store, project: Project, old: str, new: str, *, start: str | None, own_git: bool
 ) -> list[LandingProblem]:
     changes = changed_paths(store, old, new, renames=False)
-    dirty = set(_edited(store, project, old, [c.path for c in changes if c.status != "A"], own_git=own_git))
-    staged = _staged(project, old)
+    dirty = set(
+        _edited_files(store, project, old, [c.path for c in changes if c.status != "A"], own_git=own_git)
+    )
+    staged = _staged_entries(project, old)
     if start is not None:
-        ours = entries(store, start)
+        ours = tree_entries(store, start)
         same = set(
-            _edited(store, project, start, [c.path for c in changes if c.path in ours], own_git=own_git)
+            _edited_files(store, project, start, [c.path for c in changes if c.path in ours], own_git=own_git)
         )
         dirty = {path for path in dirty if not _as_at_start(path, ours, same, project)}
         staged = {path: entry for path, entry in staged.items() if entry != ours.get(path)}
@@ -120,7 +129,9 @@ def _as_at_start(path: str, ours: dict[str, TreeEntry], changed: set[str], proje
     return not os.path.lexists(os.path.join(project.top, path))
 
 
-def _edited(store: Store, project: Project, tree: str, paths: Sequence[str], *, own_git: bool) -> list[str]:
+def _edited_files(
+    store: Store, project: Project, tree: str, paths: Sequence[str], *, own_git: bool
+) -> list[str]:
     """Which of these files on disk are not what `tree` says, whatever the user's index claims.
 
     Hashed through a new private index, so no flag can hide an edit. Where the user has filters, their own
@@ -128,7 +139,7 @@ def _edited(store: Store, project: Project, tree: str, paths: Sequence[str], *, 
     """
     if not paths:
         return []
-    listed = entries(store, tree)
+    listed = tree_entries(store, tree)
     wanted = {path: listed[path] for path in paths if path in listed and listed[path].mode != GITLINK}
     with tempfile.TemporaryDirectory(dir=store.dir) as scratch:
         index = os.path.join(scratch, "index")
@@ -144,13 +155,13 @@ def _edited(store: Store, project: Project, tree: str, paths: Sequence[str], *, 
     edited = [path for path in edited if path not in absent]
     if own_git and project.filters and edited:
         asked = ["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"]
-        truly = set(os.fsdecode(users_git(project, asked).stdout).split("\0"))
+        truly = set(os.fsdecode(run_user_git(project, asked).stdout).split("\0"))
         # "H" is an entry without flags: only there does the user's git look at the file at all.
         edited = [path for path in edited if path in truly or flags.get(path) != "H"]
     return edited
 
 
-def _staged(project: Project, tree: str) -> dict[str, TreeEntry | None]:
+def _staged_entries(project: Project, tree: str) -> dict[str, TreeEntry | None]:
     """Paths whose entry in the user's index is not the one of `tree`, with what is staged."""
     index = os.path.join(project.git_dir, "index")
     asked = ["diff-index", "--cached", "-z", "--raw", "--no-abbrev", "--no-renames", tree]
@@ -199,13 +210,13 @@ def land(store: Store, name: str, landing: Landing, *, date: int, note: str) -> 
     """
     problems = check_landing(store, landing.old, landing.new, landing.user_start, own_git=True)
     if problems:
-        raise refusal(problems)
+        raise refusal_error(problems)
     project = find_project(store.project.top, store.project.git)
     pin_user_files(store, name, project, date)
     write_note(note, landing, project)
     if landing.user_start is not None:
         take_up_changes(store, project, landing)
-    done = users_git(
+    done = run_user_git(
         project, ["merge", "--ff-only", "--no-stat", "--no-autostash", "-q", landing.new], note=note
     )
     if done.returncode != 0:
@@ -219,7 +230,7 @@ def land(store: Store, name: str, landing: Landing, *, date: int, note: str) -> 
                 why=clean_text(done.stderr),
                 next="git status",
             )
-    forget(note)
+    remove_note(note)
 
 
 def pin_user_files(store: Store, name: str, project: Project, date: int) -> str:
@@ -251,11 +262,11 @@ def undo_landing(store: Store, landing: Landing, *, note: str) -> None:
         store, project, back.old, back.target, start=None, own_git=True
     )
     if problems:
-        raise refusal(problems)
+        raise refusal_error(problems)
     write_note(note, back, project)
-    done = users_git(project, ["read-tree", "-m", "-u", back.old, back.target], note=note)
+    done = run_user_git(project, ["read-tree", "-m", "-u", back.old, back.target], note=note)
     if done.returncode != 0:
-        forget(note)
+        remove_note(note)
         raise SetupError(
             "your git refused to take the landing back",
             code="E-UNDO-REFUSED",
@@ -264,17 +275,17 @@ def undo_landing(store: Store, landing: Landing, *, note: str) -> None:
             next="git status",
         )
     recover(store, back, note)
-    forget(note)
+    remove_note(note)
 
 
 def recover_landing(store: Store, landing: Landing, *, note: str) -> str:
     """After a kill in the middle: "landed" or "not landed"; stops, changing nothing, on foreign edits."""
     answer = recover(store, landing, note)
-    forget(note)
+    remove_note(note)
     return answer
 
 
-def refusal(problems: Sequence[LandingProblem]) -> NeedsHuman:
+def refusal_error(problems: Sequence[LandingProblem]) -> NeedsHuman:
     first = problems[0]
     named = [path for problem in problems for path in problem.paths]
     shown = ", ".join(f"'{path}'" for path in named[:5])

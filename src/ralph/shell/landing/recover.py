@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import msgspec
 
 from ralph.errors import Busy, NeedsHuman
-from ralph.shell.git.command import HARMLESS, call, scrubbed_env
+from ralph.shell.git.command import HARMLESS, run_git, scrubbed_env
 from ralph.shell.git.project import Project, find_project, user_call
-from ralph.shell.git.store import Store, disk_trouble
+from ralph.shell.git.store import Store, disk_error
 from ralph.shell.git.trees import GITLINK, TreeChange, changed_paths
 
 _WAIT_SECONDS = 30.0
@@ -56,7 +56,7 @@ def write_note(path: str, landing: Landing, project: Project) -> None:
     """What is about to happen, on disk before it does. Written only when no other git is at work."""
     for lock in _locks(project):
         if os.path.lexists(lock):
-            raise _locked(lock)
+            raise _locked_error(lock)
     _save(path, _Note(landing.old, landing.new, landing.user_start, landing.undo))
 
 
@@ -74,7 +74,7 @@ def read_note(path: str) -> Landing | None:
     return None if note is None else Landing(note.old, note.new, note.user_start, note.undo)
 
 
-def forget(path: str) -> None:
+def remove_note(path: str) -> None:
     if os.path.lexists(path):
         os.unlink(path)
 
@@ -165,10 +165,10 @@ def set_index_entries(project: Project, changes: Sequence[TreeChange]) -> None:
     if lines:
         args = ["update-index", "-z", "--add", "--replace", "--index-info"]
         user_call(project, args, stdin=os.fsencode("".join(lines)))
-        users_git(project, ["update-index", "-q", "--refresh"])
+        run_user_git(project, ["update-index", "-q", "--refresh"])
 
 
-def users_git(
+def run_user_git(
     project: Project, args: Sequence[str], note: str | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """The user's own git, as if they had typed it; only redirections by the environment are taken away."""
@@ -198,14 +198,14 @@ def _export(project: Project, commit: str, changes: Sequence[TreeChange], scratc
     env["GIT_DIR"], env["GIT_WORK_TREE"] = project.git_dir, project.top
     env["GIT_INDEX_FILE"] = os.path.join(scratch, f"{name}.index")
     env.pop("GIT_ATTR_NOSYSTEM")
-    call(project.git, ["read-tree", commit], env=env, cwd=project.top)
-    listed = call(project.git, ["ls-files", "-z"], env=env, cwd=project.top).out
+    run_git(project.git, ["read-tree", commit], env=env, cwd=project.top)
+    listed = run_git(project.git, ["ls-files", "-z"], env=env, cwd=project.top).out
     here = set(listed.split(b"\0"))
     names = [os.fsencode(change.path) for change in changes]
     wanted = b"".join(path + b"\0" for path in names if path in here)
     if wanted:
         args = ["checkout-index", "-z", "--stdin", f"--prefix={folder}/"]
-        call(project.git, args, env=env, cwd=project.top, stdin=wanted)
+        run_git(project.git, args, env=env, cwd=project.top, stdin=wanted)
     return folder
 
 
@@ -261,7 +261,7 @@ def _complete(top: str, change: TreeChange, fresh: str) -> None:
                 os.fchmod(write.fileno(), stat.S_IMODE(os.lstat(source).st_mode))
         os.replace(scratch, path)
     except OSError as broken:
-        raise disk_trouble(broken, path) from broken
+        raise disk_error(broken, path) from broken
 
 
 def _drop_empty_folders(top: str, path: str) -> None:
@@ -302,7 +302,7 @@ def _locks(project: Project) -> tuple[str, ...]:
     return (*head, os.path.join(project.common_dir, f"{project.branch}.lock")) if project.branch else head
 
 
-def _locked(lock: str) -> Busy:
+def _locked_error(lock: str) -> Busy:
     words = f"another git is at work here ({os.path.basename(lock)})"
     return Busy(words, code="E-LAND-LOCKED", at=lock, next="git status")
 
@@ -334,7 +334,7 @@ def _drop_our_lock(project: Project, note: str) -> None:
         if not os.path.lexists(lock):
             continue
         if not os.path.exists(note) or _git_at_work(project):
-            raise _locked(lock)
+            raise _locked_error(lock)
         os.unlink(lock)
 
 

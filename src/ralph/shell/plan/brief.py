@@ -20,11 +20,11 @@ from ralph.core.specs.parse import criteria_of, parse_spec
 from ralph.errors import UserError
 from ralph.shell.git.project import Project, user_call
 from ralph.shell.plan.request import FROM_SPECS, Briefed, PlanAsk
-from ralph.shell.plan.spec_files import FOLDER, LARGEST, MANY, read_text
+from ralph.shell.plan.spec_files import FOLDER, MAX_BYTES, MAX_FILES, read_text
 
 # What only says that the plan is not made for these specs; the rest contradicts itself.
 _OUTDATED = ("plan-uncovered", "plan-criterion", "plan-missing", "plan-empty")
-ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 
 
 def brief_of(ask: PlanAsk, project: Project, base: str, task: str, *, with_changes: bool) -> Briefed:
@@ -54,7 +54,7 @@ def brief_of(ask: PlanAsk, project: Project, base: str, task: str, *, with_chang
         )
     tracked = user_call(project, ["cat-file", "-e", f"{base}:{NAME}"], ok=None).code == 0
     there = os.path.lexists(os.path.join(project.top, NAME))
-    if there and tracked and _changed(project, NAME) and not with_changes:
+    if there and tracked and _is_changed(project, NAME) and not with_changes:
         warnings.append(f"{NAME} has changes that are not committed: commit it before you merge the result")
     ignored = user_call(project, ["check-ignore", "-q", NAME], ok=None).code == 0
     if not tracked and (there or ignored):
@@ -71,7 +71,7 @@ def brief_of(ask: PlanAsk, project: Project, base: str, task: str, *, with_chang
         replan_every=ask.replan_every,
         readers=ask.readers,
         allow_red=ask.allow_red,
-        attempts=ATTEMPTS,
+        attempts=MAX_ATTEMPTS,
     )
     return Briefed(brief, texts, tuple(warnings))
 
@@ -104,14 +104,14 @@ def _plan(
     findings = check_file(parsed, criteria)
     wrong = [one for one in findings if one.severity != "P2" and not one.key.startswith(_OUTDATED)]
     if wrong and refuse:
-        raise _refused(wrong)
+        raise _invalid_plan_error(wrong)
     old = next((one for one in findings if one.severity != "P2"), None)
     if old is not None:
         return parsed.plan, old.message
     return parsed.plan, "; ".join(stale(parsed.plan, specs=specs, code=code))
 
 
-def _refused(wrong: list[Finding]) -> UserError:
+def _invalid_plan_error(wrong: list[Finding]) -> UserError:
     first = wrong[0]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     return UserError(
@@ -124,7 +124,7 @@ def _refused(wrong: list[Finding]) -> UserError:
 
 
 def _specs(project: Project, base: str, *, with_changes: bool) -> dict[str, str]:
-    if not with_changes and _changed(project, FOLDER):
+    if not with_changes and _is_changed(project, FOLDER):
         raise UserError(
             f"{FOLDER}/ has changes that are not committed",
             code="E-SPECS-UNCOMMITTED",
@@ -138,9 +138,9 @@ def _specs(project: Project, base: str, *, with_changes: bool) -> dict[str, str]
         listed = user_call(project, ["ls-tree", "-z", "--name-only", base, f"{FOLDER}/"]).out
         names = [os.fsdecode(name) for name in listed.split(b"\0")[:-1]]
     names = [name for name in names if name.endswith(".md") and name.lower() != f"{FOLDER}/readme.md"]
-    if len(names) > MANY:
+    if len(names) > MAX_FILES:
         raise UserError(
-            f"there are {len(names)} specs, expected at most {MANY}",
+            f"there are {len(names)} specs, expected at most {MAX_FILES}",
             code="E-SPEC-MANY",
             next="ralph specs check specs/01-name.md",
         )
@@ -155,9 +155,9 @@ def _specs(project: Project, base: str, *, with_changes: bool) -> dict[str, str]
 
 def _blob(project: Project, base: str, name: str) -> str | UserError:
     data = user_call(project, ["cat-file", "blob", f"{base}:{name}"]).out
-    if len(data) > LARGEST:
+    if len(data) > MAX_BYTES:
         return UserError(
-            f"'{name}' is larger than {LARGEST} bytes", code="E-SPEC-LARGE", next="ralph specs check"
+            f"'{name}' is larger than {MAX_BYTES} bytes", code="E-SPEC-LARGE", next="ralph specs check"
         )
     try:
         return data.decode("utf-8-sig")
@@ -165,6 +165,6 @@ def _blob(project: Project, base: str, name: str) -> str | UserError:
         return UserError(f"'{name}' is not valid UTF-8", code="E-SPEC-TEXT", next="ralph specs check")
 
 
-def _changed(project: Project, path: str) -> bool:
+def _is_changed(project: Project, path: str) -> bool:
     asked = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--", f":(top){path}"]
     return bool(user_call(project, asked).out)

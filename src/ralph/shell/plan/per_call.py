@@ -16,14 +16,21 @@ from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.items import Item
 from ralph.core.model.plan.plan_state import PURPOSE
-from ralph.core.model.plan.test_link import CriterionTest, changed_ties
+from ralph.core.model.plan.test_link import CriterionTest, changed_links
 from ralph.core.prompt.facts import HIDDEN
 from ralph.core.text.clean import one_line
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.snapshot import Snapshot
 from ralph.shell.git.trees import diff_with_stat
 from ralph.shell.git.workspace import Workspace
-from ralph.shell.plan.rendered import RenderedPlan, code_of, put_plan, read_notes, read_plan, write_plan
+from ralph.shell.plan.rendered import (
+    RenderedPlan,
+    read_notes,
+    read_plan,
+    tree_code_digest,
+    tree_with_plan,
+    write_plan,
+)
 from ralph.shell.plan.test_links import CriterionTests
 
 _TYPES = (
@@ -32,7 +39,7 @@ _TYPES = (
     ("refactor", re.compile(r"\b(?:refactor|rename|move|extract|simplify|clean)\w*\b", re.IGNORECASE)),
     ("test", re.compile(r"\b(?:test|tests|coverage)\b", re.IGNORECASE)),
 )
-TESTS_NAMED = 3
+MAX_TESTS = 3
 
 
 class Ready(Struct, frozen=True):
@@ -61,11 +68,11 @@ class PlanDesk:
         purpose = PURPOSE[build.mode]
         if purpose != "item":
             if build.plan.items:
-                code = code_of(store, loop.tree)
+                code = tree_code_digest(store, loop.tree)
                 write_plan(self._workspace.path, self._paper.data(build, brief, code=code))
             return Ready(purpose)
         assert build.item is not None
-        tree, _ = put_plan(self._paper, store, loop, loop.tree, ticked=build.item.id)
+        tree, _ = tree_with_plan(self._paper, store, loop, loop.tree, ticked=build.item.id)
         write_plan(self._workspace.path, self._given(loop, loop.tree))
         return Ready(purpose, build.item.id, tree)
 
@@ -79,7 +86,9 @@ class PlanDesk:
         read = read_notes(store, self._workspace.path, loop, found, self._given(loop, loop.before))
         if build.mode == "closing":
             return found, read
-        tree, _ = put_plan(self._paper, store, loop, found.tree, ticked=build.item.id if build.item else "")
+        tree, _ = tree_with_plan(
+            self._paper, store, loop, found.tree, ticked=build.item.id if build.item else ""
+        )
         if tree == loop.before:
             return replace(found, tree=tree, files_changed=0, added=0, removed=0, changes=()), read
         changes, counts = diff_with_stat(store, loop.before, tree)
@@ -96,7 +105,7 @@ class PlanDesk:
 
     def ties(self, loop: Loop, tree: str) -> tuple[CriterionTest, ...]:
         assert loop.build is not None
-        return changed_ties(loop.build.ties, self._tier.ties(loop, tree))
+        return changed_links(loop.build.ties, self._tier.ties(loop, tree))
 
     def message(self, loop: Loop, action: actions.PublishItem) -> str:
         return item_message(loop, action)
@@ -105,7 +114,7 @@ class PlanDesk:
         build, brief = loop.build, loop.sealed.brief
         assert build is not None
         assert brief is not None
-        return self._paper.data(build, brief, code=code_of(self._judge.site.store, tree))
+        return self._paper.data(build, brief, code=tree_code_digest(self._judge.site.store, tree))
 
 
 def item_message(loop: Loop, action: actions.PublishItem) -> str:
@@ -126,8 +135,8 @@ def item_message(loop: Loop, action: actions.PublishItem) -> str:
         lines.append(f"- {gate.name}: {told}; {run}; evidence {verdict.evidence[:16]}")
     for name in item.serves:
         tests = [tie.test for tie in build.ties if tie.criterion == name and tie.test]
-        more = f" and {len(tests) - TESTS_NAMED} more" if len(tests) > TESTS_NAMED else ""
-        lines.append(f"- {name}: {one_line(', '.join(tests[:TESTS_NAMED]), 300)}{more}")
+        more = f" and {len(tests) - MAX_TESTS} more" if len(tests) > MAX_TESTS else ""
+        lines.append(f"- {name}: {one_line(', '.join(tests[:MAX_TESTS]), 300)}{more}")
     lines.append(f"- grade {action.grade}, sandbox {loop.protection}, tree {action.tree}")
     lines += [f"- not proven: {one_line(sentence, 200)}" for sentence in loop.unproven]
     trailers = [

@@ -18,13 +18,13 @@ from ralph.core.decide.plan_facts import NOTHING_LEFT, leaves_nothing
 from ralph.core.model.events import PlanRead
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Brief
-from ralph.core.model.plan.board import Board, state_of, up_to_date
+from ralph.core.model.plan.board import Board, plan_with_states, state_of
 from ralph.core.model.plan.items import NAME, STATES, Plan, State
-from ralph.core.model.plan.plan_rules import sound
+from ralph.core.model.plan.plan_rules import is_valid
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.model.verdict import Finding
 from ralph.core.plan.file import check_file, parse_plan
-from ralph.core.plan.layout import LineEdit, Sheet, based_on, lay_out, marked
+from ralph.core.plan.layout import LineEdit, Sheet, based_on, lay_out, mark_item
 from ralph.core.text.clean import clean
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.snapshot import Snapshot
@@ -32,10 +32,10 @@ from ralph.shell.git.store import Store, private_call
 from ralph.shell.git.trees import read_blob, with_root_file
 from ralph.shell.plan.brief import code_digest
 
-LARGEST = 4 << 20  # as a fact it may have twice as many bytes, and must fit into the journal
-MOST, LINES = 20_000, 100_000  # items, and lines of all kinds
-WRONG = 20  # findings kept of a plan that cannot be used
-SHOWN = 20
+MAX_BYTES = 4 << 20  # as a fact it may have twice as many bytes, and must fit into the journal
+MAX_ITEMS, MAX_LINES = 20_000, 100_000  # items, and lines of all kinds
+MAX_FINDINGS = 20  # findings kept of a plan that cannot be used
+MAX_SHOWN = 20
 _STATE: dict[int, State] = {ord(state[0]): state for state in STATES}
 
 
@@ -62,16 +62,16 @@ class RenderedPlan:
         self._states = board.states
         if not ticked:
             return bytes(self._data)
-        self._put(marked(sheet, ticked, "done"))
+        self._put(mark_item(sheet, ticked, "done"))
         shown = bytes(self._data)
-        self._put(marked(sheet, ticked, state_of(board, ticked)))
+        self._put(mark_item(sheet, ticked, state_of(board, ticked)))
         return shown
 
     def _put(self, edit: LineEdit) -> None:
         self._data[edit.at : edit.at + len(edit.data)] = edit.data
 
     def _lay_out(self, plan: Plan, board: Board, brief: Brief, code: str) -> Sheet:
-        whole = replace(up_to_date(plan, board), specs=brief.specs, code=code)
+        whole = replace(plan_with_states(plan, board), specs=brief.specs, code=code)
         data, self._sheet = lay_out(whole)
         self._data = bytearray(data)
         self._plan, self._states = plan, board.states
@@ -84,23 +84,23 @@ class RenderedPlan:
             if old is not new:
                 for offset, (was, now) in enumerate(zip(old, new, strict=True)):
                     if was != now:
-                        yield marked(sheet, board.ranked.items[at + offset].id, _STATE[now])
+                        yield mark_item(sheet, board.ranked.items[at + offset].id, _STATE[now])
             at += len(new)
 
 
-def code_of(store: Store, tree: str) -> str:
+def tree_code_digest(store: Store, tree: str) -> str:
     """What the plan calls the code: everything but the plan itself."""
     return code_digest(private_call(store, ["ls-tree", "-z", tree]).out)
 
 
-def put_plan(
+def tree_with_plan(
     paper: RenderedPlan, store: Store, loop: Loop, tree: str, *, ticked: str = ""
 ) -> tuple[str, bytes]:
     """The tree with the plan's file as Ralph renders it (or without, where it stays out), and that file."""
     build, brief = loop.build, loop.sealed.brief
     assert build is not None
     assert brief is not None
-    data = paper.data(build, brief, code=code_of(store, tree), ticked=ticked)
+    data = paper.data(build, brief, code=tree_code_digest(store, tree), ticked=ticked)
     return with_root_file(store, tree, NAME, data if brief.in_tree else None), data
 
 
@@ -119,12 +119,12 @@ def write_plan(workspace: str, data: bytes) -> None:
 
 def is_large(data: bytes) -> bool:
     """Nobody plans that much; reading it would take minutes."""
-    return len(data) >= LARGEST or data.count(b"\n") > LINES
+    return len(data) >= MAX_BYTES or data.count(b"\n") > MAX_LINES
 
 
-def _written(store: Store, workspace: str, tree: str) -> bytes | None:
+def _read_plan_file(store: Store, workspace: str, tree: str) -> bytes | None:
     """The plan as a call left it. Where git ignores it, no snapshot has it, and the file itself is read."""
-    data = read_blob(store, tree, NAME, LARGEST)
+    data = read_blob(store, tree, NAME, MAX_BYTES)
     if data is not None:
         return data
     try:
@@ -132,7 +132,7 @@ def _written(store: Store, workspace: str, tree: str) -> bytes | None:
     except OSError:
         return None
     with open(handle, "rb") as file:
-        return file.read(LARGEST) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+        return file.read(MAX_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else None
 
 
 def read_plan(store: Store, workspace: str, loop: Loop, found: Snapshot) -> PlanRead:
@@ -140,24 +140,26 @@ def read_plan(store: Store, workspace: str, loop: Loop, found: Snapshot) -> Plan
     brief = loop.sealed.brief
     assert brief is not None
     outside = [change.path for change in found.changes if change.path != NAME]
-    base = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:SHOWN]))
-    data = _written(store, workspace, found.tree)
+    base = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:MAX_SHOWN]))
+    data = _read_plan_file(store, workspace, found.tree)
     if data is None:
         return base
     if is_large(data):
-        message = f"the plan has more than {LARGEST} bytes or {LINES} lines"
+        message = f"the plan has more than {MAX_BYTES} bytes or {MAX_LINES} lines"
         return replace(base, wrong=(Finding("plan-large", message, NAME, 1),))
     parsed = parse_plan(data.decode("utf-8", "replace"))
     count = len(parsed.plan.items)
-    if count > MOST:
-        message = f"the plan has {count} items, expected at most {MOST}"
+    if count > MAX_ITEMS:
+        message = f"the plan has {count} items, expected at most {MAX_ITEMS}"
         return replace(base, wrong=(Finding("plan-many", message, NAME, 1),))
     wrong = check_file(parsed, brief.criteria)
-    if not sound(wrong):
-        return replace(base, wrong=wrong[:WRONG])
+    if not is_valid(wrong):
+        return replace(base, wrong=wrong[:MAX_FINDINGS])
     if leaves_nothing(loop, parsed.plan):
         return replace(base, wrong=(Finding("plan-idle", NOTHING_LEFT, NAME, 1),))
-    return replace(base, plan=replace(parsed.plan, specs=brief.specs, code=code_of(store, loop.before)))
+    return replace(
+        base, plan=replace(parsed.plan, specs=brief.specs, code=tree_code_digest(store, loop.before))
+    )
 
 
 def read_notes(store: Store, workspace: str, loop: Loop, found: Snapshot, given: bytes) -> PlanRead | None:
@@ -165,9 +167,9 @@ def read_notes(store: Store, workspace: str, loop: Loop, found: Snapshot, given:
     build = loop.build
     assert build is not None
     outside = [change.path for change in found.changes if change.path != NAME]
-    data = _written(store, workspace, found.tree)
+    data = _read_plan_file(store, workspace, found.tree)
     closing = build.mode == "closing"
-    told = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:SHOWN]))
+    told = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:MAX_SHOWN]))
     if data is None or data == given or build.board is None or is_large(data):
         return told if closing else None
     known = build.board.ranked.at
@@ -178,5 +180,5 @@ def read_notes(store: Store, workspace: str, loop: Loop, found: Snapshot, given:
         if item.id in known and item.state == "done" and state_of(build.board, item.id) != "done"
     ]
     new = tuple(item for item in items if item.id not in known and item.state == "open")
-    read = PlanRead(found=new[:SHOWN], ticked=tuple(ticked[:SHOWN]))
+    read = PlanRead(found=new[:MAX_SHOWN], ticked=tuple(ticked[:MAX_SHOWN]))
     return replace(read, outside=told.outside, paths=told.paths) if closing else read

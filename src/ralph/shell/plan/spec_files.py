@@ -21,8 +21,8 @@ from ralph.errors import NothingToDo, RalphError, SetupError, UserError
 from ralph.shell.journal.selection import project_top
 
 FOLDER = "specs"
-LARGEST = 8 * 1024 * 1024
-MANY = 2000
+MAX_BYTES = 8 * 1024 * 1024
+MAX_FILES = 2000
 _NUMBERED = re.compile(r"(\d{1,4})-(.*)\.md")
 
 
@@ -42,13 +42,13 @@ def top_of(cwd: str) -> str:
 def read_specs(cwd: str, asked: Sequence[str] = ()) -> Files:
     """The specs that were asked for (files or folders, seen from `cwd`), else all of `specs/`."""
     top = top_of(cwd)
-    paths = list(_asked(cwd, top, asked)) if asked else list(_listed(top, FOLDER))
+    paths = list(_asked_paths(cwd, top, asked)) if asked else list(_list_specs(top, FOLDER))
     if not paths:
         where = "there" if asked else f"in '{FOLDER}/'"
         raise NothingToDo(f"no spec is {where}", code="E-SPEC-NONE", at=top, next="ralph specs new NAME")
-    if len(paths) > MANY:
+    if len(paths) > MAX_FILES:
         raise UserError(
-            f"there are {len(paths)} specs, expected at most {MANY}",
+            f"there are {len(paths)} specs, expected at most {MAX_FILES}",
             code="E-SPEC-MANY",
             next="ralph specs check specs/01-name.md",
         )
@@ -63,14 +63,14 @@ def read_specs(cwd: str, asked: Sequence[str] = ()) -> Files:
     return Files(top, texts, skipped)
 
 
-def _asked(cwd: str, top: str, asked: Iterable[str]) -> Iterator[str]:
+def _asked_paths(cwd: str, top: str, asked: Iterable[str]) -> Iterator[str]:
     for one in asked:
         whole = os.path.normpath(os.path.join(os.path.realpath(cwd), one))
         path = os.path.relpath(whole, top)
         if path == ".." or path.startswith("../"):
             raise UserError(f"'{one}' is not inside '{top}'", code="E-SPEC-OUTSIDE", next="ralph specs check")
         if os.path.isdir(whole):
-            yield from _listed(top, path)
+            yield from _list_specs(top, path)
         elif os.path.lexists(whole):
             yield path
         else:
@@ -79,7 +79,7 @@ def _asked(cwd: str, top: str, asked: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _listed(top: str, folder: str) -> list[str]:
+def _list_specs(top: str, folder: str) -> list[str]:
     place = os.path.join(top, folder)
     if not _inside(top, place):
         raise _leads_out(folder)
@@ -107,14 +107,14 @@ def read_text(top: str, path: str) -> str | RalphError:
         if not stat.S_ISREG(state.st_mode):
             return UserError(f"'{path}' is not a regular file", code="E-SPEC-KIND", next="ralph specs check")
         with os.fdopen(os.dup(handle), "rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         return _unreadable(path, error)
     finally:
         os.close(handle)
-    if len(data) > LARGEST:
+    if len(data) > MAX_BYTES:
         return UserError(
-            f"'{path}' is larger than {LARGEST} bytes", code="E-SPEC-LARGE", next="ralph specs check"
+            f"'{path}' is larger than {MAX_BYTES} bytes", code="E-SPEC-LARGE", next="ralph specs check"
         )
     try:
         return data.decode("utf-8-sig")

@@ -13,14 +13,14 @@ import re
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Reading, TestState
-from ralph.core.specs.find_tests import tie_tests
+from ralph.core.specs.find_tests import link_tests
 from ralph.core.specs.parse import Spec, parse_spec
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import contents
-from ralph.shell.git.trees import GITLINK, SYMLINK, entries
+from ralph.shell.git.trees import GITLINK, SYMLINK, tree_entries
 from ralph.shell.state import blobs
 
-MOST = 4000  # files looked at
+MAX_FILES = 4000  # files looked at
 _NAMED = re.compile(r"test|spec", re.IGNORECASE)
 # Languages whose tests stand beside the code; elsewhere a test's file says so in its path.
 _INLINE = (".rs",)
@@ -72,25 +72,25 @@ class CriterionTests:
             for gate in loop.sealed.criterion.gates
             if (verdict := verdicts.get(gate.name)) is not None and verdict.reading
         ]
-        return tie_tests(self._specs, _joined(readings), self._files(tree, readings))
+        return link_tests(self._specs, _join_readings(readings), self._files(tree, readings))
 
     def _files(self, tree: str, readings: list[Reading]) -> dict[str, str]:
         told = {path for reading in readings for path in reading.files.values()}
         wanted: dict[str, str] = {}
-        for path, entry in entries(self._judge.site.store, tree).items():
+        for path, entry in tree_entries(self._judge.site.store, tree).items():
             if entry.mode in (GITLINK, SYMLINK):
                 continue
             end = os.path.splitext(path)[1]
             if path in told or (end in _SOURCE and (end in _INLINE or _NAMED.search(path))):
                 wanted[path] = entry.oid
-        chosen = dict(sorted(wanted.items())[:MOST])
+        chosen = dict(sorted(wanted.items())[:MAX_FILES])
         unread = {oid for oid in chosen.values() if oid not in self._texts}
         for oid, data in contents(self._judge.site.store, unread).items():
             self._texts[oid] = data.decode("utf-8", "replace")
         return {path: self._texts[oid] for path, oid in chosen.items() if oid in self._texts}
 
 
-def _joined(readings: list[Reading]) -> Reading | None:
+def _join_readings(readings: list[Reading]) -> Reading | None:
     """All gates that know their tests, as one reading; red wins where two know the same test."""
     known = [reading for reading in readings if reading.tests is not None]
     if not known:

@@ -31,7 +31,7 @@ class PlanFileFound(msgspec.Struct, frozen=True):
         return Plan() if self.data is None else parse_plan(self.data.decode("utf-8", "replace")).plan
 
 
-def standing(project: Project) -> PlanFileFound:
+def find_plan_file(project: Project) -> PlanFileFound:
     path = os.path.join(project.top, NAME)
     try:
         state = os.lstat(path)
@@ -70,7 +70,7 @@ def refuse_current(found: PlanFileFound, *, stale: str, refresh: bool) -> None:
         )
 
 
-def file_of(plan: Plan, project: Project, *, specs: str) -> bytes:
+def render_file(plan: Plan, project: Project, *, specs: str) -> bytes:
     """The plan as its file, with what it was made from."""
     code = code_digest(user_call(project, ["ls-tree", "-z", project.head]).out)
     return lay_out(msgspec.structs.replace(plan, specs=specs, code=code))[0]

@@ -79,7 +79,7 @@ def limit(path: str, *, memory_bytes: int | None = None, processes: int | None =
     return tuple(held)
 
 
-def populated(path: str) -> bool:
+def has_processes(path: str) -> bool:
     return "populated 1" in _read(path + "/cgroup.events")
 
 
@@ -89,7 +89,7 @@ def kill(path: str, seconds: float = 5.0) -> bool:
         return True
     _write(path + "/cgroup.kill", "1")
     deadline = time.monotonic() + seconds
-    while populated(path):
+    while has_processes(path):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.001)

@@ -219,7 +219,7 @@ def _end_stopped(calls: list[Call]) -> None:
     """A keeper that was stopped keeps no clock and hears no word: its call is lost, and ends with it."""
     now = time.monotonic()
     for call in calls:
-        keeper = tree.look(call.keeper_pid) if now > call.due else None
+        keeper = tree.read_process(call.keeper_pid) if now > call.due else None
         if keeper is not None and keeper.state == "T":
             tree.send(keeper.pid, keeper.start, _signal.SIGKILL)
 
@@ -227,7 +227,7 @@ def _end_stopped(calls: list[Call]) -> None:
 def _close(call: Call) -> Ended:
     """The keeper has spoken or is gone. Reap it, and believe only a whole result."""
     os.close(call.control)
-    how = _collected(call)
+    how = _reap_keeper(call)
     os.close(call.report)
     if call.line.endswith(b"\n"):
         return msgspec.json.decode(call.line, type=Ended)
@@ -238,7 +238,7 @@ def _close(call: Call) -> Ended:
     return Ended(ended="keeper-lost", error=error, method=call.spec.method, survivors=survivors)
 
 
-def _collected(call: Call) -> str:
+def _reap_keeper(call: Call) -> str:
     """Wait until the keeper is gone; the words for how it went. One of the nursery's is not our child."""
     if call.nursed:
         while os.read(call.report, 1 << 16):
@@ -248,7 +248,7 @@ def _collected(call: Call) -> str:
     return f"by signal {-code}" if code < 0 else f"with code {code}"
 
 
-def follow(call: Call, limit: int = 1 << 20) -> bytes:
+def read_new_output(call: Call, limit: int = 1 << 20) -> bytes:
     """New bytes of the head since the last time, at most `limit`."""
     try:
         fd = os.open(os.path.join(call.folder, "out"), os.O_RDONLY | os.O_CLOEXEC)
@@ -262,7 +262,7 @@ def follow(call: Call, limit: int = 1 << 20) -> bytes:
     return data
 
 
-def output(folder: str, limit: int, name: str = "out") -> tuple[bytes, int, bytes]:
+def read_output(folder: str, limit: int, name: str = "out") -> tuple[bytes, int, bytes]:
     """Head, number of bytes left out between, tail; at most `limit` bytes together, half for each end."""
     head_path, tail_path = os.path.join(folder, name), os.path.join(folder, name + "-tail")
     head_size, tail_size = _size(head_path), _size(tail_path)
@@ -318,7 +318,7 @@ def recover_call(folder: str, *, adopt: bool = False, patience: float = 15.0) ->
         if result is not None:
             _drop_group(folder)
             return Recovered(state="finished", ended=result, survivors=result.survivors or 0)
-        if not _locked(folder):
+        if not _is_locked(folder):
             break
         if adopt:
             return Recovered(state="alive")
@@ -336,7 +336,7 @@ def _drop_group(folder: str) -> None:
         cgroup.remove(path)
 
 
-def _locked(folder: str) -> bool:
+def _is_locked(folder: str) -> bool:
     """True while a keeper holds the call's lock."""
     try:
         fd = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CLOEXEC)
@@ -369,14 +369,14 @@ def _spec_word(folder: str, word: str) -> str:
         return ""
 
 
-def _known(folder: str, *who: str) -> list[tuple[int, int]]:
+def _known_processes(folder: str, *who: str) -> list[tuple[int, int]]:
     record = _record(folder)
     pairs = ((record.get(f"{name}_pid"), record.get(f"{name}_start")) for name in who)
     return [(pid, start) for pid, start in pairs if isinstance(pid, int) and isinstance(start, int)]
 
 
 def _tell_keeper(folder: str, number: int) -> None:
-    for pid, start in _known(folder, "keeper"):
+    for pid, start in _known_processes(folder, "keeper"):
         tree.send(pid, start, number)
 
 
@@ -385,12 +385,12 @@ def _empty(folder: str, marker: str) -> int:
     path = _spec_word(folder, "cgroup")
     if path:
         cgroup.kill(path)
-    known = _known(folder, "init", "child")
+    known = _known_processes(folder, "init", "child")
 
     def find() -> list[tree.Proc]:
-        found = {p.pid: p for p in tree.marked(marker)} if marker else {}
+        found = {p.pid: p for p in tree.find_marked(marker)} if marker else {}
         for pid, start in known:
-            root = tree.look(pid)
+            root = tree.read_process(pid)
             if root and root.start == start:
                 found.update({p.pid: p for p in (root, *tree.descendants(pid))})
         return [p for p in found.values() if p.state not in tree.DEAD_STATES]

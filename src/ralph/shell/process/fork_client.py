@@ -13,8 +13,8 @@ import sys
 from typing import NamedTuple, Self
 
 START = "import sys; sys.path.append(sys.argv[1]); from ralph.shell.process.{} import main; main()"
-TRIES = 2
-PATIENCE = 10.0  # seconds for a fork; a nurse that takes longer was stopped or is stuck
+MAX_TRIES = 2
+TIMEOUT_SECONDS = 10.0  # seconds for a fork; a nurse that takes longer was stopped or is stuck
 
 
 class Streams(NamedTuple):
@@ -61,7 +61,7 @@ class ForkClient:
 
     def keeper(self, folder: str, streams: Streams) -> int:
         """A new keeper for the call in `folder`; the nurse reaps it."""
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             answer = self._ask(folder, streams)
             if answer > 0:
                 return answer
@@ -82,7 +82,7 @@ class ForkClient:
     def _hire(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, open(os.devnull, "wb") as null:
-            ours.settimeout(PATIENCE)
+            ours.settimeout(TIMEOUT_SECONDS)
             self._nurse = ours
             self._pid = _start("fork_server", Streams(theirs.fileno(), null.fileno(), null.fileno()))
         return ours

@@ -42,7 +42,7 @@ FROZEN_SLACK = 1.0  # a look may be this late: the machine was busy
 FROZEN_SHARE = 0.05  # of the time that a call has: frozen for less, it had its time
 
 
-def box_stands(call: KeptCall) -> None:
+def release_box(call: KeptCall) -> None:
     """Take a handle on the pid that bwrap told us, set what is left, and let the box go on."""
     call.init_pid = int(loads(call.status.split(b"\n")[0].decode())["child-pid"])
     try:
@@ -63,19 +63,19 @@ def read_status(call: KeptCall) -> bool:
     data = os.read(call.status_fd, 4096)
     call.status += data
     if call.init_pid == 0 and b"\n" in call.status:
-        box_stands(call)
+        release_box(call)
     return bool(data)
 
 
 def main_process(call: KeptCall) -> tree.Proc | None:
     """The command itself: our child, or inside a box the oldest child of its pid 1."""
     if not call.boxed:
-        return tree.look(call.pid)
-    inside = [p for p in tree.table().values() if p.parent == call.init_pid != 0]
+        return tree.read_process(call.pid)
+    inside = [p for p in tree.list_processes().values() if p.parent == call.init_pid != 0]
     return min(inside, key=lambda p: (p.start, p.pid), default=None)
 
 
-def readable(fd: int, seconds: float) -> bool:
+def wait_readable(fd: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     return bool(poll.poll(int(seconds * 1000)))
@@ -83,7 +83,7 @@ def readable(fd: int, seconds: float) -> bool:
 
 def begin_stop(call: KeptCall, why: str) -> None:
     """First rung of the ladder: TERM to the main process, and awake it if it is stopped."""
-    if call.ended or readable(call.pidfd, 0):
+    if call.ended or wait_readable(call.pidfd, 0):
         return  # it is over already: its own ending stands
     call.ended = why
     call.kill_at = time.monotonic() + call.spec["grace_seconds"]
@@ -159,7 +159,7 @@ def dozes(call: KeptCall) -> bool:
 
 
 def is_stopped(pid: int) -> bool:
-    found = tree.look(pid)
+    found = tree.read_process(pid)
     return found is not None and found.state == "T"
 
 
@@ -243,14 +243,14 @@ def sweep_below(call: KeptCall) -> None:
 def empty_box(call: KeptCall) -> None:
     """Kill the box's pid 1. The kernel ends it only after every process in it: its end proves emptiness."""
     deadline = time.monotonic() + EMPTY_SECONDS
-    while call.init_pid == 0 and readable(call.status_fd, max(0.0, deadline - time.monotonic())):
+    while call.init_pid == 0 and wait_readable(call.status_fd, max(0.0, deadline - time.monotonic())):
         if not read_status(call):
             return  # bwrap ended before it had a child
     if call.init_pidfd < 0:  # stuck in setting up: no namespace to rely on yet
         sweep_below(call)
         return
-    kill_by(call.init_pidfd)
-    call.survivors = 0 if readable(call.init_pidfd, EMPTY_SECONDS) else 1
+    kill_pidfd(call.init_pidfd)
+    call.survivors = 0 if wait_readable(call.init_pidfd, EMPTY_SECONDS) else 1
 
 
 def empty_group(call: KeptCall, path: str) -> None:
@@ -276,7 +276,7 @@ def empty_tree(call: KeptCall) -> None:
         empty_group(call, call.spec["cgroup"])
     if not call.boxed:
         sweep_below(call)
-    kill_by(call.pidfd)
+    kill_pidfd(call.pidfd)
     _, call.wait_status, usage = os.wait4(call.pid, 0)
     call.outside = call.ended == "exited" and box_was_killed(call)
     if not call.boxed:  # bwrap leaves before it has collected what ran in the box
@@ -285,7 +285,7 @@ def empty_tree(call: KeptCall) -> None:
         deadline = time.monotonic() + EMPTY_SECONDS
         while tree.reap() and time.monotonic() < deadline:
             sweep_below(call)  # orphans come to us: while we have a child, the tree is not empty
-        call.survivors += tree.sweep(lambda: tree.marked(call.spec["marker"]), EMPTY_SECONDS)
+        call.survivors += tree.sweep(lambda: tree.find_marked(call.spec["marker"]), EMPTY_SECONDS)
 
 
 def box_was_killed(call: KeptCall) -> bool:
@@ -307,7 +307,7 @@ def box_was_killed(call: KeptCall) -> bool:
     return False
 
 
-def kill_by(pidfd: int) -> None:
+def kill_pidfd(pidfd: int) -> None:
     try:
         _signal.pidfd_send_signal(pidfd, _signal.SIGKILL)
     except OSError:

@@ -107,7 +107,7 @@ class KeptCall:
 
     def note_process(self, who: str, pid: int) -> None:
         """Put (pid, start time) on disk, so that recovery can tell this process from a later one."""
-        found = tree.look(pid)
+        found = tree.read_process(pid)
         self.record[f"{who}_pid"] = pid
         self.record[f"{who}_start"] = found.start if found else 0
         write_file(os.path.join(self.folder, "keeper.json"), dumps(self.record), durable=False)

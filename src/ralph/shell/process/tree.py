@@ -57,7 +57,7 @@ def boot_id() -> str:
     return (read_bytes("/proc/sys/kernel/random/boot_id") or b"").decode().strip()
 
 
-def look(pid: int) -> Proc | None:
+def read_process(pid: int) -> Proc | None:
     """The process as it is now, zombies included."""
     stat = read_bytes(f"/proc/{pid}/stat")
     return Proc(pid, stat) if stat else None
@@ -65,22 +65,22 @@ def look(pid: int) -> Proc | None:
 
 def alive(pid: int, start: int) -> bool:
     """True while that very process lives; a zombie nobody reaped counts as dead."""
-    found = look(pid)
+    found = read_process(pid)
     return found is not None and found.start == start and found.state not in DEAD_STATES
 
 
-def table() -> dict[int, Proc]:
+def list_processes() -> dict[int, Proc]:
     """Every process that can be seen."""
     found = {}
     for name in os.listdir("/proc"):
-        if name.isdigit() and (proc := look(int(name))):
+        if name.isdigit() and (proc := read_process(int(name))):
             found[proc.pid] = proc
     return found
 
 
 def descendants(root: int) -> list[Proc]:
     """All living processes below `root`, without itself and without zombies."""
-    procs = table()
+    procs = list_processes()
     children: dict[int, list[int]] = {}
     for proc in procs.values():
         children.setdefault(proc.parent, []).append(proc.pid)
@@ -94,7 +94,7 @@ def descendants(root: int) -> list[Proc]:
     return below
 
 
-def marked(marker: str) -> list[Proc]:
+def find_marked(marker: str) -> list[Proc]:
     """Living processes that were started with `marker` ("NAME=value") in their environment."""
     needle = b"\0" + marker.encode() + b"\0"
     found = []
@@ -104,7 +104,7 @@ def marked(marker: str) -> list[Proc]:
             continue
         environ = read_bytes(f"/proc/{name}/environ")
         if environ and needle in b"\0" + environ:
-            proc = look(int(name))
+            proc = read_process(int(name))
             if proc and proc.state not in DEAD_STATES:
                 found.append(proc)
     return found
@@ -117,7 +117,7 @@ def send(pid: int, start: int, number: int) -> bool:
     except OSError:
         return False
     try:
-        found = look(pid)
+        found = read_process(pid)
         if found is None or found.start != start:
             return False
         _signal.pidfd_send_signal(fd, number)

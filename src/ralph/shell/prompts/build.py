@@ -15,23 +15,31 @@ from ralph.core.model.actions import PublishResult
 from ralph.core.model.breaker_state import Attempt
 from ralph.core.model.loop import Loop
 from ralph.core.model.rubric import JUDGE, for_prompt
-from ralph.core.model.rubric import words as opinion_words
+from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.verdict import Footprint, Verdict
-from ralph.core.prompt.facts import HIDDEN, Feedback, PromptFacts, completed, facts_of, kind_of, render
+from ralph.core.prompt.facts import (
+    HIDDEN,
+    Feedback,
+    PromptFacts,
+    add_required_parts,
+    facts_of,
+    kind_of,
+    render,
+)
 from ralph.core.prompt.standing_rules import Kind
 from ralph.core.text.clean import one_line
 from ralph.errors import RalphError
-from ralph.shell.prompts.sources import PromptFiles, shipped
+from ralph.shell.prompts.sources import PromptFiles, shipped_template
 
 
-def prompt(loop: Loop, given: PromptFiles) -> str:
+def call_prompt(loop: Loop, given: PromptFiles) -> str:
     """The text of the call that is owed now."""
     notes = () if loop.build is None else loop.build.notes
     said = tuple((note.area, note.text or f"no notes: {note.fault}") for note in notes)
     return _text(loop, given, kind_of(loop), notes=said)
 
 
-def read_prompt(loop: Loop, given: PromptFiles, area: Sequence[str]) -> str:
+def reader_prompt(loop: Loop, given: PromptFiles, area: Sequence[str]) -> str:
     """The text for a reader: a call that compares these paths with the specs and answers with notes."""
     return _text(loop, given, "read", area=area)
 
@@ -56,11 +64,11 @@ def _text(
     words = f"{loop.sealed.loop}/{loop.call}/{loop.now}/{loop.sealed.config_digest}"
     nonce = hashlib.sha256(words.encode()).hexdigest()[:16]
     sources = given.sources(loop, notes=notes, area=area)
-    facts = facts_of(loop, feedback, _tried(loop), nonce, sources, kind=kind)
-    return completed(_rendered(loop, given, kind, facts), facts)
+    facts = facts_of(loop, feedback, _past_attempts(loop), nonce, sources, kind=kind)
+    return add_required_parts(_render_prompt(loop, given, kind, facts), facts)
 
 
-def _rendered(loop: Loop, given: PromptFiles, kind: Kind, facts: PromptFacts) -> str:
+def _render_prompt(loop: Loop, given: PromptFiles, kind: Kind, facts: PromptFacts) -> str:
     try:
         return render(given.template(loop, kind), facts)
     except RalphError:
@@ -68,7 +76,7 @@ def _rendered(loop: Loop, given: PromptFiles, kind: Kind, facts: PromptFacts) ->
         # nevertheless must not end a loop that cannot get another: its base is sealed.
         if kind not in loop.sealed.templates:
             raise
-        return render(shipped(kind), facts)
+        return render(shipped_template(kind), facts)
 
 
 def _excerpt(verdict: Verdict) -> str:
@@ -80,7 +88,7 @@ def _excerpt(verdict: Verdict) -> str:
     return "\n\n".join(parts) + (f"\n\n… and {more} more" if more > 0 else "")
 
 
-def _tried(loop: Loop) -> tuple[str, ...]:
+def _past_attempts(loop: Loop) -> tuple[str, ...]:
     """What came of the iterations before, on this item or task."""
     item = item_of(loop)
     attempts = tuple(_attempt(one) for one in loop.attempts if one.item == item)

@@ -15,7 +15,7 @@ from ralph.core.prompt.learnings import section
 from ralph.errors import NothingToDo, SetupError, UserError
 from ralph.shell.prompts.sources import GUIDES
 
-LARGEST = 8 << 20
+MAX_BYTES = 8 << 20
 
 
 def guide_of(top: str) -> str:
@@ -23,7 +23,7 @@ def guide_of(top: str) -> str:
     return next((name for name in GUIDES if os.path.isfile(os.path.join(top, name))), GUIDES[0])
 
 
-def append(top: str, notes: Sequence[str]) -> tuple[str, str]:
+def append_notes(top: str, notes: Sequence[str]) -> tuple[str, str]:
     """The name of the file and what was appended to it."""
     name = guide_of(top)
     path = os.path.join(top, name)
@@ -37,7 +37,7 @@ def append(top: str, notes: Sequence[str]) -> tuple[str, str]:
         with os.fdopen(handle, "r+b", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise UserError(f"'{name}' is not a regular file", code="E-LEARNED-FILE", at=path, next=look)
-            there = file.read(LARGEST) or b""
+            there = file.read(MAX_BYTES) or b""
             text = section(notes, there.decode("utf-8", "replace"))
             if not text:
                 what = f"all of it stands in '{name}' already"

@@ -14,16 +14,16 @@ from importlib.resources import files
 
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.items import NAME
-from ralph.core.prompt.context import FileChange, Sources, SpecText, parsed
+from ralph.core.prompt.context import FileChange, Sources, SpecText, parse_specs
 from ralph.core.prompt.standing_rules import Kind
 from ralph.shell.git.store import Store, private_call
-from ralph.shell.git.trees import SYMLINK, entries, read_blob
+from ralph.shell.git.trees import SYMLINK, read_blob, tree_entries
 from ralph.shell.state import blobs
 
 PROJECT = "PROMPT.md"
 GUIDES = ("AGENTS.md", "CLAUDE.md")  # the first that is there
-LARGEST = 1 << 20
-MOST_CHANGES = 8 << 20  # bytes of git's answer
+MAX_BYTES = 1 << 20
+MAX_CHANGES_BYTES = 8 << 20  # bytes of git's answer
 
 
 class PromptFiles:
@@ -45,7 +45,7 @@ class PromptFiles:
         if self._specs is None:
             brief = loop.sealed.brief
             texts = brief.texts if brief is not None else {}
-            self._specs = parsed({path: self._blob(digest) for path, digest in texts.items()})
+            self._specs = parse_specs({path: self._blob(digest) for path, digest in texts.items()})
         guide = next((name for name in GUIDES if name in self._files), "")
         return Sources(
             project=self._files.get(PROJECT, ""),
@@ -61,7 +61,7 @@ class PromptFiles:
         """The project's own, as it was approved, else the one that Ralph brings."""
         if kind not in self._templates:
             own = loop.sealed.templates.get(kind)
-            self._templates[kind] = shipped(kind) if own is None else git_text(self._store, own)
+            self._templates[kind] = shipped_template(kind) if own is None else git_text(self._store, own)
         return self._templates[kind]
 
     def _blob(self, digest: str) -> str:
@@ -80,28 +80,28 @@ class PromptFiles:
         return tuple(one for one in found if loop.build is None or one.path != NAME)
 
 
-def shipped(kind: Kind) -> str:
+def shipped_template(kind: Kind) -> str:
     return (files("ralph") / "templates" / f"{kind}.md.j2").read_text(encoding="utf-8")
 
 
 def git_text(store: Store, oid: str) -> str:
-    return private_call(store, ["cat-file", "blob", oid], limit=LARGEST).out.decode("utf-8", "replace")
+    return private_call(store, ["cat-file", "blob", oid], limit=MAX_BYTES).out.decode("utf-8", "replace")
 
 
 def base_files(store: Store, tree: str) -> dict[str, str]:
     """The files at the top of a tree that speak to agents. A link to one of them counts as that one."""
     names = (PROJECT, *GUIDES)
-    there = entries(store, tree, *names)
+    there = tree_entries(store, tree, *names)
     found: dict[str, str] = {}
     for name in names:
         if name not in there:
             continue
-        data = read_blob(store, tree, name, LARGEST) or b""
+        data = read_blob(store, tree, name, MAX_BYTES) or b""
         if there[name].mode == SYMLINK:
             target = data.decode("utf-8", "replace").removeprefix("./")
             if target == name or target not in there or there[target].mode == SYMLINK:
                 continue
-            data = read_blob(store, tree, target, LARGEST) or b""
+            data = read_blob(store, tree, target, MAX_BYTES) or b""
         found[name] = data.decode("utf-8", "replace")
     return {name: text for name, text in found.items() if text.strip()}
 
@@ -109,7 +109,7 @@ def base_files(store: Store, tree: str) -> dict[str, str]:
 def changes(store: Store, old: str, new: str) -> tuple[FileChange, ...]:
     """Files and line counts between two trees, in the order of their paths."""
     args = ["diff-tree", "-r", "-z", "--numstat", "--no-renames", old, new]
-    out = private_call(store, args, limit=MOST_CHANGES).out
+    out = private_call(store, args, limit=MAX_CHANGES_BYTES).out
     found = []
     for line in out.split(b"\0")[:-1]:
         added, _, rest = line.partition(b"\t")

@@ -12,13 +12,13 @@ import hashlib
 import msgspec
 
 from ralph.core.prompt.check_template import check_names, check_renders
-from ralph.core.prompt.facts import unusable
+from ralph.core.prompt.facts import template_error
 from ralph.core.prompt.standing_rules import KINDS, Kind
 from ralph.shell.config import Approval, AskedItem, approvals
 from ralph.shell.git.project import Project, user_call
 
 FOLDER = ".ralph/templates"
-LARGEST = 200_000
+MAX_BYTES = 200_000
 _VERSION = "ralph templates 1"
 
 
@@ -33,21 +33,21 @@ def own_templates(project: Project, base: str, user_dir: str, now: float) -> dic
     if not found:
         return {}
     for kind, own in found.items():
-        check_names(own.text, place(kind))
+        check_names(own.text, template_path(kind))
     approval = approval_of(found, project.top)
     if not approvals.is_approved(user_dir, approval.hash):
-        raise approvals.needs_approval(user_dir, approval, now)
+        raise approvals.needs_approval_error(user_dir, approval, now)
     for kind, own in found.items():
-        check_renders(kind, own.text, place(kind))
+        check_renders(kind, own.text, template_path(kind))
     return {kind: own.oid for kind, own in found.items()}
 
 
-def place(kind: Kind) -> str:
+def template_path(kind: Kind) -> str:
     return f"{FOLDER}/{kind}.md.j2"
 
 
 def read_templates(project: Project, base: str) -> dict[Kind, Own]:
-    args = ["ls-tree", "-z", "--full-tree", base, "--", *(place(kind) for kind in KINDS)]
+    args = ["ls-tree", "-z", "--full-tree", base, "--", *(template_path(kind) for kind in KINDS)]
     listed = user_call(project, args).out.split(b"\0")[:-1]
     oids = {}
     for line in listed:
@@ -55,18 +55,22 @@ def read_templates(project: Project, base: str) -> dict[Kind, Own]:
         mode, _, rest = meta.decode().partition(" ")
         if mode in ("100644", "100755"):
             oids[path.decode("utf-8", "replace")] = rest.split(" ")[1]
-    return {kind: _read(project, kind, oids[place(kind)]) for kind in KINDS if place(kind) in oids}
+    return {
+        kind: _read(project, kind, oids[template_path(kind)]) for kind in KINDS if template_path(kind) in oids
+    }
 
 
 def _read(project: Project, kind: Kind, oid: str) -> Own:
     data = user_call(project, ["cat-file", "blob", oid]).out
-    if len(data) > LARGEST:
-        raise unusable(f"it has {len(data)} bytes, at most {LARGEST} are read", 1, place(kind))
+    if len(data) > MAX_BYTES:
+        raise template_error(
+            f"it has {len(data)} bytes, at most {MAX_BYTES} are read", 1, template_path(kind)
+        )
     try:
         return Own(oid, data.decode("utf-8-sig"))
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
-        raise unusable("it is not valid UTF-8", line, place(kind)) from wrong
+        raise template_error("it is not valid UTF-8", line, template_path(kind)) from wrong
 
 
 def approval_of(found: dict[Kind, Own], repo: str) -> Approval:
@@ -78,7 +82,7 @@ def approval_of(found: dict[Kind, Own], repo: str) -> Approval:
             key=f"templates.{kind}",
             words=f'replaces what agents are told by its own prompt template "{kind}" '
             f"({own.text.count(chr(10))} lines, blob {own.oid[:12]})",
-            where=place(kind),
+            where=template_path(kind),
         )
         for kind, own in found.items()
     )

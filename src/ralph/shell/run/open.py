@@ -36,7 +36,7 @@ from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe, summary_row
 from ralph.shell.sandbox.boxes import Site
-from ralph.shell.start.order import Prepared, shield_of
+from ralph.shell.start.order import Prepared, find_protection
 from ralph.shell.state import blobs, locks
 from ralph.shell.state.directory import State, config_dir, open_state, state_dir
 from ralph.shell.state.stints import Stint, take_place
@@ -113,7 +113,7 @@ def take_stint(state: State, name: str, repo: str, most: int | None, now: float)
     return Stint(lock, place)
 
 
-def begin(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, Stint]:
+def begin_loop(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, Stint]:
     """Record a new loop. It is held on return, so that nobody takes it for a crashed one."""
     state = open_state(state_dir(env), create=True)
     order, project = prepared.order, prepared.project
@@ -176,8 +176,8 @@ def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, .
     """Dependency folders that may be shared in: only while what they were built from is the base's."""
     warnings = (*order.warnings, *pinned.warnings)
     if order.setup:  # builds its own; the names say which of its folders are wanted
-        return {"share": tuple(shared.named(order.share)), "warnings": warnings}
-    found = tuple(share.path for share in shared.shareable(store, pinned.base_tree, order.share))
+        return {"share": tuple(shared.safe_paths(order.share)), "warnings": warnings}
+    found = tuple(share.path for share in shared.shareable_folders(store, pinned.base_tree, order.share))
     changed = shared.lockfiles_changed(store, pinned.base_tree, tree_of(store, pinned.user_start_commit))
     if found and changed:
         note = f"{', '.join(found)} not shared: {', '.join(changed)} in your work tree is not the base's"
@@ -193,7 +193,7 @@ def repo_of(state: State, name: str) -> str:
 def open_site(order: Order, state: State, env: Mapping[str, str], nursery: ForkClient | None = None) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo)
-    bwrap, shield = shield_of(order.sandbox, order.network, state.root, env)
+    bwrap, shield = find_protection(order.sandbox, order.network, state.root, env)
     return Site(
         order=order,
         state=state,
@@ -214,7 +214,7 @@ def _stale(scribe: Scribe) -> tuple[int, ...]:
     return tuple(number for number, kind, _ in scribe.inbox() if kind in stops)
 
 
-def drive(
+def drive_loop(
     name: str,
     env: Mapping[str, str],
     watcher: Watcher,

@@ -32,11 +32,11 @@ from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.refs import (
     RefChange,
     commit_tree,
+    find_published_result,
     keep_rejected,
     make_checkpoint,
     move_refs,
     publish_result,
-    published,
 )
 from ralph.shell.git.snapshot import take_snapshot
 from ralph.shell.git.workspace import Workspace, make_workspace, restore_workspace
@@ -53,8 +53,8 @@ if TYPE_CHECKING:  # made when a loop has a plan or a judge: others start withou
     from ralph.shell.agent_call.plan_readers import Readers
     from ralph.shell.plan.per_call import PlanDesk
 
-LOOK_SECONDS = 0.2
-PATHS = 20  # changed files that a checkpoint names
+POLL_SECONDS = 0.2
+MAX_PATHS = 20  # changed files that a checkpoint names
 
 
 class RealPerformer:
@@ -161,11 +161,11 @@ class RealPerformer:
     def open_call(self, loop: Loop, action: actions.RunAgent) -> e.AgentStarted:
         refuse_full_disk(self.site.state, self._min_free)
         ready = self.desk.ready(loop) if loop.build is not None else None
-        text = build.prompt(loop, self._files)
+        text = build.call_prompt(loop, self._files)
         return e.AgentStarted(
             iteration=action.iteration,
             call=action.call,
-            agent=failover.names(self.site.order)[action.agent],
+            agent=failover.agent_names(self.site.order)[action.agent],
             prompt=blobs.put(self.site.state.blobs, text.encode()),
             using=action.agent,
             why=one_line(loop.stood_in, 400) if action.agent else "",
@@ -230,7 +230,7 @@ class RealPerformer:
             added=found.added,
             removed=found.removed,
             total_lines=sum((one.added or 0) + (one.removed or 0) for one in whole),
-            paths=tuple(one_line(change.path, 200) for change in found.changes[:PATHS]),
+            paths=tuple(one_line(change.path, 200) for change in found.changes[:MAX_PATHS]),
             warnings=tuple(one_line(warning, 300) for warning in found.warnings[:20]),
             plan=read,
         )
@@ -259,7 +259,7 @@ class RealPerformer:
         """
         clock = self._clock
         if action.probe:
-            return reach.wait(action, clock, attend)
+            return reach.wait_until_reachable(action, clock, attend)
         began = clock.monotonic()
         while True:
             waited = clock.monotonic() - began
@@ -270,7 +270,7 @@ class RealPerformer:
                 return e.WaitOver()
             if attend(Activity("wait", (action.why,), waited, left_seconds=left)):
                 return None
-            clock.sleep(min(LOOK_SECONDS, left))
+            clock.sleep(min(POLL_SECONDS, left))
 
     def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished:
         site, order = self.site, self.site.order
@@ -305,7 +305,7 @@ class RealPerformer:
         """One commit a verified item, on top of the ones before it."""
         site, order = self.site, self.site.order
         parent = loop.result or order.base_commit
-        commit = published(site.store.project, order.branch, order.loop, action.tree, parent)
+        commit = find_published_result(site.store.project, order.branch, order.loop, action.tree, parent)
         if commit is None:
             message = self.desk.message(loop, action)
             commit = commit_tree(site.store, action.tree, [parent], message, int(loop.worked))
@@ -314,7 +314,9 @@ class RealPerformer:
 
     def _published(self, tree: str) -> str | None:
         order = self.site.order
-        return published(self.site.store.project, order.branch, order.loop, tree, order.base_commit)
+        return find_published_result(
+            self.site.store.project, order.branch, order.loop, tree, order.base_commit
+        )
 
     def closing(self, loop: Loop, action: actions.Finish) -> None:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""

@@ -14,7 +14,7 @@ from ralph.shell.journal.writer import Journal, SummaryRow
 from ralph.shell.ports import Clock, Watcher
 from ralph.shell.state import directory
 
-DISK_PATIENCE = 30  # looks, a second apart, for space to come back before the loop is left for a resume
+MAX_DISK_RETRIES = 30  # looks, a second apart, for space to come back before the loop is left for a resume
 
 
 class Scribe:
@@ -57,7 +57,7 @@ class Scribe:
         kind, body = e.kind_of(event), e.encode(event)
         row = summary_row(after, self._started)
         waited = False
-        for attempt in range(DISK_PATIENCE + 1):
+        for attempt in range(MAX_DISK_RETRIES + 1):
             try:
                 self._journal.append(
                     self._name,
@@ -70,9 +70,9 @@ class Scribe:
                     taken=taken,
                 )
             except SetupError as full:
-                if full.code != "E-DISK-FULL" or attempt == DISK_PATIENCE:
+                if full.code != "E-DISK-FULL" or attempt == MAX_DISK_RETRIES:
                     raise
-                if not directory.reserve_release(self._root):
+                if not directory.release_reserve(self._root):
                     if not waited:
                         self._watcher.note("the disk is full: waiting for space, nothing is lost")
                     waited = True

@@ -99,7 +99,7 @@ def own_places(site: Site, agent: str, seen: tuple[str, ...]) -> CopyPlace:
     order = site.order
     return CopyPlace(
         folder=own_folder(site, agent),
-        home_dir=_made(site.folder, site.home_name),
+        home_dir=_make_folder(site.folder, site.home_name),
         home=bubblewrap.home_inside(order.repo, site.home),
         repo=order.repo,
         boxed=site.boxed,
@@ -123,7 +123,7 @@ def agent_spec(
 ) -> tuple[CallSpec, tuple[str, ...]]:
     """The call of an agent, and the placeholders to take away after it. `own` are its CLI's folders."""
     order = site.order
-    home_dir = _made(site.folder, site.home_name)
+    home_dir = _make_folder(site.folder, site.home_name)
     binds = [*(() if site.look else site.object_dirs()), *own.shown] if site.boxed else []
     if site.boxed and bubblewrap.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
         # The user's own file, not the workspace's: an agent must not be able to rewrite itself.
@@ -138,19 +138,19 @@ def agent_spec(
         object_dirs=tuple(binds),
         home=site.home,
         home_dir=home_dir,
-        tmp_dir=_made(folder, "tmp"),
+        tmp_dir=_make_folder(folder, "tmp"),
         write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write)),
         own=own.own,
         read=_programs((*_on_path(site, site.path), *read), own),
         shares=shares,
-        stage=_made(folder, "overlay") if shares else None,
-        hide=(site.state.root, site.config_dir, *_concealed(site, (argv[0], *read))),
+        stage=_make_folder(folder, "overlay") if shares else None,
+        hide=(site.state.root, site.config_dir, *_hidden_paths(site, (argv[0], *read))),
         network=order.network,
         chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
     )
     if site.boxed:
         _open_ways(box, home_dir)
-    made = bubblewrap.boxed(box, argv, bwrap=site.bwrap, unshare=site.unshare)
+    made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
     env = {**env, **own.env, "HOME": bubblewrap.box_home(box) if site.boxed else site.home}
     if not site.boxed:
         # Without a box the agent is the user's own program in the user's own home.
@@ -209,27 +209,27 @@ def gate_spec(
         mount_at=order.repo,
         home=site.home,
         home_dir=None,
-        tmp_dir=_made(folder, "tmp"),
+        tmp_dir=_make_folder(folder, "tmp"),
         read=(
             *_on_path(site, gate_path(site, gate)),
-            *_named(site, gate, argv),
-            *(hidden_files.shown(gate, order.repo, site.env) if gate.origin == HIDDEN else ()),
+            *_named_files(site, gate, argv),
+            *(hidden_files.paths_to_show(gate, order.repo, site.env) if gate.origin == HIDDEN else ()),
         ),
         shares=shares,
-        stage=_made(folder, "overlay") if shares else None,
-        hide=(site.state.root, site.config_dir, *_concealed(site, argv[:1], gate)),
+        stage=_make_folder(folder, "overlay") if shares else None,
+        hide=(site.state.root, site.config_dir, *_hidden_paths(site, argv[:1], gate)),
         network=gate.network,
         chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
     )
-    made = bubblewrap.boxed(box, argv, bwrap=site.bwrap, unshare=site.unshare)
-    home = bubblewrap.box_home(box) if site.boxed else _made(folder, "home")
+    made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
+    home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
     words = bubblewrap.gate_env(site.env, home, env)
     words["PATH"] = gate_path(site, gate)
     if not site.boxed:
         words["TMPDIR"] = box.tmp_dir or ""
         words.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # an editable install leads to the user's own files
         words["PATH"] = os.pathsep.join(
-            bubblewrap.outside(box, part) for part in words["PATH"].split(os.pathsep)
+            bubblewrap.path_outside(box, part) for part in words["PATH"].split(os.pathsep)
         )
     frame = Frame(wall_seconds=gate.timeout, memory_bytes=GATE_MEMORY, group=_group(site, folder))
     return bubblewrap.call_spec(made, "gate", words, frame), made.placeholders
@@ -241,23 +241,25 @@ def gate_path(site: Site, gate: Gate) -> str:
     return os.pathsep.join((*own, site.path))
 
 
-def _concealed(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
+def _hidden_paths(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
     """The files of every hidden check but `own`, as far as nothing that is needed stands among them."""
     hidden = [gate for gate in site.order.criterion.gates if gate.origin == HIDDEN]
     if own and own.origin == HIDDEN:
         hidden = [gate for gate in hidden if gate.name != own.name]
     if not hidden:
         return ()
-    own_files = hidden_files.shown(own, site.order.repo, site.env) if own and own.origin == HIDDEN else ()
+    own_files = (
+        hidden_files.paths_to_show(own, site.order.repo, site.env) if own and own.origin == HIDDEN else ()
+    )
     needed = (*needed, *own_files, *site.path.split(os.pathsep))
-    return hidden_files.concealed(hidden, site.order.repo, site.env, needed)
+    return hidden_files.paths_to_hide(hidden, site.order.repo, site.env, needed)
 
 
 def _on_path(site: Site, path: str) -> tuple[str, ...]:
     return tools.path_prefixes(path, home=site.home, repo=site.order.repo, known=site.known)
 
 
-def _named(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
+def _named_files(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
     """What a gate's command names by its whole path: programs with all they need, other files alone."""
     commands = simple_commands(gate.run) if gate.argv[:2] == SHELL else [list(argv)]
     found: list[str] = []
@@ -278,7 +280,7 @@ def _group(site: Site, folder: str) -> str | None:
     return cgroup.make(f"ralph-{os.path.basename(folder)}-{place}")
 
 
-def _made(folder: str, name: str) -> str:
+def _make_folder(folder: str, name: str) -> str:
     path = os.path.join(folder, name)
     os.makedirs(path, mode=0o700, exist_ok=True)
     return path

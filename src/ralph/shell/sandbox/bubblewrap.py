@@ -106,14 +106,14 @@ class _Mount(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
 
 
-def boxed(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: str | None = None) -> Boxed:
+def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: str | None = None) -> Boxed:
     """Put argv inside the box; `bwrap` None gives the lower level: plain argv, workspace at its own path."""
     _check(box)
     if bwrap is None:
-        cwd = outside(box, box.chdir or box.mount_at)
-        return Boxed(tuple(outside(box, word) for word in argv), (), "sweep", cwd)
+        cwd = path_outside(box, box.chdir or box.mount_at)
+        return Boxed(tuple(path_outside(box, word) for word in argv), (), "sweep", cwd)
     overlay = bool(box.shares and box.stage and unshare)
-    mounts = _system() + _private(box) + _visible(box) + _shared(box, overlay=overlay)
+    mounts = _system() + _private(box) + _visible(box) + _share_mounts(box, overlay=overlay)
     masks, placeholders = _masks(box)
     # Parents before children, whatever list they came from: a later mount would cover an earlier one.
     ordered = sorted(mounts + masks, key=lambda m: 0 if m.at == "/" else m.at.count("/"))
@@ -166,7 +166,7 @@ def call_spec(built: Boxed, kind: Literal["agent", "gate"], env: Mapping[str, st
     )
 
 
-def outside(box: Box, word: str) -> str:
+def path_outside(box: Box, word: str) -> str:
     """A path inside the box as it is called outside; other words as they are."""
     if word == box.mount_at or word.startswith(box.mount_at + "/"):
         return box.workspace + word[len(box.mount_at) :]
@@ -220,7 +220,7 @@ def _system() -> list[_Mount]:
     mounts += [_bind(path, path) for path in SYS_PARTS if os.path.isdir(path)]
     mounts.append(_Mount("/proc", ("--proc", "/proc")))
     mounts += [_bind(path, path) for path in KERNEL_FIXED if os.path.exists(path)]
-    mounts += [_emptied(path) for path in KERNEL_EMPTY if os.path.exists(path) and _shown(path)]
+    mounts += [_empty_mount(path) for path in KERNEL_EMPTY if os.path.exists(path) and _shown(path)]
     mounts.append(_Mount("/dev", ("--dev", "/dev")))
     mounts.append(_Mount("/run", ("--perms", "0755", "--tmpfs", "/run")))
     mounts.append(_Mount("/var/tmp", ("--perms", "1777", "--tmpfs", "/var/tmp")))  # noqa: S108
@@ -233,7 +233,7 @@ def _shown(path: str) -> bool:
     return covers("/proc", path) or any(covers(part, path) for part in SYS_PARTS)
 
 
-def _emptied(path: str) -> _Mount:
+def _empty_mount(path: str) -> _Mount:
     if os.path.isdir(path):
         return _Mount(path, ("--tmpfs", path, "--remount-ro", path))
     return _bind("/dev/null", path)
@@ -293,7 +293,7 @@ def _in_system(path: str) -> bool:
     return path.split("/")[1] in SYSTEM
 
 
-def _shared(box: Box, *, overlay: bool) -> list[_Mount]:
+def _share_mounts(box: Box, *, overlay: bool) -> list[_Mount]:
     mounts = []
     for n, share in enumerate(box.shares):
         if overlay and box.stage:

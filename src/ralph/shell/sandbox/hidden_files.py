@@ -17,20 +17,20 @@ from msgspec import Struct
 from ralph.core.model.gate import Gate
 from ralph.core.prompt.facts import HIDDEN
 from ralph.errors import UserError
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.judging_paths import is_test
 from ralph.gates.runners import base_name, is_python, recognise, skip_launchers
 
 _SEPARATORS = frozenset("|&;()<>\n")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_INTERPRETERS = words(
+_INTERPRETERS = word_set(
     "sh bash dash zsh ksh fish source . node ruby perl php deno bun tsx ts-node Rscript lua awk java prove "
     "bats"
 )
-_SHELLS = words("sh bash dash zsh ksh fish")
-_PROGRAMS = words("go cargo make gmake just npm yarn pnpm mvn gradle cmake ctest dotnet tox nox")
-_BEFORE = words("exec command time nice nohup timeout stdbuf xvfb-run sudo builtin eval !")
+_SHELLS = word_set("sh bash dash zsh ksh fish")
+_PROGRAMS = word_set("go cargo make gmake just npm yarn pnpm mvn gradle cmake ctest dotnet tox nox")
+_BEFORE = word_set("exec command time nice nohup timeout stdbuf xvfb-run sudo builtin eval !")
 _BY_PATH = ("pytest", "unittest", "node")  # their words are files; to others they may be names
 _CODE = frozenset({"-c", "-e", "--eval", "-lc", "-ec", "-ce", "-xc"})
 # Nobody keeps a check here; hidden, these would take the agent's own tools and certificates away.
@@ -52,7 +52,7 @@ class NamedPaths(Struct, frozen=True):
     other: tuple[str, ...]
 
 
-def named(gate: Gate, repo: str, env: Mapping[str, str]) -> NamedPaths:
+def paths_in_command(gate: Gate, repo: str, env: Mapping[str, str]) -> NamedPaths:
     """Every path that the command could mean, absolute."""
     cwd = os.path.normpath(os.path.join(repo, gate.cwd))
     # The gate's own variables count, and so do those of the box: `$HOME` means the same inside.
@@ -63,20 +63,20 @@ def named(gate: Gate, repo: str, env: Mapping[str, str]) -> NamedPaths:
     return NamedPaths(tuple(dict.fromkeys(scan.executed)), tuple(dict.fromkeys(scan.other)))
 
 
-def shown(gate: Gate, repo: str, env: Mapping[str, str]) -> tuple[str, ...]:
+def paths_to_show(gate: Gate, repo: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """What the box of a hidden check itself must see of this."""
-    found = named(gate, repo, env)
+    found = paths_in_command(gate, repo, env)
     return tuple(path for path in (*found.executed, *found.other) if _real(path, repo))
 
 
-def concealed(
+def paths_to_hide(
     gates: Iterable[Gate], repo: str, env: Mapping[str, str], needed: Iterable[str]
 ) -> tuple[str, ...]:
     """What no other box may see. `needed`: programs and folders of PATH that must stay visible."""
     kept = tuple(dict.fromkeys(real for path in needed for real in (path, os.path.realpath(path))))
     found: dict[str, None] = {}
     for gate in gates:
-        names = named(gate, repo, env)
+        names = paths_in_command(gate, repo, env)
         for path in names.executed:
             if _real(path, repo) and not _tool(path, kept):
                 found[_hideable(path, kept)] = None
@@ -105,7 +105,7 @@ def unseen(gate: Gate, repo: str, paths: frozenset[str]) -> Gate:
 
 def unhidden(gates: Iterable[Gate], repo: str, env: Mapping[str, str], *, boxed: bool) -> tuple[str, ...]:
     """What to say before a loop without a sandbox: there an agent reads whatever the user can read."""
-    names = [gate.name for gate in gates if gate.origin == HIDDEN and shown(gate, repo, env)]
+    names = [gate.name for gate in gates if gate.origin == HIDDEN and paths_to_show(gate, repo, env)]
     if boxed or not names:
         return ()
     return (f"without a sandbox the agent can read the files of the hidden check ({', '.join(names)})",)
@@ -116,7 +116,7 @@ def _inside(gate: Gate, repo: str, paths: frozenset[str]) -> str:
 
     What an agent works on can be named freely: `python3 /checks/run.py src/app.py`.
     """
-    for path in named(gate, repo, {}).executed:
+    for path in paths_in_command(gate, repo, {}).executed:
         if not _covers(repo, path) or path == repo:
             continue
         name = os.path.relpath(path, repo)

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ralph.agents._kit.fields import Fields, record
+from ralph.agents._kit.fields import Fields, parse_object
 from ralph.agents._kit.folders import Login
-from ralph.agents._kit.tokens import LARGEST, digest, renewed, value_at
+from ralph.agents._kit.tokens import LARGEST, digest, merge_newer_tokens, value_at
 
 LARGEST_OF_USER = 64 << 20  # bytes of a file of the user's: years of projects may stand in one
 PATIENCE = 10.0  # seconds for the lock
@@ -96,17 +96,17 @@ def pending(one: Copied, now: float) -> bool:
         ours = _copy(one.ours)
     except (_UnusableError, OSError):
         return False
-    theirs = record(read_user(one.theirs) or b"")
+    theirs = parse_object(read_user(one.theirs) or b"")
     if ours is None or theirs is None or digest(one.login, ours) == one.known:
         return False
     if whose(one.account, one.login) != one.whose:
         return False
-    return renewed(one.login, theirs, ours, now).content is not None
+    return merge_newer_tokens(one.login, theirs, ours, now).content is not None
 
 
 def whose(path: str, login: Login) -> str:
     """Whose login the user has at the moment, where another file tells it."""
-    content = record(read_user(path) or b"") if path and login.account else None
+    content = parse_object(read_user(path) or b"") if path and login.account else None
     return str(value_at(content, login.account[1])) if content and login.account else ""
 
 
@@ -134,7 +134,7 @@ def _copy(path: str) -> Fields | None:
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
             raise _UnusableError("it is no plain file any more")
         data = file.read(LARGEST + 1)
-    content = record(data) if len(data) <= LARGEST else None
+    content = parse_object(data) if len(data) <= LARGEST else None
     if content is None:
         raise _UnusableError("it is not JSON of a sane size")
     return content
@@ -148,7 +148,7 @@ def _bring(path: str, login: Login, ours: Fields) -> str:
     except FileNotFoundError:
         return ""
     try:
-        with _locked(top):
+        with _lock_folder(top):
             for _ in range(TRIES):
                 why = _merge(top, name, login, ours)
                 if why is not None:
@@ -171,16 +171,16 @@ def _merge(top: int, name: str, login: Login, ours: Fields) -> str | None:
         if not stat.S_ISREG(seen.st_mode) or seen.st_size > LARGEST:
             return "your own file is no plain one of sane size"
         data = file.read()
-    theirs = record(data)
+    theirs = parse_object(data)
     if theirs is None:
         return "your own file is no JSON object"
-    made = renewed(login, theirs, ours, time.time())
+    made = merge_newer_tokens(login, theirs, ours, time.time())
     if made.content is None:
         return made.why
-    return made.why if _replace(top, name, _written(made.content, data), seen) else None
+    return made.why if _replace(top, name, _json_like(made.content, data), seen) else None
 
 
-def _written(content: Fields, like: bytes) -> bytes:
+def _json_like(content: Fields, like: bytes) -> bytes:
     """JSON in the way the file was written."""
     indent = 2 if b"\n" in like.strip() else None
     text = json.dumps(content, indent=indent, separators=None if indent else (",", ":"), ensure_ascii=False)
@@ -219,7 +219,7 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def _locked(top: int) -> Iterator[None]:
+def _lock_folder(top: int) -> Iterator[None]:
     """One Ralph at a time in that folder. The lock is on the folder itself: no file is made for it."""
     end = time.monotonic() + PATIENCE
     while True:

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from ralph.agents import Launch
-from ralph.agents._kit.fields import record
+from ralph.agents._kit.fields import parse_object
 from ralph.agents._kit.folders import LaunchFolder, Login
 from ralph.agents._kit.tokens import digest, only
 from ralph.shell.files.safe_tree import open_way, remove_tree
@@ -79,7 +79,7 @@ def prepare(launch: Launch, where: CopyPlace) -> tuple[Places, tuple[str, ...]]:
         logins += _logins(one, seat.private, before)
         places = Places(
             (*places.own, *([(seat.private, seat.inside)] if where.boxed else ())),
-            (*places.shown, *_shown(one, seat, where)),
+            (*places.shown, *_show_folders(one, seat, where)),
             {**places.env, **seat.env},
         )
     login_back.save(path, Copies(tuple(logins), tuple(files)))
@@ -164,7 +164,7 @@ def _logins(one: LaunchFolder, private: str, before: dict[str, Copied]) -> list[
             continue
         remove_tree(ours)
         data = read_user(theirs)
-        content = record(data) if data is not None else None
+        content = parse_object(data) if data is not None else None
         if data is None or content is None:
             continue
         _put(private, login.file, _carried(login, content, data))
@@ -194,12 +194,12 @@ def _carried(login: Login, content: dict[str, object], data: bytes) -> bytes:
 def _part(path: str, keys: tuple[str, ...]) -> bytes | None:
     """The named entries of a JSON file of the user's; None when it has none of them."""
     data = read_user(path)
-    content = record(data) if data is not None else None
+    content = parse_object(data) if data is not None else None
     found = only(content, keys) if content else {}
     return json.dumps(found).encode() if found else None
 
 
-def _shown(one: LaunchFolder, seat: _Seat, where: CopyPlace) -> list[tuple[str, str]]:
+def _show_folders(one: LaunchFolder, seat: _Seat, where: CopyPlace) -> list[tuple[str, str]]:
     """Folders of the user's that are seen as they are; without a box by a link to them."""
     made = []
     for name in one.folder.shown:

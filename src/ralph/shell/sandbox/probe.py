@@ -18,9 +18,9 @@ from typing import Literal
 import msgspec
 
 from ralph.shell.process import cgroup, tree
-from ralph.shell.process.client import CallSpec, output, start_call, wait
+from ralph.shell.process.client import CallSpec, read_output, start_call, wait
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.bubblewrap import Box, boxed
+from ralph.shell.sandbox.bubblewrap import Box, box_command
 
 Level = Literal["S0", "S2", "S3"]
 VERSION = 2  # of the probes: a new one makes old answers worthless
@@ -117,21 +117,21 @@ def probe_levels(state_dir: str, *, home: str, bwrap: str | None, network: bool 
     """Run all probes now, for the agent box (`network` as the loop would have it) and the gate box."""
     with _targets(state_dir) as targets:
         if bwrap is None:
-            return _unprotected(
-                _seen(targets, home, None, "gate", network=False), ("bubblewrap is not installed",)
+            return _no_protection(
+                _open_probes(targets, home, None, "gate", network=False), ("bubblewrap is not installed",)
             )
-        gate = _seen(targets, home, bwrap, "gate", network=False)
-        agent = _seen(targets, home, bwrap, "agent", network=network)
+        gate = _open_probes(targets, home, bwrap, "gate", network=False)
+        agent = _open_probes(targets, home, bwrap, "agent", network=network)
         for which, answer in (("gate", gate), ("agent", agent)):
             if isinstance(answer, str):
-                plain = _seen(targets, home, None, "gate", network=False)
-                return _unprotected(plain, (f"the {which} box does not start: {answer}",))
+                plain = _open_probes(targets, home, None, "gate", network=False)
+                return _no_protection(plain, (f"the {which} box does not start: {answer}",))
     assert isinstance(gate, frozenset)
     assert isinstance(agent, frozenset)
     expected = NETWORK_PROBES if network else frozenset()
     leaks = sorted(gate | (agent - expected))
     if leaks:
-        return _unprotected(agent | gate, tuple(f"the box does not hold: {name}" for name in leaks))
+        return _no_protection(agent | gate, tuple(f"the box does not hold: {name}" for name in leaks))
     group, why = _cgroup_works()
     return Protection(
         level="S3" if group else "S2",
@@ -143,7 +143,7 @@ def probe_levels(state_dir: str, *, home: str, bwrap: str | None, network: bool 
     )
 
 
-def protection(state_dir: str, *, home: str, bwrap: str | None, network: bool = True) -> Protection:
+def cached_protection(state_dir: str, *, home: str, bwrap: str | None, network: bool = True) -> Protection:
     """The same, remembered per boot, kernel, user and bwrap file: what a loop asks for at its start."""
     key = _cache_key(home, bwrap, network=network)
     path = os.path.join(state_dir, "protection.json")
@@ -199,7 +199,7 @@ def _targets(state_dir: str) -> Iterator[_Targets]:
         yield _Targets(folder, tcp.getsockname()[1], name)
 
 
-def _seen(
+def _open_probes(
     targets: _Targets, home: str, bwrap: str | None, kind: Literal["agent", "gate"], *, network: bool
 ) -> frozenset[str] | str:
     """The forbidden probes that were open; or why the box did not work at all."""
@@ -217,7 +217,7 @@ def _seen(
     )
     words = (work, folder + "/outside", folder + "/secret", str(targets.port), str(os.getpid()))
     argv = (python, "-I", "-S", "-c", SCRIPT, *words, sockets + "/s", targets.name)
-    built = boxed(box, argv, bwrap=bwrap)
+    built = box_command(box, argv, bwrap=bwrap)
     spec = CallSpec(
         argv=built.argv,
         env={"PATH": os.defpath},
@@ -228,7 +228,7 @@ def _seen(
     )
     call_folder = os.path.join(folder, f"{kind}-{'box' if bwrap else 'plain'}")
     ended = wait(start_call(call_folder, spec))
-    text = output(call_folder, 1 << 16)[0].decode("utf-8", "replace")
+    text = read_output(call_folder, 1 << 16)[0].decode("utf-8", "replace")
     answers = dict(line.split(" ", 1) for line in text.splitlines() if line.count(" ") == 1)
     if ended.exit_code != 0 or answers.get("works") != "open":
         return ended.error or text.strip()[-300:] or "the box could not write its own workspace"
@@ -243,7 +243,7 @@ def _cgroup_works() -> tuple[bool, str]:
     return True, ""
 
 
-def _unprotected(seen: frozenset[str] | str, reasons: tuple[str, ...]) -> Protection:
+def _no_protection(seen: frozenset[str] | str, reasons: tuple[str, ...]) -> Protection:
     reached = frozenset(OPEN_WORDS) if isinstance(seen, str) else seen
     words = ["no sandbox: agents and gates have your own rights"]
     words += [f"agents and gates {OPEN_WORDS[name]}" for name in OPEN_WORDS if name in reached]

@@ -47,7 +47,7 @@ SECRET = (
     "id_rsa",
     "id_ed25519",
 )
-DEPTH = 8
+MAX_DEPTH = 8
 
 HINTS: dict[str, str] = {
     **{name: f"python -m pip install {name}" for name in ("pytest", "ruff", "mypy", "tox", "uv", "coverage")},
@@ -114,7 +114,7 @@ def resolve(
     word: str, *, path: str, cwd: str, repo: str, home: str, known: ToolMemory | None = None
 ) -> Tool | MissingTool:
     """Find `word` as a shell in `cwd` would, on `path`."""
-    found = find(word, path=path, cwd=cwd)
+    found = find_executable(word, path=path, cwd=cwd)
     if found is None:
         there = "/" in word and os.path.exists(os.path.join(cwd, word))
         why = "it is not executable" if there else "it does not exist" if "/" in word else "it is not on PATH"
@@ -133,7 +133,7 @@ def resolve(
     )
 
 
-def find(word: str, *, path: str, cwd: str) -> str | None:
+def find_executable(word: str, *, path: str, cwd: str) -> str | None:
     """The absolute path of an executable file, links not followed."""
     if "/" in word:
         candidates = [os.path.join(cwd, word)]
@@ -164,7 +164,7 @@ def prefixes(
             executable, path, home, repo, lambda: prefixes(executable, path=path, home=home, repo=repo)
         )
     found: set[str] = set()
-    _collect(executable, path, home, found, DEPTH)
+    _collect(executable, path, home, found, MAX_DEPTH)
     return tuple(sorted(p for p in found if not _below(repo, p)))
 
 
@@ -269,7 +269,7 @@ def _shebang(executable: str, path: str) -> list[str]:
     words = line[2:].decode("utf-8", "replace").split()
     if words and os.path.basename(words[0]) == "env":
         names = [word for word in words[1:] if not word.startswith("-") and "=" not in word][:1]
-        return [words[0], *(f for n in names if (f := find(n, path=path, cwd="/")))]
+        return [words[0], *(f for n in names if (f := find_executable(n, path=path, cwd="/")))]
     return words[:1]
 
 

@@ -39,7 +39,7 @@ class AgentChoice(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def choose(
+def choose_agents(
     settings: config.Settings,
     project: Project,
     env: Mapping[str, str],
@@ -71,19 +71,19 @@ def _one(
     profile = settings.profiles.get(settings.profile, config.ProfileSpec())
     price, key = price_of(profile), key_of(profile)
     if command:
-        argv = _located(split_command(command), cwd, project, env)
+        argv = _locate_program(split_command(command), cwd, project, env)
         given = settings.agent_env("command")
         return AgentChoice(
             agent="command", argv=argv, settings=dict(typed or {}), env=given, key=key, price=price
         )
-    name, notes = (settings.agent, ()) if settings.agent else _installed(env)
+    name, notes = (settings.agent, ()) if settings.agent else _first_installed(env)
     table = _table(settings, name)
     own = settings.agents.get(table, config.AgentSpec())
     extra = {"write": "\n".join(own.write), **own.settings, **(typed or {})}
     extra = {word: value for word, value in extra.items() if value}
     given = settings.agent_env(table)
     if own.command:
-        argv = _located(split_command(own.command), cwd, project, env)
+        argv = _locate_program(split_command(own.command), cwd, project, env)
         agent, weaker = _speaks(name, own)
         return AgentChoice(
             agent=agent, argv=argv, settings=extra, env=given, key=key, price=price, notes=(*notes, *weaker)
@@ -142,7 +142,7 @@ def _weaker(name: str) -> tuple[str, ...]:
     return (f"agent {name}: {WEAKER}",)
 
 
-def spare(choice: AgentChoice) -> SpareAgent:
+def spare_agent(choice: AgentChoice) -> SpareAgent:
     """One that stands in uses its own model: the name of one CLI's model means nothing to another."""
     return SpareAgent(
         agent=choice.agent,
@@ -154,7 +154,7 @@ def spare(choice: AgentChoice) -> SpareAgent:
     )
 
 
-def refuse_unheld(choice: AgentChoice, level: str, wanted: str) -> None:
+def refuse_unboxed(choice: AgentChoice, level: str, wanted: str) -> None:
     """An agent that cannot be bounded by a list of its own needs a sandbox, or the user's word for none."""
     if choice.allow_list or level in ("S2", "S3") or wanted == "none":
         return
@@ -166,7 +166,7 @@ def refuse_unheld(choice: AgentChoice, level: str, wanted: str) -> None:
     )
 
 
-def refuse_loginless(order: Order, env: Mapping[str, str]) -> None:
+def refuse_without_login(order: Order, env: Mapping[str, str]) -> None:
     """Where a call can only come to a refused login: end before anything is made or started."""
     found = agents.load(order.agent).probe({**env, **order.agent_env})
     if found.login != "no" or order.key is not None:
@@ -192,7 +192,7 @@ def price_of(profile: config.ProfileSpec) -> Price | None:
     return Price(profile.price_input, profile.price_output, profile.price_cached)
 
 
-def _installed(env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+def _first_installed(env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """The first agent that is installed and logged in; somebody who has one need not name it."""
     for name in agents.ADAPTERS:
         if name not in NO_CHOICE:
@@ -207,7 +207,9 @@ def _installed(env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def _located(argv: tuple[str, ...], cwd: str, project: Project, env: Mapping[str, str]) -> tuple[str, ...]:
+def _locate_program(
+    argv: tuple[str, ...], cwd: str, project: Project, env: Mapping[str, str]
+) -> tuple[str, ...]:
     """The command with its program as an absolute path: inside a box a relative one means another file."""
     path = env.get("PATH", os.defpath)
     found = tools.resolve(argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))
@@ -222,7 +224,7 @@ def _located(argv: tuple[str, ...], cwd: str, project: Project, env: Mapping[str
     return (found.path, *argv[1:])
 
 
-def reader_of(
+def choose_reader(
     ask: PlanAsk | None,
     settings: config.Settings,
     project: Project,
@@ -234,8 +236,10 @@ def reader_of(
         return None
     choice = worker
     if ask.reader_agent:
-        choice = choose(replace(settings, agent=ask.reader_agent), project, env)[0]
-    return replace(spare(choice), model=ask.reader_model or ("" if ask.reader_agent else settings.model))
+        choice = choose_agents(replace(settings, agent=ask.reader_agent), project, env)[0]
+    return replace(
+        spare_agent(choice), model=ask.reader_model or ("" if ask.reader_agent else settings.model)
+    )
 
 
 SAME = (
@@ -253,7 +257,7 @@ class JudgeChoice(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def seat(
+def choose_judge(
     settings: config.Settings, project: Project, env: Mapping[str, str], worker: AgentChoice
 ) -> JudgeChoice:
     """The judge that these settings ask for. `worker` is the agent that does the work."""
@@ -268,7 +272,7 @@ def seat(
     notes = () if choice is worker else tuple(f"judge: {note}" for note in choice.notes)
     return JudgeChoice(
         rubric=replace(rubric, same_agent=same),
-        judge=replace(spare(choice), model=model),
+        judge=replace(spare_agent(choice), model=model),
         choices=(choice,),
         notes=(*notes, SAME) if same else notes,
     )
@@ -279,7 +283,7 @@ def _choice(settings: config.Settings, project: Project, env: Mapping[str, str])
     name = settings.judge_agent or _profile(settings).agent.partition(",")[0]
     if not name:
         return None
-    return choose(replace(settings, agent=name, profile=settings.judge_profile), project, env)[0]
+    return choose_agents(replace(settings, agent=name, profile=settings.judge_profile), project, env)[0]
 
 
 def _profile(settings: config.Settings) -> config.ProfileSpec:

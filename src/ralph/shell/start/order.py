@@ -27,19 +27,19 @@ from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import config
 from ralph.shell.config import approvals
-from ralph.shell.config.values import in_quarantine
-from ralph.shell.git.project import Project, find_project, survey, user_call
+from ralph.shell.config.values import current_quarantine
+from ralph.shell.git.project import Project, find_project, start_warnings, user_call
 from ralph.shell.git.snapshot import resolve_commit
 from ralph.shell.plan.request import FROM_SPECS, SPECS, Briefed, PlanAsk
 from ralph.shell.prompts.templates import own_templates
 from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.hidden_files import unhidden, unseen
-from ralph.shell.sandbox.probe import Protection, protection
-from ralph.shell.start.agents import choose, reader_of, refuse_unheld, seat, spare
+from ralph.shell.sandbox.probe import Protection, cached_protection
+from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed, spare_agent
 from ralph.shell.state.directory import config_dir, open_state, safe_name, state_dir
 
 BOXED = ("S2", "S3")
-TASK_BYTES = 24_000
+MAX_TASK_BYTES = 24_000
 
 
 class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,27 +81,27 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     _refuse_nested(env)
     _check_task(request.task)
     project, settings = read_settings(request, env, now)
-    named = choose(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
+    named = choose_agents(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
     chosen_agent = named[0]
-    seated = seat(settings, project, env, chosen_agent)
+    seated = choose_judge(settings, project, env, chosen_agent)
     reports_cost = all(one.reports_cost for one in (*named, *seated.choices))
     config.check_limits(settings, config.explicit_limits(settings), reports_cost)
     base = resolve_commit(project, request.base) if request.base else project.head
     ask = request.plan
-    briefed = _briefed(request, project, base)
+    briefed = _make_brief(request, project, base)
     chosen = class_of(request)
     alone, aims = chosen != "regression", proof_kinds(chosen)
     gates: tuple[Gate, ...] = ()
     if ask is None or ask.mode != "plan":  # a plan is held to its own rules
         gates = seal_gates(request, settings, project, base, env, alone_is_proof=alone, aims=aims)
     state = open_state(state_dir(env), create=True)
-    _, shield = shield_of(settings.sandbox, settings.net == "on", state.root, env)
+    _, shield = find_protection(settings.sandbox, settings.net == "on", state.root, env)
     for one in (*named, *seated.choices):
-        refuse_unheld(one, shield.level, settings.sandbox)
-    held, expired = in_quarantine(settings.guards_quarantine, now)
+        refuse_unboxed(one, shield.level, settings.sandbox)
+    held, expired = current_quarantine(settings.guards_quarantine, now)
     heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes)
     heard = (*heard, *seated.notes, *expired, *unhidden(gates, project.top, env, boxed=shield.level in BOXED))
-    warnings = (*heard, *survey(project), *_config_note(settings, project, base))
+    warnings = (*heard, *start_warnings(project), *_config_note(settings, project, base))
     order = _order(request, settings, project, name=_name(request, token))
     order = msgspec.structs.replace(
         order,
@@ -120,11 +120,11 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         agent_env=chosen_agent.env,
         key=chosen_agent.key,
         price=chosen_agent.price,
-        spares=tuple(spare(one) for one in named[1:]),
+        spares=tuple(spare_agent(one) for one in named[1:]),
         rubric=seated.rubric,
         judge=seated.judge,
         warnings=warnings,
-        brief=briefed.with_reader(reader_of(ask, settings, project, env, chosen_agent)),
+        brief=briefed.with_reader(choose_reader(ask, settings, project, env, chosen_agent)),
         templates=own_templates(project, base, config_dir(env), now),
     )
     return Prepared(
@@ -138,7 +138,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     )
 
 
-def _briefed(request: StartRequest, project: Project, base: str) -> Briefed:
+def _make_brief(request: StartRequest, project: Project, base: str) -> Briefed:
     if request.plan is None:
         return Briefed()
     from ralph.shell.plan.brief import brief_of
@@ -211,11 +211,11 @@ def read_settings(
         env=env,
         flags=request.flags,
         user_dir=user_dir,
-        trust=approvals.trusted(user_dir),
+        trust=approvals.trust_check(user_dir),
     )
     needed = approvals.approval_needed(settings)
     if needed is not None:
-        raise approvals.needs_approval(user_dir, needed, now)
+        raise approvals.needs_approval_error(user_dir, needed, now)
     return project, settings
 
 
@@ -224,9 +224,9 @@ def _check_task(task: str) -> None:
         raise UserError(
             "the task is empty", code="E-TASK", next='ralph loop "make the tests pass" --check "pytest -q"'
         )
-    if len(task.encode()) > TASK_BYTES:
+    if len(task.encode()) > MAX_TASK_BYTES:
         raise UserError(
-            f"the task has {len(task.encode())} bytes, at most {TASK_BYTES} are allowed",
+            f"the task has {len(task.encode())} bytes, at most {MAX_TASK_BYTES} are allowed",
             code="E-TASK",
             why="it is repeated in every prompt",
             next='ralph loop "do what SPEC.md says" --check "pytest -q"',
@@ -265,14 +265,14 @@ def seal_gates(
     paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
     gates: list[Gate] = []
     for text in request.checks:
-        name, run = _named(text, [gate.name for gate in gates])
+        name, run = _name_check(text, [gate.name for gate in gates])
         gates.append(seal(name, run, cwd=project.prefix.rstrip("/") or ".", tree_paths=paths, proof=True))
     for text in request.hidden_checks:
-        name, run = _named(text, [gate.name for gate in gates], "hidden")
+        name, run = _name_check(text, [gate.name for gate in gates], "hidden")
         cwd = project.prefix.rstrip("/") or "."
         gate = seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN)
         gates.append(unseen(gate, project.top, paths))
-    gates += [_inferred(check, paths) for check in request.inferred]
+    gates += [_inferred_gate(check, paths) for check in request.inferred]
     alone = not gates and not any(spec.proof for spec in settings.gates.values())
     fitting = fitting_gates(request.until, request.task, {n: s.run for n, s in settings.gates.items()}, aims)
     for name, spec in settings.gates.items():
@@ -295,7 +295,7 @@ def seal_gates(
     return tuple(_with_tool(gate, project, env) for gate in gates)
 
 
-def _inferred(check: Check, paths: frozenset[str]) -> Gate:
+def _inferred_gate(check: Check, paths: frozenset[str]) -> Gate:
     return seal(
         check.name,
         check.run,
@@ -310,7 +310,7 @@ def _inferred(check: Check, paths: frozenset[str]) -> Gate:
     )
 
 
-def _named(text: str, taken: list[str], kind: str = "check") -> tuple[str, str]:
+def _name_check(text: str, taken: list[str], kind: str = "check") -> tuple[str, str]:
     """NAME=CMD, or a command that is given a name."""
     match = re.match(r"([a-z][a-z0-9_-]{0,30})=(.*\S.*)", text, re.DOTALL)
     if match and match.group(1) in taken:
@@ -341,10 +341,12 @@ def _with_tool(gate: Gate, project: Project, env: Mapping[str, str]) -> Gate:
     return msgspec.structs.replace(gate, tool=found.path, tool_sha=found.sha256)
 
 
-def shield_of(wanted: str, network: bool, root: str, env: Mapping[str, str]) -> tuple[str | None, Protection]:
+def find_protection(
+    wanted: str, network: bool, root: str, env: Mapping[str, str]
+) -> tuple[str | None, Protection]:
     """The bubblewrap to use, if its box was seen to hold, and what was seen; never a silent downgrade."""
     bwrap = None if wanted == "none" else shutil.which("bwrap", path=env.get("PATH"))
-    shield = protection(root, home=env.get("HOME") or "/", bwrap=bwrap, network=network)
+    shield = cached_protection(root, home=env.get("HOME") or "/", bwrap=bwrap, network=network)
     if wanted == "require" and shield.level not in BOXED:
         raise SetupError(
             f"a sandbox is required and only level {shield.level} holds here",

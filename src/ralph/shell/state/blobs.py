@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from ralph.errors import Bug, JournalError, SetupError
-from ralph.shell.state.directory import unusable
+from ralph.shell.state.directory import unusable_error
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1024 * 1024
@@ -105,7 +105,7 @@ def _store(directory: str, chunks: Iterator[bytes]) -> str:
     try:
         root = os.open(directory, _DIRECTORY)
     except OSError as exc:
-        raise unusable(exc, directory) from exc
+        raise unusable_error(exc, directory) from exc
     aside = _ASIDE + secrets.token_hex(16)
     try:
         digest = _write(root, aside, chunks)
@@ -116,7 +116,7 @@ def _store(directory: str, chunks: Iterator[bytes]) -> str:
         with suppress(OSError):
             os.unlink(aside, dir_fd=root)
         if isinstance(exc, OSError):
-            raise unusable(exc, directory) from exc
+            raise unusable_error(exc, directory) from exc
         raise
     finally:
         os.close(root)

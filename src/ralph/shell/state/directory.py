@@ -110,14 +110,14 @@ def open_state(path: str, *, create: bool) -> State:
             _refuse_untrusted(os.path.join(path, part), link_allowed=False)
         _write_readme(path)
     except OSError as exc:
-        raise unusable(exc, path) from exc
+        raise unusable_error(exc, path) from exc
     return state
 
 
-def unusable(exc: OSError, path: str) -> SetupError:
+def unusable_error(exc: OSError, path: str) -> SetupError:
     """What an operating-system error in the state directory means for the user."""
     if exc.errno in (errno.ENOSPC, errno.EDQUOT):
-        return disk_full(path)
+        return disk_full_error(path)
     if exc.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return SetupError(
             f"cannot write to the state directory '{path}': {exc.strerror}",
@@ -129,7 +129,7 @@ def unusable(exc: OSError, path: str) -> SetupError:
     )
 
 
-def disk_full(path: str) -> SetupError:
+def disk_full_error(path: str) -> SetupError:
     return SetupError(
         f"no space left for '{path}'",
         code="E-DISK-FULL",
@@ -146,12 +146,12 @@ def free_bytes(path: str) -> int:
         except FileNotFoundError:
             path = os.path.dirname(path)
         except OSError as exc:
-            raise unusable(exc, path) from exc
+            raise unusable_error(exc, path) from exc
         else:
             return seen.f_bavail * seen.f_frsize
 
 
-def reserve_make(root: str, size: int = RESERVE_BYTES) -> bool:
+def make_reserve(root: str, size: int = RESERVE_BYTES) -> bool:
     """Set space aside for the worst moment; False, and no file, when there is too little to do that."""
     path = os.path.join(root, _RESERVE)
     with suppress(FileNotFoundError):
@@ -170,18 +170,18 @@ def reserve_make(root: str, size: int = RESERVE_BYTES) -> bool:
             os.unlink(path)
         if exc.errno in (errno.ENOSPC, errno.EDQUOT):
             return False
-        raise unusable(exc, root) from exc
+        raise unusable_error(exc, root) from exc
     return True
 
 
-def reserve_release(root: str) -> bool:
+def release_reserve(root: str) -> bool:
     """Give the reserve back to the disk; False when there was none."""
     try:
         os.unlink(os.path.join(root, _RESERVE))
     except FileNotFoundError:
         return False
     except OSError as exc:
-        raise unusable(exc, root) from exc
+        raise unusable_error(exc, root) from exc
     return True
 
 
@@ -227,11 +227,11 @@ def _refuse_untrusted(path: str, *, link_allowed: bool) -> None:
     me = os.geteuid()
     link, real = os.lstat(path), os.stat(path)
     if stat.S_ISLNK(link.st_mode) and not (link_allowed and link.st_uid in (me, 0)):
-        raise _untrusted(path, "it is a symbolic link that Ralph did not make", "E-STATE-LINK")
+        raise _untrusted_error(path, "it is a symbolic link that Ralph did not make", "E-STATE-LINK")
     if not stat.S_ISDIR(real.st_mode):
-        raise _untrusted(path, "it is not a directory", "E-STATE-NOT-A-DIRECTORY")
+        raise _untrusted_error(path, "it is not a directory", "E-STATE-NOT-A-DIRECTORY")
     if real.st_uid != me:
-        raise _untrusted(path, f"it belongs to user {real.st_uid}, you are {me}", "E-STATE-OWNER")
+        raise _untrusted_error(path, f"it belongs to user {real.st_uid}, you are {me}", "E-STATE-OWNER")
     if real.st_mode & 0o022:
         raise SetupError(
             f"the state directory '{path}' can be changed by others (mode {stat.S_IMODE(real.st_mode):04o})",
@@ -241,7 +241,7 @@ def _refuse_untrusted(path: str, *, link_allowed: bool) -> None:
         )
 
 
-def _untrusted(path: str, why: str, code: str) -> RalphError:
+def _untrusted_error(path: str, why: str, code: str) -> RalphError:
     return SetupError(
         f"the state directory '{path}' cannot be trusted",
         code=code,
@@ -260,7 +260,7 @@ def _write_readme(root: str) -> None:
 
 def refuse_full_disk(state: State, floor: int) -> None:
     """Stop before work that would fill the disk; what is recorded stays recorded."""
-    if free_bytes(state.root) >= floor and reserve_make(state.root):
+    if free_bytes(state.root) >= floor and make_reserve(state.root):
         return
     # Without the reserve the very reason for stopping could not be recorded.
     wanted = max(floor, 2 * RESERVE_BYTES) // 1_000_000

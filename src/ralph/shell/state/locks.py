@@ -17,9 +17,9 @@ from ralph.errors import Busy, SetupError
 
 # Who only looks (`holder`) has the lock too, for some microseconds: a tenth of a second of trying tells
 # that from a real holder. The name in the file cannot: it may be that of a former one who is still alive.
-_TRIES = 20
-_PAUSE = 0.005
-_LONGEST = 4096
+_MAX_TRIES = 20
+_POLL_SECONDS = 0.005
+_MAX_BYTES = 4096
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ def this_process(since: int, what: str = "") -> Holder:
 def acquire(path: str, me: Holder) -> Lock:
     """Take the lock now or raise Busy with the holder; `me.since` is now, in milliseconds."""
     seen = Holder()
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         fd = _open(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,11 +70,11 @@ def acquire(path: str, me: Holder) -> Lock:
         except BlockingIOError:
             seen = _read(fd)
             os.close(fd)
-            time.sleep(_PAUSE)
+            time.sleep(_POLL_SECONDS)
         except BaseException:
             os.close(fd)
             raise
-    raise _locked(path, seen, me.since)
+    raise _locked_error(path, seen, me.since)
 
 
 def holder(path: str) -> Holder | None:
@@ -115,12 +115,12 @@ def _same_file(fd: int, path: str) -> bool:
 
 def _read(fd: int) -> Holder:
     try:
-        return msgspec.json.decode(os.pread(fd, _LONGEST, 0), type=Holder)
+        return msgspec.json.decode(os.pread(fd, _MAX_BYTES, 0), type=Holder)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return Holder()
 
 
-def _locked(path: str, seen: Holder, now: int) -> Busy:
+def _locked_error(path: str, seen: Holder, now: int) -> Busy:
     folder, name = os.path.split(path)
     name = os.path.basename(folder) if name == "lock" else name
     who = f"pid {seen.pid} on {seen.host}" if seen.pid else "a process that left no name"

@@ -18,7 +18,7 @@ import msgspec
 
 from ralph.errors import Busy
 from ralph.shell.state import locks
-from ralph.shell.state.directory import unusable
+from ralph.shell.state.directory import unusable_error
 
 _DOOR = ".door"  # no loop can be called so
 _PATIENCE_SECONDS = 10.0
@@ -42,16 +42,16 @@ def take_place(stints: str, repo: str, loop: str, most: int, now: float) -> lock
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with _door(folder):
-            at_work = _held(folder, loop)
+            at_work = _other_places(folder, loop)
             if len(at_work) >= most:
                 raise _full(at_work, most)
             me = locks.this_process(int(now * 1000), "runner")
             return locks.acquire(os.path.join(folder, loop), me)
     except OSError as exc:
-        raise unusable(exc, folder) from exc
+        raise unusable_error(exc, folder) from exc
 
 
-def _held(folder: str, loop: str) -> list[str]:
+def _other_places(folder: str, loop: str) -> list[str]:
     """The other loops that are being driven; what those before them left is removed."""
     found = []
     for name in sorted(os.listdir(folder)):
@@ -72,7 +72,7 @@ def _door(folder: str) -> Iterator[None]:
     fd = os.open(os.path.join(folder, _DOOR), flags, 0o600)
     try:
         until = time.monotonic() + _PATIENCE_SECONDS
-        while not _entered(fd):
+        while not _try_enter(fd):
             if time.monotonic() > until:
                 raise Busy(
                     "another Ralph has been starting a loop here for a long time",
@@ -87,7 +87,7 @@ def _door(folder: str) -> Iterator[None]:
         os.close(fd)
 
 
-def _entered(fd: int) -> bool:
+def _try_enter(fd: int) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

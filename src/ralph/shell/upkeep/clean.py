@@ -45,7 +45,7 @@ def find_waste(env: Mapping[str, str], older_than: float, now: float) -> list[Wa
         if (
             row.phase == "ended"
             and now - row.updated / 1000 >= older_than
-            and record.running(state.root, name) is None
+            and record.current_driver(state.root, name) is None
         ):
             found += _folders(state, name, f"loop ended {int((now - row.updated / 1000) / DAY)} days ago")
     for place in (state.workspaces, state.loops):

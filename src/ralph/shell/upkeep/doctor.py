@@ -30,7 +30,7 @@ class Look(msgspec.Struct, frozen=True):
     next: str = ""
 
 
-def check_up(env: Mapping[str, str], min_free: int) -> list[Look]:
+def check_machine(env: Mapping[str, str], min_free: int) -> list[Look]:
     looks = [Look("python", "ok", f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}")]
     looks += _git(env)
     looks += _state(env, min_free)

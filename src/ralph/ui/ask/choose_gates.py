@@ -9,7 +9,7 @@ from typing import Any
 
 from ralph.app.words.format import safe, table
 from ralph.core.criterion.gates_for_project import kinds_at
-from ralph.core.toolchains.kinds import concerned, gate_kind
+from ralph.core.toolchains.kinds import could_affect_gate, gate_kind
 from ralph.core.toolchains.usual_checks import LEVEL_OF
 from ralph.errors import NothingToDo
 
@@ -23,10 +23,10 @@ READ_WORDS = {
 
 def chosen_names(request: Any, names: tuple[str, ...], level: str, *, changed: bool) -> tuple[str, ...]:
     """The gates of a level that the uncommitted changes could concern, out of those that were named."""
-    from ralph.shell.criterion.gates_here import choose, gates_here
+    from ralph.shell.criterion.gates_here import gates_here, pick_gates
 
     project, _, gates = gates_here(request, dict(os.environ), time.time())
-    wanted = choose(gates, names)
+    wanted = pick_gates(gates, names)
     if level:
         kinds = kinds_at(level)  # type: ignore[arg-type]
         # A gate whose kind nobody knows is the project's own matter, and part of the whole.
@@ -36,8 +36,8 @@ def chosen_names(request: Any, names: tuple[str, ...], level: str, *, changed: b
             if (kind := gate_kind(gate.name, gate.run)) in kinds or (not kind and level == "full")
         )
     if changed:
-        paths = _changed(project)
-        wanted = tuple(gate for gate in wanted if concerned(gate.run, gate.cwd, paths))
+        paths = _changed_files(project)
+        wanted = tuple(gate for gate in wanted if could_affect_gate(gate.run, gate.cwd, paths))
     if not wanted:
         raise NothingToDo(
             "no gate is concerned" if changed else f"there is no gate of level {level}",
@@ -48,7 +48,7 @@ def chosen_names(request: Any, names: tuple[str, ...], level: str, *, changed: b
     return tuple(gate.name for gate in wanted)
 
 
-def _changed(project: Any) -> list[str]:
+def _changed_files(project: Any) -> list[str]:
     from ralph.shell.git.project import user_call
 
     asked = (
@@ -61,10 +61,10 @@ def _changed(project: Any) -> list[str]:
 
 def explain_lines(request: Any, name: str) -> list[str]:
     from ralph.gates.seal import exec_argv
-    from ralph.shell.criterion.gates_here import choose, gates_here
+    from ralph.shell.criterion.gates_here import gates_here, pick_gates
 
     _, settings, gates = gates_here(request, dict(os.environ), time.time())
-    gate = choose(gates, (name,))[0]
+    gate = pick_gates(gates, (name,))[0]
     kind = gate_kind(gate.name, gate.run)
     origin = settings.origins.get(f"gates.{name}.run")
     read = READ_WORDS.get(gate.read, f"what {gate.read} tells, test by test or finding by finding")

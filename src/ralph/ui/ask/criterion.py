@@ -19,7 +19,7 @@ from ralph.core.criterion.proposal import Proposal
 from ralph.errors import NeedsHuman, UserError
 
 
-def lines(proposal: Proposal) -> list[str]:
+def proposal_lines(proposal: Proposal) -> list[str]:
     """The proposal for a person: every command that would be executed stands here in full."""
     if proposal.refused:
         said = [f"no criterion: {safe(proposal.refused, 600)}"]
@@ -82,12 +82,12 @@ def on_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def say(rows: list[str]) -> None:
+def print_lines(rows: list[str]) -> None:
     for row in rows:
         print(row, file=sys.stderr)
 
 
-def agreed(
+def ask_agreement(
     proposal: Proposal, *, cwd: str, env: Mapping[str, str], yes: bool, ask: bool, held: bool = True
 ) -> str:
     """Did the user agree to execute these commands: "known" by hash or flag, "asked" just now, or "".
@@ -112,15 +112,15 @@ def agreed(
 
 
 def try_out(proposal: Proposal, *, cwd: str, env: Mapping[str, str]) -> Proposal:
-    from ralph.shell.criterion.try_once import tried
+    from ralph.shell.criterion.try_once import try_proposal
 
-    return tried(proposal, cwd=cwd, env=env, token=secrets.token_hex(4), now=time.time())
+    return try_proposal(proposal, cwd=cwd, env=env, token=secrets.token_hex(4), now=time.time())
 
 
-def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: bool) -> Any:
+def adopt_checks(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: bool) -> Any:
     """The request with inferred checks, when it has none of its own; a stop says why and what would do."""
-    from ralph.core.criterion.named_tools import unserved
-    from ralph.core.criterion.predicate import measured
+    from ralph.core.criterion.named_tools import names_without_gate
+    from ralph.core.criterion.predicate import names_measure
     from ralph.shell.criterion import adopt as criterion_adopt
     from ralph.shell.criterion import propose
     from ralph.shell.start.order import class_of, read_settings
@@ -131,8 +131,8 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
         return request
     if (
         runs
-        and not measured(request.until)
-        and not unserved(request.task, request.until, class_of(request), runs)
+        and not names_measure(request.until)
+        and not names_without_gate(request.task, request.until, class_of(request), runs)
     ):
         return request
     made = propose(
@@ -144,23 +144,20 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
         base=request.base,
     )
     if made.refused:
-        raise UserError(
-            f"no check was found that could prove this task: {made.refused}",
-            code="E-CRITERION-NONE",
-            why="; ".join(("usable would be", *made.examples)),
-            next=_given(request.task, made.next) if made.next else f'ralph infer "{_short(request.task)}"',
-        )
-    say(lines(made))
+        raise _no_check_found(request.task, made)
+    print_lines(proposal_lines(made))
     if dry:
         return _with(request, made)
     ask = on_terminal() and not yes
     held = criterion_adopt.is_held(settings, env)
-    word = agreed(made, cwd=request.cwd, env=env, yes=yes or auto, ask=ask, held=held)
+    word = ask_agreement(made, cwd=request.cwd, env=env, yes=yes or auto, ask=ask, held=held)
     if not word and not held and criterion_adopt.foreign(made.checks):
         raise unheld(made.checks, request.cwd, env)
     if word:
         made = try_out(made, cwd=request.cwd, env=env)
-        say([row for row in lines(made) if row.startswith(("confidence", "  tried", "  note"))])
+        print_lines(
+            [row for row in proposal_lines(made) if row.startswith(("confidence", "  tried", "  note"))]
+        )
     decision = criterion_adopt.decide(
         made, yes=yes or word == "asked", auto=auto, terminal=ask and bool(word)
     )
@@ -179,7 +176,17 @@ def adopt(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: b
     return _with(request, made)
 
 
-def _given(task: str, check: str) -> str:
+def _no_check_found(task: str, made: Any) -> UserError:
+    infer = f'ralph infer "{_short(task)}"'
+    return UserError(
+        f"no check was found that could prove this task: {made.refused}",
+        code="E-CRITERION-NONE",
+        why="; ".join(("usable would be", *made.examples)),
+        next=_loop_command(task, made.next) if made.next else infer,
+    )
+
+
+def _loop_command(task: str, check: str) -> str:
     import shlex
 
     return f'ralph loop "{_short(task)}" --check {shlex.quote(check)}'
@@ -192,7 +199,7 @@ def unheld(checks: Any, cwd: str, env: Mapping[str, str]) -> NeedsHuman:
     from ralph.shell.state.directory import config_dir
 
     approval = criterion_adopt.approval_for(checks, cwd)
-    stop = approvals.needs_approval(config_dir(env), approval, time.time())
+    stop = approvals.needs_approval_error(config_dir(env), approval, time.time())
     stop.what = (
         "without a sandbox, commands that this repository wrote need your approval; -y does not give it"
     )

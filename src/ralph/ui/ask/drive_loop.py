@@ -19,7 +19,7 @@ from ralph.errors import RalphError
 from ralph.shell.journal.record import load
 from ralph.shell.journal.writer import read_journal
 from ralph.shell.ports import Activity
-from ralph.shell.run.open import SignalCount, drive
+from ralph.shell.run.open import SignalCount, drive_loop
 from ralph.shell.state.directory import open_state, state_dir
 from ralph.shell.state.stints import Stint
 from ralph.ui.display import Display, make_watcher
@@ -90,7 +90,7 @@ def drive_and_show(
             log = stack.enter_context(_log_file(env, name))
             watcher = Both(screen, Plain(log, log, {**env, "NO_COLOR": "1"}))
             try:
-                loop = drive(
+                loop = drive_loop(
                     name,
                     env,
                     watcher,

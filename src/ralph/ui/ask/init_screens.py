@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ralph.app.words.format import brief, safe, safe_lines
+from ralph.app.words.format import brief_seconds, safe, safe_lines
 from ralph.core.criterion.gates_for_project import Planned
 from ralph.core.criterion.proposal import Trial
 from ralph.core.toolchains.usual_checks import Level
@@ -57,7 +57,7 @@ def plan_lines(plan: InitPlan) -> list[str]:
     return rows + [f"  dropped      {safe(text, 200)}" for text in plan.dropped]
 
 
-def still_open(project: Project, plan: InitPlan) -> InitPlan:
+def drop_known_gates(project: Project, plan: InitPlan) -> InitPlan:
     """What the file that is there does not have yet."""
     return without_known(plan, read_old(project.top))
 
@@ -81,7 +81,7 @@ def is_held(plan: InitPlan, env: Mapping[str, str], *, no_try: bool) -> bool:
 
 def try_plan(plan: InitPlan, env: Mapping[str, str], *, quiet: bool) -> dict[str, Trial]:
     """Each gate that resolves and needs no network, once, in the gate box over the last commit."""
-    from ralph.shell.criterion.gates_here import judge_here
+    from ralph.shell.criterion.gates_here import run_gates_here
     from ralph.shell.start.order import StartRequest
 
     wanted = [one for one in plan.gates if one.resolved and not one.network]
@@ -93,12 +93,11 @@ def try_plan(plan: InitPlan, env: Mapping[str, str], *, quiet: bool) -> dict[str
     def told(gate: Any, verdict: Any) -> None:
         found[gate.name] = Trial(gate.name, verdict.status, verdict.summary, verdict.cause)
         if not quiet:
-            words = (
-                f"{gate.name:.<24} {verdict.status}  {safe(verdict.summary, 100)}  {brief(verdict.seconds)}"
-            )
+            took = brief_seconds(verdict.seconds)
+            words = f"{gate.name:.<24} {verdict.status}  {safe(verdict.summary, 100)}  {took}"
             print(words, file=sys.stderr)
 
-    judge_here(
+    run_gates_here(
         request,
         env,
         tuple(one.name for one in wanted),
@@ -152,7 +151,12 @@ def settings_here(project: Project, env: Mapping[str, str]) -> Any:
 
     folder = config_dir(env)
     return config.load(
-        cwd=project.top, top=project.top, env=env, flags={}, user_dir=folder, trust=approvals.trusted(folder)
+        cwd=project.top,
+        top=project.top,
+        env=env,
+        flags={},
+        user_dir=folder,
+        trust=approvals.trust_check(folder),
     )
 
 

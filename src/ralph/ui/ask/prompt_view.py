@@ -48,7 +48,7 @@ class Shown(Struct, frozen=True, kw_only=True):
         return self.share > WARN_SHARE
 
 
-def find(record: Record, state: State, iteration: int | None) -> tuple[Shown, Shown | None]:
+def find_prompts(record: Record, state: State, iteration: int | None) -> tuple[Shown, Shown | None]:
     """The prompt that is meant, and the one before it."""
     calls = [event for event in record.events if isinstance(event, e.AgentStarted)]
     if iteration is not None:
@@ -61,17 +61,21 @@ def find(record: Record, state: State, iteration: int | None) -> tuple[Shown, Sh
                 why=f"expected one of: {known}",
                 next=f"ralph logs {record.name}",
             )
-        return _sent(record, state, calls[at]), _sent(record, state, calls[at - 1]) if at else None
+        return _sent_prompt(record, state, calls[at]), _sent_prompt(
+            record, state, calls[at - 1]
+        ) if at else None
     owing = about_to_call(record.loop)
     if owing is not None:
-        return _owed(record, state, owing), _sent(record, state, calls[-1]) if calls else None
+        return _next_prompt(record, state, owing), _sent_prompt(record, state, calls[-1]) if calls else None
     if not calls:
         raise NothingToDo(
             f"loop '{record.name}' has called no agent and is not about to",
             code="E-PROMPT-NONE",
             next=f"ralph status {record.name}",
         )
-    return _sent(record, state, calls[-1]), _sent(record, state, calls[-2]) if len(calls) > 1 else None
+    return _sent_prompt(record, state, calls[-1]), _sent_prompt(record, state, calls[-2]) if len(
+        calls
+    ) > 1 else None
 
 
 def about_to_call(loop: Loop) -> Loop | None:
@@ -87,10 +91,10 @@ def about_to_call(loop: Loop) -> Loop | None:
     return loop if isinstance(owed, actions.RunAgent) and not loop.calling else None
 
 
-def _sent(record: Record, state: State, call: e.AgentStarted) -> Shown:
+def _sent_prompt(record: Record, state: State, call: e.AgentStarted) -> Shown:
     text = blobs.get(state.blobs, call.prompt).decode("utf-8", "replace")
     order = failover.with_agent(record.loop.sealed, call.using)
-    return _shown(
+    return _shown_prompt(
         record.name,
         text,
         iteration=call.iteration,
@@ -103,11 +107,11 @@ def _sent(record: Record, state: State, call: e.AgentStarted) -> Shown:
     )
 
 
-def _owed(record: Record, state: State, loop: Loop) -> Shown:
+def _next_prompt(record: Record, state: State, loop: Loop) -> Shown:
     from ralph.core.prompt.facts import kind_of
     from ralph.shell.git.project import find_project
     from ralph.shell.git.store import open_store
-    from ralph.shell.prompts.build import prompt
+    from ralph.shell.prompts.build import call_prompt
     from ralph.shell.prompts.sources import PromptFiles
 
     owed = loop.todo[0]
@@ -125,12 +129,12 @@ def _owed(record: Record, state: State, loop: Loop) -> Shown:
     order = failover.with_agent(loop.sealed, owed.agent)
     item = loop.build.item if loop.build is not None else None
     kind = kind_of(loop)
-    return _shown(
+    return _shown_prompt(
         record.name,
-        prompt(loop, PromptFiles(store, state.blobs)),
+        call_prompt(loop, PromptFiles(store, state.blobs)),
         iteration=owed.iteration,
         call=owed.call,
-        agent=failover.names(loop.sealed)[owed.agent],
+        agent=failover.agent_names(loop.sealed)[owed.agent],
         model=order.model,
         purpose={"prompt": "", "build": "item"}.get(kind, kind),
         item=item.id if item is not None and kind == "build" else "",
@@ -138,7 +142,7 @@ def _owed(record: Record, state: State, loop: Loop) -> Shown:
     )
 
 
-def _shown(
+def _shown_prompt(
     name: str,
     text: str,
     *,
@@ -170,12 +174,12 @@ def difference(before: Shown, after: Shown) -> list[str]:
     """As a patch; the marks around foreign text are new in each call and no difference."""
     from difflib import unified_diff
 
-    old, new = (_unmarked(shown.text).splitlines() for shown in (before, after))
+    old, new = (_drop_nonces(shown.text).splitlines() for shown in (before, after))
     was, now = (f"iteration {shown.iteration}, call {shown.call}" for shown in (before, after))
     return list(unified_diff(old, new, was, now, lineterm="", n=2))
 
 
-def _unmarked(text: str) -> str:
+def _drop_nonces(text: str) -> str:
     for nonce in {found[1] for line in text.splitlines() if (found := BEGINS.fullmatch(line))}:
         text = text.replace(nonce, "·")
     return text

@@ -24,16 +24,16 @@ from ralph.core.sentence.intent import (
     RouteChoice,
     RouteQuestion,
     check_question,
-    settled,
     why_asked,
     with_check,
+    with_confidence,
 )
 from ralph.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph.core.criterion.proposal import Proposal
 
-SEEN = 50  # loops that a sentence may speak of
+MAX_LOOPS = 50  # loops that a sentence may speak of
 # control -> command lines, the first whose command exists
 CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "abort": (("abort",),),
@@ -70,7 +70,7 @@ def known_here(host: str) -> KnownHere:
     named = host_of(os.environ) if host == "auto" else host
     loops = []
     with journal_here() as reader:
-        for row in reader.summaries(project_here(), SEEN):
+        for row in reader.summaries(project_here(), MAX_LOOPS):
             unfinished = row.phase != "ended"
             resumable = unfinished or row.outcome in RESUMABLE
             loops.append(KnownLoop(row.loop, _task_of(row.body), unfinished, resumable))
@@ -86,21 +86,21 @@ def _task_of(body: bytes) -> str:
     return task if isinstance(task, str) else ""
 
 
-def completed(found: Route, *, infer: bool = True) -> Route:
+def add_check(found: Route, *, infer: bool = True) -> Route:
     """With a check from the project's own gates, or an inferred one; what cannot be found stays open."""
     if found.task is None or found.verification_command or not _open(found, "check"):
         return found
-    from ralph.core.criterion.named_tools import named_class, unserved
-    from ralph.core.criterion.predicate import measured
+    from ralph.core.criterion.named_tools import named_class, names_without_gate
+    from ralph.core.criterion.predicate import names_measure
 
     said = found.criterion or ""
-    own = {} if measured(said) else _own_gates()
-    if own and not unserved(found.task, said, named_class(found.task), own.values()):
+    own = {} if names_measure(said) else _own_gates()
+    if own and not names_without_gate(found.task, said, named_class(found.task), own.values()):
         words = f"the gates of this project pass: {', '.join(own)}"
         return with_check(found, words, " && ".join(own.values()), "high")
     # Words that were refused as a check must not come back through inference.
     until = "" if why_asked(found) else found.criterion or ""
-    proposal = proposed(found.task, until) if infer else None
+    proposal = infer_proposal(found.task, until) if infer else None
     if proposal is None:
         return found
     if proposal.refused or not proposal.verification_command:
@@ -113,12 +113,12 @@ def completed(found: Route, *, infer: bool = True) -> Route:
 
 def _with_kinds(found: Route, first: tuple[RouteChoice, ...], why: str = "") -> Route:
     """The question for a check: what was inferred, then each kind with this project's command for it."""
-    made = [(kind, proposed(task, "")) for kind, task in KIND_TASKS.items()]
+    made = [(kind, infer_proposal(task, "")) for kind, task in KIND_TASKS.items()]
     choices = tuple(_choice(kind, one) for kind, one in made if one is not None and not one.refused)
     asked = next(one for one in found.ask if one.about == "check")
     question = check_question(why_asked(found) or why, (*first, *choices))
     ask = tuple(question if one is asked else one for one in found.ask)
-    return settled(msgspec.structs.replace(found, ask=ask))
+    return with_confidence(msgspec.structs.replace(found, ask=ask))
 
 
 def _choice(label: str, proposal: Proposal) -> RouteChoice:
@@ -128,7 +128,7 @@ def _choice(label: str, proposal: Proposal) -> RouteChoice:
     return RouteChoice(label, proposal.verification_command, note)
 
 
-def proposed(task: str, until: str) -> Proposal | None:
+def infer_proposal(task: str, until: str) -> Proposal | None:
     """What inference makes of it; None outside a repository."""
     from ralph.shell.criterion import propose
     from ralph.ui.ask.place import project_here
@@ -230,7 +230,7 @@ def _open(found: Route, about: str) -> bool:
     return any(one.about == about for one in found.ask)
 
 
-def offered(found: Route) -> Route:
+def offer_commands(found: Route) -> Route:
     """With the command lines of a control, and of a loop that no worker can host, in `ask`."""
     if found.route == "control":
         lines = command_lines(found)

@@ -25,21 +25,21 @@ def start(given: dict[str, Any], ask: Any = None) -> int:
 
 def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
     """The same, with the name of the loop; "" when nothing was started."""
-    from ralph.shell.run.open import begin
+    from ralph.shell.run.open import begin_loop
     from ralph.ui.ask.drive_loop import drive_and_show
     from ralph.ui.ask.task_limits import with_limits
 
     env = dict(os.environ)
     given = with_limits(given)
-    prepared = prepared_for(given, env, ask)
+    prepared = prepare_order(given, env, ask)
     if given["dry_run"]:
         from ralph.ui.ask.dry_run import show_order
 
         show_order(prepared, as_json=given["as_json"])
         return 0, ""
     for warning in prepared.warnings:
-        say(f"note: {warning}")
-    name, stint = begin(prepared, env, time.time())
+        print_note(f"note: {warning}")
+    name, stint = begin_loop(prepared, env, time.time())
     code = drive_and_show(
         name,
         env,
@@ -60,7 +60,7 @@ def _first(text: str) -> tuple[Any, ...]:
     return (Steered(text=text, author="flag"),) if text else ()
 
 
-def prepared_for(given: dict[str, Any], env: dict[str, str], ask: Any = None) -> Any:
+def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -> Any:
     """The order; what a repository asks for is shown and approved first when somebody can answer."""
     from ralph.shell.config import approvals
     from ralph.shell.plan.request import FROM_SPECS
@@ -85,29 +85,29 @@ def prepared_for(given: dict[str, Any], env: dict[str, str], ask: Any = None) ->
     )
     token = secrets.token_hex(4)
     try:
-        return prepare(_checked(request, given, env), env=env, token=token, now=time.time())
+        return prepare(_add_check(request, given, env), env=env, token=token, now=time.time())
     except NeedsHuman as asks:
         if asks.code != "E-APPROVAL" or given["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
-        say(f"{asks.what}:\n{asks.why}")
+        print_note(f"{asks.what}:\n{asks.why}")
         if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
             raise
         approvals.approve(config_dir(env), asks.next.rsplit(" ", 1)[-1], time.time())
-        return prepare(_checked(request, given, env), env=env, token=token, now=time.time())
+        return prepare(_add_check(request, given, env), env=env, token=token, now=time.time())
 
 
-def _checked(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
+def _add_check(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
     """The request with a check: its own, the project's, or an inferred one that was agreed to."""
     if request.checks or request.hidden_checks or given["no_infer"] or not request.task.strip():
         return request
     if request.plan is not None and request.plan.mode == "plan":
         return request
-    from ralph.ui.ask.criterion import adopt
+    from ralph.ui.ask.criterion import adopt_checks
 
     asked = request
     if request.plan is not None:
         asked = msgspec.structs.replace(request, task=_ANY_CHECK, task_class="")
-    found = adopt(asked, env, yes=given["yes"], auto=given["auto_criteria"], dry=given["dry_run"])
+    found = adopt_checks(asked, env, yes=given["yes"], auto=given["auto_criteria"], dry=given["dry_run"])
     if request.plan is None:
         return found
     return msgspec.structs.replace(
@@ -115,7 +115,7 @@ def _checked(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
     )
 
 
-def say(text: str) -> None:
+def print_note(text: str) -> None:
     from ralph.core.text.clean import clean
 
     print(clean(text), file=sys.stderr)

@@ -27,7 +27,7 @@ def with_limits(given: dict[str, Any]) -> dict[str, Any]:
     given = dict(given)
     for name in ("task", "until"):
         text = given.get(name) or ""
-        clauses = bounds.said(text)
+        clauses = bounds.find_bounds(text)
         taken = tuple(one for one in clauses if _bounds_loop(one, text, criterion=name == "until"))
         for clause in taken:
             for one in clause.bounds:
@@ -58,14 +58,14 @@ def _take(given: dict[str, Any], one: Bound, clause: Clause) -> None:
     name = one.flag.removeprefix("--").replace("-", "_")
     if given.get(name) is not None:
         return
-    value = one.value if one.value is not None else _asked(given, one)
+    value = one.value if one.value is not None else _ask_limit(given, one)
     if value is None:
         return
-    given[name] = _written(one.about, value)
+    given[name] = _limit_text(one.about, value)
     _note(f'"{clause.text}" in the task is a limit of this loop: {one.flag} {given[name]}')
 
 
-def _asked(given: dict[str, Any], one: Bound) -> float | None:
+def _ask_limit(given: dict[str, Any], one: Bound) -> float | None:
     """The limit that somebody types on the terminal; None for the default ones. Without one, a refusal."""
     what = f"'{safe(one.text, 200)}' is no limit that could be kept to"
     example = {"--max-cost": "5", "--max-time": "2h", "--max-tokens": "100000"}.get(one.flag, "20")
@@ -86,7 +86,7 @@ def _asked(given: dict[str, Any], one: Bound) -> float | None:
     return None
 
 
-def _written(about: str, value: float) -> str:
+def _limit_text(about: str, value: float) -> str:
     from ralph.shell.files.units import duration_words
 
     return duration_words(int(value)) if about == "hours" else f"{value:g}"

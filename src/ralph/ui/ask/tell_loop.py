@@ -12,14 +12,14 @@ from typing import Any
 
 from ralph.core.model.loop import Loop
 from ralph.errors import Busy
-from ralph.shell.journal.record import load, running
+from ralph.shell.journal.record import current_driver, load
 from ralph.shell.journal.writer import read_journal
 from ralph.shell.landing.commands import put_event, send
 from ralph.shell.ports import Activity
-from ralph.shell.run.open import drive
+from ralph.shell.run.open import drive_loop
 from ralph.shell.state.directory import open_state, state_dir
 
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
 class Quiet:
@@ -33,20 +33,20 @@ class Quiet:
     def closed(self, loop: Loop) -> None: ...
 
 
-def tell(name: str, env: Mapping[str, str], event: Any, *, until: str, drive: bool = True) -> Loop:
+def send_and_wait(name: str, env: Mapping[str, str], event: Any, *, until: str, drive: bool = True) -> Loop:
     """Say it, and wait until the loop is in phase `until` ("" = do not wait).
 
     Without a living runner and with `drive`, what the event makes owed is performed right here: a call that
     a crash left open is accounted for, and the loop comes to its end or pause.
     """
     state = open_state(state_dir(env), create=True)
-    if running(state.root, name) is None:
+    if current_driver(state.root, name) is None:
         try:
             return _driven(name, env, event) if drive else put_event(name, env, event, Quiet())
         except Busy:
             pass  # a runner came to life in this very moment: it will hear us
     send(name, env, event, time.time())
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
         with read_journal(state.root) as reader:
             loop = load(reader, name).loop
@@ -56,4 +56,4 @@ def tell(name: str, env: Mapping[str, str], event: Any, *, until: str, drive: bo
 
 
 def _driven(name: str, env: Mapping[str, str], event: Any) -> Loop:
-    return drive(name, env, Quiet(), min_free=0, most=None, first=(event,))
+    return drive_loop(name, env, Quiet(), min_free=0, most=None, first=(event,))

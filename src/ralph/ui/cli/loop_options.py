@@ -31,7 +31,7 @@ def setting_options(function: Any) -> Any:
         help_text = (
             option.doc
             if option.default in (None, "", {}, ())
-            else f"{option.doc} [default: {_shown(option)}]"
+            else f"{option.doc} [default: {_default_text(option)}]"
         )
         function = click.option(
             flag,
@@ -49,10 +49,10 @@ def setting_options(function: Any) -> Any:
     return function
 
 
-def _shown(option: Any) -> str:
-    from ralph.shell.config.schema import show
+def _default_text(option: Any) -> str:
+    from ralph.shell.config.schema import format_value
 
-    return show(option, option.default)
+    return format_value(option, option.default)
 
 
 def typed_settings(given: dict[str, Any]) -> dict[str, object]:
@@ -185,7 +185,7 @@ def plan_ask(given: dict[str, Any]) -> Any:
     )
 
 
-def only(*flags: str) -> Callable[[Any], Any]:
+def pick_options(*flags: str) -> Callable[[Any], Any]:
     """Some of the options of `ralph loop`, by their names."""
 
     def give(function: Any) -> Any:

@@ -29,10 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):  # a locale that lacks a character must not end a loop
             stream.reconfigure(errors="replace")
     try:
-        code = _guarded(args)
+        code = _run_guarded(args)
         sys.stdout.flush()
     except BrokenPipeError:
-        code = _silenced()
+        code = _end_quietly()
     finally:
         gc.freeze()  # else the interpreter looks through everything once more before it ends
         gc.enable()
@@ -52,7 +52,7 @@ def _leave_out_own_tools() -> None:
     os.environ["PATH"] = users_path(os.environ["PATH"], here)
 
 
-def _guarded(args: list[str]) -> int:
+def _run_guarded(args: list[str]) -> int:
     try:
         return _dispatch(args)
     except BrokenPipeError:
@@ -60,7 +60,7 @@ def _guarded(args: list[str]) -> int:
     except RalphError as error:
         if error.exit_code == BUG:
             return _bug(error, args)
-        return _failed(error, args)
+        return _report_error(error, args)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)  # click has ended the line with the ^C
         return INTERRUPTED
@@ -70,7 +70,7 @@ def _guarded(args: list[str]) -> int:
 
 def _dispatch(args: list[str]) -> int:
     if args in ([], ["status"]):
-        return _listed(args)
+        return _quick_status(args)
     import click
 
     from ralph.ui.cli.tree import cli
@@ -81,13 +81,13 @@ def _dispatch(args: list[str]) -> int:
         print(asked.format_message())
         return 2
     except click.ClickException as wrong:
-        return _failed(_usage(wrong), args)
+        return _report_error(_usage(wrong), args)
     except click.Abort as stopped:
         raise KeyboardInterrupt from stopped
     return result if isinstance(result, int) else 0
 
 
-def _listed(args: list[str]) -> int:
+def _quick_status(args: list[str]) -> int:
     """What is typed most often, answered at once: loading click would take longer than all the rest."""
     from ralph.ui.cli.commands.views import status
 
@@ -113,13 +113,13 @@ def _usage(wrong: click.ClickException) -> RalphError:
     )
 
 
-def _failed(error: RalphError, args: list[str]) -> int:
-    from ralph.app.words.format import coloured
+def _report_error(error: RalphError, args: list[str]) -> int:
+    from ralph.app.words.format import use_colour
     from ralph.ui.words.errors import show
 
     as_json = wants_json(args)
     sys.stdout.flush()
-    colour = coloured(sys.stderr, os.environ)
+    colour = use_colour(sys.stderr, os.environ)
     show(error, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, colour=colour)
     return error.exit_code
 
@@ -144,7 +144,7 @@ def _bug(exc: BaseException, args: list[str]) -> int:
     return BUG
 
 
-def _silenced() -> int:
+def _end_quietly() -> int:
     """The reader of our output is gone (`ralph logs | head`): end quietly, as other tools do."""
     # stdout is flushed once more when the interpreter ends; that must not print a trace.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -103,7 +103,7 @@ class LazyGroup(click.Group):
             gc.enable()
             return "loop", bare_command(), args  # its options are those of `ralph loop`
         if name not in COMMANDS and not name.startswith("-"):
-            raise click.UsageError(f"there is no command '{name}'{_meant(name)}", ctx)
+            raise click.UsageError(f"there is no command '{name}'{_suggest_command(name)}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -112,7 +112,7 @@ def _is_sentence(text: str) -> bool:
     return not text.startswith("-") and len(text.split()) > 1
 
 
-def _meant(name: str) -> str:
+def _suggest_command(name: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name.removeprefix("ralph-"), COMMANDS, n=1, cutoff=0.6)

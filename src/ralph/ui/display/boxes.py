@@ -7,17 +7,27 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ralph.app.words.ending import judged
-from ralph.app.words.format import GOOD, MARKS, bar, brief, clock, cost_words, dollars, safe, thousands
+from ralph.app.words.ending import newest_verdicts
+from ralph.app.words.format import (
+    GOOD,
+    MARKS,
+    bar,
+    brief_seconds,
+    clock,
+    cost_words,
+    dollars,
+    safe,
+    thousands,
+)
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Verdict
 from ralph.core.views.plan_view import plan_line
 from ralph.ui.display import Doing
 
-QUIET = 60.0  # seconds without output before it is worth a colour
+QUIET_SECONDS = 60.0  # seconds without output before it is worth a colour
 CELLS = 12
-SENTENCES = 4
+MAX_SENTENCES = 4
 _TONES = {
     "pass": "green",
     "fail": "red",
@@ -66,7 +76,7 @@ def _state(loop: Loop) -> str:
 
 def gate_lines(loop: Loop, activity: Doing | None) -> list[Text]:
     now = activity.names if activity is not None and activity.what == "gate" else ()
-    rows = judged(loop)
+    rows = newest_verdicts(loop)
     pad = min(12, max((len(gate.name) for gate, _ in rows), default=0))
     return [_gate(gate, verdict, pad, running=gate.name in now, stale=loop.calling) for gate, verdict in rows]
 
@@ -76,7 +86,7 @@ def _gate(gate: Gate, verdict: Verdict | None, pad: int, *, running: bool, stale
     line = Text(f"{safe(gate.name, 12):<{pad}} ")
     line.append(MARKS[status], style=_TONES[status])
     if verdict is not None:
-        line.append(f" {verdict.red}" if verdict.red else f" {brief(verdict.seconds)}")
+        line.append(f" {verdict.red}" if verdict.red else f" {brief_seconds(verdict.seconds)}")
     if running:
         line.append(" ▸", style="bold")
     elif stale and verdict is not None and status != "pass":
@@ -87,7 +97,7 @@ def _gate(gate: Gate, verdict: Verdict | None, pad: int, *, running: bool, stale
 
 
 def exit_lines(loop: Loop) -> list[Text]:
-    lines = [Text(safe(sentence, 200)) for sentence in loop.not_yet[:SENTENCES]]
+    lines = [Text(safe(sentence, 200)) for sentence in loop.not_yet[:MAX_SENTENCES]]
     more = len(loop.not_yet) - len(lines)
     if more > 0:
         lines.append(Text(f"and {more} more", style="dim"))
@@ -121,10 +131,12 @@ def spend_lines(loop: Loop, activity: Doing | None) -> list[Text]:
         lines.append(Text(f"used  {thousands(spend.tokens)}{of} tokens"))
     if activity is not None and activity.what == "agent":
         quiet = activity.quiet_seconds
-        style = "yellow" if quiet >= QUIET else ""
+        style = "yellow" if quiet >= QUIET_SECONDS else ""
         lines.append(
             Text(
-                f"last output {clock(quiet)} ago" if quiet >= QUIET else f"last output {quiet:.0f}s ago",
+                f"last output {clock(quiet)} ago"
+                if quiet >= QUIET_SECONDS
+                else f"last output {quiet:.0f}s ago",
                 style=style,
             )
         )

@@ -14,18 +14,18 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live as Region
 from rich.text import Text
 
-from ralph.app.words.format import coloured, safe
+from ralph.app.words.format import safe, use_colour
 from ralph.app.words.lines import event_words
-from ralph.app.words.story import StoryCall, call_mark, call_parts, follow, settled
+from ralph.app.words.story import StoryCall, call_mark, call_parts, is_settled, update_call
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.boxes import boxes, narrow
 from ralph.ui.display.none import Silent
-from ralph.ui.display.stint_words import alert_words, doing_words, fact_words, hand_words, header
+from ralph.ui.display.stint_words import alert_words, doing_words, fact_words, header, purpose_words
 
 WIDE = 90  # columns that the three boxes need
-FACTS = 3
+MAX_FACTS = 3
 _ASIDE = (e.NoVerdict, e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked, e.ResultPublished)
 _TONES = {"✔": "green", "✘": "red", "!": "yellow", "·": "dim"}
 
@@ -39,7 +39,7 @@ class _Console(Console):
 class Live(Silent):
     def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
         super().__init__(stdout, stderr, env)
-        colour = coloured(stderr, env)
+        colour = use_colour(stderr, env)
         self.console = _Console(
             file=stderr,
             force_terminal=stderr.isatty(),
@@ -54,7 +54,7 @@ class Live(Silent):
         self._loop: Loop | None = None
         self._activity: Doing | None = None
         self._call: StoryCall | None = None
-        self._facts: deque[str] = deque(maxlen=FACTS)
+        self._facts: deque[str] = deque(maxlen=MAX_FACTS)
         self._note = ""
 
     def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
@@ -73,14 +73,14 @@ class Live(Silent):
 
     def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None:  # noqa: ARG002
         self._loop, self._activity = loop, None
-        before, self._call = self._call, follow(self._call, event)
+        before, self._call = self._call, update_call(self._call, event)
         if isinstance(event, e.AgentStarted):
             self._facts.clear()
             if before is not None:
                 self._print(self._folded(before, loop))
         if isinstance(event, _ASIDE):
             self._print(Text(f"  {event_words(event)}", style="dim"))
-        if self._call is not None and settled(self._call, loop):
+        if self._call is not None and is_settled(self._call, loop):
             self._print(self._folded(self._call, loop))
             self._call = None
         self._draw()
@@ -125,7 +125,7 @@ class Live(Silent):
 
     def _current(self, loop: Loop) -> Text:
         limit = loop.limits.iterations
-        hand = hand_words(loop)
+        hand = purpose_words(loop)
         where = f"it {loop.iteration}/{limit or '∞'}" if loop.iteration else "" if hand else "baseline"
         where = "  ".join(part for part in (where, hand) if part)
         doing = doing_words(loop, self._activity) if self._activity is not None else loop.phase

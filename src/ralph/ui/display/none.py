@@ -8,7 +8,7 @@ from typing import IO, Self
 
 from ralph.app.words.change import measure
 from ralph.app.words.ending import ending
-from ralph.app.words.format import coloured, safe
+from ralph.app.words.format import safe, use_colour
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
@@ -17,7 +17,7 @@ from ralph.ui.display import Doing
 class Silent:
     def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
         self.stdout, self.stderr, self.env = stdout, stderr, env
-        self.colour = coloured(stderr, env)
+        self.colour = use_colour(stderr, env)
 
     def __enter__(self) -> Self:
         return self
@@ -45,7 +45,7 @@ class Silent:
 
     def closed(self, loop: Loop) -> None:
         self.release()
-        colour = coloured(self.stdout, self.env)
+        colour = use_colour(self.stdout, self.env)
         for line in ending(loop, measure(loop), colour=colour, width=width_of(self.stdout)):
             write(self.stdout, line + "\n")
         if self.stderr.isatty() and loop.phase in ("ended", "paused"):

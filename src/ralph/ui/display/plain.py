@@ -7,15 +7,15 @@ from typing import IO
 
 from ralph.app.words.format import clock, safe, stamp
 from ralph.app.words.lines import event_words
-from ralph.app.words.story import StoryCall, call_line, follow, settled
+from ralph.app.words.story import StoryCall, call_line, is_settled, update_call
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.none import Silent
 from ralph.ui.display.stint_words import alert_words, doing_words, header
 
-HEARTBEAT = 60.0  # seconds of nothing to say before saying that it still goes on
-SENTENCES = 5
+HEARTBEAT_SECONDS = 60.0  # seconds of nothing to say before saying that it still goes on
+MAX_SENTENCES = 5
 _LABELS = {
     "WorkspaceMade": "workspace",
     "AgentStarted": "agent",
@@ -56,17 +56,17 @@ class Plain(Silent):
         label = _LABELS.get(e.kind_of(event))
         if label is not None:  # the header has said what the others say
             self.tell(f"{stamp(event.at)}  {label:<11}  {event_words(event)}")
-        before, self._call = self._call, follow(self._call, event)
+        before, self._call = self._call, update_call(self._call, event)
         if before is not None and isinstance(event, e.AgentStarted):
             self._footer(before, loop)
-        if self._call is not None and settled(self._call, loop):
+        if self._call is not None and is_settled(self._call, loop):
             self._footer(self._call, loop)
             self._call = None
         if loop.phase == "waiting" and not isinstance(event, e.WaitOver):
             self.tell(f"{stamp(event.at)}  {'waiting':<11}  {safe(loop.wait_why)}")
 
     def tick(self, loop: Loop, activity: Doing) -> None:
-        if activity.seconds - self._beat < HEARTBEAT:
+        if activity.seconds - self._beat < HEARTBEAT_SECONDS:
             return
         self._beat = activity.seconds
         quiet = f", last output {clock(activity.quiet_seconds)} ago" if activity.what == "agent" else ""
@@ -76,7 +76,7 @@ class Plain(Silent):
         limit = loop.limits.iterations
         self.tell(call_line(call).replace(f"it {call.iteration}", f"it {call.iteration}/{limit or '∞'}", 1))
         if not call.published:
-            for sentence in loop.not_yet[:SENTENCES]:
+            for sentence in loop.not_yet[:MAX_SENTENCES]:
                 self.tell(f"{'':8}  {'not yet':<11}  {safe(sentence, 300)}")
         warned = "" if call.published else alert_words(loop)
         if warned:

@@ -126,7 +126,7 @@ def fact_words(fact: object) -> str:
             return ""
 
 
-def hand_words(loop: Loop) -> str:
+def purpose_words(loop: Loop) -> str:
     """What this call is about, in a loop with a plan: the item at hand, planning, closing; "" in others."""
     build = loop.build
     if build is None or not (loop.iteration or build.reading):

@@ -13,8 +13,8 @@ from typing import IO
 from ralph.app.words.format import paint, safe, safe_lines
 from ralph.errors import RalphError
 
-_WIDE = 2000
-_FRAMES = 30
+_MAX_CHARS = 2000
+_MAX_FRAMES = 30
 
 
 def error_text(error: RalphError, *, colour: bool = False) -> str:
@@ -35,9 +35,9 @@ def error_envelope(error: RalphError) -> dict[str, dict[str, str]]:
         "kind": _KINDS.get(error.code, error.kind),
         "code": error.code,
         "message": _tidy(error.what),
-        "at": safe(error.at, _WIDE),
-        "why": safe(error.why, _WIDE),
-        "next": safe(error.next, _WIDE),
+        "at": safe(error.at, _MAX_CHARS),
+        "why": safe(error.why, _MAX_CHARS),
+        "next": safe(error.next, _MAX_CHARS),
     }
     return {"error": {key: value for key, value in fields.items() if value or key not in ("at", "why")}}
 
@@ -54,7 +54,7 @@ def bug_text(exc: BaseException, argv: Sequence[str]) -> str:
 
     from ralph import __version__
 
-    trace = "".join(traceback.format_exception(exc, limit=-_FRAMES)).rstrip()
+    trace = "".join(traceback.format_exception(exc, limit=-_MAX_FRAMES)).rstrip()
     block = "\n".join(
         (
             "```",
@@ -86,7 +86,7 @@ def show(error: RalphError, *, as_json: bool, stdout: IO[str], stderr: IO[str], 
 
 
 def _tidy(what: str) -> str:
-    return safe(what, _WIDE)
+    return safe(what, _MAX_CHARS)
 
 
 def _words(argv: Sequence[str]) -> str:

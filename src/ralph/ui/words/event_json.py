@@ -13,7 +13,7 @@ import msgspec
 
 from ralph.app.words.format import iso, safe_lines
 from ralph.core.model import events as e
-from ralph.shell.journal.record import decoded
+from ralph.shell.journal.record import decode_row
 from ralph.shell.journal.rows import JournalRow
 
 VERSION = 1
@@ -25,7 +25,7 @@ def event_line(seq: int, loop: str, event: e.AnyEvent) -> bytes:
 
 def row_line(row: JournalRow) -> bytes:
     """The same from a journal row, also of a kind that this Ralph does not know."""
-    event = decoded(row)
+    event = decode_row(row)
     if event is not None:
         return event_line(row.seq, row.loop, event)
     try:

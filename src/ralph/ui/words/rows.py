@@ -15,7 +15,7 @@ from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
 from ralph.errors import JournalError, RalphError
 from ralph.shell.journal.reader import Reader
 from ralph.shell.journal.rows import ENDED, SummaryRow
-from ralph.shell.journal.selection import running
+from ralph.shell.journal.selection import current_driver
 
 LIMITS: dict[str, Any] = {  # what the journal leaves out because it is the default (`core.model.order`)
     "iterations": 15, "time": None, "iteration_time": 1800.0, "idle": None, "cost": None, "tokens": None,
@@ -53,10 +53,10 @@ def list_row(summary: SummaryRow, state_root: str) -> ListRow:
     updated = summary.updated / 1000
     if body is None:
         return ListRow(summary.loop, "damaged", {}, updated, "its summary cannot be read")
-    return ListRow(summary.loop, word(summary, state_root), body, updated)
+    return ListRow(summary.loop, status_word(summary, state_root), body, updated)
 
 
-def checked(row: ListRow, reader: Reader) -> ListRow:
+def check_record(row: ListRow, reader: Reader) -> ListRow:
     """The row, or the same loop as damaged when its record does not hold."""
     try:
         for _ in reader.rows(row.name):
@@ -66,14 +66,14 @@ def checked(row: ListRow, reader: Reader) -> ListRow:
     return row
 
 
-def word(summary: SummaryRow, state_root: str) -> str:
+def status_word(summary: SummaryRow, state_root: str) -> str:
     """One word for where a loop stands; a loop that nobody drives although it should has crashed."""
     if summary.phase == ENDED:
         return summary.outcome or ENDED
     if summary.phase == "paused":
         return "paused"
     try:
-        held = running(state_root, summary.loop)
+        held = current_driver(state_root, summary.loop)
     except RalphError:
         return summary.phase  # another user's lock: whether it is held is not ours to know
     return summary.phase if held else "crashed"
@@ -108,14 +108,14 @@ def standing(row: ListRow) -> LoopStanding:
         landing=body.get("landing", ""),
         dropped=bool(body.get("dropped")),
         best=body.get("best"),
-        room=raised_by(body),
+        room=row_room_flag(body),
         human=next(iter(plan.get("human", ())), ""),
         items=plan.get("newest", 0),
         planned=plan.get("mode") == "planned",
     )
 
 
-def raised_by(body: dict[str, Any]) -> str:
+def row_room_flag(body: dict[str, Any]) -> str:
     """The flag with which `ralph resume` gives an exhausted loop room again."""
     if body.get("outcome") != "exhausted":
         return ""

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ralph.core.decide.stuck.attempts import (
-    KEPT,
+    MAX_KEPT,
     FailureFacts,
+    add_attempt,
     approaches,
     classify,
-    counted,
-    counts,
     escalation,
-    lines,
-    many_ways,
-    noted,
+    escalation_lines,
+    is_real_try,
+    real_tries,
+    why_give_up,
 )
 from ralph.core.decide.stuck.health import escalations
 from ralph.core.model.actions import Finish
@@ -74,7 +74,7 @@ def test_what_is_not_the_works_doing_never_counts(fault: str, causes: list[str],
     kind = classify(facts)
     if fault or causes or denied:
         assert kind in ("transient", "environmental")
-        assert not counts(Attempt(1, kind, "w", "n"))
+        assert not is_real_try(Attempt(1, kind, "w", "n"))
     else:
         assert kind == "logical"
 
@@ -89,29 +89,29 @@ def test_mishaps_in_a_row_are_one_line() -> None:
     one = tried(kind="transient", files=0, paths=(), signature="fault limit")
     found: tuple[Attempt, ...] = ()
     for number in range(10):
-        found = noted(found, replace(one, iteration=number))
+        found = add_attempt(found, replace(one, iteration=number))
     assert [(attempt.iteration, attempt.times) for attempt in found] == [(9, 10)]
-    assert counted(found) == ()
+    assert real_tries(found) == ()
 
 
 def test_a_judged_mishap_that_repeats_is_the_works_own_doing() -> None:
     """A check that is killed twice on changed trees is no accident."""
     one = tried(kind="transient")
-    found = noted(noted((), one), replace(one, iteration=2))
+    found = add_attempt(add_attempt((), one), replace(one, iteration=2))
     assert [(attempt.kind, attempt.next) for attempt in found] == [
         ("transient", "n"),
         ("logical", "another approach"),
     ]
-    elsewhere = noted((one,), replace(one, item="other"))
+    elsewhere = add_attempt((one,), replace(one, item="other"))
     assert [attempt.kind for attempt in elsewhere] == ["transient", "transient"]
 
 
 def test_the_record_is_bounded() -> None:
     """The newest are kept."""
     found: tuple[Attempt, ...] = ()
-    for number in range(KEPT + 5):
-        found = noted(found, tried(number))
-    assert (len(found), found[0].iteration) == (KEPT, 5)
+    for number in range(MAX_KEPT + 5):
+        found = add_attempt(found, tried(number))
+    assert (len(found), found[0].iteration) == (MAX_KEPT, 5)
 
 
 APPROACHES = [
@@ -143,19 +143,19 @@ def test_distinct_approaches(attempts: tuple[Attempt, ...], count: int) -> None:
 def test_three_approaches_on_one_error_are_enough() -> None:
     """Rule 12; two, or three on different errors, are not."""
     three = tuple(tried(number, paths=(f"{number}.py",)) for number in range(3))
-    assert many_ways(three, "") == "3 different approaches ended in the same error"
-    assert many_ways(three[:2], "") == ""
-    assert many_ways((), "") == ""
-    assert many_ways(tuple(replace(one, signature="") for one in three), "") == ""
-    assert many_ways(tuple(replace(one, signature=f"s{one.iteration}") for one in three), "") == ""
+    assert why_give_up(three, "") == "3 different approaches ended in the same error"
+    assert why_give_up(three[:2], "") == ""
+    assert why_give_up((), "") == ""
+    assert why_give_up(tuple(replace(one, signature="") for one in three), "") == ""
+    assert why_give_up(tuple(replace(one, signature=f"s{one.iteration}") for one in three), "") == ""
 
 
 def test_the_newest_error_is_the_one_that_is_looked_at() -> None:
     """Three approaches on an error that is gone are no reason to give up."""
     three = tuple(tried(number, paths=(f"{number}.py",)) for number in range(3))
-    assert many_ways((*three, tried(4, signature="other", paths=("z.py",))), "") == ""
+    assert why_give_up((*three, tried(4, signature="other", paths=("z.py",))), "") == ""
     first = tried(0, signature="other", paths=("z.py",))
-    assert many_ways((first, *three), "") == "3 different approaches ended in the same error"
+    assert why_give_up((first, *three), "") == "3 different approaches ended in the same error"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_newest_error_is_the_one_that_is_looked_at() -> None:
 )
 def test_which_classes_count(kind: Any, does: bool) -> None:
     """Only tries at the work itself do."""
-    assert counts(tried(kind=kind)) is does
+    assert is_real_try(tried(kind=kind)) is does
 
 
 def test_mishaps_are_told_where_nothing_else_was_tried() -> None:
@@ -189,7 +189,7 @@ def test_the_escalation_of_a_stall() -> None:
         tried(3, files=0, paths=()),
     )
     found = escalation(attempts, "", "fix-1")
-    assert lines(found) == (
+    assert escalation_lines(found) == (
         "tried: iteration 1 (logical): 1 file changed in a.py; tests: 1 failed",
         "tried: iteration 2 (logical, asked for: split): 2 files changed in a.py, b.py; tests: 1 failed",
         "tried: iteration 3 (logical): no change; tests: 1 failed",
@@ -237,7 +237,7 @@ def test_faults_leave_no_attempt_behind() -> None:
     """A loop of faults has a record of them, and not one counts; a stopped call is not even there."""
     loop = b.faulted(2, "limit")
     assert [(one.kind, one.times, one.what) for one in loop.attempts] == [("transient", 2, "limit: busy")]
-    assert counted(loop.attempts) == ()
+    assert real_tries(loop.attempts) == ()
     assert b.work(b.based(), b.BASE, fault=Fault("interrupted", "stop")).attempts == ()
 
 

@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ralph.core.decide.machine import decide
-from ralph.core.decide.stuck.attempts import KEPT as ATTEMPTS
-from ralph.core.decide.stuck.attempts import counts
+from ralph.core.decide.stuck.attempts import MAX_KEPT as ATTEMPTS
+from ralph.core.decide.stuck.attempts import is_real_try
 from ralph.core.decide.stuck.breaker import (
-    PULSES,
+    MAX_PULSES,
+    MAX_TURNS,
     TABLE,
-    TRAIL,
     WATCH,
     Cause,
-    answered,
-    finished,
-    judged,
     marks_of,
-    moved,
+    move_state,
+    note_answered_call,
+    note_judged_iteration,
+    note_loop_end,
+    open_on_stall,
     recurs,
-    stalled,
 )
-from ralph.core.decide.stuck.strategies import KEPT as DEMANDS
+from ralph.core.decide.stuck.strategies import MAX_KEPT as DEMANDS
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.agent import Claim, Fault
@@ -39,9 +39,9 @@ from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Footprint
 
 NOW: dict[str, Any] = {"at": 5.0, "iteration": 7}
-OPEN = stalled(Breaker(), "same-error", "the same error 5 times in a row", ("sig",), **NOW)
-PROBING = moved(OPEN, "probe", OPEN.why, **NOW)
-WATCHED = judged(PROBING, b.footprint(iteration=8, progress=False), 3, at=9.0)
+OPEN = open_on_stall(Breaker(), "same-error", "the same error 5 times in a row", ("sig",), **NOW)
+PROBING = move_state(OPEN, "probe", OPEN.why, **NOW)
+WATCHED = note_judged_iteration(PROBING, b.footprint(iteration=8, progress=False), 3, at=9.0)
 SAME = b.footprint(iteration=9, signature="sig", progress=False)
 OTHER = b.footprint(iteration=9, signature="other", progress=False)
 
@@ -51,7 +51,7 @@ OTHER = b.footprint(iteration=9, signature="other", progress=False)
 def test_every_pair_of_state_and_cause(state: Any, cause: Any) -> None:
     """A move is one of the table's, is recorded with both ends and a reason, or does not happen."""
     before = Breaker(state=state, why="old", since=3, opens=2)
-    after = moved(before, cause, "new\nwords", **NOW)
+    after = move_state(before, cause, "new\nwords", **NOW)
     to = TABLE.get((state, cause))
     if to is None:
         assert after is before
@@ -120,7 +120,7 @@ DECIDED = [
     ),
     (
         "watched: also in the second one",
-        judged(WATCHED, OTHER, 1, at=9.0),
+        note_judged_iteration(WATCHED, OTHER, 1, at=9.0),
         SAME,
         9,
         "OPEN",
@@ -140,7 +140,7 @@ def test_a_judged_iteration(
     before: Breaker, footprint: Footprint, score: int, state: str, watch: int, why: str
 ) -> None:
     """One iteration decides a probe; three more are watched."""
-    after = judged(before, footprint, score, at=9.0)
+    after = note_judged_iteration(before, footprint, score, at=9.0)
     assert (after.state, after.watch, after.why) == (state, watch, why)
 
 
@@ -148,44 +148,44 @@ def test_the_watch_ends() -> None:
     """After three good iterations the trouble is forgotten, and the same error starts at one again."""
     after = WATCHED
     for _ in range(WATCH):
-        after = judged(after, OTHER, -1, at=9.0)
+        after = note_judged_iteration(after, OTHER, -1, at=9.0)
     assert (after.state, after.watch, after.trouble, after.marks) == ("CLOSED", 0, None, ())
-    assert judged(after, SAME, -9, at=9.0) is after
+    assert note_judged_iteration(after, SAME, -9, at=9.0) is after
 
 
 def test_another_stall_while_watched_is_a_stall_of_its_own() -> None:
     """The watch is over with it: the next resume is a probe again."""
-    again = stalled(WATCHED, "no-progress", "3 iterations in a row changed nothing", (), **NOW)
+    again = open_on_stall(WATCHED, "no-progress", "3 iterations in a row changed nothing", (), **NOW)
     assert (again.state, again.watch, again.trouble) == ("OPEN", 0, "no-progress")
-    assert moved(again, "probe", again.why, **NOW).probing
+    assert move_state(again, "probe", again.why, **NOW).probing
 
 
 def test_a_second_failed_probe_names_the_first_reason() -> None:
     """Reasons do not nest with each resume."""
     twice = OPEN
     for _ in range(2):
-        twice = judged(moved(twice, "probe", twice.why, **NOW), SAME, -1, at=9.0)
+        twice = note_judged_iteration(move_state(twice, "probe", twice.why, **NOW), SAME, -1, at=9.0)
     assert twice.why == "one more iteration did not help (the same again): the same error 5 times in a row"
     assert twice.opens == 3
 
 
 def test_a_call_that_comes_through_does_not_overcome_a_stall() -> None:
     """After a fault one answer closes; a stall's probe waits for its judgement."""
-    assert answered(PROBING, **NOW) is PROBING
-    after_fault = moved(moved(Breaker(), "trip", "limit", **NOW), "probe", "limit", **NOW)
-    assert answered(after_fault, **NOW).state == "CLOSED"
-    in_watch = moved(moved(WATCHED, "trip", "limit", **NOW), "probe", "limit", **NOW)
-    assert answered(in_watch, **NOW).state == "CLOSED"
-    assert answered(Breaker(), **NOW) == Breaker()
+    assert note_answered_call(PROBING, **NOW) is PROBING
+    after_fault = move_state(move_state(Breaker(), "trip", "limit", **NOW), "probe", "limit", **NOW)
+    assert note_answered_call(after_fault, **NOW).state == "CLOSED"
+    in_watch = move_state(move_state(WATCHED, "trip", "limit", **NOW), "probe", "limit", **NOW)
+    assert note_answered_call(in_watch, **NOW).state == "CLOSED"
+    assert note_answered_call(Breaker(), **NOW) == Breaker()
 
 
 def test_an_end_decides_a_probe() -> None:
     """Verified closes it for good; every other end leaves it open."""
-    done = finished(PROBING, "proven", verified=True, **NOW)
+    done = note_loop_end(PROBING, "proven", verified=True, **NOW)
     assert (done.state, done.trouble, done.marks) == ("CLOSED", None, ())
-    assert finished(PROBING, "10 of 10 iterations used", verified=False, **NOW).state == "OPEN"
-    assert finished(OPEN, "x", verified=True, **NOW) is OPEN
-    assert finished(Breaker(), "x", verified=False, **NOW) == Breaker()
+    assert note_loop_end(PROBING, "10 of 10 iterations used", verified=False, **NOW).state == "OPEN"
+    assert note_loop_end(OPEN, "x", verified=True, **NOW) is OPEN
+    assert note_loop_end(Breaker(), "x", verified=False, **NOW) == Breaker()
 
 
 RECURS = [
@@ -371,7 +371,7 @@ def test_whatever_happens_the_breaker_keeps_to_its_table(moves: list[str], keep:
         before = loop
         loop = obeyed(loop, move, number)
         faults += loop.fault is not None and loop.tree == before.tree
-        turns = loop.breaker.trail[len(before.breaker.trail) :] if len(loop.breaker.trail) < TRAIL else ()
+        turns = loop.breaker.trail[len(before.breaker.trail) :] if len(loop.breaker.trail) < MAX_TURNS else ()
         for turn in turns:
             assert turn.to in [to for (was, _), to in TABLE.items() if was == turn.was]
         owed = loop.todo[0] if loop.todo else None
@@ -380,9 +380,9 @@ def test_whatever_happens_the_breaker_keeps_to_its_table(moves: list[str], keep:
             raise AssertionError("a call was made while open")
         if loop.phase == "ended" or isinstance(owed, actions.Finish):
             assert loop.breaker.state != "HALF_OPEN"
-        judged_ones = [one for one in loop.attempts if counts(one)]
+        judged_ones = [one for one in loop.attempts if is_real_try(one)]
         assert all(not one.signature.startswith("fault ") for one in judged_ones)
-        assert len(loop.breaker.pulses) <= PULSES
+        assert len(loop.breaker.pulses) <= MAX_PULSES
         assert len(loop.breaker.demands) <= DEMANDS
         assert len(loop.attempts) <= ATTEMPTS
         assert loop.tree == BASE or loop.commit

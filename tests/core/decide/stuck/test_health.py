@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from msgspec.structs import replace
 
-from ralph.core.decide.stuck.health import Health, alerts, calls_left, health, risk, souring
+from ralph.core.decide.stuck.health import Health, alerts, calls_left, health, is_getting_worse, risk
 from ralph.core.model.breaker_state import Breaker, Pulse
 from ralph.core.model.loop import Loop
 from ralph.core.model.spend import Limits, Usage
@@ -162,7 +162,7 @@ def test_health_of_a_loop_at_work() -> None:
     assert (newest.passed, newest.failed, newest.skipped, newest.written) == (5, 2, 1, 4)
     assert (newest.score, newest.red, newest.state) == (1 + 3, 2, "CLOSED")
     assert health(loop).score == 4
-    assert not souring(loop.breaker.pulses)
+    assert not is_getting_worse(loop.breaker.pulses)
 
 
 def test_work_that_is_undone_costs_a_point() -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 import builders as b
 import pytest
 
-from ralph.core.decide.stuck.strategies import ESCALATE, RUNGS, asked, due, words
+from ralph.core.decide.stuck.strategies import ESCALATE, RUNGS, already_asked, demand_text, next_rung
 from ralph.core.model import actions
 from ralph.core.model.agent import Claim
 from ralph.core.model.breaker_state import Demand, Trouble
@@ -38,7 +38,7 @@ def test_the_rungs_come_in_order_and_the_last_stays(trouble: Trouble) -> None:
     demands: tuple[Demand, ...] = ()
     seen = []
     for number in range(6):
-        rung = due(demands, trouble)
+        rung = next_rung(demands, trouble)
         seen.append(rung.strategy)
         demands = (*demands, Demand(number, trouble, rung.strategy))
     assert seen == [*NAMES[trouble], "escalate", "escalate"]
@@ -48,19 +48,19 @@ def test_the_rungs_come_in_order_and_the_last_stays(trouble: Trouble) -> None:
 def test_troubles_and_items_have_ladders_of_their_own() -> None:
     """What was asked for another trouble or another item is not counted."""
     demands = (Demand(1, "circular", "analyse again"), Demand(2, "same-error", "x", "item-2"))
-    assert due(demands, "same-error").strategy == "change the approach"
-    assert due(demands, "circular").strategy == "an untried approach"
-    assert due(demands, "same-error", "item-2").strategy == "check the environment"
-    assert asked(demands, "same-error", "item-2") == ("x",)
+    assert next_rung(demands, "same-error").strategy == "change the approach"
+    assert next_rung(demands, "circular").strategy == "an untried approach"
+    assert next_rung(demands, "same-error", "item-2").strategy == "check the environment"
+    assert already_asked(demands, "same-error", "item-2") == ("x",)
 
 
 def test_a_demand_names_the_reason_the_strategy_and_what_was_asked_before() -> None:
     """The sentence ends without a full stop: the prompt goes on after it."""
     rung = RUNGS["same-error"][1]
-    assert words("why", rung, ("a", "b", "a")) == (
+    assert demand_text("why", rung, ("a", "b", "a")) == (
         f"why. Check the environment: {rung.text}. Asked for before, without success: a, b"
     )
-    assert words("why", rung, ()) == f"why. Check the environment: {rung.text}"
+    assert demand_text("why", rung, ()) == f"why. Check the environment: {rung.text}"
 
 
 def same_error(count: int) -> Loop:

@@ -26,7 +26,7 @@ replace = msgspec.structs.replace
 HIDDEN = "hidden"  # origin of a gate that no agent may hear of, not even as something that was tried
 UNSHOWN = "a check that is not shown is red"
 STOPPED = "interrupted"  # no attempt: somebody stopped the call
-SENTENCE = 300
+MAX_SENTENCE = 300
 
 
 def item_of(loop: Loop) -> str:
@@ -38,42 +38,42 @@ def call_ended(loop: Loop, event: AgentEnded) -> Loop:
     return _with(loop, replace(loop.breaker, trace=Trace(written=event.usage.written)))
 
 
-def left(loop: Loop, event: CheckpointMade, *, changed: bool) -> Loop:
+def record_changes(loop: Loop, event: CheckpointMade, *, changed: bool) -> Loop:
     """What the call changed, for the record of attempts. One that came through ends what was waited for."""
-    paths = tuple(one_line(path, SENTENCE) for path in event.paths[: attempts.NAMED_PATHS])
+    paths = tuple(one_line(path, MAX_SENTENCE) for path in event.paths[: attempts.NAMED_PATHS])
     trace = Trace(
         written=loop.breaker.trace.written, files=event.files, lines=event.added + event.removed, paths=paths
     )
     breaker = replace(loop.breaker, trace=trace)
     if loop.fault is None or changed:
-        breaker = breaker_.answered(breaker, at=loop.now, iteration=loop.iteration)
+        breaker = breaker_.note_answered_call(breaker, at=loop.now, iteration=loop.iteration)
     return _with(loop, breaker)
 
 
-def waits(loop: Loop, why: str) -> Loop:
+def open_for_wait(loop: Loop, why: str) -> Loop:
     """A fault is waited out: no call until then."""
-    return _with(loop, breaker_.moved(loop.breaker, "trip", why, at=loop.now, iteration=loop.iteration))
+    return _with(loop, breaker_.move_state(loop.breaker, "trip", why, at=loop.now, iteration=loop.iteration))
 
 
-def calls(loop: Loop, iteration: int) -> Loop:
+def start_probe(loop: Loop, iteration: int) -> Loop:
     """An agent call is asked for: after a wait or a resume it is the one that tries."""
     breaker = loop.breaker
-    return _with(loop, breaker_.moved(breaker, "probe", breaker.why, at=loop.now, iteration=iteration))
+    return _with(loop, breaker_.move_state(breaker, "probe", breaker.why, at=loop.now, iteration=iteration))
 
 
-def failed(loop: Loop, fault: Fault) -> Loop:
+def record_fault(loop: Loop, fault: Fault) -> Loop:
     """A call failed and left nothing. It is kept among the attempts, and counts as none."""
     if fault.kind == STOPPED:
         return loop
     kind = attempts.classify(attempts.FailureFacts(fault=fault.kind))
-    what = one_line(f"{fault.kind}: {fault.message}", SENTENCE)
-    return _attempted(loop, kind, what, f"fault {fault.kind}")
+    what = one_line(f"{fault.kind}: {fault.message}", MAX_SENTENCE)
+    return _add_attempt(loop, kind, what, f"fault {fault.kind}")
 
 
-def judged(loop: Loop, reds: list[Verdict], *, accused: bool, base: Checkpoint) -> Loop:
+def record_judgement(loop: Loop, reds: list[Verdict], *, accused: bool, base: Checkpoint) -> Loop:
     """An iteration was judged and is not enough: score it, class it, and see what it decides."""
     footprint = loop.history[-1]
-    loop = _pulsed(loop, footprint, base, accused=accused)
+    loop = _add_pulse(loop, footprint, base, accused=accused)
     points = loop.breaker.pulses[-1].score
     facts = attempts.FailureFacts(
         causes=tuple(verdict.cause if verdict.status != "fail" else "" for verdict in reds),
@@ -81,29 +81,31 @@ def judged(loop: Loop, reds: list[Verdict], *, accused: bool, base: Checkpoint) 
         denied=bool(loop.denials),
         accused=accused,
     )
-    loop = _attempted(loop, attempts.classify(facts), _what(loop, reds, facts), footprint.signature)
+    loop = _add_attempt(loop, attempts.classify(facts), _what(loop, reds, facts), footprint.signature)
     worth = 0 if accused else points  # tampering overcomes nothing
-    return _with(loop, breaker_.judged(loop.breaker, footprint, worth, at=loop.now))
+    return _with(loop, breaker_.note_judged_iteration(loop.breaker, footprint, worth, at=loop.now))
 
 
 def item_done(loop: Loop, red: int) -> Loop:
     """An item was verified: the best thing that an iteration can come to. `red`: what others still owe."""
     tree, before = loop.tree, loop.before
     footprint = Footprint(loop.iteration, tree, before, red_digest="", red=red, signature="", progress=True)
-    loop = _pulsed(loop, footprint, footprint, accused=False, items=1)
-    after = breaker_.judged(loop.breaker, footprint, loop.breaker.pulses[-1].score, at=loop.now)
+    loop = _add_pulse(loop, footprint, footprint, accused=False, items=1)
+    after = breaker_.note_judged_iteration(
+        loop.breaker, footprint, loop.breaker.pulses[-1].score, at=loop.now
+    )
     return _with(loop, after)
 
 
-def of_item(loop: Loop, track: stuck_signs.Track) -> tuple[Loop, str, bool]:
+def review_missed_item(loop: Loop, track: stuck_signs.Track) -> tuple[Loop, str, bool]:
     """An item was missed: what is demanded next, why nobody should go on with it, and does it count?"""
-    why = track.why if track.kind == "stalled" else attempts.many_ways(loop.attempts, item_of(loop))
-    return redirected(loop), why, attempts.counts(loop.attempts[-1])
+    why = track.why if track.kind == "stalled" else attempts.why_give_up(loop.attempts, item_of(loop))
+    return set_redirect(loop), why, attempts.is_real_try(loop.attempts[-1])
 
 
-def stalled(loop: Loop, trouble: Trouble, why: str) -> Loop:
+def open_on_stall(loop: Loop, trouble: Trouble, why: str) -> Loop:
     """A rule ends the work: open, and the probe after a resume is asked for the next strategy."""
-    after = breaker_.stalled(
+    after = breaker_.open_on_stall(
         loop.breaker,
         trouble,
         why,
@@ -111,49 +113,49 @@ def stalled(loop: Loop, trouble: Trouble, why: str) -> Loop:
         at=loop.now,
         iteration=loop.iteration,
     )
-    return demanded(_with(loop, after), trouble, why)
+    return add_demand(_with(loop, after), trouble, why)
 
 
-def reopened(loop: Loop) -> Loop:
+def demand_after_reopening(loop: Loop) -> Loop:
     """A probe failed, or the trouble came back: the next probe is asked for something else again."""
     trouble = loop.breaker.trouble
     assert trouble is not None  # only a stall is probed and watched
-    return demanded(loop, trouble, loop.breaker.why)
+    return add_demand(loop, trouble, loop.breaker.why)
 
 
-def redirected(loop: Loop) -> Loop:
+def set_redirect(loop: Loop) -> Loop:
     """What the next prompt demands, by the first rule that has something to say; nothing if none has."""
     track, trouble = stuck_signs.diagnose(loop.history, loop.rules)
     if trouble is not None:
-        return demanded(loop, trouble, track.why)
+        return add_demand(loop, trouble, track.why)
     signs = stuck_signs.first_signs(loop.history)
     if signs is not None:
-        return demanded(loop, *signs)
+        return add_demand(loop, *signs)
     pulses = loop.breaker.pulses
-    if health.souring(pulses) and pulses[-1].score < 0:
+    if health.is_getting_worse(pulses) and pulses[-1].score < 0:
         why = f"the last {health.WINDOW} iterations made it worse rather than better"
-        return demanded(loop, "no-progress", why)
+        return add_demand(loop, "no-progress", why)
     if health.only_testing(pulses) and loop.sealed.criterion.task_class != "coverage":
         why = f"{health.TESTING_WINDOW} iterations in a row saw to nothing but tests, and nothing came of it"
-        return demanded(loop, "test-loop", why)
+        return add_demand(loop, "test-loop", why)
     return replace(loop, redirect="")
 
 
-def demanded(loop: Loop, trouble: Trouble, why: str) -> Loop:
+def add_demand(loop: Loop, trouble: Trouble, why: str) -> Loop:
     breaker, item = loop.breaker, item_of(loop)
-    rung = strategies.due(breaker.demands, trouble, item)
-    before = strategies.asked(breaker.demands, trouble, item)
+    rung = strategies.next_rung(breaker.demands, trouble, item)
+    before = strategies.already_asked(breaker.demands, trouble, item)
     made = Demand(iteration=loop.iteration, trouble=trouble, strategy=rung.strategy, item=item)
-    loop = _with(loop, replace(breaker, demands=(*breaker.demands, made)[-strategies.KEPT :]))
-    return replace(loop, redirect=strategies.words(why, rung, before))
+    loop = _with(loop, replace(breaker, demands=(*breaker.demands, made)[-strategies.MAX_KEPT :]))
+    return replace(loop, redirect=strategies.demand_text(why, rung, before))
 
 
-def ended(loop: Loop, action: Finish) -> Loop:
+def close_on_finish(loop: Loop, action: Finish) -> Loop:
     """No loop ends half open; one that the machinery broke ends open."""
     breaker = loop.breaker
     if action.outcome == "broken" and loop.fault is not None:
-        return waits(loop, action.reason)
-    after = breaker_.finished(
+        return open_for_wait(loop, action.reason)
+    after = breaker_.note_loop_end(
         breaker,
         action.reason,
         verified=action.outcome in ("verified", "satisfied"),
@@ -167,7 +169,7 @@ def _with(loop: Loop, breaker: Breaker) -> Loop:
     return loop if breaker is loop.breaker else replace(loop, breaker=breaker)
 
 
-def _pulsed(
+def _add_pulse(
     loop: Loop, footprint: Footprint, base: Checkpoint | Footprint, *, accused: bool, items: int = 0
 ) -> Loop:
     """The iteration joins the pulses, with its score against the one before it, also across a resume."""
@@ -199,7 +201,7 @@ def _pulsed(
     )
     after = replace(
         breaker,
-        pulses=(*breaker.pulses, pulse)[-breaker_.PULSES :],
+        pulses=(*breaker.pulses, pulse)[-breaker_.MAX_PULSES :],
         last=footprint,
         item=item,
         on_item=breaker.on_item + 1 if item == breaker.item else 1,
@@ -207,7 +209,7 @@ def _pulsed(
     return _with(loop, after)
 
 
-def _attempted(loop: Loop, kind: breaker_state.Class, what: str, signature: str) -> Loop:
+def _add_attempt(loop: Loop, kind: breaker_state.Class, what: str, signature: str) -> Loop:
     breaker, trace = loop.breaker, loop.breaker.trace
     newest = breaker.demands[-1] if breaker.demands else None
     asked = newest.strategy if newest is not None and loop.redirect and newest.item == item_of(loop) else ""
@@ -223,13 +225,13 @@ def _attempted(loop: Loop, kind: breaker_state.Class, what: str, signature: str)
         files=trace.files,
         lines=trace.lines,
     )
-    return replace(loop, attempts=attempts.noted(loop.attempts, attempt))
+    return replace(loop, attempts=attempts.add_attempt(loop.attempts, attempt))
 
 
 def _what(loop: Loop, reds: list[Verdict], facts: attempts.FailureFacts) -> str:
     """One line that may also be read by an agent: hidden checks are not told."""
     if facts.blocked and loop.claim is not None:
-        return one_line(f"the agent asks: {loop.claim.recommendation or 'no reason given'}", SENTENCE)
+        return one_line(f"the agent asks: {loop.claim.recommendation or 'no reason given'}", MAX_SENTENCE)
     if facts.accused:
         return "tests or gates were tampered with"
     hidden = {gate.name for gate in loop.sealed.criterion.gates if gate.origin == HIDDEN}
@@ -237,12 +239,14 @@ def _what(loop: Loop, reds: list[Verdict], facts: attempts.FailureFacts) -> str:
     for verdict in shown:
         said = verdict.summary or verdict.cause or verdict.status
         more = f" (and {len(shown) - 1} more red)" if len(shown) > 1 else ""
-        return one_line(f"{verdict.gate}: {said}{more}", SENTENCE)
+        return one_line(f"{verdict.gate}: {said}{more}", MAX_SENTENCE)
     if reds:
         return UNSHOWN
     if facts.denied:
-        return one_line(f"permission denied: {', '.join(loop.denials)}", SENTENCE)
-    missing = next_item.missing(loop)
+        return one_line(f"permission denied: {', '.join(loop.denials)}", MAX_SENTENCE)
+    missing = next_item.missing_for_tick(loop)
     return (
-        one_line(missing[0], SENTENCE) if missing else "the checks are green, and something is still missing"
+        one_line(missing[0], MAX_SENTENCE)
+        if missing
+        else "the checks are green, and something is still missing"
     )

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from ralph.core.model.breaker_state import Attempt, Class
 
-KEPT = 60  # attempts that a loop remembers
-APPROACHES = 3  # distinct ones on one signature: rule 12
-SHOWN = 5  # of them in an escalation
+MAX_KEPT = 60  # attempts that a loop remembers
+MAX_APPROACHES = 3  # distinct ones on one signature: rule 12
+MAX_SHOWN = 5  # of them in an escalation
 NAMED_PATHS = 8
 TWEAK_LINES, TWEAK_SHARE = 3, 0.1  # a change this much alike, in the same files, is a parameter tweak
 FAULT_CLASS: dict[str, Class] = {
@@ -82,34 +82,34 @@ def classify(facts: FailureFacts) -> Class:
     return "environmental" if "environmental" in classes else "transient"
 
 
-def noted(attempts: tuple[Attempt, ...], attempt: Attempt) -> tuple[Attempt, ...]:
+def add_attempt(attempts: tuple[Attempt, ...], attempt: Attempt) -> tuple[Attempt, ...]:
     """The record with one more. What is transient twice in a row on a judged tree is the work's own doing."""
     last = attempts[-1] if attempts else None
     again = last is not None and _mark(last) == _mark(attempt)
     if again and attempt.kind == "transient" and attempt.files:
         attempt = replace(attempt, kind="logical", next=NEXT["logical"])
-    elif again and last is not None and last.kind == attempt.kind and not counts(attempt):
+    elif again and last is not None and last.kind == attempt.kind and not is_real_try(attempt):
         return (*attempts[:-1], replace(attempt, times=last.times + 1))
-    return (*attempts, attempt)[-KEPT:]
+    return (*attempts, attempt)[-MAX_KEPT:]
 
 
 def _mark(attempt: Attempt) -> tuple[str, str]:
     return attempt.item, attempt.signature
 
 
-def counts(attempt: Attempt) -> bool:
+def is_real_try(attempt: Attempt) -> bool:
     """Was it a try at the work, rather than a mishap around it?"""
     return attempt.kind in ("logical", "fundamental")
 
 
-def counted(attempts: tuple[Attempt, ...], item: str = "") -> tuple[Attempt, ...]:
-    return tuple(one for one in attempts if one.item == item and counts(one))
+def real_tries(attempts: tuple[Attempt, ...], item: str = "") -> tuple[Attempt, ...]:
+    return tuple(one for one in attempts if one.item == item and is_real_try(one))
 
 
 def approaches(attempts: tuple[Attempt, ...], item: str, signature: str) -> tuple[Attempt, ...]:
     """The first try of each distinct approach that ended in this error."""
     found: list[Attempt] = []
-    for one in counted(attempts, item):
+    for one in real_tries(attempts, item):
         if one.signature == signature and one.files and not any(_alike(one, other) for other in found):
             found.append(one)
     return tuple(found)
@@ -123,26 +123,26 @@ def _alike(one: Attempt, other: Attempt) -> bool:
     return one.strategy == other.strategy or abs(one.lines - other.lines) <= room
 
 
-def many_ways(attempts: tuple[Attempt, ...], item: str) -> str:
+def why_give_up(attempts: tuple[Attempt, ...], item: str) -> str:
     """Why nobody should go on with this item (rule 12); empty while another approach is worth a try."""
-    tries = counted(attempts, item)
+    tries = real_tries(attempts, item)
     if not tries or not tries[-1].signature:
         return ""
     distinct = approaches(attempts, item, tries[-1].signature)
-    if len(distinct) < APPROACHES:
+    if len(distinct) < MAX_APPROACHES:
         return ""
     return f"{len(distinct)} different approaches ended in the same error"
 
 
 def escalation(attempts: tuple[Attempt, ...], item: str = "", loop: str = "") -> Escalation:
     """What was tried, what it has in common, what can be done, and the one thing that is asked for."""
-    tries = counted(attempts, item)
-    around = tuple(one for one in attempts if one.item == item and not counts(one))
+    tries = real_tries(attempts, item)
+    around = tuple(one for one in attempts if one.item == item and not is_real_try(one))
     newest = next((one for one in reversed(attempts) if one.item == item), None)
     shown = tries or around
     return Escalation(
         item=item,
-        approaches=tuple(_line(one) for one in shown[-SHOWN:]),
+        approaches=tuple(_line(one) for one in shown[-MAX_SHOWN:]),
         cause=_cause(shown),
         options=_options(newest, item, loop or "LOOP"),
         ask=_ask(newest, item),
@@ -204,7 +204,7 @@ def _ask(newest: Attempt | None, item: str) -> str:
     return f"What would {part} have to do differently to get past this: {newest.what}?"
 
 
-def lines(found: Escalation) -> tuple[str, ...]:
+def escalation_lines(found: Escalation) -> tuple[str, ...]:
     """For reports and screens."""
     return (
         *(f"tried: {one}" for one in found.approaches),

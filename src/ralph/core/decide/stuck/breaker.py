@@ -30,17 +30,17 @@ TABLE: dict[tuple[State, Cause], State] = {
     ("HALF_OPEN", "works"): "CLOSED",
 }
 WATCH = 3  # iterations after a recovery in which the same trouble opens it at once
-TRAIL = 20  # moves that are kept
-PULSES = 12  # iterations that are kept; every warning looks at fewer
-SENTENCE = 300
+MAX_TURNS = 20  # moves that are kept
+MAX_PULSES = 12  # iterations that are kept; every warning looks at fewer
+MAX_SENTENCE = 300
 
 
-def moved(breaker: Breaker, cause: Cause, why: str, *, at: float, iteration: int) -> Breaker:
+def move_state(breaker: Breaker, cause: Cause, why: str, *, at: float, iteration: int) -> Breaker:
     """The breaker after this; unchanged where the table names no move."""
     to = TABLE.get((breaker.state, cause))
     if to is None:
         return breaker
-    why = one_line(why, SENTENCE)
+    why = one_line(why, MAX_SENTENCE)
     if to == breaker.state:
         return replace(breaker, why=why)
     turn = Turn(at=at, iteration=iteration, was=breaker.state, to=to, why=why)
@@ -50,54 +50,54 @@ def moved(breaker: Breaker, cause: Cause, why: str, *, at: float, iteration: int
         why=why,
         since=iteration,
         opens=breaker.opens + (to == "OPEN"),
-        trail=(*breaker.trail, turn)[-TRAIL:],
+        trail=(*breaker.trail, turn)[-MAX_TURNS:],
     )
 
 
-def stalled(
+def open_on_stall(
     breaker: Breaker, trouble: Trouble, why: str, marks: tuple[str, ...], *, at: float, iteration: int
 ) -> Breaker:
     """Waiting cannot help: open, until a human has looked."""
-    after = moved(breaker, "trip", why, at=at, iteration=iteration)
-    return replace(after, trouble=trouble, diagnosis=one_line(why, SENTENCE), marks=marks, watch=0)
+    after = move_state(breaker, "trip", why, at=at, iteration=iteration)
+    return replace(after, trouble=trouble, diagnosis=one_line(why, MAX_SENTENCE), marks=marks, watch=0)
 
 
-def answered(breaker: Breaker, *, at: float, iteration: int) -> Breaker:
+def note_answered_call(breaker: Breaker, *, at: float, iteration: int) -> Breaker:
     """A call came through after a fault. A stall is not overcome by that: its probe has yet to be judged."""
     if breaker.probing:
         return breaker
-    return moved(breaker, "works", "a call came through", at=at, iteration=iteration)
+    return move_state(breaker, "works", "a call came through", at=at, iteration=iteration)
 
 
-def judged(breaker: Breaker, footprint: Footprint, score: int, *, at: float) -> Breaker:
+def note_judged_iteration(breaker: Breaker, footprint: Footprint, score: int, *, at: float) -> Breaker:
     """A judged iteration decides a probe, or is one of those that are watched after it."""
     back = recurs(breaker, footprint)
     number = footprint.iteration
     if breaker.probing:
         if score > 0 and not back:
             worked = f"the probe worked: score {score:+d}"
-            closed = moved(breaker, "works", worked, at=at, iteration=number)
+            closed = move_state(breaker, "works", worked, at=at, iteration=number)
             return replace(closed, watch=WATCH)
         known = "the same again" if back else f"score {score:+d}, and more than 0 was needed"
         why = f"one more iteration did not help ({known}): {breaker.diagnosis}"
-        return moved(breaker, "trip", why, at=at, iteration=number)
+        return move_state(breaker, "trip", why, at=at, iteration=number)
     if not breaker.watch or breaker.state != "CLOSED":
         return breaker
     if back:
         count = WATCH - breaker.watch + 1
         soon = f"{count} iteration{'s' if count > 1 else ''} after a resume"
         why = f"it came back {soon}: {breaker.diagnosis}"
-        return replace(moved(breaker, "trip", why, at=at, iteration=number), watch=0)
+        return replace(move_state(breaker, "trip", why, at=at, iteration=number), watch=0)
     left = breaker.watch - 1
     return replace(breaker, watch=left) if left else _overcome(breaker)
 
 
-def finished(breaker: Breaker, why: str, *, verified: bool, at: float, iteration: int) -> Breaker:
+def note_loop_end(breaker: Breaker, why: str, *, verified: bool, at: float, iteration: int) -> Breaker:
     """The loop ends: a probe that was under way is decided by that, one way or the other."""
     cause: Cause = "works" if verified else "trip"
     if breaker.state != "HALF_OPEN":
         return breaker
-    after = moved(breaker, cause, why, at=at, iteration=iteration)
+    after = move_state(breaker, cause, why, at=at, iteration=iteration)
     return _overcome(after) if verified else after
 
 

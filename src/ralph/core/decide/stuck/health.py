@@ -17,7 +17,7 @@ from ralph.core.model.loop import Loop
 HOUR = 3600.0
 WINDOW = 3  # iterations that a trend needs
 ON_ONE_ITEM = 20
-ESCALATIONS = 5  # that are shown
+MAX_ESCALATIONS = 5  # that are shown
 CALLS_USED = 80  # percent
 DECLINE = 70  # percent
 TESTING_WINDOW, TESTING_SHARE = 5, 0.8
@@ -60,7 +60,7 @@ def escalations(loop: Loop) -> tuple[Escalation, ...]:
     if loop.outcome not in ("stalled", "blocked") or not loop.attempts:
         return ()
     blocked = tuple(loop.build.blocked) if loop.build is not None else ()
-    items = blocked[:ESCALATIONS] or (loop.attempts[-1].item,)
+    items = blocked[:MAX_ESCALATIONS] or (loop.attempts[-1].item,)
     return tuple(escalation(loop.attempts, item, loop.sealed.loop) for item in items)
 
 
@@ -74,7 +74,7 @@ def calls_left(loop: Loop) -> int | None:
     return None if cap is None else max(0, cap - calls_used(loop))
 
 
-def souring(pulses: tuple[Pulse, ...]) -> bool:
+def is_getting_worse(pulses: tuple[Pulse, ...]) -> bool:
     """Are the last three iterations worth less than nothing, together?"""
     return len(pulses) >= WINDOW and worth(pulses) < 0
 
@@ -108,7 +108,7 @@ def alerts(breaker: Breaker, loop: Loop) -> tuple[str, ...]:
         found.append(f"the share of passing tests has fallen {WINDOW} times in a row")
     if _trend([float(pulse.red) for pulse in pulses], 1):
         found.append(f"errors have risen {WINDOW} times in a row")
-    if souring(pulses):
+    if is_getting_worse(pulses):
         found.append(f"the last {WINDOW} iterations are worth {worth(pulses)} together")
     if only_testing(pulses):
         found.append(f"{TESTING_WINDOW} iterations saw to nothing but tests")
@@ -126,7 +126,7 @@ def _calls(loop: Loop) -> tuple[str, ...]:
 
 
 def risk(breaker: Breaker, warned: tuple[str, ...]) -> Risk:
-    if breaker.state != "CLOSED" or souring(breaker.pulses):
+    if breaker.state != "CLOSED" or is_getting_worse(breaker.pulses):
         return "HIGH"
     bad = bool(breaker.pulses) and breaker.pulses[-1].score < 0
     return "MEDIUM" if bad or warned or breaker.watch else "LOW"

@@ -25,7 +25,7 @@ SAME_ERROR = 5
 SAME_OUTLINE = 10  # the same error but for its numbers: they may come closer, or be noise
 AIMLESS = 20  # whatever was said, never fewer red
 EARLY = 2  # in a row: not yet a redirect by its rule, but the next prompt asks for something else
-KEPT = 24  # footprints a loop remembers; every rule looks at fewer
+MAX_KEPT = 24  # footprints a loop remembers; every rule looks at fewer
 FIXED_CAP = 10  # checks newly passing or failing that count in one score
 ITEM_DONE = 5
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ralph.core.model.breaker_state import Demand, Trouble
 
-KEPT = 24  # demands that a loop remembers
+MAX_KEPT = 24  # demands that a loop remembers
 
 
 class Rung(Struct, frozen=True):
@@ -59,18 +59,18 @@ RUNGS: dict[Trouble, tuple[Rung, ...]] = {
 }
 
 
-def due(demands: tuple[Demand, ...], trouble: Trouble, item: str = "") -> Rung:
+def next_rung(demands: tuple[Demand, ...], trouble: Trouble, item: str = "") -> Rung:
     """The first rung that was not asked for yet; the last one stays the last."""
     rungs = RUNGS[trouble]
-    return rungs[min(len(asked(demands, trouble, item)), len(rungs) - 1)]
+    return rungs[min(len(already_asked(demands, trouble, item)), len(rungs) - 1)]
 
 
-def asked(demands: tuple[Demand, ...], trouble: Trouble, item: str = "") -> tuple[str, ...]:
+def already_asked(demands: tuple[Demand, ...], trouble: Trouble, item: str = "") -> tuple[str, ...]:
     """Strategies that were asked for in this trouble, oldest first."""
     return tuple(one.strategy for one in demands if (one.trouble, one.item) == (trouble, item))
 
 
-def words(why: str, rung: Rung, before: tuple[str, ...]) -> str:
+def demand_text(why: str, rung: Rung, before: tuple[str, ...]) -> str:
     """The demand as the next prompt has it, without a full stop: the prompt goes on after it."""
     tried = f". Asked for before, without success: {', '.join(dict.fromkeys(before))}" if before else ""
     return f"{why}. {rung.strategy.capitalize()}: {rung.text}{tried}"

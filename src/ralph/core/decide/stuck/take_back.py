@@ -79,7 +79,7 @@ def _rejected(loop: Loop, red: int = -1) -> Checkpoint:
     return Checkpoint(iteration=loop.iteration, tree=loop.tree, commit=loop.commit, red=red)
 
 
-def told(loop: Loop, owed: RestoreWorkspace, iteration: int) -> str:
+def sentence_for_prompt(loop: Loop, owed: RestoreWorkspace, iteration: int) -> str:
     """For the next prompt; "" for a call that was not to change anything, which is told otherwise."""
     if owed.to.iteration == iteration:
         return ""

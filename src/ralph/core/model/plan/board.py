@@ -20,7 +20,7 @@ from ralph.core.model.plan.plan_rules import check_plan
 from ralph.errors import Bug, UserError
 
 Kind = Literal["item", "plan", "done", "human", "stuck"]
-NAMED = 10  # items listed in a choice that has none
+MAX_NAMED = 10  # items listed in a choice that has none
 _WIDE = 8  # more neighbours than this are compared as one set of bits
 _PART = 1024  # states that are copied together
 _NAMES: dict[int, State] = {ord(state[0]): state for state in STATES}
@@ -197,7 +197,7 @@ def with_state(board: Board, item: str, state: State) -> Board:
     if wanted is not board.wanted:
         for one in ranked.after[at]:
             blocking = put(blocking, one, _is_blocking(ranked, wanted, one))
-    counted = _moved(board, at, was, state)
+    counted = _move_in_tally(board, at, was, state)
     return Board(ranked, states, counted, met, wanted, ready, blocking, board.failing)
 
 
@@ -212,7 +212,7 @@ def _state(states: tuple[bytes, ...], at: int) -> State:
     return _NAMES[states[at // _PART][at % _PART]]
 
 
-def _moved(board: Board, at: int, was: State, state: State) -> Tally:
+def _move_in_tally(board: Board, at: int, was: State, state: State) -> Tally:
     tally = board.tally
     counts = {"done": tally.done, "cancelled": tally.cancelled, "blocked": tally.blocked, "open": tally.open}
     counts[was] -= 1
@@ -264,16 +264,16 @@ def _nothing(board: Board) -> ItemChoice:
     if not left and not stopped:
         return ItemChoice("done", why="every required item is settled")
     if human:
-        return _stopped(ranked, "human", "only a human can tick what is left", human)
-    return _stopped(ranked, "stuck", "what is left is blocked, or waits for what is", stopped or left)
+        return _choice_of_none(ranked, "human", "only a human can tick what is left", human)
+    return _choice_of_none(ranked, "stuck", "what is left is blocked, or waits for what is", stopped or left)
 
 
-def _stopped(ranked: Ranked, kind: Kind, why: str, ranks: list[int]) -> ItemChoice:
-    names = tuple(ranked.items[at].id for at in ranks[:NAMED])
+def _choice_of_none(ranked: Ranked, kind: Kind, why: str, ranks: list[int]) -> ItemChoice:
+    names = tuple(ranked.items[at].id for at in ranks[:MAX_NAMED])
     return ItemChoice(kind, why=why, names=names, count=len(ranks))
 
 
-def later(board: Board, item: str, most: int) -> tuple[Item, ...]:
+def ready_besides(board: Board, item: str, most: int) -> tuple[Item, ...]:
     """What could be begun besides this item, in order; the first few."""
     found = (board.ranked.items[at] for at in first_of(board.ready, most + 1))
     return tuple(one for one in found if one.id != item)[:most]
@@ -283,7 +283,7 @@ def state_of(board: Board, item: str) -> State:
     return _state(board.states, _at(board.ranked, item))
 
 
-def up_to_date(plan: Plan, board: Board) -> Plan:
+def plan_with_states(plan: Plan, board: Board) -> Plan:
     """The plan with the states of the board; it costs as much as the plan is long."""
     return replace(plan, items=tuple(replace(item, state=state_of(board, item.id)) for item in plan.items))
 

@@ -14,7 +14,7 @@ from ralph.core.text.clean import one_line
 
 WINDOW = 3
 NEEDED = 2
-SHOWN = 120
+MAX_SHOWN_CHARS = 120
 
 
 class Indication(Struct, frozen=True, omit_defaults=True):
@@ -90,7 +90,7 @@ def _conditions(checked: Checked) -> tuple[Condition, ...]:
         if some is None:
             found.append(Condition(name, None, unknown))
         else:
-            first = one_line(some[0], SHOWN) if some else ""
+            first = one_line(some[0], MAX_SHOWN_CHARS) if some else ""
             more = f" and {len(some) - 1} more" if len(some) > 1 else ""
             found.append(Condition(name, not some, first + more))
     return tuple(found)

@@ -60,7 +60,7 @@ class Plan(Struct, frozen=True, omit_defaults=True):
     code: str = ""  # digest of the code that it was made from
 
 
-def settled(item: Item) -> bool:
+def is_settled(item: Item) -> bool:
     """Whatever waits for it may begin."""
     return item.state in ("done", "cancelled")
 
@@ -118,7 +118,7 @@ GROUPS = ("High", "Medium", "Low", "Optional", "Completed")
 
 def group_of(item: Item) -> int:
     """Index of the heading in GROUPS under which an item stands."""
-    if settled(item):
+    if is_settled(item):
         return 4
     return 3 if item.optional else item.priority
 

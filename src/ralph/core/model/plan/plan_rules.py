@@ -13,10 +13,10 @@ from ralph.core.model.gate import Severity
 from ralph.core.model.plan.items import NAME, Plan, order_of
 from ralph.core.model.verdict import Finding
 
-SHOWN = 12  # items named in one sentence
+MAX_SHOWN = 12  # items named in one sentence
 
 
-def sound(findings: Iterable[Finding]) -> bool:
+def is_valid(findings: Iterable[Finding]) -> bool:
     return all(one.severity == "P2" for one in findings)
 
 
@@ -47,7 +47,7 @@ def check_plan(
     circle = order_of(plan.items)[1]
     if circle:
         shown = [*circle, circle[0]]
-        text = " -> ".join(shown if len(shown) <= SHOWN else [*shown[: SHOWN - 2], "…", shown[-1]])
+        text = " -> ".join(shown if len(shown) <= MAX_SHOWN else [*shown[: MAX_SHOWN - 2], "…", shown[-1]])
         complain(f"plan-circle:{circle[0]}", f"items wait for each other in a circle: {text}", circle[0])
     if criteria is not None:
         _check_criteria(plan, set(criteria), complain)

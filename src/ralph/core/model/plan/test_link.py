@@ -24,13 +24,13 @@ class CriterionTest(Struct, frozen=True):
     status: Status
 
 
-def changed_ties(old: Sequence[CriterionTest], new: Sequence[CriterionTest]) -> tuple[CriterionTest, ...]:
+def changed_links(old: Sequence[CriterionTest], new: Sequence[CriterionTest]) -> tuple[CriterionTest, ...]:
     """Of the new rows, those of criteria that do not stand exactly as before."""
     before = _by_criterion(old)
     return tuple(tie for name, rows in _by_criterion(new).items() if before.get(name) != rows for tie in rows)
 
 
-def joined_ties(old: Sequence[CriterionTest], changed: Sequence[CriterionTest]) -> tuple[CriterionTest, ...]:
+def merge_links(old: Sequence[CriterionTest], changed: Sequence[CriterionTest]) -> tuple[CriterionTest, ...]:
     """The table with the rows of some criteria replaced; the order of the criteria stays."""
     rows = {**_by_criterion(old), **_by_criterion(changed)}
     return tuple(tie for some in rows.values() for tie in some)
@@ -43,7 +43,7 @@ def _by_criterion(ties: Iterable[CriterionTest]) -> dict[str, tuple[CriterionTes
     return {name: tuple(rows) for name, rows in found.items()}
 
 
-def standing(ties: Iterable[CriterionTest]) -> dict[str, Status]:
+def status_by_criterion(ties: Iterable[CriterionTest]) -> dict[str, Status]:
     """How each criterion stands: red if one of its tests is, green if one is green and none red."""
     found: dict[str, Status] = {}
     for tie in ties:

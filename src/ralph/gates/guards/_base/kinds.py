@@ -124,7 +124,7 @@ def accuses(result: GuardResult) -> bool:
     return any(result.integrity if kind is None else kind.integrity for kind in known)
 
 
-def settled(
+def guard_result(
     guard: str, facts: GuardFacts, findings: Iterable[Finding], *, good: str, bad: str, blind: str = ""
 ) -> GuardResult:
     """A guard's result. `blind` says what it should have looked at and could not; one finding a key.

@@ -66,7 +66,7 @@ class KnownStates(Struct, frozen=True):
         return self.final.of(path, name) == "pass"
 
 
-def standing(facts: GuardFacts) -> KnownStates:
+def known_states(facts: GuardFacts) -> KnownStates:
     return KnownStates(
         _states(facts, facts.base), _states(facts, facts.overlay or {}), _states(facts, facts.final)
     )

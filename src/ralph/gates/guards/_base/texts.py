@@ -17,7 +17,7 @@ from msgspec import Struct
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.judging_paths import is_config, is_test
 
-CAP = 2 << 20  # larger files are not looked into; the junk guard names added ones
+MAX_BYTES = 2 << 20  # larger files are not looked into; the junk guard names added ones
 FILE_MODES = ("100644", "100755", "100664")
 _TESTING = re.compile(
     r"(?:^|[/_.-])(?:test|tests|testing|conftest|fixtures?|mocks?|stubs?|spec|e2e)(?=[/_.-])"
@@ -41,7 +41,7 @@ class NumberedLine(Struct, frozen=True):
 
 
 def decode(data: bytes | None) -> str:
-    if not data or len(data) > CAP or b"\0" in data[:8000]:
+    if not data or len(data) > MAX_BYTES or b"\0" in data[:8000]:
         return ""
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
@@ -61,7 +61,7 @@ def _pair(facts: GuardFacts, change: Change) -> Pair:
     return Pair(change, change.path, decode(old), decode(new))
 
 
-def fresh(facts: GuardFacts) -> dict[str, list[NumberedLine]]:
+def new_lines(facts: GuardFacts) -> dict[str, list[NumberedLine]]:
     """Lines of the result that no changed file of the base has to spare, by path."""
     if "fresh" not in facts.memo:
         facts.memo["fresh"] = _fresh(pairs(facts))
@@ -85,10 +85,10 @@ def _fresh(changed: list[Pair]) -> dict[str, list[NumberedLine]]:
             found[pair.path] = left
     if not spare:
         return found
-    return {path: kept for path, lines in found.items() if (kept := _unspared(lines, spare))}
+    return {path: kept for path, lines in found.items() if (kept := _drop_spare_lines(lines, spare))}
 
 
-def _unspared(lines: list[NumberedLine], spare: Counter[str]) -> list[NumberedLine]:
+def _drop_spare_lines(lines: list[NumberedLine], spare: Counter[str]) -> list[NumberedLine]:
     kept = []
     for line in lines:
         bare = line.text.strip()
@@ -105,7 +105,7 @@ def label(text: str) -> str:
 
 
 def new_numbers(facts: GuardFacts, path: str) -> frozenset[int]:
-    return frozenset(line.number for line in fresh(facts).get(path, ()))
+    return frozenset(line.number for line in new_lines(facts).get(path, ()))
 
 
 def is_testing(path: str) -> bool:

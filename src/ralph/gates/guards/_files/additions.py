@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import re
 
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._tests.py_syntax import TROUBLE, dotted
+from ralph.gates.guards._tests.py_syntax import TROUBLE, dotted_name
 
 _FIXTURES = ("pytest.fixture", "fixture", "pytest_asyncio.fixture")
-_BUILT_IN = words(
+_BUILT_IN = word_set(
     "request tmp_path tmp_path_factory tmpdir tmpdir_factory monkeypatch capsys capfd capsysbinary "
     "capfdbinary caplog cache pytestconfig recwarn record_property record_xml_attribute "
     "record_testsuite_property doctest_namespace testdir pytester subtests event_loop mocker "
@@ -98,7 +98,7 @@ def _waits(node: ast.stmt, facts: GuardFacts) -> bool:
 
 def _is_fixture(decorator: ast.expr) -> bool:
     call = decorator if isinstance(decorator, ast.Call) else None
-    if dotted(call.func if call else decorator) not in _FIXTURES:
+    if dotted_name(call.func if call else decorator) not in _FIXTURES:
         return False
     given = call.keywords if call else []
     if any(word.arg in (None, "autouse") for word in given) or (call and call.args):
@@ -111,7 +111,7 @@ def _plain(value: ast.expr) -> bool:
     """Nothing is called, but for the cases of a fixture."""
     calls = (node for node in ast.walk(value) if isinstance(node, (ast.Call, ast.Await, ast.NamedExpr)))
     return all(
-        isinstance(node, ast.Call) and dotted(node.func) in ("pytest.param", "range") for node in calls
+        isinstance(node, ast.Call) and dotted_name(node.func) in ("pytest.param", "range") for node in calls
     )
 
 

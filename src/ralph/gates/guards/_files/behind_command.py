@@ -19,7 +19,7 @@ from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.own_files import own_files
 
 _RULE = re.compile(r"^([\w.%/ -]+?)\s*::?(?!=)([^\n]*(?:\n[ \t]+[^\n]*)*)", re.MULTILINE)
-_STEPS = 50  # targets and scripts followed at most
+_MAX_STEPS = 50  # targets and scripts followed at most
 _FAMILIES = (
     ("GNUmakefile", "makefile", "Makefile"),
     ("justfile", "Justfile", ".justfile"),
@@ -28,22 +28,24 @@ _FAMILIES = (
 _LISTS = (".toml", ".ini", ".cfg", ".json5", ".yml", ".yaml", ".py", ".js", ".ts")
 
 
-def behind(gate: Gate, read: Callable[[str], bytes | None]) -> str:
+def text_behind(gate: Gate, read: Callable[[str], bytes | None]) -> str:
     """The command itself, and what its own files say about it."""
-    return "\n".join([gate.run, *(_said(gate.run, path, read) for path in gate.own_files)])
+    return "\n".join([gate.run, *(_text_about(gate.run, path, read) for path in gate.own_files)])
 
 
-def made_of(facts: GuardFacts) -> dict[str, str]:
+def files_behind_gates(facts: GuardFacts) -> dict[str, str]:
     """Every file that a gate's command leads to at the base -> that gate's name.
 
     A script that a recipe calls is as much a part of the check as the recipe.
     """
     if "made of" not in facts.memo:
-        facts.memo["made of"] = {path: gate.name for gate in facts.gates for path in _followed(gate, facts)}
+        facts.memo["made of"] = {
+            path: gate.name for gate in facts.gates for path in _follow_files(gate, facts)
+        }
     return cast(dict[str, str], facts.memo["made of"])
 
 
-def goes_before(path: str, facts: GuardFacts) -> str:
+def gate_it_overrides(path: str, facts: GuardFacts) -> str:
     """The gate that would read this file in place of the one it was sealed with; "" = none.
 
     `make` looks for a GNUmakefile before a Makefile.
@@ -52,23 +54,25 @@ def goes_before(path: str, facts: GuardFacts) -> str:
     for family in _FAMILIES:
         if name in family and path not in facts.base_paths:
             others = {f"{folder}/{other}".lstrip("/") for other in family} - {path}
-            return next((gate for known, gate in made_of(facts).items() if known in others), "")
+            return next((gate for known, gate in files_behind_gates(facts).items() if known in others), "")
     return ""
 
 
-def _followed(gate: Gate, facts: GuardFacts) -> list[str]:
+def _follow_files(gate: Gate, facts: GuardFacts) -> list[str]:
     def exists(path: str) -> bool:
         return path in facts.base_paths if facts.base_paths else facts.read_base(path) is not None
 
     found: list[str] = []
     todo = list(gate.own_files)
-    while todo and len(found) < _STEPS:
+    while todo and len(found) < _MAX_STEPS:
         path = todo.pop()
         if path in found:
             continue
         found.append(path)
         if not path.endswith(_LISTS):  # one that lists settings calls nothing
-            lines = (line.lstrip("\t @-+") for line in _said(gate.run, path, facts.read_base).split("\n"))
+            lines = (
+                line.lstrip("\t @-+") for line in _text_about(gate.run, path, facts.read_base).split("\n")
+            )
             folder = posixpath.dirname(path) if _is_task_file(path) else gate.cwd
             commands = simple_commands("\n".join(line for line in lines if not line.startswith("#")))
             todo += own_files(commands, folder or ".", exists)
@@ -80,7 +84,7 @@ def _is_task_file(path: str) -> bool:
     return name == "package.json" or name.endswith("makefile")
 
 
-def _said(run: str, path: str, read: Callable[[str], bytes | None]) -> str:
+def _text_about(run: str, path: str, read: Callable[[str], bytes | None]) -> str:
     """What a file says about this command."""
     text = (read(path) or b"")[:500_000].decode("utf-8", "replace")
     if not _is_task_file(path):
@@ -98,7 +102,7 @@ def _scripts(run: str, text: str) -> str:
         return text
     found: dict[str, str] = {}
     todo = run.split()
-    while todo and len(found) < _STEPS:
+    while todo and len(found) < _MAX_STEPS:
         word = todo.pop()
         for name in (word, f"pre{word}", f"post{word}"):
             if name in scripts and name not in found:
@@ -116,7 +120,7 @@ def _recipes(run: str, text: str) -> str:
     wanted = [word for word in run.split() if word in rules]
     todo = wanted or [name for name in rules if not name.startswith(".")][:1]
     found: dict[str, str] = {}
-    while todo and len(found) < _STEPS:
+    while todo and len(found) < _MAX_STEPS:
         target = todo.pop()
         if target in rules and target not in found:
             found[target] = rules[target]

@@ -54,7 +54,7 @@ def _drop_new_markers(before: dict[str, Any], after: dict[str, Any]) -> None:
     """A mark that is registered in addition selects nothing: the base's tests do not have it."""
     for old, new in zip(_pytest_tables(before), _pytest_tables(after), strict=True):
         had, has = old.get("markers"), new.get("markers")
-        if has is not None and set(_listed(had)) <= set(_listed(has)):
+        if has is not None and set(_as_lines(had)) <= set(_as_lines(has)):
             old.pop("markers", None)
             new.pop("markers")
 
@@ -65,7 +65,7 @@ def _pytest_tables(seen: dict[str, Any]) -> list[dict[str, Any]]:
     return [each if isinstance(each, dict) else {} for each in (table, inner, seen.get("tool:pytest", {}))]
 
 
-def _listed(value: Any) -> list[str]:
+def _as_lines(value: Any) -> list[str]:
     lines = value.split("\n") if isinstance(value, str) else value or []
     return [str(line).strip() for line in lines if str(line).strip()]
 

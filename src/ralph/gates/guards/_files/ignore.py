@@ -15,7 +15,7 @@ class IgnoreRule(Struct, frozen=True):
     folders: bool  # only folders match
 
 
-def ignored(path: str, read: Callable[[str], str]) -> bool:
+def is_ignored(path: str, read: Callable[[str], str]) -> bool:
     """`read` gives the text of a .gitignore by its path, "" when there is none."""
     parts = path.split("/")
     for count in range(1, len(parts) + 1):

@@ -16,10 +16,10 @@ from msgspec import Struct
 from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import decode, is_testing, pairs
-from ralph.gates.guards._files.behind_command import behind
+from ralph.gates.guards._files.behind_command import text_behind
 from ralph.gates.guards._files.test_marks import defines_tests, imports_library
 from ralph.gates.guards._parts.py_parts import is_test_node
-from ralph.gates.guards._parts.test_parts import kind_of, spliced
+from ralph.gates.guards._parts.test_parts import kind_of, splice_tests
 from ralph.gates.judging_paths import is_config, is_test
 from ralph.gates.runners import recognise
 
@@ -43,7 +43,7 @@ def changed_tests(facts: GuardFacts) -> Tests:
     return cast(Tests, facts.memo["tests"])
 
 
-def told(facts: GuardFacts) -> set[str]:
+def files_with_tests(facts: GuardFacts) -> set[str]:
     """Files that a runner collected tests from, before or after."""
     readings = (*facts.base.values(), *facts.final.values())
     return {path for reading in readings for path in reading.files.values()}
@@ -54,20 +54,20 @@ def runs_doctests(facts: GuardFacts, path: str) -> bool:
     text = decode(facts.read_base(path))
     if ">>>" not in text:
         return False
-    said = [behind(gate, facts.read_base) for gate in facts.gates]
+    said = [text_behind(gate, facts.read_base) for gate in facts.gates]
     said += [decode(facts.read_base(name)) for name in _PYTEST_CONFIGS]
-    return path in told(facts) or "doctest" in text or any("doctest" in words for words in said)
+    return path in files_with_tests(facts) or "doctest" in text or any("doctest" in words for words in said)
 
 
 def with_tests_of(path: str, into: bytes | None, tests_of: bytes | None, *, doctests: bool) -> bytes | None:
     """One version of a mixed file with the tests of another; None when that cannot be done."""
-    made = spliced(path, decode(into), decode(tests_of), doctests=doctests)
+    made = splice_tests(path, decode(into), decode(tests_of), doctests=doctests)
     return None if made is None else made.encode()
 
 
 def _changed_tests(facts: GuardFacts) -> Tests:
-    collected = told(facts)
-    named = _named(facts)
+    collected = files_with_tests(facts)
+    named = _named_by_gates(facts)
     whole: set[str] = set()
     mixed: set[str] = set()
     for pair in pairs(facts):
@@ -98,11 +98,11 @@ def _changed_tests(facts: GuardFacts) -> Tests:
     return Tests(frozenset(whole), frozenset(mixed))
 
 
-def _named(facts: GuardFacts) -> set[str]:
+def _named_by_gates(facts: GuardFacts) -> set[str]:
     """Files that a runner of tests is called with: what a gate's command names is what judges."""
     found: set[str] = set()
     for gate in facts.gates:
-        for command in simple_commands(behind(gate, facts.read_base)):
+        for command in simple_commands(text_behind(gate, facts.read_base)):
             runner = recognise(tuple(command))
             if runner is not None and runner.name not in ("ruff", "mypy"):
                 words = (word.split("::", 1)[0].removeprefix("./") for word in command[runner.at :])

@@ -44,7 +44,7 @@ def is_lock(path: str) -> bool:
     return bool(_LOCK.search(path))
 
 
-def wanted(path: str, text: str) -> Wanted:
+def wanted_packages(path: str, text: str) -> Wanted:
     name = path.rsplit("/", 1)[-1]
     try:
         if name in ("pyproject.toml", "Pipfile"):
@@ -58,7 +58,7 @@ def wanted(path: str, text: str) -> Wanted:
         return {}
 
 
-def locked(text: str) -> frozenset[str]:
+def locked_packages(text: str) -> frozenset[str]:
     return frozenset(
         _plain(next(part for part in found if part)) for found in _LOCKED.findall(text) if any(found)
     )
@@ -100,9 +100,9 @@ def _toml(data: dict[str, Any]) -> Wanted:
     tables += [group.get("dependencies", {}) for group in poetry.get("group", {}).values()]
     tables += [data.get("packages", {}), data.get("dev-packages", {})]  # Pipfile
     for table in tables:
-        found |= {_plain(name): _said(value) for name, value in table.items()}
+        found |= {_plain(name): _source_text(value) for name, value in table.items()}
     for name, source in tool.get("uv", {}).get("sources", {}).items():
-        found[_plain(name)] = _said(source)
+        found[_plain(name)] = _source_text(source)
     return found
 
 
@@ -112,11 +112,11 @@ def _json(text: str) -> Wanted:
     for table in _JS_TABLES:
         entries = data.get(table, {})
         if isinstance(entries, dict):
-            found |= {_plain(name): _said(value) for name, value in entries.items()}
+            found |= {_plain(name): _source_text(value) for name, value in entries.items()}
     return found
 
 
-def _said(value: Any) -> str:
+def _source_text(value: Any) -> str:
     if isinstance(value, str):
         return value[:200]
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import Change, GuardFacts, Overlay
-from ralph.gates.guards._files.behind_command import goes_before, made_of
+from ralph.gates.guards._files.behind_command import files_behind_gates, gate_it_overrides
 from ralph.gates.guards._files.config_diff import settings_changed
 from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
 from ralph.gates.judging_paths import is_config, is_hijack, is_test
@@ -14,8 +14,11 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
     """None when no test, test config or gate file changed: then the final readings say it all."""
     tests = changed_tests(facts)
     known = set(tests.whole)
-    own = {*made_of(facts), *(change.path for change in facts.changes if goes_before(change.path, facts))}
-    named = _named(facts)
+    own = {
+        *files_behind_gates(facts),
+        *(change.path for change in facts.changes if gate_it_overrides(change.path, facts)),
+    }
+    named = _command_words(facts)
     restore: set[str] = set()
     drop: set[str] = set()
     edit: dict[str, bytes] = {}
@@ -24,14 +27,16 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
         if old in tests.mixed and old not in own:
             _take_back(facts, change, restore, drop, edit)
         elif change.status == "A":
-            if change.path not in named and (judges(change.path, known, own) or is_hijack(change.path)):
+            if change.path not in named and (
+                is_judging_path(change.path, known, own) or is_hijack(change.path)
+            ):
                 drop.add(change.path)
         elif change.status == "R":
-            if judges(old, known, own) and changed_settings(facts, change):
+            if is_judging_path(old, known, own) and changed_settings(facts, change):
                 restore.add(old)
-            if judges(change.path, known, own) or is_hijack(change.path):
+            if is_judging_path(change.path, known, own) or is_hijack(change.path):
                 drop.add(change.path)
-        elif judges(old, known, own) and changed_settings(facts, change):
+        elif is_judging_path(old, known, own) and changed_settings(facts, change):
             restore.add(old)
     drop -= restore
     if not restore and not drop and not edit:
@@ -58,7 +63,7 @@ def _take_back(
         edit[change.path] = made
 
 
-def judges(path: str, known: set[str], own: set[str]) -> bool:
+def is_judging_path(path: str, known: set[str], own: set[str]) -> bool:
     """Is this path part of the judging: a test, a runner's config, a file of a gate's command?"""
     return path in known or path in own or is_test(path) or is_config(path)
 
@@ -70,7 +75,7 @@ def changed_settings(facts: GuardFacts, change: Change) -> bool:
     return settings_changed(old, facts.read_base(old), result) is not False
 
 
-def _named(facts: GuardFacts) -> set[str]:
+def _command_words(facts: GuardFacts) -> set[str]:
     """Words of the gates' commands: a file that the user's own check asks for is not taken away."""
     found: set[str] = set()
     for gate in facts.gates:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ralph.gates.guards._tests.py_syntax import Function, last
+from ralph.gates.guards._tests.py_syntax import Function, last_name
 
 _PURPOSE = re.compile(
     r"noop|no_op|do_nothing|nothing|ignore|dummy|fake|mock|null|stub|empty|pass|blank|sentinel", re.IGNORECASE
@@ -39,7 +39,7 @@ def stub_functions(tree: ast.Module, before: ast.Module | None, *, is_tests: boo
     """In tests only empty tests count."""
     had = {name: node for name, node, _ in _functions(before)} if before is not None else {}
     subclassed = {
-        last(base) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases
+        last_name(base) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases
     }
     for name, node, owner in _functions(tree):
         if is_tests and not node.name.startswith("test"):
@@ -69,7 +69,7 @@ def _functions(tree: ast.Module | None) -> Iterator[tuple[str, Function, ast.Cla
             yield prefix + node.name, node, owner
         elif isinstance(node, ast.ClassDef):
             stack += [(f"{prefix}{node.name}.", inner, node) for inner in node.body]
-        elif isinstance(node, ast.If) and last(node.test) != "TYPE_CHECKING":
+        elif isinstance(node, ast.If) and last_name(node.test) != "TYPE_CHECKING":
             stack += [(prefix, inner, owner) for inner in node.body]
 
 
@@ -88,7 +88,7 @@ def _emptiness(node: Function) -> tuple[str, str] | None:
     only = rest[0]
     if isinstance(only, ast.Pass) or (isinstance(only, ast.Expr) and isinstance(only.value, ast.Constant)):
         return "body", "does nothing"
-    if isinstance(only, ast.Raise) and last(only.exc) == "NotImplementedError":
+    if isinstance(only, ast.Raise) and last_name(only.exc) == "NotImplementedError":
         return "placeholder", "only says that it is not implemented"
     if (
         isinstance(only, ast.Return)

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from typing import cast
 
 from ralph.core.model.verdict import Finding
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.texts import NumberedLine, Pair, fresh, is_aside, is_testing, label, pairs
-from ralph.gates.guards._files.split_words import put_together
+from ralph.gates.guards._base.texts import NumberedLine, Pair, is_aside, is_testing, label, new_lines, pairs
+from ralph.gates.guards._files.split_words import find_split_word
 from ralph.gates.guards._tests.js_tests import language
-from ralph.gates.guards._tests.py_syntax import TROUBLE, dotted, last, parsed
+from ralph.gates.guards._tests.py_syntax import TROUBLE, dotted_name, last_name, parse_once
 from ralph.gates.judging_paths import is_test
 
 _HINT = re.compile(
@@ -26,9 +26,9 @@ _HINT = re.compile(
     r"|__eq__|__ne__|settrace|setprofile|meta_path|path_hooks|test_\w*\.py|tests?/|get_referrers|get_objects|sys\.modules|tb_frame"
     r"|[\"']\s*\+\s*b?[\"']|[\"']\.join\([(\[]"
 )
-_RUNNERS = words("pytest _pytest unittest pluggy doctest nose nose2")
+_RUNNERS = word_set("pytest _pytest unittest pluggy doctest nose nose2")
 _BUILTINS = ("builtins", "__builtins__", "builtins.__dict__")
-_REPLACED_OFTEN = words("print input open exit quit __import__ help breakpoint")
+_REPLACED_OFTEN = word_set("print input open exit quit __import__ help breakpoint")
 _SCRIPTS = re.compile(
     r"(?:^|/)(?:__main__|setup|manage|conf|noxfile|tasks|fabfile|wsgi|asgi)\.py\Z|(?:^|/)(?:cli|main)\.py\Z"
 )
@@ -65,7 +65,7 @@ _JS_DETECT = re.compile(r"process\.env\.(?:NODE_TEST_CONTEXT|JEST_WORKER_ID|VITE
 
 def code_findings(facts: GuardFacts) -> list[Finding]:
     found: list[Finding] = []
-    lines = fresh(facts)
+    lines = new_lines(facts)
     for pair in pairs(facts):
         added = lines.get(pair.path)
         if not added:
@@ -88,7 +88,7 @@ def _finding(kind: str, pair: Pair, what: str, text: str, line: int) -> Finding:
 
 
 def _python(facts: GuardFacts, pair: Pair, new: frozenset[int]) -> list[Finding]:
-    tree = parsed(facts, "new", pair.path, pair.new)
+    tree = parse_once(facts, "new", pair.path, pair.new)
     if tree is None:
         return []
     names = _imports(tree)
@@ -132,7 +132,7 @@ def _imports(tree: ast.Module) -> dict[str, str]:
 
 
 def _real(node: ast.AST | None, names: dict[str, str]) -> str:
-    name = dotted(node)
+    name = dotted_name(node)
     head, _, rest = name.partition(".")
     whole = names.get(head, head)
     return f"{whole}.{rest}" if rest else whole
@@ -148,7 +148,7 @@ def _patches(node: ast.AST, names: dict[str, str], pair: Pair) -> Iterator[Findi
             elif isinstance(target, ast.Subscript):
                 key = target.slice.value if isinstance(target.slice, ast.Constant) else ""
                 targets.append((target.value, str(key)))
-    elif isinstance(node, ast.Call) and dotted(node.func) == "setattr" and len(node.args) >= 2:
+    elif isinstance(node, ast.Call) and dotted_name(node.func) == "setattr" and len(node.args) >= 2:
         # monkeypatch.setattr is undone after its test, and not meant
         key = node.args[1].value if isinstance(node.args[1], ast.Constant) else "?"
         targets.append((node.args[0], str(key)))
@@ -179,7 +179,7 @@ def _test_files(facts: GuardFacts) -> frozenset[str]:
 
 def _peeks(node: ast.AST, names: dict[str, str], pair: Pair, tests: frozenset[str]) -> Iterator[Finding]:
     line = int(getattr(node, "lineno", 0))
-    kind, word = put_together(node)
+    kind, word = find_split_word(node)
     if kind:
         yield _finding(kind, pair, word, f"has a telling word as a text, whole or in pieces ({word})", line)
     if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -194,7 +194,7 @@ def _peeks(node: ast.AST, names: dict[str, str], pair: Pair, tests: frozenset[st
             yield _finding("frames", pair, name, f"looks at who called it ({name})", line)
         elif name in _TRACING or name.startswith(("sys.meta_path.", "sys.path_hooks.")):
             yield _finding("tracing", pair, name, f"hooks into Python itself ({name})", line)
-        elif last(node.func) in _READS and any(_is_test_file(arg) for arg in node.args):
+        elif last_name(node.func) in _READS and any(_is_test_file(arg) for arg in node.args):
             yield _finding("tests", pair, "file", "opens a test file", line)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in tests:
         yield _finding("tests", pair, "file", f"names a test file ({node.value})", line)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import pairs
-from ralph.gates.guards._tests.py_syntax import TROUBLE, Function, last, parsed
+from ralph.gates.guards._tests.py_syntax import TROUBLE, Function, last_name, parse_once
 
 _ANY = ("Any", "object")
 
@@ -20,14 +20,14 @@ class Vague(Struct, frozen=True):
     function: str
 
 
-def vaguer(facts: GuardFacts) -> list[Vague]:
+def find_vaguer(facts: GuardFacts) -> list[Vague]:
     """Functions of the base with an annotation that said something and is `Any` now."""
     found = []
     for pair in pairs(facts):
         if not pair.path.endswith(".py") or "Any" not in pair.new:
             continue
         old, new = (
-            parsed(facts, side, pair.path, text) for side, text in (("old", pair.old), ("new", pair.new))
+            parse_once(facts, side, pair.path, text) for side, text in (("old", pair.old), ("new", pair.new))
         )
         if old is None or new is None:
             continue
@@ -36,7 +36,7 @@ def vaguer(facts: GuardFacts) -> list[Vague]:
             found += [
                 Vague(pair.path, node.lineno, name)
                 for name, node in _functions(new.body)
-                if name in before and _lost(before[name], node)
+                if name in before and _became_any(before[name], node)
             ]
         except TROUBLE:
             continue
@@ -51,10 +51,13 @@ def _functions(body: list[ast.stmt], owner: str = "") -> Iterator[tuple[str, Fun
             yield from _functions(node.body, f"{owner}{node.name}.")
 
 
-def _lost(before: Function, after: Function) -> bool:
+def _became_any(before: Function, after: Function) -> bool:
     old, new = _notes(before), _notes(after)
     return any(
-        note is not None and last(note) not in _ANY and new.get(name) is not None and last(new[name]) == "Any"
+        note is not None
+        and last_name(note) not in _ANY
+        and new.get(name) is not None
+        and last_name(new[name]) == "Any"
         for name, note in old.items()
     )
 

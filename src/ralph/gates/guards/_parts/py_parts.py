@@ -90,7 +90,7 @@ def _with_parts(into: str, new: ast.Module, tests_of: str, old: ast.Module) -> s
     return "\n".join([*out[:at], *lost, *out[at:]]) + ("\n" if missing or last else "")
 
 
-def _bound(node: ast.stmt) -> set[str]:
+def _bound_names(node: ast.stmt) -> set[str]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return {(item.asname or item.name).split(".")[0] for item in node.names}
     return set()
@@ -98,9 +98,9 @@ def _bound(node: ast.stmt) -> set[str]:
 
 def _lost_imports(new: ast.Module, old: ast.Module, tests: str) -> list[str]:
     """Imports that the tests need and that went away together with them."""
-    have = {name for node in new.body for name in _bound(node)}
+    have = {name for node in new.body for name in _bound_names(node)}
     words = set(re.findall(r"\w+", tests))
-    return [ast.unparse(node) for node in old.body if (_bound(node) - have) & words]
+    return [ast.unparse(node) for node in old.body if (_bound_names(node) - have) & words]
 
 
 def _after_imports(tree: ast.Module) -> int:

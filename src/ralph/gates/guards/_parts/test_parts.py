@@ -47,7 +47,7 @@ def kind_of(path: str) -> str:
     return "py" if ending == "py" else KINDS.get(ending, "")
 
 
-def spliced(path: str, into: str, tests_of: str, *, doctests: bool = False) -> str | None:
+def splice_tests(path: str, into: str, tests_of: str, *, doctests: bool = False) -> str | None:
     """`into` with the tests of the other version; None when one of them cannot be taken apart."""
     kind = kind_of(path)
     if kind == "py":

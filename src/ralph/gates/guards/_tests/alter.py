@@ -18,7 +18,7 @@ _UNKNOWN = (ast.Call, ast.JoinedStr, ast.Await, ast.Yield, ast.Lambda)  # no val
 _Span = tuple[int, int, int, int, str]  # line, byte, end line, end byte, new text
 
 
-def altered(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]:
+def alter_tests(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]:
     """The file with the named functions altered, and which of them could be. Raises ValueError."""
     spans: list[_Span] = []
     done: set[str] = set()
@@ -28,14 +28,14 @@ def altered(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]:
             spans += found
             if found:
                 done.add(node.name)
-    changed = _replaced(text, spans)
+    changed = _replace_spans(text, spans)
     ast.parse(changed)
     return changed, frozenset(done)
 
 
 def _first(function: _Function) -> list[_Span]:
     for statement in function.body:
-        for expected in _expected(statement):
+        for expected in _expected_side(statement):
             if isinstance(expected, ast.Name):
                 if column := _column(function, expected.id):
                     return column
@@ -44,7 +44,7 @@ def _first(function: _Function) -> list[_Span]:
     return []
 
 
-def _expected(statement: ast.stmt) -> Iterator[ast.expr]:
+def _expected_side(statement: ast.stmt) -> Iterator[ast.expr]:
     """The side of an equality that is written down, when it is clear which one that is."""
     sides: list[ast.expr] = []
     if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare):
@@ -118,7 +118,7 @@ def _other(value: object) -> str | None:
     return None
 
 
-def _replaced(text: str, spans: list[_Span]) -> str:
+def _replace_spans(text: str, spans: list[_Span]) -> str:
     lines = [line.encode() for line in LINE.findall(text)]
     for line, begin, end_line, end, new in sorted(set(spans), reverse=True):
         tail = lines[end_line - 1][end:]

@@ -11,7 +11,7 @@ import ast
 import re
 from typing import Any
 
-from ralph.gates.guards._tests.js_tests import CAP, language
+from ralph.gates.guards._tests.js_tests import MAX_CHARS, language
 
 _JS_FUNCTIONS = (
     "function_declaration",
@@ -30,7 +30,7 @@ def broken_versions(
     `other`: it returns an object that equals nothing else. A test that asks only whether something came back
     notices nothing, one that asks only whether it is true notices the other.
     """
-    if len(new) > CAP:
+    if len(new) > MAX_CHARS:
         return []
     try:
         if path.endswith((".py", ".pyi")):

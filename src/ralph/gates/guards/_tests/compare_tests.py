@@ -48,7 +48,7 @@ class Weakening(Struct, frozen=True):
 def compare(before: Test, after: Test, pool: Pool, *, passes: bool, ran: bool) -> list[Weakening]:
     """`passes`: the base's version is green over the new source. `ran`: the new version was green."""
     found = [*_skips(before, after, fine=passes and ran, ran=ran)]
-    missing, spare = _paired(before, after)
+    missing, spare = _pair_assertions(before, after)
     found += _dead(missing, after)
     if passes:
         return found
@@ -60,7 +60,7 @@ def compare(before: Test, after: Test, pool: Pool, *, passes: bool, ran: bool) -
     return found
 
 
-def _paired(before: Test, after: Test) -> tuple[list[Assertion], list[Assertion]]:
+def _pair_assertions(before: Test, after: Test) -> tuple[list[Assertion], list[Assertion]]:
     """Live assertions of the base without an equal one, and what the result has beside the equal ones."""
     have = Counter(item.same for item in after.asserts if not item.dead)
     missing = []

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 from ralph.core.model.verdict import Finding
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.guards._base.states import KnownStates
 from ralph.gates.guards._base.texts import Pair, label
 from ralph.gates.guards._tests.compare_tests import Pool, compare
@@ -20,7 +20,7 @@ from ralph.gates.guards._tests.py_skips import Skip
 from ralph.gates.guards._tests.py_tests import Test
 
 EXTRA = "tamper"
-CAP = 1 << 20  # larger test files are generated data
+MAX_CHARS = 1 << 20  # larger test files are generated data
 _LANGUAGES = {"js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript"}
 _LANGUAGES |= {"ts": "typescript", "mts": "typescript", "cts": "typescript", "tsx": "tsx"}
 _BLOCK = re.compile(r"(?:[xf]?(?:test|it|describe|specify|context|suite))((?:\.\w+)*)\Z")
@@ -29,11 +29,11 @@ _ASSERT = re.compile(
 )
 _MATCHER = re.compile(r"\.\s*(\w+)\s*(?:\(((?:.|\n)*)\))?\s*\Z")
 _OPTION = re.compile(r"\b(skip|todo|only)\s*:\s*(?!false\b)")
-_WEAK = words(
+_WEAK = word_set(
     "toBeTruthy toBeFalsy toBeDefined toBeUndefined toHaveBeenCalled toBeCalled ok notEqual notStrictEqual "
     "doesNotThrow assert exist exists isOk resolves"
 )
-_LOOSE = words(
+_LOOSE = word_set(
     "toContain toMatch toMatchObject toBeGreaterThan toBeGreaterThanOrEqual toBeLessThan toBeLessThanOrEqual "
     "toBeInstanceOf toHaveProperty match include instanceOf toThrow toThrowError throws rejects "
     "toContainEqual toHaveBeenCalledTimes"
@@ -47,7 +47,7 @@ def language(path: str) -> str:
     return _LANGUAGES.get(path.rsplit(".", 1)[-1].lower(), "")
 
 
-def look(changed: list[Pair], standing: KnownStates) -> tuple[list[Finding], str]:
+def find_weakened_tests(changed: list[Pair], standing: KnownStates) -> tuple[list[Finding], str]:
     """The findings, and why some could not be looked at."""
     try:
         from ast_grep_py import SgRoot  # an extra: absent in a plain installation
@@ -71,11 +71,11 @@ def look(changed: list[Pair], standing: KnownStates) -> tuple[list[Finding], str
         if pair.path in unread:
             continue
         for name, before in old[pair.path].items():
-            found += _held(pair, name, before, new[pair.path].get(name), pool, standing)
+            found += _compare_pair(pair, name, before, new[pair.path].get(name), pool, standing)
     return found, f"the parser gave up on {', '.join(unread[:3])}" if unread else ""
 
 
-def _held(
+def _compare_pair(
     pair: Pair, name: str, before: Test, after: Test | None, pool: Pool, standing: KnownStates
 ) -> list[Finding]:
     if after is None:
@@ -104,7 +104,7 @@ def _pool(old: dict[str, dict[str, Test]], new: dict[str, dict[str, Test]]) -> P
 
 
 def _read(root: Any, path: str, text: str) -> dict[str, Test]:
-    if len(text) > CAP:
+    if len(text) > MAX_CHARS:
         raise ValueError("too large")
     calls = root(text, language(path)).root().find_all(kind="call_expression")
     spots = []  # (start, -end, node, callee)
@@ -121,10 +121,10 @@ def _read(root: Any, path: str, text: str) -> dict[str, Test]:
             span = call.range()
             spots.append((span.start.index, -span.end.index, call, word))
     spots.sort(key=lambda spot: spot[:2])
-    return _assembled(spots)
+    return _assemble_tests(spots)
 
 
-def _assembled(spots: list[tuple[int, int, Any, str]]) -> dict[str, Test]:
+def _assemble_tests(spots: list[tuple[int, int, Any, str]]) -> dict[str, Test]:
     """Every assertion goes to the tests around it; the innermost names it."""
     tests: dict[str, Test] = {}
     around: list[tuple[int, str, tuple[Skip, ...]]] = []  # end, full name, skips

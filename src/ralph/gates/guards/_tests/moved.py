@@ -11,7 +11,7 @@ from ralph.gates.guards._base.facts import GuardFacts
 Bodies = dict[str, str]  # function name -> its syntax tree without positions; "" when it stands there twice
 
 
-def mover(base: Reading, final: Reading, facts: GuardFacts) -> Callable[[str], bool]:
+def find_moves(base: Reading, final: Reading, facts: GuardFacts) -> Callable[[str], bool]:
     """A question to ask of base tests that are gone: does the same test pass under another id?"""
     old: dict[str, Bodies] = {}
     new: dict[str, Bodies] = {}
@@ -42,10 +42,10 @@ def only_lost(path: str, facts: GuardFacts) -> bool:
         old, new = (ast.parse(read(path) or b"") for read in (facts.read_base, facts.read_result))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return bool(new.body) and _held(new) <= _held(old)
+    return bool(new.body) and _statements_of(new) <= _statements_of(old)
 
 
-def _held(tree: ast.Module) -> set[str]:
+def _statements_of(tree: ast.Module) -> set[str]:
     found: set[str] = set()
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):

@@ -11,7 +11,15 @@ import ast
 
 from msgspec import Struct
 
-from ralph.gates.guards._tests.py_syntax import Scope, constants, dotted, is_literal, last, shape, truth
+from ralph.gates.guards._tests.py_syntax import (
+    Scope,
+    constant_truth,
+    constants,
+    dotted_name,
+    is_literal,
+    last_name,
+    shape,
+)
 
 EXACT, LOOSE, TRUTH, NOTHING = 3, 2, 1, 0
 BROAD = ("Exception", "BaseException", "AssertionError")
@@ -72,26 +80,26 @@ def from_assert(test: ast.expr, place: Place, line: int) -> list[Assertion]:
     if isinstance(test, ast.Compare):
         sides = [test.left, *test.comparators]
         return [
-            _compared(type(op).__name__, sides[at], sides[at + 1], place, line)
+            _compare_assertion(type(op).__name__, sides[at], sides[at + 1], place, line)
             for at, op in enumerate(test.ops)
         ]
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        strength = NOTHING if truth(test) else _truth_strength(test.operand)
-        return [_made("Not", test.operand, None, strength, place, line)]
+        strength = NOTHING if constant_truth(test) else _truth_strength(test.operand)
+        return [_make_assertion("Not", test.operand, None, strength, place, line)]
     if isinstance(test, ast.BoolOp):
-        strength = NOTHING if truth(test) or _covers_all(test, place.scope) else TRUTH
-        return [_made("Or", test, None, strength, place, line)]
-    strength = NOTHING if truth(test) or _sure(test, place.scope) else _truth_strength(test)
-    return [_made("Truth", test, None, strength, place, line)]
+        strength = NOTHING if constant_truth(test) or _covers_all(test, place.scope) else TRUTH
+        return [_make_assertion("Or", test, None, strength, place, line)]
+    strength = NOTHING if constant_truth(test) or _sure(test, place.scope) else _truth_strength(test)
+    return [_make_assertion("Truth", test, None, strength, place, line)]
 
 
 def from_call(call: ast.Call, place: Place) -> list[Assertion]:
     """[] when this call asserts nothing by its name."""
-    name, args, line = last(call.func), call.args, call.lineno
+    name, args, line = last_name(call.func), call.args, call.lineno
     if name in _UNITTEST and len(args) >= 2:
-        return [_compared(_UNITTEST[name], args[0], args[1], place, line)]
+        return [_compare_assertion(_UNITTEST[name], args[0], args[1], place, line)]
     if name in _NONE and args:
-        return [_compared(_NONE[name], args[0], ast.Constant(None), place, line)]
+        return [_compare_assertion(_NONE[name], args[0], ast.Constant(None), place, line)]
     if name == "assertTrue" and args:
         return from_assert(args[0], place, line)
     if name == "assertFalse" and args:
@@ -100,8 +108,8 @@ def from_call(call: ast.Call, place: Place) -> list[Assertion]:
         test = ast.Call(ast.Name("isinstance", ast.Load()), [args[0], args[1]], [])
         return from_assert(test, place, line)
     if name in _RAISES and (args or call.keywords):
-        return [_raised(name, call, place)]
-    if name == "fail" and dotted(call.func) in ("pytest.fail", "self.fail"):
+        return [_raises_assertion(name, call, place)]
+    if name == "fail" and dotted_name(call.func) in ("pytest.fail", "self.fail"):
         return [_stated("Fail", place, line)]
     if name.startswith(("assert", "check_", "verify", "expect")) and name != "assert_":
         return [_by_name(name, call, place)]
@@ -110,7 +118,7 @@ def from_call(call: ast.Call, place: Place) -> list[Assertion]:
 
 def from_raise(statement: ast.Raise, place: Place) -> list[Assertion]:
     """`if wrong: raise AssertionError` is an assertion too."""
-    if last(statement.exc) != "AssertionError" or not place.when:
+    if last_name(statement.exc) != "AssertionError" or not place.when:
         return []
     return [_stated("Fail", place, statement.lineno)]
 
@@ -127,24 +135,24 @@ def _by_name(name: str, call: ast.Call, place: Place) -> Assertion:
     strength = EXACT if has_values else LOOSE
     if name in ("assert_called", "assert_any_call"):
         strength = LOOSE if has_values else TRUTH
-    return _made(f"call {name}", owner, expected, strength, place, call.lineno)
+    return _make_assertion(f"call {name}", owner, expected, strength, place, call.lineno)
 
 
-def _raised(name: str, call: ast.Call, place: Place) -> Assertion:
+def _raises_assertion(name: str, call: ast.Call, place: Place) -> Assertion:
     expected: ast.expr = call.args[0] if call.args else ast.Constant(None)
     types = expected.elts if isinstance(expected, ast.Tuple) else [expected]
-    broad = any(last(item) in BROAD[:2] for item in types)
+    broad = any(last_name(item) in BROAD[:2] for item in types)
     pattern = any(keyword.arg in ("match", "expected_regex", "check") for keyword in call.keywords)
     pattern = pattern or (name.endswith("Regex") and len(call.args) > 1)
     strength = (TRUTH if broad else LOOSE) + (1 if pattern else 0)
     kind = "warns" if "arn" in name else "raises"
-    wanted = "|".join(sorted(last(item) for item in types))
+    wanted = "|".join(sorted(last_name(item) for item in types))
     return Assertion(
         kind, wanted, "match" if pattern else "", strength, call.lineno, dead=place.dead, when=place.when
     )
 
 
-def _compared(op: str, one: ast.expr, two: ast.expr, place: Place, line: int) -> Assertion:
+def _compare_assertion(op: str, one: ast.expr, two: ast.expr, place: Place, line: int) -> Assertion:
     scope = place.scope
     if op in _SYMMETRIC and is_literal(one, scope) and not is_literal(two, scope):
         one, two = two, one
@@ -154,11 +162,11 @@ def _compared(op: str, one: ast.expr, two: ast.expr, place: Place, line: int) ->
     fixed = is_literal(one, scope) and is_literal(two, scope)
     if fixed or (op in ("Eq", "Is", "GtE", "LtE", "In") and _itself(one, two, scope)):
         strength = NOTHING
-    elif op == "Eq" and last(two) == "ANY":
+    elif op == "Eq" and last_name(two) == "ANY":
         strength = TRUTH
-    elif op == "GtE" and last(one) == "len" and isinstance(two, ast.Constant) and two.value == 0:
+    elif op == "GtE" and last_name(one) == "len" and isinstance(two, ast.Constant) and two.value == 0:
         strength = NOTHING
-    return _made(op, one, two, strength, place, line)
+    return _make_assertion(op, one, two, strength, place, line)
 
 
 def _itself(one: ast.expr, two: ast.expr, scope: Scope) -> bool:
@@ -169,13 +177,15 @@ def _itself(one: ast.expr, two: ast.expr, scope: Scope) -> bool:
     return shape(one, named) == shape(two, named)
 
 
-def _made(op: str, one: ast.expr, two: ast.expr | None, strength: int, place: Place, line: int) -> Assertion:
+def _make_assertion(
+    op: str, one: ast.expr, two: ast.expr | None, strength: int, place: Place, line: int
+) -> Assertion:
     scope = place.scope
-    called = frozenset(last(node.func) for node in ast.walk(one) if isinstance(node, ast.Call))
+    called = frozenset(last_name(node.func) for node in ast.walk(one) if isinstance(node, ast.Call))
     for node in ast.walk(one):
         if isinstance(node, ast.Name) and node.id in scope.values:
             value = scope.values[node.id]
-            called |= {last(inner.func) for inner in ast.walk(value) if isinstance(inner, ast.Call)}
+            called |= {last_name(inner.func) for inner in ast.walk(value) if isinstance(inner, ast.Call)}
     return Assertion(
         op=op,
         left=shape(one, scope),
@@ -193,7 +203,7 @@ def _truth_strength(node: ast.expr) -> int:
     if isinstance(node, ast.Compare):
         return LOOSE
     if isinstance(node, ast.Call):
-        predicate = last(node.func)
+        predicate = last_name(node.func)
         return LOOSE if node.args or predicate in _PREDICATES else TRUTH
     return TRUTH
 
@@ -201,13 +211,13 @@ def _truth_strength(node: ast.expr) -> int:
 def _sure(node: ast.expr, scope: Scope) -> bool:
     """`isinstance(x, type(x))`, `isinstance(x, object)`, a variable that holds a truthy literal."""
     if isinstance(node, ast.Name) and node.id in scope.values:
-        return bool(truth(scope.values[node.id]))
-    if not (isinstance(node, ast.Call) and last(node.func) == "isinstance" and len(node.args) == 2):
+        return bool(constant_truth(scope.values[node.id]))
+    if not (isinstance(node, ast.Call) and last_name(node.func) == "isinstance" and len(node.args) == 2):
         return False
     subject, wanted = node.args
-    if last(wanted) == "object":
+    if last_name(wanted) == "object":
         return True
-    own = isinstance(wanted, ast.Call) and last(wanted.func) == "type" and len(wanted.args) == 1
+    own = isinstance(wanted, ast.Call) and last_name(wanted.func) == "type" and len(wanted.args) == 1
     return own and shape(wanted.args[0], scope) == shape(subject, scope)  # type: ignore[attr-defined]
 
 

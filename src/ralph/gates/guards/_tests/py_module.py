@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from ralph.gates.guards._tests.py_skips import Skip, skips_in, skips_on
-from ralph.gates.guards._tests.py_syntax import Function, last
+from ralph.gates.guards._tests.py_syntax import Function, last_name
 
 
 class PyFunction(Struct, frozen=True):
@@ -71,7 +71,7 @@ class _Outline:
                 inner = (*skips, *skips_on(node.decorator_list), *skips_in(node.body))
                 self.collect(node.body, f"{name}.", inner, data)
                 continue
-            several = any(last(item) in ("overload", "setter") for item in node.decorator_list)
+            several = any(last_name(item) in ("overload", "setter") for item in node.decorator_list)
             if name in self.entries and not several:
                 self.doubled[name] = node.lineno
             self.entries[name] = PyFunction(name, node, self.text(node, node.decorator_list), skips, data)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ralph.gates.guards._tests.py_syntax import dotted, last, truth
+from ralph.gates.guards._tests.py_syntax import constant_truth, dotted_name, last_name
 
 _MARKS = ("skip", "skipif", "xfail", "skipIf", "skipUnless", "expectedFailure")
 _CALLS = ("pytest.skip", "pytest.xfail", "pytest.importorskip", "self.skipTest", "unittest.skip")
@@ -42,7 +42,7 @@ def skips_in(body: Sequence[ast.stmt]) -> tuple[Skip, ...]:
     excused, under = _conditional(body)
     for node in body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            found += _called(node.value)
+            found += _skip_calls(node.value)
         elif isinstance(node, ast.Assign):
             names = {target.id for target in node.targets if isinstance(target, ast.Name)}
             if "pytestmark" in names:
@@ -50,8 +50,8 @@ def skips_in(body: Sequence[ast.stmt]) -> tuple[Skip, ...]:
             elif "__test__" in names and isinstance(node.value, ast.Constant) and not node.value.value:
                 found.append(Skip("__test__", node.lineno))
             elif isinstance(node.value, ast.Call):
-                found += _called(node.value)
-        elif isinstance(node, ast.Raise) and last(node.exc) in ("SkipTest", "Skipped"):
+                found += _skip_calls(node.value)
+        elif isinstance(node, ast.Raise) and last_name(node.exc) in ("SkipTest", "Skipped"):
             found.append(Skip("skip", node.lineno))
     return tuple(
         Skip(
@@ -70,12 +70,13 @@ def _conditional(body: Sequence[ast.stmt]) -> tuple[frozenset[int], frozenset[in
     under: set[int] = set()
     for node in body:
         branches: list[ast.stmt] = []
-        if isinstance(node, ast.If) and truth(node.test) is None:
+        if isinstance(node, ast.If) and constant_truth(node.test) is None:
             branches, about = node.body, bool(_MACHINE.search(ast.dump(node.test)))
         elif isinstance(node, ast.Try):
             branches = [inner for handler in node.handlers for inner in handler.body]
             about = any(
-                "Import" in last(item.type) or "NotFound" in last(item.type) for item in node.handlers
+                "Import" in last_name(item.type) or "NotFound" in last_name(item.type)
+                for item in node.handlers
             )
         else:
             continue
@@ -92,14 +93,14 @@ def _has_condition(mark: ast.expr, name: str) -> bool:
     if name in ("skip", "expectedFailure"):
         return False
     for node in ast.walk(mark):
-        if isinstance(node, ast.Call) and last(node.func) == name:
+        if isinstance(node, ast.Call) and last_name(node.func) == name:
             given = [*node.args, *(word.value for word in node.keywords if word.arg == "condition")]
-            return bool(given) and truth(given[0]) is None
+            return bool(given) and constant_truth(given[0]) is None
     return False
 
 
-def _called(call: ast.Call) -> list[Skip]:
-    name = dotted(call.func)
+def _skip_calls(call: ast.Call) -> list[Skip]:
+    name = dotted_name(call.func)
     if name not in _CALLS:
         return []
     optional = "importorskip" in name

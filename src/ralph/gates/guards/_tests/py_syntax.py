@@ -39,7 +39,7 @@ def parse(text: str) -> ast.Module | None:
             return None
 
 
-def parsed(facts: GuardFacts, side: str, path: str, text: str) -> ast.Module | None:
+def parse_once(facts: GuardFacts, side: str, path: str, text: str) -> ast.Module | None:
     """As `parse`, once for all guards."""
     key = f"tree:{side}:{path}"
     if key not in facts.memo:
@@ -47,7 +47,7 @@ def parsed(facts: GuardFacts, side: str, path: str, text: str) -> ast.Module | N
     return cast(ast.Module | None, facts.memo[key])
 
 
-def dotted(node: ast.AST | None) -> str:
+def dotted_name(node: ast.AST | None) -> str:
     """`a.b.c` for names and attributes; a call in between is left out; "" for anything else."""
     parts: list[str] = []
     while True:
@@ -62,8 +62,8 @@ def dotted(node: ast.AST | None) -> str:
             return ".".join(["?", *reversed(parts)]) if parts else ""
 
 
-def last(node: ast.AST | None) -> str:
-    return dotted(node).rsplit(".", 1)[-1]
+def last_name(node: ast.AST | None) -> str:
+    return dotted_name(node).rsplit(".", 1)[-1]
 
 
 def scope_of(function: Function, nodes: Iterable[ast.AST]) -> Scope:
@@ -146,17 +146,17 @@ def is_literal(node: ast.AST, scope: Scope, depth: int = _INLINE) -> bool:
     return False
 
 
-def truth(node: ast.AST) -> bool | None:
+def constant_truth(node: ast.AST) -> bool | None:
     """What a condition always is; None when it depends."""
     if isinstance(node, ast.Constant):
         return bool(node.value)
     if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
         return bool(node.elts) if not any(isinstance(item, ast.Starred) for item in node.elts) else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        inner = truth(node.operand)
+        inner = constant_truth(node.operand)
         return None if inner is None else not inner
     if isinstance(node, ast.BoolOp):
-        known = [truth(value) for value in node.values]
+        known = [constant_truth(value) for value in node.values]
         wanted = isinstance(node.op, ast.Or)
         if wanted in known:
             return wanted

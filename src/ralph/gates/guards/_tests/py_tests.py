@@ -13,7 +13,15 @@ from msgspec import Struct
 from ralph.gates.guards._tests.py_asserts import BROAD, Assertion, Place, from_assert, from_call, from_raise
 from ralph.gates.guards._tests.py_module import PyFunction
 from ralph.gates.guards._tests.py_skips import Skip, skips_in, skips_on
-from ralph.gates.guards._tests.py_syntax import Function, Scope, dotted, last, scope_of, shape, truth
+from ralph.gates.guards._tests.py_syntax import (
+    Function,
+    Scope,
+    constant_truth,
+    dotted_name,
+    last_name,
+    scope_of,
+    shape,
+)
 
 _ENDS = (
     "pytest.skip",
@@ -59,7 +67,7 @@ def read_test(entry: PyFunction) -> Test:
         (*entry.skips, *skips_on(function.decorator_list), *skips_in(inner)),
         tuple(walk.cases),
         walk.loops,
-        frozenset(last(node.func) for node in nodes if isinstance(node, ast.Call)),
+        frozenset(last_name(node.func) for node in nodes if isinstance(node, ast.Call)),
         is_test=entry.is_test,
     )
 
@@ -116,11 +124,11 @@ class _Walk:
             call = node.value.value if isinstance(node.value, ast.Await) else node.value
             if isinstance(call, ast.Call):
                 self.found += from_call(call, place)
-                return dotted(call.func) in _ENDS, ""
+                return dotted_name(call.func) in _ENDS, ""
         return False, ""
 
     def branch(self, node: ast.If, place: Place) -> tuple[bool, str]:
-        always = truth(node.test)
+        always = constant_truth(node.test)
         condition = shape(node.test, place.scope)
         sides = []
         for body, taken, word in ((node.body, True, ""), (node.orelse, False, "not ")):
@@ -141,7 +149,8 @@ class _Walk:
         self.block(node.body, Place(place.scope, dead, place.when))
         for handler in node.handlers:
             self.block(
-                handler.body, Place(place.scope, place.dead, (*place.when, f"except {last(handler.type)}"))
+                handler.body,
+                Place(place.scope, place.dead, (*place.when, f"except {last_name(handler.type)}")),
             )
         self.block(node.orelse, place)
         self.block(node.finalbody, place)
@@ -153,15 +162,15 @@ class _Walk:
             if not isinstance(call, ast.Call):
                 continue
             self.found += from_call(call, place)
-            broad = any(last(arg) in BROAD for arg in call.args)
-            if broad and last(call.func) in ("suppress", "raises", "assertRaises"):
+            broad = any(last_name(arg) in BROAD for arg in call.args)
+            if broad and last_name(call.func) in ("suppress", "raises", "assertRaises"):
                 dead = dead or _SWALLOWED
         return self.block(node.body, Place(place.scope, dead, place.when)) and not place.dead
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.While, place: Place) -> None:
         dead = place.dead
         if isinstance(node, ast.While):
-            dead = dead or (_NEVER if truth(node.test) is False else "")
+            dead = dead or (_NEVER if constant_truth(node.test) is False else "")
         else:
             items = self.items(node.iter)
             if items is not None:
@@ -171,8 +180,8 @@ class _Walk:
         self.block(node.orelse, place)
 
     def parametrised(self, decorator: ast.expr) -> None:
-        if isinstance(decorator, ast.Call) and last(decorator.func) in ("parametrize", "expand"):
-            at = 1 if last(decorator.func) == "parametrize" else 0
+        if isinstance(decorator, ast.Call) and last_name(decorator.func) in ("parametrize", "expand"):
+            at = 1 if last_name(decorator.func) == "parametrize" else 0
             values = [keyword.value for keyword in decorator.keywords if keyword.arg == "argvalues"]
             values += decorator.args[at : at + 1]
             items = self.items(values[0]) if values else None
@@ -186,7 +195,11 @@ class _Walk:
             return self.items(known) if isinstance(known, (ast.List, ast.Tuple, ast.Set, ast.Dict)) else None
         if isinstance(node, ast.Dict):
             return [key for key in node.keys if key is not None]
-        if isinstance(node, ast.Call) and last(node.func) in ("items", "enumerate") and dotted(node.func):
+        if (
+            isinstance(node, ast.Call)
+            and last_name(node.func) in ("items", "enumerate")
+            and dotted_name(node.func)
+        ):
             if isinstance(node.func, ast.Attribute):
                 return self.items(node.func.value)
             return self.items(node.args[0]) if node.args else None
@@ -200,7 +213,7 @@ class _Walk:
 
 
 def _parts(item: ast.expr, scope: Scope) -> tuple[str, ...]:
-    if isinstance(item, ast.Call) and last(item.func) == "param":
+    if isinstance(item, ast.Call) and last_name(item.func) == "param":
         return tuple(shape(arg, scope) for arg in item.args)
     if isinstance(item, ast.Tuple):
         return tuple(shape(part, scope) for part in item.elts)
@@ -210,13 +223,13 @@ def _parts(item: ast.expr, scope: Scope) -> tuple[str, ...]:
 def _swallows(handler: ast.ExceptHandler) -> bool:
     """Would a failing assertion end here, and nobody hear of it?"""
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    if not any(item is None or last(item) in BROAD for item in types):
+    if not any(item is None or last_name(item) in BROAD for item in types):
         return False
     for node in ast.walk(handler):
         if isinstance(node, (ast.Raise, ast.Assert)):
             return False
         if isinstance(node, ast.Call) and (
-            last(node.func) in ("fail", "exit") or last(node.func).startswith("assert")
+            last_name(node.func) in ("fail", "exit") or last_name(node.func).startswith("assert")
         ):
             return False
     return True

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ralph.core.model.verdict import Finding
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import new_numbers, pairs
-from ralph.gates.guards._tests.py_syntax import TROUBLE, Function, last, parsed
+from ralph.gates.guards._tests.py_syntax import TROUBLE, Function, last_name, parse_once
 from ralph.gates.judging_paths import is_config
 
 _DEFINED = re.compile(r"^[ \t]*(?:async )?def pytest_", re.MULTILINE)
@@ -27,7 +27,7 @@ def hook_findings(facts: GuardFacts) -> list[Finding]:
         if not is_config(pair.path) and _DEFINED.search(pair.old):
             continue  # a plugin is what is being developed here
         new = new_numbers(facts, pair.path)
-        tree = parsed(facts, "new", pair.path, pair.new) if new else None
+        tree = parse_once(facts, "new", pair.path, pair.new) if new else None
         for node in _hooks(tree.body if tree is not None else []):
             line = _bends(node, new)
             if line:
@@ -71,20 +71,20 @@ def _decides(node: ast.AST, hook: str) -> bool:
         if any(isinstance(target, ast.Attribute) and target.attr in _REPORTS for target in targets):
             return not (isinstance(node.value, ast.Constant) and node.value.value == "failed")
         sliced = any(
-            isinstance(target, ast.Subscript) and last(target.value) == "items" for target in targets
+            isinstance(target, ast.Subscript) and last_name(target.value) == "items" for target in targets
         )
         return hook in _COLLECTS and sliced and _drops(node.value)
     if isinstance(node, ast.Call):
-        name = last(node.func)
+        name = last_name(node.func)
         if name in _FORCED:
             return "runtest" in hook or hook in _REPLACES or name == "_exit"
         if name == "setattr" and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
             return node.args[1].value in _REPORTS
-        owner = last(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+        owner = last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
         return hook in _COLLECTS and owner == "items" and name in ("clear", "remove", "pop")
     if isinstance(node, ast.Delete):
         subscripts = [target for target in node.targets if isinstance(target, ast.Subscript)]
-        return hook in _COLLECTS and any(last(target.value) == "items" for target in subscripts)
+        return hook in _COLLECTS and any(last_name(target.value) == "items" for target in subscripts)
     if isinstance(node, ast.Return) and hook in _REPLACES:
         return isinstance(node.value, ast.Constant) and bool(node.value.value)
     return False
@@ -92,4 +92,4 @@ def _decides(node: ast.AST, hook: str) -> bool:
 
 def _drops(value: ast.expr) -> bool:
     """`items[:] = sorted(items)` only orders them."""
-    return not (isinstance(value, ast.Call) and last(value.func) in ("sorted", "reversed"))
+    return not (isinstance(value, ast.Call) and last_name(value.func) in ("sorted", "reversed"))

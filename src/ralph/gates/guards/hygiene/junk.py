@@ -10,14 +10,14 @@ from msgspec import Struct
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import Change, GuardFacts
-from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.kinds import guard_result
 from ralph.gates.guards._base.texts import decode, is_aside, is_testing
-from ralph.gates.guards._files.ignore import ignored
+from ralph.gates.guards._files.ignore import is_ignored
 from ralph.gates.judging_paths import is_test
 
 NAME = "junk"
-LARGE = 1 << 20
-_HEAD = 8000
+LARGE_BYTES = 1 << 20
+_HEAD_BYTES = 8000
 _LEFTOVER = re.compile(
     r"(?:^|/)(?:[^/]+\.(?:orig|rej|swp|swo|swn|bak|pid)|[^/]+~|\.#[^/]+|#[^/]+#|\.DS_Store|Thumbs\.db|desktop\.ini"
     r"|nohup\.out|core\.\d+|npm-debug\.log[^/]*|yarn-error\.log|[^/]+_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+\.[^/]+)\Z"
@@ -62,7 +62,7 @@ def check(facts: GuardFacts) -> GuardResult:
         finding = _look(change, facts, base)
         if finding is not None:
             found.setdefault(finding.key, finding)
-    return settled(
+    return guard_result(
         NAME,
         facts,
         found.values(),
@@ -78,8 +78,8 @@ def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:
     if change.mode == "160000" or "/.git/" in f"/{path}":
         return _repository(change, facts)
     size = change.size if change.size is not None else len(facts.read_result(path) or b"")
-    if size > LARGE and not _LOCK.search(path) and not _was_large(change, facts):
-        text = f"{path} has {size / LARGE:.1f} MB"
+    if size > LARGE_BYTES and not _LOCK.search(path) and not _was_large(change, facts):
+        text = f"{path} has {size / LARGE_BYTES:.1f} MB"
         return Finding(f"junk.large:{path}", text, path=path)
     if change.status not in ("A", "R") or path in facts.base_paths:
         return None
@@ -112,14 +112,14 @@ def _rules(read: Callable[[str], bytes | None]) -> Callable[[str], str]:
 
 def _is_ignored(path: str, base: _Base) -> bool:
     """By the base's rules and still by the result's; unless the base keeps such a file beside it."""
-    if not ignored(path, base.rules) or not ignored(path, base.new_rules):
+    if not is_ignored(path, base.rules) or not is_ignored(path, base.new_rules):
         return False
     near = base.kinds.get(_slot(path))
-    return near is None or not ignored(near, base.rules)
+    return near is None or not is_ignored(near, base.rules)
 
 
 def _was_large(change: Change, facts: GuardFacts) -> bool:
-    return change.status in ("M", "R", "T") and len(facts.read_base(change.before) or b"") > LARGE // 2
+    return change.status in ("M", "R", "T") and len(facts.read_base(change.before) or b"") > LARGE_BYTES // 2
 
 
 def _binary(path: str, facts: GuardFacts, endings: frozenset[str]) -> Finding | None:
@@ -131,7 +131,7 @@ def _binary(path: str, facts: GuardFacts, endings: frozenset[str]) -> Finding | 
         or _ending(path) in endings
     ):
         return None
-    if path.endswith((".pyc", ".pyo")) or b"\0" not in (facts.read_result(path) or b"")[:_HEAD]:
+    if path.endswith((".pyc", ".pyo")) or b"\0" not in (facts.read_result(path) or b"")[:_HEAD_BYTES]:
         return None
     text = f"{path} is binary, and the base has no file of its kind"
     return Finding(f"junk.binary:{path}", text, path=path)

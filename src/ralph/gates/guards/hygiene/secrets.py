@@ -8,8 +8,8 @@ from collections import Counter
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import settled
-from ralph.gates.guards._base.texts import NumberedLine, fresh, is_aside, is_testing
+from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.texts import NumberedLine, is_aside, is_testing, new_lines
 from ralph.gates.guards._files.manifests import is_lock
 
 NAME = "secrets"
@@ -49,7 +49,7 @@ _SURE_ENTROPY = 3.6
 
 def check(facts: GuardFacts) -> GuardResult:
     found: dict[str, Finding] = {}
-    for path, lines in fresh(facts).items():
+    for path, lines in new_lines(facts).items():
         if is_testing(path) or is_aside(path) or is_lock(path):
             continue
         for line in lines:
@@ -60,7 +60,7 @@ def check(facts: GuardFacts) -> GuardResult:
                 key = f"secrets.{kind}:{path}"
                 text = f"line {line.number} of {path} looks like {what}; keep it out of the repository"
                 found.setdefault(key, Finding(key, text, path=path, line=line.number))
-    return settled(
+    return guard_result(
         NAME, facts, found.values(), good="no secret in added lines", bad="possible secrets in added lines"
     )
 

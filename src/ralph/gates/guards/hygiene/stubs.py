@@ -12,19 +12,19 @@ from typing import cast
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.kinds import guard_result
 from ralph.gates.guards._base.texts import (
     NumberedLine,
     Pair,
-    fresh,
     is_aside,
     is_testing,
     label,
+    new_lines,
     pairs,
     remarks,
 )
 from ralph.gates.guards._files.py_stubs import stub_functions
-from ralph.gates.guards._tests.py_syntax import TROUBLE, parsed
+from ralph.gates.guards._tests.py_syntax import TROUBLE, parse_once
 
 NAME = "stubs"
 _ALLOW = re.compile(r"ralph:\s*allow\s+stubs\s+\S")
@@ -55,16 +55,18 @@ _THROWN = re.compile(
 def check(facts: GuardFacts) -> GuardResult:
     findings: list[Finding] = []
     by_path = {pair.path: pair for pair in pairs(facts)}
-    for path, lines in fresh(facts).items():
+    for path, lines in new_lines(facts).items():
         if _CODE.search(path):
             if not is_testing(path) and not is_aside(path) and not _GENERATED.search(by_path[path].new[:400]):
                 findings += _comments(facts, by_path[path], lines)
-            findings += _thrown(by_path[path], lines)
+            findings += _find_thrown(by_path[path], lines)
     findings += _functions(facts)
-    return settled(NAME, facts, findings, good="no stub in added lines", bad="unfinished work in added lines")
+    return guard_result(
+        NAME, facts, findings, good="no stub in added lines", bad="unfinished work in added lines"
+    )
 
 
-def _allowed(pair: Pair, number: int) -> bool:
+def _is_allowed(pair: Pair, number: int) -> bool:
     lines = pair.new.split("\n")
     return any(_ALLOW.search(line) for line in lines[max(0, number - 2) : number])
 
@@ -78,7 +80,7 @@ def _comments(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[
     for line in suspects:
         remark = said.get(line.number, "")
         word = _WORD.search(remark.lstrip("#/*<!- "))
-        if word and not _PLANNED.search(remark) and not _allowed(pair, line.number):
+        if word and not _PLANNED.search(remark) and not _is_allowed(pair, line.number):
             name = word.group().strip(" \t#/*:-")
             text = f"a comment says {name} in {pair.path}, line {line.number}: do it, or name its issue"
             found.append(
@@ -87,12 +89,12 @@ def _comments(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[
     return found
 
 
-def _thrown(pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
+def _find_thrown(pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
     if pair.path.endswith((".py", ".pyi")) or is_testing(pair.path):
         return []
     found = []
     for line in lines:
-        if _THROWN.search(line.text) and not _allowed(pair, line.number):
+        if _THROWN.search(line.text) and not _is_allowed(pair, line.number):
             text = f"line {line.number} of {pair.path} says that something is not implemented"
             found.append(
                 Finding(_key("placeholder", pair.path, line.text), text, path=pair.path, line=line.number)
@@ -101,7 +103,7 @@ def _thrown(pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
 
 
 def _functions(facts: GuardFacts) -> list[Finding]:
-    lines = fresh(facts)
+    lines = new_lines(facts)
     suspects = [
         pair
         for pair in pairs(facts)
@@ -111,14 +113,14 @@ def _functions(facts: GuardFacts) -> list[Finding]:
     ]
     found = []
     for pair in suspects:
-        tree = parsed(facts, "new", pair.path, pair.new)
+        tree = parse_once(facts, "new", pair.path, pair.new)
         if tree is None:
             continue
-        before = parsed(facts, "old", pair.change.before, pair.old) if pair.old else None
+        before = parse_once(facts, "old", pair.change.before, pair.old) if pair.old else None
         try:
             for stub in stub_functions(tree, before, is_tests=is_testing(pair.path)):
-                allowed = _allowed(pair, stub.line) or _allowed(pair, stub.inner)
-                if not allowed and stub.dump not in _known(facts):
+                allowed = _is_allowed(pair, stub.line) or _is_allowed(pair, stub.inner)
+                if not allowed and stub.dump not in _small_base_functions(facts):
                     key = f"stubs.{stub.kind}:{pair.path}:{stub.name}"
                     found.append(Finding(key, f"{stub.name} {stub.says}", path=pair.path, line=stub.line))
         except TROUBLE:
@@ -126,7 +128,7 @@ def _functions(facts: GuardFacts) -> list[Finding]:
     return found
 
 
-def _known(facts: GuardFacts) -> set[str]:
+def _small_base_functions(facts: GuardFacts) -> set[str]:
     """Small functions of the base, to know them again where they moved to."""
     if "small" not in facts.memo:
         facts.memo["small"] = {
@@ -139,7 +141,7 @@ def _known(facts: GuardFacts) -> set[str]:
 
 
 def _dumps(facts: GuardFacts, pair: Pair) -> set[str]:
-    tree = parsed(facts, "old", pair.change.before, pair.old)
+    tree = parse_once(facts, "old", pair.change.before, pair.old)
     if tree is None:
         return set()
     try:

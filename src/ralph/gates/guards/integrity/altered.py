@@ -15,13 +15,13 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import compare
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import settled
-from ralph.gates.guards._tests.alter import altered
+from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.narrow import module_file
 
 NAME = "altered"
 _READS = ("pytest", "unittest")
-_MOST = 20  # tests of one gate
+_MAX_TESTS = 20  # tests of one gate
 
 
 class AlterRequest(Struct, frozen=True):
@@ -39,7 +39,7 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
         if not gate.required or gate.read not in _READS or base is None or final is None or not final.tests:
             continue
         turned = [key for key in compare(base, final, fail_on=gate.fail_on).witness if key in final.tests]
-        request = _request(facts, gate, final, turned[:_MOST])
+        request = _request(facts, gate, final, turned[:_MAX_TESTS])
         if request is not None:
             found[gate.name] = request
     return found
@@ -56,7 +56,7 @@ def _request(facts: GuardFacts, gate: Gate, final: Reading, turned: list[str]) -
     tests: set[str] = set()
     for path, functions in places.items():
         try:
-            text, done = altered((facts.read_result(path) or b"").decode(), functions)
+            text, done = alter_tests((facts.read_result(path) or b"").decode(), functions)
         except (SyntaxError, ValueError, RecursionError):
             continue
         if done:
@@ -75,7 +75,7 @@ def check(facts: GuardFacts) -> GuardResult:
             Finding(f"altered.green:{name}", f"{gate_name}: {name} is green whatever value it expects")
             for name in green
         ]
-    return settled(
+    return guard_result(
         NAME,
         facts,
         findings,

@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import settled
-from ralph.gates.guards._base.states import KnownStates, standing
+from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.states import KnownStates, known_states
 from ralph.gates.guards._base.texts import Pair, is_testing, pairs
-from ralph.gates.guards._files.known_tests import changed_tests, told
+from ralph.gates.guards._files.known_tests import changed_tests, files_with_tests
 from ralph.gates.guards._tests import js_tests
 from ralph.gates.guards._tests.compare_tests import Pool, Weakening, compare
 from ralph.gates.guards._tests.py_module import PyOutline, is_same, outline
-from ralph.gates.guards._tests.py_syntax import TROUBLE, parsed
+from ralph.gates.guards._tests.py_syntax import TROUBLE, parse_once
 from ralph.gates.guards._tests.py_tests import Test, read_test
 from ralph.gates.guards._tests.pytest_hooks import hook_findings
 from ralph.gates.judging_paths import is_test
@@ -47,7 +47,7 @@ class _Both(Struct, frozen=True):
 
 def check(facts: GuardFacts) -> GuardResult:
     tests = changed_tests(facts)
-    known = told(facts) | tests.whole | tests.mixed
+    known = files_with_tests(facts) | tests.whole | tests.mixed
     python, script = [], []
     for pair in pairs(facts):
         path = pair.change.before
@@ -56,7 +56,7 @@ def check(facts: GuardFacts) -> GuardResult:
                 python.append(pair)
             elif js_tests.language(path) and (is_test(path) or path in known):
                 script.append(pair)
-    shown = standing(facts)
+    shown = known_states(facts)
     findings, unread = _python(facts, python, shown)
     findings += hook_findings(facts)
     blind = []
@@ -64,11 +64,11 @@ def check(facts: GuardFacts) -> GuardResult:
         blind.append(f"this Python cannot read {', '.join(unread[:3])}: its assertions are not compared")
     changed = [pair for pair in script if pair.old and pair.change.status != "D"]
     if changed:
-        more, why = js_tests.look(changed, shown)
+        more, why = js_tests.find_weakened_tests(changed, shown)
         findings += more
         if why:
             blind.append(why)
-    return settled(
+    return guard_result(
         NAME,
         facts,
         findings,
@@ -95,10 +95,10 @@ def _python(facts: GuardFacts, changed: list[Pair], shown: KnownStates) -> tuple
         seen, pool = _read(both)
     except TROUBLE:
         return [], [*unread, *both.new]
-    return [finding for one in seen for finding in _held(one, both, pool, shown)], unread
+    return [finding for one in seen for finding in _compare_seen(one, both, pool, shown)], unread
 
 
-def _held(seen: _Seen, both: _Both, pool: Pool, shown: KnownStates) -> Iterator[Finding]:
+def _compare_seen(seen: _Seen, both: _Both, pool: Pool, shown: KnownStates) -> Iterator[Finding]:
     where = both.moved.get(seen.path, seen.path)
     is_test = seen.before.is_test  # a helper is as good as the tests around it
     passes = shown.passes(seen.path, seen.name) if is_test else shown.file_passes(seen.path)
@@ -115,7 +115,7 @@ def _held(seen: _Seen, both: _Both, pool: Pool, shown: KnownStates) -> Iterator[
 def _module(facts: GuardFacts, side: str, path: str, text: str) -> PyOutline | None:
     if not text:
         return PyOutline({}, {}, {})
-    tree = parsed(facts, side, path, text)
+    tree = parse_once(facts, side, path, text)
     if tree is None:
         return None
     try:

@@ -8,7 +8,7 @@ from ralph.core.proof.compare import compare, red_keys
 from ralph.gates.guards._base.facts import GuardFacts
 
 NAME = "base_tests"
-_SHOWN = 5
+_MAX_SHOWN = 5
 _EMPTY = ("no-tests", "all-skipped")
 
 
@@ -56,5 +56,5 @@ def _red(gate: Gate, base: Reading | None, over: Reading, final: Reading | None)
         return ""
     if keys == ["exit"]:
         return f"red with the base's tests and configs over the new source ({over.summary})"
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return f"red with the base's tests and configs over the new source: {', '.join(keys[:_SHOWN])}{more}"
+    more = f" and {len(keys) - _MAX_SHOWN} more" if len(keys) > _MAX_SHOWN else ""
+    return f"red with the base's tests and configs over the new source: {', '.join(keys[:_MAX_SHOWN])}{more}"

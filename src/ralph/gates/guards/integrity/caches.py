@@ -10,7 +10,7 @@ import re
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import Change, GuardFacts
-from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.kinds import guard_result
 from ralph.gates.judging_paths import is_test
 
 NAME = "caches"
@@ -34,7 +34,7 @@ def check(facts: GuardFacts) -> GuardResult:
     for change in facts.changes:
         if change.status == "D":
             continue
-        if change.path.endswith((".pyc", ".pyo")) and _unchecked(facts, change):
+        if change.path.endswith((".pyc", ".pyo")) and _is_unchecked_pyc(facts, change):
             text = f"{change.path} holds byte code that Python loads without a look at its source"
             found = Finding(f"caches.poisoned:{change.path}", text, path=change.path)
             findings[found.key] = found
@@ -46,7 +46,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if _slot(place) not in kept and not (_FIXTURE.search(place) and is_test(change.path)):
             text = f"{place} is a tool's cache or data, and does not belong to the result"
             findings[place] = Finding(f"caches.left:{place}", text, path=place)
-    return settled(
+    return guard_result(
         NAME,
         facts,
         findings.values(),
@@ -76,7 +76,7 @@ def _kept(facts: GuardFacts) -> frozenset[tuple[str, str]]:
     return frozenset(_slot(place) for path in facts.base_paths if (place := _cache(path)))
 
 
-def _unchecked(facts: GuardFacts, change: Change) -> bool:
+def _is_unchecked_pyc(facts: GuardFacts, change: Change) -> bool:
     """Hash-based byte code (PEP 552) beside its source: Python's own caches carry a time stamp instead."""
     data = facts.read_result(change.path) or b""
     if len(data) < 16 or data[2:4] != b"\r\n":

@@ -9,11 +9,11 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Finding, GuardResult
 from ralph.gates.canary_text import MEANS
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import settled
-from ralph.gates.guards.integrity.repeat import repeated
+from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards.integrity.repeat import is_repeated
 
 NAME = "canary"
-_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -22,7 +22,7 @@ def check(facts: GuardFacts) -> GuardResult:
     sung = 0
     for gate in facts.gates:
         final = facts.final.get(gate.name)
-        if not repeated(gate, final) or final is None or final.tests is None:
+        if not is_repeated(gate, final) or final is None or final.tests is None:
             continue  # what is read by its exit code or as findings has no tests to put one beside
         now = next((one.canary for one in facts.repeats.get(gate.name, ()) if one.canary), None)
         base = facts.base.get(gate.name)
@@ -35,7 +35,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if not found and not now.red:
             blind.append(f"{gate.name}: the tests that must fail were not run, here and at the base")
         sung += len(MEANS.get(gate.read, {}).keys() & set(now.red))
-    return settled(
+    return guard_result(
         NAME,
         facts,
         findings,
@@ -74,7 +74,7 @@ def _against(gate: Gate, before: Canary | None, now: Canary) -> list[Finding]:
             name for name, digest in before.runner.items() if now.runner.get(name, digest) != digest
         )
         if changed:
-            more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-            text = f"{gate.name}: not what it was at the base: {', '.join(changed[:_SHOWN])}{more}"
+            more = f" and {len(changed) - _MAX_SHOWN} more" if len(changed) > _MAX_SHOWN else ""
+            text = f"{gate.name}: not what it was at the base: {', '.join(changed[:_MAX_SHOWN])}{more}"
             found.append(Finding(f"canary.runner:{gate.name}", text))
     return found

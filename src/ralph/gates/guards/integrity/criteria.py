@@ -14,7 +14,7 @@ from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
 
 NAME = "criteria"
-_SHOWN = 5
+_MAX_SHOWN = 5
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -63,5 +63,5 @@ def _idle(facts: GuardFacts) -> set[str]:
 
 
 def _list(names: Collection[str]) -> str:
-    some: Iterable[str] = list(names)[:_SHOWN]
-    return ", ".join(some) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    some: Iterable[str] = list(names)[:_MAX_SHOWN]
+    return ", ".join(some) + (f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else "")

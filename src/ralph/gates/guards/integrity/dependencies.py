@@ -10,18 +10,24 @@ from __future__ import annotations
 import re
 
 from ralph.core.model.verdict import Finding, GuardResult
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.kinds import guard_result
 from ralph.gates.guards._base.texts import pairs
-from ralph.gates.guards._files.manifests import Wanted, is_lock, is_manifest, locked, wanted
+from ralph.gates.guards._files.manifests import (
+    Wanted,
+    is_lock,
+    is_manifest,
+    locked_packages,
+    wanted_packages,
+)
 
 NAME = "dependencies"
 _PLUGIN = re.compile(
     r"(?:pytest|nose2?|unittest|jest|vitest|mocha|ava|playwright|cypress)-(?:[\w-]*(?:rerun|retr(?:y|ies)|flaky|quarantine|"
     r"ignore-fail|xfail|plugin-retries)[\w-]*)\Z|(?:flaky|pytest-rerunfailures|pytest-flakefighters|retryjest)\Z"
 )
-_RUNNERS = words(
+_RUNNERS = word_set(
     "pytest pluggy iniconfig coverage pytest-cov unittest2 nose2 mypy ruff flake8 pylint pyright tox nox "
     "jest vitest mocha ava chai c8 nyc eslint typescript tsx ts-node @jest/core "
     "@playwright/test @vitest/runner"
@@ -42,14 +48,14 @@ def check(facts: GuardFacts) -> GuardResult:
     locks = []
     for pair in pairs(facts):
         if is_manifest(pair.path):
-            before |= wanted(pair.change.before, pair.old)
-            now = wanted(pair.path, pair.new)
+            before |= wanted_packages(pair.change.before, pair.old)
+            now = wanted_packages(pair.path, pair.new)
             places |= dict.fromkeys(now, pair.path)
             after |= now
         elif is_lock(pair.path):
             locks.append(pair.path)
-            old_locked |= locked(pair.old)
-            new_locked |= dict.fromkeys(locked(pair.new), pair.path)
+            old_locked |= locked_packages(pair.old)
+            new_locked |= dict.fromkeys(locked_packages(pair.new), pair.path)
     task = facts.task.lower()
     for name, path in {**new_locked, **places}.items():
         if name not in before and name not in old_locked and _PLUGIN.match(name) and not _ASKED.search(task):
@@ -61,12 +67,16 @@ def check(facts: GuardFacts) -> GuardResult:
         if _ELSEWHERE.search(said):
             text = f"{name} comes from another place than at the base"
             findings.append(Finding(f"dependencies.runner:{name}", text, path=places[name]))
-    return settled(
-        NAME, facts, findings, good=_told(before, after, locks), bad="a dependency steers the judgement"
+    return guard_result(
+        NAME,
+        facts,
+        findings,
+        good=_summarise_changes(before, after, locks),
+        bad="a dependency steers the judgement",
     )
 
 
-def _told(before: Wanted, after: Wanted, locks: list[str]) -> str:
+def _summarise_changes(before: Wanted, after: Wanted, locks: list[str]) -> str:
     added = sorted(after.keys() - before.keys())
     gone = sorted(before.keys() - after.keys())
     changed = sorted(name for name, said in after.items() if name in before and before[name] != said)

@@ -10,19 +10,19 @@ import re
 import sys
 
 from ralph.core.model.verdict import Finding, GuardResult
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import Change, GuardFacts
-from ralph.gates.guards._base.kinds import settled
-from ralph.gates.guards._base.texts import Pair, fresh, pairs
+from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.texts import Pair, new_lines, pairs
 from ralph.gates.guards._files.tripwires import code_findings
 from ralph.gates.judging_paths import is_test
 from ralph.gates.runners import base_name
 
 NAME = "environment"
-_RUNNER_MODULES = words("pytest _pytest pluggy iniconfig unittest pytest_cov xdist")
-_OTHER_MODULES = words("coverage nose nose2 mypy tox") | sys.stdlib_module_names
+_RUNNER_MODULES = word_set("pytest _pytest pluggy iniconfig unittest pytest_cov xdist")
+_OTHER_MODULES = word_set("coverage nose nose2 mypy tox") | sys.stdlib_module_names
 _ROOTS = ("", "src", "lib", "python")
-_TOOLS = words(
+_TOOLS = word_set(
     "python python3 pytest py.test node npm npx pnpm yarn git mypy ruff eslint jest vitest mocha tsc cargo "
     "go make sh bash env coverage tox nox uv poetry"
 )
@@ -51,7 +51,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if change.status == "D":
             continue
         new = change.status in ("A", "R", "T")
-        findings += _found_unasked(pair)
+        findings += _startup_findings(pair)
         if new:
             findings += _shadow(change, facts)
             findings += _shim(change, tools)
@@ -59,7 +59,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if change.mode == "160000" and change.status == "M":
             findings += _submodule(change, facts)
     findings += code_findings(facts)
-    return settled(
+    return guard_result(
         NAME,
         facts,
         findings,
@@ -72,7 +72,7 @@ def _finding(kind: str, path: str, text: str, line: int = 0) -> list[Finding]:
     return [Finding(f"environment.{kind}:{path}", f"{path} {text}", path=path, line=line)]
 
 
-def _found_unasked(pair: Pair) -> list[Finding]:
+def _startup_findings(pair: Pair) -> list[Finding]:
     path = pair.path
     name = path.rsplit("/", 1)[-1]
     if name in ("sitecustomize.py", "usercustomize.py"):
@@ -134,11 +134,11 @@ def _settings(pair: Pair, facts: GuardFacts) -> list[Finding]:
     path = pair.path
     name = path.rsplit("/", 1)[-1]
     if _DOTENV.search(path):
-        for line in fresh(facts).get(path, ()):
+        for line in new_lines(facts).get(path, ()):
             if _STEERS.search(line.text) and not line.text.lstrip().startswith(("#", ";")):
                 return _finding("variables", path, "sets options that steer a runner or a shell", line.number)
     if name == ".gitattributes":
-        for line in fresh(facts).get(path, ()):
+        for line in new_lines(facts).get(path, ()):
             if _ATTRIBUTE.search(line.text) and not line.text.lstrip().startswith("#"):
                 return _finding("attributes", path, "lets git change files on their way", line.number)
     if name == ".gitmodules" and _MODULE.search(pair.new) and not _MODULE.search(pair.old):

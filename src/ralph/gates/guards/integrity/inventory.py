@@ -12,7 +12,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading, TestState
 from ralph.core.proof.compare import COLLECT
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._tests.moved import mover, only_lost
+from ralph.gates.guards._tests.moved import find_moves, only_lost
 
 NAME = "inventory"
 _SENTENCES = {
@@ -78,7 +78,7 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
         return [Finding(f"inventory.unknown:{gate.name}", text)]
     over = (facts.overlay or {}).get(gate.name)
     now, then = _view(final), _view(over) if over and over.tests is not None else None
-    moved = mover(base, final, facts)
+    moved = find_moves(base, final, facts)
     findings = []
     for name, state in sorted((base.tests or {}).items()):
         path = base.files.get(name, "")

@@ -12,7 +12,7 @@ from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._files.additions import adds_fixtures, adds_targets
-from ralph.gates.guards._files.behind_command import goes_before, made_of
+from ralph.gates.guards._files.behind_command import files_behind_gates, gate_it_overrides
 from ralph.gates.guards._files.overlay import changed_settings
 from ralph.gates.judging_paths import is_ci, is_config, is_ralph, matches
 
@@ -52,9 +52,9 @@ def _kind(path: str, existed: bool, change: Change, facts: GuardFacts) -> tuple[
         return "ralph", "it says how work here is judged"
     if is_ci(path):
         return "ci", "it belongs to continuous integration"
-    if not existed and (gate := goes_before(path, facts)):
+    if not existed and (gate := gate_it_overrides(path, facts)):
         return "gate", f"gate {gate} would read it in place of its own file"
-    owner = made_of(facts).get(path)
+    owner = files_behind_gates(facts).get(path)
     if not existed or (owner is None and not is_config(path)):
         return None
     if not _differs(change, facts) or _only_adds(change, facts):

@@ -7,20 +7,20 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import red_keys
 from ralph.core.proof.flaky import flaky_words
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.kinds import guard_result
 
 NAME = "repeat"
-LISTED = 20
+MAX_LISTED = 20
 
 
-def repeated(gate: Gate, reading: Reading | None) -> bool:
+def is_repeated(gate: Gate, reading: Reading | None) -> bool:
     """Is this gate judged again? What proves the task, and what runs tests; a linter says the same twice."""
     return gate.required and (gate.proof or (reading is not None and reading.tests is not None))
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    wanted = [gate for gate in facts.gates if repeated(gate, facts.final.get(gate.name))]
-    again = {gate.name: _counted(facts, gate) for gate in wanted}
+    wanted = [gate for gate in facts.gates if is_repeated(gate, facts.final.get(gate.name))]
+    again = {gate.name: _count_readings(facts, gate) for gate in wanted}
     findings = [finding for gate in wanted for finding in _flaky(facts, gate)]
     least = min(again.values(), default=1)
     short = [name for name, times in again.items() if times < facts.confirm]
@@ -29,7 +29,7 @@ def check(facts: GuardFacts) -> GuardResult:
         blind = "the final verdict was not repeated (confirm = 1)"
     elif short:
         blind = f"{', '.join(short)}: judged {least} times, not {facts.confirm}"
-    result = settled(
+    result = guard_result(
         NAME,
         facts,
         findings,
@@ -48,7 +48,7 @@ def check(facts: GuardFacts) -> GuardResult:
     )
 
 
-def _counted(facts: GuardFacts, gate: Gate) -> int:
+def _count_readings(facts: GuardFacts, gate: Gate) -> int:
     """The final reading, its repeats, and the overlay: the base's tests over this source are a call too."""
     over = facts.overlay is not None and gate.name in facts.overlay
     return 1 + len(facts.repeats.get(gate.name, ())) + over
@@ -66,5 +66,5 @@ def _flaky(facts: GuardFacts, gate: Gate) -> list[Finding]:
         return [Finding(f"repeat.flaky:{gate.name}", f"{gate.name}: {flaky_words(red)} on the same tree")]
     return [
         Finding(f"repeat.flaky:{key}", f"{gate.name}: {flaky_words((key,))} on the same tree", path="")
-        for key in sorted(red - {"exit"})[:LISTED]
+        for key in sorted(red - {"exit"})[:MAX_LISTED]
     ]

@@ -15,8 +15,8 @@ from ralph.gates.guards._tests.break_function import broken_versions
 from ralph.gates.guards.integrity.witness import source_changes, witnesses
 
 NAME = "sabotage"
-MOST = 8
-_SHOWN = 3
+MAX_BREAKS = 8
+_MAX_SHOWN = 3
 
 
 class Sabotage(Struct, frozen=True):
@@ -46,7 +46,7 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
                 found.append(Sabotage(label, change.path, foreign[name], other=True))
         if not broken:
             files.append(Sabotage(f"{change.path}: taken back", change.path, None))
-    return tuple([*_spread(found), *files][:MOST])
+    return tuple([*_spread(found), *files][:MAX_BREAKS])
 
 
 def _spread(found: list[Sabotage]) -> list[Sabotage]:
@@ -70,8 +70,8 @@ def check(facts: GuardFacts) -> GuardResult:
     missed = [item.name for item in tried if not item.noticed]
     words = f"{len(noticed)} of {len(tried)} sabotages were noticed by the new tests"
     if missed:
-        more = f" and {len(missed) - _SHOWN} more" if len(missed) > _SHOWN else ""
-        words += f"; not noticed: {', '.join(missed[:_SHOWN])}{more}"
+        more = f" and {len(missed) - _MAX_SHOWN} more" if len(missed) > _MAX_SHOWN else ""
+        words += f"; not noticed: {', '.join(missed[:_MAX_SHOWN])}{more}"
     if blind and noticed:
         words += "; they only ask whether something comes back" if True in blind else "; they see no value"
     left = len(facts.sabotage) - len(tried)

@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
-from ralph.gates.command import words
+from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import settled
+from ralph.gates.guards._base.kinds import guard_result
 from ralph.gates.guards._base.texts import Pair, label, pairs, remarks
-from ralph.gates.guards._files.behind_command import behind
-from ralph.gates.guards._files.vaguer_types import vaguer
+from ralph.gates.guards._files.behind_command import text_behind
+from ralph.gates.guards._files.vaguer_types import find_vaguer
 from ralph.gates.judging_paths import is_test
 
 NAME = "suppressions"
@@ -94,7 +94,7 @@ MARKS = (
 )
 _ANY = _mark("Any", r"\bAny\b", _TYPES)
 # Cheap to look for: no line without one of these can hold any mark.
-_HINTS = words(
+_HINTS = word_set(
     "noqa ignore disable pragma nosec nosem gitleaks @ts- nolint allow( expect( todo suppress pyright mypy: "
     "fixme pylint"
 )
@@ -115,7 +115,7 @@ def check(facts: GuardFacts) -> GuardResult:
     findings = [*_baselines(facts), *_vague(facts)]
     notes = []
     told: set[tuple[str, str]] = set()
-    for mark, path, line, more in _grown(facts):
+    for mark, path, line, more in _grown_marks(facts):
         if (path, mark.name.removeprefix(_BARE)) in told:
             continue  # a bare one more is one more already
         told.add((path, mark.name))
@@ -129,7 +129,7 @@ def check(facts: GuardFacts) -> GuardResult:
     good = "no suppression was added that a gate could be fooled by"
     if notes:
         good += f" (noted: {', '.join(notes[:5])})"
-    return settled(
+    return guard_result(
         NAME, facts, findings, good=good, bad="checkers are silenced in more places than at the base"
     )
 
@@ -162,23 +162,25 @@ def _vague(facts: GuardFacts) -> list[Finding]:
             path=each.path,
             line=each.line,
         )
-        for each in vaguer(facts)
+        for each in find_vaguer(facts)
     ]
 
 
-def _grown(facts: GuardFacts) -> list[tuple[_Mark, str, int, int]]:
+def _grown_marks(facts: GuardFacts) -> list[tuple[_Mark, str, int, int]]:
     """(kind, file, a line of it, how many more): only what the change as a whole has more of."""
     sides = {pair.path: (_suspects(pair.old), _suspects(pair.new)) for pair in pairs(facts)}
     files = [pair for pair in pairs(facts) if any(sides[pair.path])]
     found = []
     for mark in MARKS:
-        rows = [row for pair in files if (row := _counted(mark, pair, sides[pair.path])) is not None]
+        rows = [row for pair in files if (row := _count_mark(mark, pair, sides[pair.path])) is not None]
         if sum(len(lines) - before for _, before, lines in rows) <= 0:
             continue
         # What stands in a string silences nothing; looked at closely only where it matters.
         if not mark.anywhere and _weight(mark, facts)[0] != "note":
             asked = [pair for pair, _, _ in rows]
-            rows = [row for pair in asked if (row := _counted(mark, pair, remarks(facts, pair))) is not None]
+            rows = [
+                row for pair in asked if (row := _count_mark(mark, pair, remarks(facts, pair))) is not None
+            ]
         total = sum(len(lines) - before for _, before, lines in rows)
         for pair, before, lines in rows:
             more = len(lines) - before
@@ -188,7 +190,7 @@ def _grown(facts: GuardFacts) -> list[tuple[_Mark, str, int, int]]:
     return found
 
 
-def _counted(mark: _Mark, pair: Pair, sides: _Sides) -> tuple[Pair, int, list[int]] | None:
+def _count_mark(mark: _Mark, pair: Pair, sides: _Sides) -> tuple[Pair, int, list[int]] | None:
     """How many at the base, and the lines of those in the result."""
     if mark.files and not pair.path.endswith(tuple(mark.files.split())):
         return None
@@ -226,7 +228,7 @@ def _relies(mark: _Mark, gate: Gate, facts: GuardFacts) -> str:
         texts = (facts.read_base(path) or b"" for path in _COVERAGE_FILES)
         if any(_COVERED.search(text[:200_000].decode("utf-8", "replace")) for text in texts):
             return "other"
-    if mark.tools.search(behind(gate, facts.read_base)):
+    if mark.tools.search(text_behind(gate, facts.read_base)):
         return "other"
     known = gate.own_files or any(other.tools.search(gate.run) for other in MARKS)
     return "other" if not known and _OPEN.search(gate.run) else ""

@@ -16,12 +16,12 @@ from ralph.core.model.verdict import GuardResult, Reading
 from ralph.core.proof.compare import COLLECT, compare
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
-from ralph.gates.guards._files.overlay import judges
-from ralph.gates.guards.integrity.repeat import repeated
+from ralph.gates.guards._files.overlay import is_judging_path
+from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.judging_paths import is_config, is_test
 
 NAME = "witness"
-_SHOWN = 3
+_MAX_SHOWN = 3
 # Classes in which nothing new is to be shown: what was green stays green, or prose changed.
 _NO_WITNESS = frozenset({"regression", "docs"})
 _WRONG = re.compile(r"\b(?:SyntaxError|IndentationError|TabError)\b|fixture '[^'\n]*' not found")
@@ -55,7 +55,7 @@ def shown_by_user(gate: Gate, base: Reading | None, final: Reading | None) -> bo
     return True
 
 
-def needed(facts: GuardFacts) -> bool:
+def needs_witness(facts: GuardFacts) -> bool:
     """Only where the user gave no witness, and the task is one that wants to be shown."""
     if facts.task_class in _NO_WITNESS:
         return False
@@ -65,7 +65,7 @@ def needed(facts: GuardFacts) -> bool:
 
 
 def witness_request(facts: GuardFacts) -> WitnessRequest | None:
-    if not needed(facts) and facts.criteria is None:
+    if not needs_witness(facts) and facts.criteria is None:
         return None
     known = set(changed_tests(facts).whole)
     take, drop, tests = [], [], []
@@ -101,18 +101,20 @@ def _with_new_tests(facts: GuardFacts, change: Change) -> bytes | None:
 def _is_testing(change: Change, known: set[str]) -> bool:
     if is_config(change.path) and change.path.rsplit("/", 1)[-1] != "conftest.py":
         return False
-    return judges(change.path, known, set()) or judges(change.before, known, set())
+    return is_judging_path(change.path, known, set()) or is_judging_path(change.before, known, set())
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    if not needed(facts):
+    if not needs_witness(facts):
         text = "not needed: the task is shown by a check of the user, or shows nothing new"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
     if facts.witness is None:
         text = "no test was added or changed that could show the new behaviour"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
     shown, why_not = witnesses(facts)
-    names = ", ".join(shown[:_SHOWN]) + (f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else "")
+    names = ", ".join(shown[:_MAX_SHOWN]) + (
+        f" and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
+    )
     if shown:
         text = f"{len(shown)} new or changed tests are red on the base source and green now: {names}"
     else:
@@ -127,7 +129,7 @@ def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
     why = "they are green on the base source too"
     for gate in facts.gates:
         over, final = (facts.witness or {}).get(gate.name), facts.final.get(gate.name)
-        if over is None or final is None or not repeated(gate, final):
+        if over is None or final is None or not is_repeated(gate, final):
             continue
         if final.status != "pass" and (final.status != "fail" or final.tests is None):
             continue  # beside old red, which an item of a plan may leave, its green tests still show it
@@ -199,7 +201,9 @@ def source_changes(facts: GuardFacts) -> list[Change]:
     return [
         change
         for change in facts.changes
-        if change.status in "AMR" and not judges(change.path, known, set()) and not is_config(change.path)
+        if change.status in "AMR"
+        and not is_judging_path(change.path, known, set())
+        and not is_config(change.path)
     ]
 
 

@@ -23,7 +23,7 @@ TAIL_CHARS = 4000
 MESSAGE_LINES = 30
 MESSAGE_CHARS = 3000
 SUCCESS = "although the exit code is 0"  # said of a report with something red in it
-SHOWN_TESTS = 200  # failing tests that get a text of their own; their ids are all kept
+MAX_SHOWN_TESTS = 200  # failing tests that get a text of their own; their ids are all kept
 _RANK: dict[str, int] = {"pass": 0, "skipped": 1, "fail": 2}
 _MISSING = re.compile(
     r"^(?:.*\b(?:python|pypy)[\d.]*t?: No module named "
@@ -55,7 +55,7 @@ def last_lines(obs: Observation) -> str:
     return trim("\n".join(rows[-TAIL_LINES:]), TAIL_LINES, TAIL_CHARS).strip()
 
 
-def unjudged(cause: str, summary: str, obs: Observation) -> Reading:
+def error_reading(cause: str, summary: str, obs: Observation) -> Reading:
     said = last_lines(obs)
     message = f"{summary}\n{said}" if said else summary
     return Reading("error", summary, cause=cause, findings=(Finding("exit", message),))
@@ -66,18 +66,18 @@ def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
     if obs.ended == "spawn-error":
         return _not_started(clean(obs.error) or "it could not be started", obs, gate)
     if obs.ended in ("timeout", "idle"):
-        return unjudged("timeout", f"stopped after {gate.timeout:g} s ({obs.ended})", obs)
+        return error_reading("timeout", f"stopped after {gate.timeout:g} s ({obs.ended})", obs)
     if obs.ended == "memory":
-        return unjudged("memory", "it used more memory than a check may have", obs)
+        return error_reading("memory", "it used more memory than a check may have", obs)
     if obs.ended != "exited" or obs.exit_code is None:
-        return unjudged("killed", clean(obs.error) or f"did not end by itself ({obs.ended})", obs)
+        return error_reading("killed", clean(obs.error) or f"did not end by itself ({obs.ended})", obs)
     if obs.exit_code < 0 or 128 < obs.exit_code <= 192:
         signal = -obs.exit_code if obs.exit_code < 0 else obs.exit_code - 128
-        return unjudged("killed", f"killed by signal {signal}", obs)
+        return error_reading("killed", f"killed by signal {signal}", obs)
     if obs.exit_code in (126, 127):
         return _not_started("cannot be executed" if obs.exit_code == 126 else "not found", obs, gate)
     if obs.exit_code and obs.report is None and (hit := _MISSING.search(clean(obs.output[-8_000:]))):
-        return unjudged("missing", hit.group(0).strip(), obs)
+        return error_reading("missing", hit.group(0).strip(), obs)
     return None
 
 
@@ -90,7 +90,7 @@ def _not_started(why: str, obs: Observation, gate: Gate) -> Reading:
     summary = f"command not found: {word} ({why})"
     if "/" in word and not word.startswith(("/", "~")):
         return Reading("fail", summary, findings=(Finding("exit", summary),))
-    return unjudged("missing", summary, obs)
+    return error_reading("missing", summary, obs)
 
 
 def lost_report(obs: Observation, problem: str) -> Reading:
@@ -99,7 +99,7 @@ def lost_report(obs: Observation, problem: str) -> Reading:
     if obs.exit_code:
         summary = f"exit code {obs.exit_code}, {problem}"
         return Reading("fail", summary, cause="torn-report", findings=(Finding("exit", said or summary),))
-    return unjudged("torn-report", f"exit code 0, but {problem}", obs)
+    return error_reading("torn-report", f"exit code 0, but {problem}", obs)
 
 
 def report_problem(obs: Observation) -> str:
@@ -167,7 +167,7 @@ def settle_tests(
     `red` says in words what else in the report speaks of failure.
     """
     broken = [finding for finding in findings if finding.key.startswith(COLLECT)]
-    findings = [*broken, *[finding for finding in findings if finding not in broken]][:SHOWN_TESTS]
+    findings = [*broken, *[finding for finding in findings if finding not in broken]][:MAX_SHOWN_TESTS]
     words = in_words(counts)
     if broken:
         words += f", {len(broken)} could not be loaded"
@@ -179,9 +179,9 @@ def settle_tests(
             words += f", {SUCCESS}"
         return Reading("fail", words, counts=counts, tests=tests, findings=tuple(findings), files=files)
     if counts.passed + counts.skipped == 0:
-        return unjudged("no-tests", "no tests were found", obs)
+        return error_reading("no-tests", "no tests were found", obs)
     if counts.passed == 0:
-        reading = unjudged("all-skipped", f"all {counts.skipped} tests were skipped", obs)
+        reading = error_reading("all-skipped", f"all {counts.skipped} tests were skipped", obs)
         return Reading(
             reading.status,
             reading.summary,
@@ -225,7 +225,7 @@ def settle_findings(
     if obs.exit_code in red_exits:
         text = f"{summary}\n{last_lines(obs)}".strip()
         return Reading("fail", summary, findings=(*findings, Finding("exit", text)))
-    return unjudged("tool-error", summary, obs)
+    return error_reading("tool-error", summary, obs)
 
 
 _NUMBER = re.compile(r"\d+")

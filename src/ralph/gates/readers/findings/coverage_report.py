@@ -16,16 +16,16 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
+    error_reading,
     last_lines,
     lost_report,
     repo_path,
     report_problem,
     stopped_early,
-    unjudged,
 )
 from ralph.gates.readers._kit.safe_xml import BadXml, parse
 
-SHOWN_FILES = 20
+MAX_SHOWN_FILES = 20
 
 
 class Bad(Exception):  # noqa: N818 (a value: the reader turns it into a Reading)
@@ -58,7 +58,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
     if not math.isfinite(seen.percent) or not 0 <= seen.percent <= 100:
         return lost_report(obs, f"the report says {seen.percent} percent")
     if seen.lines <= 0:
-        return unjudged("no-tests", "the report measured no lines", obs)
+        return error_reading("no-tests", "the report measured no lines", obs)
     return _judge(seen, obs, gate)
 
 
@@ -85,7 +85,7 @@ def _holes(seen: Coverage, obs: Observation, gate: Gate) -> tuple[Finding, ...]:
         (source for source in seen.sources if source.missing), key=lambda s: (s.percent, s.path)
     )
     findings = []
-    for source in open_files[:SHOWN_FILES]:
+    for source in open_files[:MAX_SHOWN_FILES]:
         path = repo_path(source.path, obs, gate)
         some = ", ".join(str(line) for line in source.missing[:10])
         text = f"{source.percent:.0f} % covered; not executed: line {some}"

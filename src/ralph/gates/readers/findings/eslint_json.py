@@ -10,6 +10,7 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
+    error_reading,
     finding_keys,
     lost_report,
     message,
@@ -17,7 +18,6 @@ from ralph.gates.readers._kit.observation import (
     report_problem,
     settle_findings,
     stopped_early,
-    unjudged,
 )
 
 
@@ -45,7 +45,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         return lost_report(obs, f"the report is torn ({clean(str(error))})")
     if not files:
-        return unjudged("no-tests", "eslint found no files to check", obs)
+        return error_reading("no-tests", "eslint found no files to check", obs)
     found = [
         Finding(
             key=clean(one.ruleId or "error"),

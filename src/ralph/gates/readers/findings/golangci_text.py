@@ -9,13 +9,13 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
+    error_reading,
     finding_keys,
     lost_report,
     message,
     repo_path,
     settle_findings,
     stopped_early,
-    unjudged,
 )
 
 _ISSUE = re.compile(
@@ -32,7 +32,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
         return early
     text = clean(obs.output)
     if _NOTHING.search(text):
-        return unjudged("no-tests", "golangci-lint found no files to check", obs)
+        return error_reading("no-tests", "golangci-lint found no files to check", obs)
     found = [
         Finding(
             key=hit["linter"],

@@ -9,13 +9,13 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
+    error_reading,
     finding_keys,
     lost_report,
     message,
     repo_path,
     settle_findings,
     stopped_early,
-    unjudged,
 )
 
 _ERROR = re.compile(
@@ -34,7 +34,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
         return early
     text = clean(obs.output)
     if _NOTHING.search(text):
-        return unjudged("no-tests", "mypy found no files to check", obs)
+        return error_reading("no-tests", "mypy found no files to check", obs)
     found = [
         Finding(
             key=hit["code"] or "error",
@@ -48,5 +48,5 @@ def read(obs: Observation, gate: Gate) -> Reading:
     if not found and not (success and int(success.group(1)) > 0):
         return lost_report(obs, "mypy printed no summary")
     if success and _FOUND.search(text):
-        return unjudged("torn-report", "mypy's output contradicts itself", obs)
+        return error_reading("torn-report", "mypy's output contradicts itself", obs)
     return settle_findings(obs, gate, finding_keys(found), red_exits=(1, 2))

@@ -13,6 +13,7 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
+    error_reading,
     finding_keys,
     lost_report,
     message,
@@ -20,7 +21,6 @@ from ralph.gates.readers._kit.observation import (
     report_problem,
     settle_findings,
     stopped_early,
-    unjudged,
 )
 
 # These report secrets, and say neither level nor severity: a secret always blocks.
@@ -115,9 +115,9 @@ def read(obs: Observation, gate: Gate) -> Reading:
         return lost_report(obs, f"the report is SARIF {clean(sarif.version)[:20]}, expected 2.1.0")
     # Null results mean that the tool did not come to look; no runs at all mean the same.
     if not sarif.runs or any(run.results is None for run in sarif.runs):
-        return unjudged("torn-report", "the report holds no results of any tool", obs)
+        return error_reading("torn-report", "the report holds no results of any tool", obs)
     if any(not call.successful for run in sarif.runs for call in run.invocations or ()):
-        return unjudged("tool-error", "the tool says that it did not succeed", obs)
+        return error_reading("tool-error", "the tool says that it did not succeed", obs)
     found = [
         _finding(result, run, obs, gate)
         for run in sarif.runs

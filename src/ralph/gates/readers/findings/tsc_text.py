@@ -9,13 +9,13 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
+    error_reading,
     finding_keys,
     lost_report,
     message,
     repo_path,
     settle_findings,
     stopped_early,
-    unjudged,
 )
 
 _ERROR = re.compile(
@@ -33,7 +33,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
     text = clean(obs.output)
     whole = list(_GLOBAL.finditer(text))
     if any(hit["code"] == _NO_INPUT for hit in whole):
-        return unjudged("no-tests", "tsc found no files to check", obs)
+        return error_reading("no-tests", "tsc found no files to check", obs)
     found = [
         Finding(
             key=hit["code"],

@@ -18,11 +18,11 @@ from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
     count,
+    error_reading,
     lost_report,
     message,
     settle_tests,
     stopped_early,
-    unjudged,
     worst,
 )
 
@@ -45,7 +45,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
     if early:
         return early
     if _CUT.search(obs.output):
-        return unjudged("torn-report", "the output is too long: events were lost", obs)
+        return error_reading("torn-report", "the output is too long: events were lost", obs)
     tests: dict[str, TestState] = {}
     said: dict[str, str] = {}
     packages: dict[str, str] = {}

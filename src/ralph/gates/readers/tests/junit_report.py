@@ -75,13 +75,13 @@ def _cases(root: object) -> Iterator[JUnitCase]:
             file=clean(element.get("file", "")),
             line=_int(element.get("line")),
             state=state,
-            text="\n".join(_told(result.message, result.text) for result in told),
+            text="\n".join(_failure_text(result.message, result.text) for result in told),
             note=clean(told[0].message or "") if told else "",
             todo=bool(bad) and skipped,
         )
 
 
-def _told(note: str | None, text: str | None) -> str:
+def _failure_text(note: str | None, text: str | None) -> str:
     note, text = note or "", text or ""
     return text if note and note in text else f"{note}\n{text}".strip()
 
@@ -90,7 +90,7 @@ def _int(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def opened(obs: Observation, gate: Gate) -> JUnitReport | Reading:
+def open_report(obs: Observation, gate: Gate) -> JUnitReport | Reading:
     """The report, or the reading that says why there is none."""
     early = stopped_early(obs, gate)
     if early:
@@ -105,7 +105,7 @@ def opened(obs: Observation, gate: Gate) -> JUnitReport | Reading:
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    report = opened(obs, gate)
+    report = open_report(obs, gate)
     if isinstance(report, Reading):
         return report
     tests: dict[str, TestState] = {}

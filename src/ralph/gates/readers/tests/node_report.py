@@ -10,13 +10,13 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading, TestState
 from ralph.core.proof.compare import COLLECT
 from ralph.gates.readers._kit.observation import Observation, count, message, repo_path, settle_tests, worst
-from ralph.gates.readers.tests.junit_report import JUnitCase, opened
+from ralph.gates.readers.tests.junit_report import JUnitCase, open_report
 
 _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    report = opened(obs, gate)
+    report = open_report(obs, gate)
     if isinstance(report, Reading):
         return report
     tests: dict[str, TestState] = {}

@@ -15,13 +15,13 @@ from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
     count,
+    error_reading,
     message,
     repo_path,
     settle_tests,
-    unjudged,
     worst,
 )
-from ralph.gates.readers.tests.junit_report import JUnitCase, opened
+from ralph.gates.readers.tests.junit_report import JUnitCase, open_report
 
 _NOT_THERE = re.compile(
     r"^ERROR: (?:file or directory not found|not found|found no collectors for):? .*$", re.MULTILINE
@@ -35,11 +35,11 @@ _PLACE = re.compile(r"^(?:E\s+File \"([^\"\n]+)\", line (\d+)|([^\s:\n][^:\n]*\.
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    report = opened(obs, gate)
+    report = open_report(obs, gate)
     if obs.exit_code == 4 and (isinstance(report, Reading) or not report.cases):
         missing = _NOT_THERE.search(clean(obs.output))
         if missing:
-            return unjudged(
+            return error_reading(
                 "no-tests", f"no tests were found ({missing.group(0).removeprefix('ERROR: ')})", obs
             )
     if isinstance(report, Reading):
@@ -50,7 +50,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
     for case in report.cases:
         path = repo_path(case.file, obs, gate)
         if not case.classname and case.note == "collection failure":
-            findings.append(_uncollected(case, path, obs, gate))
+            findings.append(_collection_finding(case, path, obs, gate))
             continue
         name = case.file if not case.classname and case.note == "collection skipped" else _id(case)
         worst(tests, name, case.state)
@@ -65,7 +65,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
         tests,
         files,
         findings,
-        red=report.red or _told_otherwise(obs, tests, findings) if not findings else "",
+        red=report.red or _contradicting_output(obs, tests, findings) if not findings else "",
     )
 
 
@@ -94,7 +94,7 @@ def _line(case: JUnitCase, obs: Observation, gate: Gate, path: str) -> int:
     return lines[-1] if lines else case.line + 1
 
 
-def _uncollected(case: JUnitCase, path: str, obs: Observation, gate: Gate) -> Finding:
+def _collection_finding(case: JUnitCase, path: str, obs: Observation, gate: Gate) -> Finding:
     places = [
         (repo_path(hit[0] or hit[2], obs, gate), int(hit[1] or hit[3])) for hit in _PLACE.findall(case.text)
     ]
@@ -104,7 +104,7 @@ def _uncollected(case: JUnitCase, path: str, obs: Observation, gate: Gate) -> Fi
     return Finding(f"{COLLECT}{path or case.name}", message(text), path=where or path, line=line)
 
 
-def _told_otherwise(obs: Observation, tests: dict[str, TestState], findings: list[Finding]) -> str:
+def _contradicting_output(obs: Observation, tests: dict[str, TestState], findings: list[Finding]) -> str:
     """Judged code could write the report anew; what pytest printed before is then worse than it."""
     if findings or "fail" in tests.values():
         return ""

@@ -7,7 +7,7 @@ import os
 import click
 
 from ralph.errors import NothingToDo
-from ralph.ui.ask.tell_loop import tell
+from ralph.ui.ask.tell_loop import send_and_wait
 
 
 @click.command(short_help="End loops for good.")
@@ -21,17 +21,17 @@ def command(loops: tuple[str, ...], reason: str) -> int:
       ralph abort fix-auth docs-91ab --reason "wrong approach"
     """
     from ralph.core.model.events import AbortAsked
-    from ralph.shell.journal.record import find, load
+    from ralph.shell.journal.record import find_loop, load
     from ralph.ui.ask.place import journal_here
 
     with journal_here() as reader:
-        names = [find(reader, text) for text in loops]
+        names = [find_loop(reader, text) for text in loops]
         ended = [name for name in names if load(reader, name).loop.phase == "ended"]
     if ended:
         raise NothingToDo(
             f"loop '{ended[0]}' has ended already", code="E-LOOP-ENDED", next=f"ralph status {ended[0]}"
         )
     for name in names:
-        loop = tell(name, dict(os.environ), AbortAsked(reason=reason), until="ended")
+        loop = send_and_wait(name, dict(os.environ), AbortAsked(reason=reason), until="ended")
         print(f"{name} {loop.outcome or loop.phase}: ralph diff {name} shows what it left")
     return 0

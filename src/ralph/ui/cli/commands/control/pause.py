@@ -7,7 +7,7 @@ import os
 import click
 
 from ralph.errors import NothingToDo
-from ralph.ui.ask.tell_loop import tell
+from ralph.ui.ask.tell_loop import send_and_wait
 
 
 @click.command(short_help="Stop a loop after its iteration.")
@@ -23,11 +23,11 @@ def command(loop: str, now: bool) -> int:
       ralph pause fix-auth
     """
     from ralph.core.model.events import PauseAsked
-    from ralph.shell.journal.record import find, load
+    from ralph.shell.journal.record import find_loop, load
     from ralph.ui.ask.place import journal_here
 
     with journal_here() as reader:
-        name = find(reader, loop)
+        name = find_loop(reader, loop)
         found = load(reader, name).loop
     if found.phase in ("paused", "ended"):
         raise NothingToDo(
@@ -35,7 +35,7 @@ def command(loop: str, now: bool) -> int:
             code="E-LOOP-STOPPED",
             next=f"ralph status {name}",
         )
-    after = tell(
+    after = send_and_wait(
         name,
         dict(os.environ),
         PauseAsked(reason="paused by the user", now=now),

@@ -7,9 +7,9 @@ import os
 import click
 
 from ralph.errors import NothingToDo, UserError
-from ralph.ui.ask.tell_loop import tell
+from ralph.ui.ask.tell_loop import send_and_wait
 
-LONGEST = 8000
+MAX_CHARS = 8000
 
 
 @click.command(short_help="Leave a note for the next iteration.")
@@ -24,17 +24,17 @@ def command(loop: str, text: str) -> int:
     """
     from ralph.core.model.events import Steered
     from ralph.core.model.order import FINAL
-    from ralph.shell.journal.record import find, load
+    from ralph.shell.journal.record import find_loop, load
     from ralph.ui.ask.place import journal_here
 
-    if not text.strip() or len(text) > LONGEST:
+    if not text.strip() or len(text) > MAX_CHARS:
         raise UserError(
-            f"the note has {len(text)} characters, expected 1 to {LONGEST}",
+            f"the note has {len(text)} characters, expected 1 to {MAX_CHARS}",
             code="E-STEER",
             next="ralph steer --help",
         )
     with journal_here() as reader:
-        name = find(reader, loop)
+        name = find_loop(reader, loop)
         found = load(reader, name).loop
     if found.outcome in FINAL:
         raise NothingToDo(
@@ -42,6 +42,8 @@ def command(loop: str, text: str) -> int:
             code="E-LOOP-FINAL",
             next=f"ralph status {name}",
         )
-    tell(name, dict(os.environ), Steered(text=text, author=os.environ.get("USER", "")), until="", drive=False)
+    send_and_wait(
+        name, dict(os.environ), Steered(text=text, author=os.environ.get("USER", "")), until="", drive=False
+    )
     print(f"{name} will read it in its next prompt")
     return 0

@@ -51,7 +51,7 @@ def command(fails: bool, crash: bool, pace: float, display: str, as_json: bool) 
     return _loop(folder, script, pace, display, as_json=as_json)
 
 
-def _prepared(folder: str, script: str, pace: float) -> Any:
+def _prepare_loop(folder: str, script: str, pace: float) -> Any:
     from ralph.shell.start.order import StartRequest, prepare
 
     request = StartRequest(
@@ -74,12 +74,12 @@ def _env() -> dict[str, str]:
 
 
 def _loop(folder: str, script: str, pace: float, display: str, *, as_json: bool) -> int:
-    from ralph.shell.run.open import begin
+    from ralph.shell.run.open import begin_loop
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = _env()
-    prepared = _prepared(folder, script, pace)
-    name, stint = begin(prepared, env, time.time())
+    prepared = _prepare_loop(folder, script, pace)
+    name, stint = begin_loop(prepared, env, time.time())
     most = prepared.settings.max_loops
     code = drive_and_show(
         name, env, mode=display, as_json=as_json, min_free=0, most=most, stint=stint, may_ask=False
@@ -89,12 +89,12 @@ def _loop(folder: str, script: str, pace: float, display: str, *, as_json: bool)
 
 def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool) -> int:
     """The loop in a child process that is killed without warning; then the same loop, resumed here."""
-    from ralph.shell.run.open import begin
+    from ralph.shell.run.open import begin_loop
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = _env()
-    prepared = _prepared(folder, script, pace)
-    name, stint = begin(prepared, env, time.time())
+    prepared = _prepare_loop(folder, script, pace)
+    name, stint = begin_loop(prepared, env, time.time())
     stint.release()
     argv = [
         sys.executable,

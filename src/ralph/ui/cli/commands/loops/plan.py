@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ralph.ui.cli.loop_options import READER_AGENT, READER_MODEL, READERS, only, setting_options
+from ralph.ui.cli.loop_options import READER_AGENT, READER_MODEL, READERS, pick_options, setting_options
 
 
 @click.command(short_help="Make a plan from the specs, and change nothing else.")
@@ -28,9 +28,9 @@ from ralph.ui.cli.loop_options import READER_AGENT, READER_MODEL, READERS, only,
 @click.option(
     "--show", is_flag=True, help="Print the plan of the loop named by TASK (else the newest) as it stands."
 )
-@only("--agent-cmd", "--base", "--loop-id", "--steer")
+@pick_options("--agent-cmd", "--base", "--loop-id", "--steer")
 @setting_options
-@only("--display", "--json", "--dry-run", "--yes")
+@pick_options("--display", "--json", "--dry-run", "--yes")
 def command(**given: Any) -> int:
     """Compare specs/ (and TASK) with the code and write IMPLEMENTATION_PLAN.md.
 
@@ -47,10 +47,10 @@ def command(**given: Any) -> int:
     if given["show"]:
         return _show(given["task"])
     from ralph.shell.git.project import find_project
-    from ralph.shell.plan.user_file import refuse_edited, standing
+    from ralph.shell.plan.user_file import find_plan_file, refuse_edited
 
     project = find_project(os.getcwd())
-    found = standing(project)
+    found = find_plan_file(project)
     if given["imported"]:
         refuse_edited(project, found, force=given["force"])
         return _import(project, found, given["imported"], refresh=given["refresh"] or given["force"])
@@ -59,10 +59,10 @@ def command(**given: Any) -> int:
 
 
 def _plan(project: Any, found: Any, given: dict[str, Any]) -> int:
-    from ralph.core.model.plan.board import up_to_date
+    from ralph.core.model.plan.board import plan_with_states
     from ralph.shell.plan.brief import staleness
     from ralph.shell.plan.request import PlanAsk
-    from ralph.shell.plan.user_file import file_of, refuse_current, replace_file
+    from ralph.shell.plan.user_file import refuse_current, render_file, replace_file
     from ralph.ui.ask.start_loop import start_named
 
     refresh = given["refresh"] or given["force"]
@@ -79,9 +79,9 @@ def _plan(project: Any, found: Any, given: dict[str, Any]) -> int:
     if code or given["dry_run"]:
         return code
     build = _loop(name).build
-    plan = build.plan if build.board is None else up_to_date(build.plan, build.board)
-    replace_file(found, file_of(plan, project, specs=specs), instead=f"ralph plan --show {name}")
-    _told(found, plan)
+    plan = build.plan if build.board is None else plan_with_states(build.plan, build.board)
+    replace_file(found, render_file(plan, project, specs=specs), instead=f"ralph plan --show {name}")
+    _print_plan(found, plan)
     return 0
 
 
@@ -102,11 +102,11 @@ def _import(project: Any, found: Any, path: str, *, refresh: bool) -> int:
     from ralph.app.words.format import safe
     from ralph.core.model.plan.items import Plan
     from ralph.core.model.plan.plan_rules import check_plan
-    from ralph.core.plan.diff import carried
+    from ralph.core.plan.diff import carry_states
     from ralph.core.plan.import_markdown import import_plan
     from ralph.errors import UserError
     from ralph.shell.plan.brief import staleness
-    from ralph.shell.plan.user_file import file_of, refuse_current, replace_file
+    from ralph.shell.plan.user_file import refuse_current, render_file, replace_file
 
     refuse_current(found, stale="", refresh=refresh)
     try:
@@ -121,7 +121,7 @@ def _import(project: Any, found: Any, path: str, *, refresh: bool) -> int:
             next="ralph plan --help",
         ) from None
     taken = import_plan(text, path)
-    plan = carried(Plan(), taken.plan)  # a tick in somebody's list is not a verified item
+    plan = carry_states(Plan(), taken.plan)  # a tick in somebody's list is not a verified item
     wrong = check_plan(plan, None)
     if wrong:
         raise UserError(
@@ -130,14 +130,14 @@ def _import(project: Any, found: Any, path: str, *, refresh: bool) -> int:
             next="ralph plan --help",
         )
     _, specs = staleness(project, project.head)
-    replace_file(found, file_of(plan, project, specs=specs), instead="ralph plan --help")
+    replace_file(found, render_file(plan, project, specs=specs), instead="ralph plan --help")
     for one in taken.unread:
         print(f"note: {safe(f'{one.path}:{one.line}: {one.message}', 300)}", file=sys.stderr)
-    _told(found, plan)
+    _print_plan(found, plan)
     return 0
 
 
-def _told(found: Any, plan: Any) -> None:
+def _print_plan(found: Any, plan: Any) -> None:
     """What the plan holds, or what is new in it."""
     from shlex import quote
 
@@ -158,23 +158,23 @@ def _told(found: Any, plan: Any) -> None:
 
 def _show(wanted: str) -> int:
     from ralph.app.words.format import safe
-    from ralph.core.model.plan.board import up_to_date
+    from ralph.core.model.plan.board import plan_with_states
     from ralph.core.plan.layout import render_plan
     from ralph.errors import NothingToDo
 
     build = _loop(wanted).build
     if build is None:
         raise NothingToDo(f"loop '{safe(wanted, 80)}' has no plan", code="E-PLAN-NONE", next="ralph status")
-    plan = build.plan if build.board is None else up_to_date(build.plan, build.board)
+    plan = build.plan if build.board is None else plan_with_states(build.plan, build.board)
     for line in render_plan(plan).split("\n")[:-1]:
         print(safe(line, 2000))
     return 0
 
 
 def _loop(wanted: str) -> Any:
-    from ralph.shell.journal.record import choose, find, load
+    from ralph.shell.journal.record import choose_loop, find_loop, load
     from ralph.ui.ask.place import journal_here, project_here
 
     with journal_here() as reader:
-        name = find(reader, wanted) if wanted else choose(reader, None, project_here())
+        name = find_loop(reader, wanted) if wanted else choose_loop(reader, None, project_here())
         return load(reader, name).loop

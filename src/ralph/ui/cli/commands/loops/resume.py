@@ -40,7 +40,7 @@ def command(**given: Any) -> int:
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = dict(os.environ)
-    name, loop = _chosen(given)
+    name, loop = _choose_loop(given)
     if loop.phase == "ended" and loop.outcome in FINAL:
         raise NothingToDo(
             f"loop '{name}' is {loop.outcome}, which is final",
@@ -60,20 +60,20 @@ def command(**given: Any) -> int:
     )
 
 
-def _chosen(given: dict[str, Any]) -> tuple[str, Any]:
+def _choose_loop(given: dict[str, Any]) -> tuple[str, Any]:
     """The loop that was named, else the newest of this project that can go on."""
     from ralph.core.model.order import RESUMABLE
-    from ralph.shell.journal.record import choose, find, load
+    from ralph.shell.journal.record import choose_loop, find_loop, load
     from ralph.ui.ask.place import journal_here, project_here
 
     with journal_here() as reader:
         if given["loop"] and not given["last"]:
-            name = find(reader, given["loop"])
+            name = find_loop(reader, given["loop"])
             return name, load(reader, name).loop
         for row in reader.summaries(project_here()):
             if row.phase != "ended" or row.outcome in RESUMABLE:
                 return row.loop, load(reader, row.loop).loop
-        name = choose(reader, None, project_here())
+        name = choose_loop(reader, None, project_here())
         raise NothingToDo(
             "every loop here is verified or aborted", code="E-LOOP-NONE", next=f"ralph status {name}"
         )
@@ -86,10 +86,10 @@ def _first(loop: Any, given: dict[str, Any]) -> tuple[Any, ...]:
     author = os.environ.get("USER", "")
     raised = ResumeAsked(
         author=author,
-        more_iterations=int(_number(given["max_iterations"], "--max-iterations", units.count)),
-        more_time=float(_number(given["max_time"], "--max-time", units.duration)),
-        more_cost=float(_number(given["max_cost"], "--max-cost", units.money)),
-        more_tokens=int(_number(given["max_tokens"], "--max-tokens", units.count)),
+        more_iterations=int(_number(given["max_iterations"], "--max-iterations", units.parse_count)),
+        more_time=float(_number(given["max_time"], "--max-time", units.parse_duration)),
+        more_cost=float(_number(given["max_cost"], "--max-cost", units.parse_money)),
+        more_tokens=int(_number(given["max_tokens"], "--max-tokens", units.parse_count)),
         done=_by_hand(loop, given["done"]),
     )
     note = (Steered(text=given["steer"], author=author),) if given["steer"] else ()

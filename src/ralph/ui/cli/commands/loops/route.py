@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from ralph.app.words.format import safe
-from ralph.core.sentence.ask_bounds import DEFAULT, answered
+from ralph.core.sentence.ask_bounds import DEFAULT, take_answer
 from ralph.core.sentence.goal_hosts import MARKERS
 from ralph.core.sentence.intent import (
     OPEN,
@@ -17,9 +17,9 @@ from ralph.core.sentence.intent import (
     RouteChoice,
     RouteQuestion,
     public,
-    settled,
     why_asked,
     with_check,
+    with_confidence,
 )
 from ralph.core.sentence.route import route
 from ralph.errors import NothingToDo, UserError
@@ -46,16 +46,16 @@ def command(text: str, host: str | None, as_json: bool) -> int:
       ralph route "loop until coverage is above 80%" --json
       ralph route 'keep fixing until `npm test` passes' --host claude
     """
-    found = _found(text, host)
+    found = _find_route(text, host)
     if route_screens.may_ask() and not as_json:
-        found = _answered(found, infer=True)
+        found = _ask_questions(found, infer=True)
     _show(found, as_json=as_json)
     return 0 if found.confidence == "high" or found.route == "none" else 2
 
 
-def _found(text: str, host: str | None) -> Route:
+def _find_route(text: str, host: str | None) -> Route:
     found = route(text, route_screens.known_here(host or ""))
-    return route_screens.offered(route_screens.completed(found))
+    return route_screens.offer_commands(route_screens.add_check(found))
 
 
 def _show(found: Route, *, as_json: bool) -> None:
@@ -86,14 +86,14 @@ def bare_command() -> click.Command:
 
 
 def _bare(text: str, host: str | None, **given: Any) -> int:
-    found = _typed(route(text, route_screens.known_here(host or "")), given)
+    found = _apply_flags(route(text, route_screens.known_here(host or "")), given)
     if found.route == "none":
         raise _refusal(found, text)
     infer = not given["no_infer"]
-    found = route_screens.offered(route_screens.completed(found, infer=infer))
+    found = route_screens.offer_commands(route_screens.add_check(found, infer=infer))
     asking = route_screens.may_ask() and not given["yes"] and not given["as_json"]
     if asking:
-        found = _answered(found, infer=infer)
+        found = _ask_questions(found, infer=infer)
     if found.route == "goal":
         _show(found, as_json=given["as_json"])
         return 0 if found.confidence == "high" else 2
@@ -112,7 +112,7 @@ def _bare(text: str, host: str | None, **given: Any) -> int:
     return _start(found, given)
 
 
-def _typed(found: Route, given: dict[str, Any]) -> Route:
+def _apply_flags(found: Route, given: dict[str, Any]) -> Route:
     """With what was typed as flags: a flag beats the sentence."""
     kept = tuple(
         one
@@ -120,7 +120,7 @@ def _typed(found: Route, given: dict[str, Any]) -> Route:
         if one.about != "bound" or given.get(one.question.rsplit(" --", 1)[-1].replace("-", "_")) is None
     )
     if kept != found.ask:
-        found = settled(replace(found, ask=kept))
+        found = with_confidence(replace(found, ask=kept))
     if given["checks"] and found.route in ("internal", "external", "goal", "control"):
         checks = tuple(given["checks"])
         return with_check(found, "", " && ".join(checks), "high", checks)
@@ -156,17 +156,17 @@ def _yes_question(found: Route) -> str:
     return "do this?" if found.route == "control" else "start this loop?"
 
 
-def _answered(found: Route, *, infer: bool) -> Route:
+def _ask_questions(found: Route, *, infer: bool) -> Route:
     """Every open question asked, with numbered choices."""
     while True:
         one = next((one for one in found.ask if one.about in OPEN), None)
         if one is None:
-            return route_screens.offered(replace(found, ask=()) if found.route != "none" else found)
+            return route_screens.offer_commands(replace(found, ask=()) if found.route != "none" else found)
         for words in route_screens.question_lines(one):
             print(words, file=sys.stderr)
         found = _with_answer(found, one, _answer(one))
         if one.about == "task":
-            found = route_screens.completed(found, infer=infer)
+            found = route_screens.add_check(found, infer=infer)
 
 
 def _answer(one: RouteQuestion) -> RouteChoice:
@@ -193,23 +193,23 @@ def _with_answer(found: Route, one: RouteQuestion, chosen: RouteChoice) -> Route
             found = replace(found, criterion=f"`{value}` passes")
         return with_check(found, "", value, "high", (value,))
     if one.about == "task":
-        return settled(replace(found, task=" ".join(value.split()) or None, guessed=False))
+        return with_confidence(replace(found, task=" ".join(value.split()) or None, guessed=False))
     if one.about == "loop":
-        return settled(replace(found, loop_id=value))
+        return with_confidence(replace(found, loop_id=value))
     if one.about == "bound" and value != DEFAULT:
         flag = one.question.rsplit(" ", 1)[-1]
-        bound = answered(found, flag, value)
+        bound = take_answer(found, flag, value)
         return bound if bound is not None else replace(found, ask=(one, *rest))
     if one.about == "place" and value == "loop":
-        return _moved(found, chosen.note)
-    return settled(found)
+        return _move_phrase(found, chosen.note)
+    return with_confidence(found)
 
 
-def _moved(found: Route, phrase: str) -> Route:
+def _move_phrase(found: Route, phrase: str) -> Route:
     """What stood at the end of the task is about the loop: say it again, set off."""
     task = (found.task or "").removesuffix(phrase).rstrip()
     said = route(f"ralph this: {task}, {phrase}")
-    return settled(
+    return with_confidence(
         replace(
             found,
             task=task,

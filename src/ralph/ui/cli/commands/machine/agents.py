@@ -78,7 +78,7 @@ def _rows(env: dict[str, str]) -> list[dict[str, Any]]:
         env=env,
         flags={},
         user_dir=user_dir,
-        trust=approvals.trusted(user_dir),
+        trust=approvals.trust_check(user_dir),
     )
     rows = [
         {
@@ -123,8 +123,8 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
     from ralph.app.words.format import safe
     from ralph.shell.journal.record import load
     from ralph.shell.journal.writer import read_journal
-    from ralph.shell.run.open import begin
-    from ralph.shell.start.agents import refuse_loginless
+    from ralph.shell.run.open import begin_loop
+    from ralph.shell.start.agents import refuse_without_login
     from ralph.shell.start.order import StartRequest, prepare
     from ralph.ui.ask.demo_project import commit_files
     from ralph.ui.ask.drive_loop import drive_and_show
@@ -138,8 +138,8 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
         flags = {"--agent": name, "--model": model, "--max-iterations": "2", "--iteration-timeout": "10m"}
         request = StartRequest(task=TASK, cwd=project, checks=(CHECK,), flags=dict(flags))
         prepared = prepare(request, env=env, token=secrets.token_hex(4), now=time.time())
-        refuse_loginless(prepared.order, env)
-        name_, stint = begin(prepared, env, time.time())
+        refuse_without_login(prepared.order, env)
+        name_, stint = begin_loop(prepared, env, time.time())
         # What a loop's end offers (diff, merge, …) is about a loop that is kept: this one is not.
         with contextlib.nullcontext() if as_json else contextlib.redirect_stdout(io.StringIO()):
             code = drive_and_show(

@@ -41,7 +41,7 @@ def command(older_than: str, dry_run: bool, yes: bool) -> int:
     if older_than:
         try:
             days = older_than.removesuffix("d")
-            age = float(days) * DAY if days.isdigit() else units.duration(older_than)
+            age = float(days) * DAY if days.isdigit() else units.parse_duration(older_than)
         except ValueError as error:
             raise UserError(
                 f"--older-than is '{older_than}': expected {error}", code="E-USAGE", next="ralph clean --help"

@@ -40,7 +40,7 @@ def command(digest: str | None, listing: bool) -> int:
     if digest is None:
         raise UserError("expected the hash that was shown", code="E-USAGE", next="ralph approve --list")
     approval = approvals.approve(folder, digest, time.time())
-    for line in approvals.words(approval):
+    for line in approvals.summary_lines(approval):
         print(f"  {safe(line, 400)}")
     print(f"approved {approval.short}")
     return 0

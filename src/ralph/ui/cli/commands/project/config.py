@@ -38,7 +38,7 @@ def show(origin: bool, as_json: bool) -> int:
         env=env,
         flags={},
         user_dir=user_dir,
-        trust=approvals.trusted(user_dir),
+        trust=approvals.trust_check(user_dir),
     )
     rows = config.rows(settings)
     if as_json:

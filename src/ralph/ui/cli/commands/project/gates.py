@@ -82,8 +82,8 @@ def run(
     """
     import msgspec
 
-    from ralph.app.words.format import brief, safe, short
-    from ralph.shell.criterion.gates_here import judge_here
+    from ralph.app.words.format import brief_seconds, safe, short
+    from ralph.shell.criterion.gates_here import run_gates_here
 
     required: dict[str, bool] = {}
 
@@ -91,7 +91,8 @@ def run(
         required[gate.name] = gate.required
         if as_json:
             return
-        print(f"{gate.name:.<24} {verdict.status}  {safe(verdict.summary, 100)}  {brief(verdict.seconds)}")
+        took = brief_seconds(verdict.seconds)
+        print(f"{gate.name:.<24} {verdict.status}  {safe(verdict.summary, 100)}  {took}")
         for finding in verdict.findings if verdict.status != "pass" else ():
             place = f"{finding.path}:{finding.line}: " if finding.path else ""
             print(f"    {safe(place + finding.message.split(chr(10))[0], 160)}")
@@ -100,7 +101,7 @@ def run(
         from ralph.ui.ask.choose_gates import chosen_names
 
         names = chosen_names(_request(checks), names, level or "", changed=changed)
-    tree, verdicts = judge_here(
+    tree, verdicts = run_gates_here(
         _request(checks),
         dict(os.environ),
         names,

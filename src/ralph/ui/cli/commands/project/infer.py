@@ -48,9 +48,11 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
     if not made.refused:
         may_ask = not quiet and not no_try and criterion.on_terminal()
         if may_ask and not yes:
-            criterion.say(criterion.lines(made))
+            criterion.print_lines(criterion.proposal_lines(made))
         held = no_try or adopt.is_held(settings_here(find_project(cwd), env), env)
-        agreed = not no_try and criterion.agreed(made, cwd=cwd, env=env, yes=yes, ask=may_ask, held=held)
+        agreed = not no_try and criterion.ask_agreement(
+            made, cwd=cwd, env=env, yes=yes, ask=may_ask, held=held
+        )
         if agreed:
             made = criterion.try_out(made, cwd=cwd, env=env)
         elif yes and not held:
@@ -61,7 +63,7 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
     if quiet:
         _print(criterion.as_data(made, approval.short if approval else ""), as_yaml=as_yaml)
     else:
-        for line in criterion.lines(made):
+        for line in criterion.proposal_lines(made):
             print(line)
         if not made.refused:
             print(f"use it       {criterion.loop_command(made, answers)}")

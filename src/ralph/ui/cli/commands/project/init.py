@@ -59,7 +59,7 @@ def command(level: str, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -
     agreed = (
         no_try or yes or click.confirm("try each of these once, in a clean checkout?", default=True, err=True)
     )
-    plan = init_screens.still_open(project, plan)
+    plan = init_screens.drop_known_gates(project, plan)
     held = not yes or init_screens.is_held(plan, env, no_try=no_try)
     trials = {} if no_try or not agreed else init_screens.try_plan(plan, env, quiet=as_json)
     for line in [] if as_json else init_screens.missing_lines(plan, trials):

@@ -32,14 +32,14 @@ def command(loop: str, output: str, note: bool, as_json: bool) -> int:
     from ralph.shell.attestation.git_notes import REF, write_notes
     from ralph.shell.files.units import size_words
     from ralph.shell.git.project import find_project
-    from ralph.shell.journal.record import find, load
+    from ralph.shell.journal.record import find_loop, load
     from ralph.ui.ask.place import journal_here, state_here
 
     if note and output:
         raise UserError("--note writes no file", code="E-USAGE", next=f"ralph bundle {loop} -o FILE")
     env, state = dict(os.environ), state_here()
     with journal_here() as reader:
-        record = load(reader, find(reader, loop))
+        record = load(reader, find_loop(reader, loop))
     if note:
         sealed = make.read_envelope(make.attest(state, record, env))
         objects = write_notes(find_project(record.loop.sealed.repo), sealed)

@@ -24,20 +24,20 @@ def command(loop: str, yes: bool) -> int:
     """
     from ralph.app.words.format import safe
     from ralph.core.model.events import AbortAsked
-    from ralph.shell.journal.record import find, load
-    from ralph.shell.landing.commands import belongings, drop, opened
+    from ralph.shell.journal.record import find_loop, load
+    from ralph.shell.landing.commands import belongings, drop, open_loop
     from ralph.ui.ask.place import journal_here
-    from ralph.ui.ask.tell_loop import Quiet, tell
+    from ralph.ui.ask.tell_loop import Quiet, send_and_wait
 
     env = dict(os.environ)
     with journal_here() as reader:
-        name = find(reader, loop)
+        name = find_loop(reader, loop)
         found = load(reader, name).loop
     if found.dropped:
         raise NothingToDo(
             f"loop '{name}' was dropped already", code="E-LOOP-DROPPED", next=f"ralph report {name}"
         )
-    with opened(name, env, Quiet()) as held:
+    with open_loop(name, env, Quiet()) as held:
         owned = belongings(held)
     for line in (*owned.folders, *owned.refs, *([f"branch {owned.branch}"] if owned.branch else [])):
         print(f"  {safe(line, 200)}")
@@ -47,8 +47,8 @@ def command(loop: str, yes: bool) -> int:
         if not click.confirm("remove all of this?", default=False):
             return 1
     if found.phase != "ended":
-        tell(name, env, AbortAsked(reason="dropped by the user"), until="ended")
-    with opened(name, env, Quiet()) as held:
+        send_and_wait(name, env, AbortAsked(reason="dropped by the user"), until="ended")
+    with open_loop(name, env, Quiet()) as held:
         drop(held)
     print(f"dropped {name}; its record stays: ralph logs {name}")
     return 0

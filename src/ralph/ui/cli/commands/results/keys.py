@@ -26,9 +26,9 @@ def list_(as_json: bool) -> int:
       ralph keys list
     """
     from ralph.app.words.format import ago, safe, table
-    from ralph.shell.attestation.trust import trusted
+    from ralph.shell.attestation.trust import trusted_keys
 
-    rows = sorted(trusted(os.environ).values(), key=lambda one: -one.since)
+    rows = sorted(trusted_keys(os.environ).values(), key=lambda one: -one.since)
     if as_json:
         print(json.dumps({"v": 1, "keys": [_plain(one) for one in rows]}))
         return 0
@@ -55,7 +55,11 @@ def show(key: str | None) -> int:
     from ralph.shell.attestation import trust
 
     env = dict(os.environ)
-    found = trust.signing(env, time.time()).public if key is None else trust.pick(trust.trusted(env), key).key
+    found = (
+        trust.signing_key(env, time.time()).public
+        if key is None
+        else trust.pick(trust.trusted_keys(env), key).key
+    )
     print(f"key {found.id}", file=sys.stderr)
     print(found.pem, end="")
     return 0

@@ -31,13 +31,13 @@ def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
     Example:
       ralph merge fix-auth
     """
-    from ralph.shell.journal.record import find, load
+    from ralph.shell.journal.record import find_loop, load
     from ralph.shell.landing.commands import merge
     from ralph.ui.ask.place import journal_here
     from ralph.ui.ask.tell_loop import Quiet
 
     with journal_here() as reader:
-        name = find(reader, loop)
+        name = find_loop(reader, loop)
         learned = load(reader, name).loop.learned
     landed = merge(name, dict(os.environ), Quiet(), lambda _: False, checkpoint=checkpoint, rejudge=rejudge)
     word = "verified" if landed.verified else "NOT verified"
@@ -46,8 +46,8 @@ def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
         print(f"  {landed.note}")
     print(f"  take it back: ralph undo {name}")
     if learned:
-        from ralph.ui.cli.commands.views.learnings import offer
+        from ralph.ui.cli.commands.views.learnings import offer_lines
 
         print("  learned on the way, and in no file yet:")
-        print("\n".join(f"    {line}".rstrip() for line in offer(name, learned)))
+        print("\n".join(f"    {line}".rstrip() for line in offer_lines(name, learned)))
     return 0

@@ -16,13 +16,13 @@ def command(loop: str) -> int:
     Example:
       ralph undo fix-auth
     """
-    from ralph.shell.journal.record import find
+    from ralph.shell.journal.record import find_loop
     from ralph.shell.landing.commands import undo
     from ralph.ui.ask.place import journal_here
     from ralph.ui.ask.tell_loop import Quiet
 
     with journal_here() as reader:
-        name = find(reader, loop)
+        name = find_loop(reader, loop)
     landed = undo(name, dict(os.environ), Quiet())
     print(f"took {name} back from {landed.branch}: now at {landed.new[:12]}")
     print(f"  land it again: ralph merge {name}")

@@ -98,11 +98,11 @@ def _verify(request: Any, *, quiet: bool) -> Outcome:
 
 
 def _tell(check: ProofCheck) -> None:
-    from ralph.app.words.format import brief, coloured, paint, safe
+    from ralph.app.words.format import brief_seconds, paint, safe, use_colour
 
     first, *rest = check.words.split("\n")
-    mark = paint(_MARKS[check.state], _TONES[check.state], on=coloured(sys.stdout, os.environ))
-    took = f"  {brief(check.seconds)}" if check.seconds else ""
+    mark = paint(_MARKS[check.state], _TONES[check.state], on=use_colour(sys.stdout, os.environ))
+    took = f"  {brief_seconds(check.seconds)}" if check.seconds else ""
     print(f"{mark} {safe(check.name, 40):.<24} {safe(first, 400)}{took}", flush=True)
     for line in rest:  # commands to approve: whole, with nothing invisible in them already
         print(f"    {line}")
@@ -179,11 +179,11 @@ def _junit(outcome: Outcome) -> bytes:
 
 
 def _save(path: str, data: bytes) -> None:
-    from ralph.app.report.report_files import write_whole
+    from ralph.app.report.report_files import write_atomically
     from ralph.errors import SetupError
 
     try:
-        write_whole(path, data)
+        write_atomically(path, data)
     except OSError as error:
         raise SetupError(
             f"cannot write '{path}': {error.strerror}", code="E-JUNIT-WRITE", next="ralph verify --help"

@@ -8,12 +8,12 @@ import sys
 
 import click
 
-from ralph.app.words.format import coloured, paint, safe_lines, short
+from ralph.app.words.format import paint, safe_lines, short, use_colour
 from ralph.core.model.events import CheckpointMade
 from ralph.errors import NothingToDo, UserError
 from ralph.shell.git.project import find_project, user_call
 from ralph.shell.journal.reader import Reader
-from ralph.shell.journal.record import Record, choose, load
+from ralph.shell.journal.record import Record, choose_loop, load
 from ralph.ui.ask.place import project_here, state_here
 
 _TONES = {"+": "green", "-": "red", "@": "blue"}
@@ -36,8 +36,8 @@ def command(loop: str | None, iteration: int | None, stat: bool) -> int:
     """
     state = state_here()
     with Reader(state.root) as reader:
-        record = load(reader, choose(reader, loop, project_here()))
-    base, after = ends(record, iteration)
+        record = load(reader, choose_loop(reader, loop, project_here()))
+    base, after = commits_to_compare(record, iteration)
     project = find_project(record.loop.sealed.repo)
     args = ["diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", "--no-color"]
     args += ["--stat=100"] if stat else ["-p", "--src-prefix=a/", "--dst-prefix=b/"]
@@ -50,13 +50,13 @@ def command(loop: str | None, iteration: int | None, stat: bool) -> int:
             why="the loop was dropped, or git removed what no ref held",
             next=f"ralph status {record.name}",
         )
-    colour = coloured(sys.stdout, os.environ)
+    colour = use_colour(sys.stdout, os.environ)
     for line in safe_lines(done.out.decode("utf-8", "replace")).split("\n"):
-        print(_painted(line, colour=colour and not stat))
+        print(_paint_line(line, colour=colour and not stat))
     return 0
 
 
-def ends(record: Record, iteration: int | None) -> tuple[str, str]:
+def commits_to_compare(record: Record, iteration: int | None) -> tuple[str, str]:
     """The two commits to compare."""
     loop = record.loop
     base = loop.sealed.base_commit
@@ -83,7 +83,7 @@ def ends(record: Record, iteration: int | None) -> tuple[str, str]:
     return base, after
 
 
-def _painted(line: str, *, colour: bool) -> str:
+def _paint_line(line: str, *, colour: bool) -> str:
     if not colour:
         return line
     if _HEAD.match(line):

@@ -25,17 +25,17 @@ def command(loop: str | None, append_: bool, as_json: bool) -> int:
     """
     from ralph.app.words.format import plural, safe
     from ralph.errors import NothingToDo
-    from ralph.shell.journal.record import choose, load
+    from ralph.shell.journal.record import choose_loop, load
     from ralph.ui.ask.place import journal_here, project_here
 
     with journal_here() as reader:
-        record = load(reader, choose(reader, loop, project_here()))
+        record = load(reader, choose_loop(reader, loop, project_here()))
     notes = tuple(safe(line, 300) for line in record.loop.learned)
     written, new = "", 0
     if append_ and notes:
-        from ralph.shell.prompts.learnings_file import append
+        from ralph.shell.prompts.learnings_file import append_notes
 
-        written, text = append(record.loop.sealed.repo, notes)
+        written, text = append_notes(record.loop.sealed.repo, notes)
         new = text.count("\n- ")
     if as_json:
         print(
@@ -51,11 +51,11 @@ def command(loop: str | None, append_: bool, as_json: bool) -> int:
     if written:
         print(f"appended {plural(new, 'note')} to {written}; commit it when you agree")
         return 0
-    print("\n".join(offer(record.name, notes)))
+    print("\n".join(offer_lines(record.name, notes)))
     return 0
 
 
-def offer(name: str, notes: Sequence[str]) -> list[str]:
+def offer_lines(name: str, notes: Sequence[str]) -> list[str]:
     """The section as it would be appended, and the command that does it."""
     from ralph.app.words.format import safe
     from ralph.core.prompt.learnings import section

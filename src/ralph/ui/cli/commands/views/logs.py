@@ -10,7 +10,7 @@ import click
 from ralph.app.words.format import safe, safe_lines, stamp
 from ralph.errors import JournalError, RalphError
 from ralph.shell.journal.reader import Reader
-from ralph.shell.journal.record import RecordEntry, choose, decoded, running
+from ralph.shell.journal.record import RecordEntry, choose_loop, current_driver, decode_row
 from ralph.shell.journal.rows import JournalRow
 from ralph.shell.state.blobs import get
 from ralph.ui.ask.place import project_here, state_here
@@ -37,10 +37,10 @@ def command(loop: str | None, follow: bool, iteration: int | None, kind: str | N
     """
     state = state_here()
     with Reader(state.root) as reader:
-        name = choose(reader, loop, project_here())
+        name = choose_loop(reader, loop, project_here())
         for row in _rows(reader, state.root, name, follow=follow):
-            entry = RecordEntry(row, decoded(row))
-            if not _wanted(entry, iteration, kind):
+            entry = RecordEntry(row, decode_row(row))
+            if not _is_wanted(entry, iteration, kind):
                 continue
             if as_json:
                 from ralph.ui.words.event_json import row_line
@@ -57,7 +57,7 @@ def _rows(reader: Reader, root: str, name: str, *, follow: bool) -> Iterator[Jou
     seq = 0
     while True:
         # Asked before reading: whoever stopped after this question wrote its last row before the reading.
-        driven = follow and _driven(root, name)
+        driven = follow and _is_driven(root, name)
         for row in reader.rows(name, seq):
             seq = row.seq
             yield row
@@ -66,14 +66,14 @@ def _rows(reader: Reader, root: str, name: str, *, follow: bool) -> Iterator[Jou
         time.sleep(POLL_SECONDS)
 
 
-def _driven(root: str, name: str) -> bool:
+def _is_driven(root: str, name: str) -> bool:
     try:
-        return running(root, name) is not None
+        return current_driver(root, name) is not None
     except RalphError:
         return True  # another user's loop: whether its lock is held cannot be seen, so go on looking
 
 
-def _wanted(entry: RecordEntry, iteration: int | None, kind: str | None) -> bool:
+def _is_wanted(entry: RecordEntry, iteration: int | None, kind: str | None) -> bool:
     from ralph.app.words.lines import group
 
     if kind is not None and group(entry.row.kind) != kind:

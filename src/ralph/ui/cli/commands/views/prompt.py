@@ -33,14 +33,14 @@ def show(loop: str | None, iteration: int | None, as_diff: bool, as_json: bool) 
     """
     from ralph.errors import NothingToDo
     from ralph.shell.journal.reader import Reader
-    from ralph.shell.journal.record import choose, load
+    from ralph.shell.journal.record import choose_loop, load
     from ralph.ui.ask.place import project_here, state_here
-    from ralph.ui.ask.prompt_view import difference, find
+    from ralph.ui.ask.prompt_view import difference, find_prompts
 
     state = state_here()
     with Reader(state.root) as reader:
-        record = load(reader, choose(reader, loop, project_here()))
-    shown, before = find(record, state, iteration)
+        record = load(reader, choose_loop(reader, loop, project_here()))
+    shown, before = find_prompts(record, state, iteration)
     if as_diff and before is None:
         raise NothingToDo(
             f"call {shown.call} of loop '{record.name}' is the first: there is none before it",
@@ -54,7 +54,7 @@ def show(loop: str | None, iteration: int | None, as_diff: bool, as_json: bool) 
     if lines is None:
         print(shown.text.rstrip("\n"))
     else:
-        print("\n".join(_painted(lines)) if lines else "no difference")
+        print("\n".join(_paint_lines(lines)) if lines else "no difference")
     sys.stdout.flush()
     for line in parts_lines(shown):
         print(line, file=sys.stderr)
@@ -86,10 +86,10 @@ def parts_lines(shown: Any) -> list[str]:
     return lines
 
 
-def _painted(lines: list[str]) -> list[str]:
-    from ralph.app.words.format import coloured, paint
+def _paint_lines(lines: list[str]) -> list[str]:
+    from ralph.app.words.format import paint, use_colour
 
-    on = coloured(sys.stdout, os.environ)
+    on = use_colour(sys.stdout, os.environ)
     tones = {"+": "green", "-": "red", "@": "blue"}
     return [paint(line, tones[line[0]], on) if line[:1] in tones else line for line in lines]
 

@@ -11,7 +11,7 @@ import click
 from ralph.app.words.format import GOOD, ago, safe, table
 from ralph.errors import SetupError
 from ralph.shell.journal.reader import Reader
-from ralph.shell.journal.record import choose, load
+from ralph.shell.journal.record import choose_loop, load
 from ralph.ui.ask.place import project_here, state_here
 from ralph.ui.words.rows import ListRow, list_row
 
@@ -39,9 +39,9 @@ def command(
     with Reader(state.root) as reader:
         if loop is None and (listing or failed):
             rows = [list_row(summary, state.root) for summary in reader.summaries(project_here())]
-            data = _listed(rows, failed=failed, as_json=face == "json")
+            data = _report_list(rows, failed=failed, as_json=face == "json")
         else:
-            data = _rendered(reader, choose(reader, loop, project_here()), state.blobs, face)
+            data = _render_report(reader, choose_loop(reader, loop, project_here()), state.blobs, face)
     if output is None:
         sys.stdout.write(data)
     else:
@@ -49,7 +49,7 @@ def command(
     return 0
 
 
-def _rendered(reader: Reader, name: str, blobs: str, face: str) -> str:
+def _render_report(reader: Reader, name: str, blobs: str, face: str) -> str:
     from ralph.app.report.report_files import make_report, report_json, report_md
     from ralph.app.words.change import measure
 
@@ -59,17 +59,17 @@ def _rendered(reader: Reader, name: str, blobs: str, face: str) -> str:
 
 
 def _save(path: str, data: str) -> None:
-    from ralph.app.report.report_files import write_whole
+    from ralph.app.report.report_files import write_atomically
 
     try:
-        write_whole(path, data.encode())
+        write_atomically(path, data.encode())
     except OSError as exc:
         raise SetupError(
             f"cannot write '{path}': {exc.strerror}", code="E-REPORT-WRITE", next="ralph report"
         ) from exc
 
 
-def _listed(rows: list[ListRow], *, failed: bool, as_json: bool) -> str:
+def _report_list(rows: list[ListRow], *, failed: bool, as_json: bool) -> str:
     chosen = [row for row in rows if not failed or _status(row) in ("FAILED", "PARTIAL")]
     if as_json:
         loops = [{"loop": row.name, "status": _status(row), "word": row.word} for row in chosen]

@@ -15,9 +15,9 @@ import msgspec
 
 from ralph.app.words.format import GOOD, ago, clock, cost_words, iso, safe, short, table, thousands
 from ralph.shell.journal.reader import Reader
-from ralph.shell.journal.selection import find
+from ralph.shell.journal.selection import find_loop
 from ralph.ui.ask.place import project_here, state_here
-from ralph.ui.words.rows import WORDS, ListRow, cells, checked, json_row, list_row, steps
+from ralph.ui.words.rows import WORDS, ListRow, cells, check_record, json_row, list_row, steps
 
 LIMIT = 20
 
@@ -34,7 +34,7 @@ def show(
     state = state_here()
     with Reader(state.root) as reader:
         if loop is not None:
-            row = _one(reader, state.root, find(reader, loop))
+            row = _one(reader, state.root, find_loop(reader, loop))
             _print_one(row, as_json=as_json, quiet=quiet)
             return 4 if row.word == "damaged" else 0
         repo = None if every else project_here()
@@ -79,7 +79,7 @@ def _many(reader: Reader, root: str, repo: str | None, limit: int) -> tuple[list
     for summary in reader.summaries(repo, limit if limit > 0 else -1):
         row = active.get(summary.loop)
         # An unfinished loop is what somebody may go on with, so its record is proven before it is shown.
-        rows.append(list_row(summary, root) if row is None else checked(row, reader))
+        rows.append(list_row(summary, root) if row is None else check_record(row, reader))
     for row in rows:
         if row.word == "damaged" and row.name in active and active[row.name].word != "damaged":
             counts[active[row.name].word] -= 1
@@ -89,7 +89,7 @@ def _many(reader: Reader, root: str, repo: str | None, limit: int) -> tuple[list
 
 def _one(reader: Reader, root: str, name: str) -> ListRow:
     summary = next(summary for summary in reader.summaries() if summary.loop == name)
-    return checked(list_row(summary, root), reader)
+    return check_record(list_row(summary, root), reader)
 
 
 def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str | None) -> None:
@@ -99,7 +99,7 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
         print("  see all  ralph status --all" if repo else '  start  ralph loop "…" --check "…"')
         return
     now = time.time()
-    print(" · ".join(f"{counts[word]} {word}" for word in _ordered(counts)))
+    print(" · ".join(f"{counts[word]} {word}" for word in _sort_words(counts)))
     for line in table([cells(row, now, with_repo=repo is None) for row in rows]):
         print(line)
     if more:
@@ -109,7 +109,7 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
         print(line)
 
 
-def _ordered(counts: Counter[str]) -> list[str]:
+def _sort_words(counts: Counter[str]) -> list[str]:
     known = [word for word in WORDS if word in counts]
     return known + sorted(word for word in counts if word not in WORDS)
 
@@ -119,7 +119,7 @@ def _print_json(rows: list[ListRow], counts: Counter[str], *, truncated: bool) -
         {
             "v": 1,
             "as_of": iso(time.time()),
-            "counts": {word: counts[word] for word in _ordered(counts)},
+            "counts": {word: counts[word] for word in _sort_words(counts)},
             "loops": [json_row(row) for row in rows],
             "truncated": truncated,
             "next": [step.command for step in steps(rows[0])] if rows else ["ralph demo"],
