@@ -1,4 +1,4 @@
-"""Driving a loop with somebody watching: display, log file, report, a blocked loop's question, exit code.
+"""Driving a loop with somebody watching: display, log file, a blocked loop's question; see `app.drive`.
 
 Shared by `loop`, `resume` and `demo`. What is shown is the displays' matter, what is done the shell's.
 """
@@ -9,23 +9,19 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from signal import SIGINT, SIGTERM
 from typing import IO
 
+from ralph.app.drive import DriveRequest, drive
 from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.views.plan_view import plan_line
-from ralph.errors import RalphError
-from ralph.shell.journal.record import load
 from ralph.shell.journal.writer import read_journal
 from ralph.shell.ports import Activity
-from ralph.shell.run.open import SignalCount, drive_loop
+from ralph.shell.run.open import SignalCount
 from ralph.shell.state.directory import open_state, state_dir
 from ralph.shell.state.stints import Stint
 from ralph.ui.display import Display, make_watcher
 from ralph.ui.display.plain import Plain
-
-ENDINGS = {"verified": 0, "blocked": 3, "broken": 4, "satisfied": 6}
 
 
 class Both:
@@ -59,13 +55,6 @@ class Both:
             display.closed(loop)
 
 
-def exit_code(loop: Loop, signals: SignalCount) -> int:
-    """The code of design section 9 for a loop that was driven just now."""
-    if loop.outcome is None and signals.number:
-        return 130 if signals.number == SIGINT else 128 + SIGTERM
-    return ENDINGS.get(loop.outcome or "", 1)
-
-
 def drive_and_show(
     name: str,
     env: Mapping[str, str],
@@ -89,22 +78,15 @@ def drive_and_show(
             )
             log = stack.enter_context(_log_file(env, name))
             watcher = Both(screen, Plain(log, log, {**env, "NO_COLOR": "1"}))
-            try:
-                loop = drive_loop(
-                    name,
-                    env,
-                    watcher,
-                    min_free=min_free,
-                    most=most,
-                    stint=stint,
-                    first=first,
-                    signals=signals,
-                )
-            finally:
-                write_report(env, name)
-        stint, first = None, _answer(loop) if may_ask and not as_json else ()
+            request = DriveRequest(name=name, min_free=min_free, max_loops=most, first=first)
+            driven = drive(request, env, watcher, stint=stint, signals=signals, tell=_print_trouble)
+        stint, first = None, _answer(driven.loop) if may_ask and not as_json else ()
         if not first:
-            return exit_code(loop, signals)
+            return driven.exit_code
+
+
+def _print_trouble(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
 
 
 def _show_begun(env: Mapping[str, str], name: str) -> None:
@@ -143,20 +125,3 @@ def _log_file(env: Mapping[str, str], name: str) -> IO[str]:
         os.symlink(f"{name}.log", fresh)
         os.replace(fresh, latest)
     return open(path, "a", encoding="utf-8", opener=lambda p, f: os.open(p, f | os.O_NOFOLLOW, 0o600))
-
-
-def write_report(env: Mapping[str, str], name: str) -> None:
-    """Report and, for a verified loop, attestation on disk; both can be made again at any time."""
-    from ralph.app.report.report_files import write_reports
-
-    state = open_state(state_dir(env), create=True)
-    try:
-        with read_journal(state.root) as reader:
-            record = load(reader, name)
-        write_reports(state, record)
-        if record.loop.outcome == "verified" and record.loop.result:
-            from ralph.shell.attestation.make import attest
-
-            attest(state, record, env)
-    except RalphError as trouble:
-        print(f"note: {trouble.what} ({trouble.why})", file=sys.stderr)

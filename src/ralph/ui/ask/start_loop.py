@@ -25,7 +25,7 @@ def start(given: dict[str, Any], ask: Any = None) -> int:
 
 def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
     """The same, with the name of the loop; "" when nothing was started."""
-    from ralph.shell.run.open import begin_loop
+    from ralph.app.start import start as start_loop
     from ralph.ui.ask.drive_loop import drive_and_show
     from ralph.ui.ask.task_limits import with_limits
 
@@ -39,19 +39,19 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
         return 0, ""
     for warning in prepared.warnings:
         print_note(f"note: {warning}")
-    name, stint = begin_loop(prepared, env, time.time())
+    started = start_loop(prepared, env)
     code = drive_and_show(
-        name,
+        started.name,
         env,
         mode=given["display"] or prepared.settings.display,
         as_json=given["as_json"],
-        min_free=prepared.settings.retention_min_free,
-        most=prepared.settings.max_loops,
-        stint=stint,
+        min_free=started.min_free,
+        most=started.max_loops,
+        stint=started.stint,
         first=_first(given["steer"]),
         may_ask=not given["yes"],
     )
-    return code, name
+    return code, started.name
 
 
 def _first(text: str) -> tuple[Any, ...]:
@@ -62,9 +62,10 @@ def _first(text: str) -> tuple[Any, ...]:
 
 def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -> Any:
     """The order; what a repository asks for is shown and approved first when somebody can answer."""
+    from ralph.app.start import prepare_start
     from ralph.shell.config import approvals
     from ralph.shell.plan.request import FROM_SPECS
-    from ralph.shell.start.order import StartRequest, prepare
+    from ralph.shell.start.order import StartRequest
     from ralph.shell.state.directory import config_dir
 
     request = StartRequest(
@@ -85,7 +86,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
     )
     token = secrets.token_hex(4)
     try:
-        return prepare(_add_check(request, given, env), env=env, token=token, now=time.time())
+        return prepare_start(_add_check(request, given, env), env, token=token)
     except NeedsHuman as asks:
         if asks.code != "E-APPROVAL" or given["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
@@ -93,7 +94,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
         if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
             raise
         approvals.approve(config_dir(env), asks.next.rsplit(" ", 1)[-1], time.time())
-        return prepare(_add_check(request, given, env), env=env, token=token, now=time.time())
+        return prepare_start(_add_check(request, given, env), env, token=token)
 
 
 def _add_check(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:

@@ -6,8 +6,8 @@ import os
 
 import click
 
+from ralph.app.tell import send_and_wait
 from ralph.errors import NothingToDo
-from ralph.ui.ask.tell_loop import send_and_wait
 
 
 @click.command(short_help="End loops for good.")

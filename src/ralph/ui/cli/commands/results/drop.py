@@ -22,12 +22,12 @@ def command(loop: str, yes: bool) -> int:
     Example:
       ralph drop fix-auth
     """
+    from ralph.app.tell import Quiet, send_and_wait
     from ralph.app.words.format import safe
     from ralph.core.model.events import AbortAsked
     from ralph.shell.journal.record import find_loop, load
     from ralph.shell.landing.commands import belongings, drop, open_loop
     from ralph.ui.ask.place import journal_here
-    from ralph.ui.ask.tell_loop import Quiet, send_and_wait
 
     env = dict(os.environ)
     with journal_here() as reader:

@@ -31,10 +31,10 @@ def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
     Example:
       ralph merge fix-auth
     """
+    from ralph.app.tell import Quiet
     from ralph.shell.journal.record import find_loop, load
     from ralph.shell.landing.commands import merge
     from ralph.ui.ask.place import journal_here
-    from ralph.ui.ask.tell_loop import Quiet
 
     with journal_here() as reader:
         name = find_loop(reader, loop)

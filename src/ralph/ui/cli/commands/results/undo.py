@@ -16,10 +16,10 @@ def command(loop: str) -> int:
     Example:
       ralph undo fix-auth
     """
+    from ralph.app.tell import Quiet
     from ralph.shell.journal.record import find_loop
     from ralph.shell.landing.commands import undo
     from ralph.ui.ask.place import journal_here
-    from ralph.ui.ask.tell_loop import Quiet
 
     with journal_here() as reader:
         name = find_loop(reader, loop)

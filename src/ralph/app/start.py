@@ -1,0 +1,35 @@
+"""Starting a loop: from what was asked for to a recorded loop that is held, ready to be driven."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ralph.shell.run.open import begin_loop
+from ralph.shell.start.order import Prepared, StartRequest, prepare
+from ralph.shell.state.stints import Stint
+
+
+class Started(Struct, frozen=True):
+    """`stint` is the hold on the new loop: give it to `drive`, or release it."""
+
+    name: str
+    stint: Stint
+    warnings: tuple[str, ...]
+    min_free: int
+    max_loops: int | None
+
+
+def prepare_start(request: StartRequest, env: Mapping[str, str], *, token: str = "") -> Prepared:
+    """Everything that can refuse a loop refuses it here; nothing is written. `token` ends its name."""
+    return prepare(request, env=env, token=token or secrets.token_hex(4), now=time.time())
+
+
+def start(prepared: Prepared, env: Mapping[str, str]) -> Started:
+    """Record the loop. Nobody else can drive it until its stint is released."""
+    name, stint = begin_loop(prepared, env, time.time())
+    settings = prepared.settings
+    return Started(name, stint, prepared.warnings, settings.retention_min_free, settings.max_loops)
