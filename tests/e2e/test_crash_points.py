@@ -83,17 +83,17 @@ BEGINNING = (
     "process.client.start_call:call:1",  # the baseline's gate
     "process.client.start_call:return:1",
     "gate_run.gate_call.GateCaller._read:return:1",  # evidence there, no verdict
-    "run.performer.RealHands.open_call:return:1",
+    "run.performer.RealPerformer.open_call:return:1",
     "agent_call.call.Caller._start:call:1",
-    "process.fork_client.Nursery.keeper:call:1",
-    "process.fork_client.Nursery.keeper:return:1",
+    "process.fork_client.ForkClient.keeper:call:1",
+    "process.fork_client.ForkClient.keeper:return:1",
     "agent_call.call.Caller._account:call:1",
     "agent_call.call.Caller._account:return:1",
     "git.snapshot.take_snapshot:call:1",
     "git.snapshot.take_snapshot:return:1",
     "git.refs.commit_tree:return:1",
     "git.refs.move_refs:return:1",
-    "run.performer.RealHands.take_snapshot:return:1",
+    "run.performer.RealPerformer.take_snapshot:return:1",
     "gate_run.gate_call.GateCaller._checkout:return:1",
     "gate_run.gate_call.GateCaller._read:call:1",
 )
@@ -106,9 +106,9 @@ ENDING = (
     "git.refs.commit_tree:return:1",
     "git.refs.publish_result:call:1",
     "git.refs.publish_result:return:1",
-    "run.performer.RealHands.publish:return:1",
-    "run.performer.RealHands.closing:call:1",
-    "run.performer.RealHands.closing:return:1",
+    "run.performer.RealPerformer.publish:return:1",
+    "run.performer.RealPerformer.closing:call:1",
+    "run.performer.RealPerformer.closing:return:1",
 )
 COMMITTED = ("git.refs.move_refs:return:1", "git.refs.publish_result:return:1")
 

@@ -129,8 +129,8 @@ MERGING = (
     "landing.land.pin_user_files:return:1",
     "landing.recover.write_note:return:1",
     "landing.recover.note_child:call:1",  # git is at work and goes on alone
-    "landing.recover.users_git:return:1",
-    "landing.recover.forget:return:1",
+    "landing.recover.run_user_git:return:1",
+    "landing.recover.remove_note:return:1",
     "journal.writer.Journal.append:call:2",
     "journal.writer.Journal.append:return:2",
 )
@@ -140,7 +140,7 @@ UNDOING = (
     "landing.recover.note_child:call:1",
     "landing.recover.set_index_entries:return:1",
     "landing.recover.recover:return:1",
-    "landing.recover.forget:return:1",
+    "landing.recover.remove_note:return:1",
     "journal.writer.Journal.append:call:2",
 )
 

@@ -28,7 +28,7 @@ except RalphError as exc:
 seq = [row.seq for row in journal.rows("one")][-1]
 os.write(1, b"%d\\n" % seq)
 while True:
-    summary = Summary("one", "/r", "working", body=b"s" * 100)
+    summary = SummaryRow("one", "/r", "working", body=b"s" * 100)
     body = b"b" * (seq * 37 % 9000)
     seq = journal.append("one", seq, at=1, kind="fact", v=1, body=body, summary=summary).seq
     os.write(1, b"%d\\n" % seq)

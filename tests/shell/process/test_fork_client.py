@@ -19,9 +19,9 @@ levels = pytest.mark.parametrize("level", LEVELS)
 RUNNER = """
 import sys, time, msgspec
 from ralph.shell.process import client as process
-from ralph.shell.process.fork_client import Nursery
+from ralph.shell.process.fork_client import ForkClient
 spec = msgspec.json.decode(open(sys.argv[2]).read(), type=process.CallSpec)
-with Nursery() as nursery:
+with ForkClient() as nursery:
     process.start_call(sys.argv[1], spec, nursery)
     print(nursery._pid, flush=True)
     time.sleep(60)

@@ -41,7 +41,7 @@ def test_all_of_this_as_a_plain_user():
         pytest.skip("no Python of this version that a plain user may execute")
     home = tempfile.mkdtemp(prefix="plain-")
     os.chown(home, entry.pw_uid, entry.pw_gid)
-    paths = os.pathsep.join([str(HERE.parents[1] / "src"), str(Path(pytest.__file__).parents[2])])
+    paths = os.pathsep.join([str(HERE.parents[1] / "src"), str(Path(pytest.__file__).parents[1])])
     env = {
         "PATH": os.defpath,
         "HOME": home,
@@ -51,7 +51,7 @@ def test_all_of_this_as_a_plain_user():
     }
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"--basetemp={home}/t"]
     try:
-        argv = [*user, python, *words, *(str(HERE / file) for file in FILES)]
+        argv = [*user, python, *words, *(str(next(HERE.rglob(file))) for file in FILES)]
         done = subprocess.run(
             argv, env=env, cwd=home, capture_output=True, text=True, timeout=300, check=False
         )

@@ -156,11 +156,13 @@ def run_git(
     """
     argv = [git.binary, *args]
     try:
-        done = (
-            _run_whole(argv, env, cwd, stdin, hold)
-            if limit is None
-            else _run_limited(argv, env, cwd, limit, hold)
-        )
+        if limit is None:
+            done = _run_whole(argv, env, cwd, stdin, hold)
+            if done.code == -signal.SIGINT and not done.out and not done.err:
+                # A Ctrl-C that was meant for us reached it before it was in a group of its own.
+                done = _run_whole(argv, env, cwd, stdin, hold)
+        else:
+            done = _run_limited(argv, env, cwd, limit, hold)
     except subprocess.TimeoutExpired as slow:
         raise SetupError(
             f"git {_verb(args)} did not end within {TIMEOUT_SECONDS:.0f} s", code="E-GIT-TIMEOUT", at=cwd
