@@ -1,4 +1,4 @@
-"""Errors of model providers by their structured signs: an HTTP status, or a code of the wire protocol.
+"""Why a call failed: errors of model providers by their structured signs, and how a process ended.
 
 One table for all CLIs, because they hand on the same answers of the same providers. Prose is read only inside
 an error that is marked as one, for what has no other sign: a prompt that is too long, a usage limit, its end.

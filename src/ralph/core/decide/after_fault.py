@@ -1,7 +1,8 @@
 """What follows a call that failed and left nothing: wait, go on, let another agent stand in, or give up.
 
 A fault refunds the iteration, never the spend. What a fault that left a changed tree means is judged like
-any other work (`on_event.checkpoint_made`).
+any other work (`on_event.checkpoint_made`). Here too: a gate that gave no answer through no fault of the work
+(`no_verdict`). It is asked again, then a human is told.
 """
 
 from __future__ import annotations

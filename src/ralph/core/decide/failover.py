@@ -1,8 +1,8 @@
-"""Several agents for one loop: which one is called next, and how long one rests after a fault.
+"""Who is called next, and what is waited for first: agents that rest, a fault that time heals, the network.
 
 The first named agent is the one that is wanted; the others stand in while it is at its limit or broken,
-and it comes back when its rest is over. What a fault means where there is no other agent is `on_event`'
-matter. Pure: rests end by the wall clock of the newest event.
+and it comes back when its rest is over. What a fault means where there is no other agent is
+`after_fault`'s matter. Pure: rests end by the wall clock of the newest event.
 """
 
 from __future__ import annotations

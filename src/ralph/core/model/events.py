@@ -1,4 +1,4 @@
-"""Facts and actions: the only two things that cross the border of the core.
+"""Facts: with the actions (`actions`) the only things that cross the border of the core.
 
 A fact (event) is appended to the journal before anything acts on it. An action is what the core asks
 the shell to do; it is never stored, because `machine.decide` makes it again from the facts. Each kind

@@ -1,4 +1,4 @@
-"""The nouns of Ralph as frozen structs: what a loop is made of.
+"""What was agreed at the start of a loop, and how a loop may stand and end: frozen structs and their words.
 
 Nothing here decides (see `machine`, `exit_gate`, `signs`) and nothing here reads a clock, a file or
 the environment: every value arrives in an event. Words follow the glossary in docs/concepts.md.

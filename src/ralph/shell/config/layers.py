@@ -1,4 +1,4 @@
-"""Which layer wins, and what a repository may say.
+"""Which layer wins, what a repository may say, the built-in profiles, and the limits that must be there.
 
 defaults < user < project < profile < environment < flags. A project tightens but never loosens: a value
 beyond the user's is clamped with a warning, not an error, because a repository cannot know the limits of

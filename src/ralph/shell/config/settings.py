@@ -1,7 +1,7 @@
 """What a configuration amounts to: the effective values, and where each of them came from.
 
-Structs only. How they are read is in `files` and `values`, which layer wins and what a repository may
-say is in `layers`, what each key means is in `schema`.
+Structs only, and what one option is. How they are read is in `files` and `values`, which layer wins and
+what a repository may say is in `layers`, what each key means is in `schema`.
 """
 
 from __future__ import annotations

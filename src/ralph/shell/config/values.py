@@ -2,7 +2,7 @@
 
 A reader raises `ValueError` whose text is what was expected. Values are hostile: they may come from a
 cloned repository, so sizes are bounded, control characters are refused where a word is meant, and
-nothing that looks like an option can slip into another program's arguments.
+nothing that looks like an option can slip into another program's arguments. Quarantines end here too.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Its law: decide, append the event, commit, then perform what is owed, append the result. It keeps no
 state of its own that matters: everything it needs to go on after a kill is in the journal, and the
-hands ask of each action "did it happen already?". How each action is done lives in `hands`; here is
+performer asks of each action "did it happen already?". How each action is done lives there; here is
 only the order of things, the inbox, Ctrl-C, and what happens when the machine gets in the way.
 """
 

@@ -1,4 +1,4 @@
-"""Which agent a loop gets: adapter, command line, settings, key and price, as typed and configured.
+"""Which agents a loop gets: for its work, for reading before a plan, and as its judge.
 
 Looked up once, before the loop starts. Nothing is started here; a key is only named, never read.
 """

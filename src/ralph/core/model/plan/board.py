@@ -2,8 +2,8 @@
 
 A board is a value: changing the state of an item gives another board and leaves the first as it was. Items
 are ranked once (priority of the item or of what waits for it, then the clearest spec, then the plan's order);
-what is ready, blocking or failing are sets of ranks (`board`). So a choice is a few operations for any
-number of items, and ticking one costs what its own neighbours cost.
+what is ready, blocking or failing are sets of ranks, which are values too (`Ranks`). So a choice is a few
+operations for any number of items, and ticking one costs what its own neighbours cost.
 A dependency is met when it is done or cancelled; an item in a circle never gets here (`plan_rules`).
 """
 
