@@ -288,7 +288,14 @@ def test_judge(given: Exit, expected: Exit) -> None:
         (False, "flaky", b.red(status="skipped"), True),
         (False, "error", b.red(status="error"), False),
         (False, "skipped", b.red(status="error"), False),
-        (False, "error", b.red(), False),
+        (
+            False,
+            "error",
+            b.red(),
+            False,
+        ),  # a record from before it was told whether a check came to a judgement
+        (False, "error", b.red(answered=True), True),
+        (False, "error", b.red(answered=True, per_test=True), False),
     ],
 )
 def test_blocks(proof: bool, base: Any, now: Verdict, blocked: bool) -> None:

@@ -133,6 +133,8 @@ def test_a_freeze_that_the_check_survives_changes_nothing(tmp_path, level):
         ("bwrap: Creating new namespace failed: No space left on device", "spawn"),
         ("/usr/bin/pytest: Resource temporarily unavailable", "spawn"),
         ("/usr/bin/pytest: Cannot allocate memory", "spawn"),
+        ("bwrap: Can't find source path /srv/share: No such file or directory", "spawn"),
+        ("bwrap: setting up uid map: Permission denied", "spawn"),
         ("bwrap: execvp pytest: No such file or directory", None),
         ("/usr/bin/pytest: Permission denied", None),
         ("bwrap: Can't chdir to /repo/sub: No such file or directory", None),

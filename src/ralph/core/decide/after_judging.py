@@ -25,7 +25,7 @@ from ralph.core.model.actions import (
 )
 from ralph.core.model.agent import Claim
 from ralph.core.model.events import CheckpointMade
-from ralph.core.model.gate import Gate, Grade
+from ralph.core.model.gate import MAKE_IT_GREEN, Gate, Grade
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Checkpoint, Footprint, GuardResult, Verdict
 from ralph.core.proof import exit_gate
@@ -103,12 +103,15 @@ def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...]
     criterion, tolerance = next_item.exit_terms(loop)
     # Of an item, `next_item.missing_for_tick` asks for the agent's word where it is needed.
     claim = loop.claim if loop.build is None else Claim(status="COMPLETE")
+    # By the first rules a make-it-green task could end on the base's own tree.
+    unchanged_ok = loop.rules < 2 and criterion.task_class in MAKE_IT_GREEN
     answer = exit_gate.decide_exit(
         criterion,
         loop.baseline,
         now,
         guards,
         changed=loop.tree != loop.sealed.base_tree,
+        unchanged_ok=unchanged_ok,
         claim=claim,
         protection=loop.protection,
         tolerance=tolerance,

@@ -311,6 +311,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
         loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=(), programs={})
+        loop = replace(loop, doubted="", unheard=())
         loop = replace(
             loop, judged_tree="", final_tree="", guarded_tree="", jury=opinion.reset_counts(loop.jury)
         )

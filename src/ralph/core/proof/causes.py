@@ -7,6 +7,8 @@ which of them an end was (`shell.sandbox.machine_cause`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from ralph.core.model.verdict import Reading, Verdict
 
 # Machine causes, and the words for them.
@@ -26,3 +28,18 @@ OWN = frozenset({"killed", "memory", "timeout"})
 def is_missing(said: Reading | Verdict, *, settled: bool = False) -> bool:
     """Is this no answer at all? `settled`: what is in doubt was in doubt before on this very tree."""
     return said.cause in MACHINE or (said.doubt and not settled)
+
+
+def sort_answers(verdicts: Iterable[Verdict], *, settled: bool) -> Iterator[tuple[Verdict, bool]]:
+    """Each verdict, and whether it is an answer.
+
+    What struck one gate may have struck another at the same moment: of several in doubt only the first is told,
+    and the others stay owed. None of them becomes a verdict by the first one's having been asked.
+    """
+    doubted = settled
+    for verdict in verdicts:
+        if not is_missing(verdict, settled=settled):
+            yield verdict, True
+        elif is_missing(verdict, settled=doubted):
+            doubted = doubted or verdict.doubt
+            yield verdict, False

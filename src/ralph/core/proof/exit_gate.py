@@ -89,6 +89,7 @@ def decide_exit(
     guards: tuple[GuardResult, ...] | None,
     *,
     changed: bool,
+    unchanged_ok: bool = False,
     claim: Claim | None,
     protection: str,
     tolerance: Tolerance = "task",
@@ -103,7 +104,7 @@ def decide_exit(
         not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
     if not_yet:
         return Exit(verified=False, not_yet=tuple(not_yet))
-    if not changed:
+    if not changed and not unchanged_ok:
         return Exit(verified=False, not_yet=("nothing has been changed yet",))
     proof = prove(criterion, baseline, now, guards or (), protection)
     missing = _short_of(proof, criterion, claim)
@@ -167,6 +168,8 @@ def blocks(gate: Gate, base: Verdict | None, verdict: Verdict, tolerance: Tolera
     # Red before this loop and outside the criterion: only what is newly red blocks. What can no
     # longer be judged at all, and could be before, is worse than before.
     unjudged = ("error", "skipped")
+    if base.status == "error" and verdict.status == "fail" and verdict.answered and not verdict.per_test:
+        return True  # nobody knows what it would have said before: that is no licence to be red now
     return verdict.new_red_count > 0 or (verdict.status in unjudged and base.status not in unjudged)
 
 

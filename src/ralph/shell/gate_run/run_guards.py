@@ -322,7 +322,7 @@ def _shows(gate: Gate, facts: GuardFacts, shown: set[str]) -> bool:
 
 def _is_noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
     """Is one of this gate's witnesses red, or not loaded? Others may be red for reasons of their own."""
-    if reading.status == "pass" or reading.cause in MACHINERY:
+    if reading.status == "pass" or reading.cause in MACHINERY or reading.doubt:
         return False
     if reading.tests is None:
         return True

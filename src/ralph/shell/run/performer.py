@@ -21,7 +21,7 @@ from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import RESUMABLE
 from ralph.core.model.verdict import Verdict
-from ralph.core.proof.causes import is_missing
+from ralph.core.proof.causes import sort_answers
 from ralph.core.text.clean import one_line
 from ralph.shell.agent_call import reach
 from ralph.shell.agent_call.call import Caller
@@ -121,21 +121,21 @@ class RealPerformer:
         tree, stage = action.tree, action.stage
         gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
         settled = loop.doubted == tree
-        for verdict in self.judge.judge(gates, tree, stage, loop.baseline, attend, settled=settled):
-            if is_missing(verdict, settled=settled):
-                yield e.NoVerdict(
-                    iteration=loop.iteration,
-                    stage=stage,
-                    tree=tree,
-                    gate=verdict.gate,
-                    cause=verdict.cause,
-                    why=verdict.summary,
-                    doubt=verdict.doubt,
-                    evidence=verdict.evidence,
-                )
-                settled = settled or verdict.doubt
-            else:
+        verdicts = self.judge.judge(gates, tree, stage, loop.baseline, attend, settled=settled)
+        for verdict, answered in sort_answers(verdicts, settled=settled):
+            if answered:
                 yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict))
+                continue
+            yield e.NoVerdict(
+                iteration=loop.iteration,
+                stage=stage,
+                tree=tree,
+                gate=verdict.gate,
+                cause=verdict.cause,
+                why=verdict.summary,
+                doubt=verdict.doubt,
+                evidence=verdict.evidence,
+            )
 
     def run_guards(
         self, loop: Loop, action: actions.RunGuards, attend: Attention

@@ -39,9 +39,18 @@ def machine_made(ended: Ended) -> Reading | None:
         return missing("interrupted", ended.error or f"killed from outside by signal {ended.signal}")
     if ended.write_error:
         return missing("disk", ended.write_error)
-    if ended.ended == "spawn-error" and any(words in ended.error for words in _SHORT_WORDS):
+    if ended.ended == "spawn-error" and _is_machines(ended.error):
         return missing("spawn", ended.error)
     return None
+
+
+def _is_machines(error: str) -> bool:
+    """A start that failed for want of something, or for a box that could not be built.
+
+    A program or a folder that is not in the tree is the tree's own matter.
+    """
+    boxless = error.startswith("bwrap: ") and "execvp" not in error and "Can't chdir" not in error
+    return boxless or any(words in error for words in _SHORT_WORDS)
 
 
 def missing(cause: str, why: str = "") -> Reading:
