@@ -33,8 +33,8 @@ def is_missing(said: Reading | Verdict, *, settled: bool = False) -> bool:
 def sort_answers(verdicts: Iterable[Verdict], *, settled: bool) -> Iterator[tuple[Verdict, bool]]:
     """Each verdict, and whether it is an answer.
 
-    What struck one gate may have struck another at the same moment: of several in doubt only the first is told,
-    and the others stay owed. None of them becomes a verdict by the first one's having been asked.
+    What struck one gate may have struck another at the same moment: of several in doubt only the first is
+    told, and the others stay owed. None of them becomes a verdict by the first one's having been asked.
     """
     doubted = settled
     for verdict in verdicts:
