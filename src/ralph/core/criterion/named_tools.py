@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from ralph.core.criterion.proposal import Candidate, ProjectFacts
-from ralph.core.criterion.task_class import task_class
+from ralph.core.criterion.task_class import hidden_from_checks, task_class
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.classify_command import KINDS, Kind, sort_command, split, strip_launchers
 from ralph.core.toolchains.command_words import PACKAGERS, TASKERS
@@ -149,7 +149,7 @@ _KNOWN: dict[Kind, str] = {
 
 def class_of(task: str, aim: TaskClass) -> TaskClass:
     """The class of a task whose words name tools that the verb layer does not know ("make Biome happy")."""
-    if aim not in ("regression", "bug-fix"):
+    if aim not in ("regression", "bug-fix") or hidden_from_checks(task):
         return aim
     named = names_in_text(task, aim)
     if not named.names:
