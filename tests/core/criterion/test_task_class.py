@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.core.criterion.named_tools import named_class
 from ralph.core.criterion.task_class import task_class
 from ralph.core.model.gate import TaskClass
 
@@ -24,6 +25,9 @@ TABLE: dict[str, list[str]] = {
         "make all checks in packages/api green",
         "fix test_login",
         "fix tests now please",
+        "make the tests pass without skips",
+        "fix the failing tests, never mark them xfail; keep it small",
+        "fix the skip button tests",
     ],
     "coverage": [
         "add tests",
@@ -48,6 +52,7 @@ TABLE: dict[str, list[str]] = {
     ],
     "lint-clean": [
         "fix lint",
+        "fix the lint errors, do not add noqa",
         "fix lint errors in the tests",
         "clean warnings",
         "clean up all warnings",
@@ -83,6 +88,17 @@ TABLE: dict[str, list[str]] = {
         "format the date column as ISO",
         "remove the style tag",
         "migrate the type registry",
+        "fix the flaky tests",
+        "make the flaky login test pass",
+        "fix the skipped tests",
+        "make the skipped integration tests pass",
+        "fix the tests that are skipped",
+        "make the xfail tests pass",
+        "remove all type: ignore",
+        "fix types: remove `# type: ignore`",
+        "remove noqa and fix lint",
+        "clean up eslint-disable warnings",
+        "remove the suppressed warnings",
         "",
         "???",
     ],
@@ -151,3 +167,9 @@ def test_case_and_space_do_not_matter(row, how):
 def test_a_huge_task_is_cheap():
     """Megabytes of text are cut, not searched."""
     assert task_class("fix tests. " + "a" * 5_000_000) == "test-pass"
+
+
+def test_a_named_tool_does_not_bring_back_what_checks_pass_over():
+    """mypy is green with its findings suppressed: that it is named makes no make-it-green task of it."""
+    for task in ("Remove the `# type: ignore` comments and make Pyright happy", "fix the flaky Biome tests"):
+        assert named_class(task) == "regression"

@@ -38,6 +38,43 @@ ROWS: list[tuple[str, set[str]]] = [
     ("make check", ANY),
     ("npm run check", ANY),
     ("grep -q done notes.txt", ANY),
+    ("test -f out.txt", ANY),
+    ("node scripts/look.js", ANY),
+    ("cargo xtask verify", ANY),
+    ("npm run e2e", ANY),
+    ("docker compose run --rm app pytest", ANY),
+    ("python -c 'import x'", ANY),
+    ("pytest --cov --cov-fail-under=80", {"test-pass", "coverage"}),
+    ("pytest --cov --cov-fail-under=0", {"test-pass"}),
+    ("coverage report --fail-under 0.0", {"test-pass"}),
+    ("npm ci && npm test", {"test-pass"}),
+    *(
+        (run, set[str]())
+        for run in (
+            "eslint --fix .",
+            "npx eslint --fix .",
+            "ruff check --fix .",
+            "uv run ruff check . --fix",
+            "ruff format .",
+            "black .",
+            "prettier --write .",
+            "biome check --write",
+            "cargo fmt",
+            "go fmt ./...",
+            "npm run lint:fix",
+            "make format",
+            "make install",
+            "npm ci",
+            "npm install",
+            "echo hi",
+            "true",
+            "ls dist",
+            "pytest -q || true",
+            "mypy --version",
+            "pytest --collect-only",
+            "cd api",
+        )
+    ),
 ]
 
 
@@ -50,9 +87,13 @@ def test_kind(run: str, classes: set[str]) -> None:
 
 
 def test_a_bound_on_coverage_is_a_measure() -> None:
-    """By the gate's own bound or by its reader, whatever the command says."""
+    """By the gate's own bound or by the command's; a reader without either measures nothing."""
     assert settles("coverage", Gate(name="c", run="pytest --cov", argv=(), minimum=80.0))
-    assert settles("coverage", Gate(name="c", run="pytest --cov", argv=(), read="coverage"))
+    for run in ("pytest --cov", "./cov.sh", "pytest --cov --cov-fail-under=0"):
+        assert not settles("coverage", Gate(name="c", run=run, argv=(), read="coverage"))
+        assert not settles("coverage", Gate(name="c", run=run, argv=(), read="coverage", minimum=0.0))
+    bounded = "pytest --cov --cov-fail-under=05"
+    assert settles("coverage", Gate(name="c", run=bounded, argv=(), read="coverage"))
     assert not settles("coverage", Gate(name="c", run="pytest --cov", argv=()))
 
 

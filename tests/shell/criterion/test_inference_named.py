@@ -57,6 +57,19 @@ TABLE = {
         fix the go vet findings -> refused go vet
         make Biome happy -> refused Biome
         raise the vitest coverage above 80% -> refused Vitest
+        make the Go tests pass -> refused Go code
+        fix the ESLint errors -> refused ESLint
+        fix the lint errors that ESLint flags -> refused ESLint
+        fix the TypeScript compiler errors -> refused TypeScript
+        fix the Rust tests of the Rust parser -> refused Rust
+        Fix the failing Ruby highlighter test -> pytest
+        Fix the failing tests for the TypeScript parser -> pytest
+        Make the Java highlighter tests green -> pytest
+        Fix the failing tests for the Cypress exporter -> pytest
+        Make the tests pass, then update the ESLint plugin docs -> pytest
+        fix the type errors in the TypeScript parser -> mypy .
+        UNTIL fix it | the tests of the Ruby lexer pass -> pytest
+        UNTIL fix it | the ESLint config passes -> refused ESLint
         no mypy errors -> mypy .
         fix all Python type errors -> mypy .
         fix the ruff findings -> ruff check .
@@ -128,6 +141,9 @@ TABLE = {
         fix all Python type errors -> mypy .
         fix the ESLint warnings -> eslint .
         make the Python and JavaScript tests pass -> pytest & jest
+        make the TypeScript parser tests pass -> jest
+        fix the type errors in the TypeScript parser -> tsc --noEmit
+        make the tests for the Ruby lexer pass -> make test
         make the tests pass -> make test
         make the tests and ESLint pass -> eslint . & jest
         make the node tests pass -> jest

@@ -2,7 +2,8 @@
 
 A named tool that is not found is a refusal, and so is a named language where the aim is that something
 becomes green. A feature or a fix may name a language as its subject ("highlight Rust code"): there a language
-that is not found only takes the certainty away, so that somebody is asked.
+that is not found only takes the certainty away, so that somebody is asked. A language that is the subject of
+something else ("the tests of the Ruby lexer") decides only where there is a package of it.
 """
 
 from __future__ import annotations

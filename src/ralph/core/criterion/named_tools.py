@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.criterion.proposal import Candidate, ProjectFacts
-from ralph.core.criterion.task_class import task_class
+from ralph.core.criterion.task_class import hidden_from_checks, task_class
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.classify_command import KINDS, Kind, sort_command, split, strip_launchers
 from ralph.core.toolchains.command_words import PACKAGERS, TASKERS
@@ -62,7 +63,18 @@ _THING = (
     r"(?i:plugins?|rules?|reporters?|configs?|configuration|settings|versions?|matchers?|transformers?|outputs?"
     r"|parsers?|integrations?|wrappers?|adapters?|extensions?|presets?|docs|documentation|badges?|logs?|fixtures?"
     r"|markers?|mocks?|caches?|images?|templates?|support|options?|flags?|comments?|history|icons?|users?|api|"
-    r"events?|results?|report)"
+    r"events?|results?|report|lexers?|highlighters?|exporters?|bindings?|grammars?|generators?|compilers?|syntax"
+    r"|printers?)"
+)
+# The same where something is to become green. Words that are also verbs ("what ESLint flags") are not among
+# them, and a state may mean the tool after all: "TypeScript compiler errors", "the ESLint config passes".
+_SUBJECT = (
+    r"(?:(?i:reporters?|matchers?|transformers?|parsers?|integrations?|wrappers?|adapters?|extensions?|docs"
+    r"|documentation|badges?|fixtures?|mocks?|templates?|support|icons?|lexers?|highlighters?|exporters?"
+    r"|importers?|bindings?|grammars?|generators?|printers?)\b"
+    r"|(?i:plugins?|presets?|configs?|configuration|settings|compilers?|syntax)\b"
+    r"(?! (?i:errors?|warnings?|findings?|violations?|complain\w*|issues?|failures?|pass(?:es|ing)?|happy"
+    r"|clean|green|is|must|should|succeeds?|fails?|accepts?)\b))"
 )
 
 
@@ -90,10 +102,11 @@ def names_in_text(text: str, aim: TaskClass) -> NamedInTask:
     found: list[tuple[Name, int, int]] = []
     whole = told
     for name in (*TOOLS, *LANGUAGES):
-        hit = _find_name(name, told, aim)
+        hit, meant = _find_name(name, told, aim)
         if hit is None:
             continue
-        found.append((name, hit.start(), hit.end()))
+        # A language that is only the subject ("the Ruby highlighter") decides where there is code of it.
+        found.append((name if meant else replace(name, weak=True), hit.start(), hit.end()))
         told = told[: hit.start()] + " " * (hit.end() - hit.start()) + told[hit.end() :]
     found.sort(key=lambda span: span[1])
     tools = tuple(name for name, _, _ in found if name.kind is not None)
@@ -110,7 +123,7 @@ def _typescript(
     tools: tuple[Name, ...], languages: tuple[Name, ...], aim: TaskClass
 ) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
     """Where types are the aim, TypeScript is its own checker."""
-    mine = next((name for name in languages if name.says == "TypeScript"), None)
+    mine = next((name for name in languages if name.says == "TypeScript" and not name.weak), None)
     if mine is None or aim != "type-clean":
         return tools, languages
     rest = tuple(name for name in languages if name is not mine)
@@ -120,15 +133,21 @@ def _typescript(
     return (*tools, checker), rest
 
 
-def _find_name(name: Name, told: str, aim: TaskClass) -> re.Match[str] | None:
+def _find_name(name: Name, told: str, aim: TaskClass) -> tuple[re.Match[str] | None, bool]:
+    """Where a name stands, and whether it is meant itself and not only the subject of something else."""
     low = told.lower()
     if not any(word in low for word in name.near):
-        return None
+        return None, False
     end = r"(?![\w/#+]|-(?!clean|free|compliant|happy)|\.\w)"
+    thing = _SUBJECT if aim in GREEN else rf"{_THING}\b"
+    subject: re.Match[str] | None = None
     for hit in re.finditer(rf"(?<![\w./@#+-])(?:{name.words}){end}", told):
-        if aim in GREEN or name.kind is None or not re.match(rf" {_THING}\b", told[hit.end() :]):
-            return hit
-    return None
+        if not re.match(rf" {thing}", told[hit.end() :]):
+            return hit, True
+        subject = subject or hit
+    if name.kind is not None:
+        return None, False
+    return subject, aim not in GREEN
 
 
 def generic(named: NamedInTask, aim: TaskClass) -> bool:
@@ -149,7 +168,7 @@ _KNOWN: dict[Kind, str] = {
 
 def class_of(task: str, aim: TaskClass) -> TaskClass:
     """The class of a task whose words name tools that the verb layer does not know ("make Biome happy")."""
-    if aim not in ("regression", "bug-fix"):
+    if aim not in ("regression", "bug-fix") or hidden_from_checks(task):
         return aim
     named = names_in_text(task, aim)
     if not named.names:

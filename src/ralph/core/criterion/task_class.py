@@ -5,7 +5,8 @@ the head of the verb's own object counts: the last word before the first joint (
 So "add tests for dark mode" is coverage, "add dark mode and tests" is a feature, "fix type errors" is
 types, and "fix the type selector" is a bug. In doubt the answer is the class that demands more proof:
 make-it-green classes may end a loop before its first agent call, so they need the clearest words.
-An unknown verb is `regression`: nothing may break, and the diff must not be empty.
+An unknown verb is `regression`: nothing may break, and the diff must not be empty. So is what is about flaky,
+skipped or suppressed things: they are green already, and green says nothing of them.
 """
 
 from __future__ import annotations
@@ -100,7 +101,31 @@ _LEADING: dict[str, _Row] = {
 }
 
 
+_UNTOLD: frozenset[TaskClass] = frozenset({"test-pass", "coverage", "type-clean", "lint-clean", "build-pass"})
+_HIDDEN = re.compile(
+    r"\bflak(?:y|ey|es?|iness)\b|\bx-?fail(?:s|ed|ing|ures?)?\b|\bun-?skip|\bskips\b|\bskip (?:mark|decorat)"
+    r"|\b(?:skipped|ignored|disabled|quarantined)(?: [\w-]+)? (?:tests?|specs?|suites?)\b"
+    r"|\b(?:tests?|specs?|suites?)\b[^.;\n]*\b(?:skipped|quarantined)\b"
+    r"|\btype: ?ignores?\b|\btype-ignores?\b|\bnoqas?\b|\bnolint\b|\bsuppress(?:ions?|ed)\b"
+    r"|\bts-(?:ignore|expect-error|nocheck)|\beslint-disable|\bpylint: ?disable|\bpyright: ?ignore"
+)
+# "Make the tests pass without skips" is about the tests.
+_NOT_THAT = re.compile(
+    r"\b(?:without|do not|don't|dont|never|must not|avoid|no new|instead of|rather than)\b[^.;\n]*"
+)
+
+
+def hidden_from_checks(task: str) -> bool:
+    """Is the task about what checks pass over: flaky or skipped tests, suppressed findings?"""
+    return _HIDDEN.search(_NOT_THAT.sub(" ", task[:_MAX_CHARS].lower())) is not None
+
+
 def task_class(task: str) -> TaskClass:
+    found = _class_by_verb(task)
+    return "regression" if found in _UNTOLD and hidden_from_checks(task) else found
+
+
+def _class_by_verb(task: str) -> TaskClass:
     words = _TOKEN.findall(task[:_MAX_CHARS].strip().lower())
     at = next((at for at, word in enumerate(words) if word not in _FILLERS), len(words))
     row = _LEADING.get(words[at]) if at < len(words) else None

@@ -17,14 +17,17 @@ from ralph.core.toolchains.command_words import (
     DEEDS,
     DIRECT,
     FETCHES,
+    IDLE_VERBS,
     KINDS,
     LAUNCH,
     NAMES,
     PACKAGERS,
+    RUNNERS,
     SETUP,
     TASKERS,
     TOOLS,
     VALUED,
+    VEILED,
     VERBS,
     Kind,
 )
@@ -53,6 +56,7 @@ class Sorted(Struct, frozen=True):
     kind: Kind | Literal[""] = ""
     tool: str = ""  # what really checks, behind launchers: pytest for `uv run pytest`
     why: str = ""
+    unknown: bool = False  # no word of it tells what it does: it may well be a check
 
 
 _TRIVIAL = re.compile(r"^(?:echo|true|:|exit(?: 0)?|printf|cat|ls|pwd|sleep|cd)\b")
@@ -158,13 +162,14 @@ def sort_command(command: str) -> Sorted:
     text = " ".join(command.split())
     if len(text) > MAX_CHARS or not text.isprintable():
         return Sorted(
-            why="it is too long to be read" if len(text) > MAX_CHARS else "it holds unprintable characters"
+            why="it is too long to be read" if len(text) > MAX_CHARS else "it holds unprintable characters",
+            unknown=True,
         )
     why = why_dangerous(text) or why_degenerate(text)
     if why:
-        return Sorted(why=why)
+        return Sorted(why=why, unknown=why in VEILED)
     if _EXPRESSION.search(text):
-        return Sorted(why="it holds a variable that is only known elsewhere")
+        return Sorted(why="it holds a variable that is only known elsewhere", unknown=True)
     found: list[Sorted] = []
     for words in split(text):
         one = _sort_words(words)
@@ -207,8 +212,10 @@ def _sort_words(words: list[str]) -> Sorted:
         said = named_kind(re.sub(r"\.\w+$", "", name))
         if said in KINDS:
             return Sorted(kind=said, tool=name)
-        return Sorted(why=f"it starts {name}, whose purpose is not known")
-    return Sorted(why=f"{name} is no check that is known") if name not in ("echo", "true") else Sorted()
+        return Sorted(why=f"it starts {name}, whose purpose is not known", unknown=True)
+    if name in ("echo", "true"):
+        return Sorted()
+    return Sorted(why=f"{name} is no check that is known", unknown=True)
 
 
 def _environment(name: str, rest: list[str]) -> Sorted:
@@ -246,7 +253,8 @@ def _verb(name: str, rest: list[str]) -> Sorted | None:
         if fits and needs and kind == "format":
             return Sorted(why="it changes files instead of checking them")
     if known and name not in TOOLS:
-        return Sorted(why=f"{name} is not used as a check here")
+        own = name in RUNNERS and not any(word in IDLE_VERBS for word in rest[:1])
+        return Sorted(why=f"{name} is not used as a check here", unknown=own)
     return None
 
 
@@ -274,7 +282,8 @@ def _script(name: str, rest: list[str]) -> Sorted:
         "slow": "it is an integration or speed test",
         "writes": "it changes files instead of checking them",
     }
-    return Sorted(why=whys.get(said, f"nothing is known of the script {script}"))
+    why = whys.get(said, f"nothing is known of the script {script}")
+    return Sorted(why=why, unknown=said in ("", "slow"))
 
 
 SHELL_SIGNS = re.compile(r"[;|&$<>(){}\\\n]")

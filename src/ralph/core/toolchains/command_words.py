@@ -152,6 +152,19 @@ NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 PACKAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 TASKERS = frozenset({"make", "gmake", "just", "task", "invoke", "inv", "composer", "ant", "mage", "rake"})
+# Programs that also start a project's own code: what it does is not known, but for the verbs below.
+RUNNERS = _set(
+    "node deno go cargo dotnet mix manage.py artisan rails sbt gradle mvn bazel zig swift forge"
+) | _set("composer nx turbo uv poetry python")
+IDLE_VERBS = _set(
+    "fmt fix format generate clean init new add install restore sync tidy list version help lock update fetch"
+) | _set("env doc mod get --version --help -v -V")
+# Options by which a known tool changes files, prints or lists instead of judging.
+IDLE_OPTIONS = _set(
+    "--fix --fix-only --fix-dry-run --unsafe-fixes --write --apply --autocorrect --autocorrect-all "
+    "--auto-correct --version --help --collect-only --collectonly --co --listTests --list-tests --no-run "
+    "--init --showConfig --show-files --show-settings --setup-plan --fixtures --markers"
+)
 LAUNCH = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "bundle", "mise", "asdf", "dotenvx"})
 DIRECT = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "xvfb-run", "time", "nice", "env", "cross-env"})
 VALUED = _set(
@@ -218,4 +231,13 @@ DEEDS: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         "it hides another command in itself",
     ),
+)
+# Of these deeds nobody can say what comes out: a check may be behind them.
+VEILED = frozenset(
+    {
+        "it deploys or drives containers",
+        "it uses the network",
+        "it asks for more rights",
+        "it hides another command in itself",
+    }
 )

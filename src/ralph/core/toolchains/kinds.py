@@ -15,8 +15,9 @@ from ralph.core.toolchains.classify_command import (
     sort_command,
     split,
     strip_launchers,
+    why_degenerate,
 )
-from ralph.core.toolchains.command_words import PACKAGERS, TASKERS, TOOLS
+from ralph.core.toolchains.command_words import IDLE_OPTIONS, PACKAGERS, SETUP, TASKERS, TOOLS
 from ralph.core.toolchains.usual_checks import LANGUAGES
 
 # Endings of files that a language's checks look at; manifests and lockfiles of its packages count too.
@@ -67,7 +68,11 @@ _SETTLED_BY: dict[str, frozenset[str]] = {
 _COMPILERS = frozenset(
     {"cargo types", "tsc", "vue-tsc"}
 )  # they check types, and are a build without its output
-_BOUND = re.compile(r"fail-under|threshold|check-coverage", re.IGNORECASE)  # without one, nothing is measured
+# Without a bound above zero nothing is measured.
+_BOUND = re.compile(
+    r"check-coverage|(?:fail-under|threshold[\w.]*(?![\w.]))(?![= ][\"']?0+(?:\.0*)?(?:[\s\"']|$))",
+    re.IGNORECASE,
+)
 _SCRIPT = re.compile(r"/|\.(?:sh|bash|py|rb|pl|js|mjs|ts)$")
 _ANYTHING = re.compile(r"^(?:check|ci|all|verify|validate|gates?|default)s?(?:\.\w+)?$")
 
@@ -76,21 +81,30 @@ def settles(task_class: TaskClass, gate: Gate) -> bool:
     """Is this check of the kind that the class asks for, so that green leaves nothing to do?
 
     A command whose kind cannot be told (a script of the project's own) is taken for it: whoever gave it as
-    the proof says by that what done means. Of class custom, any check is that Ralph did not find by itself.
+    the proof says by that what done means. One that is known to change files, set up, print or list settles
+    nothing. Of class custom, any check is that Ralph did not find by itself.
     """
     if task_class == "custom":
         return gate.origin != "inferred"
     wanted = _SETTLED_BY.get(task_class)
-    if wanted is None:
+    if wanted is None or why_degenerate(gate.run):
         return False
-    if task_class == "coverage" and (gate.read == "coverage" or gate.minimum is not None):
-        return True
-    bounded = task_class != "coverage" or _BOUND.search(gate.run) is not None
+    bounded = True
+    if task_class == "coverage":
+        if gate.minimum:
+            return True
+        bounded = _BOUND.search(gate.run) is not None
+        if gate.read == "coverage" and not bounded:
+            return False
+    if not split(gate.run):
+        return True  # not even its words can be told
     found = [_part(words) for words in _simple(gate.run)]
     if task_class == "build-pass" and any(one.tool in _COMPILERS for one in found):
         return True
     kinds = {one.kind for one in found if one.kind}
-    return (bounded and bool(wanted & kinds)) or not kinds or any(one.tool == _UNKNOWN for one in found)
+    if any(one.tool == _UNKNOWN for one in found):
+        return True
+    return bounded and bool(wanted & kinds) if kinds else any(one.unknown for one in found)
 
 
 _UNKNOWN = "?"  # a script whose name does not tell what it checks
@@ -111,12 +125,18 @@ def _simple(run: str, depth: int = 2) -> list[list[str]]:
 def _part(words: list[str]) -> Sorted:
     inner = strip_launchers(words)
     last = inner[0].rsplit("/", 1)[-1]
+    if SETUP.match(" ".join(words)):
+        return Sorted()
+    if words[0] in ("test", "[", "[["):
+        return Sorted(unknown=True)
     targets = [word for word in inner[1:] if not word.startswith("-") and word != "run"]
     named = targets[:1] if last in PACKAGERS or last in TASKERS else [last]
     script = _SCRIPT.search(words[0]) or _SCRIPT.search(inner[0]) or named != [last]
     one = sort_command(shlex.join(words))
-    if script and last not in TOOLS and (not one.kind or any(_ANYTHING.match(name) for name in named)):
+    if script and last not in TOOLS and (one.unknown or any(_ANYTHING.match(name) for name in named)):
         return Sorted(tool=_UNKNOWN)
+    if one.kind and IDLE_OPTIONS.intersection(word.split("=", 1)[0] for word in inner[1:]):
+        return Sorted()
     return one
 
 

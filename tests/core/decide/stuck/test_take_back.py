@@ -102,6 +102,32 @@ def test_red_after_green_goes_back_to_the_green_work_and_not_to_the_base() -> No
     assert (back.to.tree, back.why) == ("t1", WORSE)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ({"count": 5}, {"count": 2}, True),
+        ({"count": 5}, {"count": 5}, False),
+        ({"count": 2}, {"count": 5}, False),
+        ({"count": 1, "unloaded": 1}, {"count": 3}, True),
+        ({"count": 3}, {"count": 1, "unloaded": 1}, False),
+    ],
+)
+def test_who_is_on_the_way_back_to_green_keeps_the_work(first: Any, second: Any, kept: bool) -> None:
+    """Failing tests are written on a green base, and the next iteration has fewer left: that is work."""
+    loop = b.iterate(b.based(FEATURE, b.green(per_test=True)), "t1", b.red(**first))
+    loop = b.judge(b.work(loop, "t2"), b.red(tree="t2", **second))
+    assert isinstance(owed(loop), actions.RunAgent if kept else actions.RestoreWorkspace)
+
+
+def test_who_turns_back_half_way_is_worse_again() -> None:
+    """Five, two, three: the third is the second worse iteration that made nothing better."""
+    loop = b.based(FEATURE, b.green(per_test=True))
+    for number, count in enumerate((5, 2), 1):
+        loop = b.iterate(loop, f"t{number}", b.red(tree=f"t{number}", count=count))
+    back = owed(b.judge(b.work(loop, "t3"), b.red(tree="t3", count=3)))
+    assert (back.to.tree, back.why) == (BASE, WORSE)
+
+
 def test_what_was_set_aside_is_named_in_the_next_prompt() -> None:
     """Where it is kept, where the work went back to, and why."""
     loop = b.iterate(b.based(), "t1", b.red(count=4))

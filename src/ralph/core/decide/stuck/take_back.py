@@ -1,9 +1,9 @@
 """Rule 10: when the work of an iteration goes back to an earlier checkpoint, and what is said of it.
 
 Work is kept. It goes back only from a tree that an integrity guard accused, that holds nothing any more, or
-that was worse than the best one for two iterations in a row; what is set aside stays under a ref. Green work
-that only lacks a witness is no failure, whatever `--on-fail` says. Which checkpoint is the best is
-`after_judging`'s matter.
+that was worse than the best one for two iterations in a row, the second no better than the first; what is set
+aside stays under a ref. Green work that only lacks a witness is no failure, whatever `--on-fail` says. Which
+checkpoint is the best is `after_judging`'s matter.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def _why(loop: Loop, *, accused: bool) -> str:
         return ""
     if loop.sealed.on_fail == "revert":
         return FAILED
-    return WORSE if len(newest) == IN_A_ROW and all(one.worse for one in newest) else ""
+    if len(newest) < IN_A_ROW or not all(one.worse for one in newest):
+        return ""
+    first, second = ((one.unloaded, one.red) for one in newest)
+    return WORSE if second >= first else ""  # who is on the way back to green is not stopped half way
 
 
 def _why_first(loop: Loop, *, accused: bool) -> str:
