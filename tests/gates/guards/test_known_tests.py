@@ -203,3 +203,9 @@ def test_tests_moved_out_of_the_source_still_run():
     made = splice_tests("calc.py", '"""Doc."""\n\n\ndef add(a, b):\n    return a + b\n', old)
     assert made.index("import unittest") < made.index("class T") < made.index("unittest.main()")
     compile(made, "calc.py", "exec")
+
+
+@pytest.mark.parametrize("path", ["tool", "tool.pyw", "sum.es6"])
+def test_a_file_of_an_unknown_kind_is_not_taken_apart(path):
+    """A rename between endings leads here with the old name: no answer, and no crash."""
+    assert splice_tests(path, "one\n", "two\n") is None
