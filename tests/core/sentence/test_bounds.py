@@ -34,6 +34,7 @@ USED = {
     "keep trying until the tests pass, no longer than an hour": (None, 3600, None),
     "keep trying until the tests pass, for an hour and a half": (None, 5400, None),
     "keep trying until the tests pass, half an hour tops": (None, 1800, None),
+    "keep trying until the tests pass, at most $1,500": (None, None, 1500),
     "keep trying until the tests pass, stop after $5": (None, None, 5),
     "keep trying until the tests pass, max 2h, max $3, max 7 iterations": (7, 7200, 3),
     "sigue intentando hasta que los tests pasen, como máximo 2 horas y 5 dólares": (None, 7200, 5),
@@ -58,6 +59,8 @@ ASKED = {
     "keep trying until the tests pass, at most €5": "--max-cost",
     "keep trying until the tests pass, 5 euros max": "--max-cost",
     "keep trying until the tests pass, £5": "--max-cost",
+    "keep trying until the tests pass, at most $5,50": "--max-cost",
+    "keep trying until the tests pass, $5,50": "--max-cost",
     "keep trying until the tests pass, until 6pm": "--max-time",
     "keep trying until the tests pass, by midnight": "--max-time",
     "keep trying until the tests pass, 10k tokens max": "--max-tokens",
@@ -85,6 +88,11 @@ TASKS = (
     "round prices to 2 decimals",
     "reject orders of $5 and less",
     'print "at most 2 hours and $5" on the ticket',
+    "each query should take less than 2 seconds",
+    "the batch should quit after 10 seconds",
+    "implement rate limiting: at most 500 attempts, then lock",
+    "fix price formatting, e.g. €5",
+    "fix price formatting, e.g., $5",
 )
 
 

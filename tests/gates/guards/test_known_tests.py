@@ -203,3 +203,27 @@ def test_tests_moved_out_of_the_source_still_run():
     made = splice_tests("calc.py", '"""Doc."""\n\n\ndef add(a, b):\n    return a + b\n', old)
     assert made.index("import unittest") < made.index("class T") < made.index("unittest.main()")
     compile(made, "calc.py", "exec")
+
+
+@pytest.mark.parametrize("path", ["tool", "tool.pyw", "sum.es6"])
+def test_a_file_of_an_unknown_kind_is_not_taken_apart(path):
+    """A rename between endings leads here with the old name: no answer, and no crash."""
+    assert splice_tests(path, "one\n", "two\n") is None
+
+
+def test_doctests_come_back_with_the_indent_of_their_place():
+    """Tabs stay tabs, and a function on one line keeps its first line."""
+    old = 'def f(a):\n\t"""\n\t>>> f(1)\n\t2\n\t"""\n\treturn a + 1\n'
+    new = "def f(a):\n\tb = a\n\treturn b + 1\n"
+    made = splice_tests("a.py", new, old, doctests=True)
+    assert made is not None
+    compile(made, "a.py", "exec")
+    assert ">>> f(1)" in made
+    assert splice_tests("a.py", "def f(a): return a + 1\n", old, doctests=True) == "def f(a): return a + 1\n"
+
+
+def test_a_splice_that_python_cannot_read_is_none():
+    """A docstring between a decorator and its function would break the module: no answer instead."""
+    old = 'def f():\n    """>>> f()"""\n'
+    new = "def f():\n    @g\n    def h():\n        pass\n    return h\n"
+    assert splice_tests("a.py", new, old, doctests=True) is None

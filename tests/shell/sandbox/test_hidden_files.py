@@ -84,6 +84,24 @@ def test_what_the_agent_needs_stays(world):
 
 
 @pytest.mark.parametrize(
+    ("run", "other", "hidden"),
+    [
+        ("python3 ~/checks/run.py", "python3 ~/checks/answers.json", {"home/checks/run.py"}),
+        ("python3 ~/checks/run.py", "cat ~/checks/run.py", {"home/checks"}),
+        ("pytest -q SRV/checks", "python3 SRV/checks/tests/test_x.py", {"srv/checks"}),
+        ("pytest -q SRV/checks/tests", "pytest -q SRV/checks", {"srv/checks/tests"}),
+    ],
+)
+def test_a_visible_check_beside_a_hidden_one_is_seen(world, run, other, hidden):
+    """Its own files stay; what the hidden check names itself stays hidden."""
+    run, other = (text.replace("SRV", f"{world}/srv") for text in (run, other))
+    seen = seal("seen", other, tree_paths=frozenset())
+    env = {"HOME": f"{world}/home"}
+    found = hidden_files.paths_to_hide([gate(run)], f"{world}/repo", env, (), [seen])
+    assert {path.removeprefix(f"{world}/") for path in found} == hidden
+
+
+@pytest.mark.parametrize(
     "run",
     ["python3 property.py", "./property.py", "pytest -q tests", "pytest tests/test_app.py::test_x",
      "sh -c 'python3 ./property.py'", "python3 -m unittest tests.test_app", "cd tests; python3 test_app.py"],

@@ -190,24 +190,33 @@ def test_what_an_agent_leaves_in_its_place(it, what):
     assert it.back() == ()
 
 
-def test_a_link_of_the_users_own_is_not_written_through(it):
-    """A login that the user keeps behind a link is copied in; what was refreshed is not lost in the loop."""
-    real = it.top / "kept.json"
+def test_a_link_of_the_users_own_is_written_through(it):
+    """A login that the user keeps behind a link gets the new tokens where it leads; the link stays."""
+    kept = it.top / "dotfiles"
+    kept.mkdir()
+    real = kept / "kept.json"
     it.login.rename(real)
-    it.login.symlink_to(real)
-    before = real.read_bytes()
+    it.login.symlink_to(os.path.relpath(real, it.own))
+    it.prepare()
+    (it.copy() / ".credentials.json").write_text(json.dumps(oauth(2, NOW + HOUR)))
+    assert it.back() == ()
+    assert it.login.is_symlink()
+    assert json.loads(real.read_text())["claudeAiOauth"]["accessToken"] == "a2"
+    assert os.listdir(kept) == ["kept.json"]
+
+
+def test_a_login_that_cannot_be_written_is_kept(it):
+    """What was refreshed is not lost in the loop; it goes back as soon as there is a place for it."""
     it.prepare()
     ours = it.copy() / ".credentials.json"
     ours.write_text(json.dumps(oauth(2, NOW + HOUR)))
+    it.login.unlink()
+    it.login.symlink_to(it.login.name)  # a link to itself leads nowhere
     (told,) = it.back()
-    assert "is a link" in told
-    assert real.read_bytes() == before
-    it.prepare()
-    assert json.loads(ours.read_text()) == oauth(2, NOW + HOUR)
-    real.unlink()
+    assert "a link" in told
     it.login.unlink()
     it.write(oauth(1))
-    it.prepare()  # it is a plain file again: what was kept back goes there
+    it.prepare()
     assert it.read() == oauth(2, NOW + HOUR)
 
 

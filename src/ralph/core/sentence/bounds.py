@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.sentence.flags_in_text import value_in_bounds
+from ralph.core.sentence.flags_in_text import SHORTEST, number_in_digits, value_in_bounds
 from ralph.core.sentence.phrases_en import ENGLISH
 from ralph.core.sentence.phrases_es import SPANISH
 
@@ -53,15 +53,18 @@ _SPEND = (
     r"|without spending more than|(?:spend|spending|burn) (?:only |at least )?(?:" + _MOST + r" )?"
     r"|(?:cap|limit|keep|restrict) (?:it|this|yourself|(?:the )?(?:total )?(?:costs?|spend|spending|budget|time)) "
     r"(?:at|to|under|below|within)"
-    r"|(?:(?:it|this|that) )?(?:may|must|should|can)(?: not)? (?:cost|take)(?: you)?(?: (?:more|longer) than| only)?"
-    rf"(?: {_MOST})?"
     r"|no gastes m[aá]s de|gasta(?: " + _MOST + r")?"
     r"|(?:with |within |on |con )?(?:an? |the |my |un )?(?:total )?"
-    r"(?:budget|cost limit|cost cap|spending limit|time limit|time budget|presupuesto)(?: of| is| de)?\s?[:=]?"
+    r"(?:budget|cost limit|cost cap|spending limit|time limit|time budget|presupuesto)(?: of| is| de)?\s?[:=]?)"
+)
+# What the code may have to do as well: it speaks of the loop only where it is set off.
+_ENDS = (
+    r"(?:(?:(?:it|this|that) )?(?:may|must|should|can)(?: not)? (?:cost|take)(?: you)?(?: (?:more|longer) than| only)?"
+    rf"(?: {_MOST})?"
     r"|(?:stop|give up|quit|abort|end)(?: it)? (?:after|at))"
 )
 _LEAD = (
-    rf"(?:{_SPEND}\s?|(?:(?:for|within|in|using|with|costing|taking|durante|por|con|en)\s)?{_MOST}\s"
+    rf"(?:{_SPEND}\s?|{_ENDS}\s?|(?:(?:for|within|in|using|with|costing|taking|durante|por|con|en)\s)?{_MOST}\s"
     r"|(?:the )?(?:total )?costs? (?:stays?|staying|remains?|is|are|(?:must|should) (?:be|stay)) "
     + _MOST
     + r"\s"
@@ -113,7 +116,9 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 @lru_cache(maxsize=1)
 def _alone() -> re.Pattern[str]:
     """An amount by itself at the end: "…, $5"."""
-    return re.compile(r"[,;(]\s*(?P<all>\$\s?(?P<n>[0-9]+(?:\.[0-9]{1,2})?))\s*[).!]*\s*$")
+    return re.compile(
+        r"(?<!\be\.g\.)(?<!\bi\.e\.)[,;(]\s*(?P<all>\$\s?(?P<n>[0-9](?:[0-9.,]{0,13}[0-9])?))\s*[).!]*\s*$"
+    )
 
 
 # What bounds and is not understood: (pattern, the flag that would say it).
@@ -171,7 +176,7 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 
 _OWN = _SPEND + r"|^(?:with|within|on) an?\b.*\b(?:budget|limit|cap)|\b(?:iterations?|iteraciones)\b"
-_OPENS = r"(?:^|[,;.(:!?\u2013\u2014]|\s-|\b(?:but|and|pero|or))\s*(?:(?:but|and|or|pero|y)\s)?$"
+_OPENS = r"(?:^|(?<!\be\.g)(?<!\bi\.e)[.]|(?<!\be\.g\.)(?<!\bi\.e\.)[,;(!?\u2013\u2014]|\s-|\b(?:but|and|pero|or))\s*(?:(?:but|and|or|pero|y)\s)?$"
 _CLOSES = r"\s*(?:$|[,;:.)!?\u2013\u2014]|-\s|(?:and|but|until|till|please|thanks|then|hasta|y)\b)"
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"")
 
@@ -209,7 +214,13 @@ def _clause(hit: re.Match[str], text: str) -> Clause:
     _, parts = _patterns()
     bounds = tuple(_read_bound(part) for part in parts.finditer(hit[0]))
     own = re.search(_OWN, hit[0], re.IGNORECASE) is not None
-    return Clause(hit[0].strip(), hit.start(), hit.end(), bounds, own or _set_off(text, hit))
+    firm = not is_hurried(bounds) and (own or _set_off(text, hit))
+    return Clause(hit[0].strip(), hit.start(), hit.end(), bounds, firm)
+
+
+def is_hurried(bounds: tuple[Bound, ...]) -> bool:
+    """No loop is meant to last some seconds: what is that short is what the code is to do."""
+    return any(one.about == "hours" and one.value is not None and one.value < SHORTEST for one in bounds)
 
 
 def _set_off(text: str, hit: re.Match[str]) -> bool:
@@ -250,12 +261,7 @@ def _seconds(text: str) -> float | None:
 
 def _number(text: str) -> float | None:
     word = _NUMBERS.get(text.strip().lower())
-    if word is not None:
-        return word
-    try:
-        return float(text.rstrip(".,").replace(",", ""))
-    except ValueError:
-        return None
+    return number_in_digits(text) if word is None else word
 
 
 def without(text: str, clauses: tuple[Clause, ...]) -> str:

@@ -19,6 +19,7 @@ from ralph.core.sentence.phrases import NUMBER, PhraseTable, any_of, pattern_tex
 About = Literal["tries", "hours", "money", "endless", "outside"]
 MAX_TRIES = 10_000
 MAX_SECONDS = 30 * 86400
+SHORTEST = 60  # seconds: no loop is meant to last less, that is what the code is to do
 MAX_MONEY = 100_000.0
 MAX_PHRASES = 12  # things about how to work in one sentence; more is noise
 _WINDOW = 240  # characters at an edge that are looked at; no phrase about how to work is longer
@@ -116,6 +117,17 @@ def value_in_bounds(about: About, value: float) -> float | None:
     return value
 
 
+def number_in_digits(text: str) -> float | None:
+    """A comma only parts thousands: "5,50" is five and a half to many people, and 550 to nobody."""
+    digits = text.rstrip(".,")
+    if "," in digits and not re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?", digits):
+        return None
+    try:
+        return float(digits.replace(",", ""))
+    except ValueError:
+        return None
+
+
 class _Phrase(Struct, frozen=True):
     """Patterns are compiled when they are first needed (`re` keeps them): most sentences need few."""
 
@@ -202,17 +214,18 @@ def _peel_phrase(phrase: _Phrase, match: re.Match[str], language: PhraseTable) -
     )
     if "n" not in groups:
         return Peeled(phrase.about, all_text.strip(), None, firm)
-    return Peeled(phrase.about, all_text.strip(), _value(phrase.about, groups, language), firm)
+    value = _value(phrase.about, groups, language)
+    hurried = phrase.about == "hours" and value is not None and value < SHORTEST
+    return Peeled(phrase.about, all_text.strip(), value, firm and not hurried)
 
 
 def _value(about: About, groups: dict[str, str], language: PhraseTable) -> float | None:
     said = groups["n"].lower()
     number = dict(language.numbers).get(said)
     if number is None:
-        try:
-            number = float(said.rstrip(".,").replace(",", ""))
-        except ValueError:
-            return None
+        number = number_in_digits(said)
+    if number is None:
+        return None
     if about == "hours":
         number *= dict(language.units)[groups["unit"].lower()]
     return value_in_bounds(about, number)

@@ -252,7 +252,8 @@ def _hidden_paths(site: Site, needed: tuple[str, ...], own: Gate | None = None) 
         hidden_files.paths_to_show(own, site.order.repo, site.env) if own and own.origin == HIDDEN else ()
     )
     needed = (*needed, *own_files, *site.path.split(os.pathsep))
-    return hidden_files.paths_to_hide(hidden, site.order.repo, site.env, needed)
+    visible = [gate for gate in site.order.criterion.gates if gate.origin != HIDDEN]
+    return hidden_files.paths_to_hide(hidden, site.order.repo, site.env, needed, visible)
 
 
 def _on_path(site: Site, path: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -70,9 +70,20 @@ def paths_to_show(gate: Gate, repo: str, env: Mapping[str, str]) -> tuple[str, .
 
 
 def paths_to_hide(
-    gates: Iterable[Gate], repo: str, env: Mapping[str, str], needed: Iterable[str]
+    gates: Sequence[Gate],
+    repo: str,
+    env: Mapping[str, str],
+    needed: Iterable[str],
+    visible: Iterable[Gate] = (),
 ) -> tuple[str, ...]:
-    """What no other box may see. `needed`: programs and folders of PATH that must stay visible."""
+    """What no other box may see. `needed`: programs and folders of PATH that must stay visible.
+
+    So must the files of the `visible` checks, which may lie beside a hidden one; but what a hidden check
+    names itself, or stands in a folder that it names, is hidden all the same.
+    """
+    own = [path for gate in gates for path in paths_to_show(gate, repo, env)]
+    beside = (path for gate in visible for path in paths_to_show(gate, repo, env))
+    needed = (*needed, *(path for path in beside if not any(_covers(name, path) for name in own)))
     kept = tuple(dict.fromkeys(real for path in needed for real in (path, os.path.realpath(path))))
     found: dict[str, None] = {}
     for gate in gates:

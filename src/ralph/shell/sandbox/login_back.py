@@ -2,7 +2,8 @@
 
 What to look at stands in a list beside the private copy, out of the agent's reach, so that a runner that did
 not begin the call can do it too. The copy was in an agent's hands: it is read once, bounded, never through a
-link. The user's file is replaced as a whole, under a lock on its folder, unless that is newer.
+link. The user's file, or what it links to, is replaced as a whole, under a lock on its folder, unless that is
+newer.
 """
 
 from __future__ import annotations
@@ -142,7 +143,8 @@ def _copy(path: str) -> Fields | None:
 
 def _bring(path: str, login: Login, ours: Fields) -> str:
     """Merge and replace; why not, or "" when it was done or needless."""
-    folder, name = os.path.split(path)
+    # The user's own folder is in no agent's hands: a link there is the user's, and stays one.
+    folder, name = os.path.split(os.path.realpath(path))
     try:
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -165,7 +167,7 @@ def _merge(top: int, name: str, login: Login, ours: Fields) -> str | None:
     except FileNotFoundError:
         return ""  # the user logged out: nothing of that login comes back
     except OSError:
-        return "your own file is a link, which is not written through"
+        return "your own file became a link or cannot be read"
     with os.fdopen(handle, "rb") as file:
         seen = os.fstat(handle)
         if not stat.S_ISREG(seen.st_mode) or seen.st_size > LARGEST:

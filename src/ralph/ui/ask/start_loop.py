@@ -27,10 +27,11 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
     """The same, with the name of the loop; "" when nothing was started."""
     from ralph.app.start import start as start_loop
     from ralph.ui.ask.drive_loop import drive_and_show
-    from ralph.ui.ask.task_limits import with_limits
+    from ralph.ui.ask.task_limits import limits_in_config, with_limits
 
     env = dict(os.environ)
-    given = with_limits(given)
+    typed = typed_settings(given)
+    given = with_limits(given, lambda: limits_in_config(typed, env, os.getcwd()))
     prepared = prepare_order(given, env, ask)
     if given["dry_run"]:
         from ralph.ui.ask.dry_run import show_order

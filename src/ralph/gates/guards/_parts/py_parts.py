@@ -30,11 +30,13 @@ def is_test_node(node: ast.stmt) -> bool:
 
 
 def python_spliced(into: str, tests_of: str, *, doctests: bool) -> str | None:
-    """`into` with the tests of the other version; None when Python cannot read one of them."""
+    """`into` with the tests of the other version; None when Python cannot read them or it."""
     try:
         new, old = ast.parse(into), ast.parse(tests_of)
         text = _with_parts(into, new, tests_of, old)
-        return _with_doctests(text, old) if doctests else text
+        made = _with_doctests(text, old) if doctests else text
+        ast.parse(made)
+        return made
     except _TROUBLE:
         return None
 
@@ -139,7 +141,9 @@ def _with_doctests(text: str, old: ast.Module) -> str:
         first = here.body[0] if here.body else None
         if first is None:
             continue
-        indent = " " * first.col_offset
+        indent = lines[first.lineno - 1][: first.col_offset]
+        if indent.strip():
+            continue  # all on one line: there is no place for it
         literal = f"{indent}{said!r}"
         if ast.get_docstring(here, clean=False) == said:
             continue

@@ -68,7 +68,7 @@ def splice_tests(path: str, into: str, tests_of: str, *, doctests: bool = False)
 
 
 def parts(kind: str, text: str) -> list[Part] | None:
-    """The outermost tests in order, each with a name of its own; None when a bracket does not close."""
+    """The outermost tests in order, each with a name; None for an unknown kind or an open bracket."""
     found = _rust(text) if kind == "rs" else _calls(kind, text)
     if found is None:
         return None
@@ -142,7 +142,9 @@ def _item_end(text: str, at: int) -> int:
 
 def _calls(kind: str, text: str) -> list[Part] | None:
     found: list[Part] = []
-    pattern = _JS_PART if kind == "js" else _BLOCKS[kind]
+    pattern = _JS_PART if kind == "js" else _BLOCKS.get(kind)
+    if pattern is None:
+        return None  # a rename may have taken a file out of the kinds that are known
     at = 0
     while at < len(text):
         step = skip(text, at, kind)
