@@ -57,7 +57,7 @@ def _fill_journal(here: Place) -> None:
                 kept = rows if ended else rows[:-2]
                 line = _summary(summary, name, "ended" if ended else "paused")
                 first = kept[0]
-                journal.create(name, **_words(first), summary=line, admit=lambda _: None)
+                journal.create(name, **_words(first), summary=line)
                 for row in kept[1:]:
                     journal.append(name, row.seq - 1, **_words(row), summary=line)
         for name in os.listdir(here.state):
