@@ -26,8 +26,8 @@ def test_nothing_of_the_machine_is_in_them():
     """Paths are those of the box, hosts are loopback; keys are the dummies of the table."""
     for path in RECORDED.rglob("*"):
         text = path.read_text(errors="replace") if path.is_file() else ""
-        for word in ("/root/", "/work/", "/tmp/drive-", "/tmp/ag/"):
-            assert word not in text, (path, word)
+        for word in ("root/", "work/", "tmp/drive-", "tmp/ag/"):
+            assert f"/{word}" not in text, (path, word)
 
 
 def test_they_stay_small():

@@ -34,7 +34,6 @@ def in_box(tmp_path, box, script, *, bwrap=BWRAP, unshare=None, env=None, rlimit
     )
     folder = tempfile.mkdtemp(dir=tmp_path)
     ended = client.wait(client.start_call(folder, spec))
-    bubblewrap.remove_placeholders(built.placeholders)
     return ended, client.read_output(folder, 1 << 20)[0].decode("utf-8", "replace")
 
 
@@ -135,20 +134,6 @@ def test_read_prefix_cannot_show_the_users_repository(tmp_path):
     _, text = in_box(tmp_path, wide, f'cat "{box.mount_at}/file"; cat "{box.mount_at}/untracked"')
     assert text.startswith("the loop's")
     assert "the user's" not in text
-
-
-@needs_bwrap
-def test_protected_paths_hold_even_when_absent(tmp_path):
-    """A protected path below a writable one can be neither changed nor created, and leaves no trace."""
-    extra = tmp_path / "home" / "user" / ".agent"
-    protect = (str(extra / "there"), str(extra / "not" / "yet"))
-    box = gate(tmp_path, write=(str(extra),), protect=protect)
-    extra.mkdir()
-    (extra / "there").write_text("old")
-    script = "echo x > there; rm -f there; mv there gone; mkdir -p not; echo x > not/yet; echo y > free"
-    in_box(tmp_path, box, f'cd "{extra}"; {script}')
-    assert {p.name for p in extra.iterdir()} == {"there", "free"}
-    assert (extra / "there").read_text() == "old"
 
 
 @needs_bwrap

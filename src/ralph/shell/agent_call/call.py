@@ -32,7 +32,7 @@ from ralph.shell.agent_call.call_files import Kept, files_left, output_pieces, r
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.ports import Activity, Attention, Watcher
 from ralph.shell.process import client
-from ralph.shell.sandbox import bubblewrap, tools
+from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.boxes import Site, agent_spec, own_folder, own_places
 from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.login_back import bring_back
@@ -49,7 +49,6 @@ class Begun(msgspec.Struct):
     action: actions.RunAgent
     folder: str
     call: client.Call
-    placeholders: tuple[str, ...]
     intake: Intake
 
 
@@ -121,9 +120,8 @@ class Caller:
                 fault=started,
                 said=started.message,
             )
-        call, placeholders = started
         stream = self._adapter.stream(self.order, loop.session)
-        return Begun(action, folder, call, placeholders, Intake(stream))
+        return Begun(action, folder, started, Intake(stream))
 
     def look(self, begun: Begun) -> None:
         """One glance at a call among several: it is stopped when it says itself that it is hopeless."""
@@ -138,7 +136,6 @@ class Caller:
         if call.ended is None:
             client.kill(call)
             client.wait(call)
-        bubblewrap.remove_placeholders(begun.placeholders)
         assert call.ended is not None
         return self._account(loop, begun.action, begun.folder, call.ended, sat_out=sat_out)
 
@@ -149,7 +146,7 @@ class Caller:
         folder: str,
         prompt_file: str,
         shares: tuple[SharedMount, ...],
-    ) -> tuple[client.Call, tuple[str, ...]] | Fault:
+    ) -> client.Call | Fault:
         site, order = self.site, self.order
         key = credentials.fetch(order.key, site.env)
         if isinstance(key, Fault):
@@ -165,7 +162,7 @@ class Caller:
         own, told = prepare(launch, own_places(site, order.agent, (*read, *launch.writes)))
         self._tell(told)
         left = loop.limits.time - loop.elapsed if loop.limits.time is not None else float("inf")
-        spec, placeholders = agent_spec(
+        spec = agent_spec(
             site,
             argv,
             {**launch.env, **_variables(loop, order, site), **given},
@@ -183,7 +180,7 @@ class Caller:
                 file.write(text.replace(agents.PROMPT_AS_JSON, _as_json(prompt_file)))
         with open(os.path.join(folder, "kept.json"), "wb") as kept:
             kept.write(msgspec.json.encode(Kept(program, launch.session, launch.outputs)))
-        return client.start_call(folder, spec, site.nursery), placeholders
+        return client.start_call(folder, spec, site.fork_client)
 
     def _context(
         self, loop: Loop, action: actions.RunAgent, folder: str, prompt_file: str, environ: dict[str, str]

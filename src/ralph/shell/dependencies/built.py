@@ -28,7 +28,7 @@ from ralph.shell.files.safe_tree import remove_except, remove_tree
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
-from ralph.shell.sandbox import bubblewrap, tools
+from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.boxes import Site, gate_path, gate_spec
 from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.machine_cause import machine_made
@@ -149,10 +149,8 @@ class Deps:
             missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
             return _failure(order.setup, f'"{argv[0]}": {missing}')
         fresh_checkout(site.store, at, os.path.join(place, "index"), tree, modules=self._modules)
-        spec, placeholders = gate_spec(
-            site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=()
-        )
-        call = client.start_call(folder, spec, site.nursery)
+        spec = gate_spec(site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=())
+        call = client.start_call(folder, spec, site.fork_client)
         try:
             began = time.monotonic()
             while call.ended is None:
@@ -163,7 +161,6 @@ class Deps:
             if call.ended is None:
                 client.kill(call)
                 client.wait(call)
-            bubblewrap.remove_placeholders(placeholders)
         ended = call.ended
         if (lost := machine_made(ended)) is not None:
             return replace(lost, summary=f"setup: {lost.summary}")

@@ -66,7 +66,6 @@ class Work(msgspec.Struct):
     report: str
     report_at: str  # the same as the command knew it
     call: client.Call
-    placeholders: tuple[str, ...]
     tool_sha: str
     env_names: tuple[str, ...]
     proven: str
@@ -118,7 +117,6 @@ class GateCaller:
             client.kill(work.call)
         for work in running:
             client.wait(work.call)
-            bubblewrap.remove_placeholders(work.placeholders)
 
     def _start(self, call: GateCall, shares: tuple[SharedMount, ...]) -> Work | Reading:
         site, gate = self.site, call.gate
@@ -137,13 +135,10 @@ class GateCaller:
         located = tools.find_executable(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
         located = _in_shares(site, gate, shares) or located
         full = (located or os.path.join(_user_cwd(site, gate), argv[0]), *argv[1:])
-        spec, placeholders = gate_spec(
-            site, gate, full, checkout=checkout, folder=folder, env=gate.env, shares=shares
-        )
+        spec = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=gate.env, shares=shares)
         try:
-            started = client.start_call(folder, spec, site.nursery)
+            started = client.start_call(folder, spec, site.fork_client)
         except SetupError as error:
-            bubblewrap.remove_placeholders(placeholders)
             return missing("spawn", error.why or error.what)
         return Work(
             wanted=call,
@@ -153,7 +148,6 @@ class GateCaller:
             report=report,
             report_at=named,
             call=started,
-            placeholders=placeholders,
             tool_sha=tool_sha,
             env_names=tuple(sorted(spec.env)),
             proven=proven,
@@ -205,7 +199,6 @@ class GateCaller:
         """What the gate said, its evidence stored first."""
         site, ended, gate, tree = self.site, work.call.ended, work.wanted.gate, work.wanted.tree
         assert ended is not None
-        bubblewrap.remove_placeholders(work.placeholders)
         head, gap, tail = client.read_output(work.folder, MAX_OUTPUT_BYTES)
         output = head + (b"\n[... %d bytes left out ...]\n" % gap if gap else b"") + tail
         report = _regular_file(work.report)

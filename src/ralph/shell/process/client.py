@@ -91,11 +91,11 @@ class Call:
         spec: CallSpec,
         marker: str,
         *,
-        nursed: bool,
+        forked: bool,
     ) -> None:
         self.folder = folder
         self.keeper_pid = keeper_pid
-        self.nursed = nursed
+        self.forked = forked
         self.control, self.report = pipes
         self.spec = spec
         self.marker = marker
@@ -106,7 +106,7 @@ class Call:
         self.due = time.monotonic() + spec.wall_seconds + spec.grace_seconds + LATE
 
 
-def start_call(folder: str, spec: CallSpec, nursery: ForkClient | None = None) -> Call:
+def start_call(folder: str, spec: CallSpec, fork_client: ForkClient | None = None) -> Call:
     """Spawn the keeper of one call in `folder`, detached from our terminal and streams."""
     if not os.path.isabs(spec.argv[0]):
         raise Bug(f'argv[0] "{spec.argv[0]}" is not an absolute path', at=folder)
@@ -123,14 +123,14 @@ def start_call(folder: str, spec: CallSpec, nursery: ForkClient | None = None) -
         null = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
         opened.append(null)
         streams = Streams(control_read, report_write, null)
-        pid = nursery.keeper(folder, streams) if nursery else start_alone(folder, streams)
+        pid = fork_client.keeper(folder, streams) if fork_client else start_alone(folder, streams)
     except OSError as error:
         for fd in opened:
             os.close(fd)
         raise _cannot_start(error, folder) from error
     for fd in (control_read, report_write, null):
         os.close(fd)
-    call = Call(folder, pid, (control, report), spec, marker, nursed=nursery is not None)
+    call = Call(folder, pid, (control, report), spec, marker, forked=fork_client is not None)
     _say(call, (json.dumps(spec.env) + "\n").encode())
     return call
 
@@ -239,8 +239,8 @@ def _close(call: Call) -> Ended:
 
 
 def _reap_keeper(call: Call) -> str:
-    """Wait until the keeper is gone; the words for how it went. One of the nursery's is not our child."""
-    if call.nursed:
+    """Wait until the keeper is gone; the words for how it went. A forked one is not our child."""
+    if call.forked:
         while os.read(call.report, 1 << 16):
             pass
         return "without a word"

@@ -1,7 +1,7 @@
-"""Where keepers come from: each started by itself, or forked by the nurse of a runner that makes many calls.
+"""Where keepers come from: each started by itself, or forked by the fork server of a runner.
 
-The runner's side only; the nurse's own is `nurse`. A nurse that dies is replaced at the next call, and with
-its runner it ends by itself.
+The runner's side only; the other one is `fork_server`. A fork server that dies is replaced at the next call,
+and with its runner it ends by itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 START = "import sys; sys.path.append(sys.argv[1]); from ralph.shell.process.{} import main; main()"
 MAX_TRIES = 2
-TIMEOUT_SECONDS = 10.0  # seconds for a fork; a nurse that takes longer was stopped or is stuck
+TIMEOUT_SECONDS = 10.0  # seconds for a fork; a fork server that takes longer was stopped or is stuck
 
 
 class Streams(NamedTuple):
@@ -47,10 +47,10 @@ def _start(module: str, streams: Streams, *words: str) -> int:
 
 
 class ForkClient:
-    """A runner's hold on its nurse, who is started with the first call."""
+    """A runner's hold on its fork server, which is started with the first call."""
 
     def __init__(self) -> None:
-        self._nurse: socket.socket | None = None
+        self._server: socket.socket | None = None
         self._pid = 0
 
     def __enter__(self) -> Self:
@@ -60,7 +60,7 @@ class ForkClient:
         self.close()
 
     def keeper(self, folder: str, streams: Streams) -> int:
-        """A new keeper for the call in `folder`; the nurse reaps it."""
+        """A new keeper for the call in `folder`; the fork server reaps it."""
         for _ in range(MAX_TRIES):
             answer = self._ask(folder, streams)
             if answer > 0:
@@ -71,28 +71,28 @@ class ForkClient:
         raise OSError(0, "the process that starts keepers does not stay alive")
 
     def _ask(self, folder: str, streams: Streams) -> int:
-        """The nurse's answer; 0 when there was none."""
+        """Its answer; 0 when there was none."""
         try:
-            nurse = self._nurse or self._hire()
-            socket.send_fds(nurse, [os.fsencode(folder)], list(streams))
-            return int(nurse.recv(64) or b"0")
+            server = self._server or self._start_server()
+            socket.send_fds(server, [os.fsencode(folder)], list(streams))
+            return int(server.recv(64) or b"0")
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
             return 0
 
-    def _hire(self) -> socket.socket:
+    def _start_server(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, open(os.devnull, "wb") as null:
             ours.settimeout(TIMEOUT_SECONDS)
-            self._nurse = ours
+            self._server = ours
             self._pid = _start("fork_server", Streams(theirs.fileno(), null.fileno(), null.fileno()))
         return ours
 
     def close(self) -> None:
-        """Let the nurse go, and know that she went; keepers at work stay at it."""
-        if self._nurse is not None:
-            self._nurse.close()
-            self._nurse = None
+        """End the fork server, and know that it is gone; keepers at work stay at it."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
         if self._pid:
-            os.kill(self._pid, _signal.SIGKILL)  # she has nothing to tidy, and may have been stopped
+            os.kill(self._pid, _signal.SIGKILL)  # it has nothing to tidy, and may have been stopped
             os.waitpid(self._pid, 0)
             self._pid = 0

@@ -1,8 +1,8 @@
-"""The nurse: one small process of a runner that forks its keepers, so that no call pays for an interpreter.
+"""The fork server: one small process of a runner that forks its keepers, which saves an interpreter a call.
 
 Started by `fork_client` with a socket as stdin. Each message is the directory of a call, with the keeper's
 three streams beside it; each answer is the keeper's pid, or the negative number of the error. End of file
-means that the runner is gone: the nurse goes too, and its keepers hear of it on streams of their own. Like
+means that the runner is gone: this ends too, and its keepers hear of it on streams of their own. Like
 the keeper it imports almost nothing. What a keeper does is `keeper`.
 """
 

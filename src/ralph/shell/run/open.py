@@ -190,7 +190,9 @@ def repo_of(state: State, name: str) -> str:
         return record.load(reader, name).loop.sealed.repo
 
 
-def open_site(order: Order, state: State, env: Mapping[str, str], nursery: ForkClient | None = None) -> Site:
+def open_site(
+    order: Order, state: State, env: Mapping[str, str], fork_client: ForkClient | None = None
+) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo)
     bwrap, shield = find_protection(order.sandbox, order.network, state.root, env)
@@ -204,7 +206,7 @@ def open_site(order: Order, state: State, env: Mapping[str, str], nursery: ForkC
         unshare=shutil.which("unshare", path=env.get("PATH")),
         level=shield.level,
         words=shield.words,
-        nursery=nursery,
+        fork_client=fork_client,
     )
 
 
@@ -233,13 +235,13 @@ def drive_loop(
     state = open_state(state_dir(env), create=True)
     stint = stint or take_stint(state, name, repo_of(state, name), most, clock.now())
     try:
-        with journal_.open_journal(state.root) as journal, signals.installed(), ForkClient() as nursery:
+        with journal_.open_journal(state.root) as journal, signals.installed(), ForkClient() as fork_client:
             with journal_.read_journal(state.root) as reader:
                 found = record.load(reader, name)
             scribe = Scribe(journal, name, found, clock, watcher, state.root)
             for event in first:
                 scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
-            site = open_site(scribe.loop.sealed, state, env, nursery)
+            site = open_site(scribe.loop.sealed, state, env, fork_client)
             sweep(site.store.dir)
             hands = RealPerformer(site, clock, min_free)
             return Runner(hands, scribe, clock, signals, watcher).drive()

@@ -47,7 +47,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     level: str
     words: tuple[str, ...]
     known: tools.ToolMemory = msgspec.field(default_factory=tools.ToolMemory)
-    nursery: ForkClient | None = None
+    fork_client: ForkClient | None = None
     look: str = ""  # a judge's: the checkout that stands, read-only, where an agent has its workspace
     aside: str = ""  # name of a home of its own, for calls at the same time
 
@@ -120,8 +120,8 @@ def agent_spec(
     idle: float | None,
     shares: tuple[SharedMount, ...],
     own: Places = Places(),  # noqa: B008 (frozen)
-) -> tuple[CallSpec, tuple[str, ...]]:
-    """The call of an agent, and the placeholders to take away after it. `own` are its CLI's folders."""
+) -> CallSpec:
+    """The call of an agent. `own` are its CLI's folders."""
     order = site.order
     home_dir = _make_folder(site.folder, site.home_name)
     binds = [*(() if site.look else site.object_dirs()), *own.shown] if site.boxed else []
@@ -162,7 +162,7 @@ def agent_spec(
         stdin=stdin,
         group=_group(site, folder),
     )
-    return bubblewrap.call_spec(made, "agent", env, frame), made.placeholders
+    return bubblewrap.call_spec(made, "agent", env, frame)
 
 
 def _programs(read: tuple[str, ...], own: Places) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ def gate_spec(
     folder: str,
     env: dict[str, str],
     shares: tuple[SharedMount, ...],
-) -> tuple[CallSpec, tuple[str, ...]]:
+) -> CallSpec:
     """The call of a gate over one checkout. `env` is what the gate's own table adds."""
     order = site.order
     box = Box(
@@ -232,7 +232,7 @@ def gate_spec(
             bubblewrap.path_outside(box, part) for part in words["PATH"].split(os.pathsep)
         )
     frame = Frame(wall_seconds=gate.timeout, memory_bytes=GATE_MEMORY, group=_group(site, folder))
-    return bubblewrap.call_spec(made, "gate", words, frame), made.placeholders
+    return bubblewrap.call_spec(made, "gate", words, frame)
 
 
 def gate_path(site: Site, gate: Gate) -> str:

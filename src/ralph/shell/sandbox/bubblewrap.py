@@ -82,7 +82,6 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     tmp_dir: str | None = None  # the same for /tmp
     write: tuple[str, ...] = ()  # further writable host paths, at their own place
     own: tuple[tuple[str, str], ...] = ()  # private folders in place of the user's, (host, inside), writable
-    protect: tuple[str, ...] = ()  # paths below a writable one that must stay as they are
     read: tuple[str, ...] = ()  # tool prefixes, at their own place
     shares: tuple[SharedMount, ...] = ()
     stage: str | None = None  # empty host folder for overlays of the shares; None: shares are read-only
@@ -92,13 +91,12 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Boxed(msgspec.Struct, frozen=True):
-    """Words for a `CallSpec`: argv, box_args, method, cwd; and what to clean up afterwards."""
+    """Words for a `CallSpec`: argv, box_args, method, cwd."""
 
     argv: tuple[str, ...]
     box_args: tuple[str, ...]
     method: Literal["pidns", "sweep"]
     cwd: str
-    placeholders: tuple[str, ...] = ()
 
 
 class _Mount(msgspec.Struct, frozen=True):
@@ -114,9 +112,8 @@ def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: 
         return Boxed(tuple(path_outside(box, word) for word in argv), (), "sweep", cwd)
     overlay = bool(box.shares and box.stage and unshare)
     mounts = _system() + _private(box) + _visible(box) + _share_mounts(box, overlay=overlay)
-    masks, placeholders = _masks(box)
     # Parents before children, whatever list they came from: a later mount would cover an earlier one.
-    ordered = sorted(mounts + masks, key=lambda m: 0 if m.at == "/" else m.at.count("/"))
+    ordered = sorted(mounts + _masks(box), key=lambda m: 0 if m.at == "/" else m.at.count("/"))
     words = _namespaces(box, bwrap)
     for mount in ordered:
         words += mount.words
@@ -128,7 +125,7 @@ def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: 
         prefix = (unshare, "--user", "--map-root-user", "--mount", "--propagation", "private", "--")
         script = ("/bin/sh", "-c", OVERLAY_SCRIPT, "sh", box.stage, str(len(box.shares)), *pairs)
         command = (*prefix, *script, *command)
-    return Boxed(command, tuple(words), "pidns", "/", placeholders)
+    return Boxed(command, tuple(words), "pidns", "/")
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
@@ -303,36 +300,16 @@ def _share_mounts(box: Box, *, overlay: bool) -> list[_Mount]:
     return mounts
 
 
-def _masks(box: Box) -> tuple[list[_Mount], tuple[str, ...]]:
-    """Cover what must not be read; pin what must not be written, also where it does not exist yet."""
-    mounts, placeholders = [], []
-    writable = (*box.write, *((box.home,) if box.home_dir else ()))
+def _masks(box: Box) -> list[_Mount]:
+    """Cover what must not be read."""
+    mounts = []
     seen = (*("/" + name for name in SYSTEM), *box.read, *box.write)
     for path in (*box.hide, *SECRETS, *glob.glob("/etc/ssh/*_key"), "/etc/ssl/private"):
         visible = any(covers(top, path) for top in seen) and not covers(path, box.mount_at)
         if visible and os.path.lexists(path):
             folder = os.path.isdir(path)
             mounts.append(_Mount(path, ("--tmpfs", path) if folder else ("--ro-bind", "/dev/null", path)))
-    for path in box.protect:
-        if not any(covers(top, path) for top in writable):
-            continue
-        if os.path.exists(path):
-            mounts.append(_bind(path, path))
-            continue
-        missing = path
-        while not os.path.lexists(os.path.dirname(missing)):
-            missing = os.path.dirname(missing)
-        # bwrap makes the missing mount point on the host; `remove_placeholders` takes it away again.
-        mounts.append(_Mount(missing, ("--ro-bind", "/dev/null", missing)))
-        placeholders.append(missing)
-    return mounts, tuple(placeholders)
-
-
-def remove_placeholders(paths: Iterable[str]) -> None:
-    """Take away the empty files that stood for protected paths which did not exist."""
-    for path in paths:
-        if os.path.isfile(path) and not os.path.islink(path) and os.stat(path).st_size == 0:
-            os.unlink(path)
+    return mounts
 
 
 def gate_env(user: Mapping[str, str], home: str, extra: Mapping[str, str]) -> dict[str, str]:
