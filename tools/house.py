@@ -46,7 +46,6 @@ FAN_OUT_TODAY: dict[str, int] = {
     "shell.start.order": 22,
 }
 FIELDS_TODAY: dict[str, int] = {
-    "Loop": 73,
     "LoopReport": 57,
     "Order": 38,
     "PhraseTable": 31,
