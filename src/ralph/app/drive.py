@@ -14,8 +14,8 @@ from ralph.app.report.report_files import write_reports
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
 from ralph.errors import RalphError
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import load
-from ralph.shell.journal.writer import read_journal
 from ralph.shell.ports import Watcher
 from ralph.shell.run.open import SignalCount, drive_loop
 from ralph.shell.state.directory import open_state, state_dir

@@ -12,8 +12,8 @@ from typing import Any
 
 from ralph.core.model.loop import Loop
 from ralph.errors import Busy
-from ralph.shell.journal.record import current_driver, load
-from ralph.shell.journal.writer import read_journal
+from ralph.shell.journal.open import read_journal
+from ralph.shell.journal.record import load
 from ralph.shell.landing.commands import put_event, send
 from ralph.shell.ports import Activity
 from ralph.shell.run.open import drive_loop
@@ -40,7 +40,9 @@ def send_and_wait(name: str, env: Mapping[str, str], event: Any, *, until: str, 
     a crash left open is accounted for, and the loop comes to its end or pause.
     """
     state = open_state(state_dir(env), create=True)
-    if current_driver(state.root, name) is None:
+    with read_journal(state.root) as reader:
+        driven = reader.driver(name) is not None
+    if not driven:
         try:
             return _driven(name, env, event) if drive else put_event(name, env, event, Quiet())
         except Busy:

@@ -10,7 +10,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.views.summary import summarise
 from ralph.errors import SetupError
 from ralph.shell.journal import record
-from ralph.shell.journal.writer import Journal, SummaryRow
+from ralph.shell.journal.store import JournalStore, SummaryRow
 from ralph.shell.ports import Clock, Watcher
 from ralph.shell.state import directory
 
@@ -22,7 +22,7 @@ class Scribe:
 
     def __init__(
         self,
-        journal: Journal,
+        journal: JournalStore,
         name: str,
         record_: record.Record,
         clock: Clock,

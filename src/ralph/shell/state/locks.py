@@ -74,7 +74,7 @@ def acquire(path: str, me: Holder) -> Lock:
         except BaseException:
             os.close(fd)
             raise
-    raise _locked_error(path, seen, me.since)
+    raise locked_error(path, seen, me.since)
 
 
 def holder(path: str) -> Holder | None:
@@ -120,7 +120,7 @@ def _read(fd: int) -> Holder:
         return Holder()
 
 
-def _locked_error(path: str, seen: Holder, now: int) -> Busy:
+def locked_error(path: str, seen: Holder, now: int) -> Busy:
     folder, name = os.path.split(path)
     name = os.path.basename(folder) if name == "lock" else name
     who = f"pid {seen.pid} on {seen.host}" if seen.pid else "a process that left no name"

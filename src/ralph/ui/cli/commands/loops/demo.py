@@ -118,8 +118,8 @@ def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool
 
 
 def _wait_for_call(env: dict[str, str], name: str, call: int, child: subprocess.Popen[bytes]) -> None:
+    from ralph.shell.journal.open import read_journal
     from ralph.shell.journal.record import load
-    from ralph.shell.journal.writer import read_journal
     from ralph.shell.state.directory import state_dir
 
     while child.poll() is None:

@@ -121,8 +121,8 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
     import tempfile
 
     from ralph.app.words.format import safe
+    from ralph.shell.journal.open import read_journal
     from ralph.shell.journal.record import load
-    from ralph.shell.journal.writer import read_journal
     from ralph.shell.run.open import begin_loop
     from ralph.shell.start.agents import refuse_without_login
     from ralph.shell.start.order import StartRequest, prepare
