@@ -11,11 +11,11 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Self, TypeVar
 
+from ralph.clock import SystemClock
 from ralph.errors import Busy, RalphError, SetupError
 from ralph.shell.journal import rows as rows_
 from ralph.shell.journal.migrations import MIGRATIONS, Migration, apply, check_ours
@@ -174,7 +174,7 @@ def _connect_to_copy(path: str, migrations: Sequence[Migration]) -> tuple[sqlite
             except OSError as exc:
                 raise _unreadable(path, exc) from exc
             if stamp != _stamp(path):
-                time.sleep(0.02)
+                SystemClock().sleep(0.02)
                 continue
             db = sqlite3.connect(target, isolation_level=None)
             try:

@@ -8,16 +8,15 @@ not be carried across a fork.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import stat
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from msgspec.structs import astuple, replace
 
+from ralph.clock import SystemClock, wait_until
 from ralph.errors import Busy, JournalError, RalphError, SetupError
 from ralph.shell.journal import rows as rows_
 from ralph.shell.journal import store
@@ -27,6 +26,7 @@ from ralph.shell.journal.rows import FILE, sqlite_error
 from ralph.shell.journal.store import Command, JournalRow, SummaryRow
 from ralph.shell.state.directory import safe_name
 from ralph.shell.state.directory import unusable_error as directory_unusable
+from ralph.shell.state.locks import try_lock
 from ralph.shell.state.stints import Stint, take_stint
 
 _TIMEOUT_SECONDS = (
@@ -199,19 +199,12 @@ def _opening(state_dir: str) -> Iterator[None]:
     except OSError as exc:
         raise directory_unusable(exc, state_dir) from exc
     try:
-        until = time.monotonic() + _TIMEOUT_SECONDS
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise Busy(
-                        f"the journal in '{state_dir}' is being opened by another process",
-                        code="E-JOURNAL-BUSY",
-                        next="ralph status",
-                    ) from None
-                time.sleep(0.002)
+        if not wait_until(lambda: try_lock(fd), SystemClock(), seconds=_TIMEOUT_SECONDS, every=0.002):
+            raise Busy(
+                f"the journal in '{state_dir}' is being opened by another process",
+                code="E-JOURNAL-BUSY",
+                next="ralph status",
+            )
         yield
     finally:
         os.close(fd)

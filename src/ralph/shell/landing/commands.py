@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Verdict
@@ -31,7 +32,7 @@ from ralph.shell.journal.open import open_journal
 from ralph.shell.landing import land
 from ralph.shell.landing.recover import Landing
 from ralph.shell.ports import Attention, Watcher
-from ralph.shell.run.open import SystemClock, loop_folder, open_site
+from ralph.shell.run.open import loop_folder, open_site
 from ralph.shell.run.scribe import Scribe
 from ralph.shell.sandbox.own_copy import give_back
 from ralph.shell.state.directory import State, open_state, state_dir
@@ -204,7 +205,7 @@ def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str)
     """Every gate over the merged tree; raises when it does not pass, or gave no answer."""
     loop, store = held.loop, held.store
     name = loop.sealed.loop
-    site = open_site(loop.sealed, held.state, env)
+    site = open_site(loop.sealed, held.state, env, SystemClock())
     space = make_workspace(
         store,
         site.workspace,
@@ -337,7 +338,7 @@ def drop(held: Opened) -> None:
         remove_tree(os.path.join(state.reports, name + suffix))
     remove_tree(os.path.join(state.logs, name + ".log"))
     folder = loop_folder(state, name)
-    give_back(os.path.join(folder, "own"), whole=True)
+    give_back(os.path.join(folder, "own"), SystemClock().now(), whole=True)
     for part in os.listdir(folder):
         if part != "lock":  # held by us; an empty folder with a free lock is what remains
             remove_tree(os.path.join(folder, part))

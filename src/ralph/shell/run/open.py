@@ -1,7 +1,7 @@
 """Opening a loop for driving: lock, journal, site, hands, signals; then the runner does the rest.
 
 Starting, resuming and recovering are the same path: fold the journal, take the lock, perform what is
-owed. Here is also the clock of the real world and the counting of Ctrl-C.
+owed. Here is also the counting of Ctrl-C.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import msgspec
 
+from ralph.clock import Clock, SystemClock
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
@@ -40,17 +40,6 @@ from ralph.shell.start.order import Prepared, find_protection
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, config_dir, open_state, state_dir
 from ralph.shell.state.stints import Stint
-
-
-class SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
 
 
 class SignalCount:
@@ -160,7 +149,7 @@ def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, .
 
 
 def open_site(
-    order: Order, state: State, env: Mapping[str, str], fork_client: ForkClient | None = None
+    order: Order, state: State, env: Mapping[str, str], clock: Clock, fork_client: ForkClient | None = None
 ) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo)
@@ -170,6 +159,7 @@ def open_site(
         state=state,
         store=open_store(project, os.path.join(loop_folder(state, order.loop), "store")),
         env=dict(env),
+        clock=clock,
         config_dir=config_dir(env),
         bwrap=bwrap,
         unshare=shutil.which("unshare", path=env.get("PATH")),
@@ -195,12 +185,13 @@ def drive_loop(
     stint: Stint | None = None,
     first: tuple[e.AnyEvent, ...] = (),
     signals: SignalCount | None = None,
+    clock: Clock | None = None,
 ) -> Loop:
     """Drive a loop to its next pause or end. `first` are facts to record before, such as a resume.
 
     `most` loops of a repository may be at work at once; None is for what calls no agent.
     """
-    clock, signals = SystemClock(), signals or SignalCount()
+    clock, signals = clock or SystemClock(), signals or SignalCount()
     state = open_state(state_dir(env), create=True)
     try:
         with open_journal(state.root) as journal:
@@ -211,7 +202,7 @@ def drive_loop(
                 scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
                 for event in first:
                     scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
-                site = open_site(scribe.loop.sealed, state, env, fork_client)
+                site = open_site(scribe.loop.sealed, state, env, clock, fork_client)
                 sweep(site.store.dir)
                 hands = RealPerformer(site, clock, min_free)
                 return Runner(hands, scribe, clock, signals, watcher).drive()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ralph.clock import Clock
 from ralph.core.decide.machine import decide
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
@@ -11,7 +12,7 @@ from ralph.core.views.summary import summarise
 from ralph.errors import SetupError
 from ralph.shell.journal import record
 from ralph.shell.journal.store import JournalStore, SummaryRow
-from ralph.shell.ports import Clock, Watcher
+from ralph.shell.ports import Watcher
 from ralph.shell.state import directory
 
 MAX_DISK_RETRIES = 30  # looks, a second apart, for space to come back before the loop is left for a resume

@@ -7,15 +7,14 @@ the limit holds exactly whoever starts and resumes at the same moment; a crashed
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import msgspec
 
+from ralph.clock import SystemClock, wait_until
 from ralph.errors import Busy
 from ralph.shell.state import locks
 from ralph.shell.state.directory import unusable_error
@@ -99,28 +98,17 @@ def _door(folder: str) -> Iterator[None]:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(os.path.join(folder, _DOOR), flags, 0o600)
     try:
-        until = time.monotonic() + _PATIENCE_SECONDS
-        while not _try_enter(fd):
-            if time.monotonic() > until:
-                raise Busy(
-                    "another Ralph has been starting a loop here for a long time",
-                    code="E-LOOPS-STARTING",
-                    at=folder,
-                    why="it may have been stopped in the middle of it",
-                    next="ralph status",
-                )
-            time.sleep(0.005)
+        if not wait_until(lambda: locks.try_lock(fd), SystemClock(), seconds=_PATIENCE_SECONDS, every=0.005):
+            raise Busy(
+                "another Ralph has been starting a loop here for a long time",
+                code="E-LOOPS-STARTING",
+                at=folder,
+                why="it may have been stopped in the middle of it",
+                next="ralph status",
+            )
         yield
     finally:
         os.close(fd)
-
-
-def _try_enter(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def many_loops_error(at_work: list[str], most: int) -> Busy:

@@ -107,7 +107,7 @@ def remove_waste(env: Mapping[str, str], waste: list[Waste], older_than: float, 
     built = {path for path, _ in dependencies_built.builds(state.root, now)}
     for item in waste:
         if os.path.basename(item.path) == "own":
-            give_back(item.path, whole=True)
+            give_back(item.path, now, whole=True)
         elif item.path not in built:
             remove_tree(item.path)
         else:

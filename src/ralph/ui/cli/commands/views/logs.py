@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import click
 
 from ralph.app.words.format import safe, safe_lines, stamp
+from ralph.clock import SystemClock
 from ralph.errors import JournalError, RalphError
 from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import RecordEntry, choose_loop, decode_row
@@ -63,7 +63,7 @@ def _rows(reader: JournalReader, name: str, *, follow: bool) -> Iterator[Journal
             yield row
         if not driven:
             return
-        time.sleep(POLL_SECONDS)
+        SystemClock().sleep(POLL_SECONDS)
 
 
 def _is_driven(reader: JournalReader, name: str) -> bool:

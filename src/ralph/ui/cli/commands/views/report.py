@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 
 import click
 
 from ralph.app.words.format import GOOD, ago, safe, table
+from ralph.clock import SystemClock
 from ralph.errors import SetupError
 from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import choose_loop, load
@@ -77,7 +77,7 @@ def _report_list(rows: list[ListRow], *, failed: bool, as_json: bool) -> str:
         return json.dumps({"v": 1, "reports": loops}) + "\n"
     if not chosen:
         return "no loop ended without being verified\n" if failed else "no loops\n"
-    now = time.time()
+    now = SystemClock().now()
     cells = [
         (
             _status(row),

@@ -6,7 +6,6 @@ no rich, no core, no git here.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from functools import lru_cache
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ralph.app.words.format import GOOD, ago, clock, cost_words, iso, safe, short, table, thousands
+from ralph.clock import SystemClock
 from ralph.shell.journal.selection import find_loop
 from ralph.shell.journal.store import JournalReader
 from ralph.ui.ask.place import journal_here, project_here
@@ -96,7 +96,7 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
         print(f"no loops{where}")
         print("  see all  ralph status --all" if repo else '  start  ralph loop "…" --check "…"')
         return
-    now = time.time()
+    now = SystemClock().now()
     print(" · ".join(f"{counts[word]} {word}" for word in _sort_words(counts)))
     for line in table([cells(row, now, with_repo=repo is None) for row in rows]):
         print(line)
@@ -116,7 +116,7 @@ def _print_json(rows: list[ListRow], counts: Counter[str], *, truncated: bool) -
     _dump(
         {
             "v": 1,
-            "as_of": iso(time.time()),
+            "as_of": iso(SystemClock().now()),
             "counts": {word: counts[word] for word in _sort_words(counts)},
             "loops": [json_row(row) for row in rows],
             "truncated": truncated,
@@ -135,7 +135,7 @@ def _print_one(row: ListRow, *, as_json: bool, quiet: bool) -> None:
     elif quiet:
         print(row.name)
     else:
-        for line in details(row, time.time()):
+        for line in details(row, SystemClock().now()):
             print(line)
 
 
