@@ -274,7 +274,8 @@ def test_nothing_is_made_in_a_folder_that_the_box_shows(it):
     assert places.env == {"CODEX_HOME": "/run/own/0"}
     assert not (it.home / ".codex").exists()
     own = LaunchFolder(str(it.own), claude.CLI.folders[0])
-    assert prepare(Launch(("claude",), {}, own=(own,)), where)[0].own == ((str(it.copy()), str(it.own)),)
+    places = prepare(Launch(("claude",), {}, own=(own,)), where, time.time())[0]
+    assert places.own == ((str(it.copy()), str(it.own)),)
 
 
 def test_an_agent_that_locks_its_folders(it):
