@@ -18,7 +18,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ralph.core.model.events import AgentStarted, AnyEvent
-from ralph.shell.journal.reader import read_journal
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import load
 
 PYTHON = sys.executable  # of the agent, the check and Ralph alike

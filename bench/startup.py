@@ -12,7 +12,9 @@ from msgspec import json
 from msgspec.structs import replace
 from sample import RALPH, Place, make_project, place, ralph_loop
 
-from ralph.shell.journal.writer import FILE, JournalRow, SummaryRow, open_journal, read_journal
+from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.rows import FILE
+from ralph.shell.journal.store import JournalRow, SummaryRow
 
 PART = "startup"
 AIM = 6.0

@@ -54,6 +54,38 @@ FIELDS_TODAY: dict[str, int] = {
     "Settings": 39,
     "Summary": 31,
 }
+# Time is read in one module, so that tests and the simulator can write it.
+CLOCK = "ralph.clock"
+CLOCK_READS: dict[str, tuple[str, ...]] = {
+    "time": (
+        "time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "sleep",
+        "clock_gettime", "clock_gettime_ns",
+    ),
+    "datetime": ("now", "utcnow", "today"),
+    "date": ("today",),
+}  # fmt: skip
+# These tell the time when they are not given one.
+CLOCK_DEFAULTS = {"gmtime": 1, "localtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
+# Programs of their own, which import nothing of Ralph.
+OTHER_PROGRAMS = ("ralph.agents.acp.bridge", "ralph.agents.demo.agent", "ralph.agents.demo.mend")
+# Who may make the real clock: the edges, where a command or a caller of `app` begins, ...
+CLOCK_EDGES = ("ralph.ui", "ralph.app")
+REAL_TIME = {  # ... and what no script can hurry; everybody else is given a clock, or a moment.
+    "ralph.shell.process": "waits for processes of the kernel",
+    "ralph.shell.state.locks": "waits for the kernel's lock in another process",
+    "ralph.shell.state.stints": "waits for the kernel's lock in another process",
+    "ralph.shell.journal.writer": "waits for the kernel's lock in another process",
+    "ralph.shell.journal.reader": "waits for files that another process is writing",
+    "ralph.shell.sandbox.login_back": "waits for the kernel's lock in another process",
+    "ralph.shell.git.leftovers": "waits for a git that outlived its Ralph",
+    "ralph.shell.git.refs": "compares with the times of files",
+    "ralph.shell.git.snapshot": "compares with the times of files",
+    "ralph.shell.landing.recover": "waits for a git that outlived its Ralph",
+    "ralph.shell.run.open": "an edge: drives a loop when no clock is given",
+    "ralph.shell.landing.commands": "an edge: holds a loop for one command",
+    "ralph.shell.attestation.rerun": "an edge: judges a tree once, outside a loop",
+    "ralph.shell.criterion.gates_here": "an edge: judges a tree once, outside a loop",
+}
 IRREGULAR = frozenset(
     """left told heard begun given taken held kept known made said seen sent shown stood torn written built
     bound broken brought chosen drawn driven gone grown hidden laid led lost meant met paid proven spent
@@ -145,7 +177,8 @@ def twin_classes(known: dict[str, Module]) -> Iterator[str]:
 
 def wide_imports(known: dict[str, Module]) -> Iterator[str]:
     for module in known.values():
-        count = len(imports(module, known, late=False))
+        # Whoever is given a clock must name its type: that couples no two parts.
+        count = len(imports(module, known, late=False) - {CLOCK})
         most = FAN_OUT_TODAY.get(module.name.removeprefix("ralph."), MAX_FAN_OUT)
         if count > most and module.name not in HUBS:
             yield f"{module.path}: imports {count} of our modules, at most {most}"
@@ -195,6 +228,64 @@ def participles(known: dict[str, Module], *, methods: bool = False) -> Iterator[
                 yield f"{module.path}:{node.lineno}: {node.name}: name it by what it does"
 
 
+def direct_clocks(known: dict[str, Module]) -> Iterator[str]:
+    """Reads of the time, and waits, that do not go through the one clock."""
+    for module in known.values():
+        if module.name in (CLOCK, *OTHER_PROGRAMS):
+            continue
+        names = dict[str, str]()  # what a name in this module stands for
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                origin = node.module if isinstance(node, ast.ImportFrom) else None
+                for alias in node.names:
+                    if (origin or alias.name) in ("time", "datetime"):
+                        names[alias.asname or alias.name] = f"{origin}.{alias.name}" if origin else alias.name
+        for node in ast.walk(module.tree) if names else ():
+            if read := _clock_read(node, names):
+                yield f"{module.path}:{read[0]}: reads {read[1]}: take a Clock ({CLOCK}) or a moment"
+
+
+def _clock_read(node: ast.AST, names: dict[str, str]) -> tuple[int, str] | None:
+    """The line and the name, if this reads a clock of the standard library."""
+    if isinstance(node, ast.Call):
+        what, most = _origin(node.func, names), len(node.args)
+        end = what.rpartition(".")[2]
+        default = what.startswith("time.") and most < CLOCK_DEFAULTS.get(end, 0)
+        return (node.lineno, f"{what}()") if default else None
+    if isinstance(node, ast.Attribute | ast.Name):
+        *_, owner, end = ("", *_origin(node, names).rsplit(".", 1))
+        if end in CLOCK_READS.get(owner.rpartition(".")[2], ()):
+            return node.lineno, f"{owner}.{end}"
+    return None
+
+
+def _origin(node: ast.AST, names: dict[str, str]) -> str:
+    if isinstance(node, ast.Name):
+        return names.get(node.id, "")
+    if isinstance(node, ast.Attribute) and (inner := _origin(node.value, names)):
+        return f"{inner}.{node.attr}"
+    return ""
+
+
+def real_clocks(known: dict[str, Module]) -> Iterator[str]:
+    """Who makes the real clock although it could be given one; and entries that nobody needs any more."""
+    allowed, used = (*CLOCK_EDGES, *REAL_TIME), set[str]()
+    for module in known.values():
+        for node in ast.walk(module.tree):
+            named = (isinstance(node, ast.Name) and node.id == "SystemClock") or (
+                isinstance(node, ast.Attribute) and node.attr == "SystemClock"
+            )
+            if not named:
+                continue
+            place = next((one for one in allowed if f"{module.name}.".startswith(f"{one}.")), "")
+            used.add(place)
+            if not place:
+                yield f"{module.path}:{node.lineno}: makes the real clock: be given one"
+    yield from (
+        f"tools/house.py: REAL_TIME names {one}, which makes no clock" for one in set(REAL_TIME) - used
+    )
+
+
 def broken_rules(known: dict[str, Module]) -> list[str]:
     chain = longest_chain(known)
     most = max(MAX_CHAIN, CHAIN_TODAY)
@@ -207,6 +298,8 @@ def broken_rules(known: dict[str, Module]) -> list[str]:
         *wide_imports(known),
         *wide_structs(known),
         *participles(known),
+        *direct_clocks(known),
+        *real_clocks(known),
         *(too_long if len(chain) > most else []),
     ]
 
@@ -216,7 +309,7 @@ def report(known: dict[str, Module]) -> None:
         folder: sum(path.name != "__init__.py" for path in folder.glob("*.py"))
         for folder in {path.parent for path in SRC.rglob("*.py")}
     }
-    fan_out = {name: len(imports(module, known, late=False)) for name, module in known.items()}
+    fan_out = {name: len(imports(module, known, late=False) - {CLOCK}) for name, module in known.items()}
     widest = max(fan_out, key=lambda name: fan_out[name])
     largest = max(folders, key=lambda folder: folders[folder])
     chain = longest_chain(known)
@@ -226,6 +319,7 @@ def report(known: dict[str, Module]) -> None:
     print(f"largest fan-out    {fan_out[widest]} ({widest})")
     print(f"twin class names   {len(list(twin_classes(known)))}")
     print(f"structs too wide   {len(list(wide_structs(known)))}")
+    print(f"direct clock reads {len(list(direct_clocks(known)))}")
     plain, all_of_them = list(participles(known)), list(participles(known, methods=True))
     print(f"participle names   {len(plain)} functions, {len(all_of_them)} with methods")
     lines = sum(module.path.read_text(encoding="utf-8").count("\n") for module in known.values())

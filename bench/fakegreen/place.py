@@ -22,7 +22,7 @@ from corpus import Case, project, result
 from msgspec import Struct
 
 from ralph.core.model.events import AnyEvent
-from ralph.shell.journal.reader import read_journal
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import load
 
 BIN = Path(os.path.abspath(sys.executable)).parent  # not resolved: the environment with pytest, ruff and mypy

@@ -15,8 +15,8 @@ from pathlib import Path
 import kit
 from kit import HERE, SCRIPTED, Done, Place, Running, lib, userstate
 
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import load
-from ralph.shell.journal.writer import read_journal
 
 NAME = "l1"
 KILLED = 128 + signal.SIGKILL

@@ -1,6 +1,6 @@
 """Starts ralph and kills it with SIGKILL at the n-th call or return of one of its functions.
 
-    dying.py ralph.shell.journal.writer.Journal.append:call:3 loop "make the tests pass" …
+    dying.py ralph.shell.journal.writer.SqliteJournal.append:call:3 loop "make the tests pass" …
 
 The interpreter's own profile hook looks on; nothing of ralph is changed. `call` is right before it
 begins, `return` right after it has done its work.
@@ -35,7 +35,7 @@ def prepare(command):
     """Import now what a loop imports late: looking on while modules are made would double the time."""
     from ralph.ui.cli.tree import module_of
 
-    names = [module_of(command)]
+    names = [module_of(command), "ralph.shell.journal.writer"]
     if command in ("loop", "resume"):
         names += ["ralph.shell.run.open", "ralph.shell.attestation.envelope", "jinja2"]
     for name in names:

@@ -23,8 +23,8 @@ from types import ModuleType
 import msgspec
 
 from ralph.core.model.loop import Loop
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import Record, load
-from ralph.shell.journal.writer import read_journal
 from ralph.shell.state import blobs
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ from crashkit import KILLED, World
 
 pytestmark = pytest.mark.slow
 
-JOURNAL = "ralph.shell.journal.writer.Journal"
+JOURNAL = "ralph.shell.journal.writer.SqliteJournal"
 RESUME = ("resume", "l1", "--display", "plain")
 # What a loop of two iterations writes; every one of these appends is killed before, inside and after.
 ROWS = [

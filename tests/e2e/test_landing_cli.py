@@ -98,7 +98,7 @@ def test_a_branch_that_moved(world):
     """A merge that is no fast-forward lands only when asked for, and only when its tree is judged green."""
     verified(world)
     verified(world, name="l2")
-    world.dying("ralph.shell.journal.writer.Journal.append:return:1", "merge", "l2")
+    world.dying("ralph.shell.journal.writer.SqliteJournal.append:return:1", "merge", "l2")
     world.commit("meanwhile", other__txt="meanwhile\n")
     refused(world, "E-LAND-NOT", "merge", "l2", exit_code=6)  # begun in words only: no dead end
     moved = head(world)
@@ -125,23 +125,23 @@ def test_a_branch_that_moved(world):
 
 
 MERGING = (
-    "journal.writer.Journal.append:return:1",  # the intent is recorded, nothing done
+    "journal.writer.SqliteJournal.append:return:1",  # the intent is recorded, nothing done
     "landing.land.pin_user_files:return:1",
     "landing.recover.write_note:return:1",
     "landing.recover.note_child:call:1",  # git is at work and goes on alone
     "landing.recover.run_user_git:return:1",
     "landing.recover.remove_note:return:1",
-    "journal.writer.Journal.append:call:2",
-    "journal.writer.Journal.append:return:2",
+    "journal.writer.SqliteJournal.append:call:2",
+    "journal.writer.SqliteJournal.append:return:2",
 )
 UNDOING = (
-    "journal.writer.Journal.append:return:1",
+    "journal.writer.SqliteJournal.append:return:1",
     "landing.recover.write_note:return:1",
     "landing.recover.note_child:call:1",
     "landing.recover.set_index_entries:return:1",
     "landing.recover.recover:return:1",
     "landing.recover.remove_note:return:1",
-    "journal.writer.Journal.append:call:2",
+    "journal.writer.SqliteJournal.append:call:2",
 )
 
 

@@ -6,14 +6,20 @@ import sys
 import tempfile
 from contextlib import contextmanager
 
-from ralph.shell.journal.writer import Journal, SummaryRow, open_journal, read_journal
+from ralph.errors import JournalError
+from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.rows import unusable_error
+from ralph.shell.journal.store import JournalStore, SummaryRow
 
 # What a child may need is imported first: after giving up root it may not be able to read its own Python.
 PRELUDE = """
 import os, sys, time, shutil, tempfile, signal, hashlib, random, sqlite3
 from ralph.errors import RalphError
-from ralph.shell.journal.writer import *
-from ralph.shell.journal.writer import Journal
+from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.reader import SqliteReader
+from ralph.shell.journal.rows import FILE
+from ralph.shell.journal.store import SummaryRow
+from ralph.shell.journal.writer import open_sqlite
 from ralph.shell.state import locks
 from ralph.shell.journal import migrations
 from ralph.shell.state import directory as statedir
@@ -25,13 +31,13 @@ def create(journal, name):
 """
 
 
-def new(journal: Journal, loop: str, *, repo="/repo", phase="working", body=b"{}"):
+def new(journal: JournalStore, loop: str, *, repo="/repo", phase="working", body=b"{}"):
     return journal.create(
         loop, at=1000, kind="created", v=1, body=body, summary=SummaryRow(loop, repo, phase)
     )
 
 
-def add(journal: Journal, loop: str, expected: int, body=b"{}", **more):
+def add(journal: JournalStore, loop: str, expected: int, body=b"{}", **more):
     return journal.append(loop, expected, at=1000 + expected, kind="fact", v=1, body=body, **more)
 
 
@@ -47,6 +53,24 @@ def fill(directory, loop: str, rows: int, *, summaries=True):
 def seqs(directory, loop: str) -> list[int]:
     with read_journal(str(directory)) as reader:
         return [row.seq for row in reader.rows(loop)]
+
+
+def errors_in(directory) -> list[JournalError]:
+    """Everything that is wrong with a journal; reads all of it."""
+    found, names = [], []
+    with read_journal(str(directory)) as reader:
+        try:
+            names = reader.names()
+            for (line,) in reader._ask(lambda db: db.execute("PRAGMA quick_check").fetchall(), []):
+                found += [] if line == "ok" else [unusable_error(str(directory), line)]
+        except JournalError as exc:
+            found.append(exc)
+        for loop in names:
+            try:
+                list(reader.rows(loop))
+            except JournalError as exc:
+                found.append(exc)
+    return found
 
 
 def child(code: str, directory, *args: object, **options) -> subprocess.Popen:

@@ -22,8 +22,9 @@ from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Counts, Finding, GuardResult, Reading, Verdict
 from ralph.core.views.summary import summarise
+from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.record import Record, load
-from ralph.shell.journal.writer import SummaryRow, open_journal, read_journal
+from ralph.shell.journal.store import SummaryRow
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, open_state
 

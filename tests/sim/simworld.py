@@ -2,7 +2,7 @@
 
 `Disk` is what survives a kill: refs, the workspace, what became of each call. `SimHands` is a second
 implementation of the runner's protocol over it, with the same questions ("did it happen already?").
-`MemoryJournal` is a second implementation of the journal's. Every place where a kill could matter is a
+The journal is the one in memory, or the real one. Every place where a kill could matter is a
 tick; the tick of one's choice raises `Crash`, and everything but disk and journal is thrown away.
 """
 
@@ -25,9 +25,10 @@ from ralph.core.model.order import Order
 from ralph.core.model.rubric import Opinion, Rubric
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Checkpoint, Finding, GuardResult, Verdict
-from ralph.errors import Busy
-from ralph.shell.journal.record import Record, RecordEntry, load
-from ralph.shell.journal.writer import Command, JournalRow, open_journal, read_journal
+from ralph.shell.journal.memory import Memory, MemoryJournal
+from ralph.shell.journal.open import open_journal
+from ralph.shell.journal.record import Record, load
+from ralph.shell.journal.store import Command, JournalStore
 from ralph.shell.ports import Activity, Attention, Watcher
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe, summary_row
@@ -57,50 +58,18 @@ class Ticks:
             raise Crash(str(self.count))
 
 
-class MemoryJournal:
-    """Rows and inbox in memory: an append is there whole or not at all, and fenced by its number."""
+class TickingStore:
+    """A journal store, with an instant before and after each of its appends; `open` gives a handle on it.
 
-    def __init__(self, tick: Ticks) -> None:
-        self.rows: list[JournalRow] = []
-        self.commands: list[Command] = []
-        self._taken: set[int] = set()
-        self._tick = tick
+    A handle dies with its runner; `reopen` is what a new process does.
+    """
 
-    def begin(self, event: e.AnyEvent) -> None:
-        self.rows.append(JournalRow(NAME, 1, 10**12, e.kind_of(event), 1, e.encode(event), ""))
-
-    def append(
-        self, loop: str, expected_seq: int, *, at: int, kind: str, v: int, body: bytes, summary, taken=()
-    ) -> None:
-        self._tick()  # before
-        if expected_seq != len(self.rows):
-            raise Busy(f"row {expected_seq}, last is {len(self.rows)}", code="E-JOURNAL-FENCED")
-        assert not self._taken & set(taken), "a command was obeyed twice"
-        self.rows.append(JournalRow(loop, expected_seq + 1, at, kind, v, body, ""))
-        self._taken |= set(taken)
-        self._tick()  # after
-
-    def inbox_put(self, event: e.AnyEvent) -> None:
-        number = len(self.commands) + 1
-        self.commands.append(Command(number, NAME, 0, e.kind_of(event), e.encode(event), None))
-
-    def inbox_open(self, _loop: str) -> list[Command]:
-        return [command for command in self.commands if command.id not in self._taken]
-
-    def record(self) -> Record:
-        entries = tuple(RecordEntry(row, e.decode(row.body)) for row in self.rows)
-        return Record(NAME, fold(entry.event for entry in entries if entry.event), entries)
-
-
-class DiskJournal:
-    """The real journal, with an instant before and after each of its appends."""
-
-    def __init__(self, folder: str, tick: Ticks) -> None:
-        self._folder, self._tick = folder, tick
-        self._journal = open_journal(folder)
+    def __init__(self, open_: Callable[[], JournalStore], tick: Ticks) -> None:
+        self._open, self._tick = open_, tick
+        self._journal = open_()
 
     def begin(self, event: e.AnyEvent) -> None:
-        row = summary_row(fold((event,)), 0.0)
+        row = summary_row(fold((event,)), 1e9)
         words = {"at": 10**12, "kind": e.kind_of(event), "v": 1, "body": e.encode(event)}
         self._journal.create(NAME, **words, summary=row)
 
@@ -109,21 +78,38 @@ class DiskJournal:
         self._journal.append(*words, **more)
         self._tick()
 
-    def inbox_put(self, event: e.AnyEvent) -> None:
-        self._journal.inbox_put(NAME, 0, e.kind_of(event), e.encode(event))
+    def tell(self, event: e.AnyEvent) -> None:
+        with self._open() as teller:
+            teller.inbox_put(NAME, 0, e.kind_of(event), e.encode(event))
 
     def inbox_open(self, loop: str) -> list[Command]:
         return self._journal.inbox_open(loop)
 
-    def record(self) -> Record:
-        """As a new process would: a connection that is lost and one that is new."""
+    def reopen(self) -> Record:
         self._journal.close()
-        self._journal = open_journal(self._folder)
-        with read_journal(self._folder) as reader:
-            return load(reader, NAME)
+        self._journal = self._open()
+        return load(self._journal, NAME)
+
+    def check_summary(self, loop: Loop) -> None:
+        """What lists show is what the rows come to."""
+        (found,) = self._journal.summaries()
+        seq = max(row.seq for row in self._journal.rows(NAME))
+        wanted = summary_row(loop, 1e9)
+        assert (found.phase, found.outcome, found.body, found.seq) == (
+            wanted.phase, wanted.outcome, wanted.body, seq
+        )  # fmt: skip
 
     def close(self) -> None:
         self._journal.close()
+
+
+def in_memory(tick: Ticks) -> TickingStore:
+    memory = Memory()
+    return TickingStore(lambda: MemoryJournal(memory), tick)
+
+
+def on_disk(folder: str, tick: Ticks) -> TickingStore:
+    return TickingStore(lambda: open_journal(folder), tick)
 
 
 class SimClock:
@@ -457,7 +443,7 @@ def live(
     crash_at: set[int],
     commands: dict[int, e.AnyEvent] | None = None,
     seed: int = 0,
-    journal: Callable[[Ticks], MemoryJournal | DiskJournal] = MemoryJournal,
+    journal: Callable[[Ticks], TickingStore] = in_memory,
     hands: Callable[[Disk, Any, SimClock, Ticks], SimHands] | None = None,
     sealed: Order | None = None,
     disk: Disk | None = None,
@@ -466,11 +452,11 @@ def live(
     chance, tick = random.Random(seed), Ticks(crash_at)
     disk, store = disk or Disk(), journal(tick)
     for at, command in (commands or {}).items():
-        tick._at[at] = lambda command=command: store.inbox_put(command)
+        tick._at[at] = lambda command=command: store.tell(command)
     store.begin(e.LoopStarted(rules=e.RULES, order=sealed or order(judged=script.judged), at=1e9))
     for _ in range(len(crash_at) + 20):
         clock = SimClock(1e9 + chance.uniform(-1e6, 1e6))
-        scribe = Scribe(store, NAME, store.record(), clock, Nobody(), "/nowhere")
+        scribe = Scribe(store, NAME, store.reopen(), clock, Nobody(), "/nowhere")
         try:
             if scribe.loop.phase == "paused":
                 scribe.append(e.ResumeAsked())
@@ -480,7 +466,8 @@ def live(
             assert disk.alive == 0
             continue
         if loop.phase == "ended":
-            record = store.record()
+            record = store.reopen()
             assert record.loop == loop, "what was folded anew is not what was alive"
+            store.check_summary(loop)
             return Ended(loop, disk, [entry.row.kind for entry in record.entries], tick.count, tick.crashes)
     raise AssertionError("it never ended")

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from simworld import Disk, DiskJournal, Ended, Script, live
+from simworld import Disk, Ended, Script, live, on_disk
 
 from ralph.core.model import events as e
 
@@ -153,7 +153,7 @@ def test_kills_over_the_real_journal(tmp_path):
     opened = []
 
     def journal(tick):
-        opened.append(DiskJournal(str(tmp_path), tick))
+        opened.append(on_disk(str(tmp_path), tick))
         return opened[-1]
 
     try:

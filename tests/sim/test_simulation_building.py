@@ -4,7 +4,7 @@ import random
 
 import pytest
 from buildworld import HUMAN, A, B, Builder, build
-from simworld import DiskJournal, Ended
+from simworld import Ended, on_disk
 
 from ralph.core.model import events as e
 from ralph.core.model.plan.board import state_of
@@ -179,7 +179,7 @@ def test_kills_while_building_over_the_real_journal(tmp_path):
     plain = build(script, set())
 
     def journal(tick):
-        opened.append(DiskJournal(str(tmp_path), tick))
+        opened.append(on_disk(str(tmp_path), tick))
         return opened[-1]
 
     try:

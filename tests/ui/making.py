@@ -17,7 +17,8 @@ from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Counts, Finding, GuardResult, Verdict
 from ralph.core.views.summary import summarise
-from ralph.shell.journal.writer import SummaryRow, open_journal
+from ralph.shell.journal.open import open_journal
+from ralph.shell.journal.store import SummaryRow
 from ralph.shell.state.directory import open_state
 
 START = 1_700_000_000.0

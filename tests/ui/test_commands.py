@@ -317,7 +317,7 @@ def test_logs_follow_ends_with_the_runner(ralph, state):
 
 def test_newer_rows_are_shown_raw(ralph, state):
     """A kind that this Ralph does not know is shown by its name and kept in --json."""
-    from ralph.shell.journal.writer import open_journal
+    from ralph.shell.journal.open import open_journal
 
     with open_journal(state) as journal:
         journal.append("crash-me-00000001", 10, at=1, kind="Teleported", v=1, body=b'{"to":"mars"}')

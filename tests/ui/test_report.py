@@ -14,8 +14,8 @@ from ralph.core.model.agent import Fault
 from ralph.core.model.gate import Criterion
 from ralph.core.model.spend import Limits
 from ralph.errors import UserError
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import load
-from ralph.shell.journal.writer import read_journal
 from ralph.shell.state.directory import open_state
 
 NAME = "fix-auth-7f3a91c2"

@@ -11,11 +11,12 @@ from signal import SIGINT, SIGTERM
 from msgspec import Struct
 
 from ralph.app.report.report_files import write_reports
+from ralph.clock import Clock, SystemClock
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
 from ralph.errors import RalphError
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import load
-from ralph.shell.journal.writer import read_journal
 from ralph.shell.ports import Watcher
 from ralph.shell.run.open import SignalCount, drive_loop
 from ralph.shell.state.directory import open_state, state_dir
@@ -55,9 +56,10 @@ def drive(
     stint: Stint | None = None,
     signals: SignalCount | None = None,
     tell: Callable[[str], None] | None = None,
+    clock: Clock | None = None,
 ) -> Driven:
     """Drive until the loop stops. Its report is written whatever happens; `tell` hears if that failed."""
-    signals = signals or SignalCount()
+    signals, clock = signals or SignalCount(), clock or SystemClock()
     papers = Papers()
     try:
         loop = drive_loop(
@@ -69,9 +71,10 @@ def drive(
             stint=stint,
             first=request.first,
             signals=signals,
+            clock=clock,
         )
     finally:
-        papers = write_papers(request.name, env)
+        papers = write_papers(request.name, env, clock)
         if papers.trouble:
             (tell or watcher.note)(papers.trouble)
     return Driven(loop, exit_code(loop, signals), papers)
@@ -84,7 +87,7 @@ def exit_code(loop: Loop, signals: SignalCount) -> int:
     return ENDINGS.get(loop.outcome or "", 1)
 
 
-def write_papers(name: str, env: Mapping[str, str]) -> Papers:
+def write_papers(name: str, env: Mapping[str, str], clock: Clock) -> Papers:
     """Report and, for a verified loop, attestation on disk; both can be made again at any time."""
     state = open_state(state_dir(env), create=True)
     report = proof = ""
@@ -95,7 +98,7 @@ def write_papers(name: str, env: Mapping[str, str]) -> Papers:
         if record.loop.outcome == "verified" and record.loop.landing.result:
             from ralph.shell.attestation.make import attest
 
-            proof = attest(state, record, env)
+            proof = attest(state, record, env, clock.now())
     except RalphError as trouble:
         return Papers(report, proof, f"{trouble.what} ({trouble.why})")
     return Papers(report, proof)

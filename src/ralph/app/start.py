@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.clock import SystemClock
 from ralph.shell.run.open import begin_loop
 from ralph.shell.start.order import Prepared, StartRequest, prepare
 from ralph.shell.state.stints import Stint
@@ -25,11 +25,11 @@ class Started(Struct, frozen=True):
 
 def prepare_start(request: StartRequest, env: Mapping[str, str], *, token: str = "") -> Prepared:
     """Everything that can refuse a loop refuses it here; nothing is written. `token` ends its name."""
-    return prepare(request, env=env, token=token or secrets.token_hex(4), now=time.time())
+    return prepare(request, env=env, token=token or secrets.token_hex(4), now=SystemClock().now())
 
 
 def start(prepared: Prepared, env: Mapping[str, str]) -> Started:
     """Record the loop. Nobody else can drive it until its stint is released."""
-    name, stint = begin_loop(prepared, env, time.time())
+    name, stint = begin_loop(prepared, env, SystemClock().now())
     settings = prepared.settings
     return Started(name, stint, prepared.warnings, settings.retention_min_free, settings.max_loops)

@@ -6,14 +6,14 @@ fraction of a second, or nobody, and then takes the lock and is the writer itsel
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
+from ralph.clock import Clock, SystemClock
 from ralph.core.model.loop import Loop
 from ralph.errors import Busy
-from ralph.shell.journal.record import current_driver, load
-from ralph.shell.journal.writer import read_journal
+from ralph.shell.journal.open import read_journal
+from ralph.shell.journal.record import load
 from ralph.shell.landing.commands import put_event, send
 from ralph.shell.ports import Activity
 from ralph.shell.run.open import drive_loop
@@ -33,27 +33,38 @@ class Quiet:
     def closed(self, loop: Loop) -> None: ...
 
 
-def send_and_wait(name: str, env: Mapping[str, str], event: Any, *, until: str, drive: bool = True) -> Loop:
+def send_and_wait(
+    name: str,
+    env: Mapping[str, str],
+    event: Any,
+    *,
+    until: str,
+    drive: bool = True,
+    clock: Clock | None = None,
+) -> Loop:
     """Say it, and wait until the loop is in phase `until` ("" = do not wait).
 
     Without a living runner and with `drive`, what the event makes owed is performed right here: a call that
     a crash left open is accounted for, and the loop comes to its end or pause.
     """
+    clock = clock or SystemClock()
     state = open_state(state_dir(env), create=True)
-    if current_driver(state.root, name) is None:
+    with read_journal(state.root) as reader:
+        driven = reader.driver(name) is not None
+    if not driven:
         try:
-            return _driven(name, env, event) if drive else put_event(name, env, event, Quiet())
+            return _driven(name, env, event, clock) if drive else put_event(name, env, event, Quiet())
         except Busy:
             pass  # a runner came to life in this very moment: it will hear us
-    send(name, env, event, time.time())
-    deadline = time.monotonic() + TIMEOUT_SECONDS
+    send(name, env, event, clock.now())
+    deadline = clock.monotonic() + TIMEOUT_SECONDS
     while True:
         with read_journal(state.root) as reader:
             loop = load(reader, name).loop
-        if not until or loop.phase in (until, "ended") or time.monotonic() > deadline:
+        if not until or loop.phase in (until, "ended") or clock.monotonic() > deadline:
             return loop
-        time.sleep(0.05)
+        clock.sleep(0.05)
 
 
-def _driven(name: str, env: Mapping[str, str], event: Any) -> Loop:
-    return drive_loop(name, env, Quiet(), min_free=0, most=None, first=(event,))
+def _driven(name: str, env: Mapping[str, str], event: Any, clock: Clock) -> Loop:
+    return drive_loop(name, env, Quiet(), min_free=0, most=None, first=(event,), clock=clock)

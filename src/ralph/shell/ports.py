@@ -1,4 +1,4 @@
-"""What a runner needs from the world, as protocols: clock, signals, watcher, and a method for each action."""
+"""What a runner needs from the world, as protocols: signals, watcher, and a method for each action."""
 
 from __future__ import annotations
 
@@ -36,12 +36,6 @@ class Attention(Protocol):
     """How an action in progress hears of the world: call it often; True = drop what you do, now."""
 
     def __call__(self, activity: Activity) -> bool: ...
-
-
-class Clock(Protocol):
-    def now(self) -> float: ...
-    def monotonic(self) -> float: ...
-    def sleep(self, seconds: float) -> None: ...
 
 
 class Signals(Protocol):

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
+from ralph.clock import SystemClock
 from ralph.core.model import actions
 from ralph.shell.agent_call import reach
-from ralph.shell.run.open import SystemClock
 
 
 @pytest.mark.parametrize(

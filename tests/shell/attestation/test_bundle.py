@@ -18,6 +18,8 @@ from ralph.shell.attestation.bundle import BadBundle
 from ralph.shell.attestation.bundle_source import BadSource
 from ralph.shell.git.project import find_project
 
+NOW = 1_700_000_500.0
+
 SCRIPT = Path(__file__).parents[3] / "tools" / "verify_bundle.py"
 
 
@@ -29,7 +31,7 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def packed(made, tmp_path_factory):
     out = tmp_path_factory.mktemp("packed") / "proof.tar"
-    bundle.write_bundle(made.state, made.record, made.env, str(out))
+    bundle.write_bundle(made.state, made.record, made.env, str(out), NOW)
     return out
 
 
@@ -80,7 +82,7 @@ def test_a_bundle_holds_what_a_third_person_needs(made, packed, tmp_path):
 def test_the_same_loop_gives_the_same_bundle(made, packed, tmp_path):
     """Byte for byte: no time, no owner, no order that depends on the disk."""
     again = tmp_path / "again.tar"
-    bundle.write_bundle(made.state, made.record, made.env, str(again))
+    bundle.write_bundle(made.state, made.record, made.env, str(again), NOW)
     assert again.read_bytes() == packed.read_bytes()
 
 
@@ -225,7 +227,7 @@ def test_evidence_that_must_not_be_told_is_left_out_and_said(tmp_path):
     made = proofkit.make(tmp_path, proofkit.tests_gate(), hidden, output=b"log in with hunter2hunter2\n")
     env = {**made.env, "SERVICE_TOKEN": "hunter2hunter2"}
     out = tmp_path / "proof.tar"
-    done = bundle.write_bundle(made.state, made.record, env, str(out))
+    done = bundle.write_bundle(made.state, made.record, env, str(out), NOW)
     assert any("secret" in sentence for sentence in done.left_out)
     assert any(sentence.startswith("hidden: ") for sentence in done.left_out)
     data = out.read_bytes()
@@ -240,7 +242,7 @@ def test_a_commit_that_is_gone_is_said(tmp_path):
     git(made.repo, "reflog", "expire", "--expire=now", "--all")
     git(made.repo, "gc", "-q", "--prune=now")
     with pytest.raises(UserError) as caught:
-        bundle.write_bundle(made.state, made.record, made.env, str(tmp_path / "x.tar"))
+        bundle.write_bundle(made.state, made.record, made.env, str(tmp_path / "x.tar"), NOW)
     assert caught.value.code == "E-COMMIT-GONE"
     assert not (tmp_path / "x.tar").exists()
 
@@ -268,7 +270,9 @@ def test_the_standalone_script_agrees(packed, tmp_path):
     assert "came WITH the bundle" in run(packed).stdout
     assert run(tmp_path / "edited.tar").returncode == 1
     stranger = proofkit.make(tmp_path / "stranger")
-    theirs = bundle.write_bundle(stranger.state, stranger.record, stranger.env, str(tmp_path / "theirs.tar"))
+    theirs = bundle.write_bundle(
+        stranger.state, stranger.record, stranger.env, str(tmp_path / "theirs.tar"), NOW
+    )
     (tmp_path / "their.pem").write_bytes(members(theirs.path)["key.pub.pem"])
     wrong = run(packed, "--key", tmp_path / "their.pem")
     assert wrong.returncode == 1

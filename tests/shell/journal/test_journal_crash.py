@@ -12,10 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from journal_kit import PRELUDE, add, child, finish, new, seqs
+from journal_kit import PRELUDE, add, child, errors_in, finish, new, seqs
 
 from ralph.errors import SetupError
-from ralph.shell.journal.writer import FILE, open_journal, read_journal
+from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.rows import FILE
 from ralph.shell.state.directory import make_reserve, release_reserve
 
 # Appends for ever, telling of each row after it was acknowledged.
@@ -50,8 +51,7 @@ def kill_writers(directory, times: int, longest: float) -> int:
         assert len(found) in (acknowledged, acknowledged + 1)
         with read_journal(str(directory)) as reader:
             assert reader.summaries()[0].seq == len(found)
-    with read_journal(str(directory)) as reader:
-        assert reader.check() == []
+    assert errors_in(directory) == []
     return acknowledged
 
 
@@ -229,7 +229,7 @@ def test_first_opening_by_several_at_once(tmp_path):
         finish(process)
     with read_journal(str(tmp_path)) as reader:
         assert reader.names() == ["loop-0", "loop-1", "loop-2"]
-        assert reader.check() == []
+    assert errors_in(tmp_path) == []
 
 
 @pytest.mark.slow

@@ -5,10 +5,11 @@ import sqlite3
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from journal_kit import add, fill, new, seqs
+from journal_kit import add, errors_in, fill, new, seqs
 
 from ralph.errors import JournalError, RalphError, SetupError
-from ralph.shell.journal.writer import FILE, open_journal, read_journal
+from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.rows import FILE
 
 
 def edit(directory, *statements: str) -> None:
@@ -49,7 +50,7 @@ def test_changed_rows_are_refused_for_that_loop_only(tmp_path, statement, seq):
         assert (caught.value.code, caught.value.exit_code) == ("E-JOURNAL-DAMAGED", 4)
         assert given_rows == list(range(1, seq))
         assert [row.seq for row in reader.rows("good")] == [1, 2, 3, 4, 5]
-        assert [(exc.code, "bad" in exc.what) for exc in reader.check()] == [("E-JOURNAL-DAMAGED", True)]
+    assert [(exc.code, "bad" in exc.what) for exc in errors_in(tmp_path)] == [("E-JOURNAL-DAMAGED", True)]
     with open_journal(str(tmp_path)) as journal:
         add(journal, "good", 5)
 
@@ -103,8 +104,7 @@ def test_ruined_page_harms_only_its_loops(tmp_path):
     with pytest.raises(JournalError, match="'mm' is damaged"):
         seqs(tmp_path, "mm")
     assert seqs(tmp_path, "aa") == seqs(tmp_path, "zz") == list(range(1, 41))
-    with read_journal(str(tmp_path)) as reader:
-        assert {exc.code for exc in reader.check()} >= {"E-JOURNAL-DAMAGED"}
+    assert {exc.code for exc in errors_in(tmp_path)} >= {"E-JOURNAL-DAMAGED"}
 
 
 @pytest.mark.slow

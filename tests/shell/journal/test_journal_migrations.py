@@ -10,7 +10,10 @@ import pytest
 from journal_kit import add, child, fill, finish, new
 
 from ralph.shell.journal.migrations import MIGRATIONS
-from ralph.shell.journal.writer import FILE, open_journal, read_journal
+from ralph.shell.journal.open import open_journal
+from ralph.shell.journal.reader import SqliteReader
+from ralph.shell.journal.rows import FILE
+from ralph.shell.journal.writer import open_sqlite
 
 
 def second(db: sqlite3.Connection) -> None:
@@ -31,7 +34,7 @@ def version_of(path) -> int:
 
 def test_new_journal_needs_no_backup(tmp_path):
     """A new journal is made in the newest shape, without backups of nothing."""
-    open_journal(str(tmp_path), (*MIGRATIONS, second)).close()
+    open_sqlite(str(tmp_path), (*MIGRATIONS, second)).close()
     assert version_of(tmp_path / FILE) == 2
     assert [name for name in os.listdir(tmp_path) if "bak" in name] == []
 
@@ -39,7 +42,7 @@ def test_new_journal_needs_no_backup(tmp_path):
 def test_each_migration_has_its_backup(tmp_path):
     """Every migration of an existing journal leaves a private, whole copy of what was before it."""
     fill(tmp_path, "one", 3)
-    with open_journal(str(tmp_path), (*MIGRATIONS, second, third)) as journal:
+    with open_sqlite(str(tmp_path), (*MIGRATIONS, second, third)) as journal:
         add(journal, "one", 3)
     for number in (1, 2):
         backup = tmp_path / f"{FILE}.v{number}.bak"
@@ -47,7 +50,7 @@ def test_each_migration_has_its_backup(tmp_path):
         assert stat.S_IMODE(backup.stat().st_mode) == 0o600
         (tmp_path / f"old{number}").mkdir()
         (tmp_path / f"old{number}" / FILE).write_bytes(backup.read_bytes())
-        with read_journal(str(tmp_path / f"old{number}"), (*MIGRATIONS, second)) as reader:
+        with SqliteReader(str(tmp_path / f"old{number}"), (*MIGRATIONS, second)) as reader:
             assert [row.seq for row in reader.rows("one")] == [1, 2, 3]
     assert version_of(tmp_path / FILE) == 3
     assert [name for name in os.listdir(tmp_path) if name.endswith(".tmp")] == []
@@ -57,7 +60,7 @@ def test_backup_holds_what_is_only_in_the_wal(tmp_path):
     """The backup is of everything committed, also of what no checkpoint has moved yet."""
     with open_journal(str(tmp_path)) as old:
         new(old, "one")
-        open_journal(str(tmp_path), (*MIGRATIONS, second)).close()
+        open_sqlite(str(tmp_path), (*MIGRATIONS, second)).close()
     db = sqlite3.connect(tmp_path / f"{FILE}.v1.bak")
     assert db.execute("SELECT loop FROM event").fetchall() == [("one",)]
     db.close()
@@ -72,7 +75,7 @@ def test_failing_migration_changes_nothing(tmp_path):
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError):
-        open_journal(str(tmp_path), (*MIGRATIONS, broken))
+        open_sqlite(str(tmp_path), (*MIGRATIONS, broken))
     with open_journal(str(tmp_path)) as journal:
         add(journal, "one", 2)
     assert version_of(tmp_path / FILE) == 1
@@ -84,7 +87,7 @@ def second(db):
     if sys.argv[2] == "inside": os.kill(os.getpid(), signal.SIGKILL)
 def third(db):
     os.kill(os.getpid(), signal.SIGKILL)
-open_journal(directory, (*migrations.MIGRATIONS, second, third))
+open_sqlite(directory, (*migrations.MIGRATIONS, second, third))
 """
 
 
@@ -100,7 +103,7 @@ def test_killed_in_the_middle(tmp_path, where, left):
     def again(db):
         db.execute("ALTER TABLE summary ADD COLUMN colour TEXT")
 
-    with open_journal(str(tmp_path), (*MIGRATIONS, again, lambda _: None)) as journal:
+    with open_sqlite(str(tmp_path), (*MIGRATIONS, again, lambda _: None)) as journal:
         assert [row.seq for row in journal.rows("one")] == [1, 2, 3]
     assert version_of(tmp_path / FILE) == 3
     assert version_of(tmp_path / f"{FILE}.v1.bak") == 1
@@ -112,7 +115,7 @@ def test_several_migrate_at_once(tmp_path):
     code = """
 def second(db): db.execute("CREATE TABLE extra (x)"); time.sleep(0.05)
 while time.time() < float(sys.argv[2]): pass
-with open_journal(directory, (*migrations.MIGRATIONS, second)) as journal:
+with open_sqlite(directory, (*migrations.MIGRATIONS, second)) as journal:
     print(len(list(journal.rows("one"))))
 """
     start = time.time() + 0.2
@@ -123,7 +126,7 @@ def test_reader_of_an_older_journal(tmp_path):
     """A reader that knows a newer shape reads an older journal in a copy, and leaves the file alone."""
     with open_journal(str(tmp_path)) as journal:
         new(journal, "one")
-        with read_journal(str(tmp_path), (*MIGRATIONS, second)) as reader:
+        with SqliteReader(str(tmp_path), (*MIGRATIONS, second)) as reader:
             assert [row.seq for row in reader.rows("one")] == [1]
             add(journal, "one", 1)
             assert [row.seq for row in reader.rows("one")] == [1, 2]

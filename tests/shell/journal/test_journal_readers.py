@@ -9,7 +9,8 @@ import pytest
 from journal_kit import add, child, fill, finish, new, open_to_all, seqs
 
 from ralph.errors import SetupError
-from ralph.shell.journal.writer import FILE, open_journal, read_journal
+from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.rows import FILE
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="NOT PROVEN HERE: only root can become another user"
@@ -31,7 +32,7 @@ def test_no_journal_yet(tmp_path):
         assert (reader.names(), reader.summaries(), reader.counts()) == ([], [], {})
         assert list(reader.rows("one")) == []
         (tmp_path / "nowhere").mkdir()
-        assert (reader.inbox("one"), reader.check()) == ([], [])
+        assert (reader.names(), reader.driver("one")) == ([], None)
         assert os.listdir(tmp_path / "nowhere") == []
         fill(tmp_path / "nowhere", "one", 2)
         assert [row.seq for row in reader.rows("one")] == [1, 2]

@@ -11,9 +11,10 @@ import making
 from making import Maker, order, record_all
 
 from ralph.errors import JournalError, NothingToDo, UserError
-from ralph.shell.journal.record import choose_loop, current_driver, find_loop, load, project_top
-from ralph.shell.journal.writer import open_journal, read_journal
+from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.record import choose_loop, find_loop, load, project_top
 from ralph.shell.state.locks import acquire, this_process
+from ralph.shell.state.stints import current_driver
 
 NAME = "fix-auth-7f3a91c2"
 

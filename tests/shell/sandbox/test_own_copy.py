@@ -52,13 +52,13 @@ class Somebody:
 
     def prepare(self, loop="one", launch=None, **fields):
         own = LaunchFolder(str(self.own), claude.CLI.folders[0])
-        return prepare(launch or Launch(("claude",), {}, own=(own,)), self.where(loop, **fields))
+        return prepare(launch or Launch(("claude",), {}, own=(own,)), self.where(loop, **fields), time.time())
 
     def copy(self, loop="one"):
         return self.top / loop / "own" / "home" / "claude" / "0"
 
     def back(self, loop="one"):
-        return login_back.bring_back(str(self.copy(loop).parent / LIST))
+        return login_back.bring_back(str(self.copy(loop).parent / LIST), time.time())
 
 
 @pytest.fixture
@@ -236,11 +236,11 @@ def test_at_the_end_no_login_stays(it):
     (it.copy() / "projects").mkdir()
     (it.copy() / ".credentials.json").write_text(json.dumps(oauth(2, NOW + HOUR)))
     own = str(it.top / "one" / "own")
-    assert give_back(own, whole=False) == ()
+    assert give_back(own, time.time(), whole=False) == ()
     assert it.read()["claudeAiOauth"]["accessToken"] == "a2"
     assert os.listdir(it.copy()) == ["projects"]
     assert not (it.top / "one" / "home" / ".claude.json").exists()
-    give_back(own, whole=True)
+    give_back(own, time.time(), whole=True)
     assert not os.path.exists(own)
 
 
@@ -270,11 +270,12 @@ def test_nothing_is_made_in_a_folder_that_the_box_shows(it):
     """A folder that does not exist yet has no mount point: the CLI is led elsewhere instead of making one."""
     where = msgspec.structs.replace(it.where(), seen=(str(it.home),))
     own = LaunchFolder(str(it.home / ".codex"), codex.CLI.folders[0])
-    places, _ = prepare(Launch(("codex",), {}, own=(own,)), where)
+    places, _ = prepare(Launch(("codex",), {}, own=(own,)), where, time.time())
     assert places.env == {"CODEX_HOME": "/run/own/0"}
     assert not (it.home / ".codex").exists()
     own = LaunchFolder(str(it.own), claude.CLI.folders[0])
-    assert prepare(Launch(("claude",), {}, own=(own,)), where)[0].own == ((str(it.copy()), str(it.own)),)
+    places = prepare(Launch(("claude",), {}, own=(own,)), where, time.time())[0]
+    assert places.own == ((str(it.copy()), str(it.own)),)
 
 
 def test_an_agent_that_locks_its_folders(it):
@@ -289,8 +290,8 @@ def test_an_agent_that_locks_its_folders(it):
     assert stat.S_IMODE(it.copy().stat().st_mode) == 0o700
     assert stat.S_IMODE((it.copy() / "skills").stat().st_mode) == 0o700
     it.copy().chmod(0)
-    give_back(str(it.top / "one" / "own"), whole=False)
-    give_back(str(it.top / "one" / "own"), whole=True)
+    give_back(str(it.top / "one" / "own"), time.time(), whole=False)
+    give_back(str(it.top / "one" / "own"), time.time(), whole=True)
 
 
 def test_a_way_of_real_folders(tmp_path):

@@ -7,7 +7,6 @@ became of it: a result is used, a survivor is ended, and a call that never began
 from __future__ import annotations
 
 import os
-import time
 import uuid
 from collections.abc import Callable
 
@@ -159,7 +158,7 @@ class Caller:
         if isinstance(found, Fault):
             return found
         argv, read, program = found
-        own, told = prepare(launch, own_places(site, order.agent, (*read, *launch.writes)))
+        own, told = prepare(launch, own_places(site, order.agent, (*read, *launch.writes)), site.clock.now())
         self._tell(told)
         left = loop.limits.time - loop.elapsed_seconds if loop.limits.time is not None else float("inf")
         spec = agent_spec(
@@ -239,13 +238,13 @@ class Caller:
         True when it was stopped because the CLI sat out a wait of its own, which may be an hour.
         """
         intake = Intake(self._adapter.stream(self.order, loop.call.session))
-        began = heard = time.monotonic()
+        began = heard = self.site.clock.monotonic()
         total, asked_at = 0, 0.0
         enough, sat_out = float("inf"), False
         while call.ended is None:
             client.poll([call], POLL_SECONDS)
             chunk = client.read_new_output(call)
-            now = time.monotonic()
+            now = self.site.clock.monotonic()
             hopeless = False
             if chunk:
                 total, heard = total + len(chunk), now
@@ -279,9 +278,9 @@ class Caller:
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
         secrets = (*secret_values({**self.site.env, **order.agent_env}), *self._key)
-        said_at = _said(output)
+        said_at = _said(output, self.site.clock.now())
         stored = blobs.put_file(self.site.state.blobs, output) if os.path.exists(output) else ""
-        self._tell(bring_back(os.path.join(own_folder(self.site, order.agent), LIST)))
+        self._tell(bring_back(os.path.join(own_folder(self.site, order.agent), LIST), self.site.clock.now()))
         for part in ("tmp", "overlay", "given"):
             remove_tree(os.path.join(folder, part))
         session = facts.session or AgentSession("")
@@ -357,12 +356,12 @@ def _redact_fault(facts: agents.CallFacts, secrets: tuple[str, ...], said: float
     return Fault(fault.kind, message + note, reset)
 
 
-def _said(output: str) -> float:
+def _said(output: str, now: float) -> float:
     """When the last words of a call were written: a runner that takes it over may come much later."""
     try:
         return os.stat(output).st_mtime
     except OSError:
-        return time.time()
+        return now
 
 
 def _as_json(prompt_file: str) -> str:

@@ -7,7 +7,6 @@ private home of its own. Their answers are cleaned, cut and kept as notes. What 
 from __future__ import annotations
 
 import os
-import time
 
 from msgspec.structs import replace
 
@@ -77,12 +76,12 @@ class Readers:
 
     def _watch(self, callers: list[Caller], begun: dict[int, Begun], attend: Attention) -> bool:
         """Until all have ended; True when asked to drop them."""
-        began = time.monotonic()
+        began = self.site.clock.monotonic()
         names = tuple(f"reader {number + 1}" for number in begun)
         while any(one.call.ended is None for one in begun.values()):
             for number, one in begun.items():
                 callers[number].look(one)
-            if attend(Activity("agent", names, time.monotonic() - began)):
+            if attend(Activity("agent", names, self.site.clock.monotonic() - began)):
                 return True
         return False
 

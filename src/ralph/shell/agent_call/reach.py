@@ -11,9 +11,10 @@ import threading
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from ralph.clock import Clock
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.shell.ports import Activity, Attention, Clock
+from ralph.shell.ports import Activity, Attention
 
 TIMEOUT_SECONDS = 3.0  # seconds for one connection
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, GROWTH = 0.5, 15.0, 1.5  # seconds between two looks

@@ -68,9 +68,9 @@ class Written(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...]  # sentences
 
 
-def write_bundle(state: State, record: Record, env: Mapping[str, str], out: str) -> Written:
+def write_bundle(state: State, record: Record, env: Mapping[str, str], out: str, now: float) -> Written:
     """Export a verified loop; it is attested now if that has not happened yet."""
-    sealed = make.read_envelope(make.attest(state, record, env))
+    sealed = make.read_envelope(make.attest(state, record, env, now))
     known = trust.trusted_keys(env)
     key = next(known[keyid].key for keyid in sealed.signers if keyid in known)
     made = sealed.statement

@@ -18,7 +18,7 @@ from ralph.shell.attestation.envelope import BadEnvelope, Sealed, unseal
 from ralph.shell.attestation.git_notes import read_notes
 from ralph.shell.attestation.keys import Public, load_public
 from ralph.shell.git.project import Project, find_project, user_call
-from ralph.shell.journal.reader import read_journal
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import Record, find_loop, load
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State

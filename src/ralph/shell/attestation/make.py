@@ -43,7 +43,7 @@ def path_of(state: State, name: str) -> str:
     return os.path.join(folder(state), safe_name(name) + _SUFFIX)
 
 
-def attest(state: State, record: Record, env: Mapping[str, str]) -> str:
+def attest(state: State, record: Record, env: Mapping[str, str], now: float) -> str:
     """The path of this loop's envelope, written and signed now unless it is there and holds."""
     if record.loop.outcome != "verified" or record.newer:
         raise UserError(
@@ -59,7 +59,7 @@ def attest(state: State, record: Record, env: Mapping[str, str]) -> str:
         if _subjects(there.statement) == _subjects_of(record) and signed_by(there, known):
             return path
     made = statement(record.loop, facts_of(state, record, env))
-    _write(path, seal(encode(made), trust.signing_key(env, time.time())))
+    _write(path, seal(encode(made), trust.signing_key(env, now)))
     return path
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from ralph.clock import SystemClock
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits
@@ -128,7 +129,7 @@ def rerun(
             setup_cwd=terms.setup_cwd,
             base_tree=terms.base_tree,
         )
-        judge = Judge(open_site(order, state, env), find_modules(store, tree, folder))
+        judge = Judge(open_site(order, state, env, SystemClock()), find_modules(store, tree, folder))
         readings: dict[str, Reading] = {}
         for verdict in judge.patiently(gates, tree, "final", {}, attend, readings):
             executed = judge.executed(verdict)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+from ralph.clock import SystemClock
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits
@@ -85,7 +86,7 @@ def run_gates_here(
             setup=settings.setup,
             setup_cwd=os.path.dirname(settings.project.path) or "." if settings.project else ".",
         )
-        judge = Judge(open_site(order, state, env), find_modules(store, tree, folder))
+        judge = Judge(open_site(order, state, env, SystemClock()), find_modules(store, tree, folder))
         verdicts = []
         for verdict in judge.patiently(wanted, tree, "baseline", {}, attend):
             told(order.criterion.gate(verdict.gate), verdict)

@@ -13,7 +13,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import time
 
 import msgspec
 from msgspec.structs import replace
@@ -117,7 +116,7 @@ class Deps:
             return True
         fd = os.open(f"{place}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         self._held[place] = fd
-        began = time.monotonic()
+        began = self._site.clock.monotonic()
         while True:
             # Shared by those who only use it; who finds it unfinished wants it alone.
             kind = fcntl.LOCK_SH if os.path.exists(os.path.join(place, MADE)) else fcntl.LOCK_EX
@@ -125,10 +124,10 @@ class Deps:
                 fcntl.flock(fd, kind | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
-                if attend(Activity("gate", ("setup",), time.monotonic() - began)):
+                if attend(Activity("gate", ("setup",), self._site.clock.monotonic() - began)):
                     self._let_go(place)
                     return False
-                time.sleep(POLL_SECONDS)
+                self._site.clock.sleep(POLL_SECONDS)
 
     def _let_go(self, place: str) -> None:
         os.close(self._held.pop(place))
@@ -152,10 +151,10 @@ class Deps:
         spec = gate_spec(site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=())
         call = client.start_call(folder, spec, site.fork_client)
         try:
-            began = time.monotonic()
+            began = self._site.clock.monotonic()
             while call.ended is None:
                 client.poll([call], POLL_SECONDS)
-                if attend(Activity("gate", ("setup",), time.monotonic() - began)):
+                if attend(Activity("gate", ("setup",), self._site.clock.monotonic() - began)):
                     return False
         finally:
             if call.ended is None:

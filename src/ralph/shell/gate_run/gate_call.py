@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections.abc import Iterator
 
 import msgspec
@@ -86,7 +85,7 @@ class GateCaller:
         Calls put into `wanted` while it goes on are made too.
         """
         running = list[Work]()
-        began = time.monotonic()
+        began = self.site.clock.monotonic()
         try:
             while wanted or running:
                 while (index := _next(wanted, running)) is not None:
@@ -103,7 +102,7 @@ class GateCaller:
                     assert ended is not None
                     yield Heard(work.wanted, reading, evidence, ended.seconds or 0.0, ended.exit_code)
                 names = tuple(dict.fromkeys(work.wanted.gate.name for work in running))
-                if attend(Activity("gate", names, time.monotonic() - began)):
+                if attend(Activity("gate", names, self.site.clock.monotonic() - began)):
                     return
         finally:
             self._drop(running)

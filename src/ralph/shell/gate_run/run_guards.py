@@ -7,7 +7,6 @@ canaries, the result's new tests over the base source. Then, where new tests are
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
@@ -280,7 +279,7 @@ def _sabotage(
     asked = sabotage_request(facts)
     gates = [gate for gate in facts.gates if gate.name in batch.witness and _shows(gate, facts, shown)]
     seconds = max([SABOTAGE_SECONDS, *(loop.proof.finals[gate.name].seconds for gate in gates)])
-    until = time.monotonic() + seconds
+    until = judge.site.clock.monotonic() + seconds
     patience = max([SABOTAGE_CALL_SECONDS, *(4 * loop.proof.finals[gate.name].seconds for gate in gates)])
     noticed: dict[str, bool] = {}
     owed: dict[str, str] = {}
@@ -302,7 +301,7 @@ def _sabotage(
         )
         if heard.evidence:
             batch.evidence["sabotage"] = (*batch.evidence.get("sabotage", ()), heard.evidence)
-        if time.monotonic() > until:
+        if judge.site.clock.monotonic() > until:
             total -= len(wanted)
             wanted.clear()
     if answers < total:

@@ -7,14 +7,14 @@ no living process holds is rubbish. Not here: locks in the user's repository (gi
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ralph.clock import SystemClock, wait_until
 from ralph.errors import Busy
 from ralph.shell.files.safe_tree import remove_tree
+from ralph.shell.state.locks import try_lock
 
 PATIENCE_SECONDS = 30.0
 _LOOK_SECONDS = 0.02
@@ -30,23 +30,12 @@ def sole_user(index: str, patience: float = PATIENCE_SECONDS) -> Iterator[int]:
     """
     fd = os.open(index + ".held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        until = time.monotonic() + patience
-        while not _try_lock(fd):
-            if time.monotonic() > until:
-                raise _still_held(index)
-            time.sleep(_LOOK_SECONDS)
+        if not wait_until(lambda: try_lock(fd), SystemClock(), seconds=patience, every=_LOOK_SECONDS):
+            raise _still_held(index)
         remove_tree(index + ".lock")
         yield fd
     finally:
         os.close(fd)
-
-
-def _try_lock(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _still_held(index: str) -> Busy:

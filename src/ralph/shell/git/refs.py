@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Sequence
 
 import msgspec
 
+from ralph.clock import SystemClock
 from ralph.errors import SetupError, UserError
 from ralph.shell.git.command import LOCKED, GitResult, clean_text, git_error, identity_env
 from ralph.shell.git.project import Project, user_call
@@ -83,7 +83,7 @@ def _transaction(project: Project, changes: Sequence[RefChange]) -> GitResult:
         if match is None:
             break
         _drop_stale_lock(project, match.group(1), changes)
-        time.sleep(0.1)
+        SystemClock().sleep(0.1)
         done = user_call(project, ["update-ref", "-z", "--stdin"], stdin=text, ok=None)
     return done
 
@@ -96,7 +96,7 @@ def _drop_stale_lock(project: Project, path: str, changes: Sequence[RefChange]) 
     """
     full = os.path.realpath(os.path.join(project.top, path))
     try:
-        if time.time() - os.lstat(full).st_mtime <= _LOCK_AGE_SECONDS:
+        if SystemClock().now() - os.lstat(full).st_mtime <= _LOCK_AGE_SECONDS:
             return
         if full.startswith(os.path.join(project.common_dir, "refs", "ralph") + os.sep) or any(
             full == os.path.join(project.common_dir, f"{change.ref}.lock") and _holds(full, change.new)

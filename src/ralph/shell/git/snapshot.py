@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import time
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from ralph.clock import SystemClock
 from ralph.errors import SetupError, UserError
 from ralph.shell.files.safe_tree import (
     drop_torn_objects,
@@ -269,7 +269,7 @@ def _add_all(store: Store, index: str, top: str, left_out: Sequence[bytes]) -> G
         # Submodules must not even be looked at: git would start a git inside them.
         args += ["--pathspec-from-file=-", "--pathspec-file-nul"]
         specs = b":(top)\0" + b"".join(b":(top,exclude,literal)" + path + b"\0" for path in left_out)
-    begun = time.time()
+    begun = SystemClock().now()
     done = private_call(store, args, index=index, work_tree=top, stdin=specs, ok=None)
     text = done.err.lower()
     if b"no space left" in text or b"quota exceeded" in text:

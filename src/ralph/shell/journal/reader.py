@@ -11,17 +11,19 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Self, TypeVar
 
-import msgspec
-
-from ralph.errors import Busy, JournalError, SetupError
+from ralph.clock import SystemClock
+from ralph.errors import Busy, RalphError, SetupError
 from ralph.shell.journal import rows as rows_
 from ralph.shell.journal.migrations import MIGRATIONS, Migration, apply, check_ours
-from ralph.shell.journal.rows import FILE, Command, JournalRow, SummaryRow, sqlite_error
+from ralph.shell.journal.rows import FILE, sqlite_error
+from ralph.shell.journal.store import JournalRow, SummaryRow
 from ralph.shell.state.directory import disk_full_error
+from ralph.shell.state.locks import Holder
+from ralph.shell.state.stints import current_driver
 
 T = TypeVar("T")
 Stamp = tuple[tuple[int, int, int], ...]
@@ -31,10 +33,11 @@ _MAX_COPIES = 20
 _ABSENT = (0, 0, 0)
 
 
-class Reader:
-    """Opened on first use; each call sees what is committed by then, also if there was no journal before."""
+class SqliteReader:
+    """A `JournalReader`, opened on first use."""
 
     def __init__(self, state_dir: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+        self._root = state_dir
         self._path = os.path.join(state_dir, FILE)
         self._migrations = migrations
         self._db: sqlite3.Connection | None = None
@@ -48,11 +51,11 @@ class Reader:
 
     def close(self) -> None:
         if self._db is not None:
-            self._db.close()
+            with suppress(sqlite3.Error):  # what was acknowledged is safe without a clean close
+                self._db.close()
             self._db = None
 
     def rows(self, loop: str, after: int = 0) -> Iterator[JournalRow]:
-        """The rows of one loop, proven by the hash chain; a damaged one is named by JournalError."""
         db = self._open()
         return iter(()) if db is None else rows_.rows(db, self._path, loop, after)
 
@@ -67,34 +70,18 @@ class Reader:
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:
         return self._ask(lambda db: rows_.counts(db, repo), {})
 
-    def inbox(self, loop: str) -> list[Command]:
-        """All commands ever left for a loop."""
-        return self._ask(lambda db: rows_.inbox(db, loop), [])
-
-    def check(self) -> list[JournalError]:
-        """Everything that is wrong with the journal, for `ralph doctor`; reads all of it."""
-        found: list[JournalError] = []
-        every: list[str] = []
-        try:
-            every = self.names()
-            lines: list[tuple[str]] = self._ask(lambda db: db.execute("PRAGMA quick_check").fetchall(), [])
-            found += [rows_.unusable_error(self._path, line) for (line,) in lines if line != "ok"]
-        except JournalError as exc:
-            found.append(exc)
-        for loop in every:
-            try:
-                for _ in self.rows(loop):
-                    pass
-            except JournalError as exc:
-                found.append(exc)
-        return found
+    def driver(self, loop: str) -> Holder | None:
+        return current_driver(self._root, loop)
 
     def _ask(self, question: Callable[[sqlite3.Connection], T], empty: T) -> T:
         db = self._open()
         try:
             return empty if db is None else question(db)
         except sqlite3.Error as exc:
-            raise sqlite_error(exc, self._path) from exc
+            raise self._failed(exc) from exc
+
+    def _failed(self, exc: sqlite3.Error, loop: str = "") -> RalphError:
+        return sqlite_error(exc, self._path, loop)
 
     def _open(self) -> sqlite3.Connection | None:
         """The connection, None while there is no journal yet."""
@@ -109,32 +96,6 @@ class Reader:
             self.close()
             raise sqlite_error(exc, self._path) from exc
         return self._db
-
-
-def read_journal(state_dir: str, migrations: Sequence[Migration] = MIGRATIONS) -> Reader:
-    return Reader(state_dir, migrations)
-
-
-def resolve(reader: Reader, text: str) -> list[str]:
-    """Names of the loops that `text` may mean: a name or id, or the beginning of one; exact wins."""
-    wanted = {text, text.removeprefix("ralph-")}
-    every = reader.names()
-    return [name for name in every if name in wanted] or [
-        name for name in every if text and name.startswith(tuple(filter(None, wanted)))
-    ]
-
-
-def export(reader: Reader, loop: str) -> Iterator[bytes]:
-    """The rows of a loop as JSON lines; a body that is not one line of JSON is given in base64."""
-    for row in reader.rows(loop):
-        try:
-            msgspec.json.decode(row.body)
-            plain = b"\n" not in row.body
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            plain = False
-        head = {"loop": row.loop, "seq": row.seq, "at": row.at, "kind": row.kind, "v": row.v}
-        body = {"body": msgspec.Raw(row.body)} if plain else {"body_base64": row.body}
-        yield msgspec.json.encode(head | body | {"hash": row.hash}) + b"\n"
 
 
 def _connect(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connection | None, Stamp | None]:
@@ -213,7 +174,7 @@ def _connect_to_copy(path: str, migrations: Sequence[Migration]) -> tuple[sqlite
             except OSError as exc:
                 raise _unreadable(path, exc) from exc
             if stamp != _stamp(path):
-                time.sleep(0.02)
+                SystemClock().sleep(0.02)
                 continue
             db = sqlite3.connect(target, isolation_level=None)
             try:

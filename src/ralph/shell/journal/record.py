@@ -1,7 +1,7 @@
 """One loop's record: its rows decoded, and the loop that they make.
 
-Here: which loop a user means, decoding, folding, and whether somebody drives it now. Everything that
-shows or resumes a loop starts with this. Not here: how rows are stored (`rows`), what an event
+Here: decoding and folding. Everything that shows or resumes a loop starts with this. Not here: how rows are
+stored (`store`), which loop a user means (`selection`), what an event
 means (`core`), how anything looks (`ui`).
 """
 
@@ -13,21 +13,13 @@ from ralph.core.decide.machine import decide
 from ralph.core.model.events import VERSIONS, AnyEvent, decode
 from ralph.core.model.loop import Loop
 from ralph.errors import IllegalEvent, JournalError
-from ralph.shell.journal.reader import Reader
-from ralph.shell.journal.rows import JournalRow
-from ralph.shell.journal.selection import (
-    choose_loop,
-    current_driver,
-    find_loop,
-    project_top,
-    unknown_loop_error,
-)
+from ralph.shell.journal.selection import choose_loop, find_loop, project_top, unknown_loop_error
+from ralph.shell.journal.store import JournalReader, JournalRow
 
 __all__ = [
     "Record",
     "RecordEntry",
     "choose_loop",
-    "current_driver",
     "decode_row",
     "find_loop",
     "load",
@@ -56,7 +48,7 @@ class Record(Struct, frozen=True):
         return self.entries[0].row.at / 1000
 
 
-def load(reader: Reader, name: str) -> Record:
+def load(reader: JournalReader, name: str) -> Record:
     """The whole record of a loop; JournalError when it is damaged, UserError when there is none."""
     loop, newer, entries = Loop(), False, []
     for row in reader.rows(name):

@@ -1,8 +1,6 @@
-"""What stands in the journal: rows and their hash chain, summaries, commands, and how each is read.
+"""How rows, summaries and commands are read from SQLite, and what its errors mean.
 
-Pure reading over an open connection, shared by the writer (`writer`) and the readers
-(`reader`), and the one place that turns SQLite's errors into ours. What a kind or a body means
-is not known here: bodies are bytes.
+Pure reading over an open connection, shared by the writer (`writer`) and the readers (`reader`).
 """
 
 from __future__ import annotations
@@ -14,67 +12,22 @@ from collections.abc import Iterator
 import msgspec
 
 from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError
+from ralph.shell.journal.store import (
+    BODY_LIMIT,
+    ENDED,
+    Command,
+    JournalRow,
+    SummaryRow,
+    damaged_error,
+    row_hash,
+)
 from ralph.shell.state.directory import disk_full_error, free_bytes
 
 FILE = "journal.db"
-BODY_LIMIT = 64 * 1024
-# Facts that hold a whole plan, what is tied to it, or what readers said of it: the fold needs them whole.
-PLANS = frozenset({"LoopStarted", "CheckpointMade", "TestsTied", "GuardsEnded", "ReadersEnded"})
-PLAN_LIMIT = 16 * 1024 * 1024
-ENDED = "ended"  # the one phase that the journal must know: it takes no place at the table
 _PAGE = 64
 _EVENT = "SELECT loop, seq, at, kind, v, body, hash FROM event"
 _SUMMARY = "SELECT loop, repo, phase, outcome, body, seq, updated FROM summary"
-_COMMAND = "SELECT id, loop, at, kind, body, taken FROM inbox"
-
-
-class JournalRow(msgspec.Struct, frozen=True):
-    """One recorded fact."""
-
-    loop: str
-    seq: int
-    at: int
-    kind: str
-    v: int
-    body: bytes
-    hash: str
-
-
-class SummaryRow(msgspec.Struct, frozen=True):
-    """What lists show of a loop: a cache, rebuilt from rows; `seq` and `updated` are set by the journal."""
-
-    loop: str
-    repo: str
-    phase: str
-    outcome: str = ""
-    body: bytes = b""
-    seq: int = 0
-    updated: int = 0
-
-
-class Command(msgspec.Struct, frozen=True):
-    """Something asked of a runner from outside; `taken` is the seq of the event that answered it."""
-
-    id: int
-    loop: str
-    at: int
-    kind: str
-    body: bytes
-    taken: int | None
-
-
-def row_hash(previous: str, row: JournalRow) -> str:
-    """The hash of a row, over the one before it. Each part is led by its length: no two rows read alike."""
-    from hashlib import sha256
-
-    digest = sha256()
-    for part in (previous, row.loop, str(row.seq), str(row.at), row.kind, str(row.v)):
-        data = part.encode()
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
-    digest.update(len(row.body).to_bytes(8, "big"))
-    digest.update(row.body)
-    return digest.hexdigest()
+_COMMAND = "SELECT id, loop, at, kind, body FROM inbox"
 
 
 def rows(db: sqlite3.Connection, path: str, loop: str, after: int = 0) -> Iterator[JournalRow]:
@@ -143,19 +96,9 @@ def counts(db: sqlite3.Connection, repo: str | None = None) -> dict[tuple[str, s
     return {(phase, outcome): number for phase, outcome, number in found}
 
 
-def inbox(db: sqlite3.Connection, loop: str, *, untaken: bool = False) -> list[Command]:
-    query = f"{_COMMAND} WHERE loop = ?{' AND taken IS NULL' if untaken else ''} ORDER BY id"
-    return [Command(*row) for row in db.execute(query, (loop,))]
-
-
-def damaged_error(path: str, loop: str, seq: int, why: str) -> JournalError:
-    return JournalError(
-        f"the record of loop '{loop}' is damaged at row {seq}",
-        code="E-JOURNAL-DAMAGED",
-        at=path,
-        why=f"{why}; other loops are not touched by this",
-        next="ralph doctor",
-    )
+def open_commands(db: sqlite3.Connection, loop: str) -> list[Command]:
+    found = db.execute(f"{_COMMAND} WHERE loop = ? AND taken IS NULL ORDER BY id", (loop,))
+    return [Command(*row) for row in found]
 
 
 def unusable_error(path: str, why: str) -> JournalError:

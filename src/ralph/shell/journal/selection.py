@@ -1,4 +1,4 @@
-"""Which loop is meant, and whether somebody drives it: questions that lists ask without decoding events.
+"""Which loop is meant, and which project: questions that lists ask without decoding events.
 
 Kept apart from `record` because `ralph status` must start in milliseconds and needs no core for this.
 """
@@ -8,13 +8,21 @@ from __future__ import annotations
 import os
 
 from ralph.errors import NothingToDo, UserError
-from ralph.shell.journal.reader import Reader, resolve
-from ralph.shell.state.locks import Holder, holder
+from ralph.shell.journal.store import JournalReader
 
 MAX_SHOWN = 8
 
 
-def find_loop(reader: Reader, text: str) -> str:
+def resolve(reader: JournalReader, text: str) -> list[str]:
+    """Names of the loops that `text` may mean: a name or id, or the beginning of one; exact wins."""
+    wanted = {text, text.removeprefix("ralph-")}
+    every = reader.names()
+    return [name for name in every if name in wanted] or [
+        name for name in every if text and name.startswith(tuple(filter(None, wanted)))
+    ]
+
+
+def find_loop(reader: JournalReader, text: str) -> str:
     """The one loop that a name, an id or the beginning of one stands for."""
     found = resolve(reader, text)
     if len(found) == 1:
@@ -32,7 +40,7 @@ def find_loop(reader: Reader, text: str) -> str:
     )
 
 
-def choose_loop(reader: Reader, text: str | None, repo: str | None, *, active: bool = False) -> str:
+def choose_loop(reader: JournalReader, text: str | None, repo: str | None, *, active: bool = False) -> str:
     """The loop that was named, else the newest of this repository (of all, outside one)."""
     if text is not None:
         return find_loop(reader, text)
@@ -70,8 +78,3 @@ def project_top(cwd: str) -> str | None:
         if above == here:
             return None
         here = above
-
-
-def current_driver(state_root: str, name: str) -> Holder | None:
-    """Who drives the loop now. A loop that has neither ended nor paused and has nobody has crashed."""
-    return holder(os.path.join(state_root, "loops", name, "lock"))

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Verdict
@@ -27,11 +28,11 @@ from ralph.shell.git.refs import loop_ref, read_refs
 from ralph.shell.git.store import Store, open_store
 from ralph.shell.git.workspace import make_workspace, remove_loop
 from ralph.shell.journal import record
-from ralph.shell.journal import writer as journal_
+from ralph.shell.journal.open import open_journal
 from ralph.shell.landing import land
 from ralph.shell.landing.recover import Landing
 from ralph.shell.ports import Attention, Watcher
-from ralph.shell.run.open import SystemClock, loop_folder, open_site, take_lock
+from ralph.shell.run.open import loop_folder, open_site
 from ralph.shell.run.scribe import Scribe
 from ralph.shell.sandbox.own_copy import give_back
 from ralph.shell.state.directory import State, open_state, state_dir
@@ -55,18 +56,16 @@ def open_loop(name: str, env: Mapping[str, str], watcher: Watcher) -> Iterator[O
     """The loop with nobody else driving it."""
     clock = SystemClock()
     state = open_state(state_dir(env), create=True)
-    lock = take_lock(state, name, clock.now())
-    try:
-        with journal_.open_journal(state.root) as journal:
-            with journal_.read_journal(state.root) as reader:
-                found = record.load(reader, name)
-            scribe = Scribe(journal, name, found, clock, watcher, state.root)
+    with open_journal(state.root) as journal:
+        stint = journal.admit(name, at=int(clock.now() * 1000))
+        try:
+            scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
             folder = loop_folder(state, name)
             store = open_store(find_project(scribe.loop.sealed.repo), os.path.join(folder, "store"))
             sweep(store.dir)
             yield Opened(scribe, store, state, os.path.join(folder, "landing.json"))
-    finally:
-        lock.release()
+        finally:
+            stint.release()
 
 
 def put_event(name: str, env: Mapping[str, str], event: e.AnyEvent, watcher: Watcher) -> Loop:
@@ -78,7 +77,7 @@ def put_event(name: str, env: Mapping[str, str], event: e.AnyEvent, watcher: Wat
 def send(name: str, env: Mapping[str, str], event: e.AnyEvent, now: float) -> None:
     """A command for the runner that drives this loop; it is heard within a fraction of a second."""
     state = open_state(state_dir(env), create=True)
-    with journal_.open_journal(state.root) as journal:
+    with open_journal(state.root) as journal:
         journal.inbox_put(name, int(now * 1000), e.kind_of(event), e.encode(event))
 
 
@@ -206,7 +205,7 @@ def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str)
     """Every gate over the merged tree; raises when it does not pass, or gave no answer."""
     loop, store = held.loop, held.store
     name = loop.sealed.loop
-    site = open_site(loop.sealed, held.state, env)
+    site = open_site(loop.sealed, held.state, env, SystemClock())
     space = make_workspace(
         store,
         site.workspace,
@@ -340,7 +339,7 @@ def drop(held: Opened) -> None:
         remove_tree(os.path.join(state.reports, name + suffix))
     remove_tree(os.path.join(state.logs, name + ".log"))
     folder = loop_folder(state, name)
-    give_back(os.path.join(folder, "own"), whole=True)
+    give_back(os.path.join(folder, "own"), SystemClock().now(), whole=True)
     for part in os.listdir(folder):
         if part != "lock":  # held by us; an empty folder with a free lock is what remains
             remove_tree(os.path.join(folder, part))

@@ -10,11 +10,11 @@ import os
 import stat
 import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
 
 import msgspec
 
+from ralph.clock import SystemClock, wait_until
 from ralph.errors import Busy, NeedsHuman
 from ralph.shell.git.command import HARMLESS, run_git, scrubbed_env
 from ralph.shell.git.project import Project, find_project, user_call
@@ -310,13 +310,14 @@ def _locked_error(lock: str) -> Busy:
 def _wait_for_child(project: Project, note: str) -> None:
     """A git of ours may outlive a killed Ralph: let it finish. Before its pid is noted, any git may be it."""
     seen = _load(note)
-    until = time.monotonic() + _WAIT_SECONDS
-    while seen is not None and (
-        _start_time(seen.pid) == seen.started != "" if seen.pid else _git_at_work(project)
-    ):
-        if time.monotonic() > until:
-            raise Busy("the git that lands the result is still at work", code="E-LAND-BUSY", at=note)
-        time.sleep(0.02)
+
+    def gone() -> bool:
+        if seen is None:
+            return True
+        return not (_start_time(seen.pid) == seen.started != "" if seen.pid else _git_at_work(project))
+
+    if not wait_until(gone, SystemClock(), seconds=_WAIT_SECONDS, every=0.02):
+        raise Busy("the git that lands the result is still at work", code="E-LAND-BUSY", at=note)
 
 
 def _start_time(pid: int) -> str:

@@ -8,7 +8,8 @@ caller learns which ones hold. Everything else about killing lives in `keeper`.
 from __future__ import annotations
 
 import os
-import time
+
+from ralph.clock import SystemClock, wait_until
 
 
 def _read(path: str) -> str:
@@ -88,12 +89,7 @@ def kill(path: str, seconds: float = 5.0) -> bool:
     if not os.path.isdir(path):
         return True
     _write(path + "/cgroup.kill", "1")
-    deadline = time.monotonic() + seconds
-    while has_processes(path):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.001)
-    return True
+    return wait_until(lambda: not has_processes(path), SystemClock(), seconds=seconds, every=0.001)
 
 
 def remove(path: str) -> bool:

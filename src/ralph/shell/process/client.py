@@ -13,11 +13,11 @@ import fcntl
 import json
 import os
 import select
-import time
 from typing import Literal
 
 import msgspec
 
+from ralph.clock import SystemClock
 from ralph.errors import Bug, SetupError
 from ralph.shell.process import cgroup, tree
 from ralph.shell.process.fork_client import ForkClient, Streams, start_alone
@@ -103,7 +103,7 @@ class Call:
         self.line = b""
         self.ended: Ended | None = None
         # A keeper that has not told of an end by then is stopped, if it is not just slow.
-        self.due = time.monotonic() + spec.wall_seconds + spec.grace_seconds + LATE
+        self.due = SystemClock().monotonic() + spec.wall_seconds + spec.grace_seconds + LATE
 
 
 def start_call(folder: str, spec: CallSpec, fork_client: ForkClient | None = None) -> Call:
@@ -171,13 +171,13 @@ def _say(call: Call, words: bytes) -> None:
 def stop(call: Call) -> None:
     """Ask for TERM, grace, kill. Returns at once; `poll` tells when the tree is empty."""
     _say(call, b"stop\n")
-    call.due = min(call.due, time.monotonic() + call.spec.grace_seconds + LATE)
+    call.due = min(call.due, SystemClock().monotonic() + call.spec.grace_seconds + LATE)
 
 
 def kill(call: Call) -> None:
     """Ask for the kill without grace. Returns at once."""
     _say(call, b"kill\n")
-    call.due = min(call.due, time.monotonic() + LATE)
+    call.due = min(call.due, SystemClock().monotonic() + LATE)
 
 
 def poll(calls: list[Call], timeout: float | None) -> list[Call]:
@@ -190,9 +190,9 @@ def poll(calls: list[Call], timeout: float | None) -> list[Call]:
     poller = select.poll()
     for fd in waiting:
         poller.register(fd, select.POLLIN)
-    deadline = None if timeout is None else time.monotonic() + timeout
+    deadline = None if timeout is None else SystemClock().monotonic() + timeout
     while not done:
-        left = None if deadline is None else max(0, round((deadline - time.monotonic()) * 1000))
+        left = None if deadline is None else max(0, round((deadline - SystemClock().monotonic()) * 1000))
         ready = poller.poll(left)
         for fd, _ in ready:
             call = waiting[fd]
@@ -217,7 +217,7 @@ def wait(call: Call) -> Ended:
 
 def _end_stopped(calls: list[Call]) -> None:
     """A keeper that was stopped keeps no clock and hears no word: its call is lost, and ends with it."""
-    now = time.monotonic()
+    now = SystemClock().monotonic()
     for call in calls:
         keeper = tree.read_process(call.keeper_pid) if now > call.due else None
         if keeper is not None and keeper.state == "T":
@@ -312,7 +312,7 @@ def recover_call(folder: str, *, adopt: bool = False, patience: float = 15.0) ->
 
     With `adopt`, a call that outlives its runner is left alone and reported `alive`.
     """
-    deadline = time.monotonic() + patience
+    deadline = SystemClock().monotonic() + patience
     while True:
         result = read_result(folder)
         if result is not None:
@@ -322,8 +322,8 @@ def recover_call(folder: str, *, adopt: bool = False, patience: float = 15.0) ->
             break
         if adopt:
             return Recovered(state="alive")
-        _tell_keeper(folder, _signal.SIGKILL if time.monotonic() > deadline else _signal.SIGTERM)
-        time.sleep(0.01)
+        _tell_keeper(folder, _signal.SIGKILL if SystemClock().monotonic() > deadline else _signal.SIGTERM)
+        SystemClock().sleep(0.01)
     if not os.path.exists(os.path.join(folder, "keeper.json")):
         return Recovered(state="never-started")
     survivors = _empty(folder, _spec_word(folder, "marker"))

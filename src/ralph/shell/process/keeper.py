@@ -16,8 +16,8 @@ import fcntl
 import os
 import select
 import sys
-import time
 
+from ralph.clock import SystemClock
 from ralph.shell.process import tree
 from ralph.shell.process.keeper_start import (
     KeptCall,
@@ -86,10 +86,10 @@ def begin_stop(call: KeptCall, why: str) -> None:
     if call.ended or wait_readable(call.pidfd, 0):
         return  # it is over already: its own ending stands
     call.ended = why
-    call.kill_at = time.monotonic() + call.spec["grace_seconds"]
+    call.kill_at = SystemClock().monotonic() + call.spec["grace_seconds"]
     main = main_process(call)
     if main is None:
-        call.kill_at = time.monotonic()
+        call.kill_at = SystemClock().monotonic()
         return
     tree.send(main.pid, main.start, _signal.SIGTERM)
     tree.send(main.pid, main.start, _signal.SIGCONT)
@@ -100,11 +100,11 @@ def obey(call: KeptCall, words: bytes) -> bool:
     if not words:
         if not call.spec["outlive"]:
             call.ended = call.ended or "runner-lost"
-            call.kill_at = time.monotonic()
+            call.kill_at = SystemClock().monotonic()
         return False
     if b"kill" in words:
         call.ended = call.ended or "killed"
-        call.kill_at = time.monotonic()
+        call.kill_at = SystemClock().monotonic()
     elif b"stop" in words:
         begin_stop(call, "stopped")
     return True
@@ -112,7 +112,7 @@ def obey(call: KeptCall, words: bytes) -> bool:
 
 def check_clocks(call: KeptCall) -> float:
     """Act on what is due; the time of the next look. Monotonic: clock jumps and suspend do not count."""
-    now = time.monotonic()
+    now = SystemClock().monotonic()
     if call.kill_at is not None:
         return call.kill_at
     look = check_frozen(call, now)
@@ -214,7 +214,7 @@ def watch(call: KeptCall) -> None:
         poll.register(fd, select.POLLIN)
     while True:
         due = check_clocks(call)
-        now = time.monotonic()
+        now = SystemClock().monotonic()
         if call.kill_at is not None and now >= call.kill_at:
             return
         wait = None if due == float("inf") else max(0, min(int((due - now) * 1000) + 1, 3_600_000))
@@ -242,8 +242,9 @@ def sweep_below(call: KeptCall) -> None:
 
 def empty_box(call: KeptCall) -> None:
     """Kill the box's pid 1. The kernel ends it only after every process in it: its end proves emptiness."""
-    deadline = time.monotonic() + EMPTY_SECONDS
-    while call.init_pid == 0 and wait_readable(call.status_fd, max(0.0, deadline - time.monotonic())):
+    clock = SystemClock()
+    deadline = clock.monotonic() + EMPTY_SECONDS
+    while call.init_pid == 0 and wait_readable(call.status_fd, max(0.0, deadline - clock.monotonic())):
         if not read_status(call):
             return  # bwrap ended before it had a child
     if call.init_pidfd < 0:  # stuck in setting up: no namespace to rely on yet
@@ -282,8 +283,8 @@ def empty_tree(call: KeptCall) -> None:
     if not call.boxed:  # bwrap leaves before it has collected what ran in the box
         call.peak_rss_kb = max(call.peak_rss_kb or 0, usage.ru_maxrss)
     if not call.boxed:
-        deadline = time.monotonic() + EMPTY_SECONDS
-        while tree.reap() and time.monotonic() < deadline:
+        deadline = SystemClock().monotonic() + EMPTY_SECONDS
+        while tree.reap() and SystemClock().monotonic() < deadline:
             sweep_below(call)  # orphans come to us: while we have a child, the tree is not empty
         call.survivors += tree.sweep(lambda: tree.find_marked(call.spec["marker"]), EMPTY_SECONDS)
 
@@ -341,7 +342,7 @@ def result(call: KeptCall) -> dict[str, Any]:
         "exit_code": exit_code,
         "signal": number,
         "error": call.error,
-        "seconds": round(time.monotonic() - call.began, 4),
+        "seconds": round(SystemClock().monotonic() - call.began, 4),
         "bytes_out": sum(s.total for s in call.streams),
         "dropped_bytes": sum(s.dropped for s in call.streams),
         "write_error": next((s.error for s in call.streams if s.error), ""),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import fcntl
 import os
-import time
 from _json import encode_basestring_ascii, make_scanner
 
+from ralph.clock import SystemClock
 from ralph.shell.process import tree
 from ralph.shell.process.output import Stream
 
@@ -77,7 +77,7 @@ class KeptCall:
         self.spec = spec
         self.env = env
         self.boxed = spec["method"] == "pidns"
-        self.began = time.monotonic()
+        self.began = SystemClock().monotonic()
         self.streams: list[Stream] = []
         self.pid = 0
         self.pidfd = -1

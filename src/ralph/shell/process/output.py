@@ -8,7 +8,8 @@ from __future__ import annotations
 # ruff: noqa: SIM105 - contextlib would cost as much as the rest of the keeper
 import fcntl
 import os
-import time
+
+from ralph.clock import SystemClock
 
 CHUNK = 1 << 20
 F_SETPIPE_SZ = 1031
@@ -36,7 +37,7 @@ class Stream:
         self.total = 0
         self.lost = 0
         self.error = ""
-        self.last = time.monotonic()
+        self.last = SystemClock().monotonic()
 
     @property
     def dropped(self) -> int:
@@ -49,7 +50,7 @@ class Stream:
         except BlockingIOError:
             return True
         self.total += got
-        self.last = time.monotonic()
+        self.last = SystemClock().monotonic()
         return got > 0
 
     def _to_head(self) -> int:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
 import os
-import time
+
+from ralph.clock import SystemClock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def sweep(find: Callable[[], Iterable[Proc]], seconds: float, *, looks: int = 1)
     Stopping first keeps a respawner from forking between the look and the kill. One look can miss a child
     that is born while its parent dies: where nothing else proves emptiness, ask for several in a row.
     """
-    deadline = time.monotonic() + seconds
+    deadline = SystemClock().monotonic() + seconds
     pause, calm = 0.0005, 0
     while True:
         stopped: set[tuple[int, int]] = set()
@@ -161,7 +162,7 @@ def sweep(find: Callable[[], Iterable[Proc]], seconds: float, *, looks: int = 1)
         calm = 0 if stopped else calm + 1
         if calm >= looks:
             return 0
-        if time.monotonic() > deadline:
+        if SystemClock().monotonic() > deadline:
             return len(list(find()))
-        time.sleep(pause)
+        SystemClock().sleep(pause)
         pause = min(pause * 2, 0.02)

@@ -1,7 +1,7 @@
 """Opening a loop for driving: lock, journal, site, hands, signals; then the runner does the rest.
 
 Starting, resuming and recovering are the same path: fold the journal, take the lock, perform what is
-owed. Here is also the clock of the real world and the counting of Ctrl-C.
+owed. Here is also the counting of Ctrl-C.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import msgspec
 
+from ralph.clock import Clock, SystemClock
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
@@ -29,7 +29,7 @@ from ralph.shell.git.store import Store, open_store
 from ralph.shell.git.trees import tree_of
 from ralph.shell.git.workspace import remove_loop
 from ralph.shell.journal import record
-from ralph.shell.journal import writer as journal_
+from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.ports import Watcher
 from ralph.shell.process.fork_client import ForkClient
 from ralph.shell.run.performer import RealPerformer
@@ -37,20 +37,9 @@ from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe, summary_row
 from ralph.shell.sandbox.boxes import Site
 from ralph.shell.start.order import Prepared, find_protection
-from ralph.shell.state import blobs, locks
+from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, config_dir, open_state, state_dir
-from ralph.shell.state.stints import Stint, take_place
-
-
-class SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
+from ralph.shell.state.stints import Stint
 
 
 class SignalCount:
@@ -91,36 +80,15 @@ def loop_folder(state: State, name: str) -> str:
     return os.path.join(state.loops, name)
 
 
-def lock_path(state: State, name: str) -> str:
-    return os.path.join(loop_folder(state, name), "lock")
-
-
-def take_lock(state: State, name: str, now: float) -> locks.Lock:
-    os.makedirs(loop_folder(state, name), mode=0o700, exist_ok=True)
-    return locks.acquire(lock_path(state, name), locks.this_process(int(now * 1000), "runner"))
-
-
-def take_stint(state: State, name: str, repo: str, most: int | None, now: float) -> Stint:
-    """The loop for this runner alone, and a place among those at work; `most` None = it needs none."""
-    # The place first: a loop that is refused must not leave a folder behind.
-    place = None if most is None else take_place(state.stints, repo, name, most, now)
-    try:
-        lock = take_lock(state, name, now)
-    except BaseException:
-        if place is not None:
-            place.release()
-        raise
-    return Stint(lock, place)
-
-
 def begin_loop(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, Stint]:
     """Record a new loop. It is held on return, so that nobody takes it for a crashed one."""
     state = open_state(state_dir(env), create=True)
     order, project = prepared.order, prepared.project
     folder = loop_folder(state, order.loop)
-    stint = take_stint(state, order.loop, order.repo, prepared.settings.max_loops, now)
-    try:
-        with journal_.open_journal(state.root) as journal:
+    with open_journal(state.root) as journal:
+        most, at = prepared.settings.max_loops, int(now * 1000)
+        stint = journal.admit(order.loop, at=at, repo=order.repo, most=most)
+        try:
             store = open_store(project, os.path.join(folder, "store"))
             pinned = start_refs(
                 store,
@@ -142,26 +110,21 @@ def begin_loop(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[
             loop = fold((event,))
             journal.create(
                 order.loop,
-                at=int(now * 1000),
+                at=at,
                 kind=e.kind_of(event),
                 v=e.VERSIONS["LoopStarted"],
                 body=e.encode(event),
                 summary=summary_row(loop, now),
             )
-    except BaseException:
-        with suppress(RalphError, OSError):
-            if not _recorded(state, order.loop):
-                remove_loop(project, order.loop)
-                remove_tree(folder)
-        stint.release()
-        raise
+        except BaseException:
+            with suppress(RalphError, OSError), read_journal(state.root) as reader:
+                # Nothing of a loop goes away because another of its name could not begin.
+                if order.loop not in reader.names():
+                    remove_loop(project, order.loop)
+                    remove_tree(folder)
+            stint.release()
+            raise
     return order.loop, stint
-
-
-def _recorded(state: State, name: str) -> bool:
-    """Is there such a loop? Then nothing of it goes away because another of its name could not begin."""
-    with journal_.read_journal(state.root) as reader:
-        return name in reader.names()
 
 
 def _with_specs(brief: Brief | None, texts: dict[str, str], state: State) -> Brief | None:
@@ -185,13 +148,8 @@ def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, .
     return {"share": found, "warnings": warnings}
 
 
-def repo_of(state: State, name: str) -> str:
-    with journal_.read_journal(state.root) as reader:
-        return record.load(reader, name).loop.sealed.repo
-
-
 def open_site(
-    order: Order, state: State, env: Mapping[str, str], fork_client: ForkClient | None = None
+    order: Order, state: State, env: Mapping[str, str], clock: Clock, fork_client: ForkClient | None = None
 ) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo)
@@ -201,6 +159,7 @@ def open_site(
         state=state,
         store=open_store(project, os.path.join(loop_folder(state, order.loop), "store")),
         env=dict(env),
+        clock=clock,
         config_dir=config_dir(env),
         bwrap=bwrap,
         unshare=shutil.which("unshare", path=env.get("PATH")),
@@ -226,24 +185,27 @@ def drive_loop(
     stint: Stint | None = None,
     first: tuple[e.AnyEvent, ...] = (),
     signals: SignalCount | None = None,
+    clock: Clock | None = None,
 ) -> Loop:
     """Drive a loop to its next pause or end. `first` are facts to record before, such as a resume.
 
     `most` loops of a repository may be at work at once; None is for what calls no agent.
     """
-    clock, signals = SystemClock(), signals or SignalCount()
+    clock, signals = clock or SystemClock(), signals or SignalCount()
     state = open_state(state_dir(env), create=True)
-    stint = stint or take_stint(state, name, repo_of(state, name), most, clock.now())
     try:
-        with journal_.open_journal(state.root) as journal, signals.installed(), ForkClient() as fork_client:
-            with journal_.read_journal(state.root) as reader:
-                found = record.load(reader, name)
-            scribe = Scribe(journal, name, found, clock, watcher, state.root)
-            for event in first:
-                scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
-            site = open_site(scribe.loop.sealed, state, env, fork_client)
-            sweep(site.store.dir)
-            hands = RealPerformer(site, clock, min_free)
-            return Runner(hands, scribe, clock, signals, watcher).drive()
+        with open_journal(state.root) as journal:
+            if stint is None:
+                repo = record.load(journal, name).loop.sealed.repo
+                stint = journal.admit(name, at=int(clock.now() * 1000), repo=repo, most=most)
+            with signals.installed(), ForkClient() as fork_client:
+                scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
+                for event in first:
+                    scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
+                site = open_site(scribe.loop.sealed, state, env, clock, fork_client)
+                sweep(site.store.dir)
+                hands = RealPerformer(site, clock, min_free)
+                return Runner(hands, scribe, clock, signals, watcher).drive()
     finally:
-        stint.release()
+        if stint is not None:
+            stint.release()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ralph import __version__
+from ralph.clock import Clock
 from ralph.core.decide import failover
 from ralph.core.model import actions
 from ralph.core.model import events as e
@@ -40,7 +41,7 @@ from ralph.shell.git.refs import (
 )
 from ralph.shell.git.snapshot import take_snapshot
 from ralph.shell.git.workspace import Workspace, make_workspace, restore_workspace
-from ralph.shell.ports import Activity, Attention, Clock, Watcher
+from ralph.shell.ports import Activity, Attention, Watcher
 from ralph.shell.prompts import build
 from ralph.shell.prompts.sources import PromptFiles
 from ralph.shell.sandbox.boxes import Site
@@ -331,7 +332,8 @@ class RealPerformer:
                 move_refs(
                     self.site.store.project, [RefChange(f"refs/heads/{loop.landing.branch}", None, commit)]
                 )
-        give_back(os.path.join(self.site.folder, "own"), whole=action.outcome not in RESUMABLE)
+        whole = action.outcome not in RESUMABLE
+        give_back(os.path.join(self.site.folder, "own"), self.site.clock.now(), whole=whole)
         for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
 

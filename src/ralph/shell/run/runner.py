@@ -12,11 +12,12 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import Protocol
 
+from ralph.clock import Clock
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.errors import Bug, Busy, RalphError
-from ralph.shell.ports import Activity, Attention, Clock, Signals, Watcher
+from ralph.shell.ports import Activity, Attention, Signals, Watcher
 from ralph.shell.run.scribe import Scribe
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from ralph.clock import Clock
 from ralph.core.decide.machine import decide
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.views.summary import summarise
 from ralph.errors import SetupError
 from ralph.shell.journal import record
-from ralph.shell.journal.writer import Journal, SummaryRow
-from ralph.shell.ports import Clock, Watcher
+from ralph.shell.journal.store import JournalStore, SummaryRow
+from ralph.shell.ports import Watcher
 from ralph.shell.state import directory
 
 MAX_DISK_RETRIES = 30  # looks, a second apart, for space to come back before the loop is left for a resume
@@ -22,7 +23,7 @@ class Scribe:
 
     def __init__(
         self,
-        journal: Journal,
+        journal: JournalStore,
         name: str,
         record_: record.Record,
         clock: Clock,

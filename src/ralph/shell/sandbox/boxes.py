@@ -12,6 +12,7 @@ import os
 
 import msgspec
 
+from ralph.clock import Clock
 from ralph.core.model.gate import Gate
 from ralph.core.model.order import Order
 from ralph.core.prompt.facts import HIDDEN
@@ -41,6 +42,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     store: Store
     env: dict[str, str]  # the user's
+    clock: Clock
     config_dir: str
     bwrap: str | None
     unshare: str | None

@@ -13,7 +13,6 @@ import fcntl
 import json
 import os
 import stat
-import time
 from collections.abc import Iterator
 
 import msgspec
@@ -21,6 +20,8 @@ import msgspec
 from ralph.agents._kit.fields import Fields, parse_object
 from ralph.agents._kit.folders import Login
 from ralph.agents._kit.tokens import LARGEST, digest, merge_newer_tokens, value_at
+from ralph.clock import SystemClock, wait_until
+from ralph.shell.state.locks import try_lock
 
 LARGEST_OF_USER = 64 << 20  # bytes of a file of the user's: years of projects may stand in one
 PATIENCE = 10.0  # seconds for the lock
@@ -64,7 +65,7 @@ def save(path: str, copies: Copies) -> None:
     os.replace(aside, path)
 
 
-def bring_back(path: str) -> tuple[str, ...]:
+def bring_back(path: str, now: float) -> tuple[str, ...]:
     """Every refreshed login of the list at `path`; what could not be brought back, in words."""
     copies = load(path)
     told, kept = [], []
@@ -74,7 +75,7 @@ def bring_back(path: str) -> tuple[str, ...]:
             ours = _copy(one.ours)
             if ours is not None and digest(one.login, ours) != known:
                 changed = whose(one.account, one.login) != one.whose
-                why = "another account has logged in" if changed else _bring(one.theirs, one.login, ours)
+                why = "another account has logged in" if changed else _bring(one.theirs, one.login, ours, now)
                 known = known if why else digest(one.login, ours)
         except _UnusableError as problem:
             why = str(problem)
@@ -141,7 +142,7 @@ def _copy(path: str) -> Fields | None:
     return content
 
 
-def _bring(path: str, login: Login, ours: Fields) -> str:
+def _bring(path: str, login: Login, ours: Fields, now: float) -> str:
     """Merge and replace; why not, or "" when it was done or needless."""
     # The user's own folder is in no agent's hands: a link there is the user's, and stays one.
     folder, name = os.path.split(os.path.realpath(path))
@@ -152,7 +153,7 @@ def _bring(path: str, login: Login, ours: Fields) -> str:
     try:
         with _lock_folder(top):
             for _ in range(TRIES):
-                why = _merge(top, name, login, ours)
+                why = _merge(top, name, login, ours, now)
                 if why is not None:
                     return why
         return "something else keeps writing that file"
@@ -160,7 +161,7 @@ def _bring(path: str, login: Login, ours: Fields) -> str:
         os.close(top)
 
 
-def _merge(top: int, name: str, login: Login, ours: Fields) -> str | None:
+def _merge(top: int, name: str, login: Login, ours: Fields, now: float) -> str | None:
     """One try; None when the file changed meanwhile."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=top)
@@ -176,7 +177,7 @@ def _merge(top: int, name: str, login: Login, ours: Fields) -> str | None:
     theirs = parse_object(data)
     if theirs is None:
         return "your own file is no JSON object"
-    made = merge_newer_tokens(login, theirs, ours, time.time())
+    made = merge_newer_tokens(login, theirs, ours, now)
     if made.content is None:
         return made.why
     return made.why if _replace(top, name, _json_like(made.content, data), seen) else None
@@ -223,15 +224,8 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 @contextlib.contextmanager
 def _lock_folder(top: int) -> Iterator[None]:
     """One Ralph at a time in that folder. The lock is on the folder itself: no file is made for it."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(top, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            if time.monotonic() > end:
-                raise _UnusableError("another loop holds that folder") from None
-            time.sleep(0.02)
+    if not wait_until(lambda: try_lock(top), SystemClock(), seconds=PATIENCE, every=0.02):
+        raise _UnusableError("another loop holds that folder")
     try:
         yield
     finally:

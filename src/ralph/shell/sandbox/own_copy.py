@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import time
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -57,13 +56,13 @@ class _Seat(msgspec.Struct, frozen=True):
     env: dict[str, str] = {}
 
 
-def prepare(launch: Launch, where: CopyPlace) -> tuple[Places, tuple[str, ...]]:
+def prepare(launch: Launch, where: CopyPlace, now: float) -> tuple[Places, tuple[str, ...]]:
     """The copy ready for a call, and what could not be brought back of an earlier one."""
     if not launch.own:
         return Places(), ()
     os.makedirs(where.folder, mode=0o700, exist_ok=True)
     path = os.path.join(where.folder, LIST)
-    told = bring_back(path)
+    told = bring_back(path, now)
     before = {one.ours: one for one in login_back.load(path).logins}
     logins: list[Copied] = []
     files: list[str] = []
@@ -76,7 +75,7 @@ def prepare(launch: Launch, where: CopyPlace) -> tuple[Places, tuple[str, ...]]:
         for top in (seat.private, seat.aside):
             os.chmod(top, 0o700)  # whatever an agent made of it
         files += _fill(one, seat)
-        logins += _logins(one, seat.private, before)
+        logins += _logins(one, seat.private, before, now)
         places = Places(
             (*places.own, *([(seat.private, seat.inside)] if where.boxed else ())),
             (*places.shown, *_show_folders(one, seat, where)),
@@ -86,7 +85,7 @@ def prepare(launch: Launch, where: CopyPlace) -> tuple[Places, tuple[str, ...]]:
     return places, told
 
 
-def give_back(folder: str, *, whole: bool) -> tuple[str, ...]:
+def give_back(folder: str, now: float, *, whole: bool) -> tuple[str, ...]:
     """The end of a loop: refreshed logins go back; no login or setting of the user's stays below `folder`.
 
     What the CLIs wrote themselves stays unless `whole`: a loop that is resumed goes on with its conversation.
@@ -96,7 +95,7 @@ def give_back(folder: str, *, whole: bool) -> tuple[str, ...]:
         os.path.join(folder, home, name) for home in _names(folder) for name in _names(f"{folder}/{home}")
     ):
         path = os.path.join(top, LIST)
-        told += bring_back(path)
+        told += bring_back(path, now)
         copies = login_back.load(path)
         for file in (*copies.files, *(one.ours for one in copies.logins)):
             with contextlib.suppress(FileNotFoundError):
@@ -154,12 +153,12 @@ def _fill(one: LaunchFolder, seat: _Seat) -> list[str]:
     return made
 
 
-def _logins(one: LaunchFolder, private: str, before: dict[str, Copied]) -> list[Copied]:
+def _logins(one: LaunchFolder, private: str, before: dict[str, Copied], now: float) -> list[Copied]:
     """The user's logins, unless the copy has one that is newer and could not be written back."""
     made = []
     for login in one.folder.logins:
         theirs, ours = os.path.join(one.theirs, login.file), os.path.join(private, login.file)
-        if ours in before and login_back.pending(before[ours], time.time()):
+        if ours in before and login_back.pending(before[ours], now):
             made.append(before[ours])
             continue
         remove_tree(ours)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-import time
 
 import msgspec
 
+from ralph.clock import SystemClock
 from ralph.errors import Busy, SetupError
 
 # Who only looks (`holder`) has the lock too, for some microseconds: a tenth of a second of trying tells
@@ -43,6 +43,15 @@ class Lock(msgspec.Struct, frozen=True):
         os.close(self.fd)
 
 
+def try_lock(fd: int) -> bool:
+    """The kernel's lock on an open file, now and for us alone; False when somebody else has it."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def this_process(since: int, what: str = "") -> Holder:
     pid = os.getpid()
     return Holder(
@@ -70,11 +79,11 @@ def acquire(path: str, me: Holder) -> Lock:
         except BlockingIOError:
             seen = _read(fd)
             os.close(fd)
-            time.sleep(_POLL_SECONDS)
+            SystemClock().sleep(_POLL_SECONDS)
         except BaseException:
             os.close(fd)
             raise
-    raise _locked_error(path, seen, me.since)
+    raise locked_error(path, seen, me.since)
 
 
 def holder(path: str) -> Holder | None:
@@ -120,7 +129,7 @@ def _read(fd: int) -> Holder:
         return Holder()
 
 
-def _locked_error(path: str, seen: Holder, now: int) -> Busy:
+def locked_error(path: str, seen: Holder, now: int) -> Busy:
     folder, name = os.path.split(path)
     name = os.path.basename(folder) if name == "lock" else name
     who = f"pid {seen.pid} on {seen.host}" if seen.pid else "a process that left no name"

@@ -1,4 +1,4 @@
-"""How many loops of one repository are at work at once: a place for each, held as long as it is driven.
+"""Who drives which loop, and how many of one repository are at work at once: kernel locks, held while driven.
 
 A place is a kernel lock of its own beside the loop's lock, which `merge`, `drop` and others take too, and
 which says nothing of whether an agent may be called. Looking and taking happen under one lock, so that
@@ -7,15 +7,14 @@ the limit holds exactly whoever starts and resumes at the same moment; a crashed
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Protocol
 
 import msgspec
 
+from ralph.clock import SystemClock, wait_until
 from ralph.errors import Busy
 from ralph.shell.state import locks
 from ralph.shell.state.directory import unusable_error
@@ -24,9 +23,13 @@ _DOOR = ".door"  # no loop can be called so
 _PATIENCE_SECONDS = 10.0
 
 
-class Stint(msgspec.Struct, frozen=True):
+class Stint(Protocol):
     """What a runner holds while it drives a loop."""
 
+    def release(self) -> None: ...
+
+
+class LockedStint(msgspec.Struct, frozen=True):
     lock: locks.Lock
     place: locks.Lock | None  # None: nothing that it may do counts, as when a loop is only ended
 
@@ -36,17 +39,41 @@ class Stint(msgspec.Struct, frozen=True):
         self.lock.release()
 
 
-def take_place(stints: str, repo: str, loop: str, most: int, now: float) -> locks.Lock:
+def take_stint(root: str, loop: str, at: int, repo: str, most: int | None) -> LockedStint:
+    """The loop for this process alone, and a place among those at work; `most` None = it needs none."""
+    # The place first: a loop that is refused must not leave a folder behind.
+    place = None if most is None else _take_place(os.path.join(root, "stints"), repo, loop, most, at)
+    try:
+        path = _lock_path(root, loop)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        return LockedStint(locks.acquire(path, locks.this_process(at, "runner")), place)
+    except BaseException:
+        if place is not None:
+            place.release()
+        raise
+
+
+def current_driver(root: str, loop: str) -> locks.Holder | None:
+    """Who drives the loop now, if anybody does."""
+    return locks.holder(_lock_path(root, loop))
+
+
+def _lock_path(root: str, loop: str) -> str:
+    return os.path.join(root, "loops", loop, "lock")
+
+
+def _take_place(stints: str, repo: str, loop: str, most: int, at: int) -> locks.Lock:
     """A place among the loops of `repo` that are at work, or Busy when there are `most` already."""
+    import hashlib
+
     folder = os.path.join(stints, hashlib.sha256(os.fsencode(repo)).hexdigest()[:16])
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with _door(folder):
             at_work = _other_places(folder, loop)
             if len(at_work) >= most:
-                raise _full(at_work, most)
-            me = locks.this_process(int(now * 1000), "runner")
-            return locks.acquire(os.path.join(folder, loop), me)
+                raise many_loops_error(at_work, most)
+            return locks.acquire(os.path.join(folder, loop), locks.this_process(at, "runner"))
     except OSError as exc:
         raise unusable_error(exc, folder) from exc
 
@@ -71,31 +98,20 @@ def _door(folder: str) -> Iterator[None]:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(os.path.join(folder, _DOOR), flags, 0o600)
     try:
-        until = time.monotonic() + _PATIENCE_SECONDS
-        while not _try_enter(fd):
-            if time.monotonic() > until:
-                raise Busy(
-                    "another Ralph has been starting a loop here for a long time",
-                    code="E-LOOPS-STARTING",
-                    at=folder,
-                    why="it may have been stopped in the middle of it",
-                    next="ralph status",
-                )
-            time.sleep(0.005)
+        if not wait_until(lambda: locks.try_lock(fd), SystemClock(), seconds=_PATIENCE_SECONDS, every=0.005):
+            raise Busy(
+                "another Ralph has been starting a loop here for a long time",
+                code="E-LOOPS-STARTING",
+                at=folder,
+                why="it may have been stopped in the middle of it",
+                next="ralph status",
+            )
         yield
     finally:
         os.close(fd)
 
 
-def _try_enter(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _full(at_work: list[str], most: int) -> Busy:
+def many_loops_error(at_work: list[str], most: int) -> Busy:
     count = "1 loop is" if len(at_work) == 1 else f"{len(at_work)} loops are"
     allowed = "1 is" if most == 1 else f"{most} are"
     return Busy(

@@ -18,8 +18,8 @@ from ralph.shell.dependencies import built as dependencies_built
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.project import find_project
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
-from ralph.shell.journal import record
-from ralph.shell.journal.writer import Reader, read_journal
+from ralph.shell.journal.open import read_journal
+from ralph.shell.journal.store import JournalReader
 from ralph.shell.sandbox.own_copy import give_back
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, open_state, state_dir
@@ -41,13 +41,10 @@ def find_waste(env: Mapping[str, str], older_than: float, now: float) -> list[Wa
     with read_journal(state.root) as reader:
         rows = {row.loop: row for row in reader.summaries()}
         kept = _named_blobs(state, reader)
-    for name, row in rows.items():
-        if (
-            row.phase == "ended"
-            and now - row.updated / 1000 >= older_than
-            and record.current_driver(state.root, name) is None
-        ):
-            found += _folders(state, name, f"loop ended {int((now - row.updated / 1000) / DAY)} days ago")
+        for name, row in rows.items():
+            age = now - row.updated / 1000
+            if row.phase == "ended" and age >= older_than and reader.driver(name) is None:
+                found += _folders(state, name, f"loop ended {int(age / DAY)} days ago")
     for place in (state.workspaces, state.loops):
         for name in sorted(os.listdir(place)):
             path = os.path.join(place, name)
@@ -69,7 +66,7 @@ def _folders(state: State, name: str, why: str) -> list[Waste]:
     return [Waste(path, why, _size(path)) for path in places if os.path.isdir(path)]
 
 
-def _named_blobs(state: State, reader: Reader) -> set[str]:
+def _named_blobs(state: State, reader: JournalReader) -> set[str]:
     """Every hash that a record names, and every hash that those blobs name in turn (evidence)."""
     kept: set[str] = set()
     for name in reader.names():
@@ -110,7 +107,7 @@ def remove_waste(env: Mapping[str, str], waste: list[Waste], older_than: float, 
     built = {path for path, _ in dependencies_built.builds(state.root, now)}
     for item in waste:
         if os.path.basename(item.path) == "own":
-            give_back(item.path, whole=True)
+            give_back(item.path, now, whole=True)
         elif item.path not in built:
             remove_tree(item.path)
         else:

@@ -18,7 +18,7 @@ from ralph.errors import RalphError
 from ralph.shell.agent_call.ask_version import probe_all
 from ralph.shell.git.command import find_git
 from ralph.shell.journal import record
-from ralph.shell.journal.writer import read_journal
+from ralph.shell.journal.open import read_journal
 from ralph.shell.sandbox.probe import probe_levels
 from ralph.shell.state.directory import config_dir, free_bytes, open_state, state_dir
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import time
 from typing import Any
 
 from ralph.app.words.format import safe, table
+from ralph.clock import SystemClock
 from ralph.core.criterion.gates_for_project import kinds_at
 from ralph.core.toolchains.kinds import could_affect_gate, gate_kind
 from ralph.core.toolchains.usual_checks import LEVEL_OF
@@ -25,7 +25,7 @@ def chosen_names(request: Any, names: tuple[str, ...], level: str, *, changed: b
     """The gates of a level that the uncommitted changes could concern, out of those that were named."""
     from ralph.shell.criterion.gates_here import gates_here, pick_gates
 
-    project, _, gates = gates_here(request, dict(os.environ), time.time())
+    project, _, gates = gates_here(request, dict(os.environ), SystemClock().now())
     wanted = pick_gates(gates, names)
     if level:
         kinds = kinds_at(level)  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ def explain_lines(request: Any, name: str) -> list[str]:
     from ralph.gates.seal import exec_argv
     from ralph.shell.criterion.gates_here import gates_here, pick_gates
 
-    _, settings, gates = gates_here(request, dict(os.environ), time.time())
+    _, settings, gates = gates_here(request, dict(os.environ), SystemClock().now())
     gate = pick_gates(gates, (name,))[0]
     kind = gate_kind(gate.name, gate.run)
     origin = settings.origins.get(f"gates.{name}.run")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 import sys
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ import click
 import msgspec
 
 from ralph.app.words.format import safe
+from ralph.clock import SystemClock
 from ralph.core.criterion.proposal import Proposal
 from ralph.errors import NeedsHuman, UserError
 
@@ -107,14 +107,14 @@ def ask_agreement(
     question = f"use these checks? They are tried once now, {where}"
     if not click.confirm(question, default=True, err=True):
         return ""
-    criterion_adopt.approve(proposal, cwd, folder, time.time())
+    criterion_adopt.approve(proposal, cwd, folder, SystemClock().now())
     return "asked"
 
 
 def try_out(proposal: Proposal, *, cwd: str, env: Mapping[str, str]) -> Proposal:
     from ralph.shell.criterion.try_once import try_proposal
 
-    return try_proposal(proposal, cwd=cwd, env=env, token=secrets.token_hex(4), now=time.time())
+    return try_proposal(proposal, cwd=cwd, env=env, token=secrets.token_hex(4), now=SystemClock().now())
 
 
 def adopt_checks(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: bool) -> Any:
@@ -125,7 +125,7 @@ def adopt_checks(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool,
     from ralph.shell.criterion import propose
     from ralph.shell.start.order import class_of, read_settings
 
-    _, settings = read_settings(request, env, time.time())
+    _, settings = read_settings(request, env, SystemClock().now())
     runs = tuple(spec.run for spec in settings.gates.values() if spec.required)
     if request.checks or request.hidden_checks:
         return request
@@ -199,7 +199,7 @@ def unheld(checks: Any, cwd: str, env: Mapping[str, str]) -> NeedsHuman:
     from ralph.shell.state.directory import config_dir
 
     approval = criterion_adopt.approval_for(checks, cwd)
-    stop = approvals.needs_approval_error(config_dir(env), approval, time.time())
+    stop = approvals.needs_approval_error(config_dir(env), approval, SystemClock().now())
     stop.what = (
         "without a sandbox, commands that this repository wrote need your approval; -y does not give it"
     )
@@ -211,7 +211,7 @@ def remember(env: Mapping[str, str], approval: Any) -> None:
     from ralph.shell.config import approvals
     from ralph.shell.state.directory import config_dir
 
-    approvals.remember(config_dir(env), approval, time.time())
+    approvals.remember(config_dir(env), approval, SystemClock().now())
 
 
 def loop_command(made: Proposal, answers: Mapping[str, str]) -> str:

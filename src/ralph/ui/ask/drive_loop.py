@@ -15,7 +15,7 @@ from ralph.app.drive import DriveRequest, drive
 from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.views.plan_view import plan_line
-from ralph.shell.journal.writer import read_journal
+from ralph.shell.journal.open import read_journal
 from ralph.shell.ports import Activity
 from ralph.shell.run.open import SignalCount
 from ralph.shell.state.directory import open_state, state_dir

@@ -6,13 +6,13 @@ import difflib
 import os
 import secrets
 import sys
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from ralph.app.words.format import brief_seconds, safe, safe_lines
+from ralph.clock import SystemClock
 from ralph.core.criterion.gates_for_project import Planned
 from ralph.core.criterion.proposal import Trial
 from ralph.core.toolchains.usual_checks import Level
@@ -103,7 +103,7 @@ def try_plan(plan: InitPlan, env: Mapping[str, str], *, quiet: bool) -> dict[str
         tuple(one.name for one in wanted),
         head=True,
         token=secrets.token_hex(4),
-        now=time.time(),
+        now=SystemClock().now(),
         attend=lambda _: False,
         told=told,
     )
@@ -173,8 +173,8 @@ def _trust(project: Project, env: Mapping[str, str]) -> None:
 
     approval = settings_here(project, env).approval
     if approval is not None:
-        approvals.remember(config_dir(env), approval, time.time())
-        approvals.approve(config_dir(env), approval.hash, time.time())
+        approvals.remember(config_dir(env), approval, SystemClock().now())
+        approvals.approve(config_dir(env), approval.hash, SystemClock().now())
 
 
 def _refuse_second(project: Project) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from ralph.shell.journal.reader import Reader, read_journal
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.selection import project_top
+from ralph.shell.journal.store import JournalReader
 from ralph.shell.state.directory import State, open_state, state_dir
 
 
@@ -14,7 +15,7 @@ def state_here() -> State:
     return open_state(state_dir(os.environ), create=False)
 
 
-def journal_here() -> Reader:
+def journal_here() -> JournalReader:
     return read_journal(state_here().root)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-import time
 from typing import Any
 
 import click
 import msgspec
 
+from ralph.clock import SystemClock
 from ralph.errors import NeedsHuman
 from ralph.ui.cli.loop_options import typed_settings
 
@@ -94,7 +94,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
         print_note(f"{asks.what}:\n{asks.why}")
         if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
             raise
-        approvals.approve(config_dir(env), asks.next.rsplit(" ", 1)[-1], time.time())
+        approvals.approve(config_dir(env), asks.next.rsplit(" ", 1)[-1], SystemClock().now())
         return prepare_start(_add_check(request, given, env), env, token=token)
 
 

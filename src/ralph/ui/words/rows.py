@@ -13,9 +13,7 @@ import msgspec
 from ralph.app.words.format import ago, clock, cost_words, safe, short
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
 from ralph.errors import JournalError, RalphError
-from ralph.shell.journal.reader import Reader
-from ralph.shell.journal.rows import ENDED, SummaryRow
-from ralph.shell.journal.selection import current_driver
+from ralph.shell.journal.store import ENDED, JournalReader, SummaryRow
 
 LIMITS: dict[str, Any] = {  # what the journal leaves out because it is the default (`core.model.order`)
     "iterations": 15, "time": None, "iteration_time": 1800.0, "idle": None, "cost": None, "tokens": None,
@@ -48,15 +46,15 @@ class ListRow(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-def list_row(summary: SummaryRow, state_root: str) -> ListRow:
+def list_row(summary: SummaryRow, reader: JournalReader) -> ListRow:
     body = _body(summary)
     updated = summary.updated / 1000
     if body is None:
         return ListRow(summary.loop, "damaged", {}, updated, "its summary cannot be read")
-    return ListRow(summary.loop, status_word(summary, state_root), body, updated)
+    return ListRow(summary.loop, status_word(summary, reader), body, updated)
 
 
-def check_record(row: ListRow, reader: Reader) -> ListRow:
+def check_record(row: ListRow, reader: JournalReader) -> ListRow:
     """The row, or the same loop as damaged when its record does not hold."""
     try:
         for _ in reader.rows(row.name):
@@ -66,14 +64,14 @@ def check_record(row: ListRow, reader: Reader) -> ListRow:
     return row
 
 
-def status_word(summary: SummaryRow, state_root: str) -> str:
+def status_word(summary: SummaryRow, reader: JournalReader) -> str:
     """One word for where a loop stands; a loop that nobody drives although it should has crashed."""
     if summary.phase == ENDED:
         return summary.outcome or ENDED
     if summary.phase == "paused":
         return "paused"
     try:
-        held = current_driver(state_root, summary.loop)
+        held = reader.driver(summary.loop)
     except RalphError:
         return summary.phase  # another user's lock: whether it is held is not ours to know
     return summary.phase if held else "crashed"

@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from typing import Any
 
 import click
+
+from ralph.clock import SystemClock
 
 CHECK = "tests=python3 -m unittest -v"
 TASK = "make the tests of the todo list pass"
@@ -61,7 +62,7 @@ def _prepare_loop(folder: str, script: str, pace: float) -> Any:
         flags={"agent": "demo"},
         agent_settings={"script": script, "pace": str(pace)},
     )
-    return prepare(request, env=_env(), token=secrets.token_hex(4), now=time.time())
+    return prepare(request, env=_env(), token=secrets.token_hex(4), now=SystemClock().now())
 
 
 def _env() -> dict[str, str]:
@@ -79,7 +80,7 @@ def _loop(folder: str, script: str, pace: float, display: str, *, as_json: bool)
 
     env = _env()
     prepared = _prepare_loop(folder, script, pace)
-    name, stint = begin_loop(prepared, env, time.time())
+    name, stint = begin_loop(prepared, env, SystemClock().now())
     most = prepared.settings.max_loops
     code = drive_and_show(
         name, env, mode=display, as_json=as_json, min_free=0, most=most, stint=stint, may_ask=False
@@ -94,7 +95,7 @@ def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool
 
     env = _env()
     prepared = _prepare_loop(folder, script, pace)
-    name, stint = begin_loop(prepared, env, time.time())
+    name, stint = begin_loop(prepared, env, SystemClock().now())
     stint.release()
     argv = [
         sys.executable,
@@ -107,7 +108,7 @@ def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool
     ]
     with subprocess.Popen(argv, env=env, stdout=sys.stderr) as child:
         _wait_for_call(env, name, 2, child)
-        time.sleep(pace / 2)
+        SystemClock().sleep(pace / 2)
         child.send_signal(signal.SIGKILL)
     print(
         "\nkilled the runner with SIGKILL while the agent was at work; resuming the same loop\n",
@@ -118,8 +119,8 @@ def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool
 
 
 def _wait_for_call(env: dict[str, str], name: str, call: int, child: subprocess.Popen[bytes]) -> None:
+    from ralph.shell.journal.open import read_journal
     from ralph.shell.journal.record import load
-    from ralph.shell.journal.writer import read_journal
     from ralph.shell.state.directory import state_dir
 
     while child.poll() is None:
@@ -127,4 +128,4 @@ def _wait_for_call(env: dict[str, str], name: str, call: int, child: subprocess.
             loop = load(reader, name).loop
         if loop.call.running and loop.call.number >= call:
             return
-        time.sleep(0.02)
+        SystemClock().sleep(0.02)

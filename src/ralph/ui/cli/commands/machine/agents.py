@@ -7,10 +7,11 @@ import io
 import json
 import os
 import secrets
-import time
 from typing import Any
 
 import click
+
+from ralph.clock import SystemClock
 
 TASK = "make the test pass: add(2, 3) must be 5"
 CHECK = "test=python3 -m unittest -q"
@@ -121,8 +122,8 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
     import tempfile
 
     from ralph.app.words.format import safe
+    from ralph.shell.journal.open import read_journal
     from ralph.shell.journal.record import load
-    from ralph.shell.journal.writer import read_journal
     from ralph.shell.run.open import begin_loop
     from ralph.shell.start.agents import refuse_without_login
     from ralph.shell.start.order import StartRequest, prepare
@@ -137,9 +138,9 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
         env = {**os.environ, "RALPH_STATE_DIR": os.path.join(folder, "state")}
         flags = {"--agent": name, "--model": model, "--max-iterations": "2", "--iteration-timeout": "10m"}
         request = StartRequest(task=TASK, cwd=project, checks=(CHECK,), flags=dict(flags))
-        prepared = prepare(request, env=env, token=secrets.token_hex(4), now=time.time())
+        prepared = prepare(request, env=env, token=secrets.token_hex(4), now=SystemClock().now())
         refuse_without_login(prepared.order, env)
-        name_, stint = begin_loop(prepared, env, time.time())
+        name_, stint = begin_loop(prepared, env, SystemClock().now())
         # What a loop's end offers (diff, merge, …) is about a loop that is kept: this one is not.
         with contextlib.nullcontext() if as_json else contextlib.redirect_stdout(io.StringIO()):
             code = drive_and_show(

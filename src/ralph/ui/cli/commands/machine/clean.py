@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 import click
 
+from ralph.clock import SystemClock
 from ralph.errors import NeedsHuman, UserError
 
 
@@ -46,7 +46,7 @@ def command(older_than: str, dry_run: bool, yes: bool) -> int:
             raise UserError(
                 f"--older-than is '{older_than}': expected {error}", code="E-USAGE", next="ralph clean --help"
             ) from None
-    now = time.time()
+    now = SystemClock().now()
     waste = find_waste(env, age, now)
     for item in waste[:40]:
         print(f"  {units.size_words(item.size):>10}  {item.why}  {safe(item.path, 120)}")

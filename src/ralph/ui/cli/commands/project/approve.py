@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 
 import click
+
+from ralph.clock import SystemClock
 
 
 @click.command(short_help="Approve commands that a repository brings.")
@@ -32,14 +33,14 @@ def command(digest: str | None, listing: bool) -> int:
             print(
                 record.approval.short,
                 word,
-                ago(time.time() - record.at),
+                ago(SystemClock().now() - record.at),
                 safe(record.approval.repo),
                 sep="  ",
             )
         return 0
     if digest is None:
         raise UserError("expected the hash that was shown", code="E-USAGE", next="ralph approve --list")
-    approval = approvals.approve(folder, digest, time.time())
+    approval = approvals.approve(folder, digest, SystemClock().now())
     for line in approvals.summary_lines(approval):
         print(f"  {safe(line, 400)}")
     print(f"approved {approval.short}")

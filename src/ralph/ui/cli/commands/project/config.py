@@ -8,6 +8,8 @@ import sys
 
 import click
 
+from ralph.clock import SystemClock
+
 
 @click.group(short_help="Show the settings and where each came from.")
 def command() -> None:
@@ -61,7 +63,5 @@ def show(origin: bool, as_json: bool) -> int:
             f"note: not approved, so left out; show and approve it: ralph approve {needed.short}",
             file=sys.stderr,
         )
-        import time
-
-        approvals.remember(user_dir, needed, time.time())
+        approvals.remember(user_dir, needed, SystemClock().now())
     return 0

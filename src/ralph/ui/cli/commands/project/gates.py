@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import time
 from typing import Any
 
 import click
+
+from ralph.clock import SystemClock
 
 LEVELS = ("minimal", "default", "full", "security")
 
@@ -39,7 +40,7 @@ def list_(checks: tuple[str, ...], as_json: bool) -> int:
     from ralph.app.words.format import safe, table
     from ralph.shell.criterion.gates_here import gates_here
 
-    _, _, gates = gates_here(_request(checks), dict(os.environ), time.time())
+    _, _, gates = gates_here(_request(checks), dict(os.environ), SystemClock().now())
     if as_json:
         print(json.dumps({"v": 1, "gates": [msgspec.to_builtins(gate) for gate in gates]}))
         return 0
@@ -107,7 +108,7 @@ def run(
         names,
         head=base,
         token=secrets.token_hex(4),
-        now=time.time(),
+        now=SystemClock().now(),
         attend=lambda _: False,
         told=told,
     )

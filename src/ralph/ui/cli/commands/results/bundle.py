@@ -26,6 +26,7 @@ def command(loop: str, output: str, note: bool, as_json: bool) -> int:
       ralph bundle fix-auth --note
     """
     from ralph.app.words.format import plural, safe
+    from ralph.clock import SystemClock
     from ralph.errors import UserError
     from ralph.shell.attestation import make
     from ralph.shell.attestation.bundle import write_bundle
@@ -37,11 +38,11 @@ def command(loop: str, output: str, note: bool, as_json: bool) -> int:
 
     if note and output:
         raise UserError("--note writes no file", code="E-USAGE", next=f"ralph bundle {loop} -o FILE")
-    env, state = dict(os.environ), state_here()
+    env, state, now = dict(os.environ), state_here(), SystemClock().now()
     with journal_here() as reader:
         record = load(reader, find_loop(reader, loop))
     if note:
-        sealed = make.read_envelope(make.attest(state, record, env))
+        sealed = make.read_envelope(make.attest(state, record, env, now))
         objects = write_notes(find_project(record.loop.sealed.repo), sealed)
         if as_json:
             print(json.dumps({"v": 1, "loop": record.name, "ref": REF, "objects": objects}))
@@ -49,7 +50,7 @@ def command(loop: str, output: str, note: bool, as_json: bool) -> int:
         print(f"noted {record.name} in {REF} on {', '.join(oid[:12] for oid in objects)}")
         print(f"  share it: git push origin {REF}")
         return 0
-    done = write_bundle(state, record, env, output or f"{record.name}.ralph.tar")
+    done = write_bundle(state, record, env, output or f"{record.name}.ralph.tar", now)
     if as_json:
         facts = {"path": done.path, "size": done.size, "members": done.members, "left_out": done.left_out}
         print(json.dumps({"v": 1, "loop": record.name, **facts}))

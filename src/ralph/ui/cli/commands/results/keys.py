@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from ralph.clock import SystemClock
+
 
 @click.group(short_help="Keys that sign proofs, and whom to trust.")
 def command() -> None:
@@ -35,7 +37,7 @@ def list_(as_json: bool) -> int:
     if not rows:
         print("no key yet: one is made when the first loop is verified")
         return 0
-    now = time.time()
+    now = SystemClock().now()
     for line in table(
         [(one.key.short, safe(one.name, 60), _state(one, now), ago(now - one.since)) for one in rows]
     ):
@@ -56,7 +58,7 @@ def show(key: str | None) -> int:
 
     env = dict(os.environ)
     found = (
-        trust.signing_key(env, time.time()).public
+        trust.signing_key(env, SystemClock().now()).public
         if key is None
         else trust.pick(trust.trusted_keys(env), key).key
     )
@@ -85,7 +87,7 @@ def trust_(file: str, name: str, until: str) -> int:
     from ralph.shell.attestation.bundle import read_key
 
     key = read_key(os.path.join(os.getcwd(), file))
-    made = trust.trust(os.environ, key, name or os.path.basename(file), time.time(), _end(until))
+    made = trust.trust(os.environ, key, name or os.path.basename(file), SystemClock().now(), _end(until))
     print(f"trusted {key.id} as '{safe(made.name, 60)}'{f' until {until}' if until else ''}")
     print(f"  take it back: ralph keys distrust {key.short}")
     return 0
@@ -118,7 +120,7 @@ def rotate() -> int:
     """
     from ralph.shell.attestation import trust
 
-    old, new = trust.rotate(dict(os.environ), time.time())
+    old, new = trust.rotate(dict(os.environ), SystemClock().now())
     if old is not None:
         print(f"rotated out {old.id}")
     print(f"signing with {new.id}")

@@ -7,10 +7,11 @@ import os
 import secrets
 import sys
 import tempfile
-import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+from ralph.clock import SystemClock
 
 if TYPE_CHECKING:
     from ralph.shell.attestation.verify_request import Outcome, ProofCheck
@@ -66,7 +67,7 @@ def command(
         yes=yes,
         sandbox=sandbox,
         token=secrets.token_hex(4),
-        now=time.time(),
+        now=SystemClock().now(),
     )
     outcome = _verify(request, quiet=as_json)
     if junit:

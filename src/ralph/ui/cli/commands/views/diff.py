@@ -12,7 +12,7 @@ from ralph.app.words.format import paint, safe_lines, short, use_colour
 from ralph.core.model.events import CheckpointMade
 from ralph.errors import NothingToDo, UserError
 from ralph.shell.git.project import find_project, user_call
-from ralph.shell.journal.reader import Reader
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import Record, choose_loop, load
 from ralph.ui.ask.place import project_here, state_here
 
@@ -35,7 +35,7 @@ def command(loop: str | None, iteration: int | None, stat: bool) -> int:
       ralph diff fix-auth --iteration 2 --stat
     """
     state = state_here()
-    with Reader(state.root) as reader:
+    with read_journal(state.root) as reader:
         record = load(reader, choose_loop(reader, loop, project_here()))
     base, after = commits_to_compare(record, iteration)
     project = find_project(record.loop.sealed.repo)

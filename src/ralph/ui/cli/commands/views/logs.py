@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import click
 
 from ralph.app.words.format import safe, safe_lines, stamp
+from ralph.clock import SystemClock
 from ralph.errors import JournalError, RalphError
-from ralph.shell.journal.reader import Reader
-from ralph.shell.journal.record import RecordEntry, choose_loop, current_driver, decode_row
-from ralph.shell.journal.rows import JournalRow
+from ralph.shell.journal.open import read_journal
+from ralph.shell.journal.record import RecordEntry, choose_loop, decode_row
+from ralph.shell.journal.store import JournalReader, JournalRow
 from ralph.shell.state.blobs import get
 from ralph.ui.ask.place import project_here, state_here
 
@@ -36,9 +36,9 @@ def command(loop: str | None, follow: bool, iteration: int | None, kind: str | N
       ralph logs fix-auth --iteration 2
     """
     state = state_here()
-    with Reader(state.root) as reader:
+    with read_journal(state.root) as reader:
         name = choose_loop(reader, loop, project_here())
-        for row in _rows(reader, state.root, name, follow=follow):
+        for row in _rows(reader, name, follow=follow):
             entry = RecordEntry(row, decode_row(row))
             if not _is_wanted(entry, iteration, kind):
                 continue
@@ -53,22 +53,22 @@ def command(loop: str | None, follow: bool, iteration: int | None, kind: str | N
     return 0
 
 
-def _rows(reader: Reader, root: str, name: str, *, follow: bool) -> Iterator[JournalRow]:
+def _rows(reader: JournalReader, name: str, *, follow: bool) -> Iterator[JournalRow]:
     seq = 0
     while True:
         # Asked before reading: whoever stopped after this question wrote its last row before the reading.
-        driven = follow and _is_driven(root, name)
+        driven = follow and _is_driven(reader, name)
         for row in reader.rows(name, seq):
             seq = row.seq
             yield row
         if not driven:
             return
-        time.sleep(POLL_SECONDS)
+        SystemClock().sleep(POLL_SECONDS)
 
 
-def _is_driven(root: str, name: str) -> bool:
+def _is_driven(reader: JournalReader, name: str) -> bool:
     try:
-        return current_driver(root, name) is not None
+        return reader.driver(name) is not None
     except RalphError:
         return True  # another user's loop: whether its lock is held cannot be seen, so go on looking
 

@@ -32,13 +32,13 @@ def show(loop: str | None, iteration: int | None, as_diff: bool, as_json: bool) 
       ralph prompt show fix-auth --iteration 2 --diff
     """
     from ralph.errors import NothingToDo
-    from ralph.shell.journal.reader import Reader
+    from ralph.shell.journal.open import read_journal
     from ralph.shell.journal.record import choose_loop, load
     from ralph.ui.ask.place import project_here, state_here
     from ralph.ui.ask.prompt_view import difference, find_prompts
 
     state = state_here()
-    with Reader(state.root) as reader:
+    with read_journal(state.root) as reader:
         record = load(reader, choose_loop(reader, loop, project_here()))
     shown, before = find_prompts(record, state, iteration)
     if as_diff and before is None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 
 import click
 
 from ralph.app.words.format import GOOD, ago, safe, table
+from ralph.clock import SystemClock
 from ralph.errors import SetupError
-from ralph.shell.journal.reader import Reader
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import choose_loop, load
+from ralph.shell.journal.store import JournalReader
 from ralph.ui.ask.place import project_here, state_here
 from ralph.ui.words.rows import ListRow, list_row
 
@@ -36,9 +37,9 @@ def command(
     """
     state = state_here()
     face = "json" if as_json else face
-    with Reader(state.root) as reader:
+    with read_journal(state.root) as reader:
         if loop is None and (listing or failed):
-            rows = [list_row(summary, state.root) for summary in reader.summaries(project_here())]
+            rows = [list_row(summary, reader) for summary in reader.summaries(project_here())]
             data = _report_list(rows, failed=failed, as_json=face == "json")
         else:
             data = _render_report(reader, choose_loop(reader, loop, project_here()), state.blobs, face)
@@ -49,7 +50,7 @@ def command(
     return 0
 
 
-def _render_report(reader: Reader, name: str, blobs: str, face: str) -> str:
+def _render_report(reader: JournalReader, name: str, blobs: str, face: str) -> str:
     from ralph.app.report.report_files import make_report, report_json, report_md
     from ralph.app.words.change import measure
 
@@ -76,7 +77,7 @@ def _report_list(rows: list[ListRow], *, failed: bool, as_json: bool) -> str:
         return json.dumps({"v": 1, "reports": loops}) + "\n"
     if not chosen:
         return "no loop ended without being verified\n" if failed else "no loops\n"
-    now = time.time()
+    now = SystemClock().now()
     cells = [
         (
             _status(row),

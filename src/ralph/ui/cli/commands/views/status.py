@@ -6,7 +6,6 @@ no rich, no core, no git here.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from functools import lru_cache
 from typing import Any
@@ -14,9 +13,10 @@ from typing import Any
 import msgspec
 
 from ralph.app.words.format import GOOD, ago, clock, cost_words, iso, safe, short, table, thousands
-from ralph.shell.journal.reader import Reader
+from ralph.clock import SystemClock
 from ralph.shell.journal.selection import find_loop
-from ralph.ui.ask.place import project_here, state_here
+from ralph.shell.journal.store import JournalReader
+from ralph.ui.ask.place import journal_here, project_here
 from ralph.ui.words.rows import WORDS, ListRow, cells, check_record, json_row, list_row, steps
 
 LIMIT = 20
@@ -31,14 +31,13 @@ def show(
     quiet: bool = False,
 ) -> int:
     """What the command does; `ralph status` alone comes here without waiting for click."""
-    state = state_here()
-    with Reader(state.root) as reader:
+    with journal_here() as reader:
         if loop is not None:
-            row = _one(reader, state.root, find_loop(reader, loop))
+            row = _one(reader, find_loop(reader, loop))
             _print_one(row, as_json=as_json, quiet=quiet)
             return 4 if row.word == "damaged" else 0
         repo = None if every else project_here()
-        rows, counts, more = _many(reader, state.root, repo, limit)
+        rows, counts, more = _many(reader, repo, limit)
     if as_json:
         _print_json(rows, counts, truncated=more > 0)
     elif quiet:
@@ -51,10 +50,9 @@ def show(
 
 def overview() -> int:
     """`ralph` without arguments: this project's loops, or how to begin."""
-    state = state_here()
     repo = project_here()
-    with Reader(state.root) as reader:
-        rows, counts, more = _many(reader, state.root, repo, LIMIT)
+    with journal_here() as reader:
+        rows, counts, more = _many(reader, repo, LIMIT)
     if rows:
         _print_table(rows, counts, more, repo)
         return 0
@@ -66,11 +64,11 @@ def overview() -> int:
     return 0
 
 
-def _many(reader: Reader, root: str, repo: str | None, limit: int) -> tuple[list[ListRow], Counter[str], int]:
+def _many(reader: JournalReader, repo: str | None, limit: int) -> tuple[list[ListRow], Counter[str], int]:
     """The newest rows, how many loops stand where (complete), and how many rows were left out."""
     numbers = reader.counts(repo)
     total = sum(numbers.values())
-    active = {summary.loop: list_row(summary, root) for summary in reader.summaries(repo, active=True)}
+    active = {summary.loop: list_row(summary, reader) for summary in reader.summaries(repo, active=True)}
     counts = Counter(row.word for row in active.values())
     for (phase, outcome), number in numbers.items():
         if phase == "ended":
@@ -79,7 +77,7 @@ def _many(reader: Reader, root: str, repo: str | None, limit: int) -> tuple[list
     for summary in reader.summaries(repo, limit if limit > 0 else -1):
         row = active.get(summary.loop)
         # An unfinished loop is what somebody may go on with, so its record is proven before it is shown.
-        rows.append(list_row(summary, root) if row is None else check_record(row, reader))
+        rows.append(list_row(summary, reader) if row is None else check_record(row, reader))
     for row in rows:
         if row.word == "damaged" and row.name in active and active[row.name].word != "damaged":
             counts[active[row.name].word] -= 1
@@ -87,9 +85,9 @@ def _many(reader: Reader, root: str, repo: str | None, limit: int) -> tuple[list
     return rows, +counts, total - len(rows)
 
 
-def _one(reader: Reader, root: str, name: str) -> ListRow:
+def _one(reader: JournalReader, name: str) -> ListRow:
     summary = next(summary for summary in reader.summaries() if summary.loop == name)
-    return check_record(list_row(summary, root), reader)
+    return check_record(list_row(summary, reader), reader)
 
 
 def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str | None) -> None:
@@ -98,7 +96,7 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
         print(f"no loops{where}")
         print("  see all  ralph status --all" if repo else '  start  ralph loop "…" --check "…"')
         return
-    now = time.time()
+    now = SystemClock().now()
     print(" · ".join(f"{counts[word]} {word}" for word in _sort_words(counts)))
     for line in table([cells(row, now, with_repo=repo is None) for row in rows]):
         print(line)
@@ -118,7 +116,7 @@ def _print_json(rows: list[ListRow], counts: Counter[str], *, truncated: bool) -
     _dump(
         {
             "v": 1,
-            "as_of": iso(time.time()),
+            "as_of": iso(SystemClock().now()),
             "counts": {word: counts[word] for word in _sort_words(counts)},
             "loops": [json_row(row) for row in rows],
             "truncated": truncated,
@@ -137,7 +135,7 @@ def _print_one(row: ListRow, *, as_json: bool, quiet: bool) -> None:
     elif quiet:
         print(row.name)
     else:
-        for line in details(row, time.time()):
+        for line in details(row, SystemClock().now()):
             print(line)
 
 
