@@ -49,7 +49,6 @@ FIELDS_TODAY: dict[str, int] = {
     "LoopReport": 57,
     "Order": 38,
     "PhraseTable": 31,
-    "PlanState": 30,
     "PromptFacts": 34,
     "Settings": 39,
     "Summary": 31,

@@ -53,9 +53,7 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
         return after_judging.finish(
             loop, Finish("broken", f"{count} faults in a row, the last: {fault.message}")
         )
-    if loop.control.pause_reason:
-        return after_judging.pause_loop(loop)
-    return after_judging.limit_or_call(loop)
+    return after_judging.pause_or_call(loop)
 
 
 def _count_fault(loop: Loop, fault: Fault) -> Loop:
@@ -75,11 +73,7 @@ def _with_spares(loop: Loop, fault: Fault) -> Loop | None:
     elif failover.earliest(rested) is None or rested.agents.outages_in_row >= LIMIT_CAP:
         return None
     rested = rested.with_call(fault=None)
-    return (
-        after_judging.pause_loop(rested)
-        if rested.control.pause_reason
-        else after_judging.limit_or_call(rested)
-    )
+    return after_judging.pause_or_call(rested)
 
 
 TRIES = 3  # of one gate on one tree, before a human is told

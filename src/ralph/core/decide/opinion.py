@@ -150,9 +150,7 @@ def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = F
         return after_judging.finish(loop, Finish("blocked", f"{why}. {reasons}".rstrip(". ")))
     if isinstance(then, Finish):  # every item is ticked: one more, of Ralph's own, says what is missing
         loop = next_item.add_mend_item(loop.with_proof(not_yet=(sentence,)), (sentence,))
-        return (
-            after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.limit_or_call(loop)
-        )
+        return after_judging.pause_or_call(loop)
     return after_judging.settle(
         loop, exit_gate.Exit(verified=False, not_yet=(sentence,), unproven=loop.proof.unproven)
     )

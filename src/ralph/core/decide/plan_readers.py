@@ -38,7 +38,7 @@ def label(area: Sequence[str]) -> str:
 def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
     owed, build = _owed_readers(loop, event), loop.build
     assert build is not None
-    if build.reading or (event.call, event.count) != (owed.call, owed.count):
+    if build.planning.readers_running or (event.call, event.count) != (owed.call, owed.count):
         _illegal(loop, event, "no such calls were asked for")
     times = (*loop.call.times, *([event.at] * event.count))
     return replace(
@@ -46,7 +46,7 @@ def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
             number=event.call + event.count - 1, times=times[-(loop.limits.calls_per_hour or 1) :]
         ),
         spend=count_spend.add_side_calls(loop.spend, event.count),
-        build=replace(build, reading=True),
+        build=build.with_planning(readers_running=True),
     )
 
 
@@ -54,13 +54,15 @@ def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
     _owed_readers(loop, event)
     build = loop.build
     assert build is not None
-    if not build.reading:
+    if not build.planning.readers_running:
         _illegal(loop, event, "no readers were called")
     spend = loop.spend
     for usage in event.usages:
         spend = count_spend.add_usage(spend, usage)
-    loop = replace(loop, spend=spend, build=replace(build, reading=False, notes=event.notes))
-    return after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.limit_or_call(loop)
+    loop = replace(
+        loop, spend=spend, build=build.with_planning(readers_running=False, reader_notes=event.notes)
+    )
+    return after_judging.pause_or_call(loop)
 
 
 def _owed_readers(loop: Loop, event: Event) -> RunReaders:

@@ -150,6 +150,12 @@ class Loop(Struct, frozen=True):
         return self.order
 
     @property
+    def checkpoint(self) -> Checkpoint:
+        """The version at hand, whatever gates say of it."""
+        work = self.work
+        return Checkpoint(self.iteration, work.tree, work.commit, changed_lines=work.changed_lines)
+
+    @property
     def newest_verdicts(self) -> dict[str, Verdict]:
         """The verdicts that count: from the fresh checkout where this tree was judged there."""
         proof = self.proof
