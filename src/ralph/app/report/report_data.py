@@ -21,7 +21,7 @@ from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Outcome
+from ralph.core.model.outcome import Outcome
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.views.plan_view import ItemLine, PlanLine, item_lines, plan_line

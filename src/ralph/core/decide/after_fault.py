@@ -12,6 +12,7 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from ralph.core.decide import after_judging, failover
+from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
 from ralph.core.decide.stuck import apply
 from ralph.core.model.actions import Finish, RunGates, RunGuards
 from ralph.core.model.agent import Fault
@@ -20,9 +21,6 @@ from ralph.core.model.loop import Loop
 from ralph.core.proof.causes import MACHINE
 from ralph.errors import IllegalEvent
 
-FAULT_CAP = 3  # in a row: the machinery is broken
-LIMIT_CAP = 10  # in a row without one call that worked, of what only time can heal
-HEALED_BY_TIME = frozenset({"limit", "overload", "server", "network"})
 UNCOUNTED = frozenset({"interrupted", "budget"})
 
 

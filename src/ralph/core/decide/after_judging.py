@@ -133,9 +133,8 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     loop = loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven)
     accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
-    loop = apply.record_judgement(
-        loop, _reds(loop, loop.newest_verdicts), accused=accused, base=base_checkpoint(loop)
-    )
+    reds, missing = _reds(loop, loop.newest_verdicts), next_item.missing_for_tick(loop)
+    loop = apply.record_judgement(loop, reds, missing, accused=accused, base=base_checkpoint(loop))
     if accused:
         known = tuple(tree for tree in loop.progress.accused_trees if tree != loop.work.tree)
         loop = loop.with_progress(

@@ -18,7 +18,8 @@ from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, plan_and_brief, with_i
 from ralph.core.model.actions import Finish
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import Criterion
-from ralph.core.model.order import Order, Outcome
+from ralph.core.model.order import Order
+from ralph.core.model.outcome import Outcome
 from ralph.core.model.plan.board import board_of, choose, state_of, with_state
 from ralph.core.model.plan.completion import Checked, Dual, dual_condition
 from ralph.core.model.plan.items import HIGH, Item

@@ -50,9 +50,10 @@ from ralph.core.model.events import (
     WorkspaceRestored,
 )
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import RESUMABLE
+from ralph.core.model.outcome import RESUMABLE
 from ralph.core.model.plan.completion import WINDOW
 from ralph.core.model.plan.plan_state import PlanState
+from ralph.core.model.rubric import reset_counts
 from ralph.core.prompt import learnings
 from ralph.core.proof import exit_gate
 from ralph.errors import IllegalEvent
@@ -311,7 +312,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         loop = loop.with_proof(
             verdicts_tree="", finals_tree="", guards_tree="", doubted_tree="", no_answers=()
         )
-        loop = replace(loop, jury=opinion.reset_counts(loop.jury))
+        loop = replace(loop, jury=reset_counts(loop.jury))
         loop = plan_facts.reopen_blocked_items(loop)
     return _take_baseline(loop) if loop.progress.best is None else after_judging.limit_or_call(loop)
 

@@ -14,15 +14,8 @@ import msgspec.structs
 from ralph.core.model.events import PlanRead
 from ralph.core.model.gate import Grade
 from ralph.core.model.order import Brief
-from ralph.core.model.plan.board import (
-    Board,
-    board_of,
-    plan_with_states,
-    state_of,
-    with_failing,
-    with_state,
-)
-from ralph.core.model.plan.items import Item, Plan, id_of
+from ralph.core.model.plan.board import board_of, plan_with_states, state_of, with_failing, with_state
+from ralph.core.model.plan.items import Board, Item, Plan, id_of
 from ralph.core.model.plan.plan_rules import check_plan
 from ralph.core.model.plan.plan_state import DoneItem, PlanState
 from ralph.core.model.plan.test_link import CriterionTest, Status, merge_links, status_by_criterion

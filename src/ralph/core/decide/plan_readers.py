@@ -15,6 +15,7 @@ from ralph.core.decide import after_judging, count_spend
 from ralph.core.model.actions import RunReaders
 from ralph.core.model.events import Event, ReadersEnded, ReadersStarted
 from ralph.core.model.loop import Loop
+from ralph.core.model.plan.plan_state import ReaderNote
 from ralph.errors import IllegalEvent
 
 MAX_LABEL_PATHS = 3  # paths that stand for an area
@@ -28,11 +29,11 @@ def areas(paths: Sequence[str], count: int) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(ordered[a:b]) for a, b in pairwise(cuts) if b > a)
 
 
-def label(area: Sequence[str]) -> str:
-    """A few words for what was read."""
-    if len(area) <= MAX_LABEL_PATHS:
-        return ", ".join(area)
-    return f"{area[0]} to {area[-1]} ({len(area)} files)"
+def note_on_area(area: Sequence[str], text: str, fault: str) -> ReaderNote:
+    """What was read, in a few words, and what was said of it, or why nothing was."""
+    many = len(area) > MAX_LABEL_PATHS
+    label = f"{area[0]} to {area[-1]} ({len(area)} files)" if many else ", ".join(area)
+    return ReaderNote(area=label, text="" if fault else text, fault=fault)
 
 
 def readers_started(loop: Loop, event: ReadersStarted) -> Loop:

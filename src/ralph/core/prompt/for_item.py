@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ralph.core.model.plan.board import Board, ItemChoice, ready_besides
-from ralph.core.model.plan.items import Item
+from ralph.core.model.plan.board import ItemChoice, ready_besides
+from ralph.core.model.plan.items import Board, Item
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.plan.layout import tags_of
 from ralph.core.specs.parse import SpecCriterion

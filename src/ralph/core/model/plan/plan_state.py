@@ -11,10 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Grade
-from ralph.core.model.order import ReaderNote
-from ralph.core.model.plan.board import Board
 from ralph.core.model.plan.completion import Dual, Indication
-from ralph.core.model.plan.items import Item, Plan
+from ralph.core.model.plan.items import Board, Item, Plan
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Checkpoint
 
@@ -32,6 +30,14 @@ class DoneItem(Struct, frozen=True, omit_defaults=True):
     commit: str = ""
     tree: str = ""
     grade: Grade | None = None
+
+
+class ReaderNote(Struct, frozen=True, omit_defaults=True):
+    """What one reader said of its area."""
+
+    area: str
+    text: str = ""
+    fault: str = ""
 
 
 class PlanningState(Struct, frozen=True):
