@@ -16,8 +16,8 @@ from measuring import Line, interleaved, median, ratio_line, typical_ratio
 from msgspec.structs import replace
 
 from ralph.core.model.order import Brief
-from ralph.core.model.plan.board import Board, board_of, choose, with_failing, with_state
-from ralph.core.model.plan.items import NAME, Item, Plan
+from ralph.core.model.plan.board import board_of, choose, with_failing, with_state
+from ralph.core.model.plan.items import NAME, Board, Item, Plan
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.plan.layout import based_on, lay_out, mark_item
 from ralph.core.prompt.for_item import item_text

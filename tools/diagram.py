@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ralph.core.decide.machine import TABLE
-from ralph.core.model.order import PHASES
+from ralph.core.model.outcome import PHASES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "concepts.md"
 # Drawn apart or not at all: these happen nearly everywhere and would hide the picture.

@@ -223,11 +223,11 @@ def changes(before: Loop, after: Loop) -> dict[str, Any]:
     return {name: value for name, value in new.items() if value != old[name] and name not in apart}
 
 
-def fields(loop: Loop) -> dict[str, Any]:
-    """The fields of a loop and of its parts, by their path."""
+def fields(state: Any) -> dict[str, Any]:
+    """The fields of a loop, or of what it knows of its plan, and of their parts, by their path."""
     found = dict[str, Any]()
-    for name, value in asdict(loop).items():
-        is_part = type(value).__module__ == Loop.__module__
+    for name, value in asdict(state).items():
+        is_part = type(value).__module__ == type(state).__module__
         found |= {f"{name}.{field}": of for field, of in asdict(value).items()} if is_part else {name: value}
     return found
 

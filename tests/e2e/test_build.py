@@ -43,8 +43,14 @@ def test_six_criteria_to_a_verified_result(place):
         done, "verified", 0, 8, grade="B", says=("6 of 6 items verified", "mode     planning")
     )
     assert loop.sealed.protect == ("specs/*.md",)
-    assert purposes(done) == [("plan", ""), *(("item", name) for name in loop.build.done), ("close", "")]
-    assert subjects(place, loop) == [f"feat({name}): Add {name}()" for name in reversed(loop.build.done)]
+    assert purposes(done) == [
+        ("plan", ""),
+        *(("item", name) for name in loop.build.done_items),
+        ("close", ""),
+    ]
+    assert subjects(place, loop) == [
+        f"feat({name}): Add {name}()" for name in reversed(loop.build.done_items)
+    ]
     body = place.git("log", "-1", "--format=%B", loop.landing.branch)
     assert "Serves COUNT-3." in body
     assert "Verification:\n- check: pass, 7 passed; $ python3 -m unittest; evidence " in body
@@ -77,7 +83,7 @@ def test_planning_that_codes(shop):
     assert (done.code, loop.outcome, loop.spend.calls) == (0, "verified", 3), done.report()
     assert "PLANNED" in done.out
     assert "3 other files thrown away" in done.err
-    assert loop.build.discarded == 3
+    assert loop.build.planning.discarded_files == 3
     assert shop.git("rev-parse", "--verify", f"refs/ralph/{loop.sealed.loop}/rejected/1")
     assert not (shop.repo / "extra.txt").exists()
     readers = done.all(e.ReadersEnded)[0]
@@ -138,7 +144,7 @@ def test_complete_with_failing_tests(shop):
     """COMPLETE and EXIT_SIGNAL over red tests tick nothing; five attempts later the item is blocked."""
     done = build(shop, "complete", flags=("--max-iterations", "3"))
     loop = shop.expect(done, "exhausted", 1, 3, says="claims done, the checks say no")
-    assert loop.build.done == {}
+    assert loop.build.done_items == {}
     assert loop.landing.result == ""
 
 
@@ -169,7 +175,7 @@ def test_what_breaks_is_reopened(shop):
     assert loop.outcome == "verified", done.report()
     told = "".join(shop.prompt(event.prompt) for event in done.all(e.AgentStarted))
     assert "iteration 3 broke upper, which was verified" in told
-    assert {name: one.iteration > 0 for name, one in loop.build.done.items()} == {
+    assert {name: one.iteration > 0 for name, one in loop.build.done_items.items()} == {
         "upper": True,
         "lower": True,
     }
@@ -178,7 +184,7 @@ def test_what_breaks_is_reopened(shop):
 def test_an_emptied_test_of_an_earlier_item(shop):
     """A later item that takes an earlier one's work away and empties its test is not verified."""
     loop = shop.expect(build(shop, "guts", flags=("--max-iterations", "3")), "exhausted", 1, 3)
-    assert set(loop.build.done) == {"upper"}
+    assert set(loop.build.done_items) == {"upper"}
     emptied = "test_words.WordsTest.test_case_1_upper passes without the work too, which it once did not"
     assert loop.proof.not_yet == (f"criteria: criterion CASE-1: {emptied}",)
 
@@ -187,8 +193,8 @@ def test_flips_end_the_item(shop):
     """Two versions in turns: another approach is demanded, planning is tried, then the item is blocked."""
     done = build(shop, "flips", flags=("--max-iterations", "25", "--on-fail", "keep"))
     loop = shop.expect(done, "blocked", 3, done.loop.spend.calls)
-    assert set(loop.build.blocked) == {"upper"}
-    assert set(loop.build.done) == {"lower"}
+    assert set(loop.build.blocked_items) == {"upper"}
+    assert set(loop.build.done_items) == {"lower"}
     assert "upper (" in loop.reason
 
 
@@ -196,7 +202,7 @@ def test_found_work_and_a_box_for_a_human(shop):
     """Found work is built like the rest; a box for a human blocks the loop until a resume says it is done."""
     done = quickly(shop, "human", "found")
     loop = shop.expect(done, "blocked", 3, 4, says="only a human can tick what is left: sign")
-    assert list(loop.build.done) == ["upper", "lower", "notes"]
+    assert list(loop.build.done_items) == ["upper", "lower", "notes"]
     assert shop.result("NOTES.md").startswith("# Notes")
     name = loop.sealed.loop
     assert f"ralph resume {name} --done sign" in done.out
@@ -256,15 +262,15 @@ def test_a_kill_in_the_middle_loses_nothing(shop):
     """Killed after a call that failed and one that did not, a loop goes on with board, branch and commits."""
     running = shop.start(*buildkit.build_words("stumbles", check=QUICK), "--min-grade", "D")
     running.until(
-        lambda loop: loop.build is not None and len(loop.build.done) == 1 and loop.call.running, 120
+        lambda loop: loop.build is not None and len(loop.build.done_items) == 1 and loop.call.running, 120
     )
     running.process.kill()
     running.process.wait(10)
     shop.kill_all()
     done = shop.ralph("resume", "--last", "--display", "plain", limit=120)
     loop = done.loop
-    assert (done.code, loop.outcome, set(loop.build.done)) == (0, "verified", {"upper", "lower"}), (
+    assert (done.code, loop.outcome, set(loop.build.done_items)) == (0, "verified", {"upper", "lower"}), (
         done.report()
     )
     assert subjects(shop, loop) == ["feat(lower): Add lower()", "feat(upper): Add upper()"]
-    assert tuple(tie.criterion for tie in loop.build.ties) == FEW
+    assert tuple(tie.criterion for tie in loop.build.links.tests) == FEW

@@ -142,12 +142,12 @@ def test_a_judge_after_each_item_advises_the_next_call(place):
     loop = done.loop
     assert (loop.outcome, done.code) == ("verified", 0), done.report()
     asked = done.all(JudgeStarted)
-    assert len(asked) == len(loop.build.done) == 2
+    assert len(asked) == len(loop.build.done_items) == 2
     questions = [place.prompt(event.prompt) for event in asked]
     assert ["+def upper" in text for text in questions] == [True, False]
     assert ["+def lower" in text for text in questions] == [False, True]
     prompts = {event.item: place.prompt(event.prompt) for event in done.all(AgentStarted)}
-    first, second = loop.build.done
+    first, second = loop.build.done_items
     advice = "suggestion: write down in NOTES.md what was done"
     assert (advice in prompts[first], advice in prompts[second]) == (False, True)
     assert loop.proof.not_yet == ()

@@ -172,7 +172,7 @@ class BuildHands(SimHands):
                     "specs/1.md", name, f"test_{name}" if good else "", "pass" if good else "untested"
                 )
             )
-        return e.TestsTied(tree=action.tree, ties=changed_links(loop.build.ties, found))
+        return e.TestsTied(tree=action.tree, ties=changed_links(loop.build.links.tests, found))
 
     def publish_item(self, loop: Loop, action: actions.PublishItem) -> e.ItemPublished:
         """As git does it: adopt what a killed runner put there, else move the branch on."""

@@ -34,14 +34,14 @@ def standing(seen: Ended) -> dict[str, tuple]:
     if found.board is None:
         return {}
     names = [item.id for item in found.plan.items]
-    return {name: (state_of(found.board, name), found.done.get(name)) for name in names}
+    return {name: (state_of(found.board, name), found.done_items.get(name)) for name in names}
 
 
 def once(seen: Ended) -> None:
     """Nothing was done twice, every call is in the record, and the branch is what the record says."""
     assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
     build = seen.loop.build
-    told = [one.commit for one in build.done.values() if one.commit]
+    told = [one.commit for one in build.done_items.values() if one.commit]
     assert set(told) <= set(seen.disk.commits)
     assert len(seen.disk.commits) - seen.kinds.count("ItemPublished") in (0, seen.loop.outcome == "aborted")
     assert seen.loop.landing.result == (

@@ -8,7 +8,7 @@ from builders import BASE
 from msgspec.structs import replace
 
 from ralph.core.decide import failover
-from ralph.core.decide.after_fault import FAULT_CAP
+from ralph.core.decide.failover import FAULT_CAP
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e

@@ -8,7 +8,7 @@ from builders import BASE, Row
 from msgspec.structs import replace
 from test_machine_table import ABORTING, CALLING, READY, SNAP, done, fault, pause
 
-from ralph.core.decide.after_fault import FAULT_CAP, LIMIT_CAP
+from ralph.core.decide.failover import FAULT_CAP, LIMIT_CAP
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions

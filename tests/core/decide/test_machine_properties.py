@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
-from ralph.core.decide.after_fault import FAULT_CAP, LIMIT_CAP
+from ralph.core.decide.failover import FAULT_CAP, LIMIT_CAP
 from ralph.core.decide.machine import decide, fold
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from ralph.core.decide.machine import TABLE, Transition, decide, fold
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import PHASES
+from ralph.core.model.outcome import PHASES
 from ralph.core.model.spend import Spend
 from ralph.errors import Bug, IllegalEvent
 

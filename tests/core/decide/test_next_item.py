@@ -115,7 +115,7 @@ def test_one_item_an_iteration() -> None:
     assert build is not None
     assert build.board is not None
     assert (state_of(build.board, "a"), state_of(build.board, "b")) == ("done", "open")
-    assert build.done["a"].commit == "r-t1"
+    assert build.done_items["a"].commit == "r-t1"
 
 
 def test_an_untested_criterion_keeps_its_item_open() -> None:
@@ -173,8 +173,8 @@ def test_dual_condition_ends_the_loop() -> None:
         "all 2 items are verified; the agent signalled that nothing is left (2 of 2 words of completion)",
     )
     assert loop.build is not None
-    assert loop.build.dual is not None
-    assert (loop.build.dual.language, loop.build.dual.supported) == (True, True)
+    assert loop.build.closing.dual is not None
+    assert (loop.build.closing.dual.language, loop.build.closing.dual.supported) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,10 @@ def test_a_planning_call_gives_the_plan() -> None:
     loop = b.restored(loop)
     assert purpose(loop) == ("building", "a")
     assert loop.build is not None
-    assert loop.build.discarded == 2
-    assert loop.build.told == ("planning changes the plan only: 2 other files were thrown away (x.py, y.py)",)
+    assert loop.build.planning.discarded_files == 2
+    assert loop.build.prompt_notes == (
+        "planning changes the plan only: 2 other files were thrown away (x.py, y.py)",
+    )
 
 
 def test_no_usable_plan() -> None:
@@ -249,17 +251,17 @@ def test_what_breaks_is_reopened() -> None:
     """A criterion that was proven and is no longer reopens its item and names the iteration."""
     loop = judged(called(FIRST, "t2"), "t2", "B-1")
     assert loop.build is not None
-    assert loop.build.lost == {"a": 2}
+    assert loop.build.lost_items == {"a": 2}
     assert "item a was verified and is no longer: iteration 2 broke it" in loop.proof.not_yet
     loop = b.restored(loop)
-    assert purpose(loop) == ("building", "a") or loop.build.lost == {"a": 2}
+    assert purpose(loop) == ("building", "a") or loop.build.lost_items == {"a": 2}
 
 
 def test_two_items_at_once_are_told() -> None:
     """An iteration that did another item's work is told so in the next prompt; that item stays open."""
     loop = verified(begun(), "t1", *IDS)
     assert loop.build is not None
-    assert loop.build.told == ("iteration 1 also did the work of b: one item an iteration",)
+    assert loop.build.prompt_notes == ("iteration 1 also did the work of b: one item an iteration",)
     assert purpose(loop) == ("building", "b")
 
 
@@ -278,7 +280,7 @@ def test_five_attempts_block_an_item() -> None:
         loop = b.restored(judged(called(loop, f"t{turn}"), f"t{turn}"))
     assert purpose(loop) == ("building", "b")
     assert loop.build is not None
-    assert loop.build.blocked == {"a": "5 attempts: criterion A-1: no test names it"}
+    assert loop.build.blocked_items == {"a": "5 attempts: criterion A-1: no test names it"}
     assert loop.work.tree == BASE
     loop = verified(loop, "t9", "B-1")
     assert ended(loop) == (
@@ -319,10 +321,10 @@ def test_readers_come_before_the_plan() -> None:
     assert (loop.spend.cost, loop.spend.blind) == (0.5, 1)
     assert loop.todo == (actions.RunAgent(iteration=1, call=3),)
     assert loop.build is not None
-    assert len(loop.build.notes) == 2
+    assert len(loop.build.planning.reader_notes) == 2
     loop = b.restored(called(loop, "t1", plan=e.PlanRead(plan=TWO)))
     assert loop.build is not None
-    assert loop.build.notes == ()
+    assert loop.build.planning.reader_notes == ()
 
 
 def test_readers_leave_a_call_for_the_plan() -> None:
@@ -398,7 +400,9 @@ def test_boxes_ticked_by_the_agent_are_told() -> None:
     """Ticks by the agent have no effect, and the next prompt says so."""
     loop = called(begun(), "t1", plan=e.PlanRead(ticked=("a", "b")))
     assert loop.build is not None
-    assert loop.build.told == ("boxes that you tick have no effect; Ralph ticks what it verified (a, b)",)
+    assert loop.build.prompt_notes == (
+        "boxes that you tick have no effect; Ralph ticks what it verified (a, b)",
+    )
     assert loop.build.board is not None
     assert state_of(loop.build.board, "b") == "open"
 

@@ -71,7 +71,7 @@ def test_ties_of_a_tree_that_was_taken_back_prove_nothing() -> None:
     loop = decide(b.judge(loop, *both), e.TestsTied(tree="t1", ties=ties("A-1"))).loop
     loop = published(b.conclude(b.judge(loop, *map(b.final, both)), *b.measured("t1")))
     loop = stuck(loop)
-    assert (loop.work.tree, loop.build is not None and loop.build.tied_tree) == ("t1", "t1")
+    assert (loop.work.tree, loop.build is not None and loop.build.links.tree) == ("t1", "t1")
     loop = planned(loop, A, missing=("B-1",))
     assert purpose(loop) == ("building", next_item.MEND)
     assert loop.proof.not_yet == ("criterion B-1: no test names it",)
@@ -188,7 +188,7 @@ def test_a_tick_from_before_stays_open_when_work_is_taken_back() -> None:
         loop = b.restored(judged(called(loop, f"t{turn}"), f"t{turn}"))
     assert loop.work.tree == BASE
     assert loop.build is not None
-    assert loop.build.lost == {"a": 0}
+    assert loop.build.lost_items == {"a": 0}
 
 
 def test_found_work_is_bounded_and_never_in_a_circle() -> None:
@@ -229,6 +229,6 @@ def test_what_a_test_showed_is_remembered() -> None:
     loop = b.judge(loop, b.final(b.green(tree="t1", per_test=True)))
     loop = published(b.conclude(loop, *b.measured("t1"), shown))
     assert loop.build is not None
-    assert loop.build.shown == {"A-1"}
+    assert loop.build.links.shown_criteria == {"A-1"}
     assert plan_facts.criteria_to_show(loop) == ("B-1", "A-1")
     assert plan_facts.criteria_to_show(replace(loop, build=replace(loop.build, item=None))) == IDS

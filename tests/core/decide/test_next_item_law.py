@@ -10,7 +10,7 @@ from typing import Any
 import builders as b
 import pytest
 from builders import BASE
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from test_next_item import (
     FIRST,
     IDS,
@@ -58,7 +58,7 @@ def known(loop: Loop) -> PlanState:
 
 def changes(before: Loop, after: Loop) -> dict[str, Any]:
     """What differs in what is known of the plan; the board is looked at by `states`."""
-    old, new = asdict(known(before)), asdict(known(after))
+    old, new = b.fields(known(before)), b.fields(known(after))
     return {name: new[name] for name in new if new[name] != old[name] and name != "board"}
 
 
@@ -78,7 +78,9 @@ def test_where_a_plan_begins() -> None:
     plan = Plan(items=(replace(A, state="done"), B))
     found = next_item.initial_plan_state(order(plan, brief={"clarity": {"B-1": 3}}))
     board = board_of(plan, criteria=IDS, clarity={"B-1": 3})
-    assert found == PlanState(mode="building", plan=plan, board=board, done={"a": DoneItem("a")}, base=base)
+    assert found == PlanState(
+        mode="building", plan=plan, board=board, done_items={"a": DoneItem("a")}, base=base
+    )
 
 
 def test_which_item_and_why() -> None:
@@ -90,7 +92,7 @@ def test_which_item_and_why() -> None:
         "it has the clearest spec among those of its priority",
     )
     loop = judged(called(loop, "t1"), "t1", B_1="fail")
-    assert (known(loop).rule, known(loop).why, known(loop).touched) == (
+    assert (known(loop).rule, known(loop).why, known(loop).item_touched) == (
         "failing",
         "a test that it serves fails",
         True,
@@ -116,18 +118,22 @@ def test_the_answer_is_the_same_however_often_it_is_asked_for(loop: Loop) -> Non
 def test_planning_again_for_an_item_or_for_all() -> None:
     """Why planning comes again is told; counts of the plan before start anew."""
     loop = begun(order(Plan(items=(Item("odd", "x"),)), ("A-1",)))
-    assert (known(loop).why, known(loop).replanned) == (
+    assert (known(loop).why, known(loop).planning.replanned_items) == (
         "odd: no spec tells what it should do",
         frozenset({"odd"}),
     )
     before = verified(begun(order(brief={"replan_every": 2})), "t1", "A-1", *IDS)
-    assert known(before).planned == 1
+    assert known(before).planning.items_since_plan == 1
     plan = Plan(items=(A, B, Item("c", "x", chore=True)))
     loop = begun(order(plan, brief={"replan_every": 2}))
     loop = verified(verified(loop, "t1", "A-1"), "t2", *IDS)
     assert known(loop).why == "2 items were verified since the plan was made"
-    assert (known(loop).mode, known(loop).item, known(loop).planned) == ("planning", None, 0)
-    assert known(loop).replanned == frozenset()
+    assert (known(loop).mode, known(loop).item, known(loop).planning.items_since_plan) == (
+        "planning",
+        None,
+        0,
+    )
+    assert known(loop).planning.replanned_items == frozenset()
 
 
 def test_a_stuck_item_goes_to_planning_with_a_clean_history() -> None:
@@ -136,17 +142,17 @@ def test_a_stuck_item_goes_to_planning_with_a_clean_history() -> None:
     for _ in range(3):
         loop = b.restored(called(loop, loop.work.tree))
     assert (known(loop).item, known(loop).mode, loop.progress.history) == (None, "planning", ())
-    assert known(loop).replanned == frozenset({"a"})
+    assert known(loop).planning.replanned_items == frozenset({"a"})
     again = b.restored(called(loop, "t1", plan=e.PlanRead(plan=TWO)))
     for _ in range(3):
         again = b.restored(called(again, again.work.tree))
-    assert known(again).blocked == {"a": "3 iterations in a row changed nothing"}
+    assert known(again).blocked_items == {"a": "3 iterations in a row changed nothing"}
     assert (states(again), purpose(again), again.progress.history) == (
         "a:blocked b:open",
         ("building", "b"),
         (),
     )
-    assert known(again).touched is False
+    assert known(again).item_touched is False
 
 
 @pytest.mark.parametrize(
@@ -163,7 +169,7 @@ def test_words_of_a_plan_that_cannot_be_used(wrong: tuple[Any, ...], words: str)
     """What was wrong with the newest plan ends the loop by name."""
     loop = begun(order(None))
     for turn in range(3):
-        assert known(loop).unsound == turn
+        assert known(loop).planning.failures_in_row == turn
         loop = called(loop, BASE, plan=e.PlanRead(wrong=wrong))
     assert ended(loop) == ("blocked", f"no usable plan after 3 planning calls: {words}")
 
@@ -177,14 +183,14 @@ def test_a_usable_plan_forgets_what_was_wrong_before() -> None:
         "mode": "building",
         "why": "",
         "plan": TWO,
-        "plans": 1,
-        "unsound": 0,
-        "wrong": (),
+        "planning.plans_accepted": 1,
+        "planning.failures_in_row": 0,
+        "planning.problems": (),
     }
     loop = b.restored(after)
     again = verified(loop, "t2", "A-1")
-    assert known(again).plans == 1
-    assert known(called(LAST, "t2")).plans == 0
+    assert known(again).planning.plans_accepted == 1
+    assert known(called(LAST, "t2")).planning.plans_accepted == 0
 
 
 def test_a_plan_made_again_keeps_what_is_verified() -> None:
@@ -193,7 +199,7 @@ def test_a_plan_made_again_keeps_what_is_verified() -> None:
     before = b.answer(b.call(loop))
     more = Plan(items=(replace(A, state="done"), B, replace(B, id="c")))
     after = decide(before, replace(b.snapshot("t5", before), plan=e.PlanRead(plan=more))).loop
-    assert known(after).done == {"a": DoneItem("a", 1, "r-t1", "t1", "B")}
+    assert known(after).done_items == {"a": DoneItem("a", 1, "r-t1", "t1", "B")}
     assert states(after) == "a:done b:open c:open"
     board = known(after).board
     assert board is not None
@@ -269,7 +275,10 @@ def test_what_was_lost_is_named_in_order_and_in_short() -> None:
     loop = begun()
     lost = {"z": 1, "a": 4, "d": 0, "c": 3, "b": 2}
     here = replace(
-        loop, build=replace(known(loop), lost=lost, item=replace(A, serves=("A-1",)), ties=ties("A-1"))
+        loop,
+        build=replace(
+            known(loop).with_links(tests=ties("A-1")), lost_items=lost, item=replace(A, serves=("A-1",))
+        ),
     )
     assert next_item.missing_for_tick(here) == (
         "item b was verified and is no longer: iteration 2 broke it",
@@ -299,7 +308,7 @@ def test_the_next_item_begins_untouched() -> None:
     plan = Plan(items=(Item("a", "do a"), Item("b", "do b")))
     done = Claim("COMPLETE", tasks=1)
     loop = verified(begun(order(plan, None)), "t1", claim=done)
-    assert (purpose(loop), known(loop).touched) == (("building", "b"), False)
+    assert (purpose(loop), known(loop).item_touched) == (("building", "b"), False)
     loop = called(loop, "t1", claim=done)
     assert loop.proof.not_yet == ("nothing has been changed for b yet",)
 
@@ -310,7 +319,7 @@ def test_the_whole_is_looked_at_between_items_and_end() -> None:
     loop = b.close(verified(begun(order(plan, ("A-1",))), "t1", "A-1"))
     loop = decide(loop, e.ResumeAsked(done=("sign",))).loop
     assert (known(loop).mode, known(loop).item, known(loop).why) == ("checking", None, "")
-    assert known(loop).done["sign"] == DoneItem("sign", 1)
+    assert known(loop).done_items["sign"] == DoneItem("sign", 1)
     good = concluded(judged(loop, "t1", "A-1"), "t1")
     assert purpose(good) == ("closing", "")
     assert known(good).why == "every item is verified; the agent has not signalled that nothing is left"
@@ -345,9 +354,9 @@ def test_a_pause_does_not_keep_the_work_of_an_item_that_is_given_up() -> None:
 def test_an_item_that_is_found_again_has_its_commit() -> None:
     """Back on the tree of its commit, a lost item is ticked without a second, empty commit."""
     loop = judged(called(FIRST, "t2"), "t2", "B-1")
-    assert (known(loop).lost, purpose(loop)) == ({"a": 2}, ("building", "a"))
+    assert (known(loop).lost_items, purpose(loop)) == ({"a": 2}, ("building", "a"))
     loop = judged(called(loop, "t1"), "t1", "A-1")
-    assert (known(loop).lost, states(loop)) == ({}, "a:done b:open")
+    assert (known(loop).lost_items, states(loop)) == ({}, "a:done b:open")
     assert (purpose(loop), loop.landing.result) == (("building", "b"), "r-t1")
     changed = judged(called(judged(called(FIRST, "t2"), "t2", "B-1"), "t3"), "t3", "A-1")
     assert concluded(changed, "t3").todo == (actions.PublishItem(item="a", tree="t3", grade="B"),)
@@ -359,8 +368,8 @@ def test_a_lost_item_and_a_new_plan() -> None:
     loop = replace(loop, build=replace(known(loop), mode="planning", item=None))
     for plan, lost in ((TWO, {"a": 2}), (Plan(items=(B,)), {}), (Plan(items=(replace(A, title="x"), B)), {})):
         after = plan_facts.take_plan(loop, e.PlanRead(plan=plan))
-        assert known(after).lost == lost
-        assert known(after).done.keys() == lost.keys()
+        assert known(after).lost_items == lost
+        assert known(after).done_items.keys() == lost.keys()
 
 
 def test_a_plan_that_cannot_be_worked_by_is_no_plan() -> None:
@@ -368,7 +377,7 @@ def test_a_plan_that_cannot_be_worked_by_is_no_plan() -> None:
     circle = Plan(items=(replace(A, after=("b",)), replace(B, after=("a",))))
     loop = b.restored(called(begun(order(None)), "t1", plan=e.PlanRead(plan=circle)))
     assert purpose(loop) == ("planning", "")
-    assert (known(loop).unsound, len(known(loop).wrong)) == (1, 1)
+    assert (known(loop).planning.failures_in_row, len(known(loop).planning.problems)) == (1, 1)
 
 
 def whole(*good: str, sealed: Any = None) -> Loop:
@@ -433,7 +442,7 @@ def test_optional_items_do_not_speak_against_a_signal() -> None:
     loop = verified(begun(order(plan)), "t1", "A-1", said="done")
     loop = verified(loop, "t2", *IDS, said="done signal")
     assert ended(loop)[0] == "verified"
-    dual = known(loop).dual
+    dual = known(loop).closing.dual
     assert dual is not None
     assert dual.supported
 
@@ -445,13 +454,13 @@ def test_what_an_iteration_may_add() -> None:
     read = e.PlanRead(found=many, ticked=tuple("abcdefg"))
     after = decide(before, replace(b.snapshot("t1", before), plan=read)).loop
     assert [item.id for item in known(after).plan.items] == ["a", "b", *(f"n{n}" for n in range(20))]
-    assert known(after).told == (
+    assert known(after).prompt_notes == (
         "boxes that you tick have no effect; Ralph ticks what it verified (a, b, c, d, e)",
     )
-    assert known(after).touched is True
+    assert known(after).item_touched is True
     closed = called(LAST, "t2", plan=e.PlanRead(found=many, outside=2))
     assert len(known(closed).plan.items) == 22
-    assert (known(closed).closings, known(closed).discarded) == (1, 2)
+    assert (known(closed).closing.calls, known(closed).planning.discarded_files) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -472,7 +481,12 @@ def test_how_many_may_read(cap: int | None, times: tuple[float, ...], now: float
     loop = replace(loop.with_call(times=times), limits=Limits(calls_per_hour=cap), now=now)
     assert plan_facts.readers_due(loop) == expected
     assert plan_facts.readers_due(replace(loop, build=replace(known(loop), mode="building"))) == 0
-    assert plan_facts.readers_due(replace(loop, build=replace(known(loop), notes=(e.ReaderNote("x"),)))) == 0
+    assert (
+        plan_facts.readers_due(
+            replace(loop, build=known(loop).with_planning(reader_notes=(e.ReaderNote("x"),)))
+        )
+        == 0
+    )
     assert plan_facts.readers_due(b.based()) == 0
 
 
@@ -483,13 +497,20 @@ def test_readers_are_calls_of_the_hour() -> None:
     """Each counts by the clock, as far as the hourly limit looks back."""
     loop = begun(order(None, brief={"readers": 2}, limits=Limits(calls_per_hour=5)))
     loop = decide(loop.with_call(times=(1.0, 2.0, 3.0, 4.0)), STARTED).loop
-    assert (loop.call.times, loop.call.number, known(loop).reading) == ((2.0, 3.0, 4.0, 7.0, 7.0), 2, True)
+    assert (loop.call.times, loop.call.number, known(loop).planning.readers_running) == (
+        (2.0, 3.0, 4.0, 7.0, 7.0),
+        2,
+        True,
+    )
     assert decide(READING, STARTED).loop.call.times == (7.0,)
     told = decide(
         READ, e.ReadersEnded(notes=(e.ReaderNote("x"),), usages=(Usage(5, 0.5), Usage(7, 0.25)))
     ).loop
     assert told.spend == replace(READ.spend, tokens=12, cost=0.75, blind=0)
-    assert (known(told).reading, known(told).notes) == (False, (e.ReaderNote("x"),))
+    assert (known(told).planning.readers_running, known(told).planning.reader_notes) == (
+        False,
+        (e.ReaderNote("x"),),
+    )
 
 
 @pytest.mark.parametrize(
@@ -514,7 +535,7 @@ def test_readers_that_nobody_asked_for(loop: Loop, event: e.AnyEvent, why: str) 
 @pytest.mark.parametrize(("area", "words"), [("", ""), ("abc", "a, b, c"), ("abcd", "a to d (4 files)")])
 def test_words_for_what_was_read(area: str, words: str) -> None:
     """A few paths by name, more by the first, the last and their number."""
-    assert plan_readers.label(tuple(area)) == words
+    assert plan_readers.note_on_area(tuple(area), "", "").area == words
 
 
 def test_one_way_of_counting() -> None:
@@ -536,10 +557,10 @@ def test_one_way_of_counting() -> None:
 def test_who_did_the_work_of_another() -> None:
     """Only an open item whose last criterion has just turned green is told; not before any iteration."""
     at_base = begun(order(), "B-1")
-    assert known(at_base).told == ()
+    assert known(at_base).prompt_notes == ()
     plan = Plan(items=(A, B, Item("c", "x", serves=("B-1", "C-1"))))
     loop = judged(called(begun(order(plan, (*IDS, "C-1"))), "t1"), "t1", *IDS)
-    assert known(loop).told == ("iteration 1 also did the work of b: one item an iteration",)
+    assert known(loop).prompt_notes == ("iteration 1 also did the work of b: one item an iteration",)
 
 
 def test_words_of_completion_in_a_window() -> None:
@@ -547,8 +568,8 @@ def test_words_of_completion_in_a_window() -> None:
     loop = FIRST
     for _ in range(3):
         loop = called(loop, loop.work.tree, said="done")
-    assert len(known(loop).said) == 3
-    assert known(loop).said[-1] == Indication(4, complete=True)
+    assert len(known(loop).closing.indications) == 3
+    assert known(loop).closing.indications[-1] == Indication(4, complete=True)
 
 
 def test_a_whole_that_turns_red_when_it_is_looked_at_again() -> None:
@@ -557,14 +578,14 @@ def test_a_whole_that_turns_red_when_it_is_looked_at_again() -> None:
     loop = b.close(verified(begun(order(plan, ("A-1",))), "t1", "A-1"))
     loop = judged(decide(loop, e.ResumeAsked(done=("sign",))).loop, "t1", verdict=b.red(tree="t1"))
     assert (purpose(loop), loop.work.tree) == (("building", "mend"), "t1")
-    assert known(loop).done.keys() == {"a", "sign"}
+    assert known(loop).done_items.keys() == {"a", "sign"}
 
 
 def test_a_base_on_which_all_is_ticked_and_not_all_is_proven() -> None:
     """Nothing was left to do by the plan, and the specs say otherwise: an item of Ralph's own."""
     loop = begun(order(Plan(items=(replace(A, state="done"),))), "A-1")
     assert purpose(loop) == ("building", "mend")
-    assert known(loop).blocked == {}
+    assert known(loop).blocked_items == {}
 
 
 def test_a_whole_without_a_witness() -> None:
@@ -580,7 +601,7 @@ def test_work_that_is_more_urgent_begins_untouched() -> None:
     urgent = Item("z", "do z", priority=0, chore=True)
     loop = begun(order(Plan(items=(Item("a", "do a", chore=True),)), None))
     loop = judged(called(loop, "t1", plan=e.PlanRead(found=(urgent,))), "t1")
-    assert (purpose(loop), known(loop).touched) == (("building", "z"), False)
+    assert (purpose(loop), known(loop).item_touched) == (("building", "z"), False)
 
 
 def test_a_whole_without_specs() -> None:
@@ -594,9 +615,9 @@ def test_a_tick_from_before_that_is_given_up_stays_so() -> None:
     """Never proven and given up: it is not tried for ever, nobody is said to have broken it, others go on."""
     plan = Plan(items=(replace(A, state="done"), B))
     loop = begun(order(plan, limits=ROOM, brief={"attempts": 1}))
-    assert (purpose(loop), known(loop).lost) == (("building", "a"), {"a": 0})
+    assert (purpose(loop), known(loop).lost_items) == (("building", "a"), {"a": 0})
     loop = b.restored(judged(called(loop, "t1"), "t1"))
-    assert (purpose(loop), known(loop).lost, states(loop)) == (
+    assert (purpose(loop), known(loop).lost_items, states(loop)) == (
         ("building", "b"),
         {"a": 0},
         "a:blocked b:open",
@@ -611,19 +632,23 @@ def test_what_an_iteration_broke_is_told_once_and_comes_back_with_the_tree() -> 
     """The next prompt names it; taken back to the verified tree, everything stands as it stood there."""
     loop = judged(called(begun(order(limits=ROOM)), "t1"), "t1", "A-1")
     first = published(concluded(loop, "t1"))
-    assert known(first).base_ties == ties("A-1")
+    assert known(first).links.base_tests == ties("A-1")
     assert known(first).base == Checkpoint(1, "t1", "c-t1", passing=1, red=0)
     broken = judged(called(first, "t2"), "t2", B_1="flaky")
-    assert known(broken).told == ("iteration 2 broke a, which was verified",)
-    assert (known(broken).ties, known(broken).tied_tree) == (ties(B_1="flaky"), "t2")
+    assert known(broken).prompt_notes == ("iteration 2 broke a, which was verified",)
+    assert (known(broken).links.tests, known(broken).links.tree) == (ties(B_1="flaky"), "t2")
     board = known(broken).board
     assert board is not None
     assert board.failing
     again = judged(called(broken, "t3"), "t3", B_1="flaky")
-    assert (known(again).told, known(again).lost) == ((), {"a": 2})
+    assert (known(again).prompt_notes, known(again).lost_items) == ((), {"a": 2})
     back = plan_facts.restore_plan_state(broken.with_work(tree="t1"))
-    assert (known(back).lost, known(back).ties, known(back).tied_tree) == ({}, ties("A-1"), "t1")
-    assert (states(back), known(back).touched) == ("a:done b:open", False)
+    assert (known(back).lost_items, known(back).links.tests, known(back).links.tree) == (
+        {},
+        ties("A-1"),
+        "t1",
+    )
+    assert (states(back), known(back).item_touched) == ("a:done b:open", False)
     elsewhere = broken.with_work(tree="t9")
     assert plan_facts.restore_plan_state(elsewhere) is elsewhere
     assert plan_facts.restore_plan_state(b.based()) == b.based()
@@ -631,18 +656,18 @@ def test_what_an_iteration_broke_is_told_once_and_comes_back_with_the_tree() -> 
 
 def test_ties_travel_as_differences() -> None:
     """What is not told of a criterion stands as before; the base's own are kept for a way back."""
-    assert known(begun()).base_ties == ties()
+    assert known(begun()).links.base_tests == ties()
     loop = b.judge(called(FIRST, "t2"), b.green(tree="t2", per_test=True))
     loop = decide(loop, e.TestsTied(tree="t2", ties=ties("B-1")[1:])).loop
-    assert known(loop).ties == ties(*IDS)
-    assert known(loop).base_ties == ties("A-1")
+    assert known(loop).links.tests == ties(*IDS)
+    assert known(loop).links.base_tests == ties("A-1")
 
 
 def test_an_item_of_two_criteria_needs_both() -> None:
     """One of two that is not proven keeps it open, and loses it when it was verified."""
     both = Plan(items=(replace(A, serves=IDS), Item("b", "do b", chore=True)))
     loop = verified(begun(order(both)), "t1", *IDS)
-    assert known(judged(called(loop, "t2"), "t2", "A-1")).lost == {"a": 2}
+    assert known(judged(called(loop, "t2"), "t2", "A-1")).lost_items == {"a": 2}
     assert judged(called(begun(order(both)), "t1"), "t1", "A-1").proof.not_yet == (
         "criterion B-1: no test names it",
     )
@@ -652,22 +677,24 @@ def test_many_others_whose_work_was_done() -> None:
     """All of them are told by name, always in the same order."""
     more = tuple(Item(name, name, serves=("B-1",), priority=at % 3) for at, name in enumerate("vwxyz"))
     loop = judged(called(begun(order(Plan(items=(replace(A, priority=0), *more)))), "t1"), "t1", *IDS)
-    assert known(loop).told == ("iteration 1 also did the work of x, z, w, y, v: one item an iteration",)
+    assert known(loop).prompt_notes == (
+        "iteration 1 also did the work of x, z, w, y, v: one item an iteration",
+    )
 
 
 def test_what_a_tick_changes() -> None:
     """The commit, the base to go back to, one more of this plan; what else was lost stays lost."""
     loop = concluded(judged(called(FIRST, "t2"), "t2", *IDS), "t2")
-    loop = replace(loop.with_work(changed_lines=7), build=replace(known(loop), lost={"a": 0, "b": 1}))
+    loop = replace(loop.with_work(changed_lines=7), build=replace(known(loop), lost_items={"a": 0, "b": 1}))
     after = plan_facts.tick_item(loop, "r-t2", "B")
     assert changes(loop, after) == {
         "item": None,
-        "touched": False,
+        "item_touched": False,
         "base": Checkpoint(2, "t2", "c-t2", changed_lines=7),
-        "base_ties": ties(*IDS),
-        "done": {**known(loop).done, "b": DoneItem("b", 2, "r-t2", "t2", "B")},
-        "lost": {"a": 0},
-        "planned": 2,
+        "links.base_tests": ties(*IDS),
+        "done_items": {**known(loop).done_items, "b": DoneItem("b", 2, "r-t2", "t2", "B")},
+        "lost_items": {"a": 0},
+        "planning.items_since_plan": 2,
     }
     assert (after.progress.history, after.landing.result) == ((), "r-t2")
 
@@ -676,15 +703,25 @@ def test_what_a_human_who_looked_changes() -> None:
     """Blocked items are open again, every count starts anew; the item at hand stays so unless blocked."""
     loop = begun()
     stuck = next_item._block(loop, "a", "why")
-    stuck = replace(stuck, build=replace(known(stuck), tries={"a": 5}, unsound=2, replanned=frozenset({"a"})))
+    stuck = replace(
+        stuck,
+        build=replace(
+            known(stuck).with_planning(failures_in_row=2, replanned_items=frozenset({"a"})), tries={"a": 5}
+        ),
+    )
     after = plan_facts.reopen_blocked_items(stuck)
-    assert changes(stuck, after) == {"blocked": {}, "tries": {}, "unsound": 0, "replanned": frozenset()}
+    assert changes(stuck, after) == {
+        "blocked_items": {},
+        "tries": {},
+        "planning.failures_in_row": 0,
+        "planning.replanned_items": frozenset(),
+    }
     assert states(after) == "a:open b:open"
     assert known(plan_facts.reopen_blocked_items(loop)).item == A
     held = replace(stuck, build=replace(known(stuck), item=A))
     assert known(plan_facts.reopen_blocked_items(held)).item is None
     assert plan_facts.reopen_blocked_items(b.based()) == b.based()
-    gone = replace(loop, build=replace(known(loop), blocked={"a": "why", "other": "x"}))
+    gone = replace(loop, build=replace(known(loop), blocked_items={"a": "why", "other": "x"}))
     assert states(plan_facts.reopen_blocked_items(gone)) == "a:open b:open"
 
 
@@ -694,9 +731,9 @@ def test_what_a_human_did_by_hand() -> None:
         items=(A, Item("sign", "x", human=True, chore=True), Item("seal", "y", human=True, chore=True))
     )
     loop = begun(order(plan, ("A-1",)))
-    loop = replace(loop, iteration=3, build=replace(known(loop), lost={"sign": 1, "a": 2}))
+    loop = replace(loop, iteration=3, build=replace(known(loop), lost_items={"sign": 1, "a": 2}))
     after = plan_facts.tick_human_items(loop, ("sign", "a", "none such"))
-    assert changes(loop, after) == {"done": {"sign": DoneItem("sign", 3)}, "lost": {"a": 2}}
+    assert changes(loop, after) == {"done_items": {"sign": DoneItem("sign", 3)}, "lost_items": {"a": 2}}
     assert states(after) == "a:open sign:done seal:open"
     assert plan_facts.tick_human_items(b.based(), ("a",)) == b.based()
     planning = begun(order(None))
@@ -719,11 +756,11 @@ def test_found_items_are_ranked_like_all_others() -> None:
 
 def test_a_closing_call_that_finds_work_is_work_again() -> None:
     """What was told before is told no more, and the mode is building from there on."""
-    loop = replace(LAST, build=replace(known(LAST), told=("x",)))
+    loop = replace(LAST, build=replace(known(LAST), prompt_notes=("x",)))
     read = e.PlanRead(found=(Item("c", "do c", chore=True),))
     assert (
         known(plan_facts.take_closing(loop, read)).mode,
-        known(plan_facts.take_closing(loop, read)).told,
+        known(plan_facts.take_closing(loop, read)).prompt_notes,
     ) == (
         "building",
         (),
@@ -765,6 +802,6 @@ def test_the_best_of_work_that_is_given_up_is_no_place_to_go_back_to() -> None:
     assert loop.progress.best is not None
     assert loop.progress.best.tree == "t2"
     loop = left(loop, "t1", 9)
-    assert (list(known(loop).blocked), loop.work.tree, ended(loop)[0]) == (["b"], "t1", "blocked")
+    assert (list(known(loop).blocked_items), loop.work.tree, ended(loop)[0]) == (["b"], "t1", "blocked")
     assert loop.progress.best is not None
     assert loop.progress.best.tree == "t1"

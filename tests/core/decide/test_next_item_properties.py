@@ -127,7 +127,7 @@ def obey(draw: Any, loop: Loop) -> e.AnyEvent:
     owed, build = loop.todo[0], loop.build
     assert build is not None
     match owed:
-        case model_actions.RunReaders() if not build.reading:
+        case model_actions.RunReaders() if not build.planning.readers_running:
             return e.ReadersStarted(call=owed.call, count=owed.count, agent="a", prompts=("p",) * owed.count)
         case actions.RunReaders():
             told = tuple(draw(usages) for _ in range(owed.count))
@@ -289,15 +289,15 @@ class Machine(RuleBasedStateMachine):
         if build is None or build.board is None:
             return
         at = build.board.ranked.at
-        assert build.done.keys() <= at.keys()
-        assert build.lost.keys() <= build.done.keys()
-        for name, done in build.done.items():
+        assert build.done_items.keys() <= at.keys()
+        assert build.lost_items.keys() <= build.done_items.keys()
+        for name, done in build.done_items.items():
             human = build.board.ranked.items[at[name]].human
             assert done.commit or done.iteration == 0 or human, done
         for name in at:
             if state_of(build.board, name) == "done":
-                assert name in build.done, name
-                assert name not in build.lost, name
+                assert name in build.done_items, name
+                assert name not in build.lost_items, name
 
     @invariant()
     def at_most_two_closing_calls_find_nothing(self) -> None:

@@ -9,8 +9,6 @@ from plans import sound_plans
 
 from ralph.core.model.plan.board import (
     RULES,
-    Board,
-    Tally,
     board_of,
     choose,
     plan_with_states,
@@ -18,7 +16,7 @@ from ralph.core.model.plan.board import (
     with_failing,
     with_state,
 )
-from ralph.core.model.plan.items import Item, MissingSpec, Plan, is_settled
+from ralph.core.model.plan.items import Board, Item, MissingSpec, Plan, Tally, is_settled
 from ralph.core.prompt.for_item import item_notes, item_text
 from ralph.core.specs.parse import SpecCriterion
 from ralph.errors import Bug, UserError

@@ -6,7 +6,6 @@ import builders as b
 import msgspec
 import pytest
 import test_machine_whole
-from msgspec.structs import asdict
 
 from ralph.core.model import actions
 from ralph.core.model import events as e
@@ -51,8 +50,8 @@ def test_facts_and_loops_cannot_be_changed() -> None:
 
 def test_a_new_loop_knows_nothing() -> None:
     """Before its first fact a loop holds no words at all, only where it stands."""
-    words = {name: value for name, value in asdict(Loop()).items() if isinstance(value, str) and value}
-    assert words == {"phase": "new", "stage": "baseline", "held_phase": "working"}
+    words = {name: value for name, value in b.fields(Loop()).items() if isinstance(value, str) and value}
+    assert words == {"phase": "new", "proof.stage": "baseline", "control.held_phase": "working"}
 
 
 def test_a_loop_before_its_order_has_none() -> None:

@@ -229,7 +229,11 @@ def test_what_went_wrong_before_is_told_to_the_next_planning_call() -> None:
     loop = planning(plan=PLAN)
     assert loop.build is not None
     told = ("planning changes the plan only: 2 other files were thrown away (a.py)",)
-    build = replace(loop.build, wrong=(f"line 3: x {NONCE}",), blocked={"a": "3 attempts"}, told=told)
+    build = replace(
+        loop.build.with_planning(problems=(f"line 3: x {NONCE}",)),
+        blocked_items={"a": "3 attempts"},
+        prompt_notes=told,
+    )
     text = prompt("plan", replace(loop, build=build))
     quoted = f"--- notes on the plan {NONCE} begins ---\n"
     assert f"{quoted}wrong with the plan before: line 3: x ·\nblocked: a: 3 attempts\n---" in text

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from ralph.core.decide.machine import decide
 from ralph.core.decide.stuck.health import Health
 from ralph.core.model import events as e
-from ralph.core.model.order import OUTCOMES, PHASES
+from ralph.core.model.outcome import OUTCOMES, PHASES
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.model.verdict import Checkpoint
 from ralph.core.views.summary import FAMILIAR, GateLine, gate_lines, summarise

@@ -15,7 +15,7 @@ from ralph.shell.git.trees import list_tree, read_blob, tree_of
 
 
 def snap(loop, previous=None):
-    w = loop.work.workspace
+    w = loop.workspace
     return take_snapshot(loop.store, w.path, w.index, previous or loop.start.base_tree, links=w.links)
 
 

@@ -29,12 +29,12 @@ def loop(tmp_path):
 
 
 def snap(loop, previous=None):
-    w = loop.work.workspace
+    w = loop.workspace
     return take_snapshot(loop.store, w.path, w.index, previous or loop.start.base_tree, links=w.links)
 
 
 def put_back(loop):
-    restore_workspace(loop.work.workspace, loop.start.base_tree, loop.start.base_commit)
+    restore_workspace(loop.workspace, loop.start.base_tree, loop.start.base_commit)
     assert snap(loop).tree == loop.start.base_tree
     assert git(loop.ws, "status", "--porcelain", "--ignore-submodules=all") in ("", "D sub")
     assert git(loop.ws, "rev-parse", "HEAD") == loop.start.base_commit
@@ -91,7 +91,7 @@ def test_an_armed_git_directory_runs_nothing(loop, tmp_path):
     assert {change.path for change in result.changes} == {".gitattributes", "a.txt"}
     (tmp_path / "tripped").unlink(missing_ok=True)
     assert snap(loop, result.tree).tree == result.tree
-    restore_workspace(loop.work.workspace, loop.start.base_tree, loop.start.base_commit)
+    restore_workspace(loop.workspace, loop.start.base_tree, loop.start.base_commit)
 
 
 def test_an_armed_repository_in_the_submodules_place_runs_nothing(loop, tmp_path):

@@ -14,7 +14,7 @@ def test_an_edit_of_the_same_size_in_the_same_second_is_seen(tmp_path):
     """Git looks at whole seconds; a quick agent's one-letter repair must not be taken for no change."""
     loop = edited_at_once(tmp_path)
     time.sleep(1.05)
-    workspace = loop.work.workspace
+    workspace = loop.workspace
     seen = take_snapshot(loop.store, workspace.path, workspace.index, loop.start.base_tree)
     assert [change.path for change in seen.changes] == ["a.txt"]
     assert "+two" in git(loop.ws, "diff"), "the agent's own git does not see it"
@@ -27,7 +27,7 @@ def test_beside_a_nested_repository_too(tmp_path):
     git(loop.ws, "init", "--quiet", "sub")
     write(loop.ws, {"sub/inner.txt": "inner\n"})
     time.sleep(1.05)
-    workspace = loop.work.workspace
+    workspace = loop.workspace
     seen = take_snapshot(loop.store, workspace.path, workspace.index, loop.start.base_tree)
     assert [change.path for change in seen.changes] == ["a.txt", "sub/inner.txt"]
 

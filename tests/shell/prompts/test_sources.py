@@ -133,7 +133,7 @@ def test_readers_and_their_notes(make, tmp_path):
     loop = begun(tree, brief=Brief(planning="new"))
     assert "- `src/web`" in reader_prompt(loop, files, ["src/web"])
     notes = (e.ReaderNote("src/web", "A-1: missing"), e.ReaderNote("src/lib", fault="crash: gone"))
-    text = call_prompt(replace(loop, build=replace(loop.build, notes=notes)), files)
+    text = call_prompt(replace(loop, build=loop.build.with_planning(reader_notes=notes)), files)
     assert "no notes: crash: gone" in text
     assert "A-1: missing" in text.partition("# What readers found")[2].partition("# How to plan")[0]
 

@@ -21,7 +21,7 @@ from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Outcome
+from ralph.core.model.outcome import Outcome
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.views.plan_view import ItemLine, PlanLine, item_lines, plan_line
@@ -188,7 +188,7 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         judge_calls=judge_calls(events),
         plan=_plan(loop),
         items=tuple(map(_item, item_lines(loop))),
-        ties=tuple(map(_criterion_test, loop.build.ties)) if loop.build is not None else (),
+        ties=tuple(map(_criterion_test, loop.build.links.tests)) if loop.build is not None else (),
         told=tuple(_report_call(call) for call in calls),
         breaker=breaker_course(loop),
         not_yet=tuple(safe(text, 1000) for text in loop.proof.not_yet) if loop.outcome not in GOOD else (),

@@ -12,6 +12,7 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from ralph.core.decide import after_judging, failover
+from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
 from ralph.core.decide.stuck import apply
 from ralph.core.model.actions import Finish, RunGates, RunGuards
 from ralph.core.model.agent import Fault
@@ -20,9 +21,6 @@ from ralph.core.model.loop import Loop
 from ralph.core.proof.causes import MACHINE
 from ralph.errors import IllegalEvent
 
-FAULT_CAP = 3  # in a row: the machinery is broken
-LIMIT_CAP = 10  # in a row without one call that worked, of what only time can heal
-HEALED_BY_TIME = frozenset({"limit", "overload", "server", "network"})
 UNCOUNTED = frozenset({"interrupted", "budget"})
 
 
@@ -53,9 +51,7 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
         return after_judging.finish(
             loop, Finish("broken", f"{count} faults in a row, the last: {fault.message}")
         )
-    if loop.control.pause_reason:
-        return after_judging.pause_loop(loop)
-    return after_judging.limit_or_call(loop)
+    return after_judging.pause_or_call(loop)
 
 
 def _count_fault(loop: Loop, fault: Fault) -> Loop:
@@ -75,11 +71,7 @@ def _with_spares(loop: Loop, fault: Fault) -> Loop | None:
     elif failover.earliest(rested) is None or rested.agents.outages_in_row >= LIMIT_CAP:
         return None
     rested = rested.with_call(fault=None)
-    return (
-        after_judging.pause_loop(rested)
-        if rested.control.pause_reason
-        else after_judging.limit_or_call(rested)
-    )
+    return after_judging.pause_or_call(rested)
 
 
 TRIES = 3  # of one gate on one tree, before a human is told

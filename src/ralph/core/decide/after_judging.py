@@ -96,15 +96,15 @@ def _publish_or_go_on(loop: Loop, item: str, grade: Grade) -> Loop:
         return replace(
             loop, phase="judging", todo=(PublishItem(item=item, tree=loop.work.tree, grade=grade),)
         )
-    return pause_loop(loop) if loop.control.pause_reason else limit_or_call(loop)
+    return pause_or_call(loop)
 
 
 def needs_test_links(loop: Loop) -> bool:
     """Is it still to be found out which tests of this tree speak for which criterion?"""
     build, brief = loop.build, loop.sealed.brief
-    return (
-        build is not None and brief is not None and bool(brief.criteria) and build.tied_tree != loop.work.tree
-    )
+    if build is None or brief is None:
+        return False
+    return bool(brief.criteria) and build.links.tree != loop.work.tree
 
 
 def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...] | None) -> exit_gate.Exit:
@@ -133,9 +133,8 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     loop = loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven)
     accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
-    loop = apply.record_judgement(
-        loop, _reds(loop, loop.newest_verdicts), accused=accused, base=base_checkpoint(loop)
-    )
+    reds, missing = _reds(loop, loop.newest_verdicts), next_item.missing_for_tick(loop)
+    loop = apply.record_judgement(loop, reds, missing, accused=accused, base=base_checkpoint(loop))
     if accused:
         known = tuple(tree for tree in loop.progress.accused_trees if tree != loop.work.tree)
         loop = loop.with_progress(
@@ -236,10 +235,7 @@ def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     """Remember this iteration for the stall rules and, if it is the best so far, as the best checkpoint."""
     verdicts = loop.newest_verdicts
     reds = _reds(loop, verdicts)
-    newest = Checkpoint(
-        loop.iteration, loop.work.tree, loop.work.commit, changed_lines=loop.work.changed_lines
-    )
-    newest = _measure_checkpoint(loop, newest, verdicts)
+    newest = _measure_checkpoint(loop, loop.checkpoint, verdicts)
     best = loop.progress.best
     assert best is not None
     # What a guard keeps saying is an error that stays the same, also where every check is green.
@@ -279,12 +275,8 @@ def _least(loop: Loop, best: Checkpoint) -> tuple[int, int]:
     """The fewest red so far, also of a tree that broke something else and so is not the best."""
     if loop.rules < 2:
         return _red(best)
-    return min(
-        [
-            _red(best),
-            *(_red(one) for one in loop.progress.history if one.tree not in loop.progress.accused_trees),
-        ]
-    )
+    innocent = (one for one in loop.progress.history if one.tree not in loop.progress.accused_trees)
+    return min([_red(best), *(_red(one) for one in innocent)])
 
 
 def _is_red(loop: Loop, gate: Gate, verdicts: dict[str, Verdict]) -> bool:
@@ -307,19 +299,13 @@ def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
     """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
     assert loop.build is not None
     take = plan_facts.take_plan if loop.build.mode == "planning" else plan_facts.take_closing
-    before = Checkpoint(
-        loop.iteration, loop.work.tree_before, loop.work.commit, changed_lines=loop.work.changed_lines
-    )
-    loop = take(
-        loop.with_agents(faults_in_row=0, outages_in_row=0)
-        .with_progress(revert_note="")
-        .with_call(fault=None),
-        event.plan,
-    )
+    before = replace(loop.checkpoint, tree=loop.work.tree_before)
+    loop = loop.with_agents(faults_in_row=0, outages_in_row=0).with_progress(revert_note="")
+    loop = take(loop.with_call(fault=None), event.plan)
     if loop.control.abort_reason:
         return finish(loop, Finish("aborted", loop.control.abort_reason))
     if event.tree == before.tree:
-        return pause_loop(loop) if loop.control.pause_reason else limit_or_call(loop)
+        return pause_or_call(loop)
     outside = event.plan is not None and event.plan.outside > 0
     rejected = Checkpoint(iteration=loop.iteration, tree=event.tree, commit=event.commit) if outside else None
     todo = RestoreWorkspace(to=before, rejected=rejected)
@@ -328,15 +314,17 @@ def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
 
 def item_published(loop: Loop, commit: str) -> Loop:
     """A verified item is on the result branch: from here on this tree is what work goes back to."""
-    newest = Checkpoint(
-        loop.iteration, loop.work.tree, loop.work.commit, changed_lines=loop.work.changed_lines
-    )
-    newest = _measure_checkpoint(loop, newest, loop.newest_verdicts)
+    newest = _measure_checkpoint(loop, loop.checkpoint, loop.newest_verdicts)
     loop = plan_facts.tick_item(apply.item_done(loop, newest.red), commit, loop.grade)
     build = replace(loop.build, base=newest) if loop.build is not None else None
     # What another item took says nothing of the next one.
     history = loop.progress.history if loop.rules < 2 else ()
     loop = replace(loop.with_progress(best=newest, redirect="", revert_note="", history=history), build=build)
+    return pause_or_call(loop)
+
+
+def pause_or_call(loop: Loop) -> Loop:
+    """Between two calls: a pause that was asked for comes first."""
     return pause_loop(loop) if loop.control.pause_reason else limit_or_call(loop)
 
 

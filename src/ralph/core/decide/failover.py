@@ -18,6 +18,9 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
 
 HOUR = 3600.0
+FAULT_CAP = 3  # in a row: the machinery is broken
+LIMIT_CAP = 10  # in a row without one call that worked, of what only time can heal
+HEALED_BY_TIME = frozenset({"limit", "overload", "server", "network"})
 NEVER = math.inf
 # How long an agent rests after a fault of this kind, when the fault itself names no time.
 REST: dict[str, float] = {
@@ -110,7 +113,6 @@ def wait_for_network(loop: Loop, fault: Fault, seconds: float) -> Wait:
     return Wait(seconds=seconds, until=None, why=why, probe=fault.address, most=left)
 
 
-HOUR = 3600.0
 BACK_OFF = {  # first wait in seconds after a fault that time can heal; doubled with each in a row
     "limit": 300.0,
     "overload": 20.0,

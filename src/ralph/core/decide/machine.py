@@ -38,7 +38,7 @@ from ralph.core.decide import on_event as h
 from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Phase
+from ralph.core.model.outcome import Phase
 from ralph.errors import Bug, IllegalEvent
 
 Handler = Callable[[Loop, Any], Loop]

@@ -18,7 +18,8 @@ from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, plan_and_brief, with_i
 from ralph.core.model.actions import Finish
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import Criterion
-from ralph.core.model.order import Order, Outcome
+from ralph.core.model.order import Order
+from ralph.core.model.outcome import Outcome
 from ralph.core.model.plan.board import board_of, choose, state_of, with_state
 from ralph.core.model.plan.completion import Checked, Dual, dual_condition
 from ralph.core.model.plan.items import HIGH, Item
@@ -49,18 +50,18 @@ def initial_plan_state(order: Order) -> PlanState | None:
         return PlanState(why=why, plan=brief.plan or PlanState().plan, base=base)
     done = {item.id: DoneItem(item.id) for item in brief.plan.items if item.state == "done"}
     board = board_of(brief.plan, criteria=brief.criteria, clarity=brief.clarity)
-    return PlanState(mode="building", plan=brief.plan, board=board, done=done, base=base)
+    return PlanState(mode="building", plan=brief.plan, board=board, done_items=done, base=base)
 
 
 def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """What the plan asks for now. The answer is the same however often it is asked for."""
     build, brief = plan_and_brief(loop)
-    if build.asked and (build.mode == "planning" or brief.mode == "build"):
-        return loop, Finish("blocked", f"the agent asks: {build.asked}")
+    if build.planning.question and (build.mode == "planning" or brief.mode == "build"):
+        return loop, Finish("blocked", f"the agent asks: {build.planning.question}")
     if build.mode == "planning":
-        if build.unsound >= PLANNING_CAP:
-            wrong = "; ".join(build.wrong[:MAX_NAMED]) or "it was not written"
-            why = f"no usable plan after {build.unsound} planning calls: {wrong}"
+        if build.planning.failures_in_row >= PLANNING_CAP:
+            wrong = "; ".join(build.planning.problems[:MAX_NAMED]) or "it was not written"
+            why = f"no usable plan after {build.planning.failures_in_row} planning calls: {wrong}"
             return loop, Finish("blocked", why)
         return loop, "call"
     if brief.mode == "plan":
@@ -69,18 +70,20 @@ def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     choice = choose(build.board)
     if choice.kind == "item":
         assert choice.item is not None
-        if brief.replan_every and build.planned >= brief.replan_every:
-            return _plan_again(loop, f"{build.planned} items were verified since the plan was made"), "call"
+        since = build.planning.items_since_plan
+        if brief.replan_every and since >= brief.replan_every:
+            return _plan_again(loop, f"{since} items were verified since the plan was made"), "call"
         return _select_item(loop, choice.item, choice.rule, choice.why), "call"
     if choice.kind == "plan":
         assert choice.item is not None
-        if choice.item.id not in build.replanned:
+        if choice.item.id not in build.planning.replanned_items:
             return _plan_again(loop, f"{choice.item.id}: {choice.why}", choice.item.id), "call"
         loop = _block(loop, choice.item.id, f"{choice.why}, and planning brought none: write one")
         return next_step(loop, can_call=can_call)
     if choice.kind == "done":
         return _leave(loop, can_call=can_call)
-    named = [f"{name} ({build.blocked[name]})" if name in build.blocked else name for name in choice.names]
+    blocked = build.blocked_items
+    named = [f"{name} ({blocked[name]})" if name in blocked else name for name in choice.names]
     more = f" and {choice.count - len(named)} more" if choice.count > len(named) else ""
     loop = replace(loop, build=replace(build, item=None, why=""))
     return loop, Finish("blocked", f"{choice.why}: {', '.join(named)}{more}")
@@ -102,20 +105,20 @@ def exit_terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
 def missing_for_tick(loop: Loop) -> tuple[str, ...]:
     """What stands between the item at hand and its tick, besides the gates."""
     build = loop.build
-    if build is None or build.tied_tree not in ("", loop.work.tree):
+    if build is None or build.links.tree not in ("", loop.work.tree):
         return ()
-    item, stands = build.item, status_by_criterion(build.ties)
+    item, stands = build.item, status_by_criterion(build.links.tests)
     if item is None or is_mend_item(item):
         return tuple(_unproven_words(loop))
     wanted = [name for name in item.serves if stands.get(name, "untested") not in GOOD]
-    sentences = [_criterion_words(name, build.ties) for name in wanted]
-    if not item.serves and not build.touched:
+    sentences = [_criterion_words(name, build.links.tests) for name in wanted]
+    if not item.serves and not build.item_touched:
         sentences.append(f"nothing has been changed for {item.id} yet")
     if not item.serves and not _says_done(loop.call.claim):
         sentences.append(
             f"no criterion speaks for {item.id}: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
         )
-    for name, iteration in sorted(build.lost.items())[:MAX_NAMED]:
+    for name, iteration in sorted(build.lost_items.items())[:MAX_NAMED]:
         if name != item.id and iteration:
             sentences.append(f"item {name} was verified and is no longer: iteration {iteration} broke it")
     return tuple(sentences)
@@ -133,7 +136,7 @@ def note_failed_try(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bo
         return loop, False
     first = loop.proof.not_yet[0] if loop.proof.not_yet else "it was not verified"
     why = stalled or f"{tries} attempts: {first}"
-    if stalled and name not in build.replanned and not is_mend_item(build.item):
+    if stalled and name not in build.planning.replanned_items and not is_mend_item(build.item):
         return _plan_again(loop, f"{name} is stuck: {stalled}", name), True
     return _block(loop, name, why), True
 
@@ -148,15 +151,16 @@ def _select_item(loop: Loop, item: Item, rule: str, why: str) -> Loop:
     assert build is not None
     if build.item is not None and build.item.id == item.id:
         return replace(loop, build=replace(build, mode="building", rule=rule, why=why))
-    build = replace(build, mode="building", item=item, rule=rule, why=why, touched=False)
+    build = replace(build, mode="building", item=item, rule=rule, why=why, item_touched=False)
     return replace(loop, build=build)
 
 
 def _plan_again(loop: Loop, why: str, item: str = "") -> Loop:
     build = loop.build
     assert build is not None
-    replanned = build.replanned | {item} if item else build.replanned
-    build = replace(build, mode="planning", why=why, item=None, planned=0, replanned=replanned)
+    replanned = build.planning.replanned_items | {item} if item else build.planning.replanned_items
+    build = build.with_planning(items_since_plan=0, replanned_items=replanned)
+    build = replace(build, mode="planning", why=why, item=None)
     return replace(loop.with_progress(history=()), build=build)
 
 
@@ -167,9 +171,9 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
     build = replace(
         build,
         board=with_state(build.board, name, "blocked"),
-        blocked={**build.blocked, name: why},
+        blocked_items={**build.blocked_items, name: why},
         item=None,
-        touched=False,
+        item_touched=False,
     )
     return replace(loop.with_progress(history=()), build=build)
 
@@ -211,13 +215,13 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         errors=(loop.call.fault.message,) if loop.call.fault is not None else (),
         remaining=tuple(finding.message for result in loop.proof.guards for finding in result.findings),
     )
-    dual = dual_condition(build.said, checked)
+    dual = dual_condition(build.closing.indications, checked)
     loop = replace(
         loop.with_proof(not_yet=(), unproven=answer.unproven),
-        build=replace(build, dual=dual),
+        build=build.with_closing(dual=dual),
         grade=answer.grade,
     )
-    if dual.holds or build.closings >= CLOSING_CAP or not can_call:
+    if dual.holds or build.closing.calls >= CLOSING_CAP or not can_call:
         return loop, Finish("verified", _verified_words(loop, dual), answer.grade)
     assert loop.build is not None
     why = "every item is verified; the agent has not signalled that nothing is left"
@@ -239,7 +243,7 @@ def add_mend_item(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     if own:
         board = with_state(board, own, "open")
         return replace(loop.with_proof(not_yet=sentences), build=replace(build, board=board, item=None))
-    stands = status_by_criterion(build.ties)
+    stands = status_by_criterion(build.links.tests)
     open_criteria = tuple(name for name, status in stands.items() if status not in GOOD)
     item = Item(
         id=MEND,
@@ -262,16 +266,16 @@ def is_mend_item(item: Item) -> bool:
 def _links_are_known(loop: Loop) -> bool:
     """It is known how the criteria stand on this very tree, and not only on one that was taken back."""
     build, brief = plan_and_brief(loop)
-    return not brief.criteria or build.tied_tree == loop.work.tree
+    return not brief.criteria or build.links.tree == loop.work.tree
 
 
 def _unproven_words(loop: Loop) -> list[str]:
     build, brief = plan_and_brief(loop)
     if brief.criteria is None:
         return []
-    stands = status_by_criterion(build.ties)
+    stands = status_by_criterion(build.links.tests)
     wanted = [name for name in brief.criteria if stands.get(name, "untested") not in GOOD]
-    return [_criterion_words(name, build.ties) for name in wanted]
+    return [_criterion_words(name, build.links.tests) for name in wanted]
 
 
 def _criterion_words(name: str, ties: tuple[CriterionTest, ...]) -> str:
@@ -295,18 +299,19 @@ def _verified_words(loop: Loop, dual: Dual) -> str:
     build, _ = plan_and_brief(loop)
     assert build.board is not None
     words = f"all {build.board.tally.done} items are verified"
-    hands = [name for name, one in build.done.items() if one.iteration and not one.commit]
+    hands = [name for name, one in build.done_items.items() if one.iteration and not one.commit]
     if hands:
         words += f", {', '.join(hands[:MAX_NAMED])} by a human's word"
     if build.board.tally.optional_open:
         words += f", {build.board.tally.optional_open} optional ones are open"
-    if build.dropped:
-        more = f" and {len(build.dropped) - MAX_NAMED} more" if len(build.dropped) > MAX_NAMED else ""
-        words += f", planning anew dropped {', '.join(build.dropped[:MAX_NAMED])}{more}"
+    dropped = build.planning.dropped_items
+    if dropped:
+        more = f" and {len(dropped) - MAX_NAMED} more" if len(dropped) > MAX_NAMED else ""
+        words += f", planning anew dropped {', '.join(dropped[:MAX_NAMED])}{more}"
     said = f"{dual.indicators} of {dual.needed} words of completion"
     if dual.holds:
         return f"{words}; the agent signalled that nothing is left ({said})"
-    calls = "call" if build.closings == 1 else "calls"
-    asked = f" in {build.closings} closing {calls}" if build.closings else ""
+    calls = "call" if build.closing.calls == 1 else "calls"
+    asked = f" in {build.closing.calls} closing {calls}" if build.closing.calls else ""
     signal = "a signal without enough of them" if dual.signal else "no signal"
     return f"{words}; the agent did not say{asked} that nothing is left ({said}, {signal})"

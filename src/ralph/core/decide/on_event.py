@@ -50,9 +50,10 @@ from ralph.core.model.events import (
     WorkspaceRestored,
 )
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import RESUMABLE
+from ralph.core.model.outcome import RESUMABLE
 from ralph.core.model.plan.completion import WINDOW
 from ralph.core.model.plan.plan_state import PlanState
+from ralph.core.model.rubric import reset_counts
 from ralph.core.prompt import learnings
 from ralph.core.proof import exit_gate
 from ralph.errors import IllegalEvent
@@ -108,7 +109,7 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
         return after_judging.finish(loop, ending)
     if after_judging.needs_test_links(loop):
         return replace(loop, todo=(TieTests(tree=loop.work.tree),))
-    return _after_baseline(loop)
+    return after_judging.pause_or_call(loop)
 
 
 def _nothing_to_do(loop: Loop) -> Finish | None:
@@ -121,16 +122,13 @@ def _nothing_to_do(loop: Loop) -> Finish | None:
     return Finish("satisfied", exit_gate.satisfied_words(criterion, baseline))
 
 
-def _after_baseline(loop: Loop) -> Loop:
-    return after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.limit_or_call(loop)
-
-
 def tests_tied(loop: Loop, event: TestsTied) -> Loop:
     """What the specs say of the judged tree is known: go on where that was asked for."""
     if _owed(loop) != TieTests(tree=event.tree):
         _illegal(loop, event, "nobody asked which tests of this tree name a criterion")
     after = plan_facts.take_test_links(loop, event.tree, event.ties)
-    return _after_baseline(after) if loop.phase == "baseline" else after_judging.decide_on_fast_gates(after)
+    go_on = after_judging.pause_or_call if loop.phase == "baseline" else after_judging.decide_on_fast_gates
+    return go_on(after)
 
 
 def agent_started(loop: Loop, event: AgentStarted) -> Loop:
@@ -183,7 +181,7 @@ def _note_indication(loop: Loop, event: AgentEnded) -> PlanState | None:
     build = loop.build
     if build is None or event.indication is None or event.fault is not None:
         return build
-    return replace(build, said=(*build.said, event.indication)[-WINDOW:])
+    return build.with_closing(indications=(*build.closing.indications, event.indication)[-WINDOW:])
 
 
 def _kept_session(loop: Loop, event: AgentEnded) -> AgentSession | None:
@@ -314,7 +312,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         loop = loop.with_proof(
             verdicts_tree="", finals_tree="", guards_tree="", doubted_tree="", no_answers=()
         )
-        loop = replace(loop, jury=opinion.reset_counts(loop.jury))
+        loop = replace(loop, jury=reset_counts(loop.jury))
         loop = plan_facts.reopen_blocked_items(loop)
     return _take_baseline(loop) if loop.progress.best is None else after_judging.limit_or_call(loop)
 

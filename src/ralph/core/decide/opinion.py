@@ -12,13 +12,13 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from ralph.core.decide import after_judging, count_spend, failover, next_item
-from ralph.core.decide.after_fault import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
+from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
 from ralph.core.model import rubric
 from ralph.core.model.actions import AskJudge, Finish, PublishItem, PublishResult, Wait
 from ralph.core.model.agent import Fault
 from ralph.core.model.events import Event, JudgeEnded, JudgeStarted
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Outcome
+from ralph.core.model.outcome import Outcome
 from ralph.core.model.rubric import JUDGE, Jury, Opinion
 from ralph.core.model.verdict import Checkpoint
 from ralph.core.proof import exit_gate
@@ -93,12 +93,6 @@ def ask_after_wait(loop: Loop) -> Loop:
     return _ask(loop, ask.then)
 
 
-def reset_counts(jury: Jury) -> Jury:
-    """A human has looked: what was said stays for the next prompt, every count starts anew."""
-    said = replace(jury.opinion, tree="") if jury.opinion is not None else None
-    return Jury(opinion=said)
-
-
 def _ask(loop: Loop, then: Then) -> Loop:
     """Owe the question; where it may not be asked now, wait or do without."""
     limits = replace(loop.limits, iterations=None)  # this iteration's call has been made
@@ -150,9 +144,7 @@ def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = F
         return after_judging.finish(loop, Finish("blocked", f"{why}. {reasons}".rstrip(". ")))
     if isinstance(then, Finish):  # every item is ticked: one more, of Ralph's own, says what is missing
         loop = next_item.add_mend_item(loop.with_proof(not_yet=(sentence,)), (sentence,))
-        return (
-            after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.limit_or_call(loop)
-        )
+        return after_judging.pause_or_call(loop)
     return after_judging.settle(
         loop, exit_gate.Exit(verified=False, not_yet=(sentence,), unproven=loop.proof.unproven)
     )

@@ -14,19 +14,11 @@ import msgspec.structs
 from ralph.core.model.events import PlanRead
 from ralph.core.model.gate import Grade
 from ralph.core.model.order import Brief
-from ralph.core.model.plan.board import (
-    Board,
-    board_of,
-    plan_with_states,
-    state_of,
-    with_failing,
-    with_state,
-)
-from ralph.core.model.plan.items import Item, Plan, id_of
+from ralph.core.model.plan.board import board_of, plan_with_states, state_of, with_failing, with_state
+from ralph.core.model.plan.items import Board, Item, Plan, id_of
 from ralph.core.model.plan.plan_rules import check_plan
 from ralph.core.model.plan.plan_state import DoneItem, PlanState
 from ralph.core.model.plan.test_link import CriterionTest, Status, merge_links, status_by_criterion
-from ralph.core.model.verdict import Checkpoint
 from ralph.core.plan.diff import carry_states
 
 if TYPE_CHECKING:
@@ -47,7 +39,7 @@ NOTHING_LEFT = "the plan leaves nothing to do: expected at least one open item t
 def readers_due(loop: Loop) -> int:
     """How many calls are to read before this planning call; 0 when they have, or when none were asked for."""
     build, brief = loop.build, loop.sealed.brief
-    if build is None or brief is None or build.mode != "planning" or build.notes:
+    if build is None or brief is None or build.mode != "planning" or build.planning.reader_notes:
         return 0
     cap, recent = loop.limits.calls_per_hour, [at for at in loop.call.times if at > loop.now - HOUR]
     room = brief.readers if cap is None else cap - len(recent) - 1  # one is left for the plan itself
@@ -62,40 +54,47 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
     if read.outside:
         named = ", ".join(read.paths[:MAX_NAMED])
         told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
-    asked = loop.call.claim is not None and loop.call.claim.status == "BLOCKED"
-    build = replace(
-        build,
-        told=tuple(told),
-        discarded=build.discarded + read.outside,
-        asked=(loop.call.claim.recommendation or "no reason given") if asked and loop.call.claim else "",
+    claim = loop.call.claim
+    asks = claim is not None and claim.status == "BLOCKED"
+    build = build.with_planning(
+        discarded_files=build.planning.discarded_files + read.outside,
+        question=(claim.recommendation or "no reason given") if claim is not None and asks else "",
     )
+    build = replace(build, prompt_notes=tuple(told))
     found = read.wrong if read.plan is None else check_plan(read.plan, None)
     if read.plan is None or found:  # a fact must be one that can be folded, whoever read the plan
         wrong = tuple(f"line {one.line}: {one.message}" for one in found)
-        return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=wrong))
+        return replace(loop, build=_count_failure(build, *wrong))
     old, plan = _merge_replanned(build, read.plan)
     if leaves_nothing(loop, read.plan):
-        return replace(loop, build=replace(build, unsound=build.unsound + 1, wrong=(NOTHING_LEFT,)))
+        return replace(loop, build=_count_failure(build, NOTHING_LEFT))
     there = {item.id for item in plan.items if item.state == "done"}
     same = {(item.id, item.title, item.serves) for item in old.items}
-    lost = {one.id for one in plan.items if one.id in build.lost and (one.id, one.title, one.serves) in same}
+    lost = {
+        one.id for one in plan.items if one.id in build.lost_items and (one.id, one.title, one.serves) in same
+    }
     build = replace(
-        build,
+        build.with_planning(
+            plans_accepted=build.planning.plans_accepted + 1,
+            items_since_plan=0,
+            failures_in_row=0,
+            problems=(),
+            reader_notes=(),
+            dropped_items=_dropped_items(build.planning.dropped_items, old, plan),
+        ),
         mode="building",
         why="",
         plan=plan,
         board=board_of(plan, criteria=brief.criteria, clarity=brief.clarity),
-        done={name: build.done.get(name, DoneItem(name)) for name in there | lost},
-        lost={name: build.lost[name] for name in lost},
+        done_items={name: build.done_items.get(name, DoneItem(name)) for name in there | lost},
+        lost_items={name: build.lost_items[name] for name in lost},
         item=None,
-        plans=build.plans + 1,
-        planned=0,
-        unsound=0,
-        wrong=(),
-        notes=(),
-        dropped=_dropped_items(build.dropped, old, plan),
     )
     return replace(loop.with_progress(history=()), build=build)
+
+
+def _count_failure(build: PlanState, *problems: str) -> PlanState:
+    return build.with_planning(failures_in_row=build.planning.failures_in_row + 1, problems=problems)
 
 
 def leaves_nothing(loop: Loop, plan: Plan) -> bool:
@@ -122,7 +121,7 @@ def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
     if read is not None and read.ticked:
         named = ", ".join(read.ticked[:MAX_NAMED])
         told.append(f"boxes that you tick have no effect; Ralph ticks what it verified ({named})")
-    build = replace(build, told=tuple(told), touched=build.touched or changed)
+    build = replace(build, prompt_notes=tuple(told), item_touched=build.item_touched or changed)
     if read is not None and read.found:
         build = with_items(loop, build, read.found[:FOUND_CAP])
     return replace(loop, build=build)
@@ -132,9 +131,9 @@ def take_closing(loop: Loop, read: PlanRead | None) -> Loop:
     """A closing call has ended: it may name work that is left, and nothing else."""
     build = loop.build
     assert build is not None
-    build = replace(build, closings=build.closings + 1, told=())
+    build = replace(build.with_closing(calls=build.closing.calls + 1), prompt_notes=())
     if read is not None:
-        build = replace(build, discarded=build.discarded + read.outside)
+        build = build.with_planning(discarded_files=build.planning.discarded_files + read.outside)
         if read.found:
             build = with_items(loop, replace(build, mode="building"), read.found[:FOUND_CAP])
     return replace(loop, build=build)
@@ -144,23 +143,23 @@ def take_test_links(loop: Loop, tree: str, ties: tuple[CriterionTest, ...]) -> L
     """How the criteria stand on this tree: what was verified may be lost, or found again."""
     build = loop.build
     assert build is not None
-    ties = merge_links(build.ties, ties)
-    before, now = status_by_criterion(build.ties), status_by_criterion(ties)
+    ties = merge_links(build.links.tests, ties)
+    before, now = status_by_criterion(build.links.tests), status_by_criterion(ties)
     board, lost = _board_by_criteria(build, now, loop.iteration)
     if build.base is not None and tree == build.base.tree:
-        build = replace(build, base_ties=ties)
-    told = build.told
+        build = build.with_links(base_tests=ties)
+    told = build.prompt_notes
     others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
     if others and loop.iteration:
         named = ", ".join(others[:MAX_NAMED])
         told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item an iteration")
     # Iteration 0: it was ticked before this loop and is not proven, which is no iteration's fault.
-    fresh = {name: number for name, number in lost.items() if number and name not in build.lost}
+    fresh = {name: number for name, number in lost.items() if number and name not in build.lost_items}
     told = (
         *told,
         *(f"iteration {iteration} broke {name}, which was verified" for name, iteration in fresh.items()),
     )
-    build = replace(build, board=board, lost=lost, ties=ties, tied_tree=tree, told=told)
+    build = replace(build.with_links(tests=ties, tree=tree), board=board, lost_items=lost, prompt_notes=told)
     return replace(loop, build=build)
 
 
@@ -168,11 +167,11 @@ def _board_by_criteria(
     build: PlanState, now: Mapping[str, Status], iteration: int
 ) -> tuple[Board | None, dict[str, int]]:
     """The board, and what was verified and is not proven, where the criteria stand like this."""
-    board, lost = build.board, dict(build.lost)
+    board, lost = build.board, dict(build.lost_items)
     if board is None:
         return None, lost
     at = board.ranked.at
-    for name in build.done:
+    for name in build.done_items:
         item = board.ranked.items[at[name]]
         if all(now.get(one, "untested") in GOOD for one in item.serves):
             lost.pop(name, None)
@@ -190,9 +189,12 @@ def restore_plan_state(loop: Loop) -> Loop:
     build = loop.build
     if build is None or build.base is None or loop.work.tree != build.base.tree:
         return loop
-    board, lost = _board_by_criteria(build, status_by_criterion(build.base_ties), 0)
+    board, lost = _board_by_criteria(build, status_by_criterion(build.links.base_tests), 0)
     build = replace(
-        build, board=board, lost=lost, ties=build.base_ties, tied_tree=loop.work.tree, touched=False
+        build.with_links(tests=build.links.base_tests, tree=loop.work.tree),
+        board=board,
+        lost_items=lost,
+        item_touched=False,
     )
     return replace(loop, build=build)
 
@@ -202,7 +204,7 @@ def to_publish(build: PlanState, tree: str) -> str:
     if build.item is None or build.board is None:
         return ""
     name = build.item.id
-    there = state_of(build.board, name) == "done" and build.done[name].tree == tree
+    there = state_of(build.board, name) == "done" and build.done_items[name].tree == tree
     return "" if there else name
 
 
@@ -215,20 +217,18 @@ def tick_item(loop: Loop, commit: str, grade: Grade | None) -> Loop:
     name = build.item.id
     done = DoneItem(name, loop.iteration, commit, loop.work.tree, grade)
     build = replace(
-        build,
+        build.with_planning(items_since_plan=build.planning.items_since_plan + 1).with_links(
+            base_tests=build.links.tests,
+            shown_criteria=build.links.shown_criteria.union(
+                *(result.counted for result in loop.proof.guards if result.guard == CRITERIA)
+            ),
+        ),
         board=with_state(build.board, name, "done"),
-        done={**build.done, name: done},
-        lost={other: iteration for other, iteration in build.lost.items() if other != name},
+        done_items={**build.done_items, name: done},
+        lost_items={other: iteration for other, iteration in build.lost_items.items() if other != name},
         item=None,
-        touched=False,
-        planned=build.planned + 1,
-        base=Checkpoint(
-            loop.iteration, loop.work.tree, loop.work.commit, changed_lines=loop.work.changed_lines
-        ),
-        base_ties=build.ties,
-        shown=build.shown.union(
-            *(result.counted for result in loop.proof.guards if result.guard == CRITERIA)
-        ),
+        item_touched=False,
+        base=loop.checkpoint,
     )
     return replace(loop.with_progress(history=()).with_landing(result=commit), build=build)
 
@@ -239,7 +239,7 @@ def criteria_to_show(loop: Loop) -> tuple[str, ...]:
     if build.item is None or build.board is None:
         return brief.criteria or ()
     ranked = build.board.ranked
-    done = (one for name in build.done for one in ranked.items[ranked.at[name]].serves)
+    done = (one for name in build.done_items for one in ranked.items[ranked.at[name]].serves)
     return tuple(dict.fromkeys((*build.item.serves, *done)))
 
 
@@ -249,12 +249,18 @@ def reopen_blocked_items(loop: Loop) -> Loop:
     if build is None:
         return loop
     board = build.board
-    for name in build.blocked:
+    for name in build.blocked_items:
         if board is not None and name in board.ranked.at and state_of(board, name) == "blocked":
             board = with_state(board, name, "open")
-    at_hand = build.item if build.item is not None and build.item.id not in build.blocked else None
-    build = replace(build, board=board, blocked={}, tries={}, unsound=0, asked="", item=at_hand)
-    return replace(loop, build=replace(build, replanned=frozenset()))
+    at_hand = build.item if build.item is not None and build.item.id not in build.blocked_items else None
+    build = replace(
+        build.with_planning(failures_in_row=0, question=""),
+        board=board,
+        blocked_items={},
+        tries={},
+        item=at_hand,
+    )
+    return replace(loop, build=build.with_planning(replanned_items=frozenset()))
 
 
 def tick_human_items(loop: Loop, names: tuple[str, ...]) -> Loop:
@@ -262,13 +268,13 @@ def tick_human_items(loop: Loop, names: tuple[str, ...]) -> Loop:
     build = loop.build
     if build is None or build.board is None:
         return loop
-    board, done, lost = build.board, dict(build.done), dict(build.lost)
+    board, done, lost = build.board, dict(build.done_items), dict(build.lost_items)
     for name in names:
         if name in board.ranked.at and board.ranked.items[board.ranked.at[name]].human:
             board = with_state(board, name, "done")
             done[name] = DoneItem(name, loop.iteration)
             lost.pop(name, None)
-    return replace(loop, build=replace(build, board=board, done=done, lost=lost))
+    return replace(loop, build=replace(build, board=board, done_items=done, lost_items=lost))
 
 
 def with_items(loop: Loop, build: PlanState, found: tuple[Item, ...]) -> PlanState:
@@ -320,7 +326,7 @@ def _others(build: PlanState, fresh: set[str]) -> list[str]:
     board = build.board
     if board is None or build.item is None:
         return []
-    stands = status_by_criterion(build.ties)
+    stands = status_by_criterion(build.links.tests)
     ranks = {at for name in fresh for at in board.ranked.serves.get(name, ())}
     found = []
     for at in sorted(ranks):

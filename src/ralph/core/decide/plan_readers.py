@@ -15,6 +15,7 @@ from ralph.core.decide import after_judging, count_spend
 from ralph.core.model.actions import RunReaders
 from ralph.core.model.events import Event, ReadersEnded, ReadersStarted
 from ralph.core.model.loop import Loop
+from ralph.core.model.plan.plan_state import ReaderNote
 from ralph.errors import IllegalEvent
 
 MAX_LABEL_PATHS = 3  # paths that stand for an area
@@ -28,17 +29,17 @@ def areas(paths: Sequence[str], count: int) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(ordered[a:b]) for a, b in pairwise(cuts) if b > a)
 
 
-def label(area: Sequence[str]) -> str:
-    """A few words for what was read."""
-    if len(area) <= MAX_LABEL_PATHS:
-        return ", ".join(area)
-    return f"{area[0]} to {area[-1]} ({len(area)} files)"
+def note_on_area(area: Sequence[str], text: str, fault: str) -> ReaderNote:
+    """What was read, in a few words, and what was said of it, or why nothing was."""
+    many = len(area) > MAX_LABEL_PATHS
+    label = f"{area[0]} to {area[-1]} ({len(area)} files)" if many else ", ".join(area)
+    return ReaderNote(area=label, text="" if fault else text, fault=fault)
 
 
 def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
     owed, build = _owed_readers(loop, event), loop.build
     assert build is not None
-    if build.reading or (event.call, event.count) != (owed.call, owed.count):
+    if build.planning.readers_running or (event.call, event.count) != (owed.call, owed.count):
         _illegal(loop, event, "no such calls were asked for")
     times = (*loop.call.times, *([event.at] * event.count))
     return replace(
@@ -46,7 +47,7 @@ def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
             number=event.call + event.count - 1, times=times[-(loop.limits.calls_per_hour or 1) :]
         ),
         spend=count_spend.add_side_calls(loop.spend, event.count),
-        build=replace(build, reading=True),
+        build=build.with_planning(readers_running=True),
     )
 
 
@@ -54,13 +55,15 @@ def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
     _owed_readers(loop, event)
     build = loop.build
     assert build is not None
-    if not build.reading:
+    if not build.planning.readers_running:
         _illegal(loop, event, "no readers were called")
     spend = loop.spend
     for usage in event.usages:
         spend = count_spend.add_usage(spend, usage)
-    loop = replace(loop, spend=spend, build=replace(build, reading=False, notes=event.notes))
-    return after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.limit_or_call(loop)
+    loop = replace(
+        loop, spend=spend, build=build.with_planning(readers_running=False, reader_notes=event.notes)
+    )
+    return after_judging.pause_or_call(loop)
 
 
 def _owed_readers(loop: Loop, event: Event) -> RunReaders:

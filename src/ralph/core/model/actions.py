@@ -6,7 +6,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ralph.core.model.gate import Grade
-from ralph.core.model.order import Outcome
+from ralph.core.model.outcome import Outcome
 from ralph.core.model.verdict import Checkpoint, Stage
 
 

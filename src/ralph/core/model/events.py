@@ -16,9 +16,11 @@ from msgspec import Struct
 
 from ralph.core.model.agent import AgentSession, Claim, Fault
 from ralph.core.model.gate import Grade
-from ralph.core.model.order import Order, Outcome, ReaderNote
+from ralph.core.model.order import Order
+from ralph.core.model.outcome import Outcome
 from ralph.core.model.plan.completion import Indication
 from ralph.core.model.plan.items import Item, Plan
+from ralph.core.model.plan.plan_state import ReaderNote
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.rubric import Opinion
 from ralph.core.model.spend import Usage

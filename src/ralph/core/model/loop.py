@@ -18,7 +18,8 @@ from ralph.core.model.actions import Action
 from ralph.core.model.agent import AgentSession, Claim, Fault, Steer
 from ralph.core.model.breaker_state import Attempt, Breaker
 from ralph.core.model.gate import Grade
-from ralph.core.model.order import Order, Outcome, Phase
+from ralph.core.model.order import Order
+from ralph.core.model.outcome import Outcome, Phase
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.model.rubric import Jury
 from ralph.core.model.spend import Limits, Spend
@@ -148,6 +149,12 @@ class Loop(Struct, frozen=True):
         """What was agreed at the start; there is one from the first event on."""
         assert self.order is not None
         return self.order
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The version at hand, whatever gates say of it."""
+        work = self.work
+        return Checkpoint(self.iteration, work.tree, work.commit, changed_lines=work.changed_lines)
 
     @property
     def newest_verdicts(self) -> dict[str, Verdict]:

@@ -1,4 +1,4 @@
-"""What was agreed at the start of a loop, and how a loop may stand and end: frozen structs and their words.
+"""What was agreed at the start of a loop: frozen structs and their words.
 
 Nothing here decides (see `machine`, `exit_gate`, `signs`) and nothing here reads a clock, a file or
 the environment: every value arrives in an event. Words follow the glossary in docs/concepts.md.
@@ -6,7 +6,7 @@ the environment: every value arrives in an event. Words follow the glossary in d
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from msgspec import Struct
 
@@ -15,14 +15,6 @@ from ralph.core.model.gate import Criterion
 from ralph.core.model.plan.items import Plan
 from ralph.core.model.rubric import Rubric
 from ralph.core.model.spend import Limits, Price
-
-Phase = Literal["new", "baseline", "working", "judging", "waiting", "paused", "ended"]
-Outcome = Literal["verified", "satisfied", "exhausted", "stalled", "blocked", "aborted", "broken"]
-PHASES: tuple[Phase, ...] = ("new", "baseline", "working", "judging", "waiting", "paused", "ended")
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-# An ended loop of these may be taken up again; verified, satisfied and aborted are final.
-RESUMABLE: frozenset[str] = frozenset({"exhausted", "stalled", "blocked", "broken"})
-FINAL: frozenset[str] = frozenset(OUTCOMES) - RESUMABLE
 
 
 class Brief(Struct, frozen=True, omit_defaults=True):
@@ -84,11 +76,3 @@ class Order(Struct, frozen=True, omit_defaults=True):
     brief: Brief | None = None  # None: one task, without a plan
     rubric: Rubric | None = None  # None: no judge
     judge: SpareAgent | None = None  # the agent that is asked to judge by it
-
-
-class ReaderNote(Struct, frozen=True, omit_defaults=True):
-    """What one reader said of its area."""
-
-    area: str
-    text: str = ""
-    fault: str = ""

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, NoReturn
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ralph.core.text.clean import one_line
 
@@ -236,3 +237,9 @@ def for_prompt(opinion: Opinion | None, iteration: int) -> str:
         return ""
     refused = opinion.status == "fail" and opinion.required
     return advice(opinion) if refused or opinion.iteration == iteration - 1 else ""
+
+
+def reset_counts(jury: Jury) -> Jury:
+    """A human has looked: what was said stays for the next prompt, every count starts anew."""
+    said = replace(jury.opinion, tree="") if jury.opinion is not None else None
+    return Jury(opinion=said)

@@ -176,7 +176,7 @@ def _plan_parts(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[st
         ),
         "why": one_line(build.why, MAX_SENTENCE),
         "plan_state": for_item.numbers(build.board) if build.board is not None else "",
-        "told": tuple(one_line(line, MAX_SENTENCE) for line in build.told[:MAX_SENTENCES]),
+        "told": tuple(one_line(line, MAX_SENTENCE) for line in build.prompt_notes[:MAX_SENTENCES]),
     }
     stuck = for_item.planning_notes(build)
     if stuck:

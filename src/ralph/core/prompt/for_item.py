@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ralph.core.model.plan.board import Board, ItemChoice, ready_besides
-from ralph.core.model.plan.items import Item
+from ralph.core.model.plan.board import ItemChoice, ready_besides
+from ralph.core.model.plan.items import Board, Item
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.plan.layout import tags_of
 from ralph.core.specs.parse import SpecCriterion
@@ -47,8 +47,11 @@ def item_notes(item: Item) -> str:
 
 def planning_notes(build: PlanState) -> str:
     """What the next planning call must know: why the plan before it could not be used, and what is stuck."""
-    lines = [f"wrong with the plan before: {one_line(line, MAX_WIDTH)}" for line in build.wrong[:MAX_NOTES]]
-    blocked = sorted(build.blocked.items())
+    lines = [
+        f"wrong with the plan before: {one_line(line, MAX_WIDTH)}"
+        for line in build.planning.problems[:MAX_NOTES]
+    ]
+    blocked = sorted(build.blocked_items.items())
     lines += [one_line(f"blocked: {name}: {why}", MAX_WIDTH) for name, why in blocked[:MAX_NOTES]]
     if len(blocked) > MAX_NOTES:
         lines.append(f"… and {len(blocked) - MAX_NOTES} more blocked items")

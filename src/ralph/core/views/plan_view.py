@@ -51,7 +51,7 @@ def plan_line(loop: Loop) -> PlanLine | None:
     build, brief = loop.build, loop.sealed.brief
     if build is None or brief is None:
         return None
-    tally, dual = build.board.tally if build.board is not None else None, build.dual
+    tally, dual = build.board.tally if build.board is not None else None, build.closing.dual
     return PlanLine(
         mode="planned" if build.mode != "planning" and brief.mode == "plan" else build.mode,
         item=build.item.id if build.item is not None else "",
@@ -60,10 +60,10 @@ def plan_line(loop: Loop) -> PlanLine | None:
         done=tally.done if tally else 0,
         open=tally.open if tally else 0,
         blocked=tally.blocked if tally else 0,
-        plans=build.plans,
+        plans=build.planning.plans_accepted,
         missing_specs=tuple(one.name for one in build.plan.missing[:MAX_ITEMS]),
-        discarded=build.discarded,
-        closings=build.closings,
+        discarded=build.planning.discarded_files,
+        closings=build.closing.calls,
         newest=newest_item(loop),
         human=_humans(build),
         words=dual.indicators if dual else None,
@@ -107,9 +107,9 @@ def item_lines(loop: Loop) -> tuple[ItemLine, ...]:
         return ()
     found = []
     for item in build.plan.items[:MAX_ITEMS]:
-        done = build.done.get(item.id)
-        broke = build.lost.get(item.id)
-        note = build.blocked.get(item.id, "")
+        done = build.done_items.get(item.id)
+        broke = build.lost_items.get(item.id)
+        note = build.blocked_items.get(item.id, "")
         if broke:
             note = f"iteration {broke} broke it"
         found.append(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ralph.core.decide.stuck.health import Health, health
 from ralph.core.model.gate import Grade
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Outcome, Phase
+from ralph.core.model.outcome import Outcome, Phase
 from ralph.core.model.rubric import opinion_line
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.views.plan_view import PlanLine, plan_line

@@ -11,11 +11,11 @@ import os
 from msgspec.structs import replace
 
 from ralph.agents._kit.environ import secret_values
-from ralph.core.decide.plan_readers import areas, label
+from ralph.core.decide.plan_readers import areas, note_on_area
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Order, ReaderNote
+from ralph.core.model.order import Order
 from ralph.core.text.clean import clean, redact, trim
 from ralph.shell.agent_call.call import Begun, Caller
 from ralph.shell.agent_call.judge_call import judge_order
@@ -70,7 +70,9 @@ class Readers:
         if dropped:
             return None
         return e.ReadersEnded(
-            notes=tuple(self._note(parts[n], callers[n], ended[n]) for n in range(len(parts))),
+            notes=tuple(
+                note_on_area(part, *self._answer(callers[n], ended[n])) for n, part in enumerate(parts)
+            ),
             usages=tuple(one.usage for _, one in sorted(ended.items())),
         )
 
@@ -85,11 +87,12 @@ class Readers:
                 return True
         return False
 
-    def _note(self, part: tuple[str, ...], caller: Caller, ended: e.AgentEnded) -> ReaderNote:
+    def _answer(self, caller: Caller, ended: e.AgentEnded) -> tuple[str, str]:
+        """What a reader said, and its fault."""
         secrets = secret_values({**self.site.env, **self._order().agent_env})
         text = trim(redact(clean(caller.message), secrets), MAX_LINES, MAX_CHARS)
         fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
-        return ReaderNote(area=label(part), text="" if fault else text, fault=redact(fault, secrets)[:500])
+        return text, redact(fault, secrets)[:500]
 
     def _areas(self, loop: Loop, action: actions.RunReaders) -> tuple[tuple[str, ...], ...]:
         found = areas(list_tree(self.site.store, loop.work.tree), action.count)

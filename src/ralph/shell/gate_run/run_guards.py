@@ -116,14 +116,14 @@ def run_guards(
 def _spec_demands(judge: Judge, loop: Loop, facts: GuardFacts) -> Asked | None:
     """What the specs ask of this tree; None without specs, or where its tests are not tied to them."""
     build = loop.build
-    if build is None or build.base is None or build.tied_tree != facts.tree:
+    if build is None or build.base is None or build.links.tree != facts.tree:
         return None
     since = compare_trees(judge.site.store, build.base.tree, facts.tree).changes
     since = tuple(change for change in since if change.path != PLAN)
     return Asked(
-        ties=build.ties,
+        ties=build.links.tests,
         wanted=criteria_to_show(loop),
-        shown=build.shown,
+        shown=build.links.shown_criteria,
         worked=bool(source_changes(replace(facts, changes=since, memo={}))),
     )
 

@@ -105,7 +105,7 @@ class PlanDesk:
 
     def ties(self, loop: Loop, tree: str) -> tuple[CriterionTest, ...]:
         assert loop.build is not None
-        return changed_links(loop.build.ties, self._tier.ties(loop, tree))
+        return changed_links(loop.build.links.tests, self._tier.ties(loop, tree))
 
     def message(self, loop: Loop, action: actions.PublishItem) -> str:
         return item_message(loop, action)
@@ -134,7 +134,7 @@ def item_message(loop: Loop, action: actions.PublishItem) -> str:
         told = f"{verdict.status}, {one_line(verdict.summary, 100)}"
         lines.append(f"- {gate.name}: {told}; {run}; evidence {verdict.evidence[:16]}")
     for name in item.serves:
-        tests = [tie.test for tie in build.ties if tie.criterion == name and tie.test]
+        tests = [tie.test for tie in build.links.tests if tie.criterion == name and tie.test]
         more = f" and {len(tests) - MAX_TESTS} more" if len(tests) > MAX_TESTS else ""
         lines.append(f"- {name}: {one_line(', '.join(tests[:MAX_TESTS]), 300)}{more}")
     lines.append(f"- grade {action.grade}, sandbox {loop.work.protection}, tree {action.tree}")

@@ -18,8 +18,8 @@ from ralph.core.decide.plan_facts import NOTHING_LEFT, leaves_nothing
 from ralph.core.model.events import PlanRead
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Brief
-from ralph.core.model.plan.board import Board, plan_with_states, state_of
-from ralph.core.model.plan.items import NAME, STATES, Plan, State
+from ralph.core.model.plan.board import plan_with_states, state_of
+from ralph.core.model.plan.items import NAME, STATES, Board, Plan, State
 from ralph.core.model.plan.plan_rules import is_valid
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.model.verdict import Finding

@@ -20,7 +20,7 @@ from ralph.core.decide import failover
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import RESUMABLE
+from ralph.core.model.outcome import RESUMABLE
 from ralph.core.model.verdict import Verdict
 from ralph.core.proof.causes import sort_answers
 from ralph.core.text.clean import one_line

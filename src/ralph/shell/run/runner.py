@@ -102,7 +102,7 @@ class Runner:
             case actions.RunGuards():
                 self._append_if(hands.run_guards(loop, action, self._attend))
             case actions.RunReaders():
-                if loop.build is not None and not loop.build.reading:
+                if loop.build is not None and not loop.build.planning.readers_running:
                     loop = scribe.append(hands.open_readers(loop, action))
                 self._append_if(hands.finish_readers(loop, action, self._attend))
             case actions.RunAgent():

@@ -64,7 +64,7 @@ WHERE = {
 
 def known_here(host: str) -> KnownHere:
     """Loops of this project, newest first, and the host ("auto": the one this runs in)."""
-    from ralph.core.model.order import RESUMABLE
+    from ralph.core.model.outcome import RESUMABLE
     from ralph.ui.ask.place import journal_here, project_here
 
     named = host_of(os.environ) if host == "auto" else host

@@ -128,9 +128,9 @@ def fact_words(fact: object) -> str:
 def purpose_words(loop: Loop) -> str:
     """What this call is about, in a loop with a plan: the item at hand, planning, closing; "" in others."""
     build = loop.build
-    if build is None or not (loop.iteration or build.reading):
+    if build is None or not (loop.iteration or build.planning.readers_running):
         return ""
-    if build.reading:
+    if build.planning.readers_running:
         return "readers"
     if build.item is not None:
         return safe(f"{build.item.id}: {build.item.title}", 60)

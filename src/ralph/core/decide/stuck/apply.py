@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core.decide import next_item
 from ralph.core.decide.stuck import attempts, health, strategies
 from ralph.core.decide.stuck import breaker as breaker_
 from ralph.core.decide.stuck import signs as stuck_signs
@@ -75,7 +74,9 @@ def record_fault(loop: Loop, fault: Fault) -> Loop:
     return _add_attempt(loop, kind, what, f"fault {fault.kind}")
 
 
-def record_judgement(loop: Loop, reds: list[Verdict], *, accused: bool, base: Checkpoint) -> Loop:
+def record_judgement(
+    loop: Loop, reds: list[Verdict], missing: tuple[str, ...], *, accused: bool, base: Checkpoint
+) -> Loop:
     """An iteration was judged and is not enough: score it, class it, and see what it decides."""
     footprint = loop.progress.history[-1]
     loop = _add_pulse(loop, footprint, base, accused=accused)
@@ -86,7 +87,9 @@ def record_judgement(loop: Loop, reds: list[Verdict], *, accused: bool, base: Ch
         denied=bool(loop.call.denials),
         accused=accused,
     )
-    loop = _add_attempt(loop, attempts.classify(facts), _what(loop, reds, facts), footprint.signature)
+    loop = _add_attempt(
+        loop, attempts.classify(facts), _what(loop, reds, missing, facts), footprint.signature
+    )
     worth = 0 if accused else points  # tampering overcomes nothing
     return _with(loop, breaker_.note_judged_iteration(loop.progress.breaker, footprint, worth, at=loop.now))
 
@@ -242,7 +245,7 @@ def _add_attempt(loop: Loop, kind: breaker_state.Class, what: str, signature: st
     return loop.with_progress(attempts=attempts.add_attempt(loop.progress.attempts, attempt))
 
 
-def _what(loop: Loop, reds: list[Verdict], facts: attempts.FailureFacts) -> str:
+def _what(loop: Loop, reds: list[Verdict], missing: tuple[str, ...], facts: attempts.FailureFacts) -> str:
     """One line that may also be read by an agent: hidden checks are not told."""
     if facts.blocked and loop.call.claim is not None:
         return one_line(
@@ -260,9 +263,6 @@ def _what(loop: Loop, reds: list[Verdict], facts: attempts.FailureFacts) -> str:
         return UNSHOWN
     if facts.denied:
         return one_line(f"permission denied: {', '.join(loop.call.denials)}", MAX_SENTENCE)
-    missing = next_item.missing_for_tick(loop)
-    return (
-        one_line(missing[0], MAX_SENTENCE)
-        if missing
-        else "the checks are green, and something is still missing"
+    return one_line(
+        missing[0] if missing else "the checks are green, and something is still missing", MAX_SENTENCE
     )

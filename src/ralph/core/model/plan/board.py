@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.model.plan.items import STATES, Item, Plan, State, order_of
+from ralph.core.model.plan.items import STATES, Board, Item, Plan, Ranked, Ranks, State, Tally, order_of
 from ralph.core.model.plan.plan_rules import check_plan
 from ralph.errors import Bug, UserError
 
@@ -27,41 +27,6 @@ _NAMES: dict[int, State] = {ord(state[0]): state for state in STATES}
 _SETTLED = frozenset({"done", "cancelled"})
 _OPEN = ord("o")
 _MET = b"dc"  # the letters of what is settled
-
-
-class Ranked(Struct, frozen=True):
-    """What does not change while a plan is worked on. A rank is a position; the last one is chosen first."""
-
-    items: tuple[Item, ...]
-    at: dict[str, int]
-    weight: tuple[tuple[int, int], ...]  # (priority, unclearness): equal = a tie
-    after: tuple[tuple[int, ...], ...]
-    before: tuple[tuple[int, ...], ...]  # who waits for it
-    after_set: dict[int, Ranks]  # the same as sets, for those with many neighbours
-    before_set: dict[int, Ranks]
-    serves: dict[str, tuple[int, ...]]
-    required: bytes  # 1 for each rank that must be settled
-    lacking: bytes  # 1 for each rank about which no spec tells what it should do
-
-
-class Tally(Struct, frozen=True):
-    total: int
-    done: int
-    cancelled: int
-    blocked: int
-    open: int
-    optional_open: int  # of the open ones
-
-
-class Board(Struct, frozen=True):
-    ranked: Ranked
-    states: tuple[bytes, ...]  # the first letter of each state, in parts
-    tally: Tally
-    met: Ranks = ()  # settled: whoever waits for it need not wait
-    wanted: Ranks = ()  # open and required
-    ready: Ranks = ()  # wanted, for an agent, and nothing to wait for
-    blocking: Ranks = ()  # something wanted waits for it
-    failing: Ranks = ()  # it would mend a test that fails; () for none
 
 
 class ChoiceRule(Struct, frozen=True):
@@ -313,8 +278,6 @@ def _is_blocking(ranked: Ranked, wanted: Ranks, at: int) -> bool:
 
 _SHIFT = 10
 _MASK = (1 << _SHIFT) - 1
-
-Ranks = tuple[int, ...]
 
 
 def ranks_of(some: Iterable[int], room: int) -> Ranks:

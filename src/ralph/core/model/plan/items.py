@@ -60,6 +60,44 @@ class Plan(Struct, frozen=True, omit_defaults=True):
     code: str = ""  # digest of the code that it was made from
 
 
+Ranks = tuple[int, ...]  # a set of ranks, as bits
+
+
+class Ranked(Struct, frozen=True):
+    """What does not change while a plan is worked on. A rank is a position; the last one is chosen first."""
+
+    items: tuple[Item, ...]
+    at: dict[str, int]
+    weight: tuple[tuple[int, int], ...]  # (priority, unclearness): equal = a tie
+    after: tuple[tuple[int, ...], ...]
+    before: tuple[tuple[int, ...], ...]  # who waits for it
+    after_set: dict[int, Ranks]  # the same as sets, for those with many neighbours
+    before_set: dict[int, Ranks]
+    serves: dict[str, tuple[int, ...]]
+    required: bytes  # 1 for each rank that must be settled
+    lacking: bytes  # 1 for each rank about which no spec tells what it should do
+
+
+class Tally(Struct, frozen=True):
+    total: int
+    done: int
+    cancelled: int
+    blocked: int
+    open: int
+    optional_open: int  # of the open ones
+
+
+class Board(Struct, frozen=True):
+    ranked: Ranked
+    states: tuple[bytes, ...]  # the first letter of each state, in parts
+    tally: Tally
+    met: Ranks = ()  # settled: whoever waits for it need not wait
+    wanted: Ranks = ()  # open and required
+    ready: Ranks = ()  # wanted, for an agent, and nothing to wait for
+    blocking: Ranks = ()  # something wanted waits for it
+    failing: Ranks = ()  # it would mend a test that fails; () for none
+
+
 def is_settled(item: Item) -> bool:
     """Whatever waits for it may begin."""
     return item.state in ("done", "cancelled")

@@ -5,15 +5,14 @@ Data only, a part of `Loop`; how it changes is in `next_item`. A loop without a 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Grade
-from ralph.core.model.order import ReaderNote
-from ralph.core.model.plan.board import Board
 from ralph.core.model.plan.completion import Dual, Indication
-from ralph.core.model.plan.items import Item, Plan
+from ralph.core.model.plan.items import Board, Item, Plan
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Checkpoint
 
@@ -33,34 +32,69 @@ class DoneItem(Struct, frozen=True, omit_defaults=True):
     grade: Grade | None = None
 
 
+class ReaderNote(Struct, frozen=True, omit_defaults=True):
+    """What one reader said of its area."""
+
+    area: str
+    text: str = ""
+    fault: str = ""
+
+
+class PlanningState(Struct, frozen=True):
+    """Planning calls: what they were for, what they brought, and what was wrong with it."""
+
+    plans_accepted: int = 0
+    items_since_plan: int = 0  # verified since the newest of them
+    replanned_items: frozenset[str] = frozenset()  # items for whose sake planning was entered
+    failures_in_row: int = 0  # planning calls that left no usable plan
+    problems: tuple[str, ...] = ()  # with the newest plan
+    question: str = ""  # what the newest planning call asks a human; "" = nothing
+    dropped_items: tuple[str, ...] = ()  # that nobody settled and that a new plan no longer has
+    discarded_files: int = 0  # changed outside the plan by calls that must not: thrown away
+    readers_running: bool = False  # readers were called and have not been accounted for
+    reader_notes: tuple[ReaderNote, ...] = ()  # what they said, until the plan is made
+
+
+class LinksState(Struct, frozen=True):
+    """Which tests show the criteria, and how those stand."""
+
+    tests: tuple[CriterionTest, ...] = ()
+    tree: str = ""  # of which that is said
+    base_tests: tuple[CriterionTest, ...] = ()  # the same of the newest verified tree
+    shown_criteria: frozenset[str] = frozenset()  # by a test that failed without the work
+
+
+class ClosingState(Struct, frozen=True):
+    """Does the agent say that nothing is left?"""
+
+    calls: int = 0  # that asked so
+    indications: tuple[Indication, ...] = ()  # words of completion in the newest iterations
+    dual: Dual | None = None  # both halves of the exit condition, when they were last looked at
+
+
 class PlanState(Struct, frozen=True):
     mode: Mode = "planning"
     why: str = ""  # why this mode, or this item
     rule: str = ""  # the row of the decision table that chose the item
     plan: Plan = Plan()
     board: Board | None = None
-    item: Item | None = None
     base: Checkpoint | None = None  # the newest tree of which everything is verified
-    base_ties: tuple[CriterionTest, ...] = ()  # how the criteria stand there
-    touched: bool = False  # something was changed for this item, and kept
+    item: Item | None = None  # at hand
+    item_touched: bool = False  # something was changed for it, and kept
     tries: dict[str, int] = {}  # item -> judged and not verified
-    done: dict[str, DoneItem] = {}
-    lost: dict[str, int] = {}  # verified once and no longer: item -> the iteration that broke it
-    blocked: dict[str, str] = {}  # item -> why nobody goes on with it
-    replanned: frozenset[str] = frozenset()  # items for whose sake planning was entered
-    plans: int = 0  # plans that were accepted
-    planned: int = 0  # items verified since the newest of them
-    unsound: int = 0  # planning calls in a row that left no usable plan
-    reading: bool = False  # readers were called and have not been accounted for
-    notes: tuple[ReaderNote, ...] = ()  # what they said, until the plan is made
-    wrong: tuple[str, ...] = ()  # what was wrong with the newest plan
-    shown: frozenset[str] = frozenset()  # criteria shown by a test that failed without the work
-    asked: str = ""  # what the newest planning call asks a human; "" = nothing
-    dropped: tuple[str, ...] = ()  # items that nobody settled and that a new plan no longer has
-    discarded: int = 0  # files changed outside the plan by calls that must not: thrown away
-    told: tuple[str, ...] = ()  # what the next prompt must say of the iteration before
-    ties: tuple[CriterionTest, ...] = ()  # of tied_tree
-    tied_tree: str = ""
-    said: tuple[Indication, ...] = ()  # words of completion in the newest iterations
-    dual: Dual | None = None  # both halves of the exit condition, when they were last looked at
-    closings: int = 0  # calls that asked what is left
+    done_items: dict[str, DoneItem] = {}
+    lost_items: dict[str, int] = {}  # verified once and no longer: item -> the iteration that broke it
+    blocked_items: dict[str, str] = {}  # item -> why nobody goes on with it
+    prompt_notes: tuple[str, ...] = ()  # what the next prompt must say of the iteration before
+    planning: PlanningState = PlanningState()
+    links: LinksState = LinksState()
+    closing: ClosingState = ClosingState()
+
+    def with_planning(self, **changes: Any) -> PlanState:
+        return replace(self, planning=replace(self.planning, **changes))
+
+    def with_links(self, **changes: Any) -> PlanState:
+        return replace(self, links=replace(self.links, **changes))
+
+    def with_closing(self, **changes: Any) -> PlanState:
+        return replace(self, closing=replace(self.closing, **changes))

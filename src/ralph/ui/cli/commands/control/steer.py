@@ -23,7 +23,7 @@ def command(loop: str, text: str) -> int:
       ralph steer fix-auth "the clock is in UTC"
     """
     from ralph.core.model.events import Steered
-    from ralph.core.model.order import FINAL
+    from ralph.core.model.outcome import FINAL
     from ralph.shell.journal.record import find_loop, load
     from ralph.ui.ask.place import journal_here
 

@@ -36,7 +36,7 @@ def command(**given: Any) -> int:
       ralph resume --last
       ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
     """
-    from ralph.core.model.order import FINAL
+    from ralph.core.model.outcome import FINAL
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = dict(os.environ)
@@ -62,7 +62,7 @@ def command(**given: Any) -> int:
 
 def _choose_loop(given: dict[str, Any]) -> tuple[str, Any]:
     """The loop that was named, else the newest of this project that can go on."""
-    from ralph.core.model.order import RESUMABLE
+    from ralph.core.model.outcome import RESUMABLE
     from ralph.shell.journal.record import choose_loop, find_loop, load
     from ralph.ui.ask.place import journal_here, project_here
 
