@@ -35,8 +35,8 @@ CHAIN_TODAY = 21
 FAN_OUT_TODAY: dict[str, int] = {
     "shell.agent_call.call": 26,
     "shell.agent_call.plan_readers": 16,
-    "shell.attestation.rerun": 17,
-    "shell.criterion.gates_here": 18,
+    "shell.attestation.rerun": 16,
+    "shell.criterion.gates_here": 16,
     "shell.gate_run.gate_call": 16,
     "shell.gate_run.run_guards": 17,
     "shell.gate_run.verdicts": 18,
@@ -48,11 +48,9 @@ FAN_OUT_TODAY: dict[str, int] = {
 FIELDS_TODAY: dict[str, int] = {
     "Loop": 73,
     "LoopReport": 57,
-    "Order": 38,
     "PhraseTable": 31,
     "PlanState": 30,
     "PromptFacts": 34,
-    "Settings": 39,
     "Summary": 31,
 }
 IRREGULAR = frozenset(

@@ -15,10 +15,10 @@ from userstate import git
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import Claim
+from ralph.core.model.agent import Claim, SealedAgent
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Order
+from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Counts, Finding, GuardResult, Reading, Verdict
 from ralph.core.views.summary import summarise
@@ -116,10 +116,8 @@ def make(top: Path, *gates: Gate, task: str = "make add right", output: bytes = 
         repo=str(repo),
         criterion=Criterion(task_class="test-pass", gates=gates, **more),
         limits=Limits(),
-        agent="command",
-        model="m-1",
-        base_commit=base,
-        base_tree=base_tree,
+        agent=SealedAgent("command", model="m-1"),
+        base=StartPoint(base, base_tree),
         branch="ralph/fix",
         config_digest="c0" * 32,
     )

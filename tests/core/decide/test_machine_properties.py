@@ -306,7 +306,7 @@ class Machine(RuleBasedStateMachine):
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
         assert books.calls > 0
-        assert loop.tree != loop.sealed.base_tree
+        assert loop.tree != loop.sealed.base.tree
         assert all(books.final.get((loop.tree, name)) == "pass" for name in proof)
         assert books.found[loop.tree] == ()
         assert books.looked[loop.tree]

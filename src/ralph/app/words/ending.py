@@ -188,7 +188,7 @@ def standing(loop: Loop, *, crashed: bool = False) -> LoopStanding:
     return LoopStanding(
         name=loop.sealed.loop,
         word=loop.outcome or ("crashed" if stopped else loop.phase),
-        called=loop.tree != loop.sealed.base_tree,
+        called=loop.tree != loop.sealed.base.tree,
         result=loop.result,
         landing=loop.landing,
         dropped=loop.dropped,

@@ -113,7 +113,7 @@ def judge_line(loop: Loop) -> JudgeLine | None:
     rubric, judge, opinion = loop.sealed.rubric, loop.sealed.judge, loop.jury.opinion
     if rubric is None or judge is None:
         return None
-    line = JudgeLine(agent=judge.agent, threshold=rubric.threshold, required=rubric.required)
+    line = JudgeLine(agent=judge.name, threshold=rubric.threshold, required=rubric.required)
     if opinion is None:
         return line
     return replace(line, verdict=opinion.status, weighted=opinion.weighted, words=opinion_line(opinion))
@@ -130,12 +130,12 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         state=FAMILIAR[loop.outcome or loop.phase],
         reason=loop.reason,
         grade=loop.grade,
-        agent=order.agent,
+        agent=order.agent.name,
         iteration=loop.iteration,
         limits=loop.limits,
         spend=loop.spend,
         tree=loop.tree,
-        base=order.base_commit,
+        base=order.base.commit,
         branch=loop.branch,
         result=loop.result,
         landing=loop.landing,

@@ -42,7 +42,7 @@ class Readers:
         return e.ReadersStarted(
             call=action.call,
             count=len(prompts),
-            agent=self._order().agent,
+            agent=self._order().agent.name,
             prompts=tuple(blobs.put(self.site.state.blobs, text) for text in prompts),
         )
 
@@ -87,7 +87,7 @@ class Readers:
         return False
 
     def _note(self, part: tuple[str, ...], caller: Caller, ended: e.AgentEnded) -> ReaderNote:
-        secrets = secret_values({**self.site.env, **self._order().agent_env})
+        secrets = secret_values({**self.site.env, **self._order().agent.env})
         text = trim(redact(clean(caller.message), secrets), MAX_LINES, MAX_CHARS)
         fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
         return ReaderNote(area=label(part), text="" if fault else text, fault=redact(fault, secrets)[:500])

@@ -51,7 +51,7 @@ def is_held(settings: Settings, env: Mapping[str, str]) -> bool:
     from ralph.shell.state.directory import open_state, state_dir
 
     root = open_state(state_dir(env), create=True).root
-    return find_protection(settings.sandbox, settings.net == "on", root, env)[0] is not None
+    return find_protection(settings.box.sandbox, settings.net == "on", root, env)[0] is not None
 
 
 def _words(run: str, cwd: str, executes: str) -> str:

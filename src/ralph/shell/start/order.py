@@ -19,7 +19,7 @@ from ralph.agents._kit.environ import enclosing_loop
 from ralph.core.criterion.named_tools import fitting_gates, named_class
 from ralph.core.criterion.proposal import Check
 from ralph.core.model.gate import NEEDS_WITNESS, Criterion, Gate, Grade, TaskClass
-from ralph.core.model.order import Order
+from ralph.core.model.order import BoxTerms, Order, StartPoint
 from ralph.core.prompt.facts import HIDDEN
 from ralph.core.proof.grade import OWN_WITNESS
 from ralph.core.toolchains.kinds import proof_kinds
@@ -35,7 +35,7 @@ from ralph.shell.prompts.templates import own_templates
 from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.hidden_files import unhidden, unseen
 from ralph.shell.sandbox.probe import Protection, cached_protection
-from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed, spare_agent
+from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed
 from ralph.shell.state.directory import config_dir, open_state, safe_name, state_dir
 
 BOXED = ("S2", "S3")
@@ -89,43 +89,43 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     base = resolve_commit(project, request.base) if request.base else project.head
     ask = request.plan
     briefed = _make_brief(request, project, base)
-    chosen = class_of(request)
-    alone, aims = chosen != "regression", proof_kinds(chosen)
-    gates: tuple[Gate, ...] = ()
-    if ask is None or ask.mode != "plan":  # a plan is held to its own rules
-        gates = seal_gates(request, settings, project, base, env, alone_is_proof=alone, aims=aims)
+    held, expired = current_quarantine(settings.guards.quarantine, now)
+    criterion = _criterion(request, settings, project, base, env, held=held, bare=not briefed.texts)
     state = open_state(state_dir(env), create=True)
-    _, shield = find_protection(settings.sandbox, settings.net == "on", state.root, env)
+    _, shield = find_protection(settings.box.sandbox, settings.net == "on", state.root, env)
     for one in (*named, *seated.choices):
-        refuse_unboxed(one, shield.level, settings.sandbox)
-    held, expired = current_quarantine(settings.guards_quarantine, now)
+        refuse_unboxed(one, shield.level, settings.box.sandbox)
     heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes)
-    heard = (*heard, *seated.notes, *expired, *unhidden(gates, project.top, env, boxed=shield.level in BOXED))
+    shown = unhidden(criterion.gates, project.top, env, boxed=shield.level in BOXED)
+    heard = (*heard, *seated.notes, *expired, *shown)
     warnings = (*heard, *start_warnings(project), *_config_note(settings, project, base))
-    order = _order(request, settings, project, name=_name(request, token))
-    order = msgspec.structs.replace(
-        order,
-        criterion=Criterion(
-            task_class=chosen,
-            gates=gates,
-            min_grade=_least(settings, chosen, bare=ask is not None and not briefed.texts),
-            waivers=settings.guards_allow,
-            until=request.until,
-            confirm=int(settings.confirm),
-            quarantine=held,
+    order = Order(
+        loop=(name := _name(request, token)),
+        task=request.task,
+        repo=project.top,
+        criterion=criterion,
+        limits=settings.limits,
+        agent=msgspec.structs.replace(chosen_agent.agent, model=settings.model),
+        spares=tuple(one.agent for one in named[1:]),
+        keep_session=settings.keep_session,
+        base=StartPoint(
+            head_commit=project.head, head_branch=(project.branch or "").removeprefix("refs/heads/")
         ),
-        agent=chosen_agent.agent,
-        agent_argv=chosen_agent.argv,
-        agent_settings=chosen_agent.settings,
-        agent_env=chosen_agent.env,
-        key=chosen_agent.key,
-        price=chosen_agent.price,
-        spares=tuple(spare_agent(one) for one in named[1:]),
-        rubric=seated.rubric,
-        judge=seated.judge,
+        branch=_branch(request, settings, project, name),
+        on_fail=settings.on_fail,
+        box=_box(request, settings),
+        # Plan and specs stand at the top: whoever is told of them by name must begin there.
+        prefix=project.prefix.rstrip("/") if ask is None else "",
+        with_changes=request.with_changes,
+        history=settings.history,
+        protect=settings.protect_paths if ask is None else (*settings.protect_paths, SPECS),
+        config_digest=config.digest(settings),
         warnings=warnings,
+        report_copy_to=settings.report_copy_to,
         brief=briefed.with_reader(choose_reader(ask, settings, project, env, chosen_agent)),
         templates=own_templates(project, base, config_dir(env), now),
+        rubric=seated.rubric,
+        judge=seated.judge,
     )
     return Prepared(
         order=order,
@@ -136,6 +136,37 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         warnings=warnings,
         specs=briefed.texts,
     )
+
+
+def _criterion(
+    request: StartRequest,
+    settings: config.Settings,
+    project: Project,
+    base: str,
+    env: Mapping[str, str],
+    *,
+    held: dict[str, str],
+    bare: bool,
+) -> Criterion:
+    chosen, ask = class_of(request), request.plan
+    alone, aims = chosen != "regression", proof_kinds(chosen)
+    gates: tuple[Gate, ...] = ()
+    if ask is None or ask.mode != "plan":  # a plan is held to its own rules
+        gates = seal_gates(request, settings, project, base, env, alone_is_proof=alone, aims=aims)
+    return Criterion(
+        task_class=chosen,
+        gates=gates,
+        min_grade=_least(settings, chosen, bare=ask is not None and bare),
+        waivers=settings.guards.allow,
+        until=request.until,
+        confirm=int(settings.confirm),
+        quarantine=held,
+    )
+
+
+def _box(request: StartRequest, settings: config.Settings) -> BoxTerms:
+    write = tuple(os.path.abspath(os.path.join(request.cwd, path)) for path in request.allow_write)
+    return msgspec.structs.replace(settings.box, network=settings.net == "on", allow_write=write)
 
 
 def _make_brief(request: StartRequest, project: Project, base: str) -> Briefed:
@@ -166,37 +197,6 @@ def _least(settings: config.Settings, chosen: TaskClass, *, bare: bool) -> Grade
     if said or bare or chosen not in NEEDS_WITNESS:
         return settings.min_grade
     return min(settings.min_grade, OWN_WITNESS)  # "A" sorts before "B"
-
-
-def _order(request: StartRequest, settings: config.Settings, project: Project, *, name: str) -> Order:
-    """What request, settings and repository say by themselves; criterion and agent are filled in after."""
-    return Order(
-        loop=name,
-        task=request.task,
-        repo=project.top,
-        criterion=Criterion(task_class="custom", gates=()),
-        limits=settings.limits,
-        agent="",
-        model=settings.model,
-        keep_session=settings.keep_session,
-        head_commit=project.head,
-        head_branch=(project.branch or "").removeprefix("refs/heads/"),
-        branch=_branch(request, settings, project, name),
-        on_fail=settings.on_fail,
-        sandbox=settings.sandbox,
-        network=settings.net == "on",
-        allow_write=tuple(os.path.abspath(os.path.join(request.cwd, path)) for path in request.allow_write),
-        share=settings.share,
-        setup=settings.setup,
-        setup_cwd=os.path.dirname(settings.project.path) or "." if settings.project else ".",
-        # Plan and specs stand at the top: whoever is told of them by name must begin there.
-        prefix=project.prefix.rstrip("/") if request.plan is None else "",
-        with_changes=request.with_changes,
-        history=settings.history,
-        protect=settings.protect_paths if request.plan is None else (*settings.protect_paths, SPECS),
-        config_digest=config.digest(settings),
-        report_copy_to=settings.report_copy_to,
-    )
 
 
 def read_settings(
@@ -384,9 +384,9 @@ def _branch(request: StartRequest, settings: config.Settings, project: Project, 
 
 
 def _config_note(settings: config.Settings, project: Project, base: str) -> tuple[str, ...]:
-    if settings.project is None:
+    if settings.project.file is None:
         return ()
-    done = user_call(project, ["cat-file", "blob", f"{base}:{settings.project.path}"], ok=None)
+    done = user_call(project, ["cat-file", "blob", f"{base}:{settings.project.file.path}"], ok=None)
     note = config.project_note(settings, done.out if done.code == 0 else None)
     return (note,) if note else ()
 

@@ -163,7 +163,7 @@ def settings_here(project: Project, env: Mapping[str, str]) -> Any:
 def _was_trusted(project: Project, env: Mapping[str, str]) -> bool:
     """Were all commands of the old file approved? If not, ours must not bring them in."""
     settings = settings_here(project, env)
-    return bool(settings.admitted)
+    return bool(settings.project.admitted)
 
 
 def _trust(project: Project, env: Mapping[str, str]) -> None:

@@ -177,7 +177,7 @@ def _add_pulse(
     previous = breaker.last or replace(footprint, red=base.red, unloaded=base.unloaded, signature="")
     if item != breaker.item:  # the error of another item is no error of this one
         previous = replace(previous, signature="")
-    seen = {loop.sealed.base_tree, *(old.tree for old in loop.history if old.iteration < footprint.iteration)}
+    seen = {loop.sealed.base.tree, *(old.tree for old in loop.history if old.iteration < footprint.iteration)}
     undone = footprint.tree != footprint.before and footprint.tree in seen
     points = stuck_signs.score(previous, footprint, items=items, reverted=undone)
     counts = [verdict.counts for verdict in loop.newest.values() if verdict.counts is not None]
