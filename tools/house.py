@@ -50,7 +50,6 @@ FIELDS_TODAY: dict[str, int] = {
     "LoopReport": 57,
     "PhraseTable": 31,
     "PlanState": 30,
-    "PromptFacts": 34,
     "Summary": 31,
 }
 IRREGULAR = frozenset(
