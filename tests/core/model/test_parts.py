@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from ralph.app.report.loop_report import LoopReport
 from ralph.core.model import events as e
 from ralph.core.model.agent import SealedAgent
 from ralph.core.model.order import BoxTerms, Order, StartPoint
@@ -18,7 +19,7 @@ ORDER = """loop task repo criterion limits agent agent_argv agent_settings agent
     keep_session base_commit base_tree user_start head_commit head_branch branch on_fail sandbox network
     allow_write share setup setup_cwd prefix with_changes history protect config_digest warnings
     report_copy_to templates brief rubric judge"""
-WHOLES = (Order, PromptFacts)
+WHOLES = (LoopReport, Order, PromptFacts)
 FULL = b.order(
     agent_argv=("a", "-x"), agent_env={"A": "1"}, model="m", user_start="u", network=False, setup="s"
 )
