@@ -49,7 +49,6 @@ FIELDS_TODAY: dict[str, int] = {
     "Loop": 73,
     "PhraseTable": 31,
     "PlanState": 30,
-    "Summary": 31,
 }
 IRREGULAR = frozenset(
     """left told heard begun given taken held kept known made said seen sent shown stood torn written built

@@ -21,7 +21,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Counts, Finding, GuardResult, Reading, Verdict
-from ralph.core.views.summary import summarise
+from ralph.core.views.summary import summarise, summary_json
 from ralph.shell.journal.record import Record, load
 from ralph.shell.journal.writer import SummaryRow, open_journal, read_journal
 from ralph.shell.state import blobs
@@ -164,7 +164,7 @@ def _journal(state: State, events: list) -> None:
                 repo=loop.sealed.repo,
                 phase=loop.phase,
                 outcome=loop.outcome or "",
-                body=msgspec.json.encode(summarise(loop, START)),
+                body=summary_json(summarise(loop, START)),
             )
             fields = {"at": int(event.at * 1000), "kind": e.kind_of(event), "v": 1, "body": e.encode(event)}
             if seq == 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-import msgspec
 from msgspec.structs import replace
 
 from ralph.core.decide.machine import decide
@@ -17,7 +16,7 @@ from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.parts import flat_fields, from_flat
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Counts, Finding, GuardResult, Verdict
-from ralph.core.views.summary import summarise
+from ralph.core.views.summary import summarise, summary_json
 from ralph.shell.journal.writer import SummaryRow, open_journal
 from ralph.shell.state.directory import open_state
 
@@ -166,7 +165,7 @@ def record_all(state_dir, *makers):
                     repo=loop.sealed.repo,
                     phase=loop.phase,
                     outcome=loop.outcome or "",
-                    body=msgspec.json.encode(summarise(loop, START)),
+                    body=summary_json(summarise(loop, START)),
                 )
                 fields = {"at": at, "kind": e.kind_of(event), "v": 1, "body": e.encode(event), "summary": row}
                 if seq == 0:

@@ -13,13 +13,14 @@ from ralph.core.model.agent import SealedAgent
 from ralph.core.model.order import BoxTerms, Order, StartPoint
 from ralph.core.model.parts import flat_fields, flat_names, flat_struct, from_flat
 from ralph.core.prompt.facts import PromptFacts
+from ralph.core.views.summary import Summary
 
 # As journals have had them from the beginning: a name that goes or moves breaks the records of users.
 ORDER = """loop task repo criterion limits agent agent_argv agent_settings agent_env model key price spares
     keep_session base_commit base_tree user_start head_commit head_branch branch on_fail sandbox network
     allow_write share setup setup_cwd prefix with_changes history protect config_digest warnings
     report_copy_to templates brief rubric judge"""
-WHOLES = (LoopReport, Order, PromptFacts)
+WHOLES = (LoopReport, Order, PromptFacts, Summary)
 FULL = b.order(
     agent_argv=("a", "-x"), agent_env={"A": "1"}, model="m", user_start="u", network=False, setup="s"
 )
