@@ -47,7 +47,6 @@ FAN_OUT_TODAY: dict[str, int] = {
 }
 FIELDS_TODAY: dict[str, int] = {
     "Loop": 73,
-    "PhraseTable": 31,
     "PlanState": 30,
 }
 IRREGULAR = frozenset(
