@@ -35,7 +35,6 @@ CHAIN_TODAY = 21
 FAN_OUT_TODAY: dict[str, int] = {
     "shell.agent_call.call": 26,
     "shell.agent_call.plan_readers": 16,
-    "shell.attestation.rerun": 16,
     "shell.criterion.gates_here": 16,
     "shell.gate_run.gate_call": 16,
     "shell.gate_run.run_guards": 17,
@@ -43,7 +42,6 @@ FAN_OUT_TODAY: dict[str, int] = {
     "shell.landing.commands": 23,
     "shell.plan.rendered": 17,
     "shell.sandbox.boxes": 16,
-    "shell.start.order": 22,
 }
 FIELDS_TODAY: dict[str, int] = {
     "Loop": 73,

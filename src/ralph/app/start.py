@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ralph.shell.run.open import begin_loop
-from ralph.shell.start.order import Prepared, StartRequest, prepare
+from ralph.shell.start.prepare import Prepared, prepare
+from ralph.shell.start.request import StartRequest
 from ralph.shell.state.stints import Stint
 
 

@@ -26,7 +26,7 @@ from ralph.shell.attestation.rerun import Rerun, approval_for, leads_outside, re
 from ralph.shell.attestation.verify_request import ProofCheck, Signed
 from ralph.shell.config import approvals
 from ralph.shell.git.project import user_call
-from ralph.shell.start.order import find_protection
+from ralph.shell.sandbox.probe import find_protection
 from ralph.shell.state.directory import config_dir, open_state, state_dir
 
 

@@ -22,7 +22,8 @@ from ralph.shell.git.store import open_store
 from ralph.shell.git.trees import tree_of
 from ralph.shell.ports import Attention
 from ralph.shell.run.open import loop_folder, open_gate_site
-from ralph.shell.start.order import StartRequest, read_settings, seal_gates
+from ralph.shell.start.gates import seal_gates
+from ralph.shell.start.request import StartRequest, read_settings
 from ralph.shell.state.directory import open_state, state_dir
 
 

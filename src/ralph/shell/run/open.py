@@ -39,7 +39,8 @@ from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe, summary_row
 from ralph.shell.sandbox.boxes import Site
-from ralph.shell.start.order import Prepared, find_protection
+from ralph.shell.sandbox.probe import find_protection
+from ralph.shell.start.prepare import Prepared
 from ralph.shell.state import blobs, locks
 from ralph.shell.state.directory import State, config_dir, open_state, state_dir
 from ralph.shell.state.stints import Stint, take_place
