@@ -44,7 +44,6 @@ FAN_OUT_TODAY: dict[str, int] = {
     "shell.sandbox.boxes": 16,
 }
 FIELDS_TODAY: dict[str, int] = {
-    "Loop": 73,
     "PlanState": 30,
 }
 IRREGULAR = frozenset(

@@ -106,7 +106,7 @@ def call(loop: Loop, at: float = 0.0) -> Loop:
 
 def answer(loop: Loop, claim: Claim | None = None, fault: Fault | None = None, **more: Any) -> Loop:
     """The open call ended: a snapshot is owed."""
-    ended = e.AgentEnded(iteration=loop.iteration, call=loop.call, claim=claim, fault=fault, **more)
+    ended = e.AgentEnded(iteration=loop.iteration, call=loop.call.number, claim=claim, fault=fault, **more)
     return decide(loop, ended).loop
 
 
@@ -219,9 +219,18 @@ def spent(loop: Loop, tokens: int | None, cost: float | None) -> Loop:
 
 def changes(before: Loop, after: Loop) -> dict[str, Any]:
     """Every field that differs, with its new value; breaker and attempts have tables of their own."""
-    old, new = asdict(before), asdict(after)
-    apart = ("breaker", "attempts")
+    old, new = fields(before), fields(after)
+    apart = ("progress.breaker", "progress.attempts")
     return {name: value for name, value in new.items() if value != old[name] and name not in apart}
+
+
+def fields(loop: Loop) -> dict[str, Any]:
+    """The fields of a loop and of its parts, by their path."""
+    found = dict[str, Any]()
+    for name, value in asdict(loop).items():
+        is_part = type(value).__module__ == Loop.__module__
+        found |= {f"{name}.{field}": of for field, of in asdict(value).items()} if is_part else {name: value}
+    return found
 
 
 class Row(NamedTuple):

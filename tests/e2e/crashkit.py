@@ -108,7 +108,7 @@ class World(Place):
         loop, log = record.loop, self.calls()
         kinds = [entry.row.kind for entry in record.entries]
         ended = (loop.phase, loop.outcome, loop.grade)
-        assert ended == ("ended", "verified", "B"), (ended, loop.reason, loop.unproven)
+        assert ended == ("ended", "verified", "B"), (ended, loop.reason, loop.proof.unproven)
         assert loop.iteration == iterations
         assert not [line for line in log if line[0] == "overlap"], log
         started = [call for word, call, _ in log if word == "start"]
@@ -138,9 +138,11 @@ class World(Place):
         assert numbers == set(range(1, iterations + 1)), refs
         newest = refs[f"checkpoint/{iterations}"]
         assert self.git("rev-list", "--count", f"{refs['base']}..{newest}") == str(iterations)
-        assert self.git("rev-parse", f"refs/heads/{loop.branch}") == loop.result
-        assert self.git("rev-list", "--count", f"{refs['base']}..{loop.result}") == "1"
-        assert self.git("rev-parse", f"{newest}^{{tree}}") == self.git("rev-parse", f"{loop.result}^{{tree}}")
+        assert self.git("rev-parse", f"refs/heads/{loop.landing.branch}") == loop.landing.result
+        assert self.git("rev-list", "--count", f"{refs['base']}..{loop.landing.result}") == "1"
+        assert self.git("rev-parse", f"{newest}^{{tree}}") == self.git(
+            "rev-parse", f"{loop.landing.result}^{{tree}}"
+        )
         # No commit of Ralph's lies about that no ref names: a second one would have been made and lost.
         stray = self.git("fsck", "--unreachable", "--no-reflogs", "--no-progress").splitlines()
         own = [line.split()[2] for line in stray if line.startswith("unreachable commit")]

@@ -317,7 +317,7 @@ class Place:
         if untouched:
             self.same_user()
         branches = self.git("for-each-ref", "--format=%(refname)", "refs/heads/ralph").split()
-        assert branches == ([f"refs/heads/{loop.branch}"] if loop.result else []), branches
+        assert branches == ([f"refs/heads/{loop.landing.branch}"] if loop.landing.result else []), branches
         return loop
 
     def same_user(self) -> None:
@@ -333,7 +333,7 @@ class Place:
         """A file of the result branch."""
         found = self.newest()
         assert found is not None
-        return self.git("show", f"{rev or found.loop.branch}:{path}")
+        return self.git("show", f"{rev or found.loop.landing.branch}:{path}")
 
     def said(self) -> list[bytes]:
         """What the calls of all loops have said so far; a call's folder may go while we look."""

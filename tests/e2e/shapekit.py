@@ -74,11 +74,11 @@ class Shape(World):
         words = self.loop_words(agent, "--loop-id", "l1", *flags, check=check)
         done = self.ralph(*words, cwd=cwd, limit=limit, env=env)
         loop = done.loop
-        base = loop.baseline["check"]
+        base = loop.proof.baseline["check"]
         assert (base.counts.failed, base.counts.passed) == (1, 1), (base, done.report())
         assert any("test_a" in finding.key for finding in base.findings), base
         assert (loop.outcome, done.code, loop.spend.calls) == ("verified", 0, calls), done.report()
-        final = loop.finals["check"]
+        final = loop.proof.finals["check"]
         assert (final.counts.failed, final.counts.passed) == (0, 2)
         self.no_process_left(5)
         self.same_user()

@@ -28,7 +28,7 @@ def test_sandbox_none(place):
     loop = place.expect(
         done, "verified", 0, 2, says=("sandbox S0", "no sandbox: agents and gates have your own rights")
     )
-    assert loop.protection == "S0"
+    assert loop.work.protection == "S0"
 
 
 def test_without_bubblewrap(place):
@@ -59,7 +59,7 @@ def test_require_with_bubblewrap(place):
     )
     done = place.loop(look, "--sandbox", "require", "--net", "off")
     loop = place.expect(done, "verified", 0, 1)
-    assert loop.protection in ("S2", "S3")
+    assert loop.work.protection in ("S2", "S3")
     assert "secret\n" not in place.result("seen.txt").replace("secret: ", "")
 
 
@@ -72,5 +72,5 @@ def test_allow_write(place):
     done = place.loop(tries, "--allow-write", str(shared))
     place.expect(done, "verified", 0, 1)
     assert (shared / "note").read_text() == "hello\n"
-    if done.loop.protection != "S0":
+    if done.loop.work.protection != "S0":
         assert not (other / "note").exists()

@@ -48,7 +48,7 @@ def test_going_in_circles_then_a_probe_that_fails(place):
     loop = place.expect(
         again, "stalled", 1, 8, says=("probe    one iteration: ", "one more iteration did not help")
     )
-    assert "A minimal version: " in place.prompt(loop.prompt)
+    assert "A minimal version: " in place.prompt(loop.call.prompt)
     row = json.loads(place.ralph("status", name, "--json").out)["loops"][0]["breaker"]
     assert (row["state"], row["opens"]) == ("OPEN", 2)
     assert [(turn["from"], turn["to"]) for turn in row["trail"]] == [
@@ -59,7 +59,7 @@ def test_going_in_circles_then_a_probe_that_fails(place):
 
     helped = place.ralph("resume", name, "--steer", "take both halves", "--display", "plain")
     loop = place.expect(helped, "verified", 0, 9)
-    assert loop.breaker.state == "CLOSED"
+    assert loop.progress.breaker.state == "CLOSED"
 
 
 def test_a_probe_that_gains_something_closes(place):
@@ -72,7 +72,7 @@ def test_a_probe_that_gains_something_closes(place):
 
     again = place.ralph("resume", loop.sealed.loop, "--display", "plain")
     loop = place.expect(again, "verified", 0, 5)
-    assert [(turn.to, turn.iteration) for turn in loop.breaker.trail] == [
+    assert [(turn.to, turn.iteration) for turn in loop.progress.breaker.trail] == [
         ("OPEN", 3),
         ("HALF_OPEN", 4),
         ("CLOSED", 4),

@@ -30,7 +30,7 @@ def test_old_red_is_named_and_does_not_block(old_red):
     """What was red before and is not part of the task stays red and is said."""
     done = old_red.loop(agent("honest_steps", 1), check=PROOF)
     loop = old_red.expect(done, "verified", 0, 1, says="red as before: old")
-    assert loop.finals["old"].status == "fail"
+    assert loop.proof.finals["old"].status == "fail"
 
 
 def test_new_red_beside_old_red_blocks(old_red):
@@ -40,7 +40,7 @@ def test_new_red_beside_old_red_blocks(old_red):
         breaks, "--max-iterations", "1", check="python3 -m unittest test_calc.CalcTest.test_add"
     )
     loop = old_red.expect(done, "exhausted", 1, 1)
-    assert loop.not_yet == ("old: 1 newly red: test_old.OldTest.test_fine",)
+    assert loop.proof.not_yet == ("old: 1 newly red: test_old.OldTest.test_fine",)
 
 
 def test_a_gate_that_was_green_stays_green(place):
@@ -53,9 +53,9 @@ def test_a_gate_that_was_green_stays_green(place):
         f"{agent('honest_steps', 1)}; echo '# TODO' >> calc.py", "--max-iterations", "1", check=PROOF
     )
     loop = place.expect(done, "exhausted", 1, 1)
-    assert len(loop.not_yet) == 1
-    assert loop.not_yet[0].startswith("style: ")
-    assert "a TODO is left" in loop.not_yet[0]
+    assert len(loop.proof.not_yet) == 1
+    assert loop.proof.not_yet[0].startswith("style: ")
+    assert "a TODO is left" in loop.proof.not_yet[0]
 
 
 def test_an_advisory_gate_never_blocks(place):
@@ -92,7 +92,7 @@ def test_two_proofs(place):
         "--agent-cmd", agent("honest_steps", 2), "--display", "plain",
     )  # fmt: skip
     loop = place.expect(done, "verified", 0, 2)
-    assert set(loop.finals) == {"add", "mul"}
+    assert set(loop.proof.finals) == {"add", "mul"}
 
 
 @pytest.mark.parametrize(
@@ -116,5 +116,5 @@ def test_a_check_that_cannot_be_judged_is_never_green(place, check, why):
         "1",
     )
     loop = place.expect(done, "exhausted", 1, 1)
-    assert "could not be judged" in loop.not_yet[0], loop.not_yet
-    assert loop.baseline["check"].status == "error", why
+    assert "could not be judged" in loop.proof.not_yet[0], loop.proof.not_yet
+    assert loop.proof.baseline["check"].status == "error", why

@@ -33,7 +33,7 @@ def test_special_cases_are_not_verified(place, hidden):
     """Green on every visible test is not enough, and no prompt tells what is missing."""
     done = place.loop(agent("special_cases"), "--hidden-check", hidden, "--max-iterations", "2")
     loop = place.expect(done, "exhausted", 1, 2, says="hidden: ")
-    assert not loop.result
+    assert not loop.landing.result
     prompts = "".join(place.prompt(event.prompt) for event in done.all(AgentStarted))
     assert "something that is not shown to you is still missing" in prompts
     for word in ("unseen_property", "secret-word", "hidden"):
@@ -44,7 +44,7 @@ def test_honest_work_passes_a_hidden_check(place, hidden):
     """Who does what the task asks for passes what nobody told him of; the commit does not tell it either."""
     done = place.loop(agent("honest_steps", "1"), "--hidden-check", hidden)
     loop = place.expect(done, "verified", 0, 1)
-    assert "unseen_property" not in place.git("log", "-1", "--format=%B", loop.result)
+    assert "unseen_property" not in place.git("log", "-1", "--format=%B", loop.landing.result)
 
 
 def test_a_hidden_check_stands_outside(place):
@@ -79,6 +79,6 @@ def test_its_files_are_hidden_wherever_they_stand(place):
         env={"PATH": search_path() + os.pathsep + str(tools)},
     )
     loop = place.expect(done, "verified", 0, 1)
-    seen = json.loads(place.git("show", f"{loop.result}:seen.json"))
+    seen = json.loads(place.git("show", f"{loop.landing.result}:seen.json"))
     assert seen.pop(known) == "a tool's own file\n"
     assert not any(seen.values()), seen

@@ -33,8 +33,8 @@ def test_half_done_with_a_broken_build_stays_unverified(place):
     """A broken build never passes, however often the agent claims to be done."""
     done = place.loop(agent("half_done_broken_build"), "--max-iterations", "2")
     loop = place.expect(done, "exhausted", 1, 2, says="2 of 2 iterations used")
-    assert not loop.result
-    assert any("check: " in sentence for sentence in loop.not_yet)
+    assert not loop.landing.result
+    assert any("check: " in sentence for sentence in loop.proof.not_yet)
 
 
 def test_moves_the_failing_tests_honestly(place):
@@ -50,7 +50,7 @@ def test_commits_itself(place):
     done = place.loop(agent("commits_itself"))
     loop = place.expect(done, "verified", 0, 1)
     assert "return a + b" in place.result("calc.py")
-    assert place.git("rev-list", "--count", f"main..{loop.branch}") == "1"
+    assert place.git("rev-list", "--count", f"main..{loop.landing.branch}") == "1"
     assert "own-" not in place.git("for-each-ref")
 
 
@@ -82,8 +82,8 @@ def test_edits_its_git_and_the_attributes(place):
     done = place.loop(agent("edits_git", mark), "--allow-write", str(place.top), "--max-iterations", "1")
     loop = place.expect(done, "exhausted", 1, 1, says=".gitattributes")
     assert not mark.exists()
-    assert "return a + b" in place.result("calc.py", loop.commit)
-    assert "filter=evil" in place.result(".gitattributes", loop.commit)
+    assert "return a + b" in place.result("calc.py", loop.work.commit)
+    assert "filter=evil" in place.result(".gitattributes", loop.work.commit)
 
 
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
@@ -105,8 +105,8 @@ def test_bad_json_and_utf8(place):
     """Torn, deep and wrongly typed JSON and broken UTF-8 are text; the claim after them is heard."""
     done = place.loop(agent("bad_json_utf8"))
     loop = place.expect(done, "verified", 0, 1)
-    assert loop.claim is not None
-    assert loop.claim.status == "COMPLETE"
+    assert loop.call.claim is not None
+    assert loop.call.claim.status == "COMPLETE"
     assert loop.spend.tokens is None
 
 
@@ -117,7 +117,7 @@ def test_flood(place, name):
     loop = place.expect(done, "verified", 0, 1)
     [ended] = done.all(e.AgentEnded)
     assert ended.dropped > 50_000_000
-    assert loop.claim is not None
+    assert loop.call.claim is not None
     held = sum(path.stat().st_size for path in place.state.rglob("*") if path.is_file())
     assert held < 60_000_000, held
 
@@ -145,7 +145,7 @@ def test_feature_with_a_claim(place):
         agent("claims_done_feature", "untested"), "--min-grade", "C", task="add a power function"
     )
     loop = place.expect(done, "verified", 0, 1, grade="C")
-    assert loop.unproven
+    assert loop.proof.unproven
     assert "def power" in place.result("calc.py")
 
 

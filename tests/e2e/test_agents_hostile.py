@@ -56,7 +56,7 @@ def test_writes_to_the_users_repository_without_a_sandbox(place):
     )
     assert (place.repo / "TRESPASS.txt").read_text() == "# trespass\n"
     assert "trespass" in place.git("branch", "--list")
-    assert "TRESPASS.txt" not in place.git("ls-tree", "--name-only", done.loop.branch)
+    assert "TRESPASS.txt" not in place.git("ls-tree", "--name-only", done.loop.landing.branch)
     assert "return a - b" in (place.repo / "calc.py").read_text(), "Ralph itself never writes there"
 
 
@@ -115,7 +115,7 @@ def test_edits_the_script_of_the_check(place):
     place.forget()
     done = place.loop("echo '#!/bin/sh' > check.sh", check="./check.sh")
     loop = place.expect(done, "blocked", 3, 2, says="tampered with twice")
-    assert any("check.sh" in sentence for sentence in loop.not_yet), loop.not_yet
+    assert any("check.sh" in sentence for sentence in loop.proof.not_yet), loop.proof.not_yet
 
 
 @pytest.fixture

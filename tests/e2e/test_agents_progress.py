@@ -61,8 +61,8 @@ def test_green_work_that_never_gets_a_witness_is_still_there_at_the_end(place):
     done = place.loop(agent("claims_done_feature", "untested"), "--confirm", "1", task="add a function power")
     loop = place.expect(done, "stalled", 1, 4, says="none of them was red before: write a test")
     assert "nothing has been changed yet" not in done.text
-    assert loop.best.iteration == 1
-    assert "def power" in place.git("show", f"{loop.best.commit}:calc.py")
+    assert loop.progress.best.iteration == 1
+    assert "def power" in place.git("show", f"{loop.progress.best.commit}:calc.py")
 
 
 def test_worse_twice_in_a_row_is_set_aside_and_named(place):
@@ -94,7 +94,7 @@ def test_already_green_is_nothing_to_do(place):
     loop = place.expect(done, "satisfied", 6, 0, says=says)
     assert "VERIFIED_DONE" not in done.text
     assert "newly red" not in done.text
-    assert not loop.result
+    assert not loop.landing.result
     assert not [path for path in place.state.rglob("*") if "attestation" in path.name and path.is_file()]
     for word, code, says in (
         ("merge", 6, "changed nothing"),

@@ -65,7 +65,7 @@ def test_an_own_test_that_notices_is_a_witness(green):
     assert found["witness"].counted == {"witness": 1}
     assert found["sabotage"].counted == {"sabotaged": 2, "noticed": 2}
     assert found["sabotage"].evidence
-    assert "sabotages were noticed" in green.git("log", "-1", "--format=%B", loop.result)
+    assert "sabotages were noticed" in green.git("log", "-1", "--format=%B", loop.landing.result)
 
 
 def test_a_test_that_notices_nothing_is_no_witness(green):
@@ -153,7 +153,7 @@ def test_red_in_the_fresh_checkout_only_is_flaky(place, tmp_path):
     place.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(4,)))
     done = place.loop(agent("honest_steps", "1"), "--sandbox", "none", "--max-iterations", "1")
     loop = place.expect(done, "exhausted", 1, 1, says="green once and red once on one tree")
-    assert loop.finals["check"].status == "flaky"
+    assert loop.proof.finals["check"].status == "flaky"
 
 
 def test_what_is_flaky_at_the_base_proves_nothing(green, tmp_path):
@@ -165,7 +165,7 @@ def test_what_is_flaky_at_the_base_proves_nothing(green, tmp_path):
     )  # fmt: skip
     loop = green.expect(done, "verified", 0, 1)
     assert loop.grade in ("C", "D")
-    assert loop.baseline["check"].status == "flaky"
+    assert loop.proof.baseline["check"].status == "flaky"
 
 
 def test_quarantine_has_an_owner_and_an_end(green, tmp_path):

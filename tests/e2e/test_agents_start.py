@@ -124,8 +124,8 @@ def test_branch(place):
     taken = place.loop(agent("honest_steps"), "--branch", "other")
     refused(place, taken, 2, "E-BRANCH-TAKEN")
     done = place.loop(agent("honest_steps", 1), "--branch", "results/one")
-    assert (done.code, done.loop.branch) == (0, "results/one")
-    assert place.git("rev-parse", "results/one") == done.loop.result
+    assert (done.code, done.loop.landing.branch) == (0, "results/one")
+    assert place.git("rev-parse", "results/one") == done.loop.landing.result
     before = {**place.before}
     after = userstate.user_state(place.repo)
     added = {key for key in after if key not in before}
@@ -220,7 +220,7 @@ def test_from_a_sub_folder(place):
     place.forget()
     done = place.ralph(*place.loop_words("touch made.txt"), cwd=folder)
     place.expect(done, "verified", 0, 1, grade="B")
-    assert "part/made.txt" in place.git("ls-tree", "-r", "--name-only", done.loop.branch)
+    assert "part/made.txt" in place.git("ls-tree", "-r", "--name-only", done.loop.landing.branch)
 
 
 def test_two_loops_side_by_side(place):

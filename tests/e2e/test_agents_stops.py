@@ -43,7 +43,7 @@ def test_ctrl_c_once(place, sandbox):
     loop = place.expect(done, None, 130, 1, says=AFTER)
     assert loop.phase == "paused"
     assert done.all(e.AgentEnded)[0].ended == "exited"
-    assert loop.verdicts["check"].red == 1, "the iteration was not judged"
+    assert loop.proof.verdicts["check"].red == 1, "the iteration was not judged"
     assert resumed(place, 2).iteration == 2
 
 
@@ -53,12 +53,12 @@ def test_ctrl_c_twice(place, sandbox):
     running = place.start(*place.loop_words(CHANGED, "--sandbox", sandbox))
     running.until_call("waiting")
     running.interrupt()
-    running.until(lambda loop: loop.pausing)
+    running.until(lambda loop: loop.control.pause_reason)
     running.interrupt()
     done = running.wait()
     loop = place.expect(done, None, 130, 1, says=NOW)
     assert loop.phase == "paused"
-    assert place.result("notes.txt", loop.commit) == "thought"
+    assert place.result("notes.txt", loop.work.commit) == "thought"
     assert done.seconds < 30
     resumed(place, 2)
 
@@ -137,12 +137,12 @@ def test_abort_and_pause_from_outside(place):
     running, go = at_work(place, "--loop-id", "mine")
     assert place.ralph("steer", "mine", "use the plus sign").code == 0
     assert place.ralph("pause", "mine").code == 0
-    running.until(lambda loop: loop.pausing)
+    running.until(lambda loop: loop.control.pause_reason)
     go.touch()
     done = running.wait()
     loop = place.expect(done, None, 1, 1)
     assert loop.phase == "paused"
-    assert [steer.text for steer in loop.steers] == ["use the plus sign"]
+    assert [steer.text for steer in loop.control.steers] == ["use the plus sign"]
     assert place.ralph("abort", "mine").code == 0
     assert place.newest().loop.outcome == "aborted"
     assert place.ralph("resume", "mine").code == 6

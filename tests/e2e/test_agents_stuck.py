@@ -15,8 +15,8 @@ def test_staller(place):
     assert len([kind for kind in done.kinds() if kind == "GateEnded"]) == 1, (
         "an unchanged tree was judged again"
     )
-    assert loop.best is not None
-    assert loop.best.iteration == 0
+    assert loop.progress.best is not None
+    assert loop.progress.best.iteration == 0
 
 
 def test_same_error(place):
@@ -26,7 +26,7 @@ def test_same_error(place):
     redirected = [place.prompt(event.prompt) for event in done.all(e.AgentStarted)]
     asked = ["try a different approach" in prompt for prompt in redirected]
     assert asked == [False, False, False, True, True]
-    assert not loop.result
+    assert not loop.landing.result
 
 
 def test_oscillator(place):
@@ -115,7 +115,7 @@ def test_blocked_then_answered(place):
     loop = place.expect(done, "blocked", 3, 1, says="the agent asks: Blocked: is mul a product or a sum?")
     again = place.ralph("resume", loop.sealed.loop, "--steer", "it is a product", "--display", "plain")
     loop = place.expect(again, "verified", 0, 2, grade="B")
-    assert "it is a product" in place.prompt(loop.prompt)
+    assert "it is a product" in place.prompt(loop.call.prompt)
 
 
 def test_permission_denied_twice(place):
@@ -137,7 +137,7 @@ def test_on_fail_revert(place):
     loop = place.expect(done, "exhausted", 1, 2)
     assert len(done.all(e.WorkspaceRestored)) == 1
     assert place.git("for-each-ref", "--format=%(refname)", f"refs/ralph/{loop.sealed.loop}/rejected").split()
-    text = place.result("calc.py", loop.commit)
+    text = place.result("calc.py", loop.work.commit)
     assert "thought 2" in text
     assert "thought 1" not in text
 
@@ -147,4 +147,4 @@ def test_on_fail_keep(place):
     done = place.loop(agent("same_error"), "--on-fail", "keep", "--max-iterations", "2")
     loop = place.expect(done, "exhausted", 1, 2)
     assert not done.all(e.WorkspaceRestored)
-    assert "thought 1" in place.result("calc.py", loop.commit)
+    assert "thought 1" in place.result("calc.py", loop.work.commit)

@@ -31,7 +31,7 @@ def purposes(done):
 
 
 def subjects(place, loop):
-    return place.git("log", "--format=%s", f"{loop.sealed.base.commit}..{loop.branch}").splitlines()
+    return place.git("log", "--format=%s", f"{loop.sealed.base.commit}..{loop.landing.branch}").splitlines()
 
 
 def test_six_criteria_to_a_verified_result(place):
@@ -45,7 +45,7 @@ def test_six_criteria_to_a_verified_result(place):
     assert loop.sealed.protect == ("specs/*.md",)
     assert purposes(done) == [("plan", ""), *(("item", name) for name in loop.build.done), ("close", "")]
     assert subjects(place, loop) == [f"feat({name}): Add {name}()" for name in reversed(loop.build.done)]
-    body = place.git("log", "-1", "--format=%B", loop.branch)
+    body = place.git("log", "-1", "--format=%B", loop.landing.branch)
     assert "Serves COUNT-3." in body
     assert "Verification:\n- check: pass, 7 passed; $ python3 -m unittest; evidence " in body
     assert "- COUNT-3: test_words.WordsTest.test_count_3_first" in body
@@ -129,7 +129,7 @@ def test_three_items_at_once_and_own_ticks(shop):
     assert "also did the work of lower: one item an iteration" in second
     assert "boxes that you tick have no effect; Ralph ticks what it verified (" in second
     assert subjects(shop, loop) == ["feat(lower): Add lower()", "feat(upper): Add upper()"]
-    first = shop.git("rev-parse", f"{loop.branch}~1")
+    first = shop.git("rev-parse", f"{loop.landing.branch}~1")
     assert "- [x] `upper`" in shop.result(PLAN, first)
     assert "- [ ] `lower`" in shop.result(PLAN, first)
 
@@ -139,7 +139,7 @@ def test_complete_with_failing_tests(shop):
     done = build(shop, "complete", flags=("--max-iterations", "3"))
     loop = shop.expect(done, "exhausted", 1, 3, says="claims done, the checks say no")
     assert loop.build.done == {}
-    assert loop.result == ""
+    assert loop.landing.result == ""
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_an_emptied_test_of_an_earlier_item(shop):
     loop = shop.expect(build(shop, "guts", flags=("--max-iterations", "3")), "exhausted", 1, 3)
     assert set(loop.build.done) == {"upper"}
     emptied = "test_words.WordsTest.test_case_1_upper passes without the work too, which it once did not"
-    assert loop.not_yet == (f"criteria: criterion CASE-1: {emptied}",)
+    assert loop.proof.not_yet == (f"criteria: criterion CASE-1: {emptied}",)
 
 
 def test_flips_end_the_item(shop):
@@ -255,7 +255,9 @@ def test_nothing_to_plan_from(place):
 def test_a_kill_in_the_middle_loses_nothing(shop):
     """Killed after a call that failed and one that did not, a loop goes on with board, branch and commits."""
     running = shop.start(*buildkit.build_words("stumbles", check=QUICK), "--min-grade", "D")
-    running.until(lambda loop: loop.build is not None and len(loop.build.done) == 1 and loop.calling, 120)
+    running.until(
+        lambda loop: loop.build is not None and len(loop.build.done) == 1 and loop.call.running, 120
+    )
     running.process.kill()
     running.process.wait(10)
     shop.kill_all()

@@ -30,7 +30,7 @@ def at_work(world, **how):
     """A loop whose counting agent is in the middle of its first call."""
     copy = COPY.format(folder=str(world.outside))
     running = world.start(*world.words(world.counting(more=copy, **how)))
-    running.until(lambda loop: loop.calling)
+    running.until(lambda loop: loop.call.running)
     wait_until(world.calls)
     return running
 
@@ -140,7 +140,7 @@ def test_abort_of_a_crashed_loop(world):
     done = world.ralph("abort", "l1")
     assert done.code == 0, done.report()
     loop = world.record().loop
-    assert (loop.outcome, loop.spend.calls, loop.calling) == ("aborted", 1, False)
+    assert (loop.outcome, loop.spend.calls, loop.call.running) == ("aborted", 1, False)
     world.no_process_left(5)
     world.same_user()
 

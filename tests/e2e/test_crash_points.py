@@ -140,7 +140,7 @@ def test_aborted_after_a_kill_that_had_published(world):
     assert world.git("for-each-ref", "refs/heads/ralph") != ""
     assert world.ralph("abort", "l1").code == 0
     loop = world.record().loop
-    assert (loop.outcome, loop.result) == ("aborted", "")
+    assert (loop.outcome, loop.landing.result) == ("aborted", "")
     assert world.git("for-each-ref", "refs/heads/ralph") == ""
     assert "checkpoint/2" in world.refs()
     world.same_user()
@@ -152,7 +152,7 @@ def test_killed_while_the_agent_is_at_work(world, edited):
     agent = world.counting(before=0.1, after=30) if edited else world.counting(before=30)
     running = world.start(*world.words(agent))
     mark = "usage" if edited else ""
-    running.until(lambda loop: loop.calling)
+    running.until(lambda loop: loop.call.running)
     deadline = time.monotonic() + 20
     while not (("start", 1, 1) in world.calls() and (not mark or said(world, mark))):
         assert time.monotonic() < deadline

@@ -50,11 +50,11 @@ def mended(shape, done, kind, proof):
     assert "VERIFIED_DONE" in done.out
     [gate] = loop.order.criterion.proof
     assert (gate.name, gate.run, gate.read) == (proof, kind.run, kind.read)
-    base, final = loop.baseline[proof].counts, loop.finals[proof].counts
+    base, final = loop.proof.baseline[proof].counts, loop.proof.finals[proof].counts
     assert (base.failed, base.passed) == kind.tests
     assert (final.failed, final.passed) == (0, sum(kind.tests))
     assert loop.grade in ("A", "B"), done.report()
-    changed = shape.git("diff", "--name-only", loop.order.base.commit, loop.branch).split()
+    changed = shape.git("diff", "--name-only", loop.order.base.commit, loop.landing.branch).split()
     assert changed == sorted(kind.mended), "only the slips were mended, and nothing was left behind"
     assert all(words in shape.result(path) for path, words in kind.mended.items())
     shape.no_process_left(5)
@@ -152,11 +152,11 @@ def test_fewer_warnings_than_now(shape):
     assert (loop.outcome, done.code) == ("verified", 0), done.report()
     [gate] = loop.order.criterion.proof
     assert (gate.run, gate.read, gate.maximum) == ("ruff check .", "ruff", 2)
-    assert (loop.baseline["lint"].summary, loop.finals["lint"].summary) == (
+    assert (loop.proof.baseline["lint"].summary, loop.proof.finals["lint"].summary) == (
         "3 findings, at most 2 wanted",
         "2 findings, at most 2 wanted",
     )
-    assert loop.finals["compiles"].status == "pass"
+    assert loop.proof.finals["compiles"].status == "pass"
     shape.same_user()
 
 

@@ -48,12 +48,12 @@ def test_a_judge_reads_and_changes_nothing(place):
     loop = place.expect(done, "verified", 0, 2, says="judge said")
     (ended,) = done.all(JudgeEnded)
     told = json.loads(ended.opinion.summary)
-    assert (ended.opinion.status, ended.opinion.weighted, ended.tree) == ("pass", 9.0, loop.tree)
+    assert (ended.opinion.status, ended.opinion.weighted, ended.tree) == ("pass", 9.0, loop.work.tree)
     assert "notes" in told["files"]
     assert "AGENTS.md" not in told["files"]  # a CLI would take its orders from there
-    assert "planted.py" not in place.git("ls-tree", "--name-only", loop.result)
+    assert "planted.py" not in place.git("ls-tree", "--name-only", loop.landing.result)
     assert "planted" not in place.result("calc.py")
-    if loop.protection in ("S2", "S3"):
+    if loop.work.protection in ("S2", "S3"):
         assert told["done"] == []
     assert (loop.spend.tokens, loop.spend.cost, loop.spend.blind) == (100, 0.25, 1)
     question = place.prompt(done.all(JudgeStarted)[0].prompt)
@@ -150,4 +150,4 @@ def test_a_judge_after_each_item_advises_the_next_call(place):
     first, second = loop.build.done
     advice = "suggestion: write down in NOTES.md what was done"
     assert (advice in prompts[first], advice in prompts[second]) == (False, True)
-    assert loop.not_yet == ()
+    assert loop.proof.not_yet == ()

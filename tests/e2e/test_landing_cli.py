@@ -68,8 +68,8 @@ def test_merge_undo_and_drop(world):
     done = world.ralph("merge", "l1")
     assert done.code == 0, done.report()
     assert "(verified)" in done.out
-    assert (head(world), status(world)) == (loop.result, dirt)
-    assert calc.read_text() == world.git("show", f"{loop.branch}:calc.py") + "\n" != original
+    assert (head(world), status(world)) == (loop.landing.result, dirt)
+    assert calc.read_text() == world.git("show", f"{loop.landing.branch}:calc.py") + "\n" != original
     refused(world, "E-LAND-DONE", "merge", "l1", exit_code=6)
 
     assert world.ralph("undo", "l1").code == 0
@@ -89,7 +89,7 @@ def test_merge_undo_and_drop(world):
     assert world.git("for-each-ref", "refs/heads/ralph") == ""
     assert not (world.state / "workspaces" / "l1").exists()
     assert sorted(path.name for path in (world.state / "loops" / "l1").iterdir()) == ["lock"]
-    assert loop.result in world.git("rev-list", "HEAD")  # what landed stays landed
+    assert loop.landing.result in world.git("rev-list", "HEAD")  # what landed stays landed
     assert "LoopDropped" in world.ralph("logs", "l1").out
     refused(world, "E-LOOP-DROPPED", "drop", "l1", "--yes", exit_code=6)
 
@@ -152,10 +152,10 @@ def landed_whole(world, loop, dirt):
         if done.code == 0 or "[E-LAND-DONE]" in done.err:
             break
         assert "[E-LAND-NOT]" in done.err, done.report()
-    assert (head(world), status(world)) == (loop.result, dirt)
-    assert world.record().loop.landing == "landed"
+    assert (head(world), status(world)) == (loop.landing.result, dirt)
+    assert world.record().loop.landing.state == "landed"
     assert not (world.repo / ".git" / "index.lock").exists()
-    changed = world.git("diff", "--stat", loop.result, "--", "calc.py", "NOTES.md")
+    changed = world.git("diff", "--stat", loop.landing.result, "--", "calc.py", "NOTES.md")
     assert changed == ""
 
 
@@ -172,7 +172,7 @@ def test_merge_and_undo_killed_everywhere(world):
         done = world.ralph("undo", "l1")
         assert done.code == 0 or "[E-UNDO-NONE]" in done.err, done.report()
         assert (head(world), status(world)) == (base, dirt)
-        assert world.record().loop.landing == ""
+        assert world.record().loop.landing.state == ""
     assert not undo
 
 
@@ -204,10 +204,10 @@ def test_landing_with_changes(world):
     base, dirt = head(world), status(world)
     loop = verified(world, "--with-changes")
     assert (head(world), status(world)) == (base, dirt)
-    assert world.git("show", f"{loop.branch}:untracked.txt") == "seen by the loop"
+    assert world.git("show", f"{loop.landing.branch}:untracked.txt") == "seen by the loop"
     done = world.ralph("merge", "l1")
     assert done.code == 0, done.report()
-    assert (head(world), status(world)) == (loop.result, [])
+    assert (head(world), status(world)) == (loop.landing.result, [])
     assert world.git("rev-list", "--count", f"{base}..HEAD") == "2"
     assert "not committed yet" in world.git("show", "HEAD:README.md")
     assert world.ralph("undo", "l1").code == 0
@@ -234,7 +234,7 @@ def test_checkpoint_and_clean(world):
     assert not (world.state / "workspaces" / "l1").exists()
     world.same_user()
     assert {"base", "checkpoint/1"} <= world.refs().keys()
-    assert world.git("rev-parse", "ralph/l2") == world.record("l2").loop.result
+    assert world.git("rev-parse", "ralph/l2") == world.record("l2").loop.landing.result
     assert "VERIFIED" in world.ralph("report", "l2").out.upper()
     assert "nothing to remove" in world.ralph("clean", "--older-than", "0d", "--dry-run").out
     assert "+    return a * b" in world.ralph("diff", "l2").out

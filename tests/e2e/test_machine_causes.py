@@ -114,7 +114,7 @@ def test_a_baseline_that_the_machine_made_is_none(place, struck, who, number, ca
     done = struck(loop_words(command, *flags), who, number=number, times=2)
     loop = place.expect(done, "exhausted", 1, 1)
     assert [one.cause for one in done.all(NoVerdict)] == [cause, cause], done.report()
-    assert loop.baseline["tests"].status == "pass"
+    assert loop.proof.baseline["tests"].status == "pass"
 
 
 @pytest.mark.parametrize(("who", "slot"), [("keeper", "fresh"), ("child", "again0")])
@@ -157,7 +157,7 @@ def test_a_gate_that_is_struck_each_time_pauses_the_loop(place, struck):
     configure(place)
     done = struck(loop_words(agent("honest_steps", 1)), "keeper", "fresh", times=3)
     loop = place.expect(done, None, 1, 1, says="through no fault of the work")
-    assert (loop.phase, loop.history, loop.integrity) == ("paused", (), 0)
+    assert (loop.phase, loop.progress.history, loop.progress.integrity_hits) == ("paused", (), 0)
     assert f"ralph resume {loop.sealed.loop}" in done.text
     status = place.ralph("status", loop.sealed.loop)
     assert "gave no answer 3 times" in status.out, status.report()

@@ -30,7 +30,7 @@ def words(world, name):
 def at_work(world, name):
     """A loop in the middle of its first call; at the end its runner is killed."""
     running = world.start(*words(world, name))
-    running.until(lambda loop: loop.sealed.loop == name and loop.calling)
+    running.until(lambda loop: loop.sealed.loop == name and loop.call.running)
     yield running
     running.process.send_signal(signal.SIGKILL)
     assert running.wait().code == KILLED

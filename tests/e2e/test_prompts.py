@@ -29,7 +29,7 @@ def test_two_iterations_and_what_was_learned(place):
     place.commit("guide", AGENTS__md="use tabs\n", PROMPT__md="Be brief.\n")
     done = place.loop(NOTES, "--loop-id", "tea")
     loop = place.expect(done, "verified", 0, 2)
-    (note,) = loop.learned
+    (note,) = loop.agents.learnings
     assert note == "tests need tea, token=[redacted]"
     first, second = (place.prompt(call.prompt) for call in done.all(e.AgentStarted))
     for text in (first, second):
@@ -86,7 +86,7 @@ def test_the_prompt_of_a_call_that_comes_next(place):
     going.until_call("begun")
     assert place.ralph("steer", "later", "use a lamp").code == 0
     assert place.ralph("pause", "later").code == 0
-    going.until(lambda loop: loop.pausing)  # heard, not only sent
+    going.until(lambda loop: loop.control.pause_reason)  # heard, not only sent
     (place.state / "workspaces" / "later" / "go").write_text("")
     done = going.wait()
     assert done.loop.phase == "paused", done.report()

@@ -32,7 +32,7 @@ def test_solves_a_task_over_acp(it):
     played = it.play({"replies": script}, it.loop("--max-iterations", "2", "--keep-session"))
     loop = it.expect(played, "verified", 0, [None, None])
     assert "VERIFIED_DONE" in played.last.out
-    assert loop.protection in ("S2", "S3"), "this machine has no sandbox: bubblewrap is needed"
+    assert loop.work.protection in ("S2", "S3"), "this machine has no sandbox: bubblewrap is needed"
     assert "agent acp-goose: outcomes over ACP are weaker" in played.last.text
     assert "begun-42" in played.told()
     first, second = (call.session.id for call in played.calls())
@@ -45,7 +45,7 @@ def test_lies_and_loses_its_login_over_acp(it):
     lie = {"say": "All done, every test passes.\n\n" + BLOCK}
     played = it.play({"replies": [lie, *forever(error=401)["replies"]]}, it.loop("--max-iterations", "3"))
     loop = it.expect(played, "blocked", 3, [None, "auth"])
-    assert not loop.result
+    assert not loop.landing.result
     assert played.calls()[0].claim.status == "COMPLETE"
     assert "log in with: goose configure" in loop.reason
     assert len(played.asked()) == 2

@@ -47,7 +47,7 @@ def test_solves_a_task(world, name):
     played = it.play({"replies": script}, it.loop("--max-iterations", "2", "--keep-session"))
     loop = it.expect(played, "verified", 0, [None, None])
     assert "VERIFIED_DONE" in played.last.out
-    assert loop.protection in ("S2", "S3"), "this machine has no sandbox: bubblewrap is needed"
+    assert loop.work.protection in ("S2", "S3"), "this machine has no sandbox: bubblewrap is needed"
     assert tokens(played) == [5 * TOKENS, 3 * TOKENS]
     assert loop.spend.tokens == 8 * TOKENS
     assert "a + b" in it.place.result("calc.py")
@@ -71,7 +71,7 @@ def test_without_a_sandbox(world, name):
     script = [*WORK[:-1], {"bash": "python3 -m unittest"}, WORK[-1]]
     played = it.play({"replies": script}, it.loop("--max-iterations", "1", "--sandbox", "none"))
     loop = it.expect(played, "verified", 0, [None], untouched=False)
-    assert loop.protection == "S0"
+    assert loop.work.protection == "S0"
     assert tokens(played) == [len(script) * TOKENS]
     assert "Ran 3 tests" in played.told()
 
@@ -108,7 +108,7 @@ def test_lies_and_plants(world, name):
     ]
     played = it.play({"replies": script}, it.loop("--max-iterations", "1"))
     loop = it.expect(played, "exhausted", 1, [None], untouched=False)
-    assert not loop.result
+    assert not loop.landing.result
     assert "tried-42" in played.told()
     assert "talk-of-other-work" not in played.told()
     claim = played.calls()[0].claim

@@ -138,7 +138,7 @@ def test_ralph_it_takes_the_last_task(place):
 def test_abort_that_and_do_this(place):
     """A control with a new task ends the one loop and then starts the other."""
     first = place.start(*place.loop_words(agent("hang")))
-    name = first.until(lambda loop: loop.phase == "working" and loop.call > 0).sealed.loop
+    name = first.until(lambda loop: loop.phase == "working" and loop.call.number > 0).sealed.loop
     first.process.kill()
     first.process.wait(10)
     done = place.ralph(

@@ -69,7 +69,7 @@ def test_submodule(shape):
     shape.decoy({"lib/value.py": PY_DECOY, "mine.py": "def a():\n    return 1\n"})
     loop = shape.judged(shape.mends("mine.py"), CHECK)
     assert loop.grade == "A"
-    assert shape.git("diff", "--name-only", "main", loop.branch) == "mine.py"
+    assert shape.git("diff", "--name-only", "main", loop.landing.branch) == "mine.py"
 
 
 def test_line_ends(shape):
@@ -86,8 +86,8 @@ def test_line_ends(shape):
     shape.decoy({"value.py": PY_DECOY.replace("\n", "\r\n")})
     loop = shape.judged(shape.mends("value.py"), CHECK)
     assert loop.grade == "A"
-    assert shape.git("diff", "--numstat", "main", loop.branch).split() == ["1", "1", "value.py"]
-    assert "\r" not in shape.git("cat-file", "blob", f"{loop.branch}:value.py")
+    assert shape.git("diff", "--numstat", "main", loop.landing.branch).split() == ["1", "1", "value.py"]
+    assert "\r" not in shape.git("cat-file", "blob", f"{loop.landing.branch}:value.py")
 
 
 def test_ten_thousand_files(shape):
@@ -124,5 +124,5 @@ def test_linked_worktree(shape):
     assert (done.code, "[E-LAND-DIRTY]" in done.err) == (3, True), done.report()
     userstate.git(shape.repo, "checkout", "--", "value.py")
     assert shape.ralph("merge", "l1").code == 0
-    assert userstate.git(shape.repo, "rev-parse", "side") == loop.result
+    assert userstate.git(shape.repo, "rev-parse", "side") == loop.landing.result
     assert userstate.git(main, "rev-parse", "main") == loop.sealed.base.commit

@@ -56,9 +56,9 @@ def test_editable_install_without_a_box(shape):
     done = shape.loop(shape.mends("src/valued/value.py"), *words, check=check)
     loop = done.loop
     assert loop.grade != "A"
-    assert loop.protection not in ("S2", "S3")
+    assert loop.work.protection not in ("S2", "S3")
     if loop.outcome == "verified":
-        assert any("which files the checks loaded" in words for words in loop.unproven)
+        assert any("which files the checks loaded" in words for words in loop.proof.unproven)
     shape.no_process_left(5)
     shape.same_user()
 
@@ -69,7 +69,7 @@ def test_plain_layout_without_a_box(shape):
     shape.project(shape.top / "proj", files, {"value.py": PY_DECOY})
     loop = shape.judged(shape.mends("value.py"), "python3 -m unittest", "--sandbox", "none")
     assert loop.grade == "B"
-    assert any("which files the checks loaded" in words for words in loop.unproven)
+    assert any("which files the checks loaded" in words for words in loop.proof.unproven)
 
 
 def test_monorepo(shape):
@@ -103,5 +103,7 @@ def test_spaces_and_letters(shape):
     agent = shape.mends("src/valued/value.py", "return 0", "return 1", 'open("neu ß.txt", "w").write("new")')
     loop = shape.judged(agent, ".venv/bin/python -m unittest discover tests")
     assert loop.grade == "A"
-    names = shape.git("-c", "core.quotePath=false", "diff", "--name-only", "main", loop.branch).splitlines()
+    names = shape.git(
+        "-c", "core.quotePath=false", "diff", "--name-only", "main", loop.landing.branch
+    ).splitlines()
     assert sorted(names) == ["neu ß.txt", "src/valued/value.py"]

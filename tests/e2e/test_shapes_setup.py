@@ -87,7 +87,7 @@ def test_built_once_and_shared(shape, sandbox):
     )
     done = loop(shape, "l1", seen, flags=(*flags, "--allow-write", str(shape.outside)))
     assert done.loop.grade == ("A" if sandbox == "auto" else "B"), done.report()
-    assert done.loop.baseline["check"].counts.passed == 1  # installed is right from the start
+    assert done.loop.proof.baseline["check"].counts.passed == 1  # installed is right from the start
     assert "dependencies are built by: sh build.sh" in done.err
     (lock,) = built(shape)
     inode = lock.stat().st_ino
@@ -108,7 +108,9 @@ def test_a_changed_lockfile_is_built_in_its_own_place(shape):
     """What an agent's lockfile asks for is built for its loop alone; the baseline's build stays as it was."""
     project(shape)
     done = loop(shape, "l1", NINE)
-    assert done.loop.finals["check"].counts.passed == 2  # so {"v": 9} was installed where it was judged …
+    assert (
+        done.loop.proof.finals["check"].counts.passed == 2
+    )  # so {"v": 9} was installed where it was judged …
     assert [json.loads(path.read_text()) for path in built(shape)] == [{"v": 1}]  # … and nowhere else
     assert built(shape, "loops/l1/deps") == []  # gone with the loop's checkouts
 
@@ -117,7 +119,7 @@ def test_what_cannot_be_built(shape):
     """A lockfile that cannot be built is red with the reason; a base that cannot be built ends as broken."""
     project(shape)
     done = loop(shape, "l1", IMPOSSIBLE, flags=("--max-iterations", "1"), code=1)
-    verdict = done.loop.verdicts["check"]
+    verdict = done.loop.proof.verdicts["check"]
     assert (verdict.status, "setup failed (sh build.sh): exit code 1" in verdict.summary) == ("error", True)
     assert "could not be judged (setup failed" in done.text
 

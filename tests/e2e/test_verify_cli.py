@@ -115,8 +115,8 @@ def says(done, code: int, *sentences: str) -> None:
 
 def test_the_loops_own_user_verifies_by_loop_and_by_commit(proven, own):
     """Every gate is run again, the base is seen red again, and the repository is not touched."""
-    for target in (proven.name, proven.loop.branch, proven.loop.result):
-        known = () if target == proven.loop.branch else ("--no-rerun",)
+    for target in (proven.name, proven.loop.landing.branch, proven.loop.landing.result):
+        known = () if target == proven.loop.landing.branch else ("--no-rerun",)
         done = own("verify", target, *known)
         says(done, 0, "✔ signature", "✔ trust", "✔ subject", "✔ gates", "✔ evidence", "VERIFIED: ", "grade A")
         if not known:
@@ -169,7 +169,7 @@ def test_another_tree_is_refused(proven, own):
 
 def test_a_squashed_commit_with_the_same_tree_is_verified(proven, own):
     """The tree is the subject: another commit with it is proven too, and that is said."""
-    git, tree = proven.place.git, f"{proven.loop.result}^{{tree}}"
+    git, tree = proven.place.git, f"{proven.loop.landing.result}^{{tree}}"
     squashed = git("commit-tree", tree, "-m", "squashed")
     says(own("verify", squashed, "--no-rerun"), 0, "squashed or rebased since", "VERIFIED: commit")
 
@@ -200,7 +200,7 @@ def test_a_swapped_gate_is_refused(proven, own, stranger, tmp_path):
     here = proven.resigned(lambda made: (_swap(made), made["predicate"]["gates"][0].update(sha256="0" * 64)))
     (tmp_path / "here.json").write_bytes(here)
     says(
-        own("verify", proven.loop.result, "--proof", str(tmp_path / "here.json")),
+        own("verify", proven.loop.landing.result, "--proof", str(tmp_path / "here.json")),
         1,
         "✘ gates",
         "check: not the gate",
@@ -226,7 +226,7 @@ def test_a_gate_that_does_not_execute_what_it_names_is_refused(proven, stranger,
 def test_a_signer_who_lies_is_found_out_by_running_the_gates(proven, stranger, tmp_path):
     """Signature, trust and subject hold, and the tests of that tree are red: not verified."""
     place = proven.place
-    base = place.git("rev-parse", f"{proven.loop.result}^")
+    base = place.git("rev-parse", f"{proven.loop.landing.result}^")
     tree = place.git("rev-parse", f"{base}^{{tree}}")
     commit = place.git("commit-tree", tree, "-p", base, "-m", "nothing done")
 
@@ -279,7 +279,7 @@ def test_a_rotated_or_expired_key_counts_for_what_is_older(proven, own, stranger
     says(own("verify", proven.name, "--no-rerun"), 0, "✔ trust")
     late = proven.resigned(lambda made: made["predicate"].update(finished="2999-01-01T00:00:00Z"))
     (tmp_path / "late.json").write_bytes(late)
-    done = own("verify", proven.loop.result, "--proof", str(tmp_path / "late.json"))
+    done = own("verify", proven.loop.landing.result, "--proof", str(tmp_path / "late.json"))
     says(done, 1, "✘ trust", "was rotated before the statement was finished")
     says(stranger("keys", "trust", key, "--until", "2001-01-01"), 0)
     says(stranger("verify", proven.tar, "--yes"), 1, "✘ trust", "expired before")
@@ -290,8 +290,10 @@ def test_a_note_carries_the_proof_through_git(proven, own, stranger, tmp_path):
     says(own("bundle", proven.name, "--note"), 0, "refs/notes/ralph")
     clone = tmp_path / "clone"
     userstate.git(tmp_path, "clone", "-q", str(proven.place.repo), str(clone))
-    userstate.git(clone, "fetch", "-q", "origin", "refs/notes/ralph:refs/notes/ralph", proven.loop.branch)
-    done = stranger("verify", proven.loop.result, "--trust", proven.key(tmp_path), "--yes", cwd=clone)
+    userstate.git(
+        clone, "fetch", "-q", "origin", "refs/notes/ralph:refs/notes/ralph", proven.loop.landing.branch
+    )
+    done = stranger("verify", proven.loop.landing.result, "--trust", proven.key(tmp_path), "--yes", cwd=clone)
     says(done, 0, "✔ subject", "none here", "✔ check at base", "VERIFIED: commit")
 
 
@@ -385,11 +387,13 @@ def test_the_recipe_for_a_pull_request_works(proven, own, tmp_path, brings):
     userstate.git(clone, "add", "-f", ".ralph/signer.pem")
     userstate.git(clone, "commit", "-q", "-m", "a key")
     userstate.git(tmp_path, "clone", "-q", "--bare", str(clone), str(origin))
-    userstate.git(proven.place.repo, "push", "-q", str(origin), "refs/notes/ralph", proven.loop.branch)
+    userstate.git(
+        proven.place.repo, "push", "-q", str(origin), "refs/notes/ralph", proven.loop.landing.branch
+    )
     ci = tmp_path / "ci"
     userstate.git(tmp_path, "clone", "-q", str(origin), str(ci))
-    userstate.git(ci, "checkout", "-q", proven.loop.result)
-    names = {"BASE": "main", "HEAD_SHA": proven.loop.result, "TEMP": str(tmp_path)}
+    userstate.git(ci, "checkout", "-q", proven.loop.landing.result)
+    names = {"BASE": "main", "HEAD_SHA": proven.loop.landing.result, "TEMP": str(tmp_path)}
     names |= {"RALPH_STATE_DIR": str(tmp_path / "s"), "XDG_CONFIG_HOME": str(tmp_path / "c")}
     done = shell(proven, block("ci"), ci, **names)
     if brings == "request":
@@ -405,7 +409,7 @@ def test_the_recipe_for_a_pull_request_works(proven, own, tmp_path, brings):
 def test_the_source_can_be_taken_out_by_hand(proven, tmp_path):
     """With tar and git alone, as the docs say."""
     shutil.copy(proven.tar, tmp_path / "proof.tar")
-    names = {"BASE": proven.loop.sealed.base.commit, "RESULT": proven.loop.result}
+    names = {"BASE": proven.loop.sealed.base.commit, "RESULT": proven.loop.landing.result}
     done = shell(proven, block("by hand"), tmp_path, **names)
     assert done.returncode == 0, done.stderr
     assert "return a + b" in (tmp_path / "again" / "calc.py").read_text()

@@ -53,9 +53,9 @@ def test_dependencies_of_a_bundle_are_built_by_an_approved_command(shape, tmp_pa
     assert seen.code == 0, seen.report()
     clone = tmp_path / "clone"
     shape.git("clone", "-q", str(shape.repo), str(clone), folder=tmp_path)
-    shape.git("fetch", "-q", "origin", done.loop.branch, folder=clone)
+    shape.git("fetch", "-q", "origin", done.loop.landing.branch, folder=clone)
     shutil.rmtree(tmp_path / "state" / "deps")
-    words = ("verify", done.loop.result, "--proof", tar, "--trust", tar, "--yes")
+    words = ("verify", done.loop.landing.result, "--proof", tar, "--trust", tar, "--yes")
     bare = shape.ralph(*words, env=other, cwd=clone)
     assert (bare.code, "✘ check" in bare.out) == (1, True), bare.report()
     assert not (tmp_path / "state" / "deps").exists()

@@ -130,7 +130,7 @@ class BuildHands(SimHands):
         if loop.build.mode != "building":
             return started
         assert loop.build.item is not None
-        begins = tree_of(code_in(loop.tree), ticks(loop, loop.build.item.id))
+        begins = tree_of(code_in(loop.work.tree), ticks(loop, loop.build.item.id))
         return e.AgentStarted(
             iteration=action.iteration, call=action.call, agent="sim", prompt="p", tree=begins
         )
@@ -144,19 +144,19 @@ class BuildHands(SimHands):
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         build = loop.build
         assert build is not None
-        tree, commit, read = self._disk.workspace, loop.commit, None
+        tree, commit, read = self._disk.workspace, loop.work.commit, None
         if build.mode == "building":
             assert build.item is not None
             tree = tree_of(code_in(tree), ticks(loop, build.item.id))
         elif plan_in(tree) == "draft":
-            outside = int(code_in(tree) != code_in(loop.before))
+            outside = int(code_in(tree) != code_in(loop.work.tree_before))
             read = e.PlanRead(plan=Plan(items=self._builder.draft), outside=outside)
         elif plan_in(tree) == "found":
             read = e.PlanRead(found=(FOUND,))
         self._tick()
-        if tree != loop.tree:
-            commit = f"commit of {tree} after {loop.commit[-12:]} at {int(loop.worked)}"
-            self._disk.set_ref(f"checkpoint/{action.iteration} of call {loop.call}", commit)
+        if tree != loop.work.tree:
+            commit = f"commit of {tree} after {loop.work.commit[-12:]} at {int(loop.last_work_at)}"
+            self._disk.set_ref(f"checkpoint/{action.iteration} of call {loop.call.number}", commit)
         self._tick()
         return e.CheckpointMade(iteration=action.iteration, tree=tree, commit=commit, plan=read)
 
@@ -177,7 +177,7 @@ class BuildHands(SimHands):
         """As git does it: adopt what a killed runner put there, else move the branch on."""
         disk = self._disk
         assert isinstance(disk, BuildDisk)
-        parent = loop.result or "c0"
+        parent = loop.landing.result or "c0"
         commit = f"{action.item}: {action.tree} on {len(disk.commits)}"
         self._tick()
         known = f"{action.item}: {action.tree} on {len(disk.commits) - 1}"

@@ -369,10 +369,10 @@ class SimHands:
             disk.alive = 0
 
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
-        tree, commit = self._disk.workspace, loop.commit
+        tree, commit = self._disk.workspace, loop.work.commit
         self._tick()
-        if tree != loop.before:
-            commit = f"commit of {tree} after {loop.commit[-12:]} at {int(loop.worked)}"
+        if tree != loop.work.tree_before:
+            commit = f"commit of {tree} after {loop.work.commit[-12:]} at {int(loop.last_work_at)}"
             self._disk.set_ref(f"checkpoint/{action.iteration}", commit)
         self._tick()
         return e.CheckpointMade(iteration=action.iteration, tree=tree, commit=commit, total_lines=1)
@@ -381,7 +381,7 @@ class SimHands:
         kept = ""
         if action.rejected is not None:
             rejected: Checkpoint = action.rejected
-            kept = f"rejected {rejected.tree} at {int(loop.worked)}"
+            kept = f"rejected {rejected.tree} at {int(loop.last_work_at)}"
             self._disk.set_ref(f"rejected/{rejected.iteration}", kept)
         self._tick()
         self._disk.workspace = action.to.tree
@@ -397,7 +397,7 @@ class SimHands:
 
     def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished:
         self._tick()
-        commit = f"result {action.tree} at {int(loop.worked)}"
+        commit = f"result {action.tree} at {int(loop.last_work_at)}"
         self._disk.set_ref("result", commit)
         self._tick()
         return e.ResultPublished(branch="b", commit=commit, tree=action.tree)

@@ -29,9 +29,9 @@ SCRIPTS = {
 def same(plain: Ended, seen: Ended) -> None:
     """The same end, and nothing lost or done twice on the way."""
     loop, undisturbed = seen.loop, plain.loop
-    ends = [(one.outcome, one.reason, one.grade, one.iteration, one.tree) for one in (undisturbed, loop)]
+    ends = [(one.outcome, one.reason, one.grade, one.iteration, one.work.tree) for one in (undisturbed, loop)]
     assert ends[0] == ends[1]
-    assert loop.not_yet == undisturbed.not_yet
+    assert loop.proof.not_yet == undisturbed.proof.not_yet
     assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
     assert seen.disk.refs.keys() == plain.disk.refs.keys()
     # Each call that was spent is in the record, and only those that a kill interrupted were made again.
@@ -101,7 +101,7 @@ def test_a_command_and_a_kill_at_every_instant(command):
         undisturbed = live(script, set(), {at: command})
         for instant in range(at, undisturbed.ticks + 1, 2):
             seen = live(script, {instant}, {at: command}, seed=at)
-            assert (seen.loop.outcome, seen.loop.tree) == ("verified", "h1.0")
+            assert (seen.loop.outcome, seen.loop.work.tree) == ("verified", "h1.0")
             assert seen.kinds.count(e.kind_of(command)) <= 1
             assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
 
@@ -112,7 +112,7 @@ def test_a_pause_and_a_kill_around_the_judge():
     plain = live(script, set())
     for at in range(1, plain.ticks, 2):
         seen = live(script, {at + at % 5}, {at: e.PauseAsked(now=True)}, seed=at)
-        assert (seen.loop.outcome, seen.loop.tree) == ("verified", "h2.0")
+        assert (seen.loop.outcome, seen.loop.work.tree) == ("verified", "h2.0")
         assert seen.loop.spend.calls == seen.kinds.count("AgentStarted") + seen.kinds.count("JudgeStarted")
         assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
 

@@ -44,7 +44,7 @@ def once(seen: Ended) -> None:
     told = [one.commit for one in build.done.values() if one.commit]
     assert set(told) <= set(seen.disk.commits)
     assert len(seen.disk.commits) - seen.kinds.count("ItemPublished") in (0, seen.loop.outcome == "aborted")
-    assert seen.loop.result == (
+    assert seen.loop.landing.result == (
         seen.disk.commits[seen.kinds.count("ItemPublished") - 1] if seen.kinds.count("ItemPublished") else ""
     )
     assert len(seen.disk.calls) <= seen.loop.spend.calls
@@ -53,7 +53,7 @@ def once(seen: Ended) -> None:
 def same(plain: Ended, seen: Ended) -> None:
     once(seen)
     ends = [
-        (loop.outcome, loop.reason, loop.grade, loop.iteration, loop.tree, loop.not_yet)
+        (loop.outcome, loop.reason, loop.grade, loop.iteration, loop.work.tree, loop.proof.not_yet)
         for loop in (plain.loop, seen.loop)
     ]
     assert ends[0] == ends[1]
@@ -131,7 +131,7 @@ def paused(name: str, command: e.AnyEvent, pace: int) -> None:
     for at in range(1, plain.ticks, pace):
         seen = build(script, {at + at % 5}, {at: command}, seed=at)
         once(seen)
-        assert (seen.loop.outcome, seen.loop.tree) == (plain.loop.outcome, plain.loop.tree), at
+        assert (seen.loop.outcome, seen.loop.work.tree) == (plain.loop.outcome, plain.loop.work.tree), at
         assert (seen.disk.commits, standing(seen)) == (plain.disk.commits, standing(plain)), at
 
 

@@ -91,15 +91,17 @@ class Maker:
     def gates(self, stage, tests, lint, **more):
         number = self.loop.iteration
         self.add(
-            e.GateEnded(iteration=number, verdict=verdict("tests", tests, self.loop.tree, stage, **more)),
+            e.GateEnded(
+                iteration=number, verdict=verdict("tests", tests, self.loop.work.tree, stage, **more)
+            ),
             12.0,
         )
         return self.add(
-            e.GateEnded(iteration=number, verdict=verdict("lint", lint, self.loop.tree, stage)), 2.0
+            e.GateEnded(iteration=number, verdict=verdict("lint", lint, self.loop.work.tree, stage)), 2.0
         )
 
     def call(self, *, cost=0.31, claim="COMPLETE", fault=None, said="did it", changed=True):
-        number, call = self.loop.iteration, self.loop.call + 1
+        number, call = self.loop.iteration, self.loop.call.number + 1
         self.add(e.AgentStarted(iteration=number, call=call, agent="command", prompt="77e0aa11" * 8))
         self.add(
             e.AgentEnded(
@@ -115,7 +117,7 @@ class Maker:
             108.0,
         )
         self.trees += changed
-        tree = f"{self.trees:x}" * 40 if changed or self.trees else self.loop.tree
+        tree = f"{self.trees:x}" * 40 if changed or self.trees else self.loop.work.tree
         files = {"files": 2, "added": 31, "removed": 4, "total_lines": 35 * self.trees} if changed else {}
         return self.add(
             e.CheckpointMade(iteration=number, tree=tree, commit=f"{9 - self.trees}" * 40, **files)
@@ -126,12 +128,12 @@ class Maker:
 
     def passing(self, **more):
         self.call(**more).gates("fast", "pass", "pass").gates("final", "pass", "pass")
-        tree = self.loop.tree
+        tree = self.loop.work.tree
         results = (
             GuardResult(guard="inventory", tree=tree, applied=True, summary="214 tests before and after"),
         )
         self.add(e.GuardsEnded(iteration=self.loop.iteration, tree=tree, results=results), 5.0)
-        self.add(e.ResultPublished(branch=self.loop.branch, commit="c" * 40, tree=tree))
+        self.add(e.ResultPublished(branch=self.loop.landing.branch, commit="c" * 40, tree=tree))
         return self.finish()
 
     def finish(self):

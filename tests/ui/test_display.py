@@ -148,9 +148,9 @@ def test_old_red_stands_in_the_headline():
     """Red that was there before is named beside VERIFIED_DONE."""
     maker = Maker().begin(lint="fail")
     maker.call().gates("fast", "pass", "fail", new_red_count=0).gates("final", "pass", "fail")
-    looked = GuardResult("junk", maker.loop.tree, applied=True, summary="nothing")
-    maker.add(e.GuardsEnded(iteration=1, tree=maker.loop.tree, results=(looked,)))
-    maker.add(e.ResultPublished(branch="ralph/x", commit="c" * 40, tree=maker.loop.tree)).finish()
+    looked = GuardResult("junk", maker.loop.work.tree, applied=True, summary="nothing")
+    maker.add(e.GuardsEnded(iteration=1, tree=maker.loop.work.tree, results=(looked,)))
+    maker.add(e.ResultPublished(branch="ralph/x", commit="c" * 40, tree=maker.loop.work.tree)).finish()
     assert maker.loop.outcome == "verified"
     assert headline(maker.loop).endswith("red as before: lint")
     assert "not proven  lint was red before this loop" in "\n".join(ending(maker.loop))

@@ -69,7 +69,7 @@ def test_status_words(tmp_path):
     """Partial is an unverified end with something better than the base; a living loop is in progress."""
     better = Maker(order("better-00000001", limits=Limits(iterations=1))).begin(red=3)
     better.failing().finish()
-    assert better.loop.best.iteration == 1
+    assert better.loop.progress.best.iteration == 1
     assert report(tmp_path / "a", better).status == "PARTIAL"
     assert report(tmp_path / "b", Maker().begin()).status == "IN_PROGRESS"
 

@@ -92,7 +92,7 @@ def write_papers(name: str, env: Mapping[str, str]) -> Papers:
         with read_journal(state.root) as reader:
             record = load(reader, name)
         report, _ = write_reports(state, record)
-        if record.loop.outcome == "verified" and record.loop.result:
+        if record.loop.outcome == "verified" and record.loop.landing.result:
             from ralph.shell.attestation.make import attest
 
             proof = attest(state, record, env)

@@ -37,11 +37,15 @@ def real(loop):
     ids = {"t0": "0" * 40, "t1": "1" * 40, "c0": "c" * 40, "r-t1": "d" * 40, "c-t1": "e" * 40}
     sealed = replace(loop.sealed, base=StartPoint(ids["c0"], ids["t0"]))
     told = {
-        name: {key: replace(verdict, tree=ids[verdict.tree]) for key, verdict in getattr(loop, name).items()}
+        name: {
+            key: replace(verdict, tree=ids[verdict.tree])
+            for key, verdict in getattr(loop.proof, name).items()
+        }
         for name in ("baseline", "finals", "verdicts")
     }
-    trees = {"tree": ids[loop.tree], "guarded_tree": ids.get(loop.guarded_tree, "")}
-    return replace(loop, order=sealed, result=ids.get(loop.result, ""), **told, **trees)
+    loop = loop.with_proof(**told, guards_tree=ids.get(loop.proof.guards_tree, ""))
+    loop = loop.with_work(tree=ids[loop.work.tree])
+    return replace(loop.with_landing(result=ids.get(loop.landing.result, "")), order=sealed)
 
 
 def test_the_tree_is_the_first_subject_and_the_commit_the_second():

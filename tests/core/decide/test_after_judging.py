@@ -119,7 +119,7 @@ OWN = (
 TOP = b.order(min_grade="A")
 WITNESSED = b.green(per_test=True, witness_count=1)
 BOXED = b.guarding(b.based(TOP, b.red(per_test=True)), "t1", WITNESSED)
-UNBOXED = b.conclude(replace(BOXED, protection="S0"), b.guard())
+UNBOXED = b.conclude(BOXED.with_work(protection="S0"), b.guard())
 SHORT = "the proof is grade B and A is asked for: sandbox S0: which files the checks loaded is not proven"
 ACCUSED = b.conclude(b.guarding(b.based(KEEP)), b.guard("t1", "test_a"))  # kept, integrity 1
 TIDIED = b.conclude(b.guarding(ACCUSED, "t2"), b.guard("t2", "TODO", name="stubs", integrity=False))
@@ -133,12 +133,12 @@ JUDGED = [
         *last(judging(), b.red(count=2)),
         {
             "phase": "working",
-            "not_yet": ("test: fail",),
-            "history": (Footprint(1, "t1", BASE, "test:d2", 2, "test:s2", progress=True),),
-            "best": Checkpoint(1, "t1", "c-t1", passing=0, red=2),
-            "before": "t1",
+            "proof.not_yet": ("test: fail",),
+            "progress.history": (Footprint(1, "t1", BASE, "test:d2", 2, "test:s2", progress=True),),
+            "progress.best": Checkpoint(1, "t1", "c-t1", passing=0, red=2),
+            "work.tree_before": "t1",
             "iteration": 2,
-            "redirect": "",
+            "progress.redirect": "",
             "todo": again(2),
         },
     ),
@@ -147,20 +147,20 @@ JUDGED = [
         *last(b.judge(judging(), b.green()), b.final(b.red(count=2))),
         {
             "phase": "working",
-            "not_yet": ("test: fail",),
-            "history": (Footprint(1, "t1", BASE, "test:d2", 2, "test:s2", progress=True),),
+            "proof.not_yet": ("test: fail",),
+            "progress.history": (Footprint(1, "t1", BASE, "test:d2", 2, "test:s2", progress=True),),
             "todo": again(2),
         },
     ),
     Row(
         "a tree that was red in the fresh checkout is not asked again: that could only be luckier",
         *snap(b.judge(judging(), b.green(), b.final(b.red(count=2))), "t1", b.COMPLETE),
-        {"phase": "working", "not_yet": ("test: fail",), "todo": again(3)},
+        {"phase": "working", "proof.not_yet": ("test: fail",), "todo": again(3)},
     ),
     Row(
         "green, but never red before: the guards may find a witness, so it is judged in full",
         *last(b.work(GREEN_BASE, "t1"), NO_TEST),
-        {"phase": "judging", "stage": "final", "todo": (actions.RunGates("final", "t1", ("test",)),)},
+        {"phase": "judging", "proof.stage": "final", "todo": (actions.RunGates("final", "t1", ("test",)),)},
     ),
     Row(
         "green, but never red before, in the fresh checkout too: the guards are asked",
@@ -172,9 +172,9 @@ JUDGED = [
         *last(b.work(GREEN_BASE, "t1", AT_WORK), NO_TEST),
         {
             "phase": "working",
-            "not_yet": (NO_WITNESS,),
-            "unproven": (NOTHING_RED,),
-            "final_tree": "",
+            "proof.not_yet": (NO_WITNESS,),
+            "proof.unproven": (NOTHING_RED,),
+            "proof.finals_tree": "",
             "todo": again(2),
         },
     ),
@@ -183,15 +183,15 @@ JUDGED = [
         *last(b.work(CHOOSY, "t1", b.COMPLETE), NO_TEST),
         {
             "phase": "working",
-            "not_yet": (f"the proof is grade C and A is asked for: {NOTHING_RED}",),
-            "final_tree": "",
+            "proof.not_yet": (f"the proof is grade C and A is asked for: {NOTHING_RED}",),
+            "proof.finals_tree": "",
             "todo": again(2),
         },
     ),
     Row(
         "what was in progress is judged in full when the agent says nothing more",
         *snap(b.iterate(GREEN_BASE, "t1", NO_TEST, claim=AT_WORK), "t1"),
-        {"phase": "judging", "stage": "final", "todo": (actions.RunGates("final", "t1", ("test",)),)},
+        {"phase": "judging", "proof.stage": "final", "todo": (actions.RunGates("final", "t1", ("test",)),)},
     ),
     Row(
         "the agent's own tests show it: verified without a claim",
@@ -199,20 +199,20 @@ JUDGED = [
         {
             "phase": "judging",
             "grade": "B",
-            "not_yet": (),
-            "unproven": (OWN,),
+            "proof.not_yet": (),
+            "proof.unproven": (OWN,),
             "todo": (actions.PublishResult(tree="t1", grade="B"),),
         },
     ),
     Row(
         "the agent's own tests notice no sabotage and there is no claim: not yet",
         *found(*b.measured(noticed=0), loop=UNSHOWN),
-        {"phase": "working", "not_yet": (NO_WITNESS,), "grade": None, "todo": again(2)},
+        {"phase": "working", "proof.not_yet": (NO_WITNESS,), "grade": None, "todo": again(2)},
     ),
     Row(
         "nothing shows it and there is no claim: not yet",
         *found(b.guard(), loop=UNSHOWN),
-        {"phase": "working", "not_yet": (NO_WITNESS,), "todo": again(2)},
+        {"phase": "working", "proof.not_yet": (NO_WITNESS,), "todo": again(2)},
     ),
     Row(
         "nothing shows it, but the agent says it is done: grade C",
@@ -223,7 +223,7 @@ JUDGED = [
         "guards that did not look at all verify nothing",
         b.guarding(READY),
         e.GuardsEnded(iteration=1, tree="t1", results=()),
-        {"phase": "working", "not_yet": ("no guard has looked at this tree",), "todo": again(2)},
+        {"phase": "working", "proof.not_yet": ("no guard has looked at this tree",), "todo": again(2)},
     ),
     Row(
         "a claim without a new tree completes a proof: nothing is judged again",
@@ -233,35 +233,35 @@ JUDGED = [
     Row(
         "without the claim nothing moves",
         *snap(UNCLAIMED, "t1"),
-        {"phase": "working", "not_yet": (NO_WITNESS,), "todo": again(3)},
+        {"phase": "working", "proof.not_yet": (NO_WITNESS,), "todo": again(3)},
     ),
     Row(
         "a result short of the asked grade is not verified, and says why",
-        *found(b.guard(), loop=replace(BOXED, protection="S0")),
+        *found(b.guard(), loop=BOXED.with_work(protection="S0")),
         {
             "phase": "working",
-            "not_yet": (SHORT,),
-            "unproven": ("sandbox S0: which files the checks loaded is not proven",),
+            "proof.not_yet": (SHORT,),
+            "proof.unproven": ("sandbox S0: which files the checks loaded is not proven",),
             "todo": again(2),
         },
     ),
     Row(
         "in a weaker sandbox too, the fresh verdicts are those that are told",
         *last(
-            replace(
-                b.judge(b.work(b.based(TOP, b.red(count=2, per_test=True)), "t1"), WITNESSED), protection="S0"
+            b.judge(b.work(b.based(TOP, b.red(count=2, per_test=True)), "t1"), WITNESSED).with_work(
+                protection="S0"
             ),
             b.final(b.red(count=2)),
         ),
-        {"phase": "working", "not_yet": ("test: fail",), "todo": again(2)},
+        {"phase": "working", "proof.not_yet": ("test: fail",), "todo": again(2)},
     ),
     Row(
         "the same tree in a stronger sandbox: what was judged in full is concluded",
-        *snap(replace(UNBOXED, protection="S2"), "t1"),
+        *snap(UNBOXED.with_work(protection="S2"), "t1"),
         {
             "phase": "judging",
-            "not_yet": (),
-            "unproven": (),
+            "proof.not_yet": (),
+            "proof.unproven": (),
             "grade": "A",
             "todo": (actions.PublishResult(tree="t1", grade="A"),),
         },
@@ -271,8 +271,8 @@ JUDGED = [
         *last(b.work(TIDIED, "t1"), b.green()),
         {
             "phase": "judging",
-            "finals": {},
-            "final_tree": "t1",
+            "proof.finals": {},
+            "proof.finals_tree": "t1",
             "todo": (actions.RunGates("final", "t1", ("test",)),),
         },
     ),
@@ -298,20 +298,24 @@ GUARDED = [
         *found(b.guard(name="protected"), b.guard("t1", "test_a")),
         {
             "phase": "working",
-            "not_yet": ("inventory: test_a is gone",),
-            "integrity": 1,
-            "accused": ("t1",),
-            "best": Checkpoint(0, BASE, "c0", passing=0, red=3),
-            "history": (Footprint(1, "t1", BASE, "test_a", 0, "test_a", progress=False),),
-            "todo": (actions.RestoreWorkspace(READY.best, Checkpoint(1, "t1", "c-t1", red=0), ACCUSED_WHY),),
+            "proof.not_yet": ("inventory: test_a is gone",),
+            "progress.integrity_hits": 1,
+            "progress.accused_trees": ("t1",),
+            "progress.best": Checkpoint(0, BASE, "c0", passing=0, red=3),
+            "progress.history": (Footprint(1, "t1", BASE, "test_a", 0, "test_a", progress=False),),
+            "todo": (
+                actions.RestoreWorkspace(
+                    READY.progress.best, Checkpoint(1, "t1", "c-t1", red=0), ACCUSED_WHY
+                ),
+            ),
         },
     ),
     Row(
         "two findings in one judgement are one offence",
         *found(b.guard("t1", "test_a", "test_b"), b.guard("t1", "conftest", name="protected")),
         {
-            "integrity": 1,
-            "history": (
+            "progress.integrity_hits": 1,
+            "progress.history": (
                 Footprint(
                     1, "t1", BASE, "test_a|test_b|conftest", 0, "test_a|test_b|conftest", progress=False
                 ),
@@ -321,14 +325,14 @@ GUARDED = [
     Row(
         "an accused tree is kept when the user keeps everything",
         *found(b.guard("t1", "test_a"), loop=b.guarding(b.based(KEEP))),
-        {"phase": "working", "integrity": 1, "todo": again(2)},
+        {"phase": "working", "progress.integrity_hits": 1, "todo": again(2)},
     ),
     Row(
         "twice accused: a human must look",
         *snap(ACCUSED, "t1"),
         {
-            "integrity": 2,
-            "accused": ("t1",),
+            "progress.integrity_hits": 2,
+            "progress.accused_trees": ("t1",),
             "todo": done("blocked", "tests or gates were tampered with twice; a human must review the tree"),
         },
     ),
@@ -336,26 +340,26 @@ GUARDED = [
         "an accused tree stays accused, however it looks when it comes back",
         *last(b.work(TIDIED, "t1"), b.red(count=1)),
         {
-            "integrity": 2,
-            "accused": ("t1",),
-            "best": TIDIED.best,
+            "progress.integrity_hits": 2,
+            "progress.accused_trees": ("t1",),
+            "progress.best": TIDIED.progress.best,
             "todo": done("blocked", "tests or gates were tampered with twice; a human must review the tree"),
         },
     ),
     Row(
         "another accused tree joins the first",
         *found(b.guard("t3", "test_b"), loop=b.guarding(ACCUSED, "t3")),
-        {"integrity": 2, "accused": ("t1", "t3")},
+        {"progress.integrity_hits": 2, "progress.accused_trees": ("t1", "t3")},
     ),
     Row(
         "a hygiene finding only says not yet",
         *found(HYGIENE),
         {
             "phase": "working",
-            "not_yet": ("stubs: TODO is gone",),
-            "integrity": 0,
-            "best": Checkpoint(1, "t1", "c-t1", passing=1, red=0),
-            "history": (Footprint(1, "t1", BASE, "TODO", 0, "TODO", progress=True),),
+            "proof.not_yet": ("stubs: TODO is gone",),
+            "progress.integrity_hits": 0,
+            "progress.best": Checkpoint(1, "t1", "c-t1", passing=1, red=0),
+            "progress.history": (Footprint(1, "t1", BASE, "TODO", 0, "TODO", progress=True),),
             "todo": again(2),
         },
     ),
@@ -365,16 +369,16 @@ GUARDED = [
         {
             "phase": "paused",
             "reason": "lunch",
-            "pausing": "",
-            "held": (),
-            "held_phase": "working",
+            "control.pause_reason": "",
+            "control.held_todo": (),
+            "control.held_phase": "working",
             "todo": (),
         },
     ),
     Row(
         "a finding and the hour's calls used up",
         *found(HYGIENE, loop=b.guarding(b.based(sealed(Limits(calls_per_hour=1))))),
-        {"phase": "waiting", "wait_until": 3600.0, "wait_why": "1 calls an hour used"},
+        {"phase": "waiting", "control.wait_until": 3600.0, "control.wait_reason": "1 calls an hour used"},
     ),
 ]
 STALLS = [
@@ -387,17 +391,17 @@ STALLS = [
     Row(
         "the same error twice: the next prompt asks for another approach (rule 12)",
         *last(same_error(1), b.red(tree="t2", count=3)),
-        {"redirect": asked("the same error twice in a row", "same-error", 0), "todo": again(3)},
+        {"progress.redirect": asked("the same error twice in a row", "same-error", 0), "todo": again(3)},
     ),
     Row(
         "the same error three times: another approach is demanded",
         *last(same_error(2), b.red(tree="t3", count=3)),
-        {"redirect": asked(THREE_TIMES, "same-error", 1), "todo": again(4)},
+        {"progress.redirect": asked(THREE_TIMES, "same-error", 1), "todo": again(4)},
     ),
     Row(
         "the demand is dropped once something else fails",
         *last(b.work(b.judge(same_error(2), b.red(tree="t3", count=3)), "t4"), b.red(tree="t4", count=4)),
-        {"redirect": "", "todo": again(5)},
+        {"progress.redirect": "", "todo": again(5)},
     ),
     Row(
         "the same error five times: stalled",
@@ -412,13 +416,13 @@ STALLS = [
     Row(
         "a demand for another approach survives a pause",
         *last(decide(same_error(2), e.PauseAsked()).loop, b.red(tree="t3", count=3)),
-        {"phase": "paused", "redirect": asked(THREE_TIMES, "same-error", 1)},
+        {"phase": "paused", "progress.redirect": asked(THREE_TIMES, "same-error", 1)},
     ),
     Row(
         "two versions take turns: another approach is demanded",
         *last(turns(4), b.red(tree="ab0", count=5)),
         {
-            "redirect": asked(
+            "progress.redirect": asked(
                 "the same two versions take turns: stop undoing and redoing, try a different approach",
                 "circular",
                 0,
@@ -439,5 +443,5 @@ ROWS = [*JUDGED, *GUARDED, *STALLS]
 def test_line(row: Row) -> None:
     """What follows a judgement is what its line says."""
     after, actions = decide(row.before, row.event)
-    assert {name: getattr(after, name) for name in row.changes} == row.changes
+    assert {name: b.fields(after)[name] for name in row.changes} == row.changes
     assert actions == after.todo

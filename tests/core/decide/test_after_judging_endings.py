@@ -56,7 +56,7 @@ ENDINGS = [
         *last(judging(claim=b.COMPLETE), RED),
         {"todo": again(2)},
     ),
-    Row("refused once", *last(judging(denials=("rm",)), RED), {"denied": 1, "todo": again(2)}),
+    Row("refused once", *last(judging(denials=("rm",)), RED), {"agents.denials_in_row": 1, "todo": again(2)}),
     Row(
         "refused twice in a row: blocked, with what was refused",
         *last(denied_before(READY), b.red(tree="t2", count=1)),
@@ -107,10 +107,10 @@ ENDINGS = [
         {
             "phase": "paused",
             "reason": "lunch",
-            "pausing": "",
-            "held": (),
-            "held_phase": "working",
-            "not_yet": ("test: fail",),
+            "control.pause_reason": "",
+            "control.held_todo": (),
+            "control.held_phase": "working",
+            "proof.not_yet": ("test: fail",),
             "todo": (),
         },
     ),
@@ -143,7 +143,7 @@ BESTS = [
     Row(
         "fewer red is better",
         *tried(FIVE, "t1", b.red(count=4), b.green("lint"), lines=70),
-        {"best": Checkpoint(1, "t1", "c-t1", passing=1, red=4, changed_lines=70)},
+        {"progress.best": Checkpoint(1, "t1", "c-t1", passing=1, red=4, changed_lines=70)},
     ),
     Row(
         "more checks passing is better, however much is red in the other",
@@ -153,14 +153,18 @@ BESTS = [
             b.green(tree="t2"),
             b.red("lint", "t2", 9),
         ),
-        {"best": BEST_0},
+        {"progress.best": BEST_0},
     ),
     Row(
         "fewer checks passing is worse, however little is red",
         *tried(FIVE, "t1", b.red(), b.red("lint")),
-        {"best": BEST_0},
+        {"progress.best": BEST_0},
     ),
-    Row("no better is not better", *tried(FIVE, "t1", b.red(count=5), b.green("lint")), {"best": BEST_0}),
+    Row(
+        "no better is not better",
+        *tried(FIVE, "t1", b.red(count=5), b.green("lint")),
+        {"progress.best": BEST_0},
+    ),
     Row(
         "of two equals the smaller change is better",
         *tried(
@@ -170,27 +174,31 @@ BESTS = [
             b.green("lint", "t2"),
             lines=69,
         ),
-        {"best": Checkpoint(2, "t2", "c-t2", passing=1, red=4, changed_lines=69)},
+        {"progress.best": Checkpoint(2, "t2", "c-t2", passing=1, red=4, changed_lines=69)},
     ),
     Row(
         "a gate that could not be judged counts as one red at least",
         *tried(FIVE, "t1", b.red(count=0, status="error"), b.red("lint", count=2)),
-        {"history": (b.footprint(red=3, red_digest="test:d0|lint:d2", signature="test:s0|lint:s2"),)},
+        {
+            "progress.history": (
+                b.footprint(red=3, red_digest="test:d0|lint:d2", signature="test:s0|lint:s2"),
+            )
+        },
     ),
     Row(
         "old red that does not block is no error of this loop",
         *tried(OLD, "t1", b.red(count=2), b.red("lint", count=4)),
         {
-            "best": Checkpoint(1, "t1", "c-t1", passing=1, red=2),
-            "history": (b.footprint(red=2, red_digest="test:d2", signature="test:s2"),),
+            "progress.best": Checkpoint(1, "t1", "c-t1", passing=1, red=2),
+            "progress.history": (b.footprint(red=2, red_digest="test:d2", signature="test:s2"),),
         },
     ),
     Row(
         "an advisory gate is no measure",
         *tried(ADVISED, "t1", b.red(count=2), b.red("lint", count=4)),
         {
-            "best": Checkpoint(1, "t1", "c-t1", passing=0, red=2),
-            "history": (b.footprint(red=2, red_digest="test:d2", signature="test:s2"),),
+            "progress.best": Checkpoint(1, "t1", "c-t1", passing=0, red=2),
+            "progress.history": (b.footprint(red=2, red_digest="test:d2", signature="test:s2"),),
         },
     ),
 ]
@@ -205,7 +213,9 @@ def second(count: int, signature: str = "", **order: Any) -> tuple[Loop, e.GateE
 
 def back(red: int, iteration: int = 2, why: str = take_back.WORSE) -> tuple[model_actions.Action, ...]:
     tree = f"t{iteration}"
-    return (actions.RestoreWorkspace(READY.best, Checkpoint(iteration, tree, f"c-{tree}", red=red), why),)  # type: ignore[arg-type]
+    return (
+        actions.RestoreWorkspace(READY.progress.best, Checkpoint(iteration, tree, f"c-{tree}", red=red), why),
+    )  # type: ignore[arg-type]
 
 
 def twice(first: Verdict, then: Verdict, base: Loop = READY) -> tuple[Loop, e.GateEnded]:
@@ -245,7 +255,7 @@ TAKEN = [
     Row(
         "what could not be loaded and now can is better, however many are red then",
         *twice(b.red(count=9, per_test=True), b.red(count=8, per_test=True), NO_SIGN),
-        {"best": Checkpoint(2, "t2", "c-t2", passing=0, red=8), "todo": again(3)},
+        {"progress.best": Checkpoint(2, "t2", "c-t2", passing=0, red=8), "todo": again(3)},
     ),
     Row(
         "after going back two more count",
@@ -262,12 +272,12 @@ TAKEN = [
     Row(
         "shrinking: kept, even when it is the same error and not the best",
         *tried(SPREAD, "t2", b.red(tree="t2", count=2), b.red("lint", "t2", 2)),
-        {"best": BEST_0, "todo": again(3)},
+        {"progress.best": BEST_0, "todo": again(3)},
     ),
     Row(
         "a pause comes first, and what goes back goes after it",
         *last(decide(worse_once(), e.PauseAsked()).loop, b.red(tree="t2", count=9)),
-        {"phase": "paused", "tree": "t2", "todo": (), "held": back(9)},
+        {"phase": "paused", "work.tree": "t2", "todo": (), "control.held_todo": back(9)},
     ),
 ]
 
@@ -283,8 +293,8 @@ def limited(
 def wait(seconds: float, until: float | None = None, why: str = "limit: busy") -> dict[str, Any]:
     return {
         "phase": "waiting",
-        "wait_until": until,
-        "wait_why": why,
+        "control.wait_until": until,
+        "control.wait_reason": why,
         "todo": (actions.Wait(seconds=seconds, until=until, why=why),),
     }
 
@@ -304,7 +314,7 @@ def calls(cap: int, *times: float) -> Loop:
 
 def hour(loop: Loop, at: float) -> tuple[Loop, e.AnyEvent]:
     return loop, e.GateEnded(
-        iteration=loop.iteration, verdict=b.red(tree=loop.tree, count=10 + loop.iteration), at=at
+        iteration=loop.iteration, verdict=b.red(tree=loop.work.tree, count=10 + loop.iteration), at=at
     )
 
 
@@ -342,20 +352,20 @@ WAITS = [
     ),
     Row(
         "no wait without a named time is longer than an hour",
-        replace(limited(0.0)[0], limits_hit=4),
+        limited(0.0)[0].with_agents(outages_in_row=4),
         limited(0.0)[1],
         wait(3600.0),
     ),
     Row(
         "a fault that left a red tree waits after its judgement",
         *last(b.work(READY, "t1", fault=Fault("overload", "busy")), RED),
-        {**wait(20.0, None, "overload: busy"), "iteration": 1, "not_yet": ("test: fail",)},
+        {**wait(20.0, None, "overload: busy"), "iteration": 1, "proof.not_yet": ("test: fail",)},
     ),
     Row(
         "a fault that left a tree to take back waits after that",
         b.judge(HELD_UP, b.red(count=3)),
         e.WorkspaceRestored(iteration=1, tree=BASE),
-        {**wait(20.0, None, "overload: busy"), "tree": BASE},
+        {**wait(20.0, None, "overload: busy"), "work.tree": BASE},
     ),
     Row(
         "the hour's calls are used up",
@@ -373,7 +383,7 @@ WAITS = [
     Row(
         "the oldest call that counts says how long",
         *hour(calls(2, 0.0, 1000.0, 3700.0), 3800.0),
-        {**wait(800.0, 4600.0, "2 calls an hour used"), "call_times": (1000.0, 3700.0)},
+        {**wait(800.0, 4600.0, "2 calls an hour used"), "call.times": (1000.0, 3700.0)},
     ),
     Row(
         "a wait for a provider and then one for the hour that would pass the time limit",
@@ -398,7 +408,7 @@ ROWS = [*ENDINGS, *BESTS, *TAKEN, *WAITS]
 def test_line(row: Row) -> None:
     """How a loop ends, goes back or waits is what its line says."""
     after, actions = decide(row.before, row.event)
-    assert {name: getattr(after, name) for name in row.changes} == row.changes
+    assert {name: b.fields(after)[name] for name in row.changes} == row.changes
     assert actions == after.todo
 
 
@@ -407,7 +417,7 @@ def test_only_so_many_footprints_are_kept() -> None:
     loop = b.based(b.order(on_fail="keep", limits=Limits(iterations=30)), b.red(count=99))
     for turn in range(26):
         loop = b.iterate(loop, f"n{turn}", b.red(tree=f"n{turn}", count=90 - turn))
-    assert [footprint.iteration for footprint in loop.history] == list(range(3, 27))
+    assert [footprint.iteration for footprint in loop.progress.history] == list(range(3, 27))
 
 
 def test_rank_orders_by_rule_31() -> None:

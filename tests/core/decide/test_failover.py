@@ -33,12 +33,12 @@ def failed(loop: Loop, kind: str, *, reset: float | None = None, at: float = STA
     loop = called(loop, at)
     ended = e.AgentEnded(
         iteration=loop.iteration,
-        call=loop.call,
+        call=loop.call.number,
         fault=Fault(kind, "busy", reset),
         at=at,  # type: ignore[arg-type]
     )
     loop = decide(loop, ended).loop
-    snap = e.CheckpointMade(iteration=loop.iteration, tree=tree, commit=loop.commit, at=at)
+    snap = e.CheckpointMade(iteration=loop.iteration, tree=tree, commit=loop.work.commit, at=at)
     return decide(loop, snap).loop
 
 
@@ -64,9 +64,9 @@ def test_the_next_one_stands_in_at_once(kind, reset, until):
     """What another agent may not have is no reason to wait: it is called at once, and it is said why."""
     loop = failed(READY, kind, reset=reset)
     assert loop.todo == (actions.RunAgent(iteration=1, call=2, agent=1),)
-    assert loop.resting == {0: until}
-    assert loop.stood_in == f"demo: {kind}, busy"
-    assert (loop.iteration, loop.faults, loop.limits_hit) == (1, 0, 0)
+    assert loop.agents.rest_until == {0: until}
+    assert loop.agents.failover_reason == f"demo: {kind}, busy"
+    assert (loop.iteration, loop.agents.faults_in_row, loop.agents.outages_in_row) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("kind", ["network", "interrupted", "context", "disk", "budget"])
@@ -74,7 +74,7 @@ def test_what_another_agent_would_meet_too_is_as_with_one(kind):
     """No network, no disk, an interruption: another agent would not fare better."""
     single = failed(b.based(b.order()), kind)
     assert failed(READY, kind).todo == single.todo
-    assert failed(READY, kind).resting == {}
+    assert failed(READY, kind).agents.rest_until == {}
 
 
 def test_crashes_in_a_row_are_broken():
@@ -84,14 +84,14 @@ def test_crashes_in_a_row_are_broken():
         assert isinstance(loop.todo[0], actions.Wait)
         loop = failed(decide(loop, e.WaitOver(at=START)).loop, "crash")
     assert loop.todo == (actions.RunAgent(iteration=1, call=FAULT_CAP + 1, agent=1),)
-    assert loop.resting == {0: START + failover.BROKEN}
+    assert loop.agents.rest_until == {0: START + failover.BROKEN}
 
 
 def test_the_wanted_one_comes_back():
     """When the limit is lifted the next iteration is the first agent's again."""
     loop = failed(READY, "limit", reset=START + 50)
     loop = called(loop, START + 10)
-    assert loop.using == 1
+    assert loop.call.agent == 1
     loop = b.answer(loop)
     loop = decide(loop, e.CheckpointMade(1, "t1", "c-t1", at=START + 60)).loop
     loop = decide(loop, e.GateEnded(1, b.red(tree="t1"), at=START + 60)).loop
@@ -119,8 +119,8 @@ def test_all_gone_for_good_needs_a_human():
 
 def test_a_conversation_does_not_pass_from_one_to_the_other():
     """What one agent was told, another was not."""
-    loop = replace(failed(READY, "limit"), session=AgentSession("s", agent="demo"))
-    assert called(loop).session is None
+    loop = failed(READY, "limit").with_call(session=AgentSession("s", agent="demo"))
+    assert called(loop).call.session is None
 
 
 def test_each_agent_has_an_order_of_its_own():

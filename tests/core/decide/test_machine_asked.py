@@ -26,7 +26,13 @@ FINISH = decide(PUBLISH, e.ResultPublished(branch="ralph/fix-1", commit="r", tre
 ENDING = b.iterate(b.based(b.order(limits=Limits(iterations=1))), "t1")  # exhausted, not yet ended
 WAITING = b.waiting()
 PAUSED = b.paused_judging()
-LIVE = {"baseline": b.started(), "working": READY, "judging": JUDGING, "waiting": WAITING, "paused": PAUSED}
+LIVE = {
+    "baseline": b.started(),
+    "working": READY,
+    "judging": JUDGING,
+    "waiting": WAITING,
+    "paused": PAUSED,
+}
 RUN_1 = model_actions.RunAgent(iteration=1, call=1)
 USER = "paused by the user"
 
@@ -38,9 +44,9 @@ def done(outcome: str, reason: str, grade: str | None = None) -> tuple[actions.A
 STEERS = [
     Row(
         f"a steer waits for the next prompt: {phase}",
-        replace(loop, steers=(Steer("first"),)),
+        loop.with_control(steers=(Steer("first"),)),
         e.Steered(text="then", author="me", at=5.0),
-        {"steers": (Steer("first"), Steer("then", at=5.0, author="me")), "now": 5.0},
+        {"control.steers": (Steer("first"), Steer("then", at=5.0, author="me")), "now": 5.0},
     )
     for phase, loop in {**LIVE, "ended": b.outcome("exhausted")}.items()
 ]
@@ -49,39 +55,55 @@ STINTS = [
         f"a new stint may find another sandbox: {phase}",
         loop,
         e.StintStarted(pid=2, host="h", version="1", protection="S1"),
-        {"protection": "S1"},
+        {"work.protection": "S1"},
     )
     for phase, loop in LIVE.items()
 ]
 STINTS += [
     Row(
         "a pause that was asked of a runner that is gone is over",
-        replace(CALLING, pausing="lunch", pause_now=True),
-        e.StintStarted(pid=2, host="h", version="1", protection=CALLING.protection),
-        {"pausing": "", "pause_now": False},
+        CALLING.with_control(pause_reason="lunch", pause_now=True),
+        e.StintStarted(pid=2, host="h", version="1", protection=CALLING.work.protection),
+        {"control.pause_reason": "", "control.pause_now": False},
     )
 ]
 PAUSES = [
-    Row("a pause during a call waits for it", CALLING, e.PauseAsked(reason="lunch"), {"pausing": "lunch"}),
+    Row(
+        "a pause during a call waits for it",
+        CALLING,
+        e.PauseAsked(reason="lunch"),
+        {"control.pause_reason": "lunch"},
+    ),
     Row(
         "also when asked for at once: the shell stops it",
         CALLING,
         e.PauseAsked(now=True),
-        {"pausing": USER, "pause_now": True},
+        {"control.pause_reason": USER, "control.pause_now": True},
     ),
-    Row("a pause during a judgement waits for it", JUDGING, e.PauseAsked(), {"pausing": USER}),
-    Row("a pause during the baseline waits for it", LIVE["baseline"], e.PauseAsked(), {"pausing": USER}),
+    Row("a pause during a judgement waits for it", JUDGING, e.PauseAsked(), {"control.pause_reason": USER}),
+    Row(
+        "a pause during the baseline waits for it",
+        LIVE["baseline"],
+        e.PauseAsked(),
+        {"control.pause_reason": USER},
+    ),
     Row(
         "asked for at once and then without haste: at once",
         decide(CALLING, e.PauseAsked(now=True)).loop,
         e.PauseAsked(reason="lunch"),
-        {"pausing": "lunch"},
+        {"control.pause_reason": "lunch"},
     ),
     Row(
         "a judgement that is stopped now is held as it stands",
         JUDGING,
         e.PauseAsked(reason="lunch", now=True),
-        {"phase": "paused", "held": JUDGING.todo, "held_phase": "judging", "reason": "lunch", "todo": ()},
+        {
+            "phase": "paused",
+            "control.held_todo": JUDGING.todo,
+            "control.held_phase": "judging",
+            "reason": "lunch",
+            "todo": (),
+        },
     ),
     Row(
         "a baseline that is stopped now is held as it stands",
@@ -89,8 +111,8 @@ PAUSES = [
         e.PauseAsked(now=True),
         {
             "phase": "paused",
-            "held": LIVE["baseline"].todo,
-            "held_phase": "baseline",
+            "control.held_todo": LIVE["baseline"].todo,
+            "control.held_phase": "baseline",
             "reason": USER,
             "todo": (),
         },
@@ -99,14 +121,19 @@ PAUSES = [
         "a snapshot that cannot be taken now is held",
         SNAP,
         e.PauseAsked(now=True),
-        {"phase": "paused", "held": SNAP.todo, "reason": USER, "todo": ()},
+        {"phase": "paused", "control.held_todo": SNAP.todo, "reason": USER, "todo": ()},
     ),
-    Row("a snapshot that is owed is taken before a pause", SNAP, e.PauseAsked(), {"pausing": USER}),
+    Row(
+        "a snapshot that is owed is taken before a pause",
+        SNAP,
+        e.PauseAsked(),
+        {"control.pause_reason": USER},
+    ),
     Row(
         "a call that has not started is not started",
         READY,
         e.PauseAsked(),
-        {"phase": "paused", "held": (RUN_1,), "reason": USER, "todo": ()},
+        {"phase": "paused", "control.held_todo": (RUN_1,), "reason": USER, "todo": ()},
     ),
     Row(
         "a wait is left at once",
@@ -129,7 +156,7 @@ ABORTS = [
             f"an abort ends at once what is not a call: {phase}",
             loop,
             e.AbortAsked(reason="enough"),
-            {"aborting": "enough", "todo": done("aborted", "enough")},
+            {"control.abort_reason": "enough", "todo": done("aborted", "enough")},
         )
         for phase, loop in LIVE.items()
     ),
@@ -137,20 +164,25 @@ ABORTS = [
         "an abort during a call keeps its tree first",
         CALLING,
         e.AbortAsked(),
-        {"aborting": "aborted by the user"},
+        {"control.abort_reason": "aborted by the user"},
     ),
-    Row("so does one before the snapshot", SNAP, e.AbortAsked(), {"aborting": "aborted by the user"}),
+    Row(
+        "so does one before the snapshot",
+        SNAP,
+        e.AbortAsked(),
+        {"control.abort_reason": "aborted by the user"},
+    ),
     Row(
         "an abort takes the place of another ending",
         ENDING,
         e.AbortAsked(),
-        {"aborting": "aborted by the user", "todo": done("aborted", "aborted by the user")},
+        {"control.abort_reason": "aborted by the user", "todo": done("aborted", "aborted by the user")},
     ),
     Row(
         "an abort before the result is published leaves it unpublished",
         PUBLISH,
         e.AbortAsked(),
-        {"aborting": "aborted by the user", "todo": done("aborted", "aborted by the user")},
+        {"control.abort_reason": "aborted by the user", "todo": done("aborted", "aborted by the user")},
     ),
     Row("an abort after it was published comes too late", FINISH, e.AbortAsked(), {}),
 ]
@@ -160,8 +192,8 @@ def ending(loop: Loop) -> Row:
     owed = loop.todo[0]
     assert isinstance(owed, actions.Finish)
     change: dict[str, object] = {"phase": "ended", "outcome": owed.outcome, "reason": owed.reason, "todo": ()}
-    if loop.aborting:
-        change["aborting"] = ""
+    if loop.control.abort_reason:
+        change["control.abort_reason"] = ""
     if loop.grade != owed.grade:
         change["grade"] = owed.grade
     return Row(
@@ -186,17 +218,28 @@ BROKEN_BASE = b.close(b.judge(b.started(), b.at_base(b.red(status="error", cause
 BETWEEN = b.judge(
     decide(b.answer(decide(CALLING, e.PauseAsked()).loop), b.snapshot("t1", CALLING)).loop, b.red(count=2)
 )
-BETWEEN = replace(BETWEEN, integrity=1, denied=1, faults=1, limits_hit=1)
-FRESH = {"outcome": None, "reason": "", "judged_tree": ""}
-COUNTED = replace(
-    b.outcome("stalled"), faults=2, limits_hit=1, denied=1, integrity=2, final_tree="t1", guarded_tree="t1"
+BETWEEN = BETWEEN.with_progress(integrity_hits=1).with_agents(
+    denials_in_row=1, faults_in_row=1, outages_in_row=1
+)
+FRESH = {"outcome": None, "reason": "", "proof.verdicts_tree": ""}
+COUNTED = (
+    b.outcome("stalled")
+    .with_agents(faults_in_row=2, outages_in_row=1, denials_in_row=1)
+    .with_progress(integrity_hits=2)
+    .with_proof(finals_tree="t1", guards_tree="t1")
 )
 RESUMES = [
     Row(
         "a held judgement is taken up as it stands, with the claim it belongs to",
         PAUSED,
         e.ResumeAsked(),
-        {"phase": "judging", "held": (), "held_phase": "working", "reason": "", "todo": PAUSED.held},
+        {
+            "phase": "judging",
+            "control.held_todo": (),
+            "control.held_phase": "working",
+            "reason": "",
+            "todo": PAUSED.control.held_todo,
+        },
     ),
     Row(
         "a held baseline is taken up as it stands",
@@ -204,8 +247,8 @@ RESUMES = [
         e.ResumeAsked(),
         {
             "phase": "baseline",
-            "held": (),
-            "held_phase": "working",
+            "control.held_todo": (),
+            "control.held_phase": "working",
             "reason": "",
             "todo": LIVE["baseline"].todo,
         },
@@ -214,13 +257,19 @@ RESUMES = [
         "a held call is called",
         decide(READY, e.PauseAsked()).loop,
         e.ResumeAsked(),
-        {"phase": "working", "held": (), "reason": "", "todo": (RUN_1,)},
+        {"phase": "working", "control.held_todo": (), "reason": "", "todo": (RUN_1,)},
     ),
     Row(
         "paused between two iterations: the next call, and every count stays",
         BETWEEN,
         e.ResumeAsked(),
-        {"phase": "working", "reason": "", "before": "t1", "iteration": 2, "todo": (actions.RunAgent(2, 2),)},
+        {
+            "phase": "working",
+            "reason": "",
+            "work.tree_before": "t1",
+            "iteration": 2,
+            "todo": (actions.RunAgent(2, 2),),
+        },
     ),
     Row(
         "paused in a wait: the wait begins again",
@@ -230,13 +279,13 @@ RESUMES = [
     ),
     Row(
         "paused and nearly paused again: the second asking is forgotten",
-        replace(BETWEEN, pausing="again"),
+        BETWEEN.with_control(pause_reason="again"),
         e.ResumeAsked(),
         {
             "phase": "working",
-            "pausing": "",
+            "control.pause_reason": "",
             "reason": "",
-            "before": "t1",
+            "work.tree_before": "t1",
             "iteration": 2,
             "todo": (actions.RunAgent(2, 2),),
         },
@@ -248,10 +297,10 @@ RESUMES = [
         {
             **FRESH,
             "limits": Limits(iterations=3, time=110.0, cost=2.5, tokens=57),
-            "history": (),
+            "progress.history": (),
             "phase": "working",
             "iteration": 2,
-            "before": "t1",
+            "work.tree_before": "t1",
             "todo": (actions.RunAgent(2, 2),),
         },
     ),
@@ -259,7 +308,12 @@ RESUMES = [
         "exhausted and resumed without more: it ends again before it spends",
         EXHAUSTED,
         e.ResumeAsked(),
-        {**FRESH, "history": (), "phase": "working", "todo": done("exhausted", "1 of 1 iterations used")},
+        {
+            **FRESH,
+            "progress.history": (),
+            "phase": "working",
+            "todo": done("exhausted", "1 of 1 iterations used"),
+        },
     ),
     Row(
         "what is not limited is not raised",
@@ -268,10 +322,10 @@ RESUMES = [
         {
             **FRESH,
             "limits": Limits(iterations=17),
-            "history": (),
+            "progress.history": (),
             "phase": "working",
             "iteration": 2,
-            "before": "t1",
+            "work.tree_before": "t1",
             "todo": (actions.RunAgent(2, 2),),
         },
     ),
@@ -281,13 +335,13 @@ RESUMES = [
         e.ResumeAsked(),
         {
             **FRESH,
-            "final_tree": "",
-            "guarded_tree": "",
-            "faults": 0,
-            "limits_hit": 0,
-            "denied": 0,
-            "integrity": 0,
-            "history": (),
+            "proof.finals_tree": "",
+            "proof.guards_tree": "",
+            "agents.faults_in_row": 0,
+            "agents.outages_in_row": 0,
+            "agents.denials_in_row": 0,
+            "progress.integrity_hits": 0,
+            "progress.history": (),
             "phase": "working",
             "iteration": 4,
             "todo": (actions.RunAgent(4, 4),),
@@ -304,8 +358,8 @@ RESUMES = [
         e.ResumeAsked(),
         {
             **FRESH,
-            "pausing": "",
-            "pause_now": False,
+            "control.pause_reason": "",
+            "control.pause_now": False,
             "phase": "working",
             "iteration": 1,
             "todo": (actions.RunAgent(1, 2),),
@@ -323,9 +377,9 @@ RESUMES = [
         e.ResumeAsked(),
         {
             **FRESH,
-            "faults": 0,
+            "agents.faults_in_row": 0,
             "phase": "waiting",
-            "wait_why": "crash: busy",
+            "control.wait_reason": "crash: busy",
             "todo": (actions.Wait(seconds=1.0, until=None, why="crash: busy"),),
         },
     ),
@@ -333,7 +387,7 @@ RESUMES = [
         "broken before the baseline was in: the baseline is taken again",
         BROKEN_BASE,
         e.ResumeAsked(),
-        {"outcome": None, "reason": "", "phase": "baseline", "baseline": {}, "todo": b.started().todo},
+        {"outcome": None, "reason": "", "phase": "baseline", "proof.baseline": {}, "todo": b.started().todo},
     ),
 ]
 WAITS = [
@@ -343,9 +397,9 @@ WAITS = [
         e.WaitOver(),
         {
             "phase": "working",
-            "fault": None,
+            "call.fault": None,
             "iteration": 1,
-            "wait_why": "",
+            "control.wait_reason": "",
             "todo": (actions.RunAgent(1, 2),),
         },
     ),
@@ -355,10 +409,10 @@ WAITS = [
         e.WaitOver(),
         {
             "phase": "working",
-            "fault": None,
+            "call.fault": None,
             "iteration": 1,
-            "wait_until": None,
-            "wait_why": "",
+            "control.wait_until": None,
+            "control.wait_reason": "",
             "todo": (actions.RunAgent(1, 2),),
         },
     ),
@@ -366,7 +420,7 @@ WAITS = [
         "the wait is over and the time is up",
         replace(b.waiting("crash"), limits=Limits(time=4.0), spend=replace(WAITING.spend, waited=4.0)),
         e.WaitOver(),
-        {"phase": "working", "fault": None, "todo": done("exhausted", "time limit of 4 s reached")},
+        {"phase": "working", "call.fault": None, "todo": done("exhausted", "time limit of 4 s reached")},
     ),
 ]
 ROWS = [*STEERS, *STINTS, *PAUSES, *ABORTS, *ENDS, *RESUMES, *WAITS]

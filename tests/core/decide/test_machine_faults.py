@@ -23,8 +23,8 @@ def after_faults(count: int, kind: str = "crash") -> Loop:
     return fault(kind, b.call(decide(b.faulted(count, kind), e.WaitOver()).loop))
 
 
-LIMITS_HIT = replace(SNAP, limits_hit=LIMIT_CAP - 1, fault=Fault("limit", "busy"))
-REFUND = {"commit": "c-t0", "iteration": 0}
+LIMITS_HIT = SNAP.with_agents(outages_in_row=LIMIT_CAP - 1).with_call(fault=Fault("limit", "busy"))
+REFUND = {"work.commit": "c-t0", "iteration": 0}
 NOTHING = b.snapshot(BASE, SNAP)
 ROWS = [
     Row(
@@ -33,9 +33,9 @@ ROWS = [
         NOTHING,
         {
             **REFUND,
-            "faults": 1,
+            "agents.faults_in_row": 1,
             "phase": "waiting",
-            "wait_why": "crash: busy",
+            "control.wait_reason": "crash: busy",
             "todo": (model_actions.Wait(seconds=1.0, until=None, why="crash: busy"),),
         },
     ),
@@ -46,10 +46,10 @@ ROWS = [
         ).loop,
         NOTHING,
         {
-            "commit": "c-t0",
-            "faults": 1,
-            "steers": (Steer("one"), Steer("two")),
-            "given": (),
+            "work.commit": "c-t0",
+            "agents.faults_in_row": 1,
+            "control.steers": (Steer("one"), Steer("two")),
+            "control.steers_in_call": (),
             "todo": (actions.RunAgent(iteration=1, call=2),),
         },
     ),
@@ -57,7 +57,7 @@ ROWS = [
         "an interrupted call is called again at once and counts as no fault",
         fault("interrupted"),
         NOTHING,
-        {"commit": "c-t0", "todo": (actions.RunAgent(iteration=1, call=2),)},
+        {"work.commit": "c-t0", "todo": (actions.RunAgent(iteration=1, call=2),)},
     ),
     Row(
         "an expired login needs a human",
@@ -84,9 +84,9 @@ ROWS = [
             NOTHING,
             {
                 "iteration": 0,
-                "limits_hit": 3,
+                "agents.outages_in_row": 3,
                 "phase": "waiting",
-                "wait_why": f"{kind}: busy",
+                "control.wait_reason": f"{kind}: busy",
                 "todo": (actions.Wait(seconds=80.0, until=None, why=f"{kind}: busy"),),
             },
         )
@@ -96,13 +96,13 @@ ROWS = [
         "the agent's own bound on turns is a fault without a wait",
         fault("turns"),
         NOTHING,
-        {"commit": "c-t0", "faults": 1, "todo": (actions.RunAgent(iteration=1, call=2),)},
+        {"work.commit": "c-t0", "agents.faults_in_row": 1, "todo": (actions.RunAgent(iteration=1, call=2),)},
     ),
     Row(
         "the bound on money of one call is no fault of the agent",
         fault("budget"),
         NOTHING,
-        {"commit": "c-t0", "todo": (actions.RunAgent(iteration=1, call=2),)},
+        {"work.commit": "c-t0", "todo": (actions.RunAgent(iteration=1, call=2),)},
     ),
     Row(
         "an agent that cannot be started breaks the loop",
@@ -116,9 +116,9 @@ ROWS = [
         NOTHING,
         {
             "iteration": 0,
-            "faults": 2,
+            "agents.faults_in_row": 2,
             "phase": "waiting",
-            "wait_why": "crash: busy",
+            "control.wait_reason": "crash: busy",
             "todo": (actions.Wait(seconds=2.0, until=None, why="crash: busy"),),
         },
     ),
@@ -126,7 +126,11 @@ ROWS = [
         "three faults in a row: the machinery is broken",
         after_faults(FAULT_CAP - 1),
         NOTHING,
-        {"iteration": 0, "faults": 3, "todo": done("broken", "3 faults in a row, the last: busy")},
+        {
+            "iteration": 0,
+            "agents.faults_in_row": 3,
+            "todo": done("broken", "3 faults in a row, the last: busy"),
+        },
     ),
     Row(
         "a usage limit is no crash: it is counted by itself",
@@ -134,9 +138,9 @@ ROWS = [
         NOTHING,
         {
             "iteration": 0,
-            "limits_hit": 3,
+            "agents.outages_in_row": 3,
             "phase": "waiting",
-            "wait_why": "limit: busy",
+            "control.wait_reason": "limit: busy",
             "todo": (actions.Wait(seconds=1200.0, until=None, why="limit: busy"),),
         },
     ),
@@ -144,13 +148,13 @@ ROWS = [
         "a usage limit that never lifts ends the loop",
         LIMITS_HIT,
         NOTHING,
-        {**REFUND, "limits_hit": 10, "todo": done("broken", "10 faults in a row, the last: busy")},
+        {**REFUND, "agents.outages_in_row": 10, "todo": done("broken", "10 faults in a row, the last: busy")},
     ),
     Row(
         "a pause asked during a call that failed",
         b.answer(decide(CALLING, e.PauseAsked(reason="lunch")).loop, fault=Fault("crash", "busy")),
         NOTHING,
-        {**REFUND, "faults": 1, "pausing": "", **pause("lunch", "working", ())},
+        {**REFUND, "agents.faults_in_row": 1, "control.pause_reason": "", **pause("lunch", "working", ())},
     ),
     Row(
         "an abort comes before everything a fault could mean",
@@ -181,31 +185,31 @@ def kept(loop: Loop) -> Loop:
 def test_a_conversation_is_kept_only_when_asked_for() -> None:
     """A fresh conversation each time by default; else the newest, unless it may be what went wrong."""
     session = AgentSession("s1", "claude", tokens=5)
-    assert ended(CALLING, session=session).session is None
+    assert ended(CALLING, session=session).call.session is None
     loop = kept(CALLING)
-    assert ended(loop, session=session).session == session
-    assert ended(loop, session=session, fault=Fault("limit", "busy")).session == session
-    earlier = replace(loop, session=session)
-    assert ended(earlier, fault=Fault("auth", "busy")).session == session
+    assert ended(loop, session=session).call.session == session
+    assert ended(loop, session=session, fault=Fault("limit", "busy")).call.session == session
+    earlier = loop.with_call(session=session)
+    assert ended(earlier, fault=Fault("auth", "busy")).call.session == session
     for kind in ("context", "crash", "protocol", "hollow", "request"):
-        assert ended(earlier, session=session, fault=Fault(kind, "busy")).session is None  # type: ignore[arg-type]
+        assert ended(earlier, session=session, fault=Fault(kind, "busy")).call.session is None  # type: ignore[arg-type]
 
 
 def test_a_prompt_that_was_too_long_is_halved() -> None:
     """Each context fault halves what the next prompt quotes; a call that could read it all ends that."""
     loop = ended(CALLING, fault=Fault("context", "busy"))
-    assert loop.squeezed == 1
-    deep = replace(CALLING, squeezed=4)
-    assert ended(deep, fault=Fault("context", "busy")).squeezed == 4
-    assert ended(deep, fault=Fault("limit", "busy")).squeezed == 4
-    assert ended(deep).squeezed == 0
+    assert loop.call.prompt_halvings == 1
+    deep = CALLING.with_call(prompt_halvings=4)
+    assert ended(deep, fault=Fault("context", "busy")).call.prompt_halvings == 4
+    assert ended(deep, fault=Fault("limit", "busy")).call.prompt_halvings == 4
+    assert ended(deep).call.prompt_halvings == 0
 
 
 def test_programs_are_pinned_by_agent() -> None:
     """The first hash of a program is remembered; a human who resumes accepts a new one."""
     loop = ended(CALLING, program="abc")
-    assert loop.programs == {CALLING.sealed.agent.name: "abc"}
-    assert ended(CALLING).programs == {}
+    assert loop.agents.programs == {CALLING.sealed.agent.name: "abc"}
+    assert ended(CALLING).agents.programs == {}
 
 
 def test_an_estimated_cost_marks_the_whole() -> None:

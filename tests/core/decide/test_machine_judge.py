@@ -52,7 +52,7 @@ def said(loop: Loop, score: float | None = 8.0, **more: Any) -> e.JudgeEnded:
     assert rubric is not None
     passed: OpinionStatus = "fail" if score is None or score < rubric.threshold else "pass"
     opinion = Opinion(
-        tree=loop.tree,
+        tree=loop.work.tree,
         status="error" if score is None else passed,
         weighted=score,
         required=rubric.required,
@@ -62,7 +62,14 @@ def said(loop: Loop, score: float | None = 8.0, **more: Any) -> e.JudgeEnded:
         suggestions=("do more",),
     )
     values = {"opinion": opinion, "usage": Usage(tokens=10, cost=0.5), **more}
-    return e.JudgeEnded(**{"iteration": loop.iteration, "call": loop.call, "tree": loop.tree, **values})
+    return e.JudgeEnded(
+        **{
+            "iteration": loop.iteration,
+            "call": loop.call.number,
+            "tree": loop.work.tree,
+            **values,
+        }
+    )
 
 
 def heard(loop: Loop, score: float | None = 8.0, **more: Any) -> Loop:
@@ -93,10 +100,10 @@ ROWS = [
         b.guarding(b.based(sealed())),
         e.GuardsEnded(iteration=1, tree="t1", results=(b.guard(),)),
         {
-            "guards": (b.guard(),),
-            "guarded_tree": "t1",
+            "proof.guards": (b.guard(),),
+            "proof.guards_tree": "t1",
             "grade": "B",
-            "unproven": ("test: read by exit code only, not per test",),
+            "proof.unproven": ("test: read by exit code only, not per test",),
             "todo": (actions.AskJudge(tree="t1", call=2, then=PUBLISH),),
         },
     ),
@@ -105,12 +112,12 @@ ROWS = [
         asking(),
         e.JudgeStarted(iteration=1, call=2, tree="t1", agent="critic", prompt="q", at=3.0),
         {
-            "call": 2,
+            "call.number": 2,
             "spend": UNPAID,
-            "call_times": (3.0,),
+            "call.times": (3.0,),
             "jury": Jury(open=True, prompt="q"),
             "now": 3.0,
-            "worked": 3.0,
+            "last_work_at": 3.0,
         },
     ),
     Row(
@@ -157,12 +164,12 @@ ROWS = [
             "phase": "working",
             "spend": PAID,
             "grade": None,
-            "best": GREEN_BEST,
+            "progress.best": GREEN_BEST,
             "jury": Jury(prompt="q", opinion=SHORT, gaps=(0.5,)),
-            "not_yet": (SENTENCE,),
+            "proof.not_yet": (SENTENCE,),
             "iteration": 2,
-            "before": "t1",
-            "history": (b.footprint(progress=False),),
+            "work.tree_before": "t1",
+            "progress.history": (b.footprint(progress=False),),
             "todo": (actions.RunAgent(iteration=2, call=3),),
         },
     ),
@@ -174,11 +181,11 @@ ROWS = [
             "phase": "paused",
             "spend": PAID,
             "grade": None,
-            "best": GREEN_BEST,
+            "progress.best": GREEN_BEST,
             "jury": Jury(prompt="q", opinion=SHORT, gaps=(0.5,)),
-            "not_yet": (SENTENCE,),
-            "history": (b.footprint(progress=False),),
-            "pausing": "",
+            "proof.not_yet": (SENTENCE,),
+            "progress.history": (b.footprint(progress=False),),
+            "control.pause_reason": "",
             "reason": "lunch",
             "todo": (),
         },
@@ -190,9 +197,9 @@ ROWS = [
         {
             "phase": "waiting",
             "jury": Jury(prompt="q", limits_hit=1),
-            "held": (LAST_QUESTION,),
-            "held_phase": "judging",
-            "wait_why": f"{JUDGE}: network: busy",
+            "control.held_todo": (LAST_QUESTION,),
+            "control.held_phase": "judging",
+            "control.wait_reason": f"{JUDGE}: network: busy",
             "todo": (actions.Wait(seconds=20.0, until=None, why=f"{JUDGE}: network: busy"),),
         },
     ),
@@ -202,9 +209,9 @@ ROWS = [
         e.WaitOver(),
         {
             "phase": "judging",
-            "held": (),
-            "held_phase": "working",
-            "wait_why": "",
+            "control.held_todo": (),
+            "control.held_phase": "working",
+            "control.wait_reason": "",
             "todo": (LAST_QUESTION,),
         },
     ),
@@ -216,8 +223,8 @@ ROWS = [
             "phase": "judging",
             "outcome": None,
             "reason": "",
-            "held": (),
-            "held_phase": "working",
+            "control.held_todo": (),
+            "control.held_phase": "working",
             "todo": (LAST_QUESTION,),
         },
     ),
@@ -257,7 +264,11 @@ def test_a_pass_raises_nothing() -> None:
     """With the best of opinions the grade is what the checks made it."""
     without = b.conclude(b.guarding(b.based()), b.guard())
     loop = heard(asking(), 10.0)
-    assert (loop.grade, loop.unproven, loop.todo) == (without.grade, without.unproven, without.todo)
+    assert (loop.grade, loop.proof.unproven, loop.todo) == (
+        without.grade,
+        without.proof.unproven,
+        without.todo,
+    )
 
 
 def test_a_judge_is_never_asked_of_red_work() -> None:
@@ -273,7 +284,7 @@ def test_a_tree_is_judged_once() -> None:
     loop = b.work(heard(asking(REQUIRED), 6.5), "t1")
     assert (loop.spend.calls, loop.iteration) == (3, 3)
     assert isinstance(loop.todo[0], actions.RunAgent)
-    assert loop.not_yet == (SENTENCE,)
+    assert loop.proof.not_yet == (SENTENCE,)
     assert loop.jury.gaps == (0.5,)
 
 
@@ -290,7 +301,7 @@ def test_refused_too_often_is_a_humans_matter(scores: tuple[float, ...], refusal
         f"the judge refused the work {refusals} times, the last time with "
         "6.90 of 10, 7.00 asked for: correct 6.9. do more"
     )
-    assert loop.not_yet == (f"{JUDGE}: 6.90 of 10, 7.00 asked for: correct 6.9",)
+    assert loop.proof.not_yet == (f"{JUDGE}: 6.90 of 10, 7.00 asked for: correct 6.9",)
     resumed = decide(b.close(loop), e.ResumeAsked()).loop
     assert loop.jury.opinion is not None
     assert resumed.jury == Jury(opinion=replace(loop.jury.opinion, tree=""))
@@ -300,11 +311,11 @@ def test_a_worse_second_try_is_not_the_best_and_is_kept_all_the_same() -> None:
     """Of two green trees that were refused, the best is the one that the judge liked more; both are green."""
     first = heard(asking(REQUIRED), 4.0)
     better = heard(asking(loop=first, tree="t2"), 5.0)
-    assert better.best is not None
-    assert (better.best.tree, better.tree) == ("t2", "t2")
+    assert better.progress.best is not None
+    assert (better.progress.best.tree, better.work.tree) == ("t2", "t2")
     worse = heard(asking(loop=first, tree="t3"), 3.0)
-    assert worse.best is not None
-    assert (worse.best.tree, worse.tree) == ("t1", "t3")
+    assert worse.progress.best is not None
+    assert (worse.progress.best.tree, worse.work.tree) == ("t1", "t3")
     assert isinstance(worse.todo[0], actions.RunAgent)
 
 
@@ -316,8 +327,8 @@ def test_no_usable_answer_twice_is_the_opinion() -> None:
     assert loop.jury.opinion.status == "error"
     required = heard(heard(asking(REQUIRED), None), None)
     assert finish(required) == actions.Finish("blocked", "no JSON")
-    assert required.not_yet == (f"{JUDGE}: no JSON",)
-    assert required.held == (actions.AskJudge(tree="t1", call=4, then=PUBLISH),)
+    assert required.proof.not_yet == (f"{JUDGE}: no JSON",)
+    assert required.control.held_todo == (actions.AskJudge(tree="t1", call=4, then=PUBLISH),)
     assert required.jury.tries == 0
 
 
@@ -352,7 +363,7 @@ def test_each_further_wait_is_twice_as_long() -> None:
 def test_a_pause_does_not_wait_for_the_judge() -> None:
     """Where a pause was asked for, trouble with the judge pauses at once and keeps the question."""
     loop = decide(PAUSING, said(PAUSING, **fault("network"))).loop
-    assert (loop.phase, loop.reason, loop.held) == ("paused", "lunch", (LAST_QUESTION,))
+    assert (loop.phase, loop.reason, loop.control.held_todo) == ("paused", "lunch", (LAST_QUESTION,))
 
 
 def test_an_opinion_closes_every_count() -> None:
@@ -377,7 +388,7 @@ def test_a_named_time_is_waited_for() -> None:
     """A limit that names its reset is waited out until then, where the time limit allows it."""
     loop = heard(asking(REQUIRED), **fault("limit", reset_at=50.0))
     assert loop.todo == (actions.Wait(seconds=50.0, until=50.0, why=f"{JUDGE}: limit: busy"),)
-    assert (loop.wait_until, decide(loop, e.WaitOver()).loop.wait_until) == (50.0, None)
+    assert (loop.control.wait_until, decide(loop, e.WaitOver()).loop.control.wait_until) == (50.0, None)
     loop = heard(asking(REQUIRED, limits=Limits(time=40.0)), **fault("limit", reset_at=50.0))
     assert finish(loop).outcome == "exhausted"
     paused = decide(loop_waiting(), e.PauseAsked()).loop
@@ -432,7 +443,7 @@ def test_the_whole_of_a_plan_is_judged_before_it_ends() -> None:
     assert finish(heard(loop, 8.0)) == owed.then
     loop = heard(loop, 4.0)
     assert plans.purpose(loop)[0] == "building"
-    assert loop.not_yet[0].startswith(f"{JUDGE}: 4.00 of 10")
+    assert loop.proof.not_yet[0].startswith(f"{JUDGE}: 4.00 of 10")
     idle = plans.called(loop, "t2", claim=b.COMPLETE, said="done signal")
     assert finish(plans.published(idle)).outcome == "blocked"
     better = plans.verified(loop, "t3", *plans.IDS, claim=b.COMPLETE, said="done signal")

@@ -26,18 +26,23 @@ def landed(direction: str, done: bool) -> e.LandingEnded:
     return e.LandingEnded(direction=direction, done=done)  # type: ignore[arg-type]
 
 
-MOVED = {"landing_old": "x", "landing_new": "y"}
+MOVED = {"landing.old": "x", "landing.new": "y"}
 ROWS = [
-    Row("a landing is meant before it is done", VERIFIED, landing("land"), {"landing": "landing", **MOVED}),
+    Row(
+        "a landing is meant before it is done",
+        VERIFIED,
+        landing("land"),
+        {"landing.state": "landing", **MOVED},
+    ),
     Row("a landing that crashed is begun again", LANDING, landing("land"), MOVED),
-    Row("landed", LANDING, landed("land", done=True), {"landing": "landed"}),
-    Row("not landed after all", LANDING, landed("land", done=False), {"landing": ""}),
-    Row("a landing is undone", LANDED, landing("undo"), {"landing": "undoing", **MOVED}),
+    Row("landed", LANDING, landed("land", done=True), {"landing.state": "landed"}),
+    Row("not landed after all", LANDING, landed("land", done=False), {"landing.state": ""}),
+    Row("a landing is undone", LANDED, landing("undo"), {"landing.state": "undoing", **MOVED}),
     Row("an undo that crashed is begun again", UNDOING, landing("undo"), MOVED),
-    Row("undone", UNDOING, landed("undo", done=True), {"landing": ""}),
-    Row("not undone after all", UNDOING, landed("undo", done=False), {"landing": "landed"}),
-    Row("dropped", VERIFIED, e.LoopDropped(), {"dropped": True}),
-    Row("dropped after landing", LANDED, e.LoopDropped(), {"dropped": True}),
+    Row("undone", UNDOING, landed("undo", done=True), {"landing.state": ""}),
+    Row("not undone after all", UNDOING, landed("undo", done=False), {"landing.state": "landed"}),
+    Row("dropped", VERIFIED, e.LoopDropped(), {"landing.was_dropped": True}),
+    Row("dropped after landing", LANDED, e.LoopDropped(), {"landing.was_dropped": True}),
 ]
 DROPPED = decide(VERIFIED, e.LoopDropped()).loop
 REFUSED: list[tuple[str, Loop, e.AnyEvent, str]] = [

@@ -144,14 +144,14 @@ def obey(draw: Any, loop: Loop) -> e.AnyEvent:
             found += draw(measures)
             results = tuple(replace(result, tree=owed.tree) for result in found)
             return e.GuardsEnded(iteration=loop.iteration, tree=owed.tree, results=results, **times)
-        case actions.RunAgent() if not loop.calling:
+        case actions.RunAgent() if not loop.call.running:
             return e.AgentStarted(iteration=owed.iteration, call=owed.call, agent="a", prompt="p", **times)
         case actions.RunAgent():
             claim = draw(claims) if draw(RARELY) else b.COMPLETE
             fault = draw(faults) if draw(RARELY) else None
             return e.AgentEnded(
                 iteration=owed.iteration,
-                call=loop.call,
+                call=loop.call.number,
                 claim=claim,
                 fault=fault,
                 usage=draw(usages),
@@ -233,7 +233,7 @@ class Machine(RuleBasedStateMachine):
             return False
         assert actions == after.todo
         assert after.spend.calls >= spend.calls
-        assert after.elapsed >= spend.seconds + spend.waited
+        assert after.elapsed_seconds >= spend.seconds + spend.waited
         assert (after.spend.tokens or 0) >= (spend.tokens or 0)
         assert (after.spend.cost or 0) >= (spend.cost or 0)
         self.loop = after
@@ -278,21 +278,14 @@ class Machine(RuleBasedStateMachine):
             tree=owed.tree,
             gate=name,
             cause="frozen",
-            doubt=doubt and before.doubted != owed.tree,
+            doubt=doubt and before.proof.doubted_tree != owed.tree,
         )
         assert self.feed(event)
-        assert (self.loop.todo or self.loop.held) == before.todo
-        for field in (
-            "baseline",
-            "verdicts",
-            "judged_tree",
-            "finals",
-            "guards",
-            "best",
-            "history",
-            "integrity",
-        ):
-            assert getattr(self.loop, field) == getattr(before, field)
+        assert (self.loop.todo or self.loop.control.held_todo) == before.todo
+        after = self.loop.with_proof(
+            no_answers=before.proof.no_answers, doubted_tree=before.proof.doubted_tree
+        )
+        assert (after.proof, after.progress) == (before.proof, before.progress)
 
     @rule(event=EVENTS, really=RARELY)
     def anything(self, event: e.AnyEvent, really: bool) -> None:
@@ -306,10 +299,10 @@ class Machine(RuleBasedStateMachine):
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
         assert books.calls > 0
-        assert loop.tree != loop.sealed.base.tree
-        assert all(books.final.get((loop.tree, name)) == "pass" for name in proof)
-        assert books.found[loop.tree] == ()
-        assert books.looked[loop.tree]
+        assert loop.work.tree != loop.sealed.base.tree
+        assert all(books.final.get((loop.work.tree, name)) == "pass" for name in proof)
+        assert books.found[loop.work.tree] == ()
+        assert books.looked[loop.work.tree]
         assert loop.grade is not None
         assert loop.grade <= loop.sealed.criterion.min_grade
 
@@ -317,14 +310,18 @@ class Machine(RuleBasedStateMachine):
     def satisfied_means_green_before_any_call(self) -> None:
         loop, books = self.loop, self.books
         if loop.outcome == "satisfied":
-            assert (books.calls, loop.grade, loop.result) == (0, None, "")
+            assert (books.calls, loop.grade, loop.landing.result) == (0, None, "")
             assert all(books.base[gate.name] == "pass" for gate in loop.sealed.criterion.proof)
 
     @invariant()
     def green_work_is_never_taken_back(self) -> None:
         loop = self.loop
-        if loop.todo and isinstance(loop.todo[0], actions.RestoreWorkspace) and loop.tree not in loop.accused:
-            assert loop.history[-1].red > 0
+        if (
+            loop.todo
+            and isinstance(loop.todo[0], actions.RestoreWorkspace)
+            and loop.work.tree not in loop.progress.accused_trees
+        ):
+            assert loop.progress.history[-1].red > 0
 
     @invariant()
     def without_a_witness_the_agent_has_to_say_so(self) -> None:
@@ -333,16 +330,20 @@ class Machine(RuleBasedStateMachine):
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
         # A check that came to no judgement at the base is a witness only by tests that were red by name.
-        named = [name for name in proof if loop.finals[name].per_test and loop.finals[name].witness_count]
+        named = [
+            name
+            for name in proof
+            if loop.proof.finals[name].per_test and loop.proof.finals[name].witness_count
+        ]
         red = [name for name in proof if books.base[name] == "fail" or name in named]
         if any(books.base[name] in ("fail", "error") for name in red) and loop.grade in ("A", "B"):
             return  # perhaps a check of the user's
-        counted = {name: many for one in books.looked[loop.tree] for name, many in one.counted.items()}
+        counted = {name: many for one in books.looked[loop.work.tree] for name, many in one.counted.items()}
         if counted.get("witness") and counted.get("noticed"):
             assert loop.grade == "B"
         else:
             assert loop.grade in ("C", "D")
-            assert loop.claim == b.COMPLETE
+            assert loop.call.claim == b.COMPLETE
 
     @invariant()
     def limits_hold(self) -> None:
@@ -361,12 +362,12 @@ class Machine(RuleBasedStateMachine):
             assert not loop.todo or isinstance(loop.todo[0], actions.Finish)
         else:
             assert loop.todo
-        assert not loop.calling or loop.phase == "working"
+        assert not loop.call.running or loop.phase == "working"
 
     @invariant()
     def an_accused_tree_is_never_the_best(self) -> None:
-        if self.loop.best is not None and self.loop.best.iteration > 0:
-            assert self.loop.best.tree not in self.books.accused
+        if self.loop.progress.best is not None and self.loop.progress.best.iteration > 0:
+            assert self.loop.progress.best.tree not in self.books.accused
 
     def teardown(self) -> None:
         if hasattr(self, "facts"):

@@ -105,7 +105,7 @@ def test_time_adds_up_and_never_runs_backwards() -> None:
     """Seconds are summed; a clock that jumped back gives no time back."""
     for phase in ("working", "waiting"):
         loop = fold([e.Steered(text="x", took=took) for took in (2.0, 3.0, -9.0)], IN_PHASE[phase])
-        assert loop.elapsed == 5.0
+        assert loop.elapsed_seconds == 5.0
 
 
 def test_commits_are_dated_by_the_work_and_not_by_what_people_say() -> None:
@@ -120,4 +120,4 @@ def test_commits_are_dated_by_the_work_and_not_by_what_people_say() -> None:
     ]
     for event in aside:
         loop = decide(loop, event).loop
-        assert (loop.worked, loop.now) == (5.0, 6.0)
+        assert (loop.last_work_at, loop.now) == (5.0, 6.0)

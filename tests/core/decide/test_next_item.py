@@ -77,7 +77,7 @@ def concluded(loop: Loop, tree: str) -> Loop:
 
 def published(loop: Loop) -> Loop:
     owed = loop.todo[0]
-    assert isinstance(owed, actions.PublishItem), (loop.todo, loop.not_yet)
+    assert isinstance(owed, actions.PublishItem), (loop.todo, loop.proof.not_yet)
     done = e.ItemPublished(item=owed.item, branch="ralph/fix-1", commit=f"r-{owed.tree}", tree=owed.tree)
     return decide(loop, done).loop
 
@@ -110,7 +110,7 @@ def test_one_item_an_iteration() -> None:
     assert purpose(loop) == ("building", "a")
     loop = verified(loop, "t1", "A-1")
     assert purpose(loop) == ("building", "b")
-    assert loop.result == "r-t1"
+    assert loop.landing.result == "r-t1"
     build = loop.build
     assert build is not None
     assert build.board is not None
@@ -122,43 +122,46 @@ def test_an_untested_criterion_keeps_its_item_open() -> None:
     """Green gates do not tick an item whose criterion no passing test names."""
     loop = judged(called(begun(), "t1"), "t1")
     assert purpose(loop) == ("building", "a")
-    assert loop.not_yet == ("criterion A-1: no test names it",)
+    assert loop.proof.not_yet == ("criterion A-1: no test names it",)
     loop = judged(called(begun(), "t1"), "t1", A_1="fail")
-    assert loop.not_yet == ("criterion A-1: test_A-1 fails",)
+    assert loop.proof.not_yet == ("criterion A-1: test_A-1 fails",)
 
 
 def test_an_item_climbs_its_own_ladder_and_its_mishaps_do_not_count() -> None:
     """What was tried is kept by item; a missing tool is no try, a verified item is worth five and more."""
     gone = b.red(tree="t1", status="error", cause="missing", summary="no such tool")
     loop = judged(called(begun(order(on_fail="keep")), "t1"), "t1", verdict=gone)
-    assert [(one.item, one.kind) for one in loop.attempts] == [("a", "environmental")]
+    assert [(one.item, one.kind) for one in loop.progress.attempts] == [("a", "environmental")]
     assert loop.build is not None
     assert loop.build.tries == {"a": 0}
     loop = judged(called(loop, "t2"), "t2")
-    assert loop.attempts[-1].what == "criterion A-1: no test names it"
+    assert loop.progress.attempts[-1].what == "criterion A-1: no test names it"
     assert loop.build is not None
     assert loop.build.tries == {"a": 1}
     loop = verified(loop, "t3", "A-1")
-    newest = loop.breaker.pulses[-1]
+    newest = loop.progress.breaker.pulses[-1]
     assert (newest.item, newest.items, newest.score, newest.progress) == ("a", 1, 1 + 5, True)
-    assert loop.redirect == ""
-    assert (loop.breaker.item, loop.breaker.on_item) == ("a", 3)
+    assert loop.progress.redirect == ""
+    assert (loop.progress.breaker.item, loop.progress.breaker.on_item) == ("a", 3)
     loop = judged(called(loop, "t4"), "t4", "A-1", verdict=b.red(tree="t4", count=1))
-    assert (loop.breaker.item, loop.breaker.on_item) == ("b", 1)
+    assert (loop.progress.breaker.item, loop.progress.breaker.on_item) == ("b", 1)
 
 
 def test_a_stalled_item_is_planned_anew_and_the_loop_goes_on() -> None:
     """Standing still on an item is the item's end, not the loop's: no probe, no demand for the next."""
     loop = begun()
     for _ in range(3):
-        loop = b.work(loop, loop.tree)
+        loop = b.work(loop, loop.work.tree)
     assert loop.build is not None
     assert (loop.build.mode, loop.build.why) == (
         "planning",
         "a is stuck: 3 iterations in a row changed nothing",
     )
-    assert (loop.breaker.state, loop.redirect) == ("CLOSED", "")
-    assert [(one.strategy, one.item) for one in loop.breaker.demands] == [("replan", "a"), ("split", "a")]
+    assert (loop.progress.breaker.state, loop.progress.redirect) == ("CLOSED", "")
+    assert [(one.strategy, one.item) for one in loop.progress.breaker.demands] == [
+        ("replan", "a"),
+        ("split", "a"),
+    ]
 
 
 def test_dual_condition_ends_the_loop() -> None:
@@ -247,7 +250,7 @@ def test_what_breaks_is_reopened() -> None:
     loop = judged(called(FIRST, "t2"), "t2", "B-1")
     assert loop.build is not None
     assert loop.build.lost == {"a": 2}
-    assert "item a was verified and is no longer: iteration 2 broke it" in loop.not_yet
+    assert "item a was verified and is no longer: iteration 2 broke it" in loop.proof.not_yet
     loop = b.restored(loop)
     assert purpose(loop) == ("building", "a") or loop.build.lost == {"a": 2}
 
@@ -276,7 +279,7 @@ def test_five_attempts_block_an_item() -> None:
     assert purpose(loop) == ("building", "b")
     assert loop.build is not None
     assert loop.build.blocked == {"a": "5 attempts: criterion A-1: no test names it"}
-    assert loop.tree == BASE
+    assert loop.work.tree == BASE
     loop = verified(loop, "t9", "B-1")
     assert ended(loop) == (
         "blocked",
@@ -311,7 +314,7 @@ def test_an_item_without_a_spec_goes_to_planning_once() -> None:
 def test_readers_come_before_the_plan() -> None:
     """Readers are counted when they begin, their notes last until the plan is made, and come only once."""
     assert READING.todo == (actions.RunReaders(call=1, count=2),)
-    assert (READ.spend.calls, READ.spend.blind, READ.call) == (2, 2, 2)
+    assert (READ.spend.calls, READ.spend.blind, READ.call.number) == (2, 2, 2)
     loop = decide(READ, replace(NOTES, usages=(b.Usage(cost=0.5), b.Usage()))).loop
     assert (loop.spend.cost, loop.spend.blind) == (0.5, 1)
     assert loop.todo == (actions.RunAgent(iteration=1, call=3),)
@@ -404,9 +407,11 @@ def test_without_specs_the_agent_must_say_so() -> None:
     """An item that serves no criterion needs a change and the agent's word that it is done."""
     plan = Plan(items=(Item("a", "do a"),))
     loop = judged(called(begun(order(plan, None)), "t1"), "t1")
-    assert loop.not_yet == ("no criterion speaks for a: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done",)
+    assert loop.proof.not_yet == (
+        "no criterion speaks for a: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done",
+    )
     loop = called(begun(order(plan, None)), BASE, claim=SIGNAL)
-    assert "nothing has been changed for a yet" in loop.not_yet
+    assert "nothing has been changed for a yet" in loop.proof.not_yet
     loop = judged(called(begun(order(plan, None)), "t1", claim=Claim("IN_PROGRESS", tasks=1)), "t1")
     assert isinstance(concluded(loop, "t1").todo[0], actions.PublishItem)
 
@@ -424,7 +429,7 @@ def test_plan_mode_asks_for_no_gates() -> None:
 PLANNING = begun(order(None))
 PLANNED = called(begun(order(None)), "t1", plan=e.PlanRead(plan=TWO))
 ALL_DONE = called(
-    replace(LAST, final_tree="", build=replace(LAST.build, mode="planning")),  # type: ignore[type-var]
+    replace(LAST.with_proof(finals_tree=""), build=replace(LAST.build, mode="planning")),  # type: ignore[type-var]
     "t5",
     plan=e.PlanRead(plan=TWO),
 )
@@ -465,7 +470,7 @@ READ = decide(READING, e.ReadersStarted(call=1, count=2, agent="demo", prompts=(
 NOTES = e.ReadersEnded(notes=(e.ReaderNote("a", "x"), e.ReaderNote("b", fault="crash: y")))
 NO_CALL = begun(order(None, brief={"readers": 1}, limits=Limits(calls_per_hour=2)))
 NO_CALL_READ = decide(NO_CALL, e.ReadersStarted(call=1, count=1, agent="demo", prompts=("p",))).loop
-NO_CALL_READ = replace(NO_CALL_READ, call_times=(0.0, 0.0))
+NO_CALL_READ = NO_CALL_READ.with_call(times=(0.0, 0.0))
 NOT_GOOD = e.TestsTied(tree="t1", ties=ties())
 ROWS = [
     Row("a plan needs no baseline", STARTING, e.WorkspaceMade(path="/w"), {}),

@@ -71,10 +71,10 @@ def test_ties_of_a_tree_that_was_taken_back_prove_nothing() -> None:
     loop = decide(b.judge(loop, *both), e.TestsTied(tree="t1", ties=ties("A-1"))).loop
     loop = published(b.conclude(b.judge(loop, *map(b.final, both)), *b.measured("t1")))
     loop = stuck(loop)
-    assert (loop.tree, loop.build is not None and loop.build.tied_tree) == ("t1", "t1")
+    assert (loop.work.tree, loop.build is not None and loop.build.tied_tree) == ("t1", "t1")
     loop = planned(loop, A, missing=("B-1",))
     assert purpose(loop) == ("building", next_item.MEND)
-    assert loop.not_yet == ("criterion B-1: no test names it",)
+    assert loop.proof.not_yet == ("criterion B-1: no test names it",)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_name_mend_opens_nothing() -> None:
     """An item called like Ralph's own needs its change and the agent's word like any other."""
     loop = begun(order(Plan(items=(Item(next_item.MEND, "paint the fence", chore=True),)), None))
     loop = called(loop, BASE)
-    assert "nothing has been changed for mend yet" in loop.not_yet
+    assert "nothing has been changed for mend yet" in loop.proof.not_yet
 
 
 @pytest.mark.parametrize("item", [Item("z", "do z", optional=True), Item("z", "do z", state="done")])
@@ -176,7 +176,7 @@ def test_work_on_an_item_counts_after_a_resume() -> None:
     assert ended(loop)[0] == "exhausted"
     loop = decide(b.close(loop), e.ResumeAsked(more_iterations=2)).loop
     loop = called(loop, "t1", claim=SIGNAL)
-    assert "nothing has been changed for a yet" not in loop.not_yet
+    assert "nothing has been changed for a yet" not in loop.proof.not_yet
 
 
 def test_a_tick_from_before_stays_open_when_work_is_taken_back() -> None:
@@ -186,7 +186,7 @@ def test_a_tick_from_before_stays_open_when_work_is_taken_back() -> None:
     for turn in range(1, 6):
         assert purpose(loop) == ("building", "a")
         loop = b.restored(judged(called(loop, f"t{turn}"), f"t{turn}"))
-    assert loop.tree == BASE
+    assert loop.work.tree == BASE
     assert loop.build is not None
     assert loop.build.lost == {"a": 0}
 

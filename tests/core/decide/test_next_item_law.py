@@ -134,14 +134,18 @@ def test_a_stuck_item_goes_to_planning_with_a_clean_history() -> None:
     """The item at hand is put down, its history is no reason against the next, its work is taken back."""
     loop = begun(order(limits=ROOM, brief={"attempts": 9}))
     for _ in range(3):
-        loop = b.restored(called(loop, loop.tree))
-    assert (known(loop).item, known(loop).mode, loop.history) == (None, "planning", ())
+        loop = b.restored(called(loop, loop.work.tree))
+    assert (known(loop).item, known(loop).mode, loop.progress.history) == (None, "planning", ())
     assert known(loop).replanned == frozenset({"a"})
     again = b.restored(called(loop, "t1", plan=e.PlanRead(plan=TWO)))
     for _ in range(3):
-        again = b.restored(called(again, again.tree))
+        again = b.restored(called(again, again.work.tree))
     assert known(again).blocked == {"a": "3 iterations in a row changed nothing"}
-    assert (states(again), purpose(again), again.history) == ("a:blocked b:open", ("building", "b"), ())
+    assert (states(again), purpose(again), again.progress.history) == (
+        "a:blocked b:open",
+        ("building", "b"),
+        (),
+    )
     assert known(again).touched is False
 
 
@@ -235,7 +239,7 @@ def test_what_a_tree_is_held_to(item: Item | None, asked: Any, expected: tuple[s
 def test_words_of_a_criterion_that_is_not_proven(status: Any, words: str) -> None:
     """The test that is not green is named, and how it stands."""
     loop = judged(called(begun(), "t1"), "t1", A_1=status)
-    assert loop.not_yet == (f"criterion A-1: test_A-1 {words}",)
+    assert loop.proof.not_yet == (f"criterion A-1: test_A-1 {words}",)
 
 
 def test_the_red_one_of_two_tests_is_named() -> None:
@@ -243,7 +247,7 @@ def test_the_red_one_of_two_tests_is_named() -> None:
     loop = b.judge(called(begun(), "t1"), b.green(tree="t1", per_test=True))
     both = (CriterionTest("s", "A-1", "good", "pass"), CriterionTest("s", "A-1", "bad", "fail"))
     loop = decide(loop, e.TestsTied(tree="t1", ties=both)).loop
-    assert loop.not_yet == ("criterion A-1: bad fails",)
+    assert loop.proof.not_yet == ("criterion A-1: bad fails",)
     loop = judged(called(begun(), "t1"), "t1", A_1="unknown")
     assert isinstance(loop.todo[0], actions.RunGates)  # no test ids are told: a green gate is all there is
 
@@ -252,7 +256,7 @@ def test_nothing_is_missing_without_a_plan_or_on_another_tree() -> None:
     """What specs say of one tree is no reason against another."""
     assert next_item.missing_for_tick(b.based()) == ()
     loop = begun()
-    assert next_item.missing_for_tick(replace(loop, tree="t9")) == ()
+    assert next_item.missing_for_tick(loop.with_work(tree="t9")) == ()
     whole = replace(loop, build=replace(known(loop), item=None))
     assert next_item.missing_for_tick(whole) == (
         "criterion A-1: no test names it",
@@ -297,7 +301,7 @@ def test_the_next_item_begins_untouched() -> None:
     loop = verified(begun(order(plan, None)), "t1", claim=done)
     assert (purpose(loop), known(loop).touched) == (("building", "b"), False)
     loop = called(loop, "t1", claim=done)
-    assert loop.not_yet == ("nothing has been changed for b yet",)
+    assert loop.proof.not_yet == ("nothing has been changed for b yet",)
 
 
 def test_the_whole_is_looked_at_between_items_and_end() -> None:
@@ -310,8 +314,8 @@ def test_the_whole_is_looked_at_between_items_and_end() -> None:
     good = concluded(judged(loop, "t1", "A-1"), "t1")
     assert purpose(good) == ("closing", "")
     assert known(good).why == "every item is verified; the agent has not signalled that nothing is left"
-    assert (good.grade, good.not_yet) == ("B", ())
-    assert good.unproven
+    assert (good.grade, good.proof.not_yet) == ("B", ())
+    assert good.proof.unproven
 
 
 def test_a_pause_while_the_whole_is_looked_at_costs_no_call() -> None:
@@ -344,7 +348,7 @@ def test_an_item_that_is_found_again_has_its_commit() -> None:
     assert (known(loop).lost, purpose(loop)) == ({"a": 2}, ("building", "a"))
     loop = judged(called(loop, "t1"), "t1", "A-1")
     assert (known(loop).lost, states(loop)) == ({}, "a:done b:open")
-    assert (purpose(loop), loop.result) == (("building", "b"), "r-t1")
+    assert (purpose(loop), loop.landing.result) == (("building", "b"), "r-t1")
     changed = judged(called(judged(called(FIRST, "t2"), "t2", "B-1"), "t3"), "t3", "A-1")
     assert concluded(changed, "t3").todo == (actions.PublishItem(item="a", tree="t3", grade="B"),)
 
@@ -384,13 +388,13 @@ def test_what_no_item_serves_becomes_an_item_of_ralphs_own() -> None:
         chore=True,
         notes=("criterion B-1: no test names it",),
     )
-    assert loop.not_yet == ("criterion B-1: no test names it",)
+    assert loop.proof.not_yet == ("criterion B-1: no test names it",)
     loop = judged(called(loop, "t2"), "t2", "A-1")
-    assert loop.not_yet == ("criterion B-1: no test names it",)
+    assert loop.proof.not_yet == ("criterion B-1: no test names it",)
     loop = published(concluded(judged(called(loop, "t3"), "t3", *IDS), "t3"))
     assert (purpose(loop), states(loop)) == (("closing", ""), "a:done mend:done")
     after = next_item.add_mend_item(loop, ("the judge says no",))
-    assert (states(after), known(after).item, after.not_yet) == (
+    assert (states(after), known(after).item, after.proof.not_yet) == (
         "a:done mend:open",
         None,
         ("the judge says no",),
@@ -465,7 +469,7 @@ def test_what_an_iteration_may_add() -> None:
 def test_how_many_may_read(cap: int | None, times: tuple[float, ...], now: float, expected: int) -> None:
     """As many as asked for, within the hour's calls, of which one is the plan's."""
     loop = begun(order(None, brief={"readers": 4}))
-    loop = replace(loop, limits=Limits(calls_per_hour=cap), call_times=times, now=now)
+    loop = replace(loop.with_call(times=times), limits=Limits(calls_per_hour=cap), now=now)
     assert plan_facts.readers_due(loop) == expected
     assert plan_facts.readers_due(replace(loop, build=replace(known(loop), mode="building"))) == 0
     assert plan_facts.readers_due(replace(loop, build=replace(known(loop), notes=(e.ReaderNote("x"),)))) == 0
@@ -478,9 +482,9 @@ STARTED = e.ReadersStarted(call=1, count=2, agent="demo", prompts=("p", "p"), at
 def test_readers_are_calls_of_the_hour() -> None:
     """Each counts by the clock, as far as the hourly limit looks back."""
     loop = begun(order(None, brief={"readers": 2}, limits=Limits(calls_per_hour=5)))
-    loop = decide(replace(loop, call_times=(1.0, 2.0, 3.0, 4.0)), STARTED).loop
-    assert (loop.call_times, loop.call, known(loop).reading) == ((2.0, 3.0, 4.0, 7.0, 7.0), 2, True)
-    assert decide(READING, STARTED).loop.call_times == (7.0,)
+    loop = decide(loop.with_call(times=(1.0, 2.0, 3.0, 4.0)), STARTED).loop
+    assert (loop.call.times, loop.call.number, known(loop).reading) == ((2.0, 3.0, 4.0, 7.0, 7.0), 2, True)
+    assert decide(READING, STARTED).loop.call.times == (7.0,)
     told = decide(
         READ, e.ReadersEnded(notes=(e.ReaderNote("x"),), usages=(Usage(5, 0.5), Usage(7, 0.25)))
     ).loop
@@ -542,7 +546,7 @@ def test_words_of_completion_in_a_window() -> None:
     """The newest three are kept, and none of a call that failed."""
     loop = FIRST
     for _ in range(3):
-        loop = called(loop, loop.tree, said="done")
+        loop = called(loop, loop.work.tree, said="done")
     assert len(known(loop).said) == 3
     assert known(loop).said[-1] == Indication(4, complete=True)
 
@@ -552,7 +556,7 @@ def test_a_whole_that_turns_red_when_it_is_looked_at_again() -> None:
     plan = Plan(items=(A, Item("sign", "sign it", human=True, chore=True)))
     loop = b.close(verified(begun(order(plan, ("A-1",))), "t1", "A-1"))
     loop = judged(decide(loop, e.ResumeAsked(done=("sign",))).loop, "t1", verdict=b.red(tree="t1"))
-    assert (purpose(loop), loop.tree) == (("building", "mend"), "t1")
+    assert (purpose(loop), loop.work.tree) == (("building", "mend"), "t1")
     assert known(loop).done.keys() == {"a", "sign"}
 
 
@@ -617,10 +621,10 @@ def test_what_an_iteration_broke_is_told_once_and_comes_back_with_the_tree() -> 
     assert board.failing
     again = judged(called(broken, "t3"), "t3", B_1="flaky")
     assert (known(again).told, known(again).lost) == ((), {"a": 2})
-    back = plan_facts.restore_plan_state(replace(broken, tree="t1"))
+    back = plan_facts.restore_plan_state(broken.with_work(tree="t1"))
     assert (known(back).lost, known(back).ties, known(back).tied_tree) == ({}, ties("A-1"), "t1")
     assert (states(back), known(back).touched) == ("a:done b:open", False)
-    elsewhere = replace(broken, tree="t9")
+    elsewhere = broken.with_work(tree="t9")
     assert plan_facts.restore_plan_state(elsewhere) is elsewhere
     assert plan_facts.restore_plan_state(b.based()) == b.based()
 
@@ -639,7 +643,7 @@ def test_an_item_of_two_criteria_needs_both() -> None:
     both = Plan(items=(replace(A, serves=IDS), Item("b", "do b", chore=True)))
     loop = verified(begun(order(both)), "t1", *IDS)
     assert known(judged(called(loop, "t2"), "t2", "A-1")).lost == {"a": 2}
-    assert judged(called(begun(order(both)), "t1"), "t1", "A-1").not_yet == (
+    assert judged(called(begun(order(both)), "t1"), "t1", "A-1").proof.not_yet == (
         "criterion B-1: no test names it",
     )
 
@@ -654,7 +658,7 @@ def test_many_others_whose_work_was_done() -> None:
 def test_what_a_tick_changes() -> None:
     """The commit, the base to go back to, one more of this plan; what else was lost stays lost."""
     loop = concluded(judged(called(FIRST, "t2"), "t2", *IDS), "t2")
-    loop = replace(loop, lines=7, build=replace(known(loop), lost={"a": 0, "b": 1}))
+    loop = replace(loop.with_work(changed_lines=7), build=replace(known(loop), lost={"a": 0, "b": 1}))
     after = plan_facts.tick_item(loop, "r-t2", "B")
     assert changes(loop, after) == {
         "item": None,
@@ -665,7 +669,7 @@ def test_what_a_tick_changes() -> None:
         "lost": {"a": 0},
         "planned": 2,
     }
-    assert (after.history, after.result) == ((), "r-t2")
+    assert (after.progress.history, after.landing.result) == ((), "r-t2")
 
 
 def test_what_a_human_who_looked_changes() -> None:
@@ -730,9 +734,9 @@ def test_a_closing_call_that_finds_work_is_work_again() -> None:
 def test_what_is_behind_an_item_or_a_plan_is_no_stall_of_the_next() -> None:
     """A tick and a new plan begin with a clean history."""
     loop = concluded(judged(called(FIRST, "t2"), "t2", *IDS), "t2")
-    tired = replace(loop, history=(b.footprint(),))
-    assert plan_facts.tick_item(tired, "r-t2", "B").history == ()
-    assert plan_facts.take_plan(tired, e.PlanRead(plan=TWO)).history == ()
+    tired = loop.with_progress(history=(b.footprint(),))
+    assert plan_facts.tick_item(tired, "r-t2", "B").progress.history == ()
+    assert plan_facts.take_plan(tired, e.PlanRead(plan=TWO)).progress.history == ()
 
 
 def test_a_flaky_test_makes_its_item_urgent() -> None:
@@ -758,9 +762,9 @@ def test_the_best_of_work_that_is_given_up_is_no_place_to_go_back_to() -> None:
     loop = begun(order(limits=ROOM, brief={"attempts": 2}))
     loop = published(concluded(left(loop, "t1", 9), "t1"))
     loop = left(loop, "t2", 1)
-    assert loop.best is not None
-    assert loop.best.tree == "t2"
+    assert loop.progress.best is not None
+    assert loop.progress.best.tree == "t2"
     loop = left(loop, "t1", 9)
-    assert (list(known(loop).blocked), loop.tree, ended(loop)[0]) == (["b"], "t1", "blocked")
-    assert loop.best is not None
-    assert loop.best.tree == "t1"
+    assert (list(known(loop).blocked), loop.work.tree, ended(loop)[0]) == (["b"], "t1", "blocked")
+    assert loop.progress.best is not None
+    assert loop.progress.best.tree == "t1"

@@ -136,11 +136,15 @@ def obey(draw: Any, loop: Loop) -> e.AnyEvent:
             return e.TestsTied(tree=owed.tree, ties=draw(tables()))
         case actions.PublishItem():
             return e.ItemPublished(item=owed.item, branch="r", commit=f"r-{owed.tree}", tree=owed.tree)
-        case actions.RunAgent() if loop.calling:
+        case actions.RunAgent() if loop.call.running:
             fault = draw(faults) if draw(RARELY) and draw(RARELY) else None
             claim = draw(claims) if draw(RARELY) else replace(b.COMPLETE, tasks=1)
             return e.AgentEnded(
-                iteration=owed.iteration, call=loop.call, claim=claim, fault=fault, indication=draw(words)
+                iteration=owed.iteration,
+                call=loop.call.number,
+                claim=claim,
+                fault=fault,
+                indication=draw(words),
             )
         case actions.TakeSnapshot():
             read = draw(reads)
@@ -179,7 +183,7 @@ class Books:
                 self.calls += event.count
             case e.CheckpointMade():
                 assert before.build is not None
-                failed = before.fault is not None and event.tree == before.before
+                failed = before.call.fault is not None and event.tree == before.work.tree_before
                 closing = before.build.mode == "closing" and not (event.plan and event.plan.found)
                 if not failed:
                     self.closing_in_row = self.closing_in_row + 1 if closing else 0
@@ -264,7 +268,7 @@ class Machine(RuleBasedStateMachine):
         assert build is not None
         if not wins or brief.mode == "plan":
             return
-        board, tree = build.board, loop.tree
+        board, tree = build.board, loop.work.tree
         assert board is not None
         for rank, item in enumerate(board.ranked.items):
             if board.ranked.required[rank]:

@@ -29,7 +29,14 @@ LOST = "the process that watches over it was lost"
 
 def none(stage: Any = "baseline", tree: str = BASE, gate: str = "test", **more: Any) -> e.NoVerdict:
     return e.NoVerdict(
-        **{"iteration": 0, "stage": stage, "tree": tree, "gate": gate, "cause": "keeper-lost", **more}
+        **{
+            "iteration": 0,
+            "stage": stage,
+            "tree": tree,
+            "gate": gate,
+            "cause": "keeper-lost",
+            **more,
+        }
     )
 
 
@@ -46,33 +53,33 @@ def pause(loop: Loop, why: str = LOST) -> dict[str, Any]:
         "phase": "paused",
         "reason": WHY + why,
         "todo": (),
-        "held": loop.todo,
-        "held_phase": loop.phase,
-        "unheard": (),
+        "control.held_todo": loop.todo,
+        "control.held_phase": loop.phase,
+        "proof.no_answers": (),
     }
 
 
 BASELINE, FAST, LAST, GUARDS = none(), none("fast", "t1"), none("final", "t1"), none("guards", "t1")
 ROWS = [
-    Row("a base without an answer is owed as before", STARTED, BASELINE, {"unheard": marked(BASELINE)}),
-    Row("a tree without an answer is owed as before", JUDGING, FAST, {"unheard": marked(FAST)}),
-    Row("so is it in the fresh checkout", FINAL, LAST, {"unheard": marked(LAST)}),
-    Row("so are the guards", GUARDING, GUARDS, {"unheard": marked(GUARDS)}),
+    Row("a base without one is owed as before", STARTED, BASELINE, {"proof.no_answers": marked(BASELINE)}),
+    Row("a tree without an answer is owed as before", JUDGING, FAST, {"proof.no_answers": marked(FAST)}),
+    Row("so is it in the fresh checkout", FINAL, LAST, {"proof.no_answers": marked(LAST)}),
+    Row("so are the guards", GUARDING, GUARDS, {"proof.no_answers": marked(GUARDS)}),
     Row(
         "what may be the tree's own doing is asked again too, and noted of the tree",
         JUDGING,
         replace(FAST, cause="killed", doubt=True),
-        {"unheard": marked(FAST), "doubted": "t1"},
+        {"proof.no_answers": marked(FAST), "proof.doubted_tree": "t1"},
     ),
-    Row("a second time is only counted", b.judge(STARTED), BASELINE, {"unheard": marked(BASELINE)}),
+    Row("a second time is only counted", b.judge(STARTED), BASELINE, {"proof.no_answers": marked(BASELINE)}),
     Row("each gate has its own count", twice(TWO, none(gate="lint")), BASELINE, {
-        "unheard": (*marked(none(gate="lint"), 2), *marked(BASELINE)),
+        "proof.no_answers": (*marked(none(gate="lint"), 2), *marked(BASELINE)),
     }),
     Row(
         "what another tree had is forgotten",
-        replace(JUDGING, unheard=marked(BASELINE, 2)),
+        JUDGING.with_proof(no_answers=marked(BASELINE, 2)),
         FAST,
-        {"unheard": marked(FAST)},
+        {"proof.no_answers": marked(FAST)},
     ),
     Row("the third time at the base pauses", twice(STARTED, BASELINE), BASELINE, pause(STARTED)),
     Row("the third time on a tree pauses", twice(JUDGING, FAST), FAST, pause(JUDGING)),
@@ -97,7 +104,7 @@ def test_line(row: Row) -> None:
     """No answer changes exactly these fields: no verdict, no rank, no history, nothing taken back."""
     after, actions = decide(row.before, row.event)
     assert b.changes(row.before, after) == row.changes
-    assert after.breaker == row.before.breaker
+    assert after.progress.breaker == row.before.progress.breaker
     assert actions == after.todo
 
 
@@ -110,7 +117,7 @@ def test_line(row: Row) -> None:
         (JUDGING, none("guards", "t1")),
         (GUARDING, none("final", "t1")),
         (GUARDING, none("guards", "t2")),
-        (replace(JUDGING, doubted="t1"), replace(FAST, doubt=True)),
+        (JUDGING.with_proof(doubted_tree="t1"), replace(FAST, doubt=True)),
     ],
 )
 def test_only_what_is_owed_can_be_missing(loop: Loop, event: e.NoVerdict) -> None:
@@ -142,7 +149,7 @@ def test_the_end_is_that_of_an_undisturbed_loop() -> None:
     loop = b.judge(twice(loop, LAST), b.final(b.green()))
     loop = b.close(b.conclude(decide(loop, GUARDS).loop, b.guard()))
     plain = b.close(b.conclude(b.guarding(b.based(), claim=COMPLETE), b.guard()))
-    assert replace(loop, unheard=()) == plain
+    assert loop.with_proof(no_answers=()) == plain
     assert loop.outcome == "verified"
 
 

@@ -21,7 +21,7 @@ NOON = 12 * 3600.0
 def failed(loop: Loop, at: float, fault: Fault = DOWN) -> Loop:
     """One more call that failed with this and left nothing."""
     loop = b.answer(b.call(loop, at), fault=fault)
-    return decide(loop, replace(b.snapshot(loop.before, loop), at=at)).loop
+    return decide(loop, replace(b.snapshot(loop.work.tree_before, loop), at=at)).loop
 
 
 def based(**limits: float) -> Loop:
@@ -33,18 +33,18 @@ def test_the_address_is_looked_at() -> None:
     loop = failed(based(), NOON)
     why = "network down since 12:00:00 UTC, probing model.example:443: refused"
     assert loop.todo == (actions.Wait(20.0, None, why, probe="model.example:443", most=MAX_WAIT_SECONDS),)
-    assert (loop.phase, loop.wait_why, loop.iteration) == ("waiting", why, 0)
+    assert (loop.phase, loop.control.wait_reason, loop.iteration) == ("waiting", why, 0)
 
 
 def test_faults_in_a_row_are_one_outage() -> None:
     """Further faults do not move its beginning; a call that worked ends it."""
     loop = failed(based(), NOON)
     loop = failed(decide(loop, e.WaitOver(at=NOON + 60)).loop, NOON + 61)
-    assert "since 12:00:00 UTC" in loop.wait_why
+    assert "since 12:00:00 UTC" in loop.control.wait_reason
     assert loop.todo[0].seconds == 40.0
     loop = b.iterate(decide(loop, e.WaitOver(at=NOON + 90)).loop, "t1")
     loop = failed(loop, NOON + 3600)
-    assert "since 13:00:00 UTC" in loop.wait_why
+    assert "since 13:00:00 UTC" in loop.control.wait_reason
 
 
 @pytest.mark.parametrize("kind", ["network", "server"])
@@ -52,7 +52,7 @@ def test_without_an_address_it_is_an_ordinary_wait(kind: FaultKind) -> None:
     """Where nobody knows the address, or a proxy stands between, the wait is as for any such fault."""
     loop = failed(based(), NOON, Fault(kind, "refused"))
     assert loop.todo == (actions.Wait(20.0, None, f"{kind}: refused"),)
-    assert loop.down_since == 0.0
+    assert loop.agents.down_since == 0.0
 
 
 def test_the_time_limit_bounds_the_looking() -> None:

@@ -6,6 +6,7 @@ import builders as b
 import msgspec
 import pytest
 import test_machine_whole
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from ralph.core.model import actions
@@ -51,7 +52,10 @@ def test_facts_and_loops_cannot_be_changed() -> None:
 
 def test_a_new_loop_knows_nothing() -> None:
     """Before its first fact a loop holds no words at all, only where it stands."""
-    words = {name: value for name, value in asdict(Loop()).items() if isinstance(value, str) and value}
+    own = asdict(Loop())
+    parts = [asdict(part) for part in own.values() if isinstance(part, Struct)]
+    words = {name: value for part in (own, *parts) for name, value in part.items() if isinstance(value, str)}
+    words = {name: value for name, value in words.items() if value}
     assert words == {"phase": "new", "stage": "baseline", "held_phase": "working"}
 
 

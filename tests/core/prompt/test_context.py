@@ -8,7 +8,6 @@ import builders as b
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from ralph.core.model.agent import Steer
 from ralph.core.prompt import context
@@ -148,7 +147,7 @@ EVERYTHING = Sources(
 
 def test_no_part_of_a_prompt_ends_its_own_quotation() -> None:
     """Files, notes, file names and what was learned or tried: each stays between its two lines."""
-    loop = replace(b.based(), learned=(HOSTILE,))
+    loop = b.based().with_agents(learnings=(HOSTILE,))
     facts = facts_of(loop, (), (HOSTILE,), NONCE, EVERYTHING)
     standing = facts.standing
     marked = (
@@ -169,7 +168,11 @@ def test_the_order_of_the_parts_is_always_the_same() -> None:
     """Project, guide, task, checks, tries, learnings, steers, changes, rules: always in this order."""
     sources = Sources(project="p", guide="g", guide_name="AGENTS.md", changes=(FileChange("f", 1, 1),))
     loop = b.iterate(b.based(), "t1", b.red(summary="2 failed"))
-    loop = replace(loop, learned=("note",), steers=(Steer("hurry"),), redirect="again")
+    loop = (
+        loop.with_agents(learnings=("note",))
+        .with_control(steers=(Steer("hurry"),))
+        .with_progress(redirect="again")
+    )
     prompt = render(shipped_template("prompt"), facts_of(loop, (), ("guessed",), NONCE, sources))
     heads = [line[2:] for line in prompt.split("\n") if line.startswith("# ")]
     assert heads == [
@@ -190,7 +193,7 @@ def test_the_order_of_the_parts_is_always_the_same() -> None:
 
 def test_the_same_loop_gives_the_same_bytes() -> None:
     """A prompt is a function of the loop and its sources: nothing random, nothing of the moment."""
-    loop = replace(b.based(), learned=("b", "a"))
+    loop = b.based().with_agents(learnings=("b", "a"))
     texts = {f"specs/{n}.md": spec(str(n), f"S-{n}") for n in range(20)}
     one, two = (
         Sources(specs=parse_specs(some), guide="g", guide_name="AGENTS.md")
@@ -204,7 +207,7 @@ def test_a_model_that_could_not_read_it_all_gets_less() -> None:
     """Files are halved with everything else when the prompt was too long."""
     sources = Sources(guide="word " * 50_000, guide_name="AGENTS.md")
     sizes = [
-        tokens(facts_of(replace(b.based(), squeezed=n), (), (), NONCE, sources).standing.guide)
+        tokens(facts_of(b.based().with_call(prompt_halvings=n), (), (), NONCE, sources).standing.guide)
         for n in (0, 1, 4)
     ]
     assert sizes[0] > 1.9 * sizes[1] > 10 * sizes[2]

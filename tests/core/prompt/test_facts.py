@@ -81,7 +81,7 @@ def test_the_facts_of_a_first_call() -> None:
 
 def test_the_facts_of_a_later_call() -> None:
     """A later prompt says what is missing, what was tried and taken back, and what the user said."""
-    loop = replace(LATER, redirect="the same error", reverted="iteration 1 was taken back")
+    loop = LATER.with_progress(redirect="the same error", revert_note="iteration 1 was taken back")
     loop = decide(loop, e.Steered(text="use tabs")).loop
     facts = told(loop, Feedback("test", "E  boom"), tried=("iteration 1: guessed",))
     assert (facts.iteration, facts.first) == (2, False)
@@ -125,7 +125,7 @@ def test_the_fresh_verdict_is_the_one_that_is_told() -> None:
 
 def test_hidden_checks_and_canaries_are_never_mentioned() -> None:
     """Nothing of a hidden check or a canary reaches the agent: no name, no output, no sentence."""
-    loop = replace(LATER, not_yet=(*LATER.not_yet, "canary: it passed", "sabotage: unnoticed"))
+    loop = LATER.with_proof(not_yet=(*LATER.proof.not_yet, "canary: it passed", "sabotage: unnoticed"))
     prompt = text(loop, Feedback("secret-suite", "vault"), Feedback("test", "E  boom"))
     for word in ("secret", "vault", "canary", "hidden", "sabotage", "it passed"):
         assert word not in prompt.lower()
@@ -134,13 +134,13 @@ def test_hidden_checks_and_canaries_are_never_mentioned() -> None:
 
 def test_something_withheld_is_not_told_as_done() -> None:
     """Where every sentence told is met and one is withheld, the agent still hears that work is left."""
-    only = replace(LATER, not_yet=("secret-suite: vault",))
+    only = LATER.with_proof(not_yet=("secret-suite: vault",))
     assert told(only).not_yet == (UNSHOWN,)
     assert (
         "- something that is not shown to you is still missing: look again at what the task asks for\n"
         in text(only)
     )
-    assert told(replace(LATER, not_yet=("test: 2 failed",))).not_yet == ("test: 2 failed",)
+    assert told(LATER.with_proof(not_yet=("test: 2 failed",))).not_yet == ("test: 2 failed",)
 
 
 def test_what_is_quoted_stands_between_nonce_lines_and_cannot_end_them() -> None:
@@ -181,7 +181,7 @@ def test_an_agent_that_could_not_read_it_all_gets_half() -> None:
     """Each time a prompt was more than the model could read, the next has half the output."""
     parts = (Feedback("test", "x" * 100_000),)
     assert len(told(LATER, *parts).outputs) > BUDGET
-    assert BUDGET // 4 < len(told(replace(LATER, squeezed=2), *parts).outputs) < BUDGET // 4 + 400
+    assert BUDGET // 4 < len(told(LATER.with_call(prompt_halvings=2), *parts).outputs) < BUDGET // 4 + 400
 
 
 def test_one_endless_line_keeps_to_the_budget_and_uses_it() -> None:
@@ -199,7 +199,7 @@ def test_an_excerpt_has_so_many_lines() -> None:
 
 def test_sentences_and_tries_are_bounded() -> None:
     """Forty sentences become thirty and a count; of twelve tries the newest ten are told."""
-    loop = replace(LATER, not_yet=tuple(f"test: {number} {'x' * 600}" for number in range(40)))
+    loop = LATER.with_proof(not_yet=tuple(f"test: {number} {'x' * 600}" for number in range(40)))
     facts = told(loop, tried=tuple(f"try {number}" for number in range(12)))
     assert len(facts.not_yet) == 31
     assert facts.not_yet[-1] == "and 10 more"
@@ -235,7 +235,9 @@ def test_first_and_later_prompts_differ() -> None:
 
 def test_what_was_tried_and_demanded_is_told() -> None:
     """A redirect, a take-back, a steer and the tries each have their place."""
-    loop = replace(LATER, redirect="the same error 3 times in a row", reverted="iteration 1 was taken back")
+    loop = LATER.with_progress(
+        redirect="the same error 3 times in a row", revert_note="iteration 1 was taken back"
+    )
     prompt = text(decide(loop, e.Steered(text="use tabs")).loop, tried=("guessed",))
     assert "the same error 3 times in a row. Do not repeat what was tried." in prompt
     assert "iteration 1 was taken back. The current folder holds the state that it went back to" in prompt

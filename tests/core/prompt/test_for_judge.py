@@ -83,7 +83,7 @@ def test_hidden_checks_are_not_told() -> None:
     gates = (b.gate(), b.gate("unseen", origin="hidden"))
     order = replace(sealed(), criterion=replace(sealed().criterion, gates=gates))
     verdicts = {"test": b.green(), "unseen": b.green("unseen")}
-    assert "unseen" not in asked(order=order, finals=verdicts)
+    assert "unseen" not in asked(order=order, proof=replace(asking().proof, finals=verdicts))
 
 
 def test_an_item_of_a_plan_is_named() -> None:

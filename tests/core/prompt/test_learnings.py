@@ -73,8 +73,8 @@ def test_what_is_appended_to_the_guide() -> None:
 def test_a_loop_remembers_what_its_calls_learned() -> None:
     """Each call's notes join the state, and the next call starts with all of them."""
     first = b.answer(b.call(b.based()), learned=("use make",))
-    assert first.learned == ("use make",)
+    assert first.agents.learnings == ("use make",)
     again = b.iterate(b.based(), "t1", b.red())
-    assert again.learned == ()
+    assert again.agents.learnings == ()
     second = b.answer(b.call(again), learned=("needs a database",))
-    assert second.learned == ("needs a database",)
+    assert second.agents.learnings == ("needs a database",)

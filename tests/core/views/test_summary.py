@@ -134,5 +134,5 @@ def test_gate_lines(loop: b.Loop, lines: tuple[GateLine | str, GateLine | str]) 
 def test_the_best_checkpoint_is_offered() -> None:
     """A loop that ended unverified names the iteration that got furthest."""
     loop = b.iterate(b.based(), "t1", b.red(count=1))
-    assert loop.best == Checkpoint(1, "t1", "c-t1", passing=0, red=1)
+    assert loop.progress.best == Checkpoint(1, "t1", "c-t1", passing=0, red=1)
     assert summarise(loop).best == 1

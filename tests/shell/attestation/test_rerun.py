@@ -126,7 +126,7 @@ def test_a_gate_that_ran_again_is_held_against_what_was_attested(one, attested, 
 def test_evidence_has_to_bear_out_its_verdict(tmp_path):
     """The right hash is not enough: gate, tree, command, tool, exit code and tests have to be those."""
     made = proofkit.make(tmp_path)
-    verdict = made.record.loop.finals["tests"]
+    verdict = made.record.loop.proof.finals["tests"]
     entry = gate_entry(GATE, {})
     from ralph.shell.state import blobs
 

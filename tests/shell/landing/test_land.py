@@ -110,7 +110,7 @@ def commit_on_top_again(loop, parent, files):
     from ralph.shell.git.snapshot import take_snapshot
 
     write(loop.ws, files)
-    w = loop.workspace
+    w = loop.work.workspace
     snapshot = take_snapshot(loop.store, w.path, w.index, tree_of(loop.store, parent), links=w.links)
     return make_checkpoint(loop.store, "demo", 2, tree=snapshot.tree, parent=parent, message="2", date=DATE)
 

@@ -30,7 +30,7 @@ def breaker_course(loop: Loop) -> Course:
         trail=tuple(replace(turn, why=safe(turn.why, 500)) for turn in found.trail),
     )
     asked = tuple(_escalation(one) for one in escalations(loop))
-    scores = tuple(replace(pulse, item=safe(pulse.item, 80)) for pulse in loop.breaker.pulses)
+    scores = tuple(replace(pulse, item=safe(pulse.item, 80)) for pulse in loop.progress.breaker.pulses)
     return Course(**msgspec.structs.asdict(found), scores=scores, escalations=asked)
 
 

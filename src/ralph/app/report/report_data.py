@@ -47,7 +47,7 @@ def status_of(loop: Loop) -> Status:
         return "IN_PROGRESS"
     if loop.outcome in GOOD:
         return "COMPLETED"
-    return "PARTIAL" if loop.best is not None and loop.best.iteration > 0 else "FAILED"
+    return "PARTIAL" if loop.progress.best is not None and loop.progress.best.iteration > 0 else "FAILED"
 
 
 def make_report(record: Record, blobs: str | None = None, change: ChangeSize | None = None) -> LoopReport:
@@ -74,13 +74,13 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         agent=ReportAgent(
             name=safe(order.agent.name),
             model=safe(order.agent.model),
-            sandbox=loop.protection,
+            sandbox=loop.work.protection,
             sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
         ),
         git=_git(loop),
         spend=_spend(loop),
         change=None if change is None else change._asdict(),
-        changed_lines=loop.lines,
+        changed_lines=loop.work.changed_lines,
         best=best_words(loop),
         evidence=ReportEvidence(
             proof=proof, guards=_guards(loop), judge=judgement(loop), judge_calls=judge_calls(events)
@@ -93,9 +93,11 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         told=tuple(_report_call(call) for call in calls),
         breaker=breaker_course(loop),
         notes=ReportNotes(
-            not_yet=tuple(safe(text, 1000) for text in loop.not_yet) if loop.outcome not in GOOD else (),
-            unproven=tuple(safe(text, 1000) for text in loop.unproven),
-            learned=tuple(safe(text, 300) for text in loop.learned),
+            not_yet=tuple(safe(text, 1000) for text in loop.proof.not_yet)
+            if loop.outcome not in GOOD
+            else (),
+            unproven=tuple(safe(text, 1000) for text in loop.proof.unproven),
+            learned=tuple(safe(text, 300) for text in loop.agents.learnings),
             old_red=tuple(line.gate for line in proof if _old_red(line)),
             waivers={safe(key): safe(why, 1000) for key, why in order.criterion.waivers.items()},
             warnings=tuple(safe(text, 500) for text in order.warnings),
@@ -114,11 +116,11 @@ def _git(loop: Loop) -> ReportGit:
         repo=safe(order.repo, 1000),
         base_commit=order.base.commit,
         head_branch=safe(order.base.head_branch),
-        branch=safe(loop.branch) if loop.result else "",
-        result_commit=loop.result,
-        tree=loop.tree,
-        landing=loop.landing,
-        dropped=loop.dropped,
+        branch=safe(loop.landing.branch) if loop.landing.result else "",
+        result_commit=loop.landing.result,
+        tree=loop.work.tree,
+        landing=loop.landing.state,
+        dropped=loop.landing.was_dropped,
     )
 
 
@@ -144,7 +146,7 @@ def report_json(report: LoopReport) -> bytes:
 def _proof(loop: Loop, blobs: str | None) -> tuple[GateProof, ...]:
     lines = []
     for gate, verdict in newest_verdicts(loop):
-        before = loop.baseline.get(gate.name)
+        before = loop.proof.baseline.get(gate.name)
         evidence = verdict.evidence if verdict is not None else ""
         lines.append(
             GateProof(
@@ -183,7 +185,7 @@ def _guards(loop: Loop) -> tuple[Guard, ...]:
             summary=safe(result.summary, 500),
             findings=tuple(safe(finding.message, 500) for finding in result.findings),
         )
-        for result in loop.guards
+        for result in loop.proof.guards
     )
 
 
@@ -300,8 +302,8 @@ def _raised_limits(event: e.ResumeAsked) -> str:
 
 def _reproduce(loop: Loop) -> tuple[str, ...]:
     """The same commands on the same tree, by hand."""
-    commit = loop.result or loop.commit
-    if not commit or loop.dropped:
+    commit = loop.landing.result or loop.work.commit
+    if not commit or loop.landing.was_dropped:
         return ()
     order = loop.sealed
     place = f"/tmp/ralph-{order.loop}"  # noqa: S108 (a line for a person to paste, not a path that we open)

@@ -17,8 +17,8 @@ class ChangeSize(NamedTuple):
 def measure(loop: Loop) -> ChangeSize | None:
     """Base against result (or the newest checkpoint); None when that cannot be known here and now."""
     order = loop.sealed
-    after = loop.result or loop.commit
-    if not after or after == order.base.commit or loop.dropped:
+    after = loop.landing.result or loop.work.commit
+    if not after or after == order.base.commit or loop.landing.was_dropped:
         return None
     from ralph.shell.git.project import find_project, user_call
 

@@ -51,7 +51,7 @@ def headline(loop: Loop, change: ChangeSize | None = None) -> str:
 
 def _title(loop: Loop) -> str:
     grade = f" ({loop.grade})" if loop.grade else ""
-    sandbox = f" sandbox {loop.protection}" if loop.protection else ""
+    sandbox = f" sandbox {loop.work.protection}" if loop.work.protection else ""
     return f"{status_word(loop)}{grade}{sandbox}"
 
 
@@ -59,14 +59,14 @@ def _numbers(loop: Loop, change: ChangeSize | None) -> list[str]:
     spend = loop.spend
     parts = [
         plural(loop.iteration, "iteration") if spend.calls else "no agent call",
-        clock(loop.elapsed),
+        clock(loop.elapsed_seconds),
         cost_words(spend.cost, spend.blind, spend.calls, estimated=spend.estimated),
     ]
     if change is not None:
         parts.append(change_words(*change))
-    elif loop.lines:
-        parts.append(f"{plural(loop.lines, 'line')} changed")
-    parts.append(f"tree {short(loop.tree)}")
+    elif loop.work.changed_lines:
+        parts.append(f"{plural(loop.work.changed_lines, 'line')} changed")
+    parts.append(f"tree {short(loop.work.tree)}")
     old = [gate.name for gate, verdict in newest_verdicts(loop) if _is_old_red(loop, gate, verdict)]
     if loop.outcome in GOOD and old:
         parts.append(f"red as before: {', '.join(safe(name, 30) for name in old)}")
@@ -74,16 +74,20 @@ def _numbers(loop: Loop, change: ChangeSize | None) -> list[str]:
 
 
 def _is_old_red(loop: Loop, gate: Gate, verdict: Verdict | None) -> bool:
-    before = loop.baseline.get(gate.name)
+    before = loop.proof.baseline.get(gate.name)
     red_now = verdict is not None and verdict.status != "pass"
     return not gate.proof and red_now and before is not None and before.status != "pass"
 
 
 def newest_verdicts(loop: Loop) -> list[tuple[Gate, Verdict | None]]:
     """Each sealed gate with its newest verdict on the tree at hand."""
-    newest = loop.finals if loop.finals and loop.final_tree == loop.tree else loop.verdicts
-    if loop.best is None:
-        newest = loop.baseline
+    newest = (
+        loop.proof.finals
+        if loop.proof.finals and loop.proof.finals_tree == loop.work.tree
+        else loop.proof.verdicts
+    )
+    if loop.progress.best is None:
+        newest = loop.proof.baseline
     return [(gate, newest.get(gate.name)) for gate in loop.sealed.criterion.gates]
 
 
@@ -121,16 +125,16 @@ def ending(
     facts: list[tuple[str, str]] = []
     if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
-        facts += [("not yet", safe(text, 300)) for text in loop.not_yet[:MAX_SENTENCES]]
+        facts += [("not yet", safe(text, 300)) for text in loop.proof.not_yet[:MAX_SENTENCES]]
         facts.append(("best", best_words(loop)))
-    elif not loop.result or loop.build is not None:
+    elif not loop.landing.result or loop.build is not None:
         facts.append(("why", safe(loop.reason, 300)))
     facts += _plan_facts(loop)
     opinion = loop.jury.opinion
-    if opinion is not None and opinion.tree == loop.tree:
+    if opinion is not None and opinion.tree == loop.work.tree:
         role = "" if opinion.required else " (advisory)"
         facts.append(("judge", safe(f"{opinion.status}{role}: {opinion_words(opinion)}", 300)))
-    facts += [("not proven", safe(text, 300)) for text in loop.unproven if loop.outcome == "verified"]
+    facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.outcome == "verified"]
     lines += table(facts, "  ")
     return lines + table(next_steps(standing(loop)), "  ")
 
@@ -167,7 +171,7 @@ def _fold(title: str, shown: int, name: str, numbers: list[str], width: int) -> 
 
 
 def best_words(loop: Loop) -> str:
-    best = loop.best
+    best = loop.progress.best
     if best is None:
         return "none: the base was not judged"
     required = sum(gate.required for gate in loop.sealed.criterion.gates)
@@ -188,11 +192,11 @@ def standing(loop: Loop, *, crashed: bool = False) -> LoopStanding:
     return LoopStanding(
         name=loop.sealed.loop,
         word=loop.outcome or ("crashed" if stopped else loop.phase),
-        called=loop.tree != loop.sealed.base.tree,
-        result=loop.result,
-        landing=loop.landing,
-        dropped=loop.dropped,
-        best=loop.best.iteration if loop.best else None,
+        called=loop.work.tree != loop.sealed.base.tree,
+        result=loop.landing.result,
+        landing=loop.landing.state,
+        dropped=loop.landing.was_dropped,
+        best=loop.progress.best.iteration if loop.progress.best else None,
         room=room,
         human=line.human[0] if line is not None and line.human else "",
         items=line.newest if line is not None else 0,

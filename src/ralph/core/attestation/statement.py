@@ -154,8 +154,8 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
         type_="https://in-toto.io/Statement/v1",
         predicate_type="urn:ralph:proof:v1",
         subject=(
-            Subject("tree", {"gitTree": loop.tree}),
-            Subject("commit", {"gitCommit": loop.result or order.base.commit}),
+            Subject("tree", {"gitTree": loop.work.tree}),
+            Subject("commit", {"gitCommit": loop.landing.result or order.base.commit}),
         ),
         predicate=LoopPredicate(
             loop=order.loop,
@@ -164,14 +164,16 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
             until=criterion.until,
             base=Base(order.base.commit, order.base.tree),
             gates=(),
-            verdicts=_state_verdicts(loop, loop.finals or loop.baseline, facts),
-            baseline=_state_verdicts(loop, loop.baseline, facts),
-            guards=tuple(map(_state_guard, loop.guards if loop.guarded_tree == loop.tree else ())),
+            verdicts=_state_verdicts(loop, loop.proof.finals or loop.proof.baseline, facts),
+            baseline=_state_verdicts(loop, loop.proof.baseline, facts),
+            guards=tuple(
+                map(_state_guard, loop.proof.guards if loop.proof.guards_tree == loop.work.tree else ())
+            ),
             waivers=criterion.waivers,
             grade=loop.grade,
-            not_proven=loop.unproven,
+            not_proven=loop.proof.unproven,
             reason=loop.reason,
-            sandbox=Sandbox(loop.protection, facts.words),
+            sandbox=Sandbox(loop.work.protection, facts.words),
             environment=_environment(loop, facts),
             agent=StatedAgent(order.agent.name, order.agent.model),
             spend=_spend(loop.spend),

@@ -28,10 +28,13 @@ UNCOUNTED = frozenset({"interrupted", "budget"})
 
 def after_fault(loop: Loop, fault: Fault) -> Loop:
     """The call failed and left nothing: refund the iteration, then wait, go on, or give up."""
-    loop = replace(loop, iteration=loop.iteration - 1, steers=(*loop.given, *loop.steers), given=())
+    loop = replace(
+        loop.with_control(steers=(*loop.control.steers_in_call, *loop.control.steers), steers_in_call=()),
+        iteration=loop.iteration - 1,
+    )
     loop = apply.record_fault(loop, fault)
-    if loop.aborting:
-        return after_judging.finish(loop, Finish("aborted", loop.aborting))
+    if loop.control.abort_reason:
+        return after_judging.finish(loop, Finish("aborted", loop.control.abort_reason))
     if loop.sealed.spares:
         after = _with_spares(loop, fault)
         if after is not None:
@@ -45,34 +48,38 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
     if fault.kind == "missing":
         return after_judging.finish(loop, Finish("broken", f"the agent cannot be started: {fault.message}"))
     loop = _count_fault(loop, fault)
-    if loop.faults >= FAULT_CAP or loop.limits_hit >= LIMIT_CAP:
-        count = max(loop.faults, loop.limits_hit)
+    if loop.agents.faults_in_row >= FAULT_CAP or loop.agents.outages_in_row >= LIMIT_CAP:
+        count = max(loop.agents.faults_in_row, loop.agents.outages_in_row)
         return after_judging.finish(
             loop, Finish("broken", f"{count} faults in a row, the last: {fault.message}")
         )
-    if loop.pausing:
+    if loop.control.pause_reason:
         return after_judging.pause_loop(loop)
     return after_judging.limit_or_call(loop)
 
 
 def _count_fault(loop: Loop, fault: Fault) -> Loop:
     if fault.kind in HEALED_BY_TIME:
-        return replace(failover.note_outage(loop, fault), limits_hit=loop.limits_hit + 1)
-    return loop if fault.kind in UNCOUNTED else replace(loop, faults=loop.faults + 1)
+        return failover.note_outage(loop, fault).with_agents(outages_in_row=loop.agents.outages_in_row + 1)
+    return loop if fault.kind in UNCOUNTED else loop.with_agents(faults_in_row=loop.agents.faults_in_row + 1)
 
 
 def _with_spares(loop: Loop, fault: Fault) -> Loop | None:
     """Another agent stands in, or the first that is back is waited for; None when it is as with one agent."""
     counted = _count_fault(loop, fault)
-    rested = failover.rest_agent(counted, fault, broken=counted.faults >= FAULT_CAP)
+    rested = failover.rest_agent(counted, fault, broken=counted.agents.faults_in_row >= FAULT_CAP)
     if rested is counted:
         return None
     if failover.can_switch_agent(rested):
-        rested = replace(rested, faults=0, limits_hit=0)
-    elif failover.earliest(rested) is None or rested.limits_hit >= LIMIT_CAP:
+        rested = rested.with_agents(faults_in_row=0, outages_in_row=0)
+    elif failover.earliest(rested) is None or rested.agents.outages_in_row >= LIMIT_CAP:
         return None
-    rested = replace(rested, fault=None)
-    return after_judging.pause_loop(rested) if rested.pausing else after_judging.limit_or_call(rested)
+    rested = rested.with_call(fault=None)
+    return (
+        after_judging.pause_loop(rested)
+        if rested.control.pause_reason
+        else after_judging.limit_or_call(rested)
+    )
 
 
 TRIES = 3  # of one gate on one tree, before a human is told
@@ -82,11 +89,13 @@ GUARDS = "guards"
 def no_verdict(loop: Loop, event: NoVerdict) -> Loop:
     if not _is_owed(loop, event):
         _illegal(loop, event, "nothing of the kind was asked for")
-    if event.doubt and loop.doubted == event.tree:
+    if event.doubt and loop.proof.doubted_tree == event.tree:
         _illegal(loop, event, "what was in doubt before on this tree is the tree's own doing")
     mark = (event.stage, event.tree, event.gate if event.stage != GUARDS else "")
-    missed = (*(one for one in loop.unheard if one[:2] == mark[:2]), mark)
-    loop = replace(loop, unheard=missed, doubted=event.tree if event.doubt else loop.doubted)
+    missed = (*(one for one in loop.proof.no_answers if one[:2] == mark[:2]), mark)
+    loop = loop.with_proof(
+        no_answers=missed, doubted_tree=event.tree if event.doubt else loop.proof.doubted_tree
+    )
     return loop if missed.count(mark) < TRIES else _pause(loop, event)
 
 
@@ -102,8 +111,8 @@ def _pause(loop: Loop, event: NoVerdict) -> Loop:
     said = event.why or MACHINE.get(event.cause, event.cause)
     why = f'gate "{event.gate}" gave no answer {TRIES} times, through no fault of the work: {said}'
     owed, phase = loop.todo, loop.phase
-    loop = after_judging.pause_loop(replace(loop, pausing=why, unheard=()))
-    return replace(loop, held=owed, held_phase=phase)
+    loop = after_judging.pause_loop(loop.with_control(pause_reason=why).with_proof(no_answers=()))
+    return loop.with_control(held_todo=owed, held_phase=phase)
 
 
 def _illegal(loop: Loop, event: NoVerdict, why: str) -> NoReturn:

@@ -39,7 +39,7 @@ def gate_names(loop: Loop) -> tuple[str, ...]:
     """What was red last comes first, then what is quick: a red answer is the sooner there."""
 
     def order(gate: Gate) -> tuple[bool, float]:
-        seen = loop.newest.get(gate.name)
+        seen = loop.newest_verdicts.get(gate.name)
         return (seen is None or seen.status == "pass", seen.seconds if seen is not None else 0.0)
 
     return tuple(gate.name for gate in sorted(loop.sealed.criterion.gates, key=order))
@@ -50,70 +50,78 @@ def finish(loop: Loop, action: Finish) -> Loop:
 
 
 def decide_on_fast_gates(loop: Loop) -> Loop:
-    """Fast verdicts are in for `loop.tree`: go for the final judgement, or settle the iteration."""
+    """Fast verdicts are in for the tree at hand: go for the final judgement, or settle the iteration."""
     if needs_test_links(loop):
-        return replace(loop, phase="judging", todo=(TieTests(tree=loop.tree),))
-    answer = _answer(loop, loop.verdicts, None)
-    if answer.verified and loop.final_tree == loop.tree:  # judged in full before: asking the same
+        return replace(loop, phase="judging", todo=(TieTests(tree=loop.work.tree),))
+    answer = _answer(loop, loop.proof.verdicts, None)
+    if answer.verified and loop.proof.finals_tree == loop.work.tree:  # judged in full before: asking the same
         return decide_on_final_gates(
             loop
         )  # tree again could only be luckier; a claim may be what was missing
     if answer.verified:
-        todo: Action = RunGates(stage="final", tree=loop.tree, gates=gate_names(loop))
-        return replace(loop, phase="judging", stage="final", finals={}, final_tree=loop.tree, todo=(todo,))
+        todo: Action = RunGates(stage="final", tree=loop.work.tree, gates=gate_names(loop))
+        return replace(
+            loop.with_proof(stage="final", finals={}, finals_tree=loop.work.tree),
+            phase="judging",
+            todo=(todo,),
+        )
     return settle(loop, answer)
 
 
 def decide_on_final_gates(loop: Loop) -> Loop:
     """The fresh checkout has been judged. Guards cost a further gate call, so red ends it here."""
-    answer = _answer(loop, loop.finals, None)
-    if answer.verified and loop.guarded_tree == loop.tree:
+    answer = _answer(loop, loop.proof.finals, None)
+    if answer.verified and loop.proof.guards_tree == loop.work.tree:
         return verify_or_settle(loop)
     if answer.verified:
-        return replace(loop, phase="judging", todo=(RunGuards(tree=loop.tree),))
+        return replace(loop, phase="judging", todo=(RunGuards(tree=loop.work.tree),))
     return settle(loop, answer)
 
 
 def verify_or_settle(loop: Loop) -> Loop:
     """Everything is in: the only path on which a loop becomes verified."""
-    answer = _answer(loop, loop.finals, loop.guards)
+    answer = _answer(loop, loop.proof.finals, loop.proof.guards)
     if answer.verified:
         assert answer.grade is not None
-        loop = replace(loop, not_yet=(), unproven=answer.unproven, grade=answer.grade)
+        loop = replace(loop.with_proof(not_yet=(), unproven=answer.unproven), grade=answer.grade)
         if loop.build is not None:
-            return _publish_or_go_on(loop, plan_facts.to_publish(loop.build, loop.tree), answer.grade)
-        return replace(loop, phase="judging", todo=(PublishResult(tree=loop.tree, grade=answer.grade),))
+            return _publish_or_go_on(loop, plan_facts.to_publish(loop.build, loop.work.tree), answer.grade)
+        return replace(loop, phase="judging", todo=(PublishResult(tree=loop.work.tree, grade=answer.grade),))
     return settle(loop, answer)
 
 
 def _publish_or_go_on(loop: Loop, item: str, grade: Grade) -> Loop:
     """An item of the plan is verified, or the whole of it was looked at once more."""
     if item:
-        return replace(loop, phase="judging", todo=(PublishItem(item=item, tree=loop.tree, grade=grade),))
-    return pause_loop(loop) if loop.pausing else limit_or_call(loop)
+        return replace(
+            loop, phase="judging", todo=(PublishItem(item=item, tree=loop.work.tree, grade=grade),)
+        )
+    return pause_loop(loop) if loop.control.pause_reason else limit_or_call(loop)
 
 
 def needs_test_links(loop: Loop) -> bool:
     """Is it still to be found out which tests of this tree speak for which criterion?"""
     build, brief = loop.build, loop.sealed.brief
-    return build is not None and brief is not None and bool(brief.criteria) and build.tied_tree != loop.tree
+    return (
+        build is not None and brief is not None and bool(brief.criteria) and build.tied_tree != loop.work.tree
+    )
 
 
 def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...] | None) -> exit_gate.Exit:
     criterion, tolerance = next_item.exit_terms(loop)
     # Of an item, `next_item.missing_for_tick` asks for the agent's word where it is needed.
-    claim = loop.claim if loop.build is None else Claim(status="COMPLETE")
+    claim = loop.call.claim if loop.build is None else Claim(status="COMPLETE")
     # By the first rules a make-it-green task could end on the base's own tree.
     unchanged_ok = loop.rules < 2 and criterion.task_class in MAKE_IT_GREEN
     answer = exit_gate.decide_exit(
         criterion,
-        loop.baseline,
+        loop.proof.baseline,
         now,
         guards,
-        changed=loop.tree != loop.sealed.base.tree,
+        changed=loop.work.tree != loop.sealed.base.tree,
         unchanged_ok=unchanged_ok,
         claim=claim,
-        protection=loop.protection,
+        protection=loop.work.protection,
         tolerance=tolerance,
     )
     missing = next_item.missing_for_tick(loop)
@@ -122,17 +130,21 @@ def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...]
 
 def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     """Not verified: note how far it got, then decide what comes next."""
-    loop = replace(loop, not_yet=answer.not_yet, unproven=answer.unproven)
+    loop = loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven)
     accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
-    loop = apply.record_judgement(loop, _reds(loop, loop.newest), accused=accused, base=base_checkpoint(loop))
+    loop = apply.record_judgement(
+        loop, _reds(loop, loop.newest_verdicts), accused=accused, base=base_checkpoint(loop)
+    )
     if accused:
-        known = tuple(tree for tree in loop.accused if tree != loop.tree)
-        loop = replace(loop, integrity=loop.integrity + 1, accused=(*known, loop.tree))
+        known = tuple(tree for tree in loop.progress.accused_trees if tree != loop.work.tree)
+        loop = loop.with_progress(
+            integrity_hits=loop.progress.integrity_hits + 1, accused_trees=(*known, loop.work.tree)
+        )
     ending = _ending(loop)
     if ending is not None:
         return finish(loop, ending)
-    track, trouble = signs.diagnose(loop.history, loop.rules)
+    track, trouble = signs.diagnose(loop.progress.history, loop.rules)
     back = None
     if loop.build is not None:
         loop, stalled, counts = apply.review_missed_item(loop, track)
@@ -140,17 +152,17 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
         if drop:  # also the best of it is no place to go back to
             back, loop = (
                 take_back.to_verified(loop),
-                replace(loop, redirect="", best=_verified_checkpoint(loop)),
+                loop.with_progress(redirect="", best=_verified_checkpoint(loop)),
             )
-    elif loop.breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
-        return finish(apply.demand_after_reopening(loop), Finish("stalled", loop.breaker.why))
+    elif loop.progress.breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
+        return finish(apply.demand_after_reopening(loop), Finish("stalled", loop.progress.breaker.why))
     elif track.kind == "stalled" and trouble is not None:
         return finish(apply.open_on_stall(loop, trouble, track.why), Finish("stalled", track.why))
     else:
         loop = apply.set_redirect(loop)
     back = back or take_back.take_back(loop, accused=accused)
-    if loop.pausing:  # what goes back goes all the same, before anything else is done
-        return replace(pause_loop(loop), held=(back,) if back is not None else ())
+    if loop.control.pause_reason:  # what goes back goes all the same, before anything else is done
+        return pause_loop(loop).with_control(held_todo=(back,) if back is not None else ())
     if back is not None:
         return replace(loop, phase="working", todo=(back,))
     return call_agent(loop)
@@ -158,43 +170,41 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
 
 def _is_accused(loop: Loop) -> bool:
     """An integrity guard found something in this very tree, now or when it was looked at before."""
-    if loop.guarded_tree != loop.tree:
-        return loop.tree in loop.accused
-    return any(result.integrity and result.findings for result in loop.guards)
+    if loop.proof.guards_tree != loop.work.tree:
+        return loop.work.tree in loop.progress.accused_trees
+    return any(result.integrity and result.findings for result in loop.proof.guards)
 
 
 def pause_loop(loop: Loop) -> Loop:
     """Stop here without ending; what is owed is kept for the resume."""
     return replace(
-        loop,
+        loop.with_control(pause_reason="", pause_now=False),
         phase="paused",
-        pausing="",
-        pause_now=False,
-        reason=loop.pausing,
+        reason=loop.control.pause_reason,
         todo=(),
     )
 
 
 def _ending(loop: Loop) -> Finish | None:
     """A reason to end that does not depend on how the work is going."""
-    if loop.claim is not None and loop.claim.status == "BLOCKED":
-        return Finish("blocked", f"the agent asks: {loop.claim.recommendation or 'no reason given'}")
-    if loop.denied >= DENIAL_CAP:
+    if loop.call.claim is not None and loop.call.claim.status == "BLOCKED":
+        return Finish("blocked", f"the agent asks: {loop.call.claim.recommendation or 'no reason given'}")
+    if loop.agents.denials_in_row >= DENIAL_CAP:
         return _denied(loop)
-    if loop.integrity >= INTEGRITY_CAP:
+    if loop.progress.integrity_hits >= INTEGRITY_CAP:
         return Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
     return limit_reached(loop)
 
 
 def _denied(loop: Loop) -> Finish:
-    return Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.denials)}")
+    return Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.call.denials)}")
 
 
 def limit_reached(loop: Loop) -> Finish | None:
     limits, spend = loop.limits, loop.spend
     if limits.iterations is not None and loop.iteration >= limits.iterations:
         return Finish("exhausted", f"{loop.iteration} of {limits.iterations} iterations used")
-    if limits.time is not None and loop.elapsed >= limits.time:
+    if limits.time is not None and loop.elapsed_seconds >= limits.time:
         return Finish("exhausted", f"time limit of {limits.time:.0f} s reached")
     if limits.cost is not None and spend.cost is not None and spend.cost >= limits.cost:
         return Finish("exhausted", f"cost limit of {limits.cost:g} USD reached ({spend.cost:.2f})")
@@ -206,7 +216,7 @@ def limit_reached(loop: Loop) -> Finish | None:
 def base_checkpoint(loop: Loop) -> Checkpoint:
     """Where the loop began, measured like every checkpoint after it."""
     order = loop.sealed
-    return _measure_checkpoint(loop, Checkpoint(0, order.base.tree, order.base.commit), loop.baseline)
+    return _measure_checkpoint(loop, Checkpoint(0, order.base.tree, order.base.commit), loop.proof.baseline)
 
 
 def _measure_checkpoint(loop: Loop, checkpoint: Checkpoint, verdicts: dict[str, Verdict]) -> Checkpoint:
@@ -224,21 +234,23 @@ def _reds(loop: Loop, verdicts: dict[str, Verdict]) -> list[Verdict]:
 
 def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     """Remember this iteration for the stall rules and, if it is the best so far, as the best checkpoint."""
-    verdicts = loop.newest
+    verdicts = loop.newest_verdicts
     reds = _reds(loop, verdicts)
-    newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
+    newest = Checkpoint(
+        loop.iteration, loop.work.tree, loop.work.commit, changed_lines=loop.work.changed_lines
+    )
     newest = _measure_checkpoint(loop, newest, verdicts)
-    best = loop.best
+    best = loop.progress.best
     assert best is not None
     # What a guard keeps saying is an error that stays the same, also where every check is green.
-    looked = accused or loop.guarded_tree == loop.tree
-    guilt = "|".join(finding.key for result in loop.guards for finding in result.findings if looked)
+    looked = accused or loop.proof.guards_tree == loop.work.tree
+    guilt = "|".join(finding.key for result in loop.proof.guards for finding in result.findings if looked)
     progress = not accused and _red(newest) < _least(loop, best)
     outlines = "|".join(f"{verdict.gate}:{verdict.outline}" for verdict in reds if verdict.outline)
     footprint = Footprint(
         iteration=loop.iteration,
-        tree=loop.tree,
-        before=loop.before,
+        tree=loop.work.tree,
+        before=loop.work.tree_before,
         red_digest="|".join(f"{verdict.gate}:{verdict.red_digest}" for verdict in reds) + guilt,
         red=newest.red,
         signature="|".join(f"{verdict.gate}:{verdict.signature}" for verdict in reds) + guilt,
@@ -249,7 +261,7 @@ def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
     )
     if not accused and (rank(newest) < rank(best) or _goes_on(loop, newest, best)):
         best = newest
-    return replace(loop, history=(*loop.history, footprint)[-signs.MAX_KEPT :], best=best)
+    return loop.with_progress(history=(*loop.progress.history, footprint)[-signs.MAX_KEPT :], best=best)
 
 
 def _red(one: Checkpoint | Footprint) -> tuple[int, int]:
@@ -267,13 +279,18 @@ def _least(loop: Loop, best: Checkpoint) -> tuple[int, int]:
     """The fewest red so far, also of a tree that broke something else and so is not the best."""
     if loop.rules < 2:
         return _red(best)
-    return min([_red(best), *(_red(one) for one in loop.history if one.tree not in loop.accused)])
+    return min(
+        [
+            _red(best),
+            *(_red(one) for one in loop.progress.history if one.tree not in loop.progress.accused_trees),
+        ]
+    )
 
 
 def _is_red(loop: Loop, gate: Gate, verdicts: dict[str, Verdict]) -> bool:
     """Old red that does not block is no error of this loop: it may stay the same for ever."""
     verdict = verdicts.get(gate.name)
-    return verdict is not None and exit_gate.blocks(gate, loop.baseline.get(gate.name), verdict)
+    return verdict is not None and exit_gate.blocks(gate, loop.proof.baseline.get(gate.name), verdict)
 
 
 def rank(checkpoint: Checkpoint) -> tuple[int, int, int, int]:
@@ -290,35 +307,44 @@ def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
     """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
     assert loop.build is not None
     take = plan_facts.take_plan if loop.build.mode == "planning" else plan_facts.take_closing
-    before = Checkpoint(loop.iteration, loop.before, loop.commit, changed_lines=loop.lines)
-    loop = take(replace(loop, faults=0, limits_hit=0, reverted="", fault=None), event.plan)
-    if loop.aborting:
-        return finish(loop, Finish("aborted", loop.aborting))
+    before = Checkpoint(
+        loop.iteration, loop.work.tree_before, loop.work.commit, changed_lines=loop.work.changed_lines
+    )
+    loop = take(
+        loop.with_agents(faults_in_row=0, outages_in_row=0)
+        .with_progress(revert_note="")
+        .with_call(fault=None),
+        event.plan,
+    )
+    if loop.control.abort_reason:
+        return finish(loop, Finish("aborted", loop.control.abort_reason))
     if event.tree == before.tree:
-        return pause_loop(loop) if loop.pausing else limit_or_call(loop)
+        return pause_loop(loop) if loop.control.pause_reason else limit_or_call(loop)
     outside = event.plan is not None and event.plan.outside > 0
     rejected = Checkpoint(iteration=loop.iteration, tree=event.tree, commit=event.commit) if outside else None
     todo = RestoreWorkspace(to=before, rejected=rejected)
-    return replace(loop, tree=event.tree, commit=event.commit, todo=(todo,))
+    return replace(loop.with_work(tree=event.tree, commit=event.commit), todo=(todo,))
 
 
 def item_published(loop: Loop, commit: str) -> Loop:
     """A verified item is on the result branch: from here on this tree is what work goes back to."""
-    newest = Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines)
-    newest = _measure_checkpoint(loop, newest, loop.newest)
+    newest = Checkpoint(
+        loop.iteration, loop.work.tree, loop.work.commit, changed_lines=loop.work.changed_lines
+    )
+    newest = _measure_checkpoint(loop, newest, loop.newest_verdicts)
     loop = plan_facts.tick_item(apply.item_done(loop, newest.red), commit, loop.grade)
     build = replace(loop.build, base=newest) if loop.build is not None else None
     # What another item took says nothing of the next one.
-    history = loop.history if loop.rules < 2 else ()
-    loop = replace(loop, build=build, best=newest, redirect="", reverted="", history=history)
-    return pause_loop(loop) if loop.pausing else limit_or_call(loop)
+    history = loop.progress.history if loop.rules < 2 else ()
+    loop = replace(loop.with_progress(best=newest, redirect="", revert_note="", history=history), build=build)
+    return pause_loop(loop) if loop.control.pause_reason else limit_or_call(loop)
 
 
 def limit_or_call(loop: Loop) -> Loop:
     """A loop that is taken up, for the first time or again, meets its limits before it spends."""
     ending = limit_reached(loop)
     if loop.build is not None:
-        if loop.build.mode == "planning" and loop.denied >= DENIAL_CAP:
+        if loop.build.mode == "planning" and loop.agents.denials_in_row >= DENIAL_CAP:
             return finish(replace(loop, phase="working"), _denied(loop))
         loop, step = next_item.next_step(loop, can_call=ending is None)
         if isinstance(step, Finish):
@@ -330,9 +356,11 @@ def limit_or_call(loop: Loop) -> Loop:
 
 def _judge_again(loop: Loop) -> Loop:
     """The whole of a plan, on a tree that nobody changed since: as if a call had left it."""
-    todo = RunGates(stage="fast", tree=loop.tree, gates=gate_names(loop))
+    todo = RunGates(stage="fast", tree=loop.work.tree, gates=gate_names(loop))
     return replace(
-        loop, phase="judging", stage="fast", verdicts={}, judged_tree=loop.tree, final_tree="", todo=(todo,)
+        loop.with_proof(stage="fast", verdicts={}, verdicts_tree=loop.work.tree, finals_tree=""),
+        phase="judging",
+        todo=(todo,),
     )
 
 
@@ -348,18 +376,23 @@ def _call(loop: Loop) -> Loop:
     wait = rest or failover.hourly_wait(loop)
     if wait is not None:
         time = loop.limits.time
-        if time is not None and loop.elapsed + wait.seconds > time:
+        if time is not None and loop.elapsed_seconds + wait.seconds > time:
             why = f"{wait.why}; waiting for that would pass the time limit"
             return finish(replace(loop, phase="working"), Finish("exhausted", why))
         loop = loop if rest is None else apply.open_for_wait(loop, rest.why)
-        return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
+        return replace(
+            loop.with_control(wait_until=wait.until, wait_reason=wait.why), phase="waiting", todo=(wait,)
+        )
     iteration = loop.iteration + 1
     loop = apply.start_probe(loop, iteration)
     readers = plan_facts.readers_due(loop)
     if readers:
-        todo: tuple[Action, ...] = (RunReaders(call=loop.call + 1, count=readers),)
-        return replace(loop, phase="working", wait_until=None, wait_why="", todo=todo)
-    todo = (RunAgent(iteration=iteration, call=loop.call + 1, agent=number or 0),)
+        todo: tuple[Action, ...] = (RunReaders(call=loop.call.number + 1, count=readers),)
+        return replace(loop.with_control(wait_until=None, wait_reason=""), phase="working", todo=todo)
+    todo = (RunAgent(iteration=iteration, call=loop.call.number + 1, agent=number or 0),)
     return replace(
-        loop, phase="working", iteration=iteration, before=loop.tree, wait_until=None, wait_why="", todo=todo
+        loop.with_work(tree_before=loop.work.tree).with_control(wait_until=None, wait_reason=""),
+        phase="working",
+        iteration=iteration,
+        todo=todo,
     )

@@ -45,7 +45,7 @@ def agent_names(order: Order) -> tuple[str, ...]:
 def first_awake_agent(loop: Loop) -> int | None:
     """The first agent that does not rest; None when all do."""
     known = range(len(loop.sealed.spares) + 1)
-    return next((number for number in known if loop.resting.get(number, 0.0) <= loop.now), None)
+    return next((number for number in known if loop.agents.rest_until.get(number, 0.0) <= loop.now), None)
 
 
 def rest_agent(loop: Loop, fault: Fault, *, broken: bool) -> Loop:
@@ -60,19 +60,21 @@ def rest_agent(loop: Loop, fault: Fault, *, broken: bool) -> Loop:
         until = loop.now + BROKEN
     else:
         return loop
-    why = f"{agent_names(loop.sealed)[loop.using]}: {fault.kind}, {fault.message}"
-    return replace(loop, resting={**loop.resting, loop.using: until}, stood_in=why)
+    why = f"{agent_names(loop.sealed)[loop.call.agent]}: {fault.kind}, {fault.message}"
+    return loop.with_agents(
+        rest_until={**loop.agents.rest_until, loop.call.agent: until}, failover_reason=why
+    )
 
 
 def can_switch_agent(loop: Loop) -> bool:
     """May another agent be called at once, instead of waiting for the one that failed?"""
     number = first_awake_agent(loop)
-    return number is not None and number != loop.using and loop.using in loop.resting
+    return number is not None and number != loop.call.agent and loop.call.agent in loop.agents.rest_until
 
 
 def earliest(loop: Loop) -> float | None:
     """When the first of them is back; None when none ever is."""
-    soonest = min(loop.resting.values(), default=NEVER)
+    soonest = min(loop.agents.rest_until.values(), default=NEVER)
     return None if soonest == NEVER else soonest
 
 
@@ -83,15 +85,15 @@ def note_outage(loop: Loop, fault: Fault) -> Loop:
     """Remember since when: faults in a row are one outage."""
     if not fault.address:
         return loop
-    going_on = loop.limits_hit > 0 and loop.down_since > 0
-    return loop if going_on else replace(loop, down_since=loop.now)
+    going_on = loop.agents.outages_in_row > 0 and loop.agents.down_since > 0
+    return loop if going_on else loop.with_agents(down_since=loop.now)
 
 
 def wait_for_network(loop: Loop, fault: Fault, seconds: float) -> Wait:
     """`seconds` is how long is waited if the address turns out to answer."""
     time = loop.limits.time
-    left = MAX_WAIT_SECONDS if time is None else min(MAX_WAIT_SECONDS, max(1.0, time - loop.elapsed))
-    since = datetime.fromtimestamp(loop.down_since or loop.now, UTC).strftime("%H:%M:%S")
+    left = MAX_WAIT_SECONDS if time is None else min(MAX_WAIT_SECONDS, max(1.0, time - loop.elapsed_seconds))
+    since = datetime.fromtimestamp(loop.agents.down_since or loop.now, UTC).strftime("%H:%M:%S")
     why = f"network down since {since} UTC, probing {fault.address}: {fault.message}"
     return Wait(seconds=seconds, until=None, why=why, probe=fault.address, most=left)
 
@@ -115,19 +117,21 @@ BACK_OFF = {  # first wait in seconds after a fault that time can heal; doubled 
 def nobody_awake(loop: Loop) -> Wait:
     """Every agent rests: until the first is back. `on_event` has seen to it that one ever is."""
     until = earliest(loop) or loop.now + HOUR
-    return Wait(seconds=max(1.0, until - loop.now), until=until, why=f"all agents rest; {loop.stood_in}")
+    return Wait(
+        seconds=max(1.0, until - loop.now), until=until, why=f"all agents rest; {loop.agents.failover_reason}"
+    )
 
 
 def cool_down(loop: Loop) -> Wait | None:
     """A fault of the last call that time can heal: until the named time, else backing off."""
-    fault: Fault | None = loop.fault
+    fault: Fault | None = loop.call.fault
     if fault is None or fault.kind not in BACK_OFF:
         return None
     why = f"{fault.kind}: {fault.message}"
     if fault.reset_at is not None:
         seconds = max(1.0, fault.reset_at - loop.now)
         return Wait(seconds=seconds, until=loop.now + seconds, why=why)
-    in_row = max(0, loop.faults - 1, loop.limits_hit - 1)
+    in_row = max(0, loop.agents.faults_in_row - 1, loop.agents.outages_in_row - 1)
     seconds = min(BACK_OFF[fault.kind] * 2**in_row, HOUR)
     return (
         wait_for_network(loop, fault, seconds)
@@ -138,9 +142,9 @@ def cool_down(loop: Loop) -> Wait | None:
 
 def hourly_wait(loop: Loop) -> Wait | None:
     cap = loop.limits.calls_per_hour
-    if cap is None or len(loop.call_times) < cap:
+    if cap is None or len(loop.call.times) < cap:
         return None
-    seconds = min(HOUR, loop.call_times[-cap] + HOUR - loop.now)
+    seconds = min(HOUR, loop.call.times[-cap] + HOUR - loop.now)
     if seconds <= 0:
         return None
     return Wait(seconds=seconds, until=loop.now + seconds, why=f"{cap} calls an hour used")

@@ -129,5 +129,5 @@ def _charge_time(loop: Loop, event: e.AnyEvent) -> Loop:
         spend = replace(spend, waited=spend.waited + took)
     elif loop.phase in ("baseline", "working", "judging"):
         spend = replace(spend, seconds=spend.seconds + took)
-    worked = loop.worked if isinstance(event, _ASIDE) else event.at
-    return replace(loop, spend=spend, now=event.at, worked=worked)
+    worked = loop.last_work_at if isinstance(event, _ASIDE) else event.at
+    return replace(loop, spend=spend, now=event.at, last_work_at=worked)

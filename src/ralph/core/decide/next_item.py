@@ -102,7 +102,7 @@ def exit_terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
 def missing_for_tick(loop: Loop) -> tuple[str, ...]:
     """What stands between the item at hand and its tick, besides the gates."""
     build = loop.build
-    if build is None or build.tied_tree not in ("", loop.tree):
+    if build is None or build.tied_tree not in ("", loop.work.tree):
         return ()
     item, stands = build.item, status_by_criterion(build.ties)
     if item is None or is_mend_item(item):
@@ -111,7 +111,7 @@ def missing_for_tick(loop: Loop) -> tuple[str, ...]:
     sentences = [_criterion_words(name, build.ties) for name in wanted]
     if not item.serves and not build.touched:
         sentences.append(f"nothing has been changed for {item.id} yet")
-    if not item.serves and not _says_done(loop.claim):
+    if not item.serves and not _says_done(loop.call.claim):
         sentences.append(
             f"no criterion speaks for {item.id}: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
         )
@@ -125,13 +125,13 @@ def note_failed_try(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bo
     """An iteration was judged and is not good enough. True: back to the tree that is verified."""
     build, brief = plan_and_brief(loop)
     if build.item is None:
-        return add_mend_item(loop, loop.not_yet), False
+        return add_mend_item(loop, loop.proof.not_yet), False
     name = build.item.id
     tries = build.tries.get(name, 0) + counts
     loop = replace(loop, build=replace(build, tries={**build.tries, name: tries}))
     if tries < brief.attempts and not stalled:
         return loop, False
-    first = loop.not_yet[0] if loop.not_yet else "it was not verified"
+    first = loop.proof.not_yet[0] if loop.proof.not_yet else "it was not verified"
     why = stalled or f"{tries} attempts: {first}"
     if stalled and name not in build.replanned and not is_mend_item(build.item):
         return _plan_again(loop, f"{name} is stuck: {stalled}", name), True
@@ -157,7 +157,7 @@ def _plan_again(loop: Loop, why: str, item: str = "") -> Loop:
     assert build is not None
     replanned = build.replanned | {item} if item else build.replanned
     build = replace(build, mode="planning", why=why, item=None, planned=0, replanned=replanned)
-    return replace(loop, build=build, history=())
+    return replace(loop.with_progress(history=()), build=build)
 
 
 def _block(loop: Loop, name: str, why: str) -> Loop:
@@ -171,7 +171,7 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
         item=None,
         touched=False,
     )
-    return replace(loop, build=build, history=())
+    return replace(loop.with_progress(history=()), build=build)
 
 
 def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
@@ -181,23 +181,23 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     build, _ = plan_and_brief(loop)
     order = loop.sealed
     criterion, tolerance = exit_terms(loop)
-    if loop.tree == order.base.tree and _links_are_known(loop):  # nothing was left to do
-        red = exit_gate.red_sentences(criterion, loop.baseline, loop.baseline, tolerance)
+    if loop.work.tree == order.base.tree and _links_are_known(loop):  # nothing was left to do
+        red = exit_gate.red_sentences(criterion, loop.proof.baseline, loop.proof.baseline, tolerance)
         sentences = (*red, *_unproven_words(loop))
         if sentences:
             return _mended(loop, sentences, can_call=can_call)
         outcome: Outcome = "satisfied" if loop.rules > 1 else "verified"
         return loop, Finish(outcome, "nothing to do: every item is settled and every check is green")
-    if not (loop.final_tree == loop.guarded_tree == loop.tree and _links_are_known(loop)):
+    if not (loop.proof.finals_tree == loop.proof.guards_tree == loop.work.tree and _links_are_known(loop)):
         return loop, "judge"
     answer = exit_gate.decide_exit(
         criterion,
-        loop.baseline,
-        loop.finals,
-        loop.guards,
+        loop.proof.baseline,
+        loop.proof.finals,
+        loop.proof.guards,
         changed=True,
         claim=Claim(status="COMPLETE"),  # each item had its own; of the whole, the dual condition tells
-        protection=loop.protection,
+        protection=loop.work.protection,
         tolerance=tolerance,
     )
     sentences = (*answer.not_yet, *_unproven_words(loop))
@@ -207,13 +207,15 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     assert board is not None
     checked = Checked(
         open_items=board.tally.open - board.tally.optional_open,
-        failing=tuple(exit_gate.red_sentences(criterion, loop.baseline, loop.finals, tolerance)),
-        errors=(loop.fault.message,) if loop.fault is not None else (),
-        remaining=tuple(finding.message for result in loop.guards for finding in result.findings),
+        failing=tuple(exit_gate.red_sentences(criterion, loop.proof.baseline, loop.proof.finals, tolerance)),
+        errors=(loop.call.fault.message,) if loop.call.fault is not None else (),
+        remaining=tuple(finding.message for result in loop.proof.guards for finding in result.findings),
     )
     dual = dual_condition(build.said, checked)
     loop = replace(
-        loop, build=replace(build, dual=dual), not_yet=(), unproven=answer.unproven, grade=answer.grade
+        loop.with_proof(not_yet=(), unproven=answer.unproven),
+        build=replace(build, dual=dual),
+        grade=answer.grade,
     )
     if dual.holds or build.closings >= CLOSING_CAP or not can_call:
         return loop, Finish("verified", _verified_words(loop, dual), answer.grade)
@@ -236,7 +238,7 @@ def add_mend_item(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     )
     if own:
         board = with_state(board, own, "open")
-        return replace(loop, build=replace(build, board=board, item=None), not_yet=sentences)
+        return replace(loop.with_proof(not_yet=sentences), build=replace(build, board=board, item=None))
     stands = status_by_criterion(build.ties)
     open_criteria = tuple(name for name, status in stands.items() if status not in GOOD)
     item = Item(
@@ -247,7 +249,9 @@ def add_mend_item(loop: Loop, sentences: tuple[str, ...]) -> Loop:
         chore=True,
         notes=sentences[:MAX_NAMED],
     )
-    return replace(loop, build=replace(with_items(loop, build, (item,)), item=None), not_yet=sentences)
+    return replace(
+        loop.with_proof(not_yet=sentences), build=replace(with_items(loop, build, (item,)), item=None)
+    )
 
 
 def is_mend_item(item: Item) -> bool:
@@ -258,7 +262,7 @@ def is_mend_item(item: Item) -> bool:
 def _links_are_known(loop: Loop) -> bool:
     """It is known how the criteria stand on this very tree, and not only on one that was taken back."""
     build, brief = plan_and_brief(loop)
-    return not brief.criteria or build.tied_tree == loop.tree
+    return not brief.criteria or build.tied_tree == loop.work.tree
 
 
 def _unproven_words(loop: Loop) -> list[str]:

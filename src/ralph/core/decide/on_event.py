@@ -59,7 +59,7 @@ from ralph.errors import IllegalEvent
 
 replace = msgspec.structs.replace
 FORGETS = frozenset({"context", "request", "hollow", "protocol", "crash"})  # the conversation may be why
-SQUEEZE_CAP = 4
+MAX_HALVINGS = 4  # of the prompt
 
 
 def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
@@ -68,16 +68,13 @@ def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
 
 def loop_started(loop: Loop, event: LoopStarted) -> Loop:
     order = event.order
+    loop = loop.with_work(tree=order.base.tree, tree_before=order.base.tree, commit=order.base.commit)
     return replace(
-        loop,
+        loop.with_landing(branch=order.branch),
         order=order,
         rules=event.rules,
         phase="baseline",
         limits=order.limits,
-        tree=order.base.tree,
-        before=order.base.tree,
-        commit=order.base.commit,
-        branch=order.branch,
         build=next_item.initial_plan_state(order),
         todo=(MakeWorkspace(),),
     )
@@ -85,38 +82,37 @@ def loop_started(loop: Loop, event: LoopStarted) -> Loop:
 
 def stint_started(loop: Loop, event: StintStarted) -> Loop:
     """A pause was asked of the runner before this one: it is gone, and somebody took the loop up again."""
-    return replace(loop, protection=event.protection, pausing="", pause_now=False)
+    return loop.with_work(protection=event.protection).with_control(pause_reason="", pause_now=False)
 
 
 def workspace_made(loop: Loop, event: WorkspaceMade) -> Loop:
     if not isinstance(_owed(loop), MakeWorkspace):
         _illegal(loop, event, "no workspace was asked for")
-    return _take_baseline(replace(loop, workspace=event.path))
+    return _take_baseline(loop.with_work(workspace=event.path))
 
 
 def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
     owed = _gates_still_owed(loop, event)
-    loop = replace(loop, baseline={**loop.baseline, verdict.gate: verdict})
+    loop = loop.with_proof(baseline={**loop.proof.baseline, verdict.gate: verdict})
     if owed.gates:
         return replace(loop, todo=(owed,))
     order = loop.sealed
-    broken = exit_gate.cannot_start(order.criterion, loop.baseline)
+    broken = exit_gate.cannot_start(order.criterion, loop.proof.baseline)
     if broken:
         return after_judging.finish(loop, Finish("broken", broken))
-    loop = replace(
-        loop, best=after_judging.base_checkpoint(loop), verdicts=dict(loop.baseline), judged_tree=loop.tree
-    )
+    loop = loop.with_progress(best=after_judging.base_checkpoint(loop))
+    loop = loop.with_proof(verdicts=dict(loop.proof.baseline), verdicts_tree=loop.work.tree)
     ending = _nothing_to_do(loop) if loop.build is None else None
     if ending is not None:
         return after_judging.finish(loop, ending)
     if after_judging.needs_test_links(loop):
-        return replace(loop, todo=(TieTests(tree=loop.tree),))
+        return replace(loop, todo=(TieTests(tree=loop.work.tree),))
     return _after_baseline(loop)
 
 
 def _nothing_to_do(loop: Loop) -> Finish | None:
-    criterion, baseline = loop.sealed.criterion, loop.baseline
+    criterion, baseline = loop.sealed.criterion, loop.proof.baseline
     if loop.rules < 2:
         said = "already satisfied: the proof was green before any agent call"
         return Finish("verified", said) if exit_gate.satisfied_first(criterion, baseline) else None
@@ -126,7 +122,7 @@ def _nothing_to_do(loop: Loop) -> Finish | None:
 
 
 def _after_baseline(loop: Loop) -> Loop:
-    return after_judging.pause_loop(loop) if loop.pausing else after_judging.limit_or_call(loop)
+    return after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.limit_or_call(loop)
 
 
 def tests_tied(loop: Loop, event: TestsTied) -> Loop:
@@ -139,43 +135,44 @@ def tests_tied(loop: Loop, event: TestsTied) -> Loop:
 
 def agent_started(loop: Loop, event: AgentStarted) -> Loop:
     owed = _owed(loop)
-    if loop.calling or owed != RunAgent(event.iteration, event.call, event.using):
+    if loop.call.running or owed != RunAgent(event.iteration, event.call, event.using):
         _illegal(loop, event, "no such call was asked for")
-    return replace(
-        loop,
-        call=event.call,
-        using=event.using,
-        session=loop.session if event.using == loop.using else None,
-        calling=True,
-        before=event.tree or loop.before,
+    loop = loop.with_call(
+        number=event.call,
+        agent=event.using,
+        session=loop.call.session if event.using == loop.call.agent else None,
+        running=True,
         prompt=event.prompt,
         claim=None,
         fault=None,
-        steers=(),
-        given=loop.steers,
-        spend=count_spend.add_started_call(loop.spend),
-        call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
+        times=(*loop.call.times, event.at)[-(loop.limits.calls_per_hour or 1) :],
     )
+    loop = loop.with_work(tree_before=event.tree or loop.work.tree_before)
+    loop = loop.with_control(steers=(), steers_in_call=loop.control.steers)
+    return replace(loop, spend=count_spend.add_started_call(loop.spend))
 
 
 def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
-    if not loop.calling or event.call != loop.call:
+    if not loop.call.running or event.call != loop.call.number:
         _illegal(loop, event, "no such call is open")
-    denied = loop.denied + 1 if event.denials else 0
-    agent = failover.agent_names(loop.sealed)[loop.using]
     loop = apply.call_ended(loop, event)
-    return replace(
-        loop,
-        calling=False,
+    loop = loop.with_call(
+        running=False,
         claim=event.claim,
         fault=event.fault,
         denials=event.denials,
-        learned=learnings.add_notes(loop.learned, event.learned),
-        denied=denied,
-        spend=count_spend.add_call_usage(loop.spend, event.usage),
         session=_kept_session(loop, event),
-        squeezed=_prompt_halvings(loop, event.fault),
-        programs={**loop.programs, agent: event.program} if event.program else loop.programs,
+        prompt_halvings=_prompt_halvings(loop, event.fault),
+    )
+    agents, name = loop.agents, failover.agent_names(loop.sealed)[loop.call.agent]
+    loop = loop.with_agents(
+        learnings=learnings.add_notes(agents.learnings, event.learned),
+        denials_in_row=agents.denials_in_row + 1 if event.denials else 0,
+        programs={**agents.programs, name: event.program} if event.program else agents.programs,
+    )
+    return replace(
+        loop,
+        spend=count_spend.add_call_usage(loop.spend, event.usage),
         build=_note_indication(loop, event),
         todo=(TakeSnapshot(iteration=loop.iteration),),
     )
@@ -193,46 +190,49 @@ def _kept_session(loop: Loop, event: AgentEnded) -> AgentSession | None:
     """The conversation that the next call goes on with; a fault that it may have caused ends it."""
     if not loop.sealed.keep_session or (event.fault is not None and event.fault.kind in FORGETS):
         return None
-    return event.session or loop.session
+    return event.session or loop.call.session
 
 
 def _prompt_halvings(loop: Loop, fault: Fault | None) -> int:
     if fault is None:
         return 0
-    return min(SQUEEZE_CAP, loop.squeezed + 1) if fault.kind == "context" else loop.squeezed
+    halvings = loop.call.prompt_halvings
+    return min(MAX_HALVINGS, halvings + 1) if fault.kind == "context" else halvings
 
 
 def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
     if not isinstance(_owed(loop), TakeSnapshot) or event.iteration != loop.iteration:
         _illegal(loop, event, "no snapshot was asked for")
-    changed = event.tree != loop.before
-    fault = loop.fault
+    changed = event.tree != loop.work.tree_before
+    fault = loop.call.fault
     loop = apply.record_changes(loop, event, changed=changed)
     if fault is not None and not changed:
-        loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
+        loop = loop.with_work(tree=event.tree, commit=event.commit, changed_lines=event.total_lines)
         return after_fault(loop, fault)
     if loop.build is not None and loop.build.mode in ("planning", "closing"):
         return after_judging.end_planning_call(loop, event)
-    loop = replace(loop, tree=event.tree, commit=event.commit, lines=event.total_lines)
+    loop = loop.with_work(tree=event.tree, commit=event.commit, changed_lines=event.total_lines)
     if loop.build is not None:
         loop = plan_facts.take_notes(loop, event.plan, changed=changed)
-    loop = replace(loop, faults=0, limits_hit=0, reverted="")
-    if loop.aborting:
-        return after_judging.finish(loop, Finish("aborted", loop.aborting))
-    if event.tree == loop.judged_tree:
+    loop = loop.with_agents(faults_in_row=0, outages_in_row=0).with_progress(revert_note="")
+    if loop.control.abort_reason:
+        return after_judging.finish(loop, Finish("aborted", loop.control.abort_reason))
+    if event.tree == loop.proof.verdicts_tree:
         return after_judging.decide_on_fast_gates(loop)
     todo = RunGates(stage="fast", tree=event.tree, gates=after_judging.gate_names(loop))
-    loop = replace(loop, phase="judging", stage="fast", verdicts={}, judged_tree=event.tree, todo=(todo,))
-    return _hold(loop) if loop.pause_now else loop
+    loop = replace(
+        loop.with_proof(stage="fast", verdicts={}, verdicts_tree=event.tree), phase="judging", todo=(todo,)
+    )
+    return _hold(loop) if loop.control.pause_now else loop
 
 
 def gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
     owed = _gates_still_owed(loop, event)
     if owed.stage == "final":
-        loop = replace(loop, finals={**loop.finals, verdict.gate: verdict})
+        loop = loop.with_proof(finals={**loop.proof.finals, verdict.gate: verdict})
     else:
-        loop = replace(loop, verdicts={**loop.verdicts, verdict.gate: verdict})
+        loop = loop.with_proof(verdicts={**loop.proof.verdicts, verdict.gate: verdict})
     if owed.gates:
         return replace(loop, todo=(owed,))
     return (
@@ -247,7 +247,7 @@ def guards_ended(loop: Loop, event: GuardsEnded) -> Loop:
         _illegal(loop, event, "no guards were asked for on this tree")
     if any(result.tree != event.tree for result in event.results):
         _illegal(loop, event, "a guard looked at another tree")
-    return after_judging.verify_or_settle(replace(loop, guards=event.results, guarded_tree=event.tree))
+    return after_judging.verify_or_settle(loop.with_proof(guards=event.results, guards_tree=event.tree))
 
 
 def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
@@ -256,33 +256,36 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
         _illegal(loop, event, "that is not the checkpoint that was asked for")
     to = owed.to
     said = sentence_for_prompt(loop, owed, event.iteration)
-    loop = replace(loop, tree=to.tree, commit=to.commit, lines=to.changed_lines, reverted=said)
+    loop = loop.with_work(tree=to.tree, commit=to.commit, changed_lines=to.changed_lines)
+    loop = loop.with_progress(revert_note=said)
     loop = forgiven(loop) if said else loop
     loop = plan_facts.restore_plan_state(loop)
-    return after_judging.pause_loop(loop) if loop.pausing else after_judging.call_agent(loop)
+    return after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.call_agent(loop)
 
 
 def wait_over(loop: Loop, event: WaitOver) -> Loop:
     if not isinstance(_owed(loop), Wait):
         _illegal(loop, event, "nothing was waited for")
-    if loop.held:
+    if loop.control.held_todo:
         return opinion.ask_after_wait(loop)
-    return after_judging.limit_or_call(replace(loop, fault=None))
+    return after_judging.limit_or_call(loop.with_call(fault=None))
 
 
 def user_steered(loop: Loop, event: Steered) -> Loop:
-    return replace(loop, steers=(*loop.steers, Steer(text=event.text, at=event.at, author=event.author)))
+    return loop.with_control(
+        steers=(*loop.control.steers, Steer(text=event.text, at=event.at, author=event.author))
+    )
 
 
 def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
     owed = _owed(loop)
     if loop.phase == "paused" or isinstance(owed, Finish):
         return loop  # it stands still already, or is about to for good
-    now = event.now or loop.pause_now
-    loop = replace(loop, pausing=event.reason or "paused by the user", pause_now=now)
+    now = event.now or loop.control.pause_now
+    loop = loop.with_control(pause_reason=event.reason or "paused by the user", pause_now=now)
     if loop.phase == "waiting":
         return after_judging.pause_loop(loop)
-    if not loop.calling and (now or isinstance(owed, RunAgent)):
+    if not loop.call.running and (now or isinstance(owed, RunAgent)):
         return _hold(loop)
     return loop
 
@@ -291,32 +294,29 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
     """Take a paused or an ended but resumable loop up again; raised limits come with the asking."""
     if loop.phase == "ended" and loop.outcome not in RESUMABLE:
         _illegal(loop, event, f"{loop.outcome} is final")
-    if loop.phase == "ended" and (loop.dropped or loop.landing):
+    if loop.phase == "ended" and (loop.landing.was_dropped or loop.landing.state):
         _illegal(loop, event, "it was dropped or landed")
     if loop.todo:
         _illegal(loop, event, "it is about to end")
-    held, held_phase, ended = loop.held, loop.held_phase, loop.phase == "ended"
+    held, held_phase, ended = loop.control.held_todo, loop.control.held_phase, loop.phase == "ended"
     loop = replace(
-        loop,
+        loop.with_control(held_todo=(), held_phase="working", pause_reason="", pause_now=False),
         limits=count_spend.raise_limits(loop.limits, event),
         outcome=None,
         reason="",
-        held=(),
-        held_phase="working",
-        pausing="",
-        pause_now=False,
     )
     loop = plan_facts.tick_human_items(loop, event.done)
     if held:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
-        loop = replace(loop, faults=0, limits_hit=0, denied=0, integrity=0, history=(), programs={})
-        loop = replace(loop, doubted="", unheard=())
-        loop = replace(
-            loop, judged_tree="", final_tree="", guarded_tree="", jury=opinion.reset_counts(loop.jury)
+        loop = loop.with_agents(faults_in_row=0, outages_in_row=0, denials_in_row=0, programs={})
+        loop = loop.with_progress(integrity_hits=0, history=())
+        loop = loop.with_proof(
+            verdicts_tree="", finals_tree="", guards_tree="", doubted_tree="", no_answers=()
         )
+        loop = replace(loop, jury=opinion.reset_counts(loop.jury))
         loop = plan_facts.reopen_blocked_items(loop)
-    return _take_baseline(loop) if loop.best is None else after_judging.limit_or_call(loop)
+    return _take_baseline(loop) if loop.progress.best is None else after_judging.limit_or_call(loop)
 
 
 def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
@@ -324,8 +324,8 @@ def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
     if isinstance(owed, Finish) and owed.outcome in ("verified", "satisfied"):
         return loop  # too late: the result is there
     reason = event.reason or "aborted by the user"
-    loop = replace(loop, aborting=reason)
-    if loop.calling or isinstance(owed, TakeSnapshot):
+    loop = loop.with_control(abort_reason=reason)
+    if loop.call.running or isinstance(owed, TakeSnapshot):
         return loop  # the shell stops the call; its tree is kept as a checkpoint first
     return after_judging.finish(loop, Finish("aborted", reason))
 
@@ -334,7 +334,7 @@ def result_published(loop: Loop, event: ResultPublished) -> Loop:
     owed = _owed(loop)
     if not isinstance(owed, PublishResult) or owed.tree != event.tree:
         _illegal(loop, event, "no result was to be published")
-    loop = replace(loop, branch=event.branch, result=event.commit)
+    loop = loop.with_landing(branch=event.branch, result=event.commit)
     return after_judging.finish(loop, Finish("verified", "every check passed on this tree", grade=owed.grade))
 
 
@@ -342,7 +342,7 @@ def item_published(loop: Loop, event: ItemPublished) -> Loop:
     owed = _owed(loop)
     if not isinstance(owed, PublishItem) or (owed.item, owed.tree) != (event.item, event.tree):
         _illegal(loop, event, "no such item was to be published")
-    return after_judging.item_published(replace(loop, branch=event.branch), event.commit)
+    return after_judging.item_published(loop.with_landing(branch=event.branch), event.commit)
 
 
 def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
@@ -350,12 +350,11 @@ def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
     if not isinstance(owed, Finish) or (owed.outcome, owed.grade) != (event.outcome, event.grade):
         _illegal(loop, event, "the loop was not to be finished this way")
     return replace(
-        loop,
+        loop.with_control(abort_reason=""),
         phase="ended",
         outcome=event.outcome,
         reason=event.reason,
         grade=event.grade,
-        aborting="",
         todo=(),
     )
 
@@ -363,15 +362,15 @@ def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
 def _take_baseline(loop: Loop) -> Loop:
     """Ask for every gate on the base tree; a criterion without gates cannot even begin."""
     names = after_judging.gate_names(loop)
-    loop = replace(loop, phase="baseline", baseline={})
+    loop = replace(loop.with_proof(baseline={}), phase="baseline")
     brief = loop.sealed.brief
     if brief is not None and brief.mode == "plan":  # a plan is held to its own rules, not to gates
         return after_judging.limit_or_call(
-            replace(loop, phase="working", best=after_judging.base_checkpoint(loop))
+            replace(loop.with_progress(best=after_judging.base_checkpoint(loop)), phase="working")
         )
     if not names:
         return after_judging.finish(loop, Finish("broken", exit_gate.cannot_start(loop.sealed.criterion, {})))
-    return replace(loop, todo=(RunGates(stage="baseline", tree=loop.tree, gates=names),))
+    return replace(loop, todo=(RunGates(stage="baseline", tree=loop.work.tree, gates=names),))
 
 
 def _owed(loop: Loop) -> object:
@@ -390,4 +389,4 @@ def _gates_still_owed(loop: Loop, event: GateEnded) -> RunGates:
 
 def _hold(loop: Loop) -> Loop:
     """Pause at once and keep what is owed, to be taken up again as it stands."""
-    return replace(after_judging.pause_loop(loop), held=loop.todo, held_phase=loop.phase)
+    return after_judging.pause_loop(loop).with_control(held_todo=loop.todo, held_phase=loop.phase)

@@ -20,20 +20,20 @@ def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
 def landing_started(loop: Loop, event: LandingStarted) -> Loop:
     wanted = {"land": "", "undo": "landed"}[event.direction]
     underway = {"land": "landing", "undo": "undoing"}[event.direction]
-    if loop.landing not in (wanted, underway) or loop.dropped:
-        _illegal(loop, event, f"landing state is {loop.landing or 'none'}")
-    return replace(loop, landing=underway, landing_old=event.old, landing_new=event.new)
+    if loop.landing.state not in (wanted, underway) or loop.landing.was_dropped:
+        _illegal(loop, event, f"landing state is {loop.landing.state or 'none'}")
+    return loop.with_landing(state=underway, old=event.old, new=event.new)
 
 
 def landing_ended(loop: Loop, event: LandingEnded) -> Loop:
     underway = {"land": "landing", "undo": "undoing"}[event.direction]
-    if loop.landing != underway:
-        _illegal(loop, event, f"landing state is {loop.landing or 'none'}")
+    if loop.landing.state != underway:
+        _illegal(loop, event, f"landing state is {loop.landing.state or 'none'}")
     after = {("land", True): "landed", ("land", False): "", ("undo", True): "", ("undo", False): "landed"}
-    return replace(loop, landing=after[event.direction, event.done])
+    return loop.with_landing(state=after[event.direction, event.done])
 
 
 def loop_dropped(loop: Loop, event: LoopDropped) -> Loop:
-    if loop.landing in ("landing", "undoing"):
+    if loop.landing.state in ("landing", "undoing"):
         _illegal(loop, event, "a landing is under way")
-    return replace(loop, dropped=True)
+    return loop.with_landing(was_dropped=True)

@@ -41,7 +41,7 @@ def ask_before_result(loop: Loop) -> Loop:
     if isinstance(owed, Finish) and (owed.outcome != "verified" or loop.build is None or owed.grade is None):
         return loop  # without a plan, a result has been published by then, or nothing was changed at all
     opinion = loop.jury.opinion
-    if opinion is not None and opinion.tree == loop.tree:
+    if opinion is not None and opinion.tree == loop.work.tree:
         return _act_on_opinion(loop, opinion, owed, again=True)
     return _ask(loop, owed)
 
@@ -51,10 +51,10 @@ def judge_started(loop: Loop, event: JudgeStarted) -> Loop:
     if loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
         _illegal(loop, event, "no such call was asked for")
     return replace(
-        loop,
-        call=event.call,
+        loop.with_call(
+            number=event.call, times=(*loop.call.times, event.at)[-(loop.limits.calls_per_hour or 1) :]
+        ),
         spend=count_spend.add_side_calls(loop.spend),
-        call_times=(*loop.call_times, event.at)[-(loop.limits.calls_per_hour or 1) :],
         jury=replace(loop.jury, open=True, prompt=event.prompt),
     )
 
@@ -84,9 +84,12 @@ def judge_ended(loop: Loop, event: JudgeEnded) -> Loop:
 
 def ask_after_wait(loop: Loop) -> Loop:
     """The wait for the judge's agent is over: `held` is the question."""
-    ask = loop.held[0]
+    ask = loop.control.held_todo[0]
     assert isinstance(ask, AskJudge)
-    loop = replace(loop, phase="judging", held=(), held_phase="working", wait_until=None, wait_why="")
+    loop = replace(
+        loop.with_control(held_todo=(), held_phase="working", wait_until=None, wait_reason=""),
+        phase="judging",
+    )
     return _ask(loop, ask.then)
 
 
@@ -101,7 +104,7 @@ def _ask(loop: Loop, then: Then) -> Loop:
     limits = replace(loop.limits, iterations=None)  # this iteration's call has been made
     spent = after_judging.limit_reached(replace(loop, limits=limits))
     wait = failover.hourly_wait(loop)
-    ask = AskJudge(tree=loop.tree, call=loop.call + 1, then=then)
+    ask = AskJudge(tree=loop.work.tree, call=loop.call.number + 1, then=then)
     why = spent.reason if spent is not None else wait.why if wait is not None else ""
     if why and not _sealed_rubric(loop).required:
         return _skip(loop, then, why)
@@ -111,19 +114,21 @@ def _ask(loop: Loop, then: Then) -> Loop:
 
 
 def _skip(loop: Loop, then: Then, why: str) -> Loop:
-    opinion = rubric.skipped_opinion(_sealed_rubric(loop), loop.tree, why)
+    opinion = rubric.skipped_opinion(_sealed_rubric(loop), loop.work.tree, why)
     opinion = replace(opinion, iteration=loop.iteration, agent=_agent(loop))
     return replace(loop, todo=(then,), jury=replace(loop.jury, opinion=opinion, tries=0, trouble=""))
 
 
 def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> Loop:
     time = loop.limits.time
-    if time is not None and loop.elapsed + wait.seconds > time:
+    if time is not None and loop.elapsed_seconds + wait.seconds > time:
         return _give_up(loop, ask, "exhausted", f"{wait.why}; waiting for that would pass the time limit")
-    loop = replace(loop, held=(ask,), held_phase="judging")
-    if loop.pausing:
+    loop = loop.with_control(held_todo=(ask,), held_phase="judging")
+    if loop.control.pause_reason:
         return after_judging.pause_loop(loop)
-    return replace(loop, phase="waiting", wait_until=wait.until, wait_why=wait.why, todo=(wait,))
+    return replace(
+        loop.with_control(wait_until=wait.until, wait_reason=wait.why), phase="waiting", todo=(wait,)
+    )
 
 
 def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = False) -> Loop:
@@ -131,7 +136,7 @@ def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = F
     if opinion.status in ("pass", "skipped") or not opinion.required:
         return replace(loop, todo=(then,))
     if opinion.status == "error":
-        return _give_up(loop, AskJudge(loop.tree, loop.call + 1, then), "blocked", opinion.why)
+        return _give_up(loop, AskJudge(loop.work.tree, loop.call.number + 1, then), "blocked", opinion.why)
     sentence = f"{JUDGE}: {rubric.opinion_line(opinion)}"
     loop = replace(loop, grade=None)
     gaps = loop.jury.gaps
@@ -141,13 +146,15 @@ def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = F
             f"the judge refused the work {len(gaps)} times, the last time with {rubric.opinion_line(opinion)}"
         )
         reasons = "; ".join((opinion.summary, *opinion.suggestions[:3])).strip("; ")
-        loop = replace(loop, not_yet=(sentence,))
+        loop = loop.with_proof(not_yet=(sentence,))
         return after_judging.finish(loop, Finish("blocked", f"{why}. {reasons}".rstrip(". ")))
     if isinstance(then, Finish):  # every item is ticked: one more, of Ralph's own, says what is missing
-        loop = next_item.add_mend_item(replace(loop, not_yet=(sentence,)), (sentence,))
-        return after_judging.pause_loop(loop) if loop.pausing else after_judging.limit_or_call(loop)
+        loop = next_item.add_mend_item(loop.with_proof(not_yet=(sentence,)), (sentence,))
+        return (
+            after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.limit_or_call(loop)
+        )
     return after_judging.settle(
-        loop, exit_gate.Exit(verified=False, not_yet=(sentence,), unproven=loop.unproven)
+        loop, exit_gate.Exit(verified=False, not_yet=(sentence,), unproven=loop.proof.unproven)
     )
 
 
@@ -163,7 +170,7 @@ def _act_on_fault(loop: Loop, fault: Fault, then: Then) -> Loop:
         loop.jury, faults=loop.jury.faults + (not healed), limits_hit=loop.jury.limits_hit + healed
     )
     loop = replace(loop, jury=jury)
-    ask = AskJudge(tree=loop.tree, call=loop.call + 1, then=then)
+    ask = AskJudge(tree=loop.work.tree, call=loop.call.number + 1, then=then)
     if fault.kind in HUMAN or jury.faults >= FAULT_CAP or jury.limits_hit >= LIMIT_CAP:
         return _give_up(loop, ask, "blocked", f"the judge cannot be asked: {why}")
     seconds = min(failover.BACK_OFF.get(fault.kind, FIRST_WAIT) * 2 ** max(0, _in_row(jury) - 1), HOUR)
@@ -182,7 +189,9 @@ def _give_up(loop: Loop, ask: AskJudge, outcome: Outcome, why: str) -> Loop:
     """Nothing is wrong with the work: a resume asks the judge, not the agent."""
     jury = replace(loop.jury, tries=0, faults=0, limits_hit=0)
     loop = replace(
-        loop, grade=None, not_yet=(f"{JUDGE}: {why}",), held=(ask,), held_phase="judging", jury=jury
+        loop.with_proof(not_yet=(f"{JUDGE}: {why}",)).with_control(held_todo=(ask,), held_phase="judging"),
+        grade=None,
+        jury=jury,
     )
     return after_judging.finish(loop, Finish(outcome, why))
 
@@ -199,8 +208,8 @@ def _with_best(loop: Loop, opinion: Opinion) -> Loop:
     ):
         return loop
     passing = sum(gate.required for gate in loop.sealed.criterion.gates)
-    best = Checkpoint(loop.iteration, loop.tree, loop.commit, passing, 0, loop.lines)
-    return replace(loop, best=best)
+    best = Checkpoint(loop.iteration, loop.work.tree, loop.work.commit, passing, 0, loop.work.changed_lines)
+    return loop.with_progress(best=best)
 
 
 def _agent(loop: Loop) -> str:

@@ -49,7 +49,7 @@ def readers_due(loop: Loop) -> int:
     build, brief = loop.build, loop.sealed.brief
     if build is None or brief is None or build.mode != "planning" or build.notes:
         return 0
-    cap, recent = loop.limits.calls_per_hour, [at for at in loop.call_times if at > loop.now - HOUR]
+    cap, recent = loop.limits.calls_per_hour, [at for at in loop.call.times if at > loop.now - HOUR]
     room = brief.readers if cap is None else cap - len(recent) - 1  # one is left for the plan itself
     return max(0, min(brief.readers, room))
 
@@ -62,12 +62,12 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
     if read.outside:
         named = ", ".join(read.paths[:MAX_NAMED])
         told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
-    asked = loop.claim is not None and loop.claim.status == "BLOCKED"
+    asked = loop.call.claim is not None and loop.call.claim.status == "BLOCKED"
     build = replace(
         build,
         told=tuple(told),
         discarded=build.discarded + read.outside,
-        asked=(loop.claim.recommendation or "no reason given") if asked and loop.claim else "",
+        asked=(loop.call.claim.recommendation or "no reason given") if asked and loop.call.claim else "",
     )
     found = read.wrong if read.plan is None else check_plan(read.plan, None)
     if read.plan is None or found:  # a fact must be one that can be folded, whoever read the plan
@@ -95,7 +95,7 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
         notes=(),
         dropped=_dropped_items(build.dropped, old, plan),
     )
-    return replace(loop, build=build, history=())
+    return replace(loop.with_progress(history=()), build=build)
 
 
 def leaves_nothing(loop: Loop, plan: Plan) -> bool:
@@ -188,10 +188,12 @@ def _board_by_criteria(
 def restore_plan_state(loop: Loop) -> Loop:
     """The workspace is back at a tree of which everything was verified: all stands as it stood there."""
     build = loop.build
-    if build is None or build.base is None or loop.tree != build.base.tree:
+    if build is None or build.base is None or loop.work.tree != build.base.tree:
         return loop
     board, lost = _board_by_criteria(build, status_by_criterion(build.base_ties), 0)
-    build = replace(build, board=board, lost=lost, ties=build.base_ties, tied_tree=loop.tree, touched=False)
+    build = replace(
+        build, board=board, lost=lost, ties=build.base_ties, tied_tree=loop.work.tree, touched=False
+    )
     return replace(loop, build=build)
 
 
@@ -211,7 +213,7 @@ def tick_item(loop: Loop, commit: str, grade: Grade | None) -> Loop:
     assert build.item is not None
     assert build.board is not None
     name = build.item.id
-    done = DoneItem(name, loop.iteration, commit, loop.tree, grade)
+    done = DoneItem(name, loop.iteration, commit, loop.work.tree, grade)
     build = replace(
         build,
         board=with_state(build.board, name, "done"),
@@ -220,11 +222,15 @@ def tick_item(loop: Loop, commit: str, grade: Grade | None) -> Loop:
         item=None,
         touched=False,
         planned=build.planned + 1,
-        base=Checkpoint(loop.iteration, loop.tree, loop.commit, changed_lines=loop.lines),
+        base=Checkpoint(
+            loop.iteration, loop.work.tree, loop.work.commit, changed_lines=loop.work.changed_lines
+        ),
         base_ties=build.ties,
-        shown=build.shown.union(*(result.counted for result in loop.guards if result.guard == CRITERIA)),
+        shown=build.shown.union(
+            *(result.counted for result in loop.proof.guards if result.guard == CRITERIA)
+        ),
     )
-    return replace(loop, build=build, history=(), result=commit)
+    return replace(loop.with_progress(history=()).with_landing(result=commit), build=build)
 
 
 def criteria_to_show(loop: Loop) -> tuple[str, ...]:

@@ -40,12 +40,12 @@ def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
     assert build is not None
     if build.reading or (event.call, event.count) != (owed.call, owed.count):
         _illegal(loop, event, "no such calls were asked for")
-    times = (*loop.call_times, *([event.at] * event.count))
+    times = (*loop.call.times, *([event.at] * event.count))
     return replace(
-        loop,
-        call=event.call + event.count - 1,
+        loop.with_call(
+            number=event.call + event.count - 1, times=times[-(loop.limits.calls_per_hour or 1) :]
+        ),
         spend=count_spend.add_side_calls(loop.spend, event.count),
-        call_times=times[-(loop.limits.calls_per_hour or 1) :],
         build=replace(build, reading=True),
     )
 
@@ -60,7 +60,7 @@ def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
     for usage in event.usages:
         spend = count_spend.add_usage(spend, usage)
     loop = replace(loop, spend=spend, build=replace(build, reading=False, notes=event.notes))
-    return after_judging.pause_loop(loop) if loop.pausing else after_judging.limit_or_call(loop)
+    return after_judging.pause_loop(loop) if loop.control.pause_reason else after_judging.limit_or_call(loop)
 
 
 def _owed_readers(loop: Loop, event: Event) -> RunReaders:

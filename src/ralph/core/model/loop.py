@@ -1,12 +1,18 @@
 """The state of one loop: what a fold over its events gives.
 
 `Loop` is made by `machine.decide` only. `todo` is what the shell still owes it; after a crash the
-same fold gives the same `todo`, so starting and recovering are one path.
+same fold gives the same `todo`, so starting and recovering are one path. What belongs together is a part
+of its own: where the work stands, the newest call, the agents over all calls, the proof, the progress,
+what people asked for, and the way of the result into the project. `loop.with_call(running=False)` is the loop
+with that part changed; its own fields change by `replace`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.model.actions import Action
 from ralph.core.model.agent import AgentSession, Claim, Fault, Steer
@@ -19,6 +25,100 @@ from ralph.core.model.spend import Limits, Spend
 from ralph.core.model.verdict import Checkpoint, Footprint, GuardResult, Stage, Verdict
 
 
+class WorkState(Struct, frozen=True):
+    """Where the work is done, and the version that is at hand."""
+
+    workspace: str = ""
+    protection: str = ""
+    tree: str = ""  # after the newest snapshot
+    commit: str = ""  # newest checkpoint
+    tree_before: str = ""  # tree the current iteration began with
+    changed_lines: int = 0  # against the base
+
+
+class CallState(Struct, frozen=True):
+    """The newest call of the agent, and what it said."""
+
+    number: int = 0
+    running: bool = False  # it was started and has not been accounted for
+    agent: int = 0  # 0 = the one that is wanted, else a spare one
+    prompt: str = ""  # blob
+    prompt_halvings: int = 0  # how often the prompt was halved because the agent could not read it all
+    times: tuple[float, ...] = ()  # wall clock of calls, for the hourly limit
+    session: AgentSession | None = None  # the agent's newest conversation, when it is to go on
+    claim: Claim | None = None
+    fault: Fault | None = None
+    denials: tuple[str, ...] = ()
+
+
+class AgentsState(Struct, frozen=True):
+    """What is known of the agents over all calls: who rests, what fails in a row, what they left."""
+
+    programs: dict[str, str] = {}  # agent -> hash of the program that this loop began with
+    rest_until: dict[int, float] = {}  # agent -> wall clock at which it may be called again
+    failover_reason: str = ""  # why the newest of them rests
+    faults_in_row: int = 0
+    outages_in_row: int = 0  # usage limits, overloads, failures of provider and network
+    denials_in_row: int = 0  # calls that were refused a permission
+    down_since: float = 0.0  # wall clock at which the provider was first not reached
+    learnings: tuple[str, ...] = ()  # what agents left for the calls after them
+
+
+class ProofState(Struct, frozen=True):
+    """What gates and guards say, each of one tree, and what is missing for the exit."""
+
+    stage: Stage = "baseline"
+    baseline: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}  # newest verdict of each gate, of verdicts_tree
+    verdicts_tree: str = ""
+    finals: dict[str, Verdict] = {}  # verdicts from a fresh checkout, of finals_tree
+    finals_tree: str = ""
+    guards: tuple[GuardResult, ...] = ()
+    guards_tree: str = ""
+    not_yet: tuple[str, ...] = ()
+    unproven: tuple[str, ...] = ()
+    no_answers: tuple[tuple[str, str, str], ...] = ()  # stage, tree and gate, each time that none came
+    doubted_tree: str = ""  # one call on it may have been ended from outside: that is believed once
+
+
+class ProgressState(Struct, frozen=True):
+    """Is it getting anywhere: the best so far, what was tried, and what the next prompt asks for."""
+
+    best: Checkpoint | None = None
+    history: tuple[Footprint, ...] = ()
+    integrity_hits: int = 0  # iterations in which an integrity guard found something
+    accused_trees: tuple[str, ...] = ()  # of those: never the best checkpoint, whatever they show later
+    breaker: Breaker = Breaker()
+    attempts: tuple[Attempt, ...] = ()  # iterations that did not do it, by class
+    redirect: str = ""  # why the next prompt must ask for another approach
+    revert_note: str = ""  # what was taken back before the next call, for the prompt
+
+
+class ControlState(Struct, frozen=True):
+    """What people asked of the loop, and why it stands still."""
+
+    pause_reason: str = ""  # a pause is asked for
+    pause_now: bool = False  # do not wait for the judgement
+    abort_reason: str = ""
+    held_todo: tuple[Action, ...] = ()  # what was owed when the loop was paused
+    held_phase: Phase = "working"
+    wait_until: float | None = None
+    wait_reason: str = ""
+    steers: tuple[Steer, ...] = ()  # not yet given to an agent
+    steers_in_call: tuple[Steer, ...] = ()  # they come back if the call failed and left nothing
+
+
+class LandingState(Struct, frozen=True):
+    """The result and its way into the project."""
+
+    branch: str = ""
+    result: str = ""  # commit on the result branch
+    state: str = ""  # "", landing, landed, undoing
+    old: str = ""
+    new: str = ""
+    was_dropped: bool = False
+
+
 class Loop(Struct, frozen=True):
     order: Order | None = None
     rules: int = 1  # of what it decides; a record is folded by those that it began with
@@ -29,75 +129,18 @@ class Loop(Struct, frozen=True):
     limits: Limits = Limits()
     spend: Spend = Spend()
     now: float = 0.0  # wall clock of the newest event
-    worked: float = 0.0  # wall clock of the newest event of the work itself: the date of commits
-
+    last_work_at: float = 0.0  # wall clock of the newest event of the work itself: the date of commits
     iteration: int = 0
-    call: int = 0
-    calling: bool = False  # an agent call was started and has not been accounted for
-    prompt: str = ""  # blob of the newest call's prompt
-    call_times: tuple[float, ...] = ()  # wall clock of calls, for the hourly limit
-    workspace: str = ""
-    protection: str = ""
 
-    tree: str = ""  # after the newest snapshot
-    commit: str = ""  # newest checkpoint
-    before: str = ""  # tree the current iteration began with
-    lines: int = 0  # lines changed against the base
-    stage: Stage = "baseline"
-    baseline: dict[str, Verdict] = {}
-    verdicts: dict[str, Verdict] = {}  # newest verdict of each gate, of judged_tree
-    judged_tree: str = ""
-    finals: dict[str, Verdict] = {}  # verdicts from a fresh checkout, of final_tree
-    final_tree: str = ""
-    guards: tuple[GuardResult, ...] = ()
-    guarded_tree: str = ""
-    best: Checkpoint | None = None
-    unheard: tuple[tuple[str, str, str], ...] = ()  # stage, tree and gate that gave no answer, each time
-    doubted: str = ""  # tree of which one call may have been ended from outside: that is believed once
-
-    claim: Claim | None = None
-    fault: Fault | None = None
-    faults: int = 0  # in a row
-    limits_hit: int = 0  # in a row: usage limits, overloads, failures of provider and network
-    down_since: float = 0.0  # wall clock at which the provider was first not reached
-    squeezed: int = 0  # how often the prompt was halved because the agent could not read it all
-    session: AgentSession | None = None  # the agent's newest conversation, when it is to go on
-    using: int = 0  # agent of the newest call: 0 = the one that is wanted, else a spare one
-    resting: dict[int, float] = {}  # agent -> wall clock at which it may be called again
-    stood_in: str = ""  # why the newest of them rests
-    programs: dict[str, str] = {}  # agent -> hash of the program that this loop began with
-    learned: tuple[str, ...] = ()  # what agents left for the calls after them
-    denials: tuple[str, ...] = ()
-    denied: int = 0  # calls in a row that were refused a permission
-    integrity: int = 0  # iterations in which an integrity guard found something
-    accused: tuple[str, ...] = ()  # trees of those: never the best checkpoint, whatever they show later
-    history: tuple[Footprint, ...] = ()
-    not_yet: tuple[str, ...] = ()
-    unproven: tuple[str, ...] = ()
-    breaker: Breaker = Breaker()
-    attempts: tuple[Attempt, ...] = ()  # iterations that did not do it, by class
-    redirect: str = ""  # why the next prompt must ask for another approach
-    reverted: str = ""  # what was taken back before the next call, for the prompt
-    steers: tuple[Steer, ...] = ()  # not yet given to an agent
-    given: tuple[Steer, ...] = ()  # with the newest call; they come back if it failed and left nothing
-
-    pausing: str = ""
-    pause_now: bool = False  # do not wait for the judgement
-    aborting: str = ""
-    held: tuple[Action, ...] = ()  # what was owed when the loop was paused
-    held_phase: Phase = "working"
-    wait_until: float | None = None
-    wait_why: str = ""
-
+    work: WorkState = WorkState()
+    call: CallState = CallState()
+    agents: AgentsState = AgentsState()
+    proof: ProofState = ProofState()
+    progress: ProgressState = ProgressState()
+    control: ControlState = ControlState()
     build: PlanState | None = None  # None: one task, without a plan
     jury: Jury = Jury()
-
-    branch: str = ""
-    result: str = ""  # commit on the result branch
-    landing: str = ""  # "", landing, landed, undoing
-    landing_old: str = ""
-    landing_new: str = ""
-    dropped: bool = False
+    landing: LandingState = LandingState()
     todo: tuple[Action, ...] = ()
 
     @property
@@ -107,10 +150,32 @@ class Loop(Struct, frozen=True):
         return self.order
 
     @property
-    def newest(self) -> dict[str, Verdict]:
+    def newest_verdicts(self) -> dict[str, Verdict]:
         """The verdicts that count: from the fresh checkout where this tree was judged there."""
-        return self.finals if self.final_tree == self.tree and self.finals else self.verdicts
+        proof = self.proof
+        return proof.finals if proof.finals_tree == self.work.tree and proof.finals else proof.verdicts
 
     @property
-    def elapsed(self) -> float:
+    def elapsed_seconds(self) -> float:
         return self.spend.seconds + self.spend.waited
+
+    def with_work(self, **changes: Any) -> Loop:
+        return replace(self, work=replace(self.work, **changes))
+
+    def with_call(self, **changes: Any) -> Loop:
+        return replace(self, call=replace(self.call, **changes))
+
+    def with_agents(self, **changes: Any) -> Loop:
+        return replace(self, agents=replace(self.agents, **changes))
+
+    def with_proof(self, **changes: Any) -> Loop:
+        return replace(self, proof=replace(self.proof, **changes))
+
+    def with_progress(self, **changes: Any) -> Loop:
+        return replace(self, progress=replace(self.progress, **changes))
+
+    def with_control(self, **changes: Any) -> Loop:
+        return replace(self, control=replace(self.control, **changes))
+
+    def with_landing(self, **changes: Any) -> Loop:
+        return replace(self, landing=replace(self.landing, **changes))

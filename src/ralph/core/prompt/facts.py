@@ -133,9 +133,9 @@ def facts_of(
     kind = kind or kind_of(loop)
     visible = tuple(gate for gate in order.criterion.gates if gate.origin != HIDDEN)
     names = {gate.name for gate in visible} | {JUDGE}
-    steers = loop.given if loop.calling else loop.steers
+    steers = loop.control.steers_in_call if loop.call.running else loop.control.steers
     own = {path for gate in visible for path in gate.own_files}
-    budget = BUDGET >> loop.squeezed
+    budget = BUDGET >> loop.call.prompt_halvings
     shown = fit_feedback(tuple(part for part in feedback if part.gate in names), budget)
     return PromptFacts(
         task=order.task,
@@ -144,12 +144,12 @@ def facts_of(
         iteration=loop.iteration,
         limit=loop.limits.iterations,
         first=loop.iteration <= 1,
-        checks=tuple(_check(gate, loop.newest.get(gate.name)) for gate in visible),
+        checks=tuple(_check(gate, loop.newest_verdicts.get(gate.name)) for gate in visible),
         not_yet=_sentences_to_tell(loop),
         outputs=_outputs(shown, nonce),
         tried=_tried_part(tried, nonce),
-        reverted=loop.reverted,
-        redirect=loop.redirect,
+        reverted=loop.progress.revert_note,
+        redirect=loop.progress.redirect,
         steers=tuple(steer.text for steer in steers),
         protected=tuple(sorted(own | set(order.protect))),
         status_instructions=answer_of(kind),
@@ -159,12 +159,12 @@ def facts_of(
 
 
 def _standing(loop: Loop, sources: Sources, nonce: str) -> StandingFacts:
-    less = loop.squeezed
+    less = loop.call.prompt_halvings
     return StandingFacts(
         project=context.file_part("PROMPT.md", sources.project, context.PROJECT_TOKENS >> less, nonce),
         guide=context.file_part(sources.guide_name, sources.guide, context.GUIDE_TOKENS >> less, nonce),
         guide_name=sources.guide_name,
-        learned=context.learned_part(loop.learned, nonce),
+        learned=context.learned_part(loop.agents.learnings, nonce),
         changes=context.changes_part(sources.changes, nonce),
         notes=context.notes_part(sources.notes, context.NOTES_TOKENS >> less, nonce),
         area=tuple(one_line(path, MAX_SENTENCE) for path in sources.area[:MAX_AREA_PATHS]),
@@ -181,7 +181,10 @@ def _plan_facts(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> PlanFac
         rule=rule_of(kind, item.id if item else ""),
         plan_form=FORM,
         specs=context.specs_part(
-            sources.specs, item.serves if item else None, context.SPECS_TOKENS >> loop.squeezed, nonce
+            sources.specs,
+            item.serves if item else None,
+            context.SPECS_TOKENS >> loop.call.prompt_halvings,
+            nonce,
         ),
         why=one_line(build.why, MAX_SENTENCE),
         plan_state=for_item.numbers(build.board) if build.board is not None else "",
@@ -275,10 +278,10 @@ def _check(gate: Gate, verdict: Verdict | None) -> CheckLine:
 def _sentences_to_tell(loop: Loop) -> tuple[str, ...]:
     """The not-yet sentences without those that would give a hidden check or a canary away."""
     hidden = {gate.name for gate in loop.sealed.criterion.gates if gate.origin == HIDDEN} | SECRET_GUARDS
-    told = [line for line in loop.not_yet if line.partition(":")[0] not in hidden]
+    told = [line for line in loop.proof.not_yet if line.partition(":")[0] not in hidden]
     # Why a proof is weak is told by guards that look for things an agent should not know of.
     told = [line.partition(":")[0] if line.startswith(SHORT_OF) else line for line in told]
-    if len(told) < len(loop.not_yet):
+    if len(told) < len(loop.proof.not_yet):
         told.append(UNSHOWN)
     lines = tuple(one_line(line, MAX_SENTENCE) for line in told[:MAX_SENTENCES])
     more = len(told) - len(lines)

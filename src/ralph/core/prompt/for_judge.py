@@ -48,7 +48,7 @@ class JudgeQuestion(Struct, frozen=True, kw_only=True):
 def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *, item: str = "") -> str:
     """The judge's prompt for the tree at hand; `item` names what of a plan the change is for."""
     whole = diff.replace(nonce, "").strip("\n")  # nothing quoted may end its own quotation
-    shown = fit_diff(whole, MAX_DIFF_CHARS >> loop.squeezed)
+    shown = fit_diff(whole, MAX_DIFF_CHARS >> loop.call.prompt_halvings)
     order = loop.sealed
     names = tuple(dimension.name for dimension in rubric.dimensions)
     facts = JudgeQuestion(
@@ -74,7 +74,7 @@ def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *
 def _checks(loop: Loop) -> tuple[str, ...]:
     lines = []
     for gate in loop.sealed.criterion.gates:
-        verdict = loop.finals.get(gate.name) or loop.newest.get(gate.name)
+        verdict = loop.proof.finals.get(gate.name) or loop.newest_verdicts.get(gate.name)
         if gate.origin != HIDDEN and verdict is not None:
             said = one_line(f"{verdict.status}, {verdict.summary}", MAX_SENTENCE)
             lines.append(f"{gate.name}: {said} (before: {_before(loop, gate.name)})")
@@ -82,7 +82,7 @@ def _checks(loop: Loop) -> tuple[str, ...]:
 
 
 def _before(loop: Loop, gate: str) -> str:
-    verdict = loop.baseline.get(gate)
+    verdict = loop.proof.baseline.get(gate)
     return verdict.status if verdict is not None else "not judged"
 
 

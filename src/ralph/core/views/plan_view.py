@@ -76,7 +76,7 @@ def plan_line(loop: Loop) -> PlanLine | None:
 def newest_item(loop: Loop) -> int:
     """The newest iteration that verified an item; its commit, the result so far, holds the earlier ones."""
     build = loop.build
-    return build.base.iteration if build is not None and build.base is not None and loop.result else 0
+    return build.base.iteration if build is not None and build.base is not None and loop.landing.result else 0
 
 
 def _humans(build: PlanState) -> tuple[str, ...]:

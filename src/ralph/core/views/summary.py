@@ -105,7 +105,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 def gate_lines(loop: Loop) -> tuple[GateLine, ...]:
     """Newest verdict of each sealed gate; "unknown" where it has not been judged."""
-    newest = loop.baseline if loop.best is None else loop.newest
+    newest = loop.proof.baseline if loop.progress.best is None else loop.newest_verdicts
     lines = []
     for gate in loop.sealed.criterion.gates:
         verdict = newest.get(gate.name)
@@ -151,24 +151,24 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         limits=loop.limits,
         spend=loop.spend,
         git=SummaryGit(
-            tree=loop.tree,
+            tree=loop.work.tree,
             base=order.base.commit,
-            branch=loop.branch,
-            result=loop.result,
-            landing=loop.landing,
-            dropped=loop.dropped,
-            workspace=loop.workspace,
+            branch=loop.landing.branch,
+            result=loop.landing.result,
+            landing=loop.landing.state,
+            dropped=loop.landing.was_dropped,
+            workspace=loop.work.workspace,
         ),
-        protection=loop.protection,
+        protection=loop.work.protection,
         verdicts=gate_lines(loop),
         judge=judge_line(loop),
         plan=plan_line(loop),
-        not_yet=loop.not_yet,
-        unproven=loop.unproven,
-        best=loop.best.iteration if loop.best else None,
+        not_yet=loop.proof.not_yet,
+        unproven=loop.proof.unproven,
+        best=loop.progress.best.iteration if loop.progress.best else None,
         breaker=health(loop),
-        wait_until=loop.wait_until,
-        wait_why=loop.wait_why,
+        wait_until=loop.control.wait_until,
+        wait_why=loop.control.wait_reason,
         started=started,
         updated=loop.now,
     )

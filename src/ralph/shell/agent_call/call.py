@@ -120,7 +120,7 @@ class Caller:
                 fault=started,
                 said=started.message,
             )
-        stream = self._adapter.stream(self.order, loop.session)
+        stream = self._adapter.stream(self.order, loop.call.session)
         return Begun(action, folder, started, Intake(stream))
 
     def look(self, begun: Begun) -> None:
@@ -161,7 +161,7 @@ class Caller:
         argv, read, program = found
         own, told = prepare(launch, own_places(site, order.agent.name, (*read, *launch.writes)))
         self._tell(told)
-        left = loop.limits.time - loop.elapsed if loop.limits.time is not None else float("inf")
+        left = loop.limits.time - loop.elapsed_seconds if loop.limits.time is not None else float("inf")
         spec = agent_spec(
             site,
             argv,
@@ -199,7 +199,7 @@ class Caller:
             scratch=scratch,
             tmp="/tmp" if site.boxed else tmp,  # noqa: S108
             boxed=site.boxed,
-            session=loop.session,
+            session=loop.call.session,
             token=str(uuid.uuid4()),
             cost_left=None if cost is None else max(0.0, cost - spent),
         )
@@ -227,7 +227,7 @@ class Caller:
             elif word == own:
                 hint = f"; install it with: {found.hint}" if found.hint else ""
                 return Fault("missing", f'"{word}": {found.why}{hint}')
-        known = loop.programs.get(order.agent.name, program)
+        known = loop.agents.programs.get(order.agent.name, program)
         if program != known:
             told = f"{known[:12]} at the start of this loop, {program[:12]} now"
             return Fault("upgraded", f'"{argv[launch.program]}" was upgraded or replaced in mid-loop: {told}')
@@ -238,7 +238,7 @@ class Caller:
 
         True when it was stopped because the CLI sat out a wait of its own, which may be an hour.
         """
-        intake = Intake(self._adapter.stream(self.order, loop.session))
+        intake = Intake(self._adapter.stream(self.order, loop.call.session))
         began = heard = time.monotonic()
         total, asked_at = 0, 0.0
         enough, sat_out = float("inf"), False
@@ -266,7 +266,7 @@ class Caller:
     ) -> e.AgentEnded:
         """The whole output through a new parser: what was shown while it streamed decides nothing."""
         order, kept = self.order, read_kept(folder)
-        parser = self._adapter.stream(order, loop.session)
+        parser = self._adapter.stream(order, loop.call.session)
         intake = Intake(parser)
         dropped = ended.dropped_bytes or 0
         for chunk in output_pieces(folder, gap=bool(dropped)):

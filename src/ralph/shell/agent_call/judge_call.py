@@ -99,7 +99,7 @@ class Asker:
 
         prompt = blobs.get(site.state.blobs, loop.jury.prompt)
         limits = replace(loop.limits, iteration_time=self._rubric.timeout)
-        asked = replace(loop, limits=limits, session=None)
+        asked = replace(loop.with_call(session=None), limits=limits)
         told = actions.RunAgent(iteration=loop.iteration, call=action.call)
         ended = caller.finish(asked, told, prompt, (), look, watcher)
         if dropped:

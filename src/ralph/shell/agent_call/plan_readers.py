@@ -49,8 +49,8 @@ class Readers:
     def finish(self, loop: Loop, action: actions.RunReaders, attend: Attention) -> e.ReadersEnded | None:
         """All of them, or what an earlier runner began of them; None when asked to drop it."""
         order, parts = self._order(), self._areas(loop, action)
-        look = self._checkout(loop.tree)
-        asked = replace(loop, session=None)
+        look = self._checkout(loop.work.tree)
+        asked = loop.with_call(session=None)
         callers, begun, ended = [], {}, {}
         for number, part in enumerate(parts):
             site = replace(self.site, order=order, look=look, aside=f"reader-{number}")
@@ -93,7 +93,7 @@ class Readers:
         return ReaderNote(area=label(part), text="" if fault else text, fault=redact(fault, secrets)[:500])
 
     def _areas(self, loop: Loop, action: actions.RunReaders) -> tuple[tuple[str, ...], ...]:
-        found = areas(list_tree(self.site.store, loop.tree), action.count)
+        found = areas(list_tree(self.site.store, loop.work.tree), action.count)
         return found + ((),) * (action.count - len(found))  # fewer files than readers: the rest reads all
 
     def _checkout(self, tree: str) -> str:

@@ -112,7 +112,7 @@ def facts_of(state: State, record: Record, env: Mapping[str, str]) -> StatementF
         for entry in record.entries
         if isinstance(entry.event, e.StintStarted) and entry.row.seq < ended.row.seq
     ][-1]
-    verdicts = (*loop.baseline.values(), *loop.finals.values())
+    verdicts = (*loop.proof.baseline.values(), *loop.proof.finals.values())
     return StatementFacts(
         started=stamp(record.started),
         finished=stamp(ended.row.at / 1000),
@@ -169,7 +169,7 @@ def _subjects(made: Statement) -> tuple[str, str, str]:
 
 def _subjects_of(record: Record) -> tuple[str, str, str]:
     loop = record.loop
-    return record.name, loop.tree, loop.result or loop.sealed.base.commit
+    return record.name, loop.work.tree, loop.landing.result or loop.sealed.base.commit
 
 
 def _write(path: str, data: bytes) -> None:

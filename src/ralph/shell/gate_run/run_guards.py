@@ -89,7 +89,7 @@ def run_guards(
     if show is not None:
         before = edited_tree(store, base_tree, show.edit) if show.edit else base_tree
         trees["witness"] = overlay_tree(store, tree, before, restore=show.take, drop=show.drop)
-    batch = _Batch(settled=loop.doubted == tree)
+    batch = _Batch(settled=loop.proof.doubted_tree == tree)
     if not _call(judge, facts, trees, show, batch, attend):
         return batch.missing
     facts = replace(
@@ -133,7 +133,7 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
     order, store = judge.site.order, judge.site.store
     base: dict[str, Reading] = {}
     for gate in order.criterion.gates:
-        reading = judge.base_reading(gate.name, loop.baseline)
+        reading = judge.base_reading(gate.name, loop.proof.baseline)
         if reading is not None:
             base[gate.name] = reading
     trees = compare_trees(store, order.base.tree, tree)
@@ -143,11 +143,13 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         tree=tree,
         gates=order.criterion.gates,
         base=base,
-        final={name: judge.reading(verdict) for name, verdict in loop.finals.items()},
+        final={name: judge.reading(verdict) for name, verdict in loop.proof.finals.items()},
         changes=tuple(change for change in trees.changes if change.path not in own),
         read_base=trees.read_base,
         read_result=trees.read_result,
-        executed={name: seen for name, verdict in loop.finals.items() if (seen := judge.executed(verdict))},
+        executed={
+            name: seen for name, verdict in loop.proof.finals.items() if (seen := judge.executed(verdict))
+        },
         protect=order.protect,
         waivers=order.criterion.waivers,
         base_paths=trees.base_paths,
@@ -277,9 +279,9 @@ def _sabotage(
         return ()
     asked = sabotage_request(facts)
     gates = [gate for gate in facts.gates if gate.name in batch.witness and _shows(gate, facts, shown)]
-    seconds = max([SABOTAGE_SECONDS, *(loop.finals[gate.name].seconds for gate in gates)])
+    seconds = max([SABOTAGE_SECONDS, *(loop.proof.finals[gate.name].seconds for gate in gates)])
     until = time.monotonic() + seconds
-    patience = max([SABOTAGE_CALL_SECONDS, *(4 * loop.finals[gate.name].seconds for gate in gates)])
+    patience = max([SABOTAGE_CALL_SECONDS, *(4 * loop.proof.finals[gate.name].seconds for gate in gates)])
     noticed: dict[str, bool] = {}
     owed: dict[str, str] = {}
     wanted: list[GateCall] = []

@@ -102,11 +102,11 @@ def merge(
     """Land a loop's result; a landing that was killed half-way is finished first."""
     with open_loop(name, env, watcher) as held:
         loop, store = held.loop, held.store
-        if loop.landing == "landing":
+        if loop.landing.state == "landing":
             return _finish_landing(held)
-        if loop.landing or loop.dropped:
+        if loop.landing.state or loop.landing.was_dropped:
             raise NothingToDo(
-                f"loop '{name}' is {'dropped' if loop.dropped else loop.landing} already",
+                f"loop '{name}' is {'dropped' if loop.landing.was_dropped else loop.landing.state} already",
                 code="E-LAND-DONE",
                 next=f"ralph status {name}",
             )
@@ -144,7 +144,7 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
     name = loop.sealed.loop
     newest = newest_item(loop)
     if newest and checkpoint == newest:
-        return loop.result, False  # one commit for each verified item, each with its evidence
+        return loop.landing.result, False  # one commit for each verified item, each with its evidence
     if checkpoint is not None:
         ref = loop_ref(name, f"checkpoint/{checkpoint}")
         found = read_refs(store.project, ref).get(ref)
@@ -156,7 +156,7 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
             )
         return found, False
     if loop.phase != "ended" or loop.outcome not in ("verified", "satisfied"):
-        at = newest or (loop.best.iteration if loop.best else 0)
+        at = newest or (loop.progress.best.iteration if loop.progress.best else 0)
         better = f" --checkpoint {at}" if at else ""
         why = "an unverified checkpoint lands only when you name it"
         if newest:
@@ -167,11 +167,11 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
             why=why,
             next=f"ralph merge {name}{better}" if better else f"ralph status {name}",
         )
-    if not loop.result:
+    if not loop.landing.result:
         raise NothingToDo(
             f"loop '{name}' changed nothing: {loop.reason}", code="E-LAND-EMPTY", next=f"ralph report {name}"
         )
-    return loop.result, True
+    return loop.landing.result, True
 
 
 def _merge_moved_branch(
@@ -186,7 +186,7 @@ def _merge_moved_branch(
             "the result and your branch changed the same lines",
             code="E-LAND-CONFLICT",
             why=", ".join(found.conflicts[:5]),
-            next=f"git merge {loop.branch}",
+            next=f"git merge {loop.landing.branch}",
         )
     if not rejudge:
         raise NeedsHuman(
@@ -217,7 +217,7 @@ def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str)
     )
     judge = Judge(site, space.modules)
     verdicts: dict[str, Verdict] = {}
-    for verdict in judge.patiently(loop.sealed.criterion.gates, tree, "final", loop.baseline, attend):
+    for verdict in judge.patiently(loop.sealed.criterion.gates, tree, "final", loop.proof.baseline, attend):
         verdicts[verdict.gate] = verdict
     remove_tree(os.path.join(site.folder, "checkouts"))
     missing = next((one for one in verdicts.values() if is_missing(one, settled=True)), None)
@@ -230,11 +230,11 @@ def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str)
         )
     answer = exit_gate.decide_exit(
         loop.sealed.criterion,
-        loop.baseline,
+        loop.proof.baseline,
         verdicts,
         None,
         changed=True,
-        claim=loop.claim,
+        claim=loop.call.claim,
         protection=site.level,
     )
     if not answer.verified:
@@ -242,15 +242,15 @@ def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str)
             "the merged tree does not pass its checks",
             code="E-LAND-RED",
             why="; ".join(answer.not_yet),
-            next=f"git merge {loop.branch}",
+            next=f"git merge {loop.landing.branch}",
         )
 
 
 def _finish_landing(held: Opened) -> Landed:
     loop = held.loop
     order = loop.sealed
-    start = order.base.commit if order.with_changes and _parent_base(loop) == loop.landing_old else None
-    plan = Landing(old=loop.landing_old, new=loop.landing_new, user_start=start)
+    start = order.base.commit if order.with_changes and _parent_base(loop) == loop.landing.old else None
+    plan = Landing(old=loop.landing.old, new=loop.landing.new, user_start=start)
     done = _resume_landing(held, plan)
     held.scribe.append(e.LandingEnded(direction="land", done=done, note="finished after an interruption"))
     branch = (held.store.project.branch or "").removeprefix("refs/heads/")
@@ -280,15 +280,15 @@ def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
     """Take back a landing on which nobody has built."""
     with open_loop(name, env, watcher) as held:
         loop, order = held.loop, held.loop.sealed
-        if loop.landing not in ("landed", "undoing"):
+        if loop.landing.state not in ("landed", "undoing"):
             raise NothingToDo(
                 f"loop '{name}' has not landed", code="E-UNDO-NONE", next=f"ralph status {name}"
             )
-        start = order.base.commit if order.with_changes and _parent_base(loop) == loop.landing_old else None
-        plan = Landing(old=loop.landing_old, new=loop.landing_new, user_start=start)
+        start = order.base.commit if order.with_changes and _parent_base(loop) == loop.landing.old else None
+        plan = Landing(old=loop.landing.old, new=loop.landing.new, user_start=start)
         back = Landing(old=plan.new, new=plan.old, user_start=start, undo=True)
         branch = (held.store.project.branch or "").removeprefix("refs/heads/")
-        if loop.landing != "undoing" or not _resume_landing(held, back):
+        if loop.landing.state != "undoing" or not _resume_landing(held, back):
             held.scribe.append(e.LandingStarted(direction="undo", branch=branch, old=plan.old, new=plan.new))
             try:
                 land.undo_landing(held.store, plan, note=held.note)
@@ -313,12 +313,13 @@ def belongings(held: Opened) -> Belongings:
     name = loop.sealed.loop
     project = held.store.project
     there = (
-        user_call(project, ["rev-parse", "-q", "--verify", f"refs/heads/{loop.branch}"], ok=None).code == 0
+        user_call(project, ["rev-parse", "-q", "--verify", f"refs/heads/{loop.landing.branch}"], ok=None).code
+        == 0
     )
     places = (os.path.join(state.workspaces, name), loop_folder(state, name))
     return Belongings(
         refs=tuple(read_refs(project, loop_ref(name, ""))),
-        branch=loop.branch if there and loop.result else "",
+        branch=loop.landing.branch if there and loop.landing.result else "",
         folders=tuple(place for place in places if os.path.isdir(place)),
     )
 
@@ -332,8 +333,8 @@ def drop(held: Opened) -> None:
         held.store.project,
         name,
         paths=(os.path.join(state.workspaces, name),),
-        branch=loop.branch if loop.result else None,
-        result=loop.result or None,
+        branch=loop.landing.branch if loop.landing.result else None,
+        result=loop.landing.result or None,
     )
     for suffix in (".md", ".json"):
         remove_tree(os.path.join(state.reports, name + suffix))

@@ -68,12 +68,12 @@ class PlanDesk:
         purpose = PURPOSE[build.mode]
         if purpose != "item":
             if build.plan.items:
-                code = tree_code_digest(store, loop.tree)
+                code = tree_code_digest(store, loop.work.tree)
                 write_plan(self._workspace.path, self._paper.data(build, brief, code=code))
             return Ready(purpose)
         assert build.item is not None
-        tree, _ = tree_with_plan(self._paper, store, loop, loop.tree, ticked=build.item.id)
-        write_plan(self._workspace.path, self._given(loop, loop.tree))
+        tree, _ = tree_with_plan(self._paper, store, loop, loop.work.tree, ticked=build.item.id)
+        write_plan(self._workspace.path, self._given(loop, loop.work.tree))
         return Ready(purpose, build.item.id, tree)
 
     def after(self, loop: Loop, found: Snapshot) -> tuple[Snapshot, e.PlanRead | None]:
@@ -83,15 +83,15 @@ class PlanDesk:
         store = self._judge.site.store
         if build.mode == "planning":
             return found, read_plan(store, self._workspace.path, loop, found)
-        read = read_notes(store, self._workspace.path, loop, found, self._given(loop, loop.before))
+        read = read_notes(store, self._workspace.path, loop, found, self._given(loop, loop.work.tree_before))
         if build.mode == "closing":
             return found, read
         tree, _ = tree_with_plan(
             self._paper, store, loop, found.tree, ticked=build.item.id if build.item else ""
         )
-        if tree == loop.before:
+        if tree == loop.work.tree_before:
             return replace(found, tree=tree, files_changed=0, added=0, removed=0, changes=()), read
-        changes, counts = diff_with_stat(store, loop.before, tree)
+        changes, counts = diff_with_stat(store, loop.work.tree_before, tree)
         seen = replace(found, tree=tree, changes=tuple(changes), files_changed=counts.files)
         return replace(seen, added=counts.added, removed=counts.removed), read
 
@@ -129,7 +129,7 @@ def item_message(loop: Loop, action: actions.PublishItem) -> str:
         lines.append(f"Serves {', '.join(item.serves)}.")
     lines += ["", "Verification:"]
     for gate in order.criterion.gates:
-        verdict = loop.finals[gate.name]
+        verdict = loop.proof.finals[gate.name]
         run = "(hidden)" if gate.origin == HIDDEN else f"$ {one_line(gate.run, 200)}"
         told = f"{verdict.status}, {one_line(verdict.summary, 100)}"
         lines.append(f"- {gate.name}: {told}; {run}; evidence {verdict.evidence[:16]}")
@@ -137,8 +137,8 @@ def item_message(loop: Loop, action: actions.PublishItem) -> str:
         tests = [tie.test for tie in build.ties if tie.criterion == name and tie.test]
         more = f" and {len(tests) - MAX_TESTS} more" if len(tests) > MAX_TESTS else ""
         lines.append(f"- {name}: {one_line(', '.join(tests[:MAX_TESTS]), 300)}{more}")
-    lines.append(f"- grade {action.grade}, sandbox {loop.protection}, tree {action.tree}")
-    lines += [f"- not proven: {one_line(sentence, 200)}" for sentence in loop.unproven]
+    lines.append(f"- grade {action.grade}, sandbox {loop.work.protection}, tree {action.tree}")
+    lines += [f"- not proven: {one_line(sentence, 200)}" for sentence in loop.proof.unproven]
     trailers = [
         f"Ralph-Loop: {order.loop}",
         f"Ralph-Item: {item.id}",

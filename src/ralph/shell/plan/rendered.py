@@ -158,7 +158,8 @@ def read_plan(store: Store, workspace: str, loop: Loop, found: Snapshot) -> Plan
     if leaves_nothing(loop, parsed.plan):
         return replace(base, wrong=(Finding("plan-idle", NOTHING_LEFT, NAME, 1),))
     return replace(
-        base, plan=replace(parsed.plan, specs=brief.specs, code=tree_code_digest(store, loop.before))
+        base,
+        plan=replace(parsed.plan, specs=brief.specs, code=tree_code_digest(store, loop.work.tree_before)),
     )
 
 

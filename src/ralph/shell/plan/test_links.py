@@ -66,7 +66,7 @@ class CriterionTests:
                 parse_spec(path, blobs.get(store, blob).decode())
                 for path, blob in sorted(brief.texts.items())
             )
-        verdicts = loop.baseline if loop.phase == "baseline" else loop.verdicts
+        verdicts = loop.proof.baseline if loop.phase == "baseline" else loop.proof.verdicts
         readings = [
             self._judge.reading(verdict)
             for gate in loop.sealed.criterion.gates

@@ -52,7 +52,11 @@ def _text(
     notes: Sequence[tuple[str, str]] = (),
     area: Sequence[str] = (),
 ) -> str:
-    newest = loop.finals if loop.final_tree == loop.tree and loop.finals else loop.verdicts
+    newest = (
+        loop.proof.finals
+        if loop.proof.finals_tree == loop.work.tree and loop.proof.finals
+        else loop.proof.verdicts
+    )
     feedback = tuple(
         Feedback(gate=verdict.gate, excerpt=_excerpt(verdict))
         for verdict in newest.values()
@@ -61,7 +65,7 @@ def _text(
     if said := for_prompt(loop.jury.opinion, loop.iteration):
         feedback = (*feedback, Feedback(gate=JUDGE, excerpt=said))
     # Not random, so that the same loop gives the same prompt; not guessable from inside the workspace.
-    words = f"{loop.sealed.loop}/{loop.call}/{loop.now}/{loop.sealed.config_digest}"
+    words = f"{loop.sealed.loop}/{loop.call.number}/{loop.now}/{loop.sealed.config_digest}"
     nonce = hashlib.sha256(words.encode()).hexdigest()[:16]
     sources = given.sources(loop, notes=notes, area=area)
     facts = facts_of(loop, feedback, _past_attempts(loop), nonce, sources, kind=kind)
@@ -91,8 +95,8 @@ def _excerpt(verdict: Verdict) -> str:
 def _past_attempts(loop: Loop) -> tuple[str, ...]:
     """What came of the iterations before, on this item or task."""
     item = item_of(loop)
-    attempts = tuple(_attempt(one) for one in loop.attempts if one.item == item)
-    return attempts or tuple(map(_footprint, loop.history))
+    attempts = tuple(_attempt(one) for one in loop.progress.attempts if one.item == item)
+    return attempts or tuple(map(_footprint, loop.progress.history))
 
 
 def _attempt(attempt: Attempt) -> str:
@@ -112,9 +116,12 @@ def result_message(loop: Loop, action: PublishResult) -> str:
     """The message of the result's commit: the task, the proof, what is not proven."""
     order = loop.sealed
     lines = [one_line(order.task, 72), ""]
-    lines += [f"Verified by ralph: grade {action.grade}, sandbox {loop.protection}, tree {action.tree}.", ""]
+    lines += [
+        f"Verified by ralph: grade {action.grade}, sandbox {loop.work.protection}, tree {action.tree}.",
+        "",
+    ]
     for gate in order.criterion.gates:
-        verdict = loop.finals[gate.name]
+        verdict = loop.proof.finals[gate.name]
         role = "proof" if gate.proof else "required" if gate.required else "advisory"
         lines.append(f"  {gate.name} ({role}): {verdict.status}, {one_line(verdict.summary, 100)}")
         # Later agents read the history: a hidden check must not be told there either.
@@ -125,7 +132,7 @@ def result_message(loop: Loop, action: PublishResult) -> str:
         role = "required" if opinion.required else "advisory"
         said = one_line(f"{opinion.status}, {opinion_words(opinion)}", 200)
         lines.append(f"  {JUDGE}, {opinion.agent} ({role}): {said}")
-    lines += [f"Not proven: {one_line(sentence, 200)}" for sentence in loop.unproven]
+    lines += [f"Not proven: {one_line(sentence, 200)}" for sentence in loop.proof.unproven]
     trailers = [
         f"Ralph-Loop: {order.loop}",
         f"Ralph-Grade: {action.grade}",

@@ -76,7 +76,7 @@ class PromptFiles:
         return self._newest[2]
 
     def _changes(self, loop: Loop) -> tuple[FileChange, ...]:
-        found = self.changes(loop.sealed.base.tree, loop.tree)
+        found = self.changes(loop.sealed.base.tree, loop.work.tree)
         return tuple(one for one in found if loop.build is None or one.path != NAME)
 
 

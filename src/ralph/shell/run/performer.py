@@ -120,8 +120,8 @@ class RealPerformer:
         refuse_full_disk(self.site.state, self._min_free)
         tree, stage = action.tree, action.stage
         gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
-        settled = loop.doubted == tree
-        verdicts = self.judge.judge(gates, tree, stage, loop.baseline, attend, settled=settled)
+        settled = loop.proof.doubted_tree == tree
+        verdicts = self.judge.judge(gates, tree, stage, loop.proof.baseline, attend, settled=settled)
         for verdict, answered in sort_answers(verdicts, settled=settled):
             if answered:
                 yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict))
@@ -168,7 +168,7 @@ class RealPerformer:
             agent=failover.agent_names(self.site.order)[action.agent],
             prompt=blobs.put(self.site.state.blobs, text.encode()),
             using=action.agent,
-            why=one_line(loop.stood_in, 400) if action.agent else "",
+            why=one_line(loop.agents.failover_reason, 400) if action.agent else "",
             purpose=ready.purpose if ready else "",
             item=ready.item if ready else "",
             tree=ready.tree if ready else "",
@@ -177,8 +177,8 @@ class RealPerformer:
     def finish_call(
         self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
     ) -> e.AgentEnded | None:
-        prompt = blobs.get(self.site.state.blobs, loop.prompt)
-        found = self.judge.deps.shares(loop.tree, attend)
+        prompt = blobs.get(self.site.state.blobs, loop.call.prompt)
+        found = self.judge.deps.shares(loop.work.tree, attend)
         shares = found if isinstance(found, tuple) else ()  # without them it can still mend a lockfile
         if action.agent not in self._callers:
             order = failover.with_agent(self.site.order, action.agent)
@@ -205,21 +205,23 @@ class RealPerformer:
 
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         site, order, workspace = self.site, self.site.order, self.workspace
-        found = take_snapshot(site.store, workspace.path, workspace.index, loop.before, links=workspace.links)
+        found = take_snapshot(
+            site.store, workspace.path, workspace.index, loop.work.tree_before, links=workspace.links
+        )
         found, read = (found, None) if loop.build is None else self.desk.after(loop, found)
-        commit = loop.commit
+        commit = loop.work.commit
         # A call that failed and left nothing is made again under the same number, which must still be free.
-        failed = loop.fault is not None and found.tree == loop.before
-        if found.tree != loop.tree and not failed:
+        failed = loop.call.fault is not None and found.tree == loop.work.tree_before
+        if found.tree != loop.work.tree and not failed:
             title = f"ralph: iteration {action.iteration} of {order.loop}"
             commit = make_checkpoint(
                 site.store,
                 order.loop,
                 action.iteration,
                 tree=found.tree,
-                parent=loop.commit,
+                parent=loop.work.commit,
                 message=title,
-                date=int(loop.worked),
+                date=int(loop.last_work_at),
             )
         whole = self._files.changes(order.base.tree, found.tree)
         return e.CheckpointMade(
@@ -247,7 +249,7 @@ class RealPerformer:
                 tree=action.rejected.tree,
                 parent=order.base.commit,
                 message=f"ralph: rejected work of iteration {number}",
-                date=int(loop.worked),
+                date=int(loop.last_work_at),
             )
         restore_workspace(self.workspace, action.to.tree, action.to.commit)
         return e.WorkspaceRestored(iteration=loop.iteration, tree=action.to.tree, rejected=kept)
@@ -277,7 +279,9 @@ class RealPerformer:
         commit = self._published(action.tree)
         if commit is None:
             message = build.result_message(loop, action)
-            commit = commit_tree(site.store, action.tree, [order.base.commit], message, int(loop.worked))
+            commit = commit_tree(
+                site.store, action.tree, [order.base.commit], message, int(loop.last_work_at)
+            )
             publish_result(site.store.project, order.branch, commit, None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
 
@@ -304,12 +308,12 @@ class RealPerformer:
     def publish_item(self, loop: Loop, action: actions.PublishItem) -> e.ItemPublished:
         """One commit a verified item, on top of the ones before it."""
         site, order = self.site, self.site.order
-        parent = loop.result or order.base.commit
+        parent = loop.landing.result or order.base.commit
         commit = find_published_result(site.store.project, order.branch, order.loop, action.tree, parent)
         if commit is None:
             message = self.desk.message(loop, action)
-            commit = commit_tree(site.store, action.tree, [parent], message, int(loop.worked))
-            publish_result(site.store.project, order.branch, commit, loop.result or None)
+            commit = commit_tree(site.store, action.tree, [parent], message, int(loop.last_work_at))
+            publish_result(site.store.project, order.branch, commit, loop.landing.result or None)
         return e.ItemPublished(item=action.item, branch=order.branch, commit=commit, tree=action.tree)
 
     def _published(self, tree: str) -> str | None:
@@ -322,9 +326,11 @@ class RealPerformer:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
         if action.outcome != "verified" and loop.grade is not None and loop.build is None:
             # Aborted before its result was recorded: a runner that was killed may have published it.
-            commit = self._published(loop.tree)
+            commit = self._published(loop.work.tree)
             if commit is not None:
-                move_refs(self.site.store.project, [RefChange(f"refs/heads/{loop.branch}", None, commit)])
+                move_refs(
+                    self.site.store.project, [RefChange(f"refs/heads/{loop.landing.branch}", None, commit)]
+                )
         give_back(os.path.join(self.site.folder, "own"), whole=action.outcome not in RESUMABLE)
         for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
@@ -332,7 +338,7 @@ class RealPerformer:
 
 def _steady(loop: Loop, verdict: Verdict) -> Verdict:
     """Red in the fresh checkout after green in the incremental one is flaky, and named so."""
-    before = loop.verdicts.get(verdict.gate)
+    before = loop.proof.verdicts.get(verdict.gate)
     if verdict.stage != "final" or verdict.status != "fail" or before is None or before.tree != verdict.tree:
         return verdict
     if before.status != "pass":
@@ -344,7 +350,7 @@ def _disagreement(loop: Loop) -> str:
     """The two kinds of checkout must say the same of one tree; if not, the fault is ours and is recorded."""
     names = [
         name
-        for name, verdict in loop.finals.items()
-        if name in loop.verdicts and loop.verdicts[name].status != verdict.status
+        for name, verdict in loop.proof.finals.items()
+        if name in loop.proof.verdicts and loop.proof.verdicts[name].status != verdict.status
     ]
     return f"incremental and fresh checkout disagree: {', '.join(names)}" if names else ""

@@ -105,7 +105,7 @@ class Runner:
                     loop = scribe.append(hands.open_readers(loop, action))
                 self._append_if(hands.finish_readers(loop, action, self._attend))
             case actions.RunAgent():
-                if not loop.calling:
+                if not loop.call.running:
                     loop = scribe.append(hands.open_call(loop, action))
                 self._append_if(hands.finish_call(loop, action, self._attend, self._watcher))
             case actions.AskJudge():
@@ -141,9 +141,9 @@ class Runner:
         self._attend_now()
         loop = self._scribe.loop
         return (
-            bool(loop.aborting)
-            or loop.pause_now
-            or (not loop.calling and (not loop.todo or not _same(loop.todo[0], self._doing)))
+            bool(loop.control.abort_reason)
+            or loop.control.pause_now
+            or (not loop.call.running and (not loop.todo or not _same(loop.todo[0], self._doing)))
         )
 
     def _attend_now(self) -> None:
@@ -174,7 +174,7 @@ class Runner:
     def _lay_down(self, trouble: RalphError) -> None:
         """The machine got in the way: leave the loop paused, with the reason, ready for a resume."""
         loop = self._scribe.loop
-        if loop.phase in ("paused", "ended") or loop.calling:
+        if loop.phase in ("paused", "ended") or loop.call.running:
             return
         try:
             self._scribe.append(e.PauseAsked(reason=f"{trouble.what} [{trouble.code}]", now=True))

@@ -88,7 +88,7 @@ def about_to_call(loop: Loop) -> Loop | None:
     except IllegalEvent:
         return None
     owed = loop.todo[0] if loop.todo else None
-    return loop if isinstance(owed, actions.RunAgent) and not loop.calling else None
+    return loop if isinstance(owed, actions.RunAgent) and not loop.call.running else None
 
 
 def _sent_prompt(record: Record, state: State, call: e.AgentStarted) -> Shown:

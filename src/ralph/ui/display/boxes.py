@@ -71,14 +71,16 @@ def _lines(lines: list[Text]) -> Text:
 def _state(loop: Loop) -> str:
     if loop.outcome in GOOD:
         return "open" if loop.outcome == "verified" else "not needed"
-    return "not judged" if loop.best is None else "not yet"
+    return "not judged" if loop.progress.best is None else "not yet"
 
 
 def gate_lines(loop: Loop, activity: Doing | None) -> list[Text]:
     now = activity.names if activity is not None and activity.what == "gate" else ()
     rows = newest_verdicts(loop)
     pad = min(12, max((len(gate.name) for gate, _ in rows), default=0))
-    return [_gate(gate, verdict, pad, running=gate.name in now, stale=loop.calling) for gate, verdict in rows]
+    return [
+        _gate(gate, verdict, pad, running=gate.name in now, stale=loop.call.running) for gate, verdict in rows
+    ]
 
 
 def _gate(gate: Gate, verdict: Verdict | None, pad: int, *, running: bool, stale: bool) -> Text:
@@ -97,18 +99,18 @@ def _gate(gate: Gate, verdict: Verdict | None, pad: int, *, running: bool, stale
 
 
 def exit_lines(loop: Loop) -> list[Text]:
-    lines = [Text(safe(sentence, 200)) for sentence in loop.not_yet[:MAX_SENTENCES]]
-    more = len(loop.not_yet) - len(lines)
+    lines = [Text(safe(sentence, 200)) for sentence in loop.proof.not_yet[:MAX_SENTENCES]]
+    more = len(loop.proof.not_yet) - len(lines)
     if more > 0:
         lines.append(Text(f"and {more} more", style="dim"))
     line = plan_line(loop)
     if line is not None and line.total:
         lines.append(Text(f"{line.total - line.done} of {line.total} plan items open"))
-    if loop.claim is not None:
-        lines.append(Text(f"the agent claims {loop.claim.status}"))
-    elif loop.iteration > 1 or (loop.iteration and not loop.calling):
+    if loop.call.claim is not None:
+        lines.append(Text(f"the agent claims {loop.call.claim.status}"))
+    elif loop.iteration > 1 or (loop.iteration and not loop.call.running):
         lines.append(Text("no claim from the agent yet", style="dim"))
-    reds = [footprint.red for footprint in loop.history][-4:]
+    reds = [footprint.red for footprint in loop.progress.history][-4:]
     if len(reds) > 1:
         lines.append(Text(f"red: {' → '.join(map(str, reds))}"))
     return lines or [Text("nothing judged yet", style="dim")]
@@ -124,7 +126,7 @@ def spend_lines(loop: Loop, activity: Doing | None) -> list[Text]:
     if limits.cost is not None and spend.cost is not None:
         cost = f"{cost}/{dollars(limits.cost)} {bar(spend.cost, limits.cost, CELLS)}"
     lines.append(Text(cost if cost.startswith("cost") else f"cost  {cost}"))
-    time = clock(loop.elapsed + (activity.seconds if activity is not None else 0.0))
+    time = clock(loop.elapsed_seconds + (activity.seconds if activity is not None else 0.0))
     lines.append(Text(f"time  {time}" + (f" / {clock(limits.time)}" if limits.time is not None else "")))
     if spend.tokens is not None:
         of = f" / {thousands(limits.tokens)}" if limits.tokens is not None else ""

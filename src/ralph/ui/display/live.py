@@ -119,7 +119,11 @@ class Live(Silent):
         warned = alert_words(loop)
         if warned:
             parts.append(Text(f" ! {warned}", style="yellow", no_wrap=True, overflow="ellipsis"))
-        hint = "stopping after this iteration" if loop.pausing else "ctrl-c stops after this iteration"
+        hint = (
+            "stopping after this iteration"
+            if loop.control.pause_reason
+            else "ctrl-c stops after this iteration"
+        )
         parts.append(Text(f" {hint}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
@@ -134,8 +138,8 @@ class Live(Silent):
     def _folded(self, call: StoryCall, loop: Loop) -> Text:
         mark = call_mark(call)
         line = Text.assemble((mark, _TONES[mark]), f" it {call.iteration}  ", "  ".join(call_parts(call)))
-        if not call.published and loop.not_yet:
-            line.append(f"\n       not yet: {safe(loop.not_yet[0], 160)}", style="dim")
+        if not call.published and loop.proof.not_yet:
+            line.append(f"\n       not yet: {safe(loop.proof.not_yet[0], 160)}", style="dim")
         return line
 
     def _guard(self, action: object) -> None:

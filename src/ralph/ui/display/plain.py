@@ -63,7 +63,7 @@ class Plain(Silent):
             self._footer(self._call, loop)
             self._call = None
         if loop.phase == "waiting" and not isinstance(event, e.WaitOver):
-            self.tell(f"{stamp(event.at)}  {'waiting':<11}  {safe(loop.wait_why)}")
+            self.tell(f"{stamp(event.at)}  {'waiting':<11}  {safe(loop.control.wait_reason)}")
 
     def tick(self, loop: Loop, activity: Doing) -> None:
         if activity.seconds - self._beat < HEARTBEAT_SECONDS:
@@ -76,7 +76,7 @@ class Plain(Silent):
         limit = loop.limits.iterations
         self.tell(call_line(call).replace(f"it {call.iteration}", f"it {call.iteration}/{limit or '∞'}", 1))
         if not call.published:
-            for sentence in loop.not_yet[:MAX_SENTENCES]:
+            for sentence in loop.proof.not_yet[:MAX_SENTENCES]:
                 self.tell(f"{'':8}  {'not yet':<11}  {safe(sentence, 300)}")
         warned = "" if call.published else alert_words(loop)
         if warned:

@@ -18,8 +18,8 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
     order = loop.sealed
     agent = safe(order.agent.name, 40) + (f"/{safe(order.agent.model, 40)}" if order.agent.model else "")
     parts = ["ralph", order.loop, agent]
-    if loop.workspace:
-        parts.append(f"workspace {safe(loop.workspace, 120)}")
+    if loop.work.workspace:
+        parts.append(f"workspace {safe(loop.work.workspace, 120)}")
     gates = [
         f"{safe(gate.name, 30)}{'' if gate.proof else ' (keep green)'}: {safe(gate.run, 80)}"
         for gate in order.criterion.gates
@@ -30,7 +30,7 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
         *_mode_lines(loop),
         f"  class    {order.criterion.task_class}",
         f"  checks   {DOT.join(gates) or 'none'}",
-        *sandbox_lines(loop.protection, words),
+        *sandbox_lines(loop.work.protection, words),
         f"  limits   {limit_words(loop.limits)}",
     ]
     if order.rubric is not None:
@@ -38,10 +38,9 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
     lines += [f"  note     {safe(warning, 300)}" for warning in order.warnings]
     if loop.spend.calls:
         lines.append(f"  resumed  {resumed_words(loop)}")
-    if loop.breaker.probing:
-        lines.append(
-            f"  probe    one iteration: it goes on if that helps ({safe(loop.breaker.diagnosis, 200)})"
-        )
+    if loop.progress.breaker.probing:
+        diagnosis = safe(loop.progress.breaker.diagnosis, 200)
+        lines.append(f"  probe    one iteration: it goes on if that helps ({diagnosis})")
     lines.append(
         f"  watch: ralph logs {order.loop} -f     "
         f"stop: ctrl-c (after this iteration), or ralph abort {order.loop}"
@@ -91,7 +90,7 @@ def resumed_words(loop: Loop) -> str:
             f"after {plural(spend.calls, 'call')}",
             f"iteration {loop.iteration}",
             loop.phase,
-            f"{clock(loop.elapsed)} used",
+            f"{clock(loop.elapsed_seconds)} used",
             cost_words(spend.cost, spend.blind, spend.calls, estimated=spend.estimated),
         )
     )
@@ -146,7 +145,7 @@ def doing_words(loop: Loop, activity: Doing) -> str:
             if activity.left_seconds is not None
             else clock(activity.seconds)
         )
-        return f"waiting, {left}: {safe(loop.wait_why, 120)}"
+        return f"waiting, {left}: {safe(loop.control.wait_reason, 120)}"
     doing = {"agent": "working", "gate": "judging", "guard": "checking how it came about"}
     doing["judge"] = "the judge reads"
     names = (

@@ -30,28 +30,28 @@ def left(loop: Loop, tree: str, **more: Any) -> Loop:
 def test_an_iteration_in_the_record() -> None:
     """Files, sizes, names and calls left come from the facts of that very iteration."""
     loop = left(b.based(KEEP), "t1", files=2, added=3, removed=4, paths=("a.py", "b.py"))
-    tried, pulse = loop.attempts[-1], loop.breaker.pulses[-1]
+    tried, pulse = loop.progress.attempts[-1], loop.progress.breaker.pulses[-1]
     assert (tried.paths, tried.files, tried.lines) == (("a.py", "b.py"), 2, 7)
     assert (tried.signature, tried.kind, tried.next) == ("test:s3", "logical", "another approach")
     assert (pulse.files, pulse.state, pulse.calls_left, pulse.progress) == (2, "CLOSED", 8, False)
-    assert (loop.breaker.item, loop.breaker.on_item) == ("", 1)
+    assert (loop.progress.breaker.item, loop.progress.breaker.on_item) == ("", 1)
     loop = left(loop, "t2")
-    assert (loop.breaker.on_item, loop.attempts[-1].files) == (2, 0)
+    assert (loop.progress.breaker.on_item, loop.progress.attempts[-1].files) == (2, 0)
 
 
 def test_progress_is_progress_unless_tests_were_tampered_with() -> None:
     """An accused tree gains nothing, however much greener it is."""
-    assert b.iterate(b.based(KEEP), "t1", b.red(count=1)).breaker.pulses[-1].progress
+    assert b.iterate(b.based(KEEP), "t1", b.red(count=1)).progress.breaker.pulses[-1].progress
     accused = b.conclude(b.guarding(b.based(KEEP)), b.guard("t1", "test_a"))
-    assert not accused.breaker.pulses[-1].progress
+    assert not accused.progress.breaker.pulses[-1].progress
 
 
 def test_an_accused_probe_overcomes_nothing() -> None:
     """Its score is above 0, and it opens again all the same."""
     loop = decide(b.outcome("stalled"), e.ResumeAsked()).loop
     loop = b.conclude(b.guarding(loop), b.guard("t1", "test_a"))
-    assert loop.breaker.pulses[-1].score > 0
-    assert loop.todo[0] == actions.Finish("stalled", loop.breaker.why)
+    assert loop.progress.breaker.pulses[-1].score > 0
+    assert loop.todo[0] == actions.Finish("stalled", loop.progress.breaker.why)
 
 
 RECORDED = [
@@ -65,13 +65,13 @@ RECORDED = [
 def test_class_of_a_judged_iteration(verdict: dict[str, Any], kind: str) -> None:
     """A check that says fail is the work's, whatever became of its report."""
     loop = b.iterate(b.based(KEEP), "t1", b.red(**verdict))
-    assert loop.attempts[-1].kind == kind
+    assert loop.progress.attempts[-1].kind == kind
 
 
 def test_a_denied_permission_is_the_surroundings() -> None:
     """Green checks, nothing proven, and a permission that was refused."""
     loop = b.work(b.based(FEATURE, b.green(per_test=True)), BASE, denials=("npm install", "curl"))
-    assert (loop.attempts[-1].kind, loop.attempts[-1].what) == (
+    assert (loop.progress.attempts[-1].kind, loop.progress.attempts[-1].what) == (
         "environmental",
         "permission denied: npm install, curl",
     )
@@ -82,11 +82,11 @@ def test_what_an_iteration_came_to_in_one_line() -> None:
     two = b.order(b.gate(), b.gate("lint", proof=False), on_fail="keep")
     reds = (b.red(summary="2 failed"), b.red("lint", summary="1 finding"))
     loop = b.iterate(b.based(two, b.red(), b.green("lint")), "t1", *reds)
-    assert loop.attempts[-1].what == "test: 2 failed (and 1 more red)"
+    assert loop.progress.attempts[-1].what == "test: 2 failed (and 1 more red)"
     asks = b.iterate(b.based(KEEP), "t1", claim=Claim("BLOCKED"))
-    assert asks.attempts[-1].what == "the agent asks: no reason given"
+    assert asks.progress.attempts[-1].what == "the agent asks: no reason given"
     green = b.work(b.based(FEATURE, b.green(per_test=True)), BASE)
-    assert green.attempts[-1].what == "the checks are green, and something is still missing"
+    assert green.progress.attempts[-1].what == "the checks are green, and something is still missing"
 
 
 def half_open() -> Loop:
@@ -96,19 +96,19 @@ def half_open() -> Loop:
 def test_a_fault_that_left_work_came_through() -> None:
     """Half open: a changed tree closes it, whatever became of the call."""
     loop = b.work(half_open(), "t1", fault=Fault("timeout", "m"))
-    assert loop.breaker.state == "CLOSED"
+    assert loop.progress.breaker.state == "CLOSED"
 
 
 def test_a_fault_that_left_nothing_did_not() -> None:
     """Half open: a stopped call says nothing, and the next one tries again."""
     loop = b.work(half_open(), BASE, fault=Fault("interrupted", "m"))
     assert isinstance(loop.todo[0], actions.RunAgent)
-    assert loop.breaker.state == "HALF_OPEN"
+    assert loop.progress.breaker.state == "HALF_OPEN"
 
 
 def test_who_broke_it() -> None:
     """An agent that cannot be started opens the breaker; a criterion that cannot be judged is not its."""
-    assert b.outcome("broken").breaker.state == "OPEN"
-    assert b.based(None, b.red(status="error", cause="missing")).breaker.state == "CLOSED"
+    assert b.outcome("broken").progress.breaker.state == "OPEN"
+    assert b.based(None, b.red(status="error", cause="missing")).progress.breaker.state == "CLOSED"
     aborted = decide(b.work(b.based(KEEP), "t1", fault=Fault("crash", "m")), e.AbortAsked()).loop
-    assert aborted.breaker.state == "CLOSED"
+    assert aborted.progress.breaker.state == "CLOSED"

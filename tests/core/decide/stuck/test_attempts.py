@@ -236,9 +236,11 @@ def test_the_ask_follows_the_class() -> None:
 def test_faults_leave_no_attempt_behind() -> None:
     """A loop of faults has a record of them, and not one counts; a stopped call is not even there."""
     loop = b.faulted(2, "limit")
-    assert [(one.kind, one.times, one.what) for one in loop.attempts] == [("transient", 2, "limit: busy")]
-    assert real_tries(loop.attempts) == ()
-    assert b.work(b.based(), b.BASE, fault=Fault("interrupted", "stop")).attempts == ()
+    assert [(one.kind, one.times, one.what) for one in loop.progress.attempts] == [
+        ("transient", 2, "limit: busy")
+    ]
+    assert real_tries(loop.progress.attempts) == ()
+    assert b.work(b.based(), b.BASE, fault=Fault("interrupted", "stop")).progress.attempts == ()
 
 
 def test_attempts_of_a_loop() -> None:
@@ -248,17 +250,19 @@ def test_attempts_of_a_loop() -> None:
     for turn in range(1, 4):
         reds = (b.red(tree=f"t{turn}", summary="2 failed"), b.red("secret", tree=f"t{turn}"))
         loop = b.iterate(loop, f"t{turn}", *reds)
-    assert [one.strategy for one in loop.attempts] == ["", "", "change the approach"]
-    assert {one.what for one in loop.attempts} == {"test: 2 failed"}
+    assert [one.strategy for one in loop.progress.attempts] == ["", "", "change the approach"]
+    assert {one.what for one in loop.progress.attempts} == {"test: 2 failed"}
     loop = b.iterate(loop, "t9", b.green(tree="t9"), b.red("secret", tree="t9"))
-    assert loop.attempts[-1].what == "a check that is not shown is red"
+    assert loop.progress.attempts[-1].what == "a check that is not shown is red"
 
 
 def test_a_missing_tool_is_no_attempt() -> None:
     """A check that could not be made says nothing about the work."""
     gone = b.red(status="error", cause="missing", summary="no such tool")
     loop = b.iterate(b.based(b.order(on_fail="keep")), "t1", gone)
-    assert [(one.kind, one.what) for one in loop.attempts] == [("environmental", "test: no such tool")]
+    assert [(one.kind, one.what) for one in loop.progress.attempts] == [
+        ("environmental", "test: no such tool")
+    ]
 
 
 def test_who_is_asked_when_a_loop_ends() -> None:
@@ -273,7 +277,7 @@ def test_who_is_asked_when_a_loop_ends() -> None:
 def test_tampering_twice_is_for_a_human() -> None:
     """An accused tree is a fundamental failure, and overcomes no stall."""
     loop = b.conclude(b.guarding(b.based(b.order(on_fail="keep"))), b.guard("t1", "test_a"))
-    assert [(one.kind, one.what) for one in loop.attempts] == [
+    assert [(one.kind, one.what) for one in loop.progress.attempts] == [
         ("fundamental", "tests or gates were tampered with")
     ]
     loop = b.conclude(b.guarding(loop, "t2", claim=Claim("COMPLETE")), b.guard("t2", "test_b"))

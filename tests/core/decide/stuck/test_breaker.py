@@ -220,7 +220,7 @@ def test_marks() -> None:
 
 def idle(loop: Loop) -> Loop:
     """An iteration that changes nothing; after a resume its tree is judged again all the same."""
-    return judged_red(b.work(loop, loop.tree), 3)
+    return judged_red(b.work(loop, loop.work.tree), 3)
 
 
 def judged_red(loop: Loop, count: int) -> Loop:
@@ -237,29 +237,29 @@ def stalled_loop() -> Loop:
 def test_a_stalled_loop_is_open_and_says_why() -> None:
     """Where waiting cannot help the loop ends, open, with its diagnosis and a demand for the probe."""
     loop = stalled_loop()
-    assert (loop.breaker.state, loop.breaker.trouble) == ("OPEN", "no-progress")
-    assert loop.breaker.why == loop.reason == "3 iterations in a row changed nothing"
-    assert [one.strategy for one in loop.breaker.demands] == ["replan", "split"]
-    assert "Asked for before, without success: replan" in loop.redirect
+    assert (loop.progress.breaker.state, loop.progress.breaker.trouble) == ("OPEN", "no-progress")
+    assert loop.progress.breaker.why == loop.reason == "3 iterations in a row changed nothing"
+    assert [one.strategy for one in loop.progress.breaker.demands] == ["replan", "split"]
+    assert "Asked for before, without success: replan" in loop.progress.redirect
 
 
 def test_resume_is_one_probe_and_nothing_gained_ends_it_again() -> None:
     """Exactly one iteration after the resume; it changed nothing, so the loop is stalled at once."""
     loop = decide(stalled_loop(), e.ResumeAsked()).loop
-    assert loop.breaker.state == "HALF_OPEN"
+    assert loop.progress.breaker.state == "HALF_OPEN"
     assert isinstance(loop.todo[0], actions.RunAgent)
     loop = idle(loop)
-    assert loop.todo == (actions.Finish("stalled", loop.breaker.why),)
-    assert loop.breaker.state == "OPEN"
-    assert loop.breaker.why.startswith("one more iteration did not help")
-    assert (loop.breaker.opens, loop.iteration) == (2, 4)
+    assert loop.todo == (actions.Finish("stalled", loop.progress.breaker.why),)
+    assert loop.progress.breaker.state == "OPEN"
+    assert loop.progress.breaker.why.startswith("one more iteration did not help")
+    assert (loop.progress.breaker.opens, loop.iteration) == (2, 4)
 
 
 def test_a_probe_that_gains_something_closes_and_is_watched() -> None:
     """Fewer red than before: closed again, and the loop goes on; standing still at once would open it."""
     loop = decide(stalled_loop(), e.ResumeAsked()).loop
     loop = b.iterate(loop, "t1", b.red(count=1))
-    assert (loop.breaker.state, loop.breaker.watch) == ("CLOSED", WATCH)
+    assert (loop.progress.breaker.state, loop.progress.breaker.watch) == ("CLOSED", WATCH)
     assert isinstance(loop.todo[0], actions.RunAgent)
     loop = idle(loop)
     why = "it came back 1 iteration after a resume: 3 iterations in a row changed nothing"
@@ -273,7 +273,7 @@ def test_the_probe_is_measured_against_what_stood_before_the_resume() -> None:
         loop = b.iterate(loop, f"t{turn + 1}")
     loop = decide(b.close(loop), e.ResumeAsked()).loop
     loop = b.iterate(loop, "t9")
-    assert loop.breaker.pulses[-1].score == -1
+    assert loop.progress.breaker.pulses[-1].score == -1
     assert isinstance(loop.todo[0], actions.Finish)
 
 
@@ -281,30 +281,30 @@ def test_a_verified_probe_closes() -> None:
     """The proof decides before any score."""
     loop = decide(stalled_loop(), e.ResumeAsked()).loop
     done = b.close(b.conclude(b.guarding(loop), b.guard()))
-    assert (done.outcome, done.breaker.state) == ("verified", "CLOSED")
+    assert (done.outcome, done.progress.breaker.state) == ("verified", "CLOSED")
 
 
 def test_a_fault_in_a_probe_is_waited_out_and_the_probe_still_is_one() -> None:
     """A limit refunds the iteration: open while it is waited for, half open again, judged by its own work."""
     loop = decide(stalled_loop(), e.ResumeAsked()).loop
-    loop = b.work(loop, loop.tree, fault=Fault("limit", "busy"))
-    assert (loop.phase, loop.breaker.state) == ("waiting", "OPEN")
+    loop = b.work(loop, loop.work.tree, fault=Fault("limit", "busy"))
+    assert (loop.phase, loop.progress.breaker.state) == ("waiting", "OPEN")
     loop = decide(loop, e.WaitOver()).loop
-    assert loop.breaker.probing
+    assert loop.progress.breaker.probing
     loop = idle(loop)
-    assert loop.todo[0] == actions.Finish("stalled", loop.breaker.why)
-    assert loop.breaker.why.endswith(": 3 iterations in a row changed nothing")
+    assert loop.todo[0] == actions.Finish("stalled", loop.progress.breaker.why)
+    assert loop.progress.breaker.why.endswith(": 3 iterations in a row changed nothing")
 
 
 def test_a_fault_opens_while_it_is_waited_for_and_one_answer_closes() -> None:
     """Rule 18: a cooldown only where waiting can help, then one call that tries."""
     loop = b.waiting()
-    assert (loop.breaker.state, loop.breaker.why) == ("OPEN", "limit: busy")
+    assert (loop.progress.breaker.state, loop.progress.breaker.why) == ("OPEN", "limit: busy")
     loop = decide(loop, e.WaitOver()).loop
-    assert loop.breaker.state == "HALF_OPEN"
+    assert loop.progress.breaker.state == "HALF_OPEN"
     loop = b.iterate(loop, "t1")
-    assert (loop.breaker.state, loop.breaker.why) == ("CLOSED", "a call came through")
-    assert [(turn.was, turn.to) for turn in loop.breaker.trail] == [
+    assert (loop.progress.breaker.state, loop.progress.breaker.why) == ("CLOSED", "a call came through")
+    assert [(turn.was, turn.to) for turn in loop.progress.breaker.trail] == [
         ("CLOSED", "OPEN"),
         ("OPEN", "HALF_OPEN"),
         ("HALF_OPEN", "CLOSED"),
@@ -315,21 +315,21 @@ def test_waiting_for_the_hour_is_no_trip() -> None:
     """Ralph's own bound on calls makes a pause, not trouble."""
     loop = b.based(b.order(limits=Limits(calls_per_hour=1)))
     loop = b.iterate(loop, "t1")
-    assert (loop.phase, loop.breaker.state) == ("waiting", "CLOSED")
+    assert (loop.phase, loop.progress.breaker.state) == ("waiting", "CLOSED")
 
 
 def test_a_broken_loop_is_open() -> None:
     """Faults in a row end the loop with the breaker open, and a resume tries one call."""
     loop = b.close(b.faulted(3))
-    assert (loop.outcome, loop.breaker.state) == ("broken", "OPEN")
+    assert (loop.outcome, loop.progress.breaker.state) == ("broken", "OPEN")
     loop = decide(decide(loop, e.ResumeAsked()).loop, e.WaitOver()).loop
-    assert loop.breaker.state == "HALF_OPEN"
+    assert loop.progress.breaker.state == "HALF_OPEN"
 
 
 def test_a_blocked_loop_goes_on_as_it_was() -> None:
     """An agent's question is no stall: the answer is followed by as many iterations as it takes."""
     loop = decide(b.outcome("blocked"), e.ResumeAsked()).loop
-    assert loop.breaker.state == "CLOSED"
+    assert loop.progress.breaker.state == "CLOSED"
     assert isinstance(b.iterate(loop, "t2").todo[0], actions.RunAgent)
 
 
@@ -353,7 +353,7 @@ def obeyed(loop: Loop, move: str, number: int) -> Loop:
     if isinstance(loop.todo[0], actions.Finish):
         return b.close(loop)
     if move in KINDS:
-        return b.work(loop, loop.tree, fault=Fault(move, "m"))  # type: ignore[arg-type]
+        return b.work(loop, loop.work.tree, fault=Fault(move, "m"))  # type: ignore[arg-type]
     if move in ("idle", "resume"):
         return idle(loop)
     tree = f"ab{number % 2}" if move == "turn" else f"n{number}"
@@ -370,19 +370,23 @@ def test_whatever_happens_the_breaker_keeps_to_its_table(moves: list[str], keep:
     for number, move in enumerate(moves):
         before = loop
         loop = obeyed(loop, move, number)
-        faults += loop.fault is not None and loop.tree == before.tree
-        turns = loop.breaker.trail[len(before.breaker.trail) :] if len(loop.breaker.trail) < MAX_TURNS else ()
+        faults += loop.call.fault is not None and loop.work.tree == before.work.tree
+        turns = (
+            loop.progress.breaker.trail[len(before.progress.breaker.trail) :]
+            if len(loop.progress.breaker.trail) < MAX_TURNS
+            else ()
+        )
         for turn in turns:
             assert turn.to in [to for (was, _), to in TABLE.items() if was == turn.was]
         owed = loop.todo[0] if loop.todo else None
-        assert not (isinstance(owed, actions.RunAgent) and loop.breaker.state == "OPEN")
-        if before.breaker.state == "OPEN" and loop.spend.calls > before.spend.calls:
+        assert not (isinstance(owed, actions.RunAgent) and loop.progress.breaker.state == "OPEN")
+        if before.progress.breaker.state == "OPEN" and loop.spend.calls > before.spend.calls:
             raise AssertionError("a call was made while open")
         if loop.phase == "ended" or isinstance(owed, actions.Finish):
-            assert loop.breaker.state != "HALF_OPEN"
-        judged_ones = [one for one in loop.attempts if is_real_try(one)]
+            assert loop.progress.breaker.state != "HALF_OPEN"
+        judged_ones = [one for one in loop.progress.attempts if is_real_try(one)]
         assert all(not one.signature.startswith("fault ") for one in judged_ones)
-        assert len(loop.breaker.pulses) <= MAX_PULSES
-        assert len(loop.breaker.demands) <= DEMANDS
-        assert len(loop.attempts) <= ATTEMPTS
-        assert loop.tree == BASE or loop.commit
+        assert len(loop.progress.breaker.pulses) <= MAX_PULSES
+        assert len(loop.progress.breaker.demands) <= DEMANDS
+        assert len(loop.progress.attempts) <= ATTEMPTS
+        assert loop.work.tree == BASE or loop.work.commit

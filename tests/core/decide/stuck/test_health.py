@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ralph.core.decide.stuck.health import Health, alerts, calls_left, health, is_getting_worse, risk
 from ralph.core.model.breaker_state import Breaker, Pulse
-from ralph.core.model.loop import Loop
+from ralph.core.model.loop import CallState, Loop
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Counts
 
@@ -20,7 +20,7 @@ def pulse(score: int = 1, files: int = 1, **more: Any) -> Pulse:
 
 
 def loop_of(breaker: Breaker, **more: Any) -> Loop:
-    return replace(b.based(), breaker=breaker, **more)
+    return replace(b.based().with_progress(breaker=breaker), **more)
 
 
 def rates(*passed: int) -> tuple[Pulse, ...]:
@@ -108,7 +108,7 @@ def test_too_long_on_one_item(count: int, item: str, expected: tuple[str, ...]) 
 def test_the_hours_calls(used: int, expected: tuple[str, ...]) -> None:
     """A warning at four fifths of the calls an hour; calls of the hour before do not count."""
     times = (100.0, 5900.0) + (9000.0,) * used
-    loop = loop_of(Breaker(), limits=Limits(calls_per_hour=10), call_times=times, now=9500.0)
+    loop = loop_of(Breaker(), limits=Limits(calls_per_hour=10), call=CallState(times=times), now=9500.0)
     assert alerts(Breaker(), loop) == expected
     assert calls_left(loop) == 10 - used
     assert calls_left(replace(loop, limits=Limits())) is None
@@ -158,11 +158,11 @@ def test_health_of_a_loop_at_work() -> None:
     loop = b.based(b.order(on_fail="keep"))
     verdict = b.red(tree="t1", count=2, counts=Counts(passed=5, failed=2, skipped=1))
     loop = b.iterate(loop, "t1", verdict, usage=Usage(tokens=9, written=4))
-    newest = loop.breaker.pulses[-1]
+    newest = loop.progress.breaker.pulses[-1]
     assert (newest.passed, newest.failed, newest.skipped, newest.written) == (5, 2, 1, 4)
     assert (newest.score, newest.red, newest.state) == (1 + 3, 2, "CLOSED")
     assert health(loop).score == 4
-    assert not is_getting_worse(loop.breaker.pulses)
+    assert not is_getting_worse(loop.progress.breaker.pulses)
 
 
 def test_work_that_is_undone_costs_a_point() -> None:
@@ -170,7 +170,7 @@ def test_work_that_is_undone_costs_a_point() -> None:
     loop = b.based(b.order(on_fail="keep"))
     for tree, count in (("t1", 3), ("t2", 3), ("t1", 3)):
         loop = b.iterate(loop, tree, b.red(tree=tree, count=count, signature=tree))
-    assert [one.score for one in loop.breaker.pulses] == [1, 1 + 2, 1 + 2 - 1]
+    assert [one.score for one in loop.progress.breaker.pulses] == [1, 1 + 2, 1 + 2 - 1]
 
 
 def test_an_ended_loop_warns_of_nothing() -> None:

@@ -78,13 +78,13 @@ def test_the_same_error_climbs_the_ladder_until_it_is_stalled() -> None:
         assert f". {strategy.capitalize()}: " in redirect
     ended = same_error(5)
     assert ended.todo[0] == actions.Finish("stalled", "the same error 5 times in a row")
-    assert [one.strategy for one in ended.breaker.demands] == NAMES["same-error"]
+    assert [one.strategy for one in ended.progress.breaker.demands] == NAMES["same-error"]
 
 
 def test_two_idle_iterations_ask_for_a_new_plan() -> None:
     """Before standing still ends the loop at three, the third call is asked for something else."""
     loop = b.work(b.work(b.based(), b.BASE), b.BASE)
-    assert loop.redirect.startswith("2 iterations in a row changed nothing. Replan: ")
+    assert loop.progress.redirect.startswith("2 iterations in a row changed nothing. Replan: ")
 
 
 def test_getting_worse_is_answered_without_an_end() -> None:
@@ -92,8 +92,8 @@ def test_getting_worse_is_answered_without_an_end() -> None:
     loop = b.based(b.order(on_fail="keep"), b.red(count=1))
     for turn in range(4):
         loop = b.iterate(loop, f"t{turn + 1}", b.red(tree=f"t{turn + 1}", count=4 + 3 * turn))
-    assert sum(pulse.score for pulse in loop.breaker.pulses[-3:]) < 0
-    assert loop.redirect.startswith("the last 3 iterations made it worse rather than better. ")
+    assert sum(pulse.score for pulse in loop.progress.breaker.pulses[-3:]) < 0
+    assert loop.progress.redirect.startswith("the last 3 iterations made it worse rather than better. ")
     assert isinstance(loop.todo[0], actions.RunAgent)
 
 
@@ -104,12 +104,12 @@ def test_only_mending_tests_is_questioned_where_tests_are_not_the_task(task_clas
     for turn in range(5):
         one = b.red(tree=f"t{turn + 1}", count=2, signature=f"s{turn}", red_digest=f"d{turn}")
         loop = b.iterate(loop, f"t{turn + 1}", one, claim=Claim("IN_PROGRESS", work="TESTING"))
-    assert ("nothing but tests" in loop.redirect) is told
+    assert ("nothing but tests" in loop.progress.redirect) is told
     assert isinstance(loop.todo[0], actions.RunAgent)
 
 
 def test_progress_takes_the_demand_back() -> None:
     """What got better is not nagged about what was."""
     loop = same_error(3)
-    assert loop.redirect
-    assert b.iterate(loop, "t9", b.red(tree="t9", count=1)).redirect == ""
+    assert loop.progress.redirect
+    assert b.iterate(loop, "t9", b.red(tree="t9", count=1)).progress.redirect == ""

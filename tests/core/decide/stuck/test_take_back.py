@@ -37,7 +37,7 @@ def test_a_number_that_comes_closer_is_kept_and_is_no_stall() -> None:
     """0 != 9, 1 != 9, 2 != 9: nothing is taken back, nothing is demanded, and it may go on."""
     loop = numbers(7)
     assert isinstance(owed(loop), actions.RunAgent)
-    assert (loop.tree, loop.redirect, loop.breaker.state) == ("n7", "", "CLOSED")
+    assert (loop.work.tree, loop.progress.redirect, loop.progress.breaker.state) == ("n7", "", "CLOSED")
 
 
 def test_numbers_alone_do_not_keep_a_loop_alive() -> None:
@@ -69,9 +69,9 @@ def test_progress_beside_something_broken_counts_once() -> None:
     two = (b.gate(), b.gate("lint", proof=False))
     loop = b.based(b.order(*two), b.red(count=5), b.green("lint"))
     loop = b.iterate(loop, "t1", b.red(count=3), b.red("lint"))
-    assert [one.progress for one in loop.history] == [True]
+    assert [one.progress for one in loop.progress.history] == [True]
     loop = b.work(loop, "t1")
-    assert [one.progress for one in loop.history] == [True, False]
+    assert [one.progress for one in loop.progress.history] == [True, False]
 
 
 FEATURE = b.order(task_class="implement-feature", min_grade="B")
@@ -83,13 +83,13 @@ def test_green_work_that_lacks_a_witness_is_never_taken_back(on_fail: Any) -> No
     feature = b.based(replace(FEATURE, on_fail=on_fail), b.green(per_test=True))
     loop = b.conclude(b.guarding(feature, "t1", b.green(per_test=True)), b.guard())
     assert isinstance(owed(loop), actions.RunAgent)
-    assert loop.tree == "t1"
-    assert any("write a test" in sentence for sentence in loop.not_yet)
+    assert loop.work.tree == "t1"
+    assert any("write a test" in sentence for sentence in loop.proof.not_yet)
     more = b.conclude(b.guarding(loop, "t2", b.green(tree="t2", per_test=True)), b.guard("t2"))
-    assert more.best is not None
-    assert (more.tree, more.best.tree) == ("t2", "t2")
+    assert more.progress.best is not None
+    assert (more.work.tree, more.progress.best.tree) == ("t2", "t2")
     idle = b.work(more, "t2")
-    assert "nothing has been changed yet" not in idle.not_yet
+    assert "nothing has been changed yet" not in idle.proof.not_yet
 
 
 def test_red_after_green_goes_back_to_the_green_work_and_not_to_the_base() -> None:
@@ -132,8 +132,8 @@ def test_what_was_set_aside_is_named_in_the_next_prompt() -> None:
     """Where it is kept, where the work went back to, and why."""
     loop = b.iterate(b.based(), "t1", b.red(count=4))
     loop = b.iterate(loop, "t2", b.red(tree="t2", count=5))
-    assert loop.tree == BASE
-    assert loop.reverted == (
+    assert loop.work.tree == BASE
+    assert loop.progress.revert_note == (
         f"The work of iteration 2 was taken back to the state at the start: {WORSE}; "
         "it is set aside as refs/ralph/fix-1/rejected/2"
     )
@@ -151,7 +151,7 @@ def test_a_state_in_between_is_named_by_its_iteration() -> None:
     loop = b.iterate(b.based(), "t1", b.red(count=2))
     for number in (2, 3):
         loop = b.iterate(loop, f"t{number}", b.red(tree=f"t{number}", count=4))
-    assert loop.reverted.startswith(
+    assert loop.progress.revert_note.startswith(
         "The work of iteration 3 was taken back to the state after iteration 1: it was worse"
     )
 
@@ -196,9 +196,9 @@ def test_a_record_of_the_first_rules_that_took_work_back_still_folds() -> None:
         ]
     back = e.WorkspaceRestored(iteration=2, tree=BASE)
     loop = first_rules(*facts, back)
-    assert (loop.tree, isinstance(owed(loop), actions.RunAgent)) == (BASE, True)
+    assert (loop.work.tree, isinstance(owed(loop), actions.RunAgent)) == (BASE, True)
     today = fold(facts, b.started())
-    assert today.tree == "t2"
+    assert today.work.tree == "t2"
     with pytest.raises(IllegalEvent):
         decide(today, back)
 

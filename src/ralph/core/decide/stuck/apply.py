@@ -35,29 +35,34 @@ def item_of(loop: Loop) -> str:
 
 
 def call_ended(loop: Loop, event: AgentEnded) -> Loop:
-    return _with(loop, replace(loop.breaker, trace=Trace(written=event.usage.written)))
+    return _with(loop, replace(loop.progress.breaker, trace=Trace(written=event.usage.written)))
 
 
 def record_changes(loop: Loop, event: CheckpointMade, *, changed: bool) -> Loop:
     """What the call changed, for the record of attempts. One that came through ends what was waited for."""
     paths = tuple(one_line(path, MAX_SENTENCE) for path in event.paths[: attempts.NAMED_PATHS])
     trace = Trace(
-        written=loop.breaker.trace.written, files=event.files, lines=event.added + event.removed, paths=paths
+        written=loop.progress.breaker.trace.written,
+        files=event.files,
+        lines=event.added + event.removed,
+        paths=paths,
     )
-    breaker = replace(loop.breaker, trace=trace)
-    if loop.fault is None or changed:
+    breaker = replace(loop.progress.breaker, trace=trace)
+    if loop.call.fault is None or changed:
         breaker = breaker_.note_answered_call(breaker, at=loop.now, iteration=loop.iteration)
     return _with(loop, breaker)
 
 
 def open_for_wait(loop: Loop, why: str) -> Loop:
     """A fault is waited out: no call until then."""
-    return _with(loop, breaker_.move_state(loop.breaker, "trip", why, at=loop.now, iteration=loop.iteration))
+    return _with(
+        loop, breaker_.move_state(loop.progress.breaker, "trip", why, at=loop.now, iteration=loop.iteration)
+    )
 
 
 def start_probe(loop: Loop, iteration: int) -> Loop:
     """An agent call is asked for: after a wait or a resume it is the one that tries."""
-    breaker = loop.breaker
+    breaker = loop.progress.breaker
     return _with(loop, breaker_.move_state(breaker, "probe", breaker.why, at=loop.now, iteration=iteration))
 
 
@@ -72,44 +77,46 @@ def record_fault(loop: Loop, fault: Fault) -> Loop:
 
 def record_judgement(loop: Loop, reds: list[Verdict], *, accused: bool, base: Checkpoint) -> Loop:
     """An iteration was judged and is not enough: score it, class it, and see what it decides."""
-    footprint = loop.history[-1]
+    footprint = loop.progress.history[-1]
     loop = _add_pulse(loop, footprint, base, accused=accused)
-    points = loop.breaker.pulses[-1].score
+    points = loop.progress.breaker.pulses[-1].score
     facts = attempts.FailureFacts(
         causes=tuple(verdict.cause if verdict.status != "fail" else "" for verdict in reds),
-        blocked=loop.claim is not None and loop.claim.status == "BLOCKED",
-        denied=bool(loop.denials),
+        blocked=loop.call.claim is not None and loop.call.claim.status == "BLOCKED",
+        denied=bool(loop.call.denials),
         accused=accused,
     )
     loop = _add_attempt(loop, attempts.classify(facts), _what(loop, reds, facts), footprint.signature)
     worth = 0 if accused else points  # tampering overcomes nothing
-    return _with(loop, breaker_.note_judged_iteration(loop.breaker, footprint, worth, at=loop.now))
+    return _with(loop, breaker_.note_judged_iteration(loop.progress.breaker, footprint, worth, at=loop.now))
 
 
 def item_done(loop: Loop, red: int) -> Loop:
     """An item was verified: the best thing that an iteration can come to. `red`: what others still owe."""
-    tree, before = loop.tree, loop.before
+    tree, before = loop.work.tree, loop.work.tree_before
     footprint = Footprint(loop.iteration, tree, before, red_digest="", red=red, signature="", progress=True)
     loop = _add_pulse(loop, footprint, footprint, accused=False, items=1)
     after = breaker_.note_judged_iteration(
-        loop.breaker, footprint, loop.breaker.pulses[-1].score, at=loop.now
+        loop.progress.breaker, footprint, loop.progress.breaker.pulses[-1].score, at=loop.now
     )
     return _with(loop, after)
 
 
 def review_missed_item(loop: Loop, track: stuck_signs.Track) -> tuple[Loop, str, bool]:
     """An item was missed: what is demanded next, why nobody should go on with it, and does it count?"""
-    why = track.why if track.kind == "stalled" else attempts.why_give_up(loop.attempts, item_of(loop))
-    return set_redirect(loop), why, attempts.is_real_try(loop.attempts[-1])
+    why = (
+        track.why if track.kind == "stalled" else attempts.why_give_up(loop.progress.attempts, item_of(loop))
+    )
+    return set_redirect(loop), why, attempts.is_real_try(loop.progress.attempts[-1])
 
 
 def open_on_stall(loop: Loop, trouble: Trouble, why: str) -> Loop:
     """A rule ends the work: open, and the probe after a resume is asked for the next strategy."""
     after = breaker_.open_on_stall(
-        loop.breaker,
+        loop.progress.breaker,
         trouble,
         why,
-        breaker_.marks_of(trouble, loop.history),
+        breaker_.marks_of(trouble, loop.progress.history),
         at=loop.now,
         iteration=loop.iteration,
     )
@@ -118,42 +125,42 @@ def open_on_stall(loop: Loop, trouble: Trouble, why: str) -> Loop:
 
 def demand_after_reopening(loop: Loop) -> Loop:
     """A probe failed, or the trouble came back: the next probe is asked for something else again."""
-    trouble = loop.breaker.trouble
+    trouble = loop.progress.breaker.trouble
     assert trouble is not None  # only a stall is probed and watched
-    return add_demand(loop, trouble, loop.breaker.why)
+    return add_demand(loop, trouble, loop.progress.breaker.why)
 
 
 def set_redirect(loop: Loop) -> Loop:
     """What the next prompt demands, by the first rule that has something to say; nothing if none has."""
-    track, trouble = stuck_signs.diagnose(loop.history, loop.rules)
+    track, trouble = stuck_signs.diagnose(loop.progress.history, loop.rules)
     if trouble is not None:
         return add_demand(loop, trouble, track.why)
-    signs = stuck_signs.first_signs(loop.history)
+    signs = stuck_signs.first_signs(loop.progress.history)
     if signs is not None:
         return add_demand(loop, *signs)
-    pulses = loop.breaker.pulses
+    pulses = loop.progress.breaker.pulses
     if health.is_getting_worse(pulses) and pulses[-1].score < 0:
         why = f"the last {health.WINDOW} iterations made it worse rather than better"
         return add_demand(loop, "no-progress", why)
     if health.only_testing(pulses) and loop.sealed.criterion.task_class != "coverage":
         why = f"{health.TESTING_WINDOW} iterations in a row saw to nothing but tests, and nothing came of it"
         return add_demand(loop, "test-loop", why)
-    return replace(loop, redirect="")
+    return loop.with_progress(redirect="")
 
 
 def add_demand(loop: Loop, trouble: Trouble, why: str) -> Loop:
-    breaker, item = loop.breaker, item_of(loop)
+    breaker, item = loop.progress.breaker, item_of(loop)
     rung = strategies.next_rung(breaker.demands, trouble, item)
     before = strategies.already_asked(breaker.demands, trouble, item)
     made = Demand(iteration=loop.iteration, trouble=trouble, strategy=rung.strategy, item=item)
     loop = _with(loop, replace(breaker, demands=(*breaker.demands, made)[-strategies.MAX_KEPT :]))
-    return replace(loop, redirect=strategies.demand_text(why, rung, before))
+    return loop.with_progress(redirect=strategies.demand_text(why, rung, before))
 
 
 def close_on_finish(loop: Loop, action: Finish) -> Loop:
     """No loop ends half open; one that the machinery broke ends open."""
-    breaker = loop.breaker
-    if action.outcome == "broken" and loop.fault is not None:
+    breaker = loop.progress.breaker
+    if action.outcome == "broken" and loop.call.fault is not None:
         return open_for_wait(loop, action.reason)
     after = breaker_.note_loop_end(
         breaker,
@@ -166,21 +173,24 @@ def close_on_finish(loop: Loop, action: Finish) -> Loop:
 
 
 def _with(loop: Loop, breaker: Breaker) -> Loop:
-    return loop if breaker is loop.breaker else replace(loop, breaker=breaker)
+    return loop if breaker is loop.progress.breaker else loop.with_progress(breaker=breaker)
 
 
 def _add_pulse(
     loop: Loop, footprint: Footprint, base: Checkpoint | Footprint, *, accused: bool, items: int = 0
 ) -> Loop:
     """The iteration joins the pulses, with its score against the one before it, also across a resume."""
-    breaker, item = loop.breaker, item_of(loop)
+    breaker, item = loop.progress.breaker, item_of(loop)
     previous = breaker.last or replace(footprint, red=base.red, unloaded=base.unloaded, signature="")
     if item != breaker.item:  # the error of another item is no error of this one
         previous = replace(previous, signature="")
-    seen = {loop.sealed.base.tree, *(old.tree for old in loop.history if old.iteration < footprint.iteration)}
+    seen = {
+        loop.sealed.base.tree,
+        *(old.tree for old in loop.progress.history if old.iteration < footprint.iteration),
+    }
     undone = footprint.tree != footprint.before and footprint.tree in seen
     points = stuck_signs.score(previous, footprint, items=items, reverted=undone)
-    counts = [verdict.counts for verdict in loop.newest.values() if verdict.counts is not None]
+    counts = [verdict.counts for verdict in loop.newest_verdicts.values() if verdict.counts is not None]
     trace = breaker.trace
     pulse = Pulse(
         iteration=footprint.iteration,
@@ -196,7 +206,7 @@ def _add_pulse(
         red=footprint.red,
         written=trace.written,
         calls_left=health.calls_left(loop),
-        testing=loop.claim is not None and loop.claim.work == "TESTING",
+        testing=loop.call.claim is not None and loop.call.claim.work == "TESTING",
         progress=footprint.progress and not accused,
     )
     after = replace(
@@ -210,9 +220,13 @@ def _add_pulse(
 
 
 def _add_attempt(loop: Loop, kind: breaker_state.Class, what: str, signature: str) -> Loop:
-    breaker, trace = loop.breaker, loop.breaker.trace
+    breaker, trace = loop.progress.breaker, loop.progress.breaker.trace
     newest = breaker.demands[-1] if breaker.demands else None
-    asked = newest.strategy if newest is not None and loop.redirect and newest.item == item_of(loop) else ""
+    asked = (
+        newest.strategy
+        if newest is not None and loop.progress.redirect and newest.item == item_of(loop)
+        else ""
+    )
     attempt = breaker_state.Attempt(
         iteration=loop.iteration,
         item=item_of(loop),
@@ -225,13 +239,15 @@ def _add_attempt(loop: Loop, kind: breaker_state.Class, what: str, signature: st
         files=trace.files,
         lines=trace.lines,
     )
-    return replace(loop, attempts=attempts.add_attempt(loop.attempts, attempt))
+    return loop.with_progress(attempts=attempts.add_attempt(loop.progress.attempts, attempt))
 
 
 def _what(loop: Loop, reds: list[Verdict], facts: attempts.FailureFacts) -> str:
     """One line that may also be read by an agent: hidden checks are not told."""
-    if facts.blocked and loop.claim is not None:
-        return one_line(f"the agent asks: {loop.claim.recommendation or 'no reason given'}", MAX_SENTENCE)
+    if facts.blocked and loop.call.claim is not None:
+        return one_line(
+            f"the agent asks: {loop.call.claim.recommendation or 'no reason given'}", MAX_SENTENCE
+        )
     if facts.accused:
         return "tests or gates were tampered with"
     hidden = {gate.name for gate in loop.sealed.criterion.gates if gate.origin == HIDDEN}
@@ -243,7 +259,7 @@ def _what(loop: Loop, reds: list[Verdict], facts: attempts.FailureFacts) -> str:
     if reds:
         return UNSHOWN
     if facts.denied:
-        return one_line(f"permission denied: {', '.join(loop.denials)}", MAX_SENTENCE)
+        return one_line(f"permission denied: {', '.join(loop.call.denials)}", MAX_SENTENCE)
     missing = next_item.missing_for_tick(loop)
     return (
         one_line(missing[0], MAX_SENTENCE)

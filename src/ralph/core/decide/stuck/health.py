@@ -39,7 +39,7 @@ class Health(Struct, frozen=True):
 
 
 def health(loop: Loop) -> Health:
-    breaker = loop.breaker
+    breaker = loop.progress.breaker
     warned = () if loop.phase == "ended" else alerts(breaker, loop)
     return Health(
         state=breaker.state,
@@ -57,16 +57,16 @@ def health(loop: Loop) -> Health:
 
 def escalations(loop: Loop) -> tuple[Escalation, ...]:
     """For a loop that ended for want of a human: one for each blocked item, else one for the task."""
-    if loop.outcome not in ("stalled", "blocked") or not loop.attempts:
+    if loop.outcome not in ("stalled", "blocked") or not loop.progress.attempts:
         return ()
     blocked = tuple(loop.build.blocked) if loop.build is not None else ()
-    items = blocked[:MAX_ESCALATIONS] or (loop.attempts[-1].item,)
-    return tuple(escalation(loop.attempts, item, loop.sealed.loop) for item in items)
+    items = blocked[:MAX_ESCALATIONS] or (loop.progress.attempts[-1].item,)
+    return tuple(escalation(loop.progress.attempts, item, loop.sealed.loop) for item in items)
 
 
 def calls_used(loop: Loop) -> int:
     """Calls of the last hour, as far as they are remembered."""
-    return sum(at > loop.now - HOUR for at in loop.call_times)
+    return sum(at > loop.now - HOUR for at in loop.call.times)
 
 
 def calls_left(loop: Loop) -> int | None:

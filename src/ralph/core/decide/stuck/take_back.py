@@ -31,22 +31,22 @@ NOTHING = frozenset(  # git's id of a tree without files: there is no work in it
 
 def take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
     """Back to the best checkpoint, or None: the work is kept."""
-    best, kept = loop.best, loop.sealed.on_fail
+    best, kept = loop.progress.best, loop.sealed.on_fail
     assert best is not None
-    if kept == "keep" or best.tree == loop.tree or not loop.history:
+    if kept == "keep" or best.tree == loop.work.tree or not loop.progress.history:
         return None
     why = _why_first(loop, accused=accused) if loop.rules < 2 else _why(loop, accused=accused)
     if not why:
         return None
-    return RestoreWorkspace(to=best, rejected=_rejected(loop, loop.history[-1].red), why=why)
+    return RestoreWorkspace(to=best, rejected=_rejected(loop, loop.progress.history[-1].red), why=why)
 
 
 def _why(loop: Loop, *, accused: bool) -> str:
     if accused:
         return ACCUSED
-    if loop.tree in NOTHING:
+    if loop.work.tree in NOTHING:
         return EMPTIED
-    newest = loop.history[-IN_A_ROW:]
+    newest = loop.progress.history[-IN_A_ROW:]
     if newest[-1].red == 0:
         return ""
     if loop.sealed.on_fail == "revert":
@@ -59,11 +59,11 @@ def _why(loop: Loop, *, accused: bool) -> str:
 
 def _why_first(loop: Loop, *, accused: bool) -> str:
     """By the first rules an iteration that was worth nothing went back. Only their records still ask."""
-    best, current = loop.best, loop.history[-1]
-    if best is None or loop.pausing:
+    best, current = loop.progress.best, loop.progress.history[-1]
+    if best is None or loop.control.pause_reason:
         return ""
     first = replace(current, red=best.red, signature="")
-    worth = signs.score(loop.history[-2] if len(loop.history) > 1 else first, current)
+    worth = signs.score(loop.progress.history[-2] if len(loop.progress.history) > 1 else first, current)
     if loop.sealed.on_fail == "auto" and not accused and (current.progress or worth > 0):
         return ""
     return WORSE
@@ -73,13 +73,13 @@ def to_verified(loop: Loop) -> RestoreWorkspace | None:
     """Work on an item that is given up goes: back to the newest tree of which everything is verified."""
     assert loop.build is not None
     base = loop.build.base
-    if base is None or base.tree == loop.tree:
+    if base is None or base.tree == loop.work.tree:
         return None
     return RestoreWorkspace(to=base, rejected=_rejected(loop), why=GIVEN_UP)
 
 
 def _rejected(loop: Loop, red: int = -1) -> Checkpoint:
-    return Checkpoint(iteration=loop.iteration, tree=loop.tree, commit=loop.commit, red=red)
+    return Checkpoint(iteration=loop.iteration, tree=loop.work.tree, commit=loop.work.commit, red=red)
 
 
 def sentence_for_prompt(loop: Loop, owed: RestoreWorkspace, iteration: int) -> str:
@@ -95,6 +95,8 @@ def sentence_for_prompt(loop: Loop, owed: RestoreWorkspace, iteration: int) -> s
 
 def forgiven(loop: Loop) -> Loop:
     """What was taken back is worse no longer: the next two iterations count anew."""
-    if not loop.history:
+    if not loop.progress.history:
         return loop
-    return replace(loop, history=(*loop.history[:-1], replace(loop.history[-1], worse=False)))
+    return loop.with_progress(
+        history=(*loop.progress.history[:-1], replace(loop.progress.history[-1], worse=False))
+    )

@@ -126,6 +126,6 @@ def _wait_for_call(env: dict[str, str], name: str, call: int, child: subprocess.
     while child.poll() is None:
         with read_journal(state_dir(env)) as reader:
             loop = load(reader, name).loop
-        if loop.calling and loop.call >= call:
+        if loop.call.running and loop.call.number >= call:
             return
         time.sleep(0.02)

@@ -33,7 +33,7 @@ def command(loop: str, yes: bool) -> int:
     with journal_here() as reader:
         name = find_loop(reader, loop)
         found = load(reader, name).loop
-    if found.dropped:
+    if found.landing.was_dropped:
         raise NothingToDo(
             f"loop '{name}' was dropped already", code="E-LOOP-DROPPED", next=f"ralph report {name}"
         )

@@ -38,7 +38,7 @@ def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
 
     with journal_here() as reader:
         name = find_loop(reader, loop)
-        learned = load(reader, name).loop.learned
+        learned = load(reader, name).loop.agents.learnings
     landed = merge(name, dict(os.environ), Quiet(), lambda _: False, checkpoint=checkpoint, rejudge=rejudge)
     word = "verified" if landed.verified else "NOT verified"
     print(f"landed {name} on {landed.branch}: {landed.old[:12]} -> {landed.new[:12]} ({word})")

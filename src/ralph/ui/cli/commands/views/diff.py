@@ -72,8 +72,10 @@ def commits_to_compare(record: Record, iteration: int | None) -> tuple[str, str]
                 next=f"ralph logs {record.name}",
             )
         return base, found[-1]
-    best = loop.best.commit if loop.best is not None and loop.best.iteration else ""
-    after = loop.result or best or loop.commit
+    best = (
+        loop.progress.best.commit if loop.progress.best is not None and loop.progress.best.iteration else ""
+    )
+    after = loop.landing.result or best or loop.work.commit
     if not after or after == base:
         raise NothingToDo(
             f"loop '{record.name}' has changed nothing",

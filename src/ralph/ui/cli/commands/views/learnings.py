@@ -30,7 +30,7 @@ def command(loop: str | None, append_: bool, as_json: bool) -> int:
 
     with journal_here() as reader:
         record = load(reader, choose_loop(reader, loop, project_here()))
-    notes = tuple(safe(line, 300) for line in record.loop.learned)
+    notes = tuple(safe(line, 300) for line in record.loop.agents.learnings)
     written, new = "", 0
     if append_ and notes:
         from ralph.shell.prompts.learnings_file import append_notes
