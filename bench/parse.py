@@ -18,6 +18,7 @@ from memory import AIM as MEMORY_AIM
 
 from ralph.agents import load
 from ralph.agents._kit.lines import Intake
+from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion
 from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits
@@ -28,7 +29,7 @@ CALLS = ("success", "several", "tool-fails")  # those with work in them, not tho
 CLIS = ("claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen", "acp-goose")
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDED = os.path.join(os.path.dirname(HERE), "tests", "agents", "recorded")
-ORDER = Order("x", "t", "/repo", Criterion("custom", ()), Limits(), "x")
+ORDER = Order("x", "t", "/repo", Criterion("custom", ()), Limits(), SealedAgent("x"))
 
 
 def measure(quick: bool) -> list[Line]:

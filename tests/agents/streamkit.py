@@ -8,6 +8,7 @@ from ralph.agents._kit.lines import Intake
 from ralph.core.model.agent import AgentSession
 from ralph.core.model.gate import Criterion
 from ralph.core.model.order import Order
+from ralph.core.model.parts import from_flat
 from ralph.core.model.spend import Limits
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -19,15 +20,9 @@ USER = {"PATH": "/usr/bin", "HOME": "/home/someone", "ANTHROPIC_API_KEY": "secre
 
 
 def order(agent: str = "claude", **fields: object) -> Order:
-    return Order(
-        loop="x-12345678",
-        task="t",
-        repo="/repo",
-        criterion=fields.pop("criterion", Criterion("custom", ())),
-        limits=Limits(),
-        agent=agent,
-        **fields,
-    )
+    """`fields` by the names that they have in a journal."""
+    known = {"loop": "x-12345678", "task": "t", "repo": "/repo", "limits": Limits(), "agent": agent}
+    return from_flat(Order, {**known, "criterion": Criterion("custom", ()), **fields})
 
 
 def context(**fields: object) -> CallContext:

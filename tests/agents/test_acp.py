@@ -216,7 +216,7 @@ def test_a_cli_over_acp_has_its_own_table(chosen):
     """The table of the CLI counts over ACP too, unless there is one for that way alone."""
     text = '[agents.goose]\nenv = {OPENAI_HOST = "http://h"}\nwrite = ["/data"]\n'
     (found,) = chosen(text, "acp-goose")
-    assert (found.agent, found.env, found.settings) == (
+    assert (found.agent.name, found.agent.env, found.agent.settings) == (
         "acp-goose",
         {"OPENAI_HOST": "http://h"},
         {"write": "/data"},
@@ -225,14 +225,14 @@ def test_a_cli_over_acp_has_its_own_table(chosen):
     assert not found.reports_cost
     assert any("agent acp-goose: outcomes over ACP are weaker" in note for note in found.notes)
     (found,) = chosen(text + '[agents.acp-goose]\nwrite = ["/other"]\n', "acp-goose")
-    assert (found.env, found.settings) == ({}, {"write": "/other"})
+    assert (found.agent.env, found.agent.settings) == ({}, {"write": "/other"})
 
 
 def test_a_command_that_speaks_acp(chosen, tmp_path):
     """One line of configuration brings in any agent; a protocol that nobody knows is refused."""
     text = '[agents.my]\ncommand = "mine --acp"\nsettings = {protocol = "acp"}\n'
     (found,) = chosen(text, "my")
-    assert (found.agent, found.argv) == ("acp", (str(tmp_path / "mine"), "--acp"))
+    assert (found.agent.name, found.agent.argv) == ("acp", (str(tmp_path / "mine"), "--acp"))
     assert "agent my: outcomes over ACP are weaker" in found.notes[0]
     with pytest.raises(UserError) as unknown:
         chosen(text.replace('"acp"', '"smoke"'), "my")
@@ -245,13 +245,13 @@ def test_a_command_that_speaks_acp(chosen, tmp_path):
 def test_a_weaker_one_that_stands_in_is_told_too(chosen):
     """At the start of a loop it is said of every agent that it may come to."""
     first, second = chosen("", "goose,acp-goose")
-    assert (first.agent, second.agent) == ("goose", "acp-goose")
+    assert (first.agent.name, second.agent.name) == ("goose", "acp-goose")
     assert any("agent acp-goose: outcomes over ACP are weaker" in note for note in first.notes)
 
 
 def test_nobody_gets_acp_unasked(chosen):
     """Without a name the agent's own adapter is taken."""
-    assert chosen()[0].agent == "goose"
+    assert chosen()[0].agent.name == "goose"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from ralph.agents import ADAPTERS, CallContext, load
 from ralph.agents._kit.environ import enclosing_loop, secret_values
 from ralph.agents.command import split_command
+from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion
 from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits
@@ -33,9 +34,7 @@ def order(argv=("agent",), **settings):
         repo="/repo",
         criterion=Criterion("custom", ()),
         limits=Limits(),
-        agent="command",
-        agent_argv=argv,
-        agent_settings=settings,
+        agent=SealedAgent("command", argv, settings),
     )
 
 

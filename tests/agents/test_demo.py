@@ -10,6 +10,7 @@ from ralph.agents import CallContext, load
 from ralph.agents._kit.lines import Intake
 from ralph.agents.demo.adapter import SCRIPTS
 from ralph.agents.demo.agent import SCRIPTS as IMPLEMENTED
+from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion
 from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits
@@ -18,8 +19,8 @@ from ralph.ui.ask.demo_project import make_project
 
 
 def call_agent(folder, script, iteration=1, call=1, timeout=20):
-    settings = {"script": script}
-    order = Order("x", "t", str(folder), Criterion("custom", ()), Limits(), "demo", agent_settings=settings)
+    agent = SealedAgent("demo", settings={"script": script})
+    order = Order("x", "t", str(folder), Criterion("custom", ()), Limits(), agent)
     adapter = load("demo")
     context = CallContext("ralph-x", iteration, call, str(folder), "/none", dict(os.environ))
     launch = adapter.launch(order, context)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ralph.core.model.agent import Fault, KeySource
+from ralph.core.model.agent import Fault, KeySource, SealedAgent
 from ralph.core.model.spend import Price
 from ralph.errors import SetupError, UserError
 from ralph.shell import config
@@ -106,8 +106,8 @@ def test_a_repositorys_profile_needs_approval(tmp_path):
     (tmp_path / "ralph.toml").write_text('[profiles.x]\nagent = "claude"\nkey_command = "cat ~/.key"\n')
     found = config.load(cwd=str(tmp_path), top=str(tmp_path), env={}, flags={}, user_dir=str(tmp_path / "c"))
     assert "x" not in found.profiles
-    assert found.approval is not None
-    assert "cat ~/.key" in found.approval.items[0].words
+    assert found.project.approval is not None
+    assert "cat ~/.key" in found.project.approval.items[0].words
 
 
 def fake_cli(folder, name, says="1.2.3"):
@@ -139,11 +139,11 @@ def test_the_choice_of_an_agent(tmp_path):
     fake_cli(tmp_path, "claude")
     keyed = {**env, "CODEX_API_KEY": "k"}
     (found,) = choose_agents(settings(tmp_path), Here(tmp_path), keyed)
-    assert (found.agent, found.reports_cost) == ("codex", False)
+    assert (found.agent.name, found.reports_cost) == ("codex", False)
     assert "codex" in found.notes[0]
     text = '[agents.claude]\nwrite = ["/data"]\nsettings = {max_turns = 5}\n'
     (named,) = choose_agents(settings(tmp_path, text, {"--agent": "claude"}), Here(tmp_path), env)
-    assert (named.agent, named.reports_cost, named.settings) == (
+    assert (named.agent.name, named.reports_cost, named.agent.settings) == (
         "claude",
         True,
         {"write": "/data", "max_turns": "5"},
@@ -152,13 +152,13 @@ def test_the_choice_of_an_agent(tmp_path):
 
 def test_an_agent_without_bounds_needs_a_sandbox():
     """What can be bounded by nothing is refused where no sandbox holds, unless the user asked for none."""
-    wild = AgentChoice(agent="goose", allow_list=False)
+    wild = AgentChoice(agent=SealedAgent("goose"), allow_list=False)
     with pytest.raises(SetupError) as caught:
         refuse_unboxed(wild, "S0", "auto")
     assert caught.value.code == "E-AGENT-UNHELD"
     refuse_unboxed(wild, "S2", "auto")
     refuse_unboxed(wild, "S0", "none")
-    refuse_unboxed(AgentChoice(agent="claude"), "S0", "auto")
+    refuse_unboxed(AgentChoice(agent=SealedAgent("claude")), "S0", "auto")
 
 
 def test_versions_are_asked_of_the_programs(tmp_path):

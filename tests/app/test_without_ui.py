@@ -23,7 +23,7 @@ from ralph.app.start import prepare_start, start
 from ralph.app.tell import Quiet, send_and_wait
 from ralph.core.model.events import PauseAsked, ResumeAsked, Steered
 from ralph.shell.landing.commands import send
-from ralph.shell.start.order import StartRequest
+from ralph.shell.start.request import StartRequest
 
 env = dict(os.environ)
 agent = "sh -c 'cat >prompt.txt; if [ -e begun.txt ]; then echo done >work.txt; "

@@ -12,10 +12,11 @@ from msgspec.structs import asdict, replace
 from ralph.core.decide.machine import decide, fold
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import Claim, Fault
+from ralph.core.model.agent import Claim, Fault, SealedAgent
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Order
+from ralph.core.model.order import Order, StartPoint
+from ralph.core.model.parts import flat_fields, from_flat
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Finding, Footprint, GuardResult, Verdict
 
@@ -29,19 +30,19 @@ def gate(name: str = "test", *, proof: bool = True, **more: Any) -> Gate:
 
 
 def order(*gates: Gate, task_class: Any = "test-pass", limits: Limits | None = None, **more: Any) -> Order:
+    """`more` by the names that they have in a journal."""
     criterion = {key: more.pop(key) for key in CRITERION if key in more}
-    return Order(
+    made = Order(
         loop="fix-1",
         task="make it work",
         repo="repo",
         criterion=Criterion(task_class=task_class, gates=gates or (gate(),), **criterion),
         limits=limits or Limits(),
-        agent="demo",
-        base_commit="c0",
-        base_tree=BASE,
+        agent=SealedAgent("demo"),
+        base=StartPoint("c0", BASE),
         branch="ralph/fix-1",
-        **more,
     )
+    return from_flat(Order, flat_fields(made) | more)
 
 
 def green(name: str = "test", tree: str = "t1", **more: Any) -> Verdict:

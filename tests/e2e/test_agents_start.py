@@ -115,7 +115,7 @@ def test_base(place):
     place.commit("a file more", later__txt="later\n")
     done = place.loop(f"ls > listed.txt; {agent('honest_steps', 1)}", "--base", "HEAD~1")
     loop = place.expect(done, "verified", 0, 1)
-    assert loop.sealed.base_commit == place.git("rev-parse", "HEAD~1")
+    assert loop.sealed.base.commit == place.git("rev-parse", "HEAD~1")
     assert "later.txt" not in place.result("listed.txt")
 
 

@@ -31,7 +31,7 @@ def purposes(done):
 
 
 def subjects(place, loop):
-    return place.git("log", "--format=%s", f"{loop.sealed.base_commit}..{loop.landing.branch}").splitlines()
+    return place.git("log", "--format=%s", f"{loop.sealed.base.commit}..{loop.landing.branch}").splitlines()
 
 
 def test_six_criteria_to_a_verified_result(place):

@@ -54,7 +54,7 @@ def mended(shape, done, kind, proof):
     assert (base.failed, base.passed) == kind.tests
     assert (final.failed, final.passed) == (0, sum(kind.tests))
     assert loop.grade in ("A", "B"), done.report()
-    changed = shape.git("diff", "--name-only", loop.order.base_commit, loop.landing.branch).split()
+    changed = shape.git("diff", "--name-only", loop.order.base.commit, loop.landing.branch).split()
     assert changed == sorted(kind.mended), "only the slips were mended, and nothing was left behind"
     assert all(words in shape.result(path) for path, words in kind.mended.items())
     shape.no_process_left(5)

@@ -125,4 +125,4 @@ def test_linked_worktree(shape):
     userstate.git(shape.repo, "checkout", "--", "value.py")
     assert shape.ralph("merge", "l1").code == 0
     assert userstate.git(shape.repo, "rev-parse", "side") == loop.landing.result
-    assert userstate.git(main, "rev-parse", "main") == loop.sealed.base_commit
+    assert userstate.git(main, "rev-parse", "main") == loop.sealed.base.commit

@@ -45,7 +45,7 @@ def test_editable_install_in_the_repository(shape):
     """An editable install leads to the judged tree: absolute paths mean it, inside the box."""
     editable_project(shape, shape.top / "proj")
     loop = shape.judged(shape.mends("src/valued/value.py"), ".venv/bin/python -m unittest discover tests")
-    assert (loop.grade, loop.sealed.share) == ("A", (".venv",))
+    assert (loop.grade, loop.sealed.box.share) == ("A", (".venv",))
 
 
 def test_editable_install_without_a_box(shape):
@@ -80,7 +80,7 @@ def test_monorepo(shape):
         shape.mends("src/valued/value.py"), ".venv/bin/python -m unittest discover tests", cwd=cwd
     )
     assert loop.sealed.prefix == "packages/app"
-    assert loop.sealed.share == ("packages/app/.venv",)
+    assert loop.sealed.box.share == ("packages/app/.venv",)
     assert loop.grade == "A"
 
 

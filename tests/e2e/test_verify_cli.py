@@ -409,7 +409,7 @@ def test_the_recipe_for_a_pull_request_works(proven, own, tmp_path, brings):
 def test_the_source_can_be_taken_out_by_hand(proven, tmp_path):
     """With tar and git alone, as the docs say."""
     shutil.copy(proven.tar, tmp_path / "proof.tar")
-    names = {"BASE": proven.loop.sealed.base_commit, "RESULT": proven.loop.landing.result}
+    names = {"BASE": proven.loop.sealed.base.commit, "RESULT": proven.loop.landing.result}
     done = shell(proven, block("by hand"), tmp_path, **names)
     assert done.returncode == 0, done.stderr
     assert "return a + b" in (tmp_path / "again" / "calc.py").read_text()

@@ -15,13 +15,13 @@ from userstate import git
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import Claim
+from ralph.core.model.agent import Claim, SealedAgent
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Order
+from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Counts, Finding, GuardResult, Reading, Verdict
-from ralph.core.views.summary import summarise
+from ralph.core.views.summary import summarise, summary_json
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.record import Record, load
 from ralph.shell.journal.store import SummaryRow
@@ -117,10 +117,8 @@ def make(top: Path, *gates: Gate, task: str = "make add right", output: bytes = 
         repo=str(repo),
         criterion=Criterion(task_class="test-pass", gates=gates, **more),
         limits=Limits(),
-        agent="command",
-        model="m-1",
-        base_commit=base,
-        base_tree=base_tree,
+        agent=SealedAgent("command", model="m-1"),
+        base=StartPoint(base, base_tree),
         branch="ralph/fix",
         config_digest="c0" * 32,
     )
@@ -167,7 +165,7 @@ def _journal(state: State, events: list) -> None:
                 repo=loop.sealed.repo,
                 phase=loop.phase,
                 outcome=loop.outcome or "",
-                body=msgspec.json.encode(summarise(loop, START)),
+                body=summary_json(summarise(loop, START)),
             )
             fields = {"at": int(event.at * 1000), "kind": e.kind_of(event), "v": 1, "body": e.encode(event)}
             if seq == 0:

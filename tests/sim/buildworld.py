@@ -16,10 +16,10 @@ from simworld import NAME, Answer, Disk, Ended, SimClock, SimHands, Ticks, live
 
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import Fault
+from ralph.core.model.agent import Fault, SealedAgent
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Brief, Order
+from ralph.core.model.order import Brief, Order, StartPoint
 from ralph.core.model.plan.board import state_of
 from ralph.core.model.plan.items import Item, Plan
 from ralph.core.model.plan.test_link import CriterionTest, changed_links
@@ -77,9 +77,8 @@ class Builder(Struct, frozen=True):
             repo="/repo",
             criterion=Criterion("implement-feature", gates),
             limits=Limits(iterations=14),
-            agent="sim",
-            base_commit="c0",
-            base_tree=BASE,
+            agent=SealedAgent("sim"),
+            base=StartPoint("c0", BASE),
             branch="ralph/sim",
             brief=Brief(plan=self.plan, criteria=IDS, **self.brief),
         )

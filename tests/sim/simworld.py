@@ -18,10 +18,10 @@ from msgspec import Struct
 from ralph.core.decide.machine import fold
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import Claim, Fault, SpareAgent
+from ralph.core.model.agent import Claim, Fault, SealedAgent
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Order
+from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.rubric import Opinion, Rubric
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Checkpoint, Finding, GuardResult, Verdict
@@ -231,7 +231,7 @@ class SimHands:
     def make_workspace(self, loop: Loop, action: actions.MakeWorkspace) -> e.WorkspaceMade:
         self._tick()
         if not self._disk.workspace:
-            self._disk.workspace = loop.sealed.base_tree
+            self._disk.workspace = loop.sealed.base.tree
             self._disk.done["workspace"] += 1
         self._tick()
         return e.WorkspaceMade(path="/w")
@@ -421,12 +421,11 @@ def order(iterations: int = 6, *, judged: bool = False) -> Order:
         repo="/repo",
         criterion=Criterion("test-pass", gates),
         limits=Limits(iterations=iterations),
-        agent="sim",
-        base_commit="c0",
-        base_tree=BASE,
+        agent=SealedAgent("sim"),
+        base=StartPoint("c0", BASE),
         branch="ralph/sim",
         rubric=Rubric(dimensions=(), required=True) if judged else None,
-        judge=SpareAgent("sim") if judged else None,
+        judge=SealedAgent("sim") if judged else None,
     )
 
 

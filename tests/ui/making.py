@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 
-import msgspec
 from msgspec.structs import replace
 
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import Claim
+from ralph.core.model.agent import Claim, SealedAgent
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Order
+from ralph.core.model.order import Order, StartPoint
+from ralph.core.model.parts import flat_fields, from_flat
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Counts, Finding, GuardResult, Verdict
-from ralph.core.views.summary import summarise
+from ralph.core.views.summary import summarise, summary_json
 from ralph.shell.journal.open import open_journal
 from ralph.shell.journal.store import SummaryRow
 from ralph.shell.state.directory import open_state
@@ -27,19 +27,18 @@ LINT = Gate(name="lint", run="ruff check .", argv=("ruff", "check", "."))
 
 
 def order(name="fix-auth-7f3a91c2", **changes):
+    """`changes` by the names that they have in a journal."""
     made = Order(
         loop=name,
         task="fix the failing auth tests",
         repo="/home/me/app",
         criterion=Criterion(task_class="test-pass", gates=(TESTS, LINT)),
         limits=Limits(),
-        agent="command",
-        base_commit="b" * 40,
-        base_tree="0" * 40,
-        head_branch="main",
+        agent=SealedAgent("command"),
+        base=StartPoint("b" * 40, "0" * 40, head_branch="main"),
         branch=f"ralph/{name}",
     )
-    return replace(made, **changes)
+    return from_flat(Order, flat_fields(made) | changes)
 
 
 def verdict(gate, status, tree, stage, **more):
@@ -169,7 +168,7 @@ def record_all(state_dir, *makers):
                     repo=loop.sealed.repo,
                     phase=loop.phase,
                     outcome=loop.outcome or "",
-                    body=msgspec.json.encode(summarise(loop, START)),
+                    body=summary_json(summarise(loop, START)),
                 )
                 fields = {"at": at, "kind": e.kind_of(event), "v": 1, "body": e.encode(event), "summary": row}
                 if seq == 0:

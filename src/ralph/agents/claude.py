@@ -96,7 +96,7 @@ def probe(environ: Mapping[str, str]) -> Probe:
 
 
 def launch(order: Order, call: CallContext) -> Launch:
-    settings = order.agent_settings
+    settings = order.agent.settings
     argv = ["-p", "--output-format", "stream-json", "--verbose", *cli_.model_words(order, "--model")]
     if call.boxed:
         argv.append("--dangerously-skip-permissions")

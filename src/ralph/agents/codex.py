@@ -101,7 +101,7 @@ def launch(order: Order, call: CallContext) -> Launch:
         argv += ["-c", 'approval_policy="never"', "-c", 'sandbox_mode="workspace-write"']
     argv += _provider(call.environ)
     return cli_.launch(
-        CLI, order, call, *argv, *cli_.setting_lines(order.agent_settings, "args"), "-", bare=True
+        CLI, order, call, *argv, *cli_.setting_lines(order.agent.settings, "args"), "-", bare=True
     )
 
 

@@ -53,7 +53,7 @@ def split_command(command: str) -> tuple[str, ...]:
 
 def launch(order: Order, call: CallContext) -> Launch:
     """One call of the user's command."""
-    argv = order.agent_argv
+    argv = order.agent.argv
     if not argv:
         raise UserError(
             'agent "command" needs a command, none was given',
@@ -64,7 +64,7 @@ def launch(order: Order, call: CallContext) -> Launch:
     path = shlex.quote(call.prompt_file) if shell else call.prompt_file
     words = _shell_words(argv[2]) if shell else argv
     tools = words if shell else [word for word in words if word.startswith(("/", "./", "../"))]
-    settings = order.agent_settings
+    settings = order.agent.settings
     return Launch(
         argv=tuple(word.replace(PROMPT_FILE, path) for word in argv),
         env=agent_environ(call, ORDINARY, PROVIDERS, setting_lines(settings, "env")),

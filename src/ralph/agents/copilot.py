@@ -72,7 +72,7 @@ def launch(order: Order, call: CallContext) -> Launch:
         argv += ["--allow-all-tools", "--allow-all-paths"]
     else:
         allowed = ["write", *(f"shell({run})" for run in cli_.visible_checks(order))]
-        for tool in (*allowed, *cli_.setting_lines(order.agent_settings, "allow")):
+        for tool in (*allowed, *cli_.setting_lines(order.agent.settings, "allow")):
             argv += ["--allow-tool", tool]
     return cli_.launch(CLI, order, call, *argv, outputs=(USAGE,), session=session)
 

@@ -96,7 +96,7 @@ def launch(order: Order, call: CallContext) -> Launch:
         argv += ["--resume", call.session.id]
     if not call.boxed:
         allowed = [f"run_shell_command({run})" for run in cli_.visible_checks(order)]
-        for tool in (*allowed, *cli_.setting_lines(order.agent_settings, "allow")):
+        for tool in (*allowed, *cli_.setting_lines(order.agent.settings, "allow")):
             argv += ["--allowed-tools", tool]
     theirs = [os.path.join(folder, "settings.json") for folder in cli_.folders(CLI, call.environ)]
     known = _read(theirs[0]) if theirs else {}
@@ -114,8 +114,8 @@ def _settings(order: Order, call: CallContext, known: Fields) -> dict[str, Any]:
     if call.environ.get("GEMINI_API_KEY") and not chosen:
         # A base URL alone selects a login that only a screen can do.
         settings["security"] = {"auth": {"selectedType": "gemini-api-key"}}
-    if "max_turns" in order.agent_settings:
-        settings["model"] = {"maxSessionTurns": int(order.agent_settings["max_turns"])}
+    if "max_turns" in order.agent.settings:
+        settings["model"] = {"maxSessionTurns": int(order.agent.settings["max_turns"])}
     return settings
 
 

@@ -86,8 +86,8 @@ def launch(order: Order, call: CallContext) -> Launch:
     argv += ["--no-profile", "--with-builtin", "developer", *cli_.model_words(order, "--model")]
     session = call.session.id if call.session else f"ralph-{call.token}"
     argv += [*(("-r",) if call.session else ()), "-n", session]
-    if "max_turns" in order.agent_settings:
-        argv += ["--max-turns", order.agent_settings["max_turns"]]
+    if "max_turns" in order.agent.settings:
+        argv += ["--max-turns", order.agent.settings["max_turns"]]
     return cli_.launch(CLI, order, call, *argv, session=session)
 
 

@@ -81,8 +81,8 @@ def launch(order: Order, call: CallContext) -> Launch:
     argv += ["-o", os.path.join(call.tmp, TRAJECTORY)]
     if call.cost_left is not None:
         argv += ["-l", f"{max(0.01, call.cost_left):.2f}"]
-    if "max_turns" in order.agent_settings:
-        argv += ["-c", f"agent.step_limit={int(order.agent_settings['max_turns'])}"]
+    if "max_turns" in order.agent.settings:
+        argv += ["-c", f"agent.step_limit={int(order.agent.settings['max_turns'])}"]
     # JSON is YAML too; the prompt itself must not be an argument.
     settings = {"run": {"task": "?"}}
     content = json.dumps(settings).replace('"?"', PROMPT_AS_JSON)

@@ -85,7 +85,7 @@ def launch(order: Order, call: CallContext) -> Launch:
 
 def _permission_env(order: Order) -> dict[str, str]:
     """Without a sandbox: edits, and the commands of the checks. By itself it would execute anything."""
-    runs = (*cli_.visible_checks(order), *cli_.setting_lines(order.agent_settings, "allow"))
+    runs = (*cli_.visible_checks(order), *cli_.setting_lines(order.agent.settings, "allow"))
     bash = {"*": "deny", **dict.fromkeys(runs, "allow")}
     return {"OPENCODE_PERMISSION": json.dumps({"edit": "allow", "bash": bash, "webfetch": "deny"})}
 

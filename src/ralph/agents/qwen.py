@@ -78,14 +78,14 @@ def launch(order: Order, call: CallContext) -> Launch:
     if not call.boxed:
         for run in cli_.visible_checks(order):
             argv += ["--allowed-tools", f"run_shell_command({run})"]
-        for tool in cli_.setting_lines(order.agent_settings, "allow"):
+        for tool in cli_.setting_lines(order.agent.settings, "allow"):
             argv += ["--allowed-tools", tool]
     if call.environ.get("OPENAI_API_KEY"):
         argv += ["--auth-type", "openai"]
     if call.session:
         argv += ["--resume", call.session.id]
-    if "max_turns" in order.agent_settings:
-        argv += ["--max-session-turns", order.agent_settings["max_turns"]]
+    if "max_turns" in order.agent.settings:
+        argv += ["--max-session-turns", order.agent.settings["max_turns"]]
     path = os.path.join(call.scratch, "qwen.json")
     return cli_.launch(
         CLI,

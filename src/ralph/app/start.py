@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from ralph.clock import SystemClock
 from ralph.shell.run.open import begin_loop
-from ralph.shell.start.order import Prepared, StartRequest, prepare
+from ralph.shell.start.prepare import Prepared, prepare
+from ralph.shell.start.request import StartRequest
 from ralph.shell.state.stints import Stint
 
 
@@ -32,4 +33,4 @@ def start(prepared: Prepared, env: Mapping[str, str]) -> Started:
     """Record the loop. Nobody else can drive it until its stint is released."""
     name, stint = begin_loop(prepared, env, SystemClock().now())
     settings = prepared.settings
-    return Started(name, stint, prepared.warnings, settings.retention_min_free, settings.max_loops)
+    return Started(name, stint, prepared.warnings, settings.retention.min_free, settings.max_loops)

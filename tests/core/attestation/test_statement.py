@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from ralph.core.attestation.redact import gate_entry, gate_of, matches_redacted, redact_data
 from ralph.core.attestation.statement import StatementFacts, encode, inventory, parse, statement
 from ralph.core.model.gate import Gate
+from ralph.core.model.order import StartPoint
 
 PLACES = {"repository": "/home/me/src/app", "state": "/home/me/.local/state/ralph", "home": "/home/me"}
 FACTS = StatementFacts(
@@ -34,7 +35,7 @@ OID = "ab" * 20
 def real(loop):
     """The builders' short ids as git would write them."""
     ids = {"t0": "0" * 40, "t1": "1" * 40, "c0": "c" * 40, "r-t1": "d" * 40, "c-t1": "e" * 40}
-    sealed = replace(loop.sealed, base_commit=ids["c0"], base_tree=ids["t0"])
+    sealed = replace(loop.sealed, base=StartPoint(ids["c0"], ids["t0"]))
     told = {
         name: {
             key: replace(verdict, tree=ids[verdict.tree])

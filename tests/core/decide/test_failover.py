@@ -12,11 +12,11 @@ from ralph.core.decide.failover import FAULT_CAP
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import AgentSession, Fault, SpareAgent
+from ralph.core.model.agent import AgentSession, Fault, SealedAgent
 from ralph.core.model.loop import Loop
 from ralph.errors import IllegalEvent
 
-TWO = replace(b.order(), spares=(SpareAgent("codex", argv=("codex",), model="m2", env={"A": "1"}),))
+TWO = replace(b.order(), spares=(SealedAgent("codex", argv=("codex",), model="m2", env={"A": "1"}),))
 START = 1_000.0
 
 
@@ -126,7 +126,7 @@ def test_a_conversation_does_not_pass_from_one_to_the_other():
 def test_each_agent_has_an_order_of_its_own():
     """Command, environment and model are those of the agent that is called; the rest is the loop's."""
     order = failover.with_agent(TWO, 1)
-    assert (order.agent, order.agent_argv, order.model, order.agent_env) == (
+    assert (order.agent.name, order.agent.argv, order.agent.model, order.agent.env) == (
         "codex",
         ("codex",),
         "m2",
@@ -134,7 +134,7 @@ def test_each_agent_has_an_order_of_its_own():
     )
     assert order.criterion == TWO.criterion
     assert failover.with_agent(TWO, 0) is TWO
-    assert failover.agent_names(TWO) == (TWO.agent, "codex")
+    assert failover.agent_names(TWO) == (TWO.agent.name, "codex")
 
 
 def test_an_unasked_agent_is_no_event():

@@ -208,7 +208,7 @@ def test_a_prompt_that_was_too_long_is_halved() -> None:
 def test_programs_are_pinned_by_agent() -> None:
     """The first hash of a program is remembered; a human who resumes accepts a new one."""
     loop = ended(CALLING, program="abc")
-    assert loop.agents.programs == {CALLING.sealed.agent: "abc"}
+    assert loop.agents.programs == {CALLING.sealed.agent.name: "abc"}
     assert ended(CALLING).agents.programs == {}
 
 

@@ -16,7 +16,7 @@ from ralph.core.decide.machine import decide, fold
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import Fault, SpareAgent
+from ralph.core.model.agent import Fault, SealedAgent
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
 from ralph.core.model.rubric import JUDGE, Jury, Opinion, OpinionStatus, Score
@@ -29,7 +29,7 @@ PUBLISH = model_actions.PublishResult(tree="t1", grade="B")
 
 
 def sealed(rubric: Any = RUBRIC, **more: Any) -> Order:
-    return b.order(rubric=rubric, judge=SpareAgent("critic"), **more)
+    return b.order(rubric=rubric, judge=SealedAgent("critic"), **more)
 
 
 def asking(rubric: Any = RUBRIC, tree: str = "t1", loop: Loop | None = None, **more: Any) -> Loop:
@@ -233,7 +233,7 @@ ROWS = [
 
 def planned(rubric: Any) -> Loop:
     """A plan of two items, the last of which is verified and owes its commit."""
-    loop = plans.begun(plans.order(rubric=rubric, judge=SpareAgent("critic")))
+    loop = plans.begun(plans.order(rubric=rubric, judge=SealedAgent("critic")))
     loop = plans.verified(loop, "t1", "A-1", said="done")
     loop = plans.judged(plans.called(loop, "t2", said="done signal"), "t2", *plans.IDS)
     return plans.concluded(loop, "t2")

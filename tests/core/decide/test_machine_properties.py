@@ -299,7 +299,7 @@ class Machine(RuleBasedStateMachine):
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
         assert books.calls > 0
-        assert loop.work.tree != loop.sealed.base_tree
+        assert loop.work.tree != loop.sealed.base.tree
         assert all(books.final.get((loop.work.tree, name)) == "pass" for name in proof)
         assert books.found[loop.work.tree] == ()
         assert books.looked[loop.work.tree]

@@ -275,7 +275,7 @@ class Machine(RuleBasedStateMachine):
                 assert state_of(board, item.id) in ("done", "cancelled"), item
         stands = books.ties.get(tree, {})
         assert [name for name in brief.criteria or () if stands.get(name) not in GOOD] == []
-        untouched = tree == loop.sealed.base_tree
+        untouched = tree == loop.sealed.base.tree
         stage = "baseline" if untouched else "final"
         seen = {gate.name: books.verdicts.get((stage, tree, gate.name)) for gate in GATES}
         for name, status in seen.items():

@@ -293,7 +293,7 @@ def test_phrases_are_well_formed():
     for language in LANGUAGES:
         names = [row.say for row in language.rows]
         assert len(names) == len(set(names)), language.name
-        for words, _ in language.subjects:
+        for words, _ in language.criteria.subjects:
             assert re.compile(words)
     assert LOOP_NAME.fullmatch("ralph-fix-auth-7f3a91c2")
     assert {verb for verb, _ in ENGLISH.controls} >= {"abort", "status", "resume", "attach", "pause"}

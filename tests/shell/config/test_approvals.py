@@ -61,7 +61,7 @@ def test_nothing_of_a_strange_repository_counts_before_approval(repo, user):
     bare = config.load(cwd=str(user), top=None, env={}, flags={}, user_dir=str(user))
     assert config.digest(settings) == config.digest(bare)
     assert approvals.approval_needed(settings) is not None
-    assert not settings.admitted
+    assert not settings.project.admitted
     assert sorted(path.name for path in repo.iterdir()) == ["ralph.toml"]
     assert "secrets" in settings.warnings[0]
 
@@ -98,11 +98,11 @@ def test_the_whole_way_without_a_terminal(repo, user):
     assert (command, verb) == ("ralph", "approve")
     assert approvals.approval_needed(load(repo, user)) is not None  # shown is not approved
     approved = approvals.approve(str(user), digest, at=2.0)
-    assert approved.items == settings.approval.items
+    assert approved.items == settings.project.approval.items
     settings = load(repo, user)
     assert approvals.approval_needed(settings) is None
     assert settings.gates["tests"].run.startswith("touch GATE")
-    assert settings.guards_allow == {"secrets": "trust me"}
+    assert settings.guards.allow == {"secrets": "trust me"}
     assert settings.warnings == ()
     (record,) = approvals.list_approvals(str(user))
     assert (record.approved, record.at) == (True, 2.0)
@@ -128,7 +128,7 @@ CHANGES = [
 @pytest.mark.parametrize(("old", "new"), CHANGES)
 def test_one_change_needs_a_new_approval(repo, user, old, new):
     """Any change to what was approved takes the approval back; undoing the change gives it back."""
-    approval = load(repo, user).approval
+    approval = load(repo, user).project.approval
     approvals.remember(str(user), approval, at=1.0)
     approvals.approve(str(user), approval.hash, at=2.0)
     assert old in EVIL
@@ -142,22 +142,22 @@ def test_one_change_needs_a_new_approval(repo, user, old, new):
 
 def test_the_hash_covers_meaning_only(repo, user, tmp_path):
     """Comments, order, other keys, the place and the user's own file and flags leave it as it was."""
-    before = load(repo, user).approval.hash
+    before = load(repo, user).project.approval.hash
     (repo / "ralph.toml").write_text('# hello\nmodel = "m"\nnet = "off"\n' + EVIL)
     moved = tmp_path / "elsewhere"
     repo.rename(moved)
     user.mkdir()
     (user / "config.toml").write_text('[agents.spy]\ncommand = "mine"\n')
-    assert load(moved, user, agent="demo").approval.hash == before
+    assert load(moved, user, agent="demo").project.approval.hash == before
 
 
 def test_a_pyproject_and_a_ralph_toml_that_say_the_same_share_an_approval(repo, user):
     """Which of the two files speaks does not matter to what was approved."""
     (repo / "ralph.toml").write_text('[gates.t]\nrun = "x"\n')
-    before = load(repo, user).approval.hash
+    before = load(repo, user).project.approval.hash
     (repo / "ralph.toml").unlink()
     (repo / "pyproject.toml").write_text('[tool.ralph.gates.t]\nrun = "x"\n')
-    assert load(repo, user).approval.hash == before
+    assert load(repo, user).project.approval.hash == before
 
 
 def test_what_only_tightens_needs_no_approval(repo, user):
@@ -166,8 +166,8 @@ def test_what_only_tightens_needs_no_approval(repo, user):
         'model = "m"\nsandbox = "require"\nlimits.time = "1h"\nprotect.paths = ["a"]\n'
     )
     settings = load(repo, user)
-    assert settings.approval is None
-    assert settings.admitted
+    assert settings.project.approval is None
+    assert settings.project.admitted
     assert approvals.approval_needed(settings) is None
 
 
@@ -176,11 +176,11 @@ def test_waivers_alone_do_not_stop_a_loop(repo, user):
     (repo / "ralph.toml").write_text('guards.allow.stubs = "generated"\n')
     settings = load(repo, user)
     assert approvals.approval_needed(settings) is None
-    assert settings.guards_allow == {}
+    assert settings.guards.allow == {}
     assert "do not count: stubs" in settings.warnings[0]
-    approvals.remember(str(user), settings.approval, at=1.0)
-    approvals.approve(str(user), settings.approval.hash, at=1.0)
-    assert load(repo, user).guards_allow == {"stubs": "generated"}
+    approvals.remember(str(user), settings.project.approval, at=1.0)
+    approvals.approve(str(user), settings.project.approval.hash, at=1.0)
+    assert load(repo, user).guards.allow == {"stubs": "generated"}
 
 
 def test_what_the_user_has_needs_no_approval(repo, user):
@@ -189,8 +189,8 @@ def test_what_the_user_has_needs_no_approval(repo, user):
     user.mkdir()
     (user / "config.toml").write_text('agent = "x"\n[gates.t]\nrun = "x"\n[agents.x]\ncommand = "x"\n')
     settings = load(repo, user, setup="make deps")
-    assert settings.approval is None
-    assert settings.setup == "make deps"
+    assert settings.project.approval is None
+    assert settings.box.setup == "make deps"
     assert settings.gates["t"].run == "x"
 
 
@@ -204,7 +204,7 @@ def test_a_profile_that_awaits_approval_is_no_slip(repo, user):
 @pytest.mark.parametrize("digest", ["", "0" * 64, "abc", "../../etc", "\x1b[31m", "g" * 16])
 def test_unknown_hashes_are_refused(repo, user, digest):
     """Nobody approves what was never shown."""
-    approvals.remember(str(user), load(repo, user).approval, at=1.0)
+    approvals.remember(str(user), load(repo, user).project.approval, at=1.0)
     with pytest.raises(UserError) as caught:
         approvals.approve(str(user), digest, at=2.0)
     assert caught.value.code == "E-APPROVAL-UNKNOWN"
@@ -238,7 +238,7 @@ def test_pending_ones_are_bounded_and_approved_ones_stay(user):
 
 def test_the_store_is_private_and_written_whole(repo, user):
     """Mode 0600 in a folder of 0700, valid JSON, nothing left beside it."""
-    approvals.remember(str(user), load(repo, user).approval, at=1.0)
+    approvals.remember(str(user), load(repo, user).project.approval, at=1.0)
     path = user / "approvals.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(user.stat().st_mode) == 0o700
@@ -248,7 +248,7 @@ def test_the_store_is_private_and_written_whole(repo, user):
 
 def test_a_store_that_others_may_write_or_that_is_torn_is_refused(repo, user):
     """Unclear approvals are no approvals: the loop does not start."""
-    approvals.remember(str(user), load(repo, user).approval, at=1.0)
+    approvals.remember(str(user), load(repo, user).project.approval, at=1.0)
     path = user / "approvals.json"
     whole = path.read_bytes()
     for content, mode in (

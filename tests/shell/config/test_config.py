@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec.structs
 import pytest
 
+from ralph.core.model.parts import flat_fields
 from ralph.errors import UserError
 from ralph.shell import config
 from ralph.shell.config.schema import BY_KEY, OPTIONS, markdown
@@ -79,7 +80,7 @@ def test_nothing_configured_gives_the_documented_defaults(place):
     """Without any file the struct's own defaults and the schema's agree, key by key."""
     settings = place.load()
     bare = config.Settings()
-    for field in ("agent", "limits", "sandbox", "net", "min_grade", "max_loops", "branch_prefix", "display"):
+    for field in ("agent", "limits", "box", "net", "min_grade", "max_loops", "branch_prefix", "display"):
         assert getattr(settings, field) == getattr(bare, field)
     assert settings.limits.iterations == 15
     assert {origin.layer for origin in settings.origins.values()} == {"defaults"}
@@ -175,7 +176,7 @@ def test_a_table_that_is_none_is_an_error(place):
 def test_a_pyproject_of_others_is_not_our_business(place):
     """A pyproject.toml without our table changes nothing."""
     place.project('[project]\nname = "ralphs-friend"\n', "pyproject.toml")
-    assert place.load().project is None
+    assert place.load().project.file is None
 
 
 def test_the_nearest_file_upward_counts_and_its_paths_are_its_own(place):
@@ -192,7 +193,7 @@ def test_the_nearest_file_upward_counts_and_its_paths_are_its_own(place):
     assert settings.gates["t"].cwd == "packages/api"
     assert settings.gates["u"].cwd == "packages/api/deep"
     assert settings.gates["t"].path == ("packages/api/bin", "/opt/bin")
-    assert settings.share == ("packages/api/.venv",)
+    assert settings.box.share == ("packages/api/.venv",)
     assert settings.origins["share"].where == "../ralph.toml:1"
     assert place.load(cwd="packages").model == "top"
 
@@ -202,7 +203,7 @@ def test_folder_names_are_kept_exactly(place):
     place.project('[gates.t]\nrun = "x"\n', "a\tü b/ralph.toml")
     settings = place.load(cwd="a\tü b")
     assert settings.gates["t"].cwd == "a\tü b"
-    assert settings.project.path == "a\tü b/ralph.toml"
+    assert settings.project.file.path == "a\tü b/ralph.toml"
     (place.top / "a\tü b" / "deep").mkdir()
     assert place.load(cwd="a\tü b/deep").origins["gates.t.run"].where == "../ralph.toml:2"
     strange = os.fsdecode(b"caf\xe9")
@@ -392,7 +393,7 @@ def test_a_project_tightens_and_never_loosens(place, own, said, held):
     value = (
         getattr(settings.limits, key[7:])
         if key.startswith("limits.")
-        else getattr(settings, key.replace(".", "_"))
+        else flat_fields(settings)[key.replace(".", "_")]
     )
     assert value == held
     honoured = settings.origins[key].layer == "project"
@@ -404,7 +405,7 @@ def test_what_the_user_typed_stands_over_a_project(place):
     """A flag or variable may loosen what a project or the defaults say."""
     place.project('sandbox = "require"\nlimits.iterations = 5\n')
     settings = place.load(flags={"--sandbox": "none"}, env={"RALPH_MAX_ITERATIONS": "99"})
-    assert (settings.sandbox, settings.limits.iterations) == ("none", 99)
+    assert (settings.box.sandbox, settings.limits.iterations) == ("none", 99)
 
 
 def test_a_profile_from_the_repository_raises_no_limit(place):
@@ -433,8 +434,8 @@ def test_the_users_own_agents_profiles_share_and_setup_stand(place):
         '[profiles.p]\nenv.URL = "evil"\n[agents.other]\ncommand = "new"\n'
     )
     settings = place.load()
-    assert settings.setup == "npm ci"
-    assert settings.share == (".venv",)
+    assert settings.box.setup == "npm ci"
+    assert settings.box.share == (".venv",)
     assert settings.agents["mine"] == config.AgentSpec(command="good")
     assert settings.profiles["p"] == config.ProfileSpec(model="good")
     assert settings.agents["other"].command == "new"
@@ -449,7 +450,7 @@ def test_the_home_sign_is_the_users_home(place):
     settings = place.load(env={"HOME": "/home/u"})
     assert settings.gates["t"].path == ("/home/u/.cargo/bin", "b~")
     assert settings.agents["a"].write == ("/home/u",)
-    assert settings.approval.hash == place.load(env={"HOME": "/home/v"}).approval.hash
+    assert settings.project.approval.hash == place.load(env={"HOME": "/home/v"}).project.approval.hash
 
 
 def test_a_gate_is_replaced_as_a_whole(place):
@@ -467,7 +468,7 @@ def test_protected_paths_and_waivers_add_up(place):
     place.project('protect.paths = ["b/**", "a"]\n')
     settings = place.load(flags={"--allow": ("junk=is fine", "secrets=a sample")})
     assert settings.protect_paths == ("a", "b/**")
-    assert settings.guards_allow == {"stubs": "generated", "junk": "is fine", "secrets": "a sample"}
+    assert settings.guards.allow == {"stubs": "generated", "junk": "is fine", "secrets": "a sample"}
     assert settings.origins["guards.allow"].where == f"{place.user / 'config.toml'}:2, --allow"
 
 

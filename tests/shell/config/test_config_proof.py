@@ -67,14 +67,14 @@ def test_a_waiver_without_a_reason_is_refused(place, given):
 )
 def test_a_waiver_holds_its_reason(place, given, held):
     """Ids with colons and brackets, reasons with signs of their own."""
-    assert place.load(flags={"--allow": (given,)}).guards_allow == held
+    assert place.load(flags={"--allow": (given,)}).guards.allow == held
 
 
 def test_a_quarantine_by_the_user(place):
     """A test in quarantine is named by its id, with owner, day and reason."""
     place.own(f'[guards.quarantine]\n"{TEST}" = "{HELD}"\n')
     settings = place.load()
-    assert settings.guards_quarantine == {TEST: HELD}
+    assert settings.guards.quarantine == {TEST: HELD}
     assert settings.origins["guards.quarantine"].layer == "user"
 
 
@@ -82,19 +82,19 @@ def test_a_quarantine_of_a_project_needs_the_user_s_word(place):
     """A repository that puts its own tests aside is not believed before it was approved."""
     place.project(f'[guards.quarantine]\n"{TEST}" = "{HELD}"\n')
     unapproved = place.load(trust=lambda _hash: False)
-    assert unapproved.guards_quarantine == {}
+    assert unapproved.guards.quarantine == {}
     assert any(TEST in warning for warning in unapproved.warnings)
     approved = place.load()
-    assert approved.guards_quarantine == {TEST: HELD}
-    assert TEST in approved.approval.items[0].words
-    assert approved.approval.items[0].waiver
+    assert approved.guards.quarantine == {TEST: HELD}
+    assert TEST in approved.project.approval.items[0].words
+    assert approved.project.approval.items[0].waiver
 
 
 def test_quarantines_add_up(place):
     """What the user and an approved project put aside is joined."""
     place.own(f'guards.quarantine."a.py::t" = "{HELD}"\n')
     place.project(f'guards.quarantine."b.py::t" = "{HELD}"\n')
-    assert place.load().guards_quarantine == {"a.py::t": HELD, "b.py::t": HELD}
+    assert place.load().guards.quarantine == {"a.py::t": HELD, "b.py::t": HELD}
 
 
 BAD = [

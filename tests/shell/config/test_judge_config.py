@@ -6,9 +6,9 @@ import pytest
 from gitkit import make_repo
 from msgspec.structs import replace
 
-from ralph.core.model.agent import SpareAgent
+from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion
-from ralph.core.model.order import Order
+from ralph.core.model.order import BoxTerms, Order
 from ralph.core.model.rubric import objections
 from ralph.core.model.spend import Limits
 from ralph.errors import UserError
@@ -19,7 +19,7 @@ from ralph.shell.git.project import find_project
 from ralph.shell.start.agents import SAME, AgentChoice, choose_judge
 
 ANCHORS = 'anchors = {1 = "bad", 5 = "so so", 10 = "good"}'
-WORKER = AgentChoice(agent="command", argv=("/bin/worker",))
+WORKER = AgentChoice(agent=SealedAgent("command", ("/bin/worker",)))
 
 
 def dimensions(*weights: float, anchors: str = ANCHORS) -> str:
@@ -111,7 +111,7 @@ def test_a_project_may_ask_for_a_judge_once_approved(place):
     text = '[judge]\nagent = "critic"\n' + dimensions(0.5, 0.25, 0.25)
     settings = place.load(project=text, trust=lambda _hash: False)
     assert rubric_of(settings) is None
-    shown = [item.words for item in settings.approval.items]
+    shown = [item.words for item in settings.project.approval.items]
     assert any("chooses the judge's agent critic" in words for words in shown)
     assert any("judged by these dimensions" in words and '"what":"is it?"' in words for words in shown)
     assert rubric_of(place.load(project=text)) is not None
@@ -152,13 +152,14 @@ def test_a_judges_profile_brings_its_own_key_and_price(place):
 def test_the_judge_may_write_nothing_of_the_loop():
     """Its order has none of the worker's writable paths, conversations or spare agents."""
     order = Order(
-        loop="l", task="t", repo="/r", criterion=Criterion("custom", ()), limits=Limits(), agent="a",
-        allow_write=("/data",), keep_session=True, spares=(SpareAgent("b"),), prefix="sub",
+        loop="l", task="t", repo="/r", criterion=Criterion("custom", ()), limits=Limits(),
+        agent=SealedAgent("a"), box=BoxTerms(allow_write=("/data",)), prefix="sub",
+        keep_session=True, spares=(SealedAgent("b"),),
     )  # fmt: skip
-    judge = SpareAgent("critic", settings={"write": "/data", "args": "-x"}, model="m")
+    judge = SealedAgent("critic", settings={"write": "/data", "args": "-x"}, model="m")
     made = judge_order(order, judge)
-    assert (made.agent, made.model, made.agent_settings) == ("critic", "m", {"args": "-x"})
-    assert (made.allow_write, made.keep_session, made.spares, made.prefix) == ((), False, (), "")
+    assert (made.agent.name, made.agent.model, made.agent.settings) == ("critic", "m", {"args": "-x"})
+    assert (made.box.allow_write, made.keep_session, made.spares, made.prefix) == ((), False, (), "")
     assert replace(made, criterion=order.criterion).task == "t"
 
 

@@ -9,8 +9,9 @@ from userstate import git
 
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
+from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion, Gate
-from ralph.core.model.order import Brief, Order
+from ralph.core.model.order import Brief, Order, StartPoint
 from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Verdict
 from ralph.errors import NeedsHuman, NothingToDo, UserError
@@ -88,9 +89,8 @@ def begun(tree, **more):
         repo="r",
         criterion=Criterion("test-pass", (gate,)),
         limits=Limits(),
-        agent="demo",
-        base_commit="c0",
-        base_tree=tree,
+        agent=SealedAgent("demo"),
+        base=StartPoint("c0", tree),
         **more,
     )
     started = e.StintStarted(pid=1, host="h", version="1", protection="S2")

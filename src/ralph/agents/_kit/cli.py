@@ -130,7 +130,7 @@ def launch(
 
     `instead` are files of its first folder that this call sees in place of the user's: name -> text.
     """
-    settings = order.agent_settings
+    settings = order.agent.settings
     environ = agent_environ(call, ORDINARY, cli.env, setting_lines(settings, "env"))
     given = {**cli.quiet, **(env or {})}
     return Launch(
@@ -150,7 +150,7 @@ def launch(
 
 def model_words(order: Order, flag: str, prefix: str = "") -> tuple[str, ...]:
     """The words that name the model, where one was asked for."""
-    return (flag, prefix + order.model) if order.model else ()
+    return (flag, prefix + order.agent.model) if order.agent.model else ()
 
 
 def visible_checks(order: Order) -> tuple[str, ...]:

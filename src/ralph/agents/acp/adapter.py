@@ -144,8 +144,8 @@ class Named(Struct, frozen=True):
             "workspace": call.workspace,
             "session": call.session.id if call.session else "",
             "allow": "all" if call.boxed else "edits",
-            "auth": order.agent_settings.get("auth", ""),
-            "model": order.model if by_request else "",
+            "auth": order.agent.settings.get("auth", ""),
+            "model": order.agent.model if by_request else "",
             "patience": TIMEOUT_SECONDS,
         }
 
@@ -160,11 +160,11 @@ class Named(Struct, frozen=True):
         if row.with_key and call.environ.get(row.with_key[0]):
             words = (*row.with_key[1:], *words)
         env = dict(() if call.boxed else row.asks)
-        if order.model and row.model_variable:
-            env[row.model_variable] = order.model
+        if order.agent.model and row.model_variable:
+            env[row.model_variable] = order.agent.model
         return replace(
             made,
-            argv=(cli.program, *row.words, *words, *cli_.setting_lines(order.agent_settings, "args")),
+            argv=(cli.program, *row.words, *words, *cli_.setting_lines(order.agent.settings, "args")),
             env={**made.env, **env},
             tools=(cli.program,),
         )

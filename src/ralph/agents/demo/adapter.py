@@ -33,7 +33,7 @@ def probe(environ: Mapping[str, str]) -> Probe:  # noqa: ARG001
 
 
 def launch(order: Order, call: CallContext) -> Launch:
-    script = order.agent_settings.get("script", SCRIPTS[0])
+    script = order.agent.settings.get("script", SCRIPTS[0])
     if script not in SCRIPTS:
         raise UserError(
             f'unknown demo script "{script}", expected one of {", ".join(SCRIPTS)}',
@@ -41,7 +41,7 @@ def launch(order: Order, call: CallContext) -> Launch:
             next="ralph demo",
         )
     # -I: what lies in the workspace must not be imported in place of the standard library.
-    argv = (sys.executable, "-I", _program(), script, order.agent_settings.get("pace", "0"))
+    argv = (sys.executable, "-I", _program(), script, order.agent.settings.get("pace", "0"))
     return Launch(
         argv=argv,
         env=agent_environ(call, ORDINARY),

@@ -57,7 +57,7 @@ def judgement(loop: Loop) -> Judgement | None:
         return None
     said = {one.dimension: one for one in opinion.scores} if opinion is not None else {}
     return Judgement(
-        agent=safe(judge.agent),
+        agent=safe(judge.name),
         model=safe(judge.model),
         same_agent=rubric.same_agent,
         required=rubric.required,

@@ -1,6 +1,6 @@
 """The report in Markdown: S0's section names, with the proof and the story inside them.
 
-Everything that is printed stands in `report_data.LoopReport`; here it is only laid out. Values are escaped so
+Everything that is printed stands in `loop_report.LoopReport`; here it is only laid out. Values are escaped so
 that a task or a test name cannot draw a table, a link or a heading of its own.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ralph.app.report.report_data import Guard, LoopReport
+from ralph.app.report.loop_report import Guard, LoopReport
 from ralph.app.words.format import GOOD, change_words, clock, cost_words, dollars, iso, plural, thousands
 from ralph.app.words.lines import limit_words
 from ralph.core.decide.stuck.attempts import escalation_lines
@@ -22,7 +22,7 @@ _SPECIAL = re.compile(r"([\\`*\[\]<>|#~]|(?<!\w)_|_(?!\w))")  # inside a word an
 def report_md(report: LoopReport) -> str:
     parts = [
         f"# {_MARKS[report.status]} Ralph report: {report.loop}",
-        f"Generated: {report.updated}\nStatus: {report.status}\nLoop: {report.id}",
+        f"Generated: {report.state.updated}\nStatus: {report.status}\nLoop: {report.id}",
         *_summary(report),
         *_details(report),
         *_git(report),
@@ -61,10 +61,10 @@ def _cell(value: str) -> str:
 
 def _summary(report: LoopReport) -> list[str]:
     lines = ["## Summary", code(report.headline), f"Task: {text(report.task)}"]
-    if report.outcome in GOOD:
-        lines.append(f"{text(report.reason)[:1].upper()}{text(report.reason)[1:]}.")
+    if report.state.outcome in GOOD:
+        lines.append(f"{text(report.state.reason)[:1].upper()}{text(report.state.reason)[1:]}.")
     else:
-        why = text(report.reason) or f"it has not ended; it is in phase {report.phase}"
+        why = text(report.state.reason) or f"it has not ended; it is in phase {report.state.phase}"
         lines.insert(1, f"Why it stopped: {why}\n\nBest checkpoint: {text(report.best)}")
     if report.written_by_newer:
         lines.append("Parts of this record were written by a newer Ralph and are not shown here.")
@@ -73,26 +73,29 @@ def _summary(report: LoopReport) -> list[str]:
 
 def _details(report: LoopReport) -> list[str]:
     cost = cost_words(
-        report.cost, report.calls_of_unknown_cost, report.calls, estimated=report.cost_estimated
+        report.spend.cost,
+        report.spend.calls_of_unknown_cost,
+        report.spend.calls,
+        estimated=report.spend.cost_estimated,
     )
     files = "unknown" if report.change is None else str(report.change["files"])
-    tokens = "unknown" if report.tokens is None else thousands(report.tokens)
-    sandbox = report.sandbox or "unknown"
-    if report.sandbox_words:
-        sandbox += f": {text('; '.join(report.sandbox_words))}"
+    tokens = "unknown" if report.spend.tokens is None else thousands(report.spend.tokens)
+    sandbox = report.agent.sandbox or "unknown"
+    if report.agent.sandbox_words:
+        sandbox += f": {text('; '.join(report.agent.sandbox_words))}"
     items = [
-        f"Duration: {clock(report.seconds)}"
-        + (f" and {clock(report.waited)} waiting" if report.waited else ""),
-        f"Iterations: {report.iterations} ({plural(report.calls, 'agent call')})",
-        f"Limits: {limit_words(report.limits)}",
+        f"Duration: {clock(report.spend.seconds)}"
+        + (f" and {clock(report.spend.waited)} waiting" if report.spend.waited else ""),
+        f"Iterations: {report.spend.iterations} ({plural(report.spend.calls, 'agent call')})",
+        f"Limits: {limit_words(report.spend.limits)}",
         f"Files Modified: {files}",
-        f"Agent: {text(report.agent)}",
-        f"Model: {text(report.model) or 'not said'}",
+        f"Agent: {text(report.agent.name)}",
+        f"Model: {text(report.agent.model) or 'not said'}",
         f"Cost: {cost.removeprefix('cost ')}",
-        f"Tokens: {tokens if report.calls else '0'}",
+        f"Tokens: {tokens if report.spend.calls else '0'}",
         f"Sandbox: {sandbox}",
         f"Class: {report.task_class}",
-        f"Started: {report.started}",
+        f"Started: {report.state.started}",
     ]
     return ["## Execution Details", _list(items)]
 
@@ -103,23 +106,23 @@ def _git(report: LoopReport) -> list[str]:
     else:
         changed = f"{plural(report.changed_lines, 'line')} changed" if report.changed_lines else "none"
     items = [
-        f"Repository: {code(report.repo)}",
-        f"Branch: {code(report.branch) or 'no result branch'}",
-        f"Started on: {code(report.head_branch) or 'a detached HEAD'}",
-        f"Base: {code(report.base_commit)}",
-        f"Commit: {code(report.result_commit) or 'no result'}",
-        f"Tree: {code(report.tree)}",
+        f"Repository: {code(report.git.repo)}",
+        f"Branch: {code(report.git.branch) or 'no result branch'}",
+        f"Started on: {code(report.git.head_branch) or 'a detached HEAD'}",
+        f"Base: {code(report.git.base_commit)}",
+        f"Commit: {code(report.git.result_commit) or 'no result'}",
+        f"Tree: {code(report.git.tree)}",
         f"Changed Files: {changed}",
     ]
-    if report.landing:
-        items.append(f"Landing: {report.landing}")
+    if report.git.landing:
+        items.append(f"Landing: {report.git.landing}")
     return ["## Git State", _list(items)]
 
 
 def _results(report: LoopReport) -> list[str]:
     parts = ["## Results", "### Proof", _proof(report)]
-    if report.guards:
-        parts += ["### Guards", _list([_guard_line(guard) for guard in report.guards])]
+    if report.evidence.guards:
+        parts += ["### Guards", _list([_guard_line(guard) for guard in report.evidence.guards])]
     parts += _plan(report)
     parts += _judge(report)
     parts += ["### Story", _list([text(told.line) for told in report.told]) or "The agent was never called."]
@@ -129,14 +132,14 @@ def _results(report: LoopReport) -> list[str]:
         of = f": {text(found.item)}" if found.item else ""
         parts += [f"### What is asked of you{of}", _list([text(line) for line in escalation_lines(found)])]
     parts += ["### Not done, not proven", _open_points(report)]
-    if report.learned:
-        parts += ["### What the agents noted for later", _list([text(line) for line in report.learned])]
-    if report.errors:
-        parts += ["### Errors", _list([text(line) for line in report.errors])]
-    if report.interventions:
+    if report.notes.learned:
+        parts += ["### What the agents noted for later", _list([text(line) for line in report.notes.learned])]
+    if report.notes.errors:
+        parts += ["### Errors", _list([text(line) for line in report.notes.errors])]
+    if report.notes.interventions:
         rows = [
             f"{done.at}  {text(done.what)}" + (f" ({text(done.author)})" if done.author else "")
-            for done in report.interventions
+            for done in report.notes.interventions
         ]
         parts += ["### Human interventions", _list(rows)]
     return [*parts, "### Spend", _spend(report)]
@@ -144,7 +147,7 @@ def _results(report: LoopReport) -> list[str]:
 
 def _plan(report: LoopReport) -> list[str]:
     """Items with their commits, both halves of the exit condition, and the criteria with their tests."""
-    line = report.plan
+    line = report.plan.line
     if line is None:
         return []
     facts = [text(plan_words(line))]
@@ -166,15 +169,16 @@ def _plan(report: LoopReport) -> list[str]:
             _cell(item.commit[:12]),
             text(item.note),
         )
-        for item in report.items
+        for item in report.plan.items
     ]
     if rows:
         parts.append(_table(("item", "what", "state", "verified in", "commit", "note"), rows))
         if line.total > len(rows):
             parts.append(f"… and {line.total - len(rows)} more; `ralph plan --show {report.loop}` has all.")
-    if report.ties:
+    if report.plan.ties:
         ties = [
-            (_cell(one.spec), _cell(one.criterion), _cell(one.test) or "-", one.status) for one in report.ties
+            (_cell(one.spec), _cell(one.criterion), _cell(one.test) or "-", one.status)
+            for one in report.plan.ties
         ]
         parts += ["### Criteria", _table(("Spec", "Criterion", "Test", "Status"), ties)]
     return parts
@@ -182,7 +186,7 @@ def _plan(report: LoopReport) -> list[str]:
 
 def _proof(report: LoopReport) -> str:
     rows = []
-    for line in report.proof:
+    for line in report.evidence.proof:
         kind = "proof" if line.proof else "keep green" if line.required else "advisory"
         evidence = _cell(line.evidence[:16]) or "none"
         if line.kept is False:
@@ -203,7 +207,7 @@ def _guard_line(guard: Guard) -> str:
 
 
 def _judge(report: LoopReport) -> list[str]:
-    judge = report.judge
+    judge = report.evidence.judge
     if judge is None:
         return []
     role = "required" if judge.required else "advisory"
@@ -233,7 +237,9 @@ def _judge(report: LoopReport) -> list[str]:
         )
         for one in judge.scores
     ]
-    calls = [text(f"it {call.iteration}  call {call.call}  {call.line}") for call in report.judge_calls]
+    calls = [
+        text(f"it {call.iteration}  call {call.call}  {call.line}") for call in report.evidence.judge_calls
+    ]
     table = _table(("dimension", "weight", "score", "reasoning"), rows)
     return ["### Judge", _list(items), table, *([_list(calls)] if calls else [])]
 
@@ -264,11 +270,11 @@ def _breaker(report: LoopReport) -> str:
 
 
 def _open_points(report: LoopReport) -> str:
-    items = [f"not yet: {text(line)}" for line in report.not_yet]
-    items += [f"not proven: {text(line)}" for line in report.unproven]
-    items += [f"red before and still red: {text(gate)}" for gate in report.old_red]
-    items += [f"waived: {text(key)} ({text(why)})" for key, why in report.waivers.items()]
-    items += [f"said at the start: {text(line)}" for line in report.warnings]
+    items = [f"not yet: {text(line)}" for line in report.notes.not_yet]
+    items += [f"not proven: {text(line)}" for line in report.notes.unproven]
+    items += [f"red before and still red: {text(gate)}" for gate in report.notes.old_red]
+    items += [f"waived: {text(key)} ({text(why)})" for key, why in report.notes.waivers.items()]
+    items += [f"said at the start: {text(line)}" for line in report.notes.warnings]
     return _list(items) or "Nothing."
 
 
@@ -278,7 +284,7 @@ def _spend(report: LoopReport) -> str:
         cost = "unknown" if told.cost is None else dollars(told.cost)
         tokens = "unknown" if told.tokens is None else thousands(told.tokens)
         rows.append((str(told.iteration), str(told.call), clock(told.seconds), tokens, cost))
-    for call in report.judge_calls:
+    for call in report.evidence.judge_calls:
         cost = "unknown" if call.cost is None else dollars(call.cost)
         tokens = "unknown" if call.tokens is None else thousands(call.tokens)
         rows.append((str(call.iteration), f"{call.call} (judge)", clock(call.seconds), tokens, cost))

@@ -7,13 +7,26 @@ can forget it.
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
 
-from ralph.app.report.breaker_part import Course, breaker_course
-from ralph.app.report.judge_part import JudgeCall, Judgement, judge_calls, judgement
+from ralph.app.report.breaker_part import breaker_course
+from ralph.app.report.judge_part import judge_calls, judgement
+from ralph.app.report.loop_report import (
+    GateProof,
+    Guard,
+    Intervention,
+    LoopReport,
+    ReportAgent,
+    ReportEvidence,
+    ReportGit,
+    ReportNotes,
+    ReportPlan,
+    ReportSpend,
+    ReportState,
+    Status,
+    Told,
+)
 from ralph.app.words.change import ChangeSize
 from ralph.app.words.ending import best_words, headline, newest_verdicts, standing
 from ralph.app.words.format import GOOD, clock, dollars, iso, plural, safe, thousands
@@ -21,119 +34,11 @@ from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.outcome import Outcome
+from ralph.core.model.parts import flat_fields
 from ralph.core.model.plan.test_link import CriterionTest
-from ralph.core.model.spend import Limits, Spend
 from ralph.core.views.plan_view import ItemLine, PlanLine, item_lines, plan_line
 from ralph.shell.journal.record import Record
 from ralph.shell.state import blobs as blobs_
-
-Status = Literal["COMPLETED", "FAILED", "PARTIAL", "IN_PROGRESS"]
-
-
-class GateProof(Struct, frozen=True):
-    """One gate: what it said of the base and of this tree, and where the evidence is."""
-
-    gate: str
-    verdict: str
-    before: str
-    summary: str
-    command: str
-    cwd: str
-    evidence: str
-    kept: bool | None  # are the evidence's bytes still there; None when nobody looked
-    tree: str
-    proof: bool
-    required: bool
-
-
-class Guard(Struct, frozen=True):
-    guard: str
-    applied: bool
-    summary: str
-    findings: tuple[str, ...]
-
-
-class Told(Struct, frozen=True):
-    """One call of the agent: what it came to, and its word against what the checks showed."""
-
-    iteration: int
-    call: int
-    line: str
-    seconds: float
-    cost: float | None
-    tokens: int | None
-    claim: str  # "" when it made none
-    claimed_work: str
-    showed: str
-    agrees: bool | None  # None: nothing was claimed, or nothing was judged
-    commit: str
-
-
-class Intervention(Struct, frozen=True):
-    at: str
-    what: str
-    author: str = ""
-
-
-class LoopReport(Struct, frozen=True, kw_only=True):
-    v: int = 1
-    loop: str
-    id: str
-    status: Status
-    headline: str
-    task: str
-    task_class: str
-    phase: str
-    outcome: Outcome | None
-    grade: str | None
-    reason: str
-    started: str
-    updated: str
-    agent: str
-    model: str
-    sandbox: str
-    sandbox_words: tuple[str, ...]
-    repo: str
-    base_commit: str
-    head_branch: str
-    branch: str
-    result_commit: str
-    tree: str
-    landing: str
-    dropped: bool
-    seconds: float
-    waited: float
-    iterations: int
-    calls: int
-    cost: float | None
-    tokens: int | None
-    calls_of_unknown_cost: int
-    cost_estimated: bool  # part of it was computed from tokens and prices
-    limits: Limits
-    change: dict[str, int] | None
-    changed_lines: int
-    best: str
-    proof: tuple[GateProof, ...]
-    guards: tuple[Guard, ...]
-    judge: Judgement | None  # None: the loop has no judge
-    judge_calls: tuple[JudgeCall, ...]
-    plan: PlanLine | None  # None: one task, without a plan
-    items: tuple[ItemLine, ...]  # of the plan, the first ones
-    ties: tuple[CriterionTest, ...]  # criteria of the specs and the tests that name them
-    told: tuple[Told, ...]
-    breaker: Course
-    not_yet: tuple[str, ...]
-    unproven: tuple[str, ...]
-    learned: tuple[str, ...]  # what agents noted for later calls
-    old_red: tuple[str, ...]
-    waivers: dict[str, str]
-    warnings: tuple[str, ...]
-    errors: tuple[str, ...]
-    interventions: tuple[Intervention, ...]
-    reproduce: tuple[str, ...]
-    next: tuple[str, ...]
-    written_by_newer: bool
 
 
 def status_of(loop: Loop) -> Status:
@@ -158,67 +63,84 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         headline=headline(loop, change),
         task=safe(order.task, 2000),
         task_class=order.criterion.task_class,
-        phase=loop.phase,
-        outcome=loop.outcome,
-        grade=loop.grade,
-        reason=safe(loop.reason, 1000),
-        started=iso(record.started),
-        updated=iso(loop.now),
-        agent=safe(order.agent),
-        model=safe(order.model),
-        sandbox=loop.work.protection,
-        sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
-        repo=safe(order.repo, 1000),
-        base_commit=order.base_commit,
-        head_branch=safe(order.head_branch),
-        branch=safe(loop.landing.branch) if loop.landing.result else "",
-        result_commit=loop.landing.result,
-        tree=loop.work.tree,
-        landing=loop.landing.state,
-        dropped=loop.landing.was_dropped,
-        iterations=loop.iteration,
-        **_spend(loop.spend),
-        limits=loop.limits,
+        state=ReportState(
+            phase=loop.phase,
+            outcome=loop.outcome,
+            grade=loop.grade,
+            reason=safe(loop.reason, 1000),
+            started=iso(record.started),
+            updated=iso(loop.now),
+        ),
+        agent=ReportAgent(
+            name=safe(order.agent.name),
+            model=safe(order.agent.model),
+            sandbox=loop.work.protection,
+            sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
+        ),
+        git=_git(loop),
+        spend=_spend(loop),
         change=None if change is None else change._asdict(),
         changed_lines=loop.work.changed_lines,
         best=best_words(loop),
-        proof=proof,
-        guards=_guards(loop),
-        judge=judgement(loop),
-        judge_calls=judge_calls(events),
-        plan=_plan(loop),
-        items=tuple(map(_item, item_lines(loop))),
-        ties=tuple(map(_criterion_test, loop.build.links.tests)) if loop.build is not None else (),
+        evidence=ReportEvidence(
+            proof=proof, guards=_guards(loop), judge=judgement(loop), judge_calls=judge_calls(events)
+        ),
+        plan=ReportPlan(
+            line=_plan(loop),
+            items=tuple(map(_item, item_lines(loop))),
+            ties=tuple(map(_criterion_test, loop.build.links.tests)) if loop.build is not None else (),
+        ),
         told=tuple(_report_call(call) for call in calls),
         breaker=breaker_course(loop),
-        not_yet=tuple(safe(text, 1000) for text in loop.proof.not_yet) if loop.outcome not in GOOD else (),
-        unproven=tuple(safe(text, 1000) for text in loop.proof.unproven),
-        learned=tuple(safe(text, 300) for text in loop.agents.learnings),
-        old_red=tuple(line.gate for line in proof if _old_red(line)),
-        waivers={safe(key): safe(why, 1000) for key, why in order.criterion.waivers.items()},
-        warnings=tuple(safe(text, 500) for text in order.warnings),
-        errors=_errors(calls, events),
-        interventions=tuple(_interventions(events)),
+        notes=ReportNotes(
+            not_yet=tuple(safe(text, 1000) for text in loop.proof.not_yet)
+            if loop.outcome not in GOOD
+            else (),
+            unproven=tuple(safe(text, 1000) for text in loop.proof.unproven),
+            learned=tuple(safe(text, 300) for text in loop.agents.learnings),
+            old_red=tuple(line.gate for line in proof if _old_red(line)),
+            waivers={safe(key): safe(why, 1000) for key, why in order.criterion.waivers.items()},
+            warnings=tuple(safe(text, 500) for text in order.warnings),
+            errors=_errors(calls, events),
+            interventions=tuple(_interventions(events)),
+        ),
         reproduce=_reproduce(loop),
         next=tuple(step.command for step in next_steps(standing(loop)) if step.why != "report"),
         written_by_newer=record.newer,
     )
 
 
-def _spend(spend: Spend) -> dict[str, Any]:
-    return {
-        "seconds": spend.seconds,
-        "waited": spend.waited,
-        "calls": spend.calls,
-        "cost": spend.cost,
-        "tokens": spend.tokens,
-        "calls_of_unknown_cost": spend.blind,
-        "cost_estimated": spend.estimated,
-    }
+def _git(loop: Loop) -> ReportGit:
+    order = loop.sealed
+    return ReportGit(
+        repo=safe(order.repo, 1000),
+        base_commit=order.base.commit,
+        head_branch=safe(order.base.head_branch),
+        branch=safe(loop.landing.branch) if loop.landing.result else "",
+        result_commit=loop.landing.result,
+        tree=loop.work.tree,
+        landing=loop.landing.state,
+        dropped=loop.landing.was_dropped,
+    )
+
+
+def _spend(loop: Loop) -> ReportSpend:
+    spend = loop.spend
+    return ReportSpend(
+        seconds=spend.seconds,
+        waited=spend.waited,
+        iterations=loop.iteration,
+        calls=spend.calls,
+        cost=spend.cost,
+        tokens=spend.tokens,
+        calls_of_unknown_cost=spend.blind,
+        cost_estimated=spend.estimated,
+        limits=loop.limits,
+    )
 
 
 def report_json(report: LoopReport) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(flat_fields(report)), indent=2) + b"\n"
 
 
 def _proof(loop: Loop, blobs: str | None) -> tuple[GateProof, ...]:

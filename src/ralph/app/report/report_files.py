@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from ralph.app.report.loop_report import LoopReport
 from ralph.app.report.markdown import report_md
-from ralph.app.report.report_data import LoopReport, make_report, report_json
+from ralph.app.report.report_data import make_report, report_json
 from ralph.app.words.change import measure
 from ralph.errors import SetupError, UserError
 from ralph.shell.journal.record import Record

@@ -18,11 +18,11 @@ def measure(loop: Loop) -> ChangeSize | None:
     """Base against result (or the newest checkpoint); None when that cannot be known here and now."""
     order = loop.sealed
     after = loop.landing.result or loop.work.commit
-    if not after or after == order.base_commit or loop.landing.was_dropped:
+    if not after or after == order.base.commit or loop.landing.was_dropped:
         return None
     from ralph.shell.git.project import find_project, user_call
 
-    args = ["diff-tree", "-r", "-z", "--numstat", "--no-renames", order.base_commit, after]
+    args = ["diff-tree", "-r", "-z", "--numstat", "--no-renames", order.base.commit, after]
     try:
         out = user_call(find_project(order.repo), args).out
     except (RalphError, OSError):

@@ -192,7 +192,7 @@ def standing(loop: Loop, *, crashed: bool = False) -> LoopStanding:
     return LoopStanding(
         name=loop.sealed.loop,
         word=loop.outcome or ("crashed" if stopped else loop.phase),
-        called=loop.work.tree != loop.sealed.base_tree,
+        called=loop.work.tree != loop.sealed.base.tree,
         result=loop.landing.result,
         landing=loop.landing.state,
         dropped=loop.landing.was_dropped,

@@ -56,10 +56,10 @@ def _loop_started(event: e.LoopStarted) -> str:
     parts = (
         f'task "{safe(order.task, 120)}"',
         order.criterion.task_class,
-        f"agent {safe(order.agent)}" + (f"/{safe(order.model)}" if order.model else ""),
+        f"agent {safe(order.agent.name)}" + (f"/{safe(order.agent.model)}" if order.agent.model else ""),
         f"gates {gates or 'none'}",
         limit_words(order.limits),
-        f"base {short(order.base_commit)}",
+        f"base {short(order.base.commit)}",
     )
     return "  ".join(parts)
 

@@ -155,14 +155,14 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
         predicate_type="urn:ralph:proof:v1",
         subject=(
             Subject("tree", {"gitTree": loop.work.tree}),
-            Subject("commit", {"gitCommit": loop.landing.result or order.base_commit}),
+            Subject("commit", {"gitCommit": loop.landing.result or order.base.commit}),
         ),
         predicate=LoopPredicate(
             loop=order.loop,
             task=Task(order.task, sha256(order.task.encode("utf-8", "surrogatepass"))),
             task_class=criterion.task_class,
             until=criterion.until,
-            base=Base(order.base_commit, order.base_tree),
+            base=Base(order.base.commit, order.base.tree),
             gates=(),
             verdicts=_state_verdicts(loop, loop.proof.finals or loop.proof.baseline, facts),
             baseline=_state_verdicts(loop, loop.proof.baseline, facts),
@@ -175,7 +175,7 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
             reason=loop.reason,
             sandbox=Sandbox(loop.work.protection, facts.words),
             environment=_environment(loop, facts),
-            agent=StatedAgent(order.agent, order.model),
+            agent=StatedAgent(order.agent.name, order.agent.model),
             spend=_spend(loop.spend),
             iterations=loop.iteration,
             ralph=facts.version,
@@ -265,14 +265,20 @@ def _spend(spend: Spend) -> dict[str, int | float | None]:
 def _environment(loop: Loop, facts: StatementFacts) -> Environment:
     order = loop.sealed
     tools = {gate.name: gate.tool_sha for gate in order.criterion.gates}
-    seen: list[object] = [facts.platform, facts.variables, order.share, order.setup, order.setup_cwd]
+    seen: list[object] = [
+        facts.platform,
+        facts.variables,
+        order.box.share,
+        order.box.setup,
+        order.box.setup_cwd,
+    ]
     seen += [order.config_digest, tools]
     return Environment(
         digest=sha256(msgspec.json.encode(seen, order="deterministic")),
         platform=facts.platform,
         variables=facts.variables,
-        share=order.share,
-        setup=order.setup,
-        setup_cwd=order.setup_cwd,
+        share=order.box.share,
+        setup=order.box.setup,
+        setup_cwd=order.box.setup_cwd,
         config=order.config_digest,
     )

@@ -118,7 +118,7 @@ def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...]
         loop.proof.baseline,
         now,
         guards,
-        changed=loop.work.tree != loop.sealed.base_tree,
+        changed=loop.work.tree != loop.sealed.base.tree,
         unchanged_ok=unchanged_ok,
         claim=claim,
         protection=loop.work.protection,
@@ -215,7 +215,7 @@ def limit_reached(loop: Loop) -> Finish | None:
 def base_checkpoint(loop: Loop) -> Checkpoint:
     """Where the loop began, measured like every checkpoint after it."""
     order = loop.sealed
-    return _measure_checkpoint(loop, Checkpoint(0, order.base_tree, order.base_commit), loop.proof.baseline)
+    return _measure_checkpoint(loop, Checkpoint(0, order.base.tree, order.base.commit), loop.proof.baseline)
 
 
 def _measure_checkpoint(loop: Loop, checkpoint: Checkpoint, verdicts: dict[str, Verdict]) -> Checkpoint:

@@ -38,23 +38,11 @@ BROKEN = HOUR  # after as many other faults in a row as end a loop with one agen
 
 def with_agent(order: Order, number: int) -> Order:
     """The order as the call of this agent sees it."""
-    if number == 0:
-        return order
-    spare = order.spares[number - 1]
-    return replace(
-        order,
-        agent=spare.agent,
-        agent_argv=spare.argv,
-        agent_settings=spare.settings,
-        agent_env=spare.env,
-        model=spare.model,
-        key=spare.key,
-        price=spare.price,
-    )
+    return order if number == 0 else replace(order, agent=order.spares[number - 1])
 
 
 def agent_names(order: Order) -> tuple[str, ...]:
-    return (order.agent, *(spare.agent for spare in order.spares))
+    return (order.agent.name, *(spare.name for spare in order.spares))
 
 
 def first_awake_agent(loop: Loop) -> int | None:

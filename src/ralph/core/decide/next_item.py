@@ -44,7 +44,7 @@ def initial_plan_state(order: Order) -> PlanState | None:
     brief = order.brief
     if brief is None:
         return None
-    base = Checkpoint(0, order.base_tree, order.base_commit)
+    base = Checkpoint(0, order.base.tree, order.base.commit)
     if brief.plan is None or brief.planning:
         why = brief.planning or "there is no plan"
         return PlanState(why=why, plan=brief.plan or PlanState().plan, base=base)
@@ -185,7 +185,7 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     build, _ = plan_and_brief(loop)
     order = loop.sealed
     criterion, tolerance = exit_terms(loop)
-    if loop.work.tree == order.base_tree and _links_are_known(loop):  # nothing was left to do
+    if loop.work.tree == order.base.tree and _links_are_known(loop):  # nothing was left to do
         red = exit_gate.red_sentences(criterion, loop.proof.baseline, loop.proof.baseline, tolerance)
         sentences = (*red, *_unproven_words(loop))
         if sentences:

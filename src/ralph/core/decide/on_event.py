@@ -69,7 +69,7 @@ def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
 
 def loop_started(loop: Loop, event: LoopStarted) -> Loop:
     order = event.order
-    loop = loop.with_work(tree=order.base_tree, tree_before=order.base_tree, commit=order.base_commit)
+    loop = loop.with_work(tree=order.base.tree, tree_before=order.base.tree, commit=order.base.commit)
     return replace(
         loop.with_landing(branch=order.branch),
         order=order,

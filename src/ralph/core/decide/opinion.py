@@ -206,7 +206,7 @@ def _with_best(loop: Loop, opinion: Opinion) -> Loop:
 
 def _agent(loop: Loop) -> str:
     judge = loop.sealed.judge
-    return judge.agent if judge is not None else loop.sealed.agent
+    return judge.name if judge is not None else loop.sealed.agent.name
 
 
 def _sealed_rubric(loop: Loop) -> rubric.Rubric:

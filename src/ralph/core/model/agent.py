@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ralph.core.model.spend import Price
 
@@ -79,13 +79,13 @@ class Steer(Struct, frozen=True):
     author: str = ""
 
 
-class SpareAgent(Struct, frozen=True, omit_defaults=True):
-    """An agent that stands in while those named before it cannot be called."""
+class SealedAgent(Struct, frozen=True, omit_defaults=True):
+    """An agent as it was agreed: the one that works, one that stands in for it, a reader or the judge."""
 
-    agent: str
+    name: str = field(name="agent")
     argv: tuple[str, ...] = ()
     settings: dict[str, str] = {}
-    env: dict[str, str] = {}
+    env: dict[str, str] = {}  # what the configuration adds to its environment
     model: str = ""
     key: KeySource | None = None
     price: Price | None = None

@@ -9,15 +9,17 @@ before it in the same stint (for limits), so clock jumps and suspends change no 
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, Union, get_args
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ralph.core.model.agent import AgentSession, Claim, Fault
 from ralph.core.model.gate import Grade
 from ralph.core.model.order import Order
 from ralph.core.model.outcome import Outcome
+from ralph.core.model.parts import flat_struct, flat_type, from_flat
 from ralph.core.model.plan.completion import Indication
 from ralph.core.model.plan.items import Item, Plan
 from ralph.core.model.plan.plan_state import ReaderNote
@@ -293,8 +295,18 @@ VERSIONS: dict[str, int] = {str(kind.__struct_config__.tag): 1 for kind in get_a
 VERSIONS["LoopStarted"] = RULES  # whoever does not know the rules of a loop must not fold it
 
 
+# In the journal an order lies flat, without its parts.
+_StoredStart = msgspec.defstruct(
+    "StoredStart",
+    [("order", flat_type(Order)), ("rules", int, 1)],
+    bases=(Event,),
+    tag="LoopStarted",
+    frozen=True,
+)
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_decoder = msgspec.json.Decoder(
+    Union[(_StoredStart, *(kind for kind in get_args(AnyEvent) if kind is not LoopStarted))]
+)
 
 
 def kind_of(event: AnyEvent) -> str:
@@ -302,9 +314,15 @@ def kind_of(event: AnyEvent) -> str:
 
 
 def encode(event: AnyEvent) -> bytes:
+    if isinstance(event, LoopStarted):
+        return _encoder.encode(_StoredStart(**{**asdict(event), "order": flat_struct(event.order)}))
     return _encoder.encode(event)
 
 
 def decode(body: bytes) -> AnyEvent:
     """The event in a journal row. Raises msgspec.ValidationError for what this version does not know."""
-    return _decoder.decode(body)
+    event = _decoder.decode(body)
+    if isinstance(event, _StoredStart):
+        stored = asdict(event)
+        return LoopStarted(**{**stored, "order": from_flat(Order, asdict(stored["order"]))})
+    return event  # type: ignore[no-any-return]

@@ -6,15 +6,16 @@ the environment: every value arrives in an event. Words follow the glossary in d
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from ralph.core.model.agent import KeySource, SpareAgent
+from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion
+from ralph.core.model.parts import InPlace
 from ralph.core.model.plan.items import Plan
 from ralph.core.model.rubric import Rubric
-from ralph.core.model.spend import Limits, Price
+from ralph.core.model.spend import Limits
 
 
 class Brief(Struct, frozen=True, omit_defaults=True):
@@ -30,41 +31,49 @@ class Brief(Struct, frozen=True, omit_defaults=True):
     planning: str = ""  # why planning comes first; "" = the plan is good to work by
     replan_every: int = 0  # verified items; 0 = never for that reason
     readers: int = 0  # calls that only read before the plan is made
-    reader: SpareAgent | None = None  # who makes them
+    reader: SealedAgent | None = None  # who makes them
     allow_red: bool = False  # red from before this loop, outside the criterion, may stay
     attempts: int = 5  # of one item, before it is blocked
 
 
-class Order(Struct, frozen=True, omit_defaults=True):
-    """Everything agreed at the start, sealed into the first event of a loop."""
+class StartPoint(Struct, frozen=True, omit_defaults=True):
+    """Where a loop begins: its base, and where the user stood."""
 
-    loop: str  # the name, without the "ralph-" of the full id
-    task: str
-    repo: str
-    criterion: Criterion
-    limits: Limits
-    agent: str
-    agent_argv: tuple[str, ...] = ()
-    agent_settings: dict[str, str] = {}
-    agent_env: dict[str, str] = {}  # what the configuration adds to the agent's environment
-    model: str = ""
-    key: KeySource | None = None
-    price: Price | None = None
-    spares: tuple[SpareAgent, ...] = ()
-    keep_session: bool = False  # the agent's conversation goes on from call to call
-    base_commit: str = ""
-    base_tree: str = ""
+    commit: str = ""
+    tree: str = ""
     user_start: str = ""
     head_commit: str = ""
     head_branch: str = ""
-    branch: str = ""  # result branch
-    on_fail: Literal["auto", "keep", "revert"] = "auto"
+
+
+class BoxTerms(Struct, frozen=True, omit_defaults=True):
+    """What surrounds agent and gates: how they are boxed, and where dependencies come from."""
+
     sandbox: Literal["auto", "require", "none"] = "auto"
     network: bool = True
     allow_write: tuple[str, ...] = ()
     share: tuple[str, ...] = ()
     setup: str = ""
     setup_cwd: str = "."  # inside the repository
+
+
+class Order(Struct, frozen=True, omit_defaults=True):
+    """Everything agreed at the start, sealed into the first event of a loop; flat there (`parts`)."""
+
+    loop: str  # the name, without the "ralph-" of the full id
+    task: str
+    repo: str
+    criterion: Criterion
+    limits: Limits
+    agent: Annotated[
+        SealedAgent, InPlace({"argv": "agent_argv", "settings": "agent_settings", "env": "agent_env"})
+    ]
+    spares: tuple[SealedAgent, ...] = ()
+    keep_session: bool = False  # the agent's conversation goes on from call to call
+    base: Annotated[StartPoint, InPlace({"commit": "base_commit", "tree": "base_tree"})] = StartPoint()
+    branch: str = ""  # result branch
+    on_fail: Literal["auto", "keep", "revert"] = "auto"
+    box: Annotated[BoxTerms, InPlace()] = BoxTerms()
     prefix: str = ""  # folder inside the repository where ralph was called
     with_changes: bool = False
     history: Literal["shared", "base"] = "shared"
@@ -75,4 +84,4 @@ class Order(Struct, frozen=True, omit_defaults=True):
     templates: dict[str, str] = {}  # the project's own prompt templates that were approved: name -> git blob
     brief: Brief | None = None  # None: one task, without a plan
     rubric: Rubric | None = None  # None: no judge
-    judge: SpareAgent | None = None  # the agent that is asked to judge by it
+    judge: SealedAgent | None = None  # the agent that is asked to judge by it

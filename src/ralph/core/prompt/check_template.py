@@ -8,9 +8,10 @@ it renders (`facts.add_required_parts`).
 
 from __future__ import annotations
 
-from msgspec.structs import fields, replace
+from msgspec.structs import fields
 
-from ralph.core.prompt.facts import CheckLine, PromptFacts, render, template_error
+from ralph.core.model.parts import flat_fields, flat_names, flat_type, from_flat
+from ralph.core.prompt.facts import CheckLine, PlanFacts, PromptFacts, render, template_error
 from ralph.core.prompt.standing_rules import FORM, Kind, answer_of, rule_of
 
 
@@ -27,7 +28,7 @@ def check_names(text: str, place: str) -> None:
         raise template_error(str(wrong.message), wrong.lineno, place) from wrong
     for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
         raise template_error("a template stands alone: no include, import or extends", node.lineno, place)
-    known = {field.name for field in fields(PromptFacts)} | set(environment.globals)
+    known = set(flat_names(PromptFacts)) | set(environment.globals)
     unknown = meta.find_undeclared_variables(tree) - known
     for name in tree.find_all(nodes.Name):
         if name.name in unknown:
@@ -58,14 +59,15 @@ def samples(kind: Kind) -> tuple[PromptFacts, PromptFacts]:
         steers=(),
         protected=(),
         status_instructions=answer_of(kind),
-        rule=rule_of(kind, "item"),
+        plan=PlanFacts(rule=rule_of(kind, "item")),
     )
-    words = {field.name: f"some {field.name}" for field in fields(PromptFacts) if field.type is str}
-    lists = {field.name: ("one", "two") for field in fields(PromptFacts) if field.type == tuple[str, ...]}
+    known = fields(flat_type(PromptFacts))
+    words = {field.name: f"some {field.name}" for field in known if field.type is str}
+    lists = {field.name: ("one", "two") for field in known if field.type == tuple[str, ...]}
     checks = tuple(
         CheckLine("test", "pytest", ".", role, "red: 1") for role in ("proof", "keep-green", "advice")
     )
-    whole = replace(bare, **words, **lists, checks=checks, iteration=2, limit=15, first=False)
-    return bare, replace(
-        whole, status_instructions=answer_of(kind), rule=rule_of(kind, "item"), plan_form=FORM
-    )
+    whole = {**flat_fields(bare), **words, **lists, "checks": checks}
+    whole |= {"iteration": 2, "limit": 15, "first": False, "plan_form": FORM}
+    whole |= {"status_instructions": answer_of(kind), "rule": rule_of(kind, "item")}
+    return bare, from_flat(PromptFacts, whole)

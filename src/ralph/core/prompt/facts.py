@@ -11,13 +11,14 @@ redacted before it comes here; here it is only cut to size.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
+from ralph.core.model.parts import InPlace, flat_fields
 from ralph.core.model.plan.board import ItemChoice
 from ralph.core.model.rubric import JUDGE
 from ralph.core.model.verdict import Verdict
@@ -62,8 +63,36 @@ class CheckLine(Struct, frozen=True):
     state: str
 
 
+class StandingFacts(Struct, frozen=True, kw_only=True):
+    """What every call is told, each part within its own budget."""
+
+    project: str = ""  # PROMPT.md, marked
+    guide: str = ""  # AGENTS.md or CLAUDE.md, marked
+    guide_name: str = ""
+    learned: str = ""  # marked
+    changes: str = ""  # marked
+    notes: str = ""  # of readers, marked
+    area: tuple[str, ...] = ()  # what a reader is to read
+
+
+class PlanFacts(Struct, frozen=True, kw_only=True):
+    """What a loop with a plan tells besides; of one without, only the rule."""
+
+    rule: str = ""  # what holds in this mode whatever the template says
+    plan_form: str = ""  # how the plan's file is written
+    specs: str = ""  # within their budget, marked
+    why: str = ""  # why planning, or why this item
+    item: str = ""  # the one item, its criteria, the numbers of the plan
+    item_id: str = ""
+    item_notes: str = ""  # marked
+    serves: tuple[str, ...] = ()  # criteria of the item
+    plan_state: str = ""
+    planning_notes: str = ""  # what was wrong with the plan, what is blocked; marked
+    told: tuple[str, ...] = ()  # what Ralph has to say of the iteration before
+
+
 class PromptFacts(Struct, frozen=True, kw_only=True):
-    """The names that a template may use. A part that this call has not is empty."""
+    """The names that a template may use, flat (`parts`). What this call has not is empty."""
 
     task: str
     until: str
@@ -81,24 +110,8 @@ class PromptFacts(Struct, frozen=True, kw_only=True):
     protected: tuple[str, ...]
     status_instructions: str
     learned_instructions: str = learnings.INSTRUCTIONS
-    project: str = ""  # PROMPT.md, marked
-    guide: str = ""  # AGENTS.md or CLAUDE.md, marked
-    guide_name: str = ""
-    specs: str = ""  # within their budget, marked
-    learned: str = ""  # marked
-    changes: str = ""  # marked
-    rule: str = ""  # what holds in this mode whatever the template says
-    plan_form: str = ""  # how the plan's file is written
-    why: str = ""  # why planning, or why this item
-    item: str = ""  # the one item, its criteria, the numbers of the plan
-    item_id: str = ""
-    item_notes: str = ""  # marked
-    serves: tuple[str, ...] = ()  # criteria of the item
-    plan_state: str = ""
-    planning_notes: str = ""  # what was wrong with the plan, what is blocked; marked
-    told: tuple[str, ...] = ()  # what Ralph has to say of the iteration before
-    notes: str = ""  # of readers, marked
-    area: tuple[str, ...] = ()  # what a reader is to read
+    standing: Annotated[StandingFacts, InPlace()] = StandingFacts()
+    plan: Annotated[PlanFacts, InPlace()] = PlanFacts()
 
 
 def kind_of(loop: Loop) -> Kind:
@@ -140,59 +153,57 @@ def facts_of(
         steers=tuple(steer.text for steer in steers),
         protected=tuple(sorted(own | set(order.protect))),
         status_instructions=answer_of(kind),
-        **_standing(loop, sources, nonce),
-        **_plan_parts(loop, kind, sources, nonce),
+        standing=_standing(loop, sources, nonce),
+        plan=_plan_facts(loop, kind, sources, nonce),
     )
 
 
-def _standing(loop: Loop, sources: Sources, nonce: str) -> dict[str, Any]:
-    """What every call is told, each part within its own budget."""
+def _standing(loop: Loop, sources: Sources, nonce: str) -> StandingFacts:
     less = loop.call.prompt_halvings
-    return {
-        "project": context.file_part("PROMPT.md", sources.project, context.PROJECT_TOKENS >> less, nonce),
-        "guide": context.file_part(sources.guide_name, sources.guide, context.GUIDE_TOKENS >> less, nonce),
-        "guide_name": sources.guide_name,
-        "learned": context.learned_part(loop.agents.learnings, nonce),
-        "changes": context.changes_part(sources.changes, nonce),
-        "notes": context.notes_part(sources.notes, context.NOTES_TOKENS >> less, nonce),
-        "area": tuple(one_line(path, MAX_SENTENCE) for path in sources.area[:MAX_AREA_PATHS]),
-    }
+    return StandingFacts(
+        project=context.file_part("PROMPT.md", sources.project, context.PROJECT_TOKENS >> less, nonce),
+        guide=context.file_part(sources.guide_name, sources.guide, context.GUIDE_TOKENS >> less, nonce),
+        guide_name=sources.guide_name,
+        learned=context.learned_part(loop.agents.learnings, nonce),
+        changes=context.changes_part(sources.changes, nonce),
+        notes=context.notes_part(sources.notes, context.NOTES_TOKENS >> less, nonce),
+        area=tuple(one_line(path, MAX_SENTENCE) for path in sources.area[:MAX_AREA_PATHS]),
+    )
 
 
-def _plan_parts(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> dict[str, Any]:
-    """What a loop with a plan tells besides."""
+def _plan_facts(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> PlanFacts:
     build = loop.build
     if build is None:
-        return {"rule": rule_of(kind)}
+        return PlanFacts(rule=rule_of(kind))
     item = build.item if kind == "build" else None
-    made: dict[str, Any] = {
-        "rule": rule_of(kind, item.id if item else ""),
-        "plan_form": FORM,
-        "specs": context.specs_part(
+    stuck = for_item.planning_notes(build)
+    made = PlanFacts(
+        rule=rule_of(kind, item.id if item else ""),
+        plan_form=FORM,
+        specs=context.specs_part(
             sources.specs,
             item.serves if item else None,
             context.SPECS_TOKENS >> loop.call.prompt_halvings,
             nonce,
         ),
-        "why": one_line(build.why, MAX_SENTENCE),
-        "plan_state": for_item.numbers(build.board) if build.board is not None else "",
-        "told": tuple(one_line(line, MAX_SENTENCE) for line in build.prompt_notes[:MAX_SENTENCES]),
-    }
-    stuck = for_item.planning_notes(build)
-    if stuck:
-        made["planning_notes"] = f"Notes: {DATA}.\n\n{fence_text('notes on the plan', stuck, nonce)}"
+        why=one_line(build.why, MAX_SENTENCE),
+        plan_state=for_item.numbers(build.board) if build.board is not None else "",
+        planning_notes=f"Notes: {DATA}.\n\n{fence_text('notes on the plan', stuck, nonce)}" if stuck else "",
+        told=tuple(one_line(line, MAX_SENTENCE) for line in build.prompt_notes[:MAX_SENTENCES]),
+    )
     if item is None or build.board is None:
         return made
     criteria = criteria_of(one.spec for one in sources.specs.values())
     noted = for_item.item_notes(item)
-    return made | {
-        "item": for_item.item_text(build.board, ItemChoice("item", item, build.rule, build.why), criteria),
-        "item_id": item.id,
-        "item_notes": f"Notes of the plan: {DATA}.\n\n{fence_text('notes on the item', noted, nonce)}"
+    return replace(
+        made,
+        item=for_item.item_text(build.board, ItemChoice("item", item, build.rule, build.why), criteria),
+        item_id=item.id,
+        item_notes=f"Notes of the plan: {DATA}.\n\n{fence_text('notes on the item', noted, nonce)}"
         if noted
         else "",
-        "serves": item.serves,
-    }
+        serves=item.serves,
+    )
 
 
 def render(template: str, facts: Struct, place: str = "") -> str:
@@ -202,7 +213,7 @@ def render(template: str, facts: Struct, place: str = "") -> str:
     # A template is a small program: besides the engine's own errors it can divide by zero or index too far.
     slips = (TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
     try:
-        return _compile_template(template).render(asdict(facts))
+        return _compile_template(template).render(flat_fields(facts))
     except slips as wrong:
         raise template_error(str(wrong), _line_of(wrong), place) from wrong
 
@@ -233,7 +244,7 @@ def _line_of(wrong: BaseException) -> int:
 def add_required_parts(text: str, facts: PromptFacts) -> str:
     """With what a template of the project left out and must not: the rule, and how to answer."""
     for heading, part in (
-        ("Rules that always hold", facts.rule),
+        ("Rules that always hold", facts.plan.rule),
         ("How to answer", facts.status_instructions),
     ):
         if part and part.strip() not in text:

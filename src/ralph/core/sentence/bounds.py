@@ -85,9 +85,9 @@ def _words(pairs: dict[str, float]) -> str:
     return "|".join(re.escape(word) for word in sorted(pairs, key=len, reverse=True))
 
 
-_NUMBERS: dict[str, float] = {**dict(SPANISH.numbers), **dict(ENGLISH.numbers)}
+_NUMBERS: dict[str, float] = {**dict(SPANISH.bounds.numbers), **dict(ENGLISH.bounds.numbers)}
 _UNITS: dict[str, float] = {
-    **{word: float(seconds) for one in (SPANISH, ENGLISH) for word, seconds in one.units},
+    **{word: float(seconds) for one in (SPANISH, ENGLISH) for word, seconds in one.bounds.units},
     "weeks": 604800.0,
     "week": 604800.0,
 }

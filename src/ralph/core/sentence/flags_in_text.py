@@ -145,17 +145,17 @@ class _Phrase(Struct, frozen=True):
 @lru_cache(maxsize=8)
 def _phrases(language: PhraseTable) -> tuple[_Phrase, ...]:
     """Every phrase about how to work, as patterns; those without a number share one."""
-    words = "|".join(re.escape(word) for word, _ in sorted(language.numbers, key=_longest))
-    units = "|".join(re.escape(word) for word, _ in sorted(language.units, key=_longest))
+    words = "|".join(re.escape(word) for word, _ in sorted(language.bounds.numbers, key=_longest))
+    units = "|".join(re.escape(word) for word, _ in sorted(language.bounds.units, key=_longest))
     values = {"{n}": rf"(?P<n>{NUMBER}|{words})", "{unit}": rf"(?P<unit>{units})"}
     table: list[tuple[About, str]] = [
-        ("endless", f"(?:{any_of(language.endless)})"),
+        ("endless", f"(?:{any_of(language.bounds.endless)})"),
         ("outside", f"(?:{any_of(language.outside)})"),
     ]
     counted: tuple[tuple[About, tuple[str, ...]], ...] = (
-        ("tries", language.tries),
-        ("hours", language.hours),
-        ("money", language.money),
+        ("tries", language.bounds.tries),
+        ("hours", language.bounds.hours),
+        ("money", language.bounds.money),
     )
     for about, phrases in counted:
         for phrase in phrases:
@@ -167,7 +167,7 @@ def _phrases(language: PhraseTable) -> tuple[_Phrase, ...]:
 def _fitting(text: str, language: PhraseTable) -> tuple[_Phrase, ...]:
     """The phrases that may be in `text`: without a number in it, those without one."""
     words = text.lower().split()
-    numbers = {word for word, _ in (*language.numbers, *language.units) if len(word) > 2}
+    numbers = {word for word, _ in (*language.bounds.numbers, *language.bounds.units) if len(word) > 2}
     counted = any(char.isdigit() for char in text) or not numbers.isdisjoint(words)
     return _phrases(language) if counted else _phrases(language)[:2]
 
@@ -210,7 +210,7 @@ def _peel_phrase(phrase: _Phrase, match: re.Match[str], language: PhraseTable) -
     all_text = groups.get("all") or match[0]
     off = "sep" not in groups or groups["sep"].strip() != "" or groups["sep"] == ""
     firm = off or (
-        phrase.about == "tries" and any(word in all_text.lower().split() for word in language.firm)
+        phrase.about == "tries" and any(word in all_text.lower().split() for word in language.bounds.firm)
     )
     if "n" not in groups:
         return Peeled(phrase.about, all_text.strip(), None, firm)
@@ -221,13 +221,13 @@ def _peel_phrase(phrase: _Phrase, match: re.Match[str], language: PhraseTable) -
 
 def _value(about: About, groups: dict[str, str], language: PhraseTable) -> float | None:
     said = groups["n"].lower()
-    number = dict(language.numbers).get(said)
+    number = dict(language.bounds.numbers).get(said)
     if number is None:
         number = number_in_digits(said)
     if number is None:
         return None
     if about == "hours":
-        number *= dict(language.units)[groups["unit"].lower()]
+        number *= dict(language.bounds.units)[groups["unit"].lower()]
     return value_in_bounds(about, number)
 
 

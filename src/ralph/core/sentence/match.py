@@ -148,17 +148,17 @@ def ending(task: str, language: PhraseTable) -> str:
 
 
 def _passes(text: str, language: PhraseTable) -> bool:
-    return re.search(rf"(?:^|\s)(?:{any_of(language.passes)})$", text, re.IGNORECASE) is not None
+    return re.search(rf"(?:^|\s)(?:{any_of(language.criteria.passes)})$", text, re.IGNORECASE) is not None
 
 
 def says_done(criterion: str, language: PhraseTable) -> bool:
     """Words such as "done" and "it works": they only say that the criterion is to be found."""
-    return re.fullmatch(any_of(language.done), criterion.strip(" .!"), re.IGNORECASE) is not None
+    return re.fullmatch(any_of(language.criteria.done), criterion.strip(" .!"), re.IGNORECASE) is not None
 
 
 def task_for_criterion(criterion: str, language: PhraseTable) -> str:
     """The task that a criterion speaks of: coverage means adding tests."""
-    for words, task in language.subjects:
+    for words, task in language.criteria.subjects:
         if re.search(rf"(?<![\w-])(?:{words})(?![\w-])", criterion, re.IGNORECASE):
             return task
     return ""
@@ -169,7 +169,8 @@ def is_vague(criterion: str, language: PhraseTable) -> bool:
     if _NUMBERS.search(criterion) or "`" in criterion or task_for_criterion(criterion, language):
         return False
     return (
-        re.search(rf"(?<!\w)(?:{any_of(language.vague)})$", criterion.strip(" .!"), re.IGNORECASE) is not None
+        re.search(rf"(?<!\w)(?:{any_of(language.criteria.vague)})$", criterion.strip(" .!"), re.IGNORECASE)
+        is not None
     )
 
 
@@ -185,7 +186,7 @@ def command_in(criterion: str, language: PhraseTable) -> tuple[str, str]:
             return "", "it holds shell syntax"
         why = why_dangerous(command)
         return ("", why) if why else (command, "")
-    tail = re.search(rf"\s(?:{any_of(language.passes)})$", criterion, re.IGNORECASE)
+    tail = re.search(rf"\s(?:{any_of(language.criteria.passes)})$", criterion, re.IGNORECASE)
     command = criterion[: tail.start()] if tail else criterion
     command = command.strip("'\"")
     if plain_command(command):

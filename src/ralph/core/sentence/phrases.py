@@ -35,6 +35,29 @@ class Form(Struct, frozen=True):
     sure: bool = True  # False: the words before the request may be no task
 
 
+class BoundPhrases(Struct, frozen=True, kw_only=True):
+    """How a loop is bounded."""
+
+    tries: tuple[str, ...]  # phrases with {n}
+    hours: tuple[str, ...]  # with {n} {unit}
+    money: tuple[str, ...]  # with {n}
+    firm: tuple[str, ...]  # words that only a bound of a loop has
+    endless: tuple[str, ...]
+    numbers: tuple[tuple[str, float], ...]
+    units: tuple[tuple[str, int], ...]  # seconds
+
+
+class CriterionPhrases(Struct, frozen=True, kw_only=True):
+    """What is said of being done."""
+
+    done: tuple[str, ...]  # "until done": says nothing, the criterion is found
+    vague: tuple[str, ...]  # words that no check can decide
+    passes: tuple[str, ...]  # what follows a command in a criterion
+    subjects: tuple[tuple[str, str], ...]  # words in a criterion -> the task they mean
+    attain: str  # the task of any other criterion, with {criterion}
+    completion: tuple[str, ...]  # "; completion: X"
+
+
 class PhraseTable(Struct, frozen=True, kw_only=True):
     name: str
     opening: tuple[str, ...]  # courtesies in front, taken away
@@ -52,21 +75,10 @@ class PhraseTable(Struct, frozen=True, kw_only=True):
     polite: tuple[str, ...]  # beginnings that look like a question and are a request
     negations: tuple[str, ...]  # beginnings that ask not to
     opinions: tuple[str, ...]  # beginnings of tasks that no check can prove
-    tries: tuple[str, ...]  # bounds: phrases with {n}
-    hours: tuple[str, ...]  # with {n} {unit}
-    money: tuple[str, ...]  # with {n}
-    firm: tuple[str, ...]  # words that only a bound of a loop has
-    endless: tuple[str, ...]
-    numbers: tuple[tuple[str, float], ...]
-    units: tuple[tuple[str, int], ...]  # seconds
+    bounds: BoundPhrases
     outside: tuple[str, ...]  # adverbials of external work
     outside_names: tuple[str, ...]  # adjectives of an external loop
-    done: tuple[str, ...]  # "until done": says nothing, the criterion is found
-    vague: tuple[str, ...]  # words that no check can decide
-    passes: tuple[str, ...]  # what follows a command in a criterion
-    subjects: tuple[tuple[str, str], ...]  # words in a criterion -> the task they mean
-    attain: str  # the task of any other criterion, with {criterion}
-    completion: tuple[str, ...]  # "; completion: X"
+    criteria: CriterionPhrases
 
 
 LOOSE = r"\S.*?"

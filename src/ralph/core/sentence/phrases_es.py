@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.core.sentence.phrases import Form, PhraseTable
+from ralph.core.sentence.phrases import BoundPhrases, CriterionPhrases, Form, PhraseTable
 from ralph.core.sentence.phrases_en import ENGLISH
 
 _MOST = "(hasta|como máximo|como maximo|máximo|maximo|no más de|no mas de)"
@@ -55,38 +55,42 @@ SPANISH = PhraseTable(
     polite=("puedes", "podrías", "podrias", "¿puedes", "¿podrías"),
     negations=("no hagas", "no inicies", "no sigas", "no repitas", "no lances"),
     opinions=("qué", "cómo", "por qué", "cuál", "explica", "compara", "decide", "recomienda", "debería"),
-    tries=(f"[con|en] {_MOST} {{n}} {_COUNT}", f"{{n}} {_COUNT} (como máximo|como maximo|máximo|maximo)"),
-    hours=(f"[durante|por] {_MOST} {{n}} {{unit}}", "durante {n} {unit}"),
-    money=(f"[por|con] {_MOST} {{n}} (dólares|dolares|usd)",),
-    firm=("iteraciones", "iteración", "iteracion"),
-    endless=("para siempre", "sin fin", "sin parar", "sin límite", "sin limite"),
-    numbers=tuple(
-        {"un": 1, "una": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "diez": 10, "veinte": 20,
-         "media": 0.5}.items()
-    ),
-    units=tuple(
-        {"segundos": 1, "segundo": 1, "minutos": 60, "minuto": 60, "min": 60, "horas": 3600, "hora": 3600,
-         "h": 3600, "m": 60, "s": 1, "días": 86400, "dias": 86400, "día": 86400, "dia": 86400}.items()
+    bounds=BoundPhrases(
+        tries=(f"[con|en] {_MOST} {{n}} {_COUNT}", f"{{n}} {_COUNT} (como máximo|como maximo|máximo|maximo)"),
+        hours=(f"[durante|por] {_MOST} {{n}} {{unit}}", "durante {n} {unit}"),
+        money=(f"[por|con] {_MOST} {{n}} (dólares|dolares|usd)",),
+        firm=("iteraciones", "iteración", "iteracion"),
+        endless=("para siempre", "sin fin", "sin parar", "sin límite", "sin limite"),
+        numbers=tuple(
+            {"un": 1, "una": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "diez": 10, "veinte": 20,
+             "media": 0.5}.items()
+        ),
+        units=tuple(
+            {"segundos": 1, "segundo": 1, "minutos": 60, "minuto": 60, "min": 60, "horas": 3600, "hora": 3600,
+             "h": 3600, "m": 60, "s": 1, "días": 86400, "dias": 86400, "día": 86400, "dia": 86400}.items()
+        ),
     ),
     outside=(
         "en segundo plano", "en background", "desatendido", "sin supervisión", "sin supervision",
         "como demonio",
     ),
     outside_names=("externo", "desatendido"),
-    done=(
-        "terminar", "acabar", "terminado", "esté listo", "este listo", "esté hecho", "funcione", "pase",
-        "todo funcione", "todo pase", "pasen",
+    criteria=CriterionPhrases(
+        done=(
+            "terminar", "acabar", "terminado", "esté listo", "este listo", "esté hecho", "funcione", "pase",
+            "todo funcione", "todo pase", "pasen",
+        ),
+        vague=("bien", "mejor", "perfecto", "limpio", "bonito", "listo"),
+        passes=("pase", "pasen", "pasa", "pasan", "funcione", "termine con 0", *ENGLISH.criteria.passes),
+        subjects=(
+            ("cobertura|coverage", "añade tests para subir la cobertura"),
+            ("tipos|mypy|pyright|tsc|typescript", "corrige los errores de tipos"),
+            ("lint|linter|eslint|ruff|avisos|advertencias", "corrige los avisos del linter"),
+            ("compile|compilación|compilacion|build", "arregla la compilación"),
+            ("tests|test|pruebas|pytest|jest|verde", "arregla los tests que fallan"),
+            ("errores|error|fallos", "corrige los errores"),
+        ),
+        attain="haz que se cumpla: {criterion}",
+        completion=("completado", "terminado cuando", "listo cuando", "verificado con"),
     ),
-    vague=("bien", "mejor", "perfecto", "limpio", "bonito", "listo"),
-    passes=("pase", "pasen", "pasa", "pasan", "funcione", "termine con 0", *ENGLISH.passes),
-    subjects=(
-        ("cobertura|coverage", "añade tests para subir la cobertura"),
-        ("tipos|mypy|pyright|tsc|typescript", "corrige los errores de tipos"),
-        ("lint|linter|eslint|ruff|avisos|advertencias", "corrige los avisos del linter"),
-        ("compile|compilación|compilacion|build", "arregla la compilación"),
-        ("tests|test|pruebas|pytest|jest|verde", "arregla los tests que fallan"),
-        ("errores|error|fallos", "corrige los errores"),
-    ),
-    attain="haz que se cumpla: {criterion}",
-    completion=("completado", "terminado cuando", "listo cuando", "verificado con"),
 )  # fmt: skip

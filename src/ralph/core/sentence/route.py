@@ -122,7 +122,7 @@ def _open_ended(found: match_.Match) -> bool:
 
 def _completion(text: str, language: PhraseTable) -> tuple[str, str]:
     """The text without "; completion: X", and X."""
-    pattern = rf"(?:^|[;,.]\s?|\s)(?:{any_of(language.completion)})\s?[:=]\s?(\S.*)$"
+    pattern = rf"(?:^|[;,.]\s?|\s)(?:{any_of(language.criteria.completion)})\s?[:=]\s?(\S.*)$"
     found = re.search(pattern, text, re.IGNORECASE)
     return (text[: found.start()].rstrip(" :"), peel.fold(found[1])) if found else (text, "")
 
@@ -184,7 +184,7 @@ def _task(
         return meant, False, []
     last = next((loop.task for loop in known.loops if loop.task), "")
     if criterion and not match_.is_vague(criterion, language):
-        return language.attain.replace("{criterion}", criterion), True, []
+        return language.criteria.attain.replace("{criterion}", criterion), True, []
     if last:
         return " ".join(clean(last).split()), True, []
     choices = (RouteChoice("the task", ""),)

@@ -6,13 +6,17 @@ decision reads it.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Struct, field
+from msgspec import json as json_
 from msgspec.structs import replace
 
 from ralph.core.decide.stuck.health import Health, health
 from ralph.core.model.gate import Grade
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import Outcome, Phase
+from ralph.core.model.parts import InPlace, flat_fields
 from ralph.core.model.rubric import opinion_line
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.views.plan_view import PlanLine, plan_line
@@ -55,19 +59,15 @@ class JudgeLine(Struct, frozen=True, omit_defaults=True):
     words: str = ""
 
 
-class Summary(Struct, frozen=True, kw_only=True):
-    loop: str
-    task: str
-    repo: str
+class SummaryState(Struct, frozen=True, kw_only=True):
     phase: Phase
     outcome: Outcome | None
-    state: str  # familiar word
+    familiar: str = field(name="state")
     reason: str
     grade: Grade | None
-    agent: str
-    iteration: int
-    limits: Limits
-    spend: Spend
+
+
+class SummaryGit(Struct, frozen=True, kw_only=True):
     tree: str
     base: str
     branch: str
@@ -75,6 +75,20 @@ class Summary(Struct, frozen=True, kw_only=True):
     landing: str
     dropped: bool
     workspace: str
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """The row is flat (`parts`): the names of the parts do not appear in it."""
+
+    loop: str
+    task: str
+    repo: str
+    state: Annotated[SummaryState, InPlace()]
+    agent: str
+    iteration: int
+    limits: Limits
+    spend: Spend
+    git: Annotated[SummaryGit, InPlace()]
     protection: str
     verdicts: tuple[GateLine, ...]
     judge: JudgeLine | None
@@ -113,7 +127,7 @@ def judge_line(loop: Loop) -> JudgeLine | None:
     rubric, judge, opinion = loop.sealed.rubric, loop.sealed.judge, loop.jury.opinion
     if rubric is None or judge is None:
         return None
-    line = JudgeLine(agent=judge.agent, threshold=rubric.threshold, required=rubric.required)
+    line = JudgeLine(agent=judge.name, threshold=rubric.threshold, required=rubric.required)
     if opinion is None:
         return line
     return replace(line, verdict=opinion.status, weighted=opinion.weighted, words=opinion_line(opinion))
@@ -125,22 +139,26 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         loop=order.loop,
         task=order.task,
         repo=order.repo,
-        phase=loop.phase,
-        outcome=loop.outcome,
-        state=FAMILIAR[loop.outcome or loop.phase],
-        reason=loop.reason,
-        grade=loop.grade,
-        agent=order.agent,
+        state=SummaryState(
+            phase=loop.phase,
+            outcome=loop.outcome,
+            familiar=FAMILIAR[loop.outcome or loop.phase],
+            reason=loop.reason,
+            grade=loop.grade,
+        ),
+        agent=order.agent.name,
         iteration=loop.iteration,
         limits=loop.limits,
         spend=loop.spend,
-        tree=loop.work.tree,
-        base=order.base_commit,
-        branch=loop.landing.branch,
-        result=loop.landing.result,
-        landing=loop.landing.state,
-        dropped=loop.landing.was_dropped,
-        workspace=loop.work.workspace,
+        git=SummaryGit(
+            tree=loop.work.tree,
+            base=order.base.commit,
+            branch=loop.landing.branch,
+            result=loop.landing.result,
+            landing=loop.landing.state,
+            dropped=loop.landing.was_dropped,
+            workspace=loop.work.workspace,
+        ),
         protection=loop.work.protection,
         verdicts=gate_lines(loop),
         judge=judge_line(loop),
@@ -154,3 +172,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         started=started,
         updated=loop.now,
     )
+
+
+def summary_json(summary: Summary) -> bytes:
+    return json_.encode(flat_fields(summary))

@@ -57,7 +57,7 @@ class Caller:
     def __init__(self, site: Site, order: Order) -> None:
         self.site = site
         self.order = order
-        self._adapter = agents.load(order.agent)
+        self._adapter = agents.load(order.agent.name)
         self._key: tuple[str, ...] = ()  # of the newest call: a CLI may repeat it in an error
         self.message = ""  # the last message of the newest call, whole
         self._note: Callable[[str], None] = lambda _text: None  # nobody looks on: a reader among several
@@ -147,18 +147,19 @@ class Caller:
         shares: tuple[SharedMount, ...],
     ) -> client.Call | Fault:
         site, order = self.site, self.order
-        key = credentials.fetch(order.key, site.env)
+        key = credentials.fetch(order.agent.key, site.env)
         if isinstance(key, Fault):
             return key
         self._key = tuple(key.values())
-        given = {**order.agent_env, **key}
+        given = {**order.agent.env, **key}
         context = self._context(loop, action, folder, prompt_file, {**site.env, **given})
         launch = self._adapter.launch(order, context)
         found = self._tools(loop, launch)
         if isinstance(found, Fault):
             return found
         argv, read, program = found
-        own, told = prepare(launch, own_places(site, order.agent, (*read, *launch.writes)), site.clock.now())
+        places = own_places(site, order.agent.name, (*read, *launch.writes))
+        own, told = prepare(launch, places, site.clock.now())
         self._tell(told)
         left = loop.limits.time - loop.elapsed_seconds if loop.limits.time is not None else float("inf")
         spec = agent_spec(
@@ -226,7 +227,7 @@ class Caller:
             elif word == own:
                 hint = f"; install it with: {found.hint}" if found.hint else ""
                 return Fault("missing", f'"{word}": {found.why}{hint}')
-        known = loop.agents.programs.get(order.agent, program)
+        known = loop.agents.programs.get(order.agent.name, program)
         if program != known:
             told = f"{known[:12]} at the start of this loop, {program[:12]} now"
             return Fault("upgraded", f'"{argv[launch.program]}" was upgraded or replaced in mid-loop: {told}')
@@ -253,7 +254,7 @@ class Caller:
                     watcher.said(tuple(facts))
                     hopeless = any(getattr(fact, "stop", False) for fact in facts)
                     enough = _enough(facts, now, enough)
-            asked = attend(Activity("agent", (self.order.agent,), now - began, total, now - heard))
+            asked = attend(Activity("agent", (self.order.agent.name,), now - began, total, now - heard))
             if (asked or hopeless or now > enough) and not asked_at:
                 asked_at = now
                 sat_out = not asked and not hopeless
@@ -277,10 +278,11 @@ class Caller:
         self.message = facts.message
         said = ended.error if ended.ended == "spawn-error" else facts.said.partition(OPEN)[0].rstrip()
         output = os.path.join(folder, "out")
-        secrets = (*secret_values({**self.site.env, **order.agent_env}), *self._key)
-        said_at = _said(output, self.site.clock.now())
+        secrets = (*secret_values({**self.site.env, **order.agent.env}), *self._key)
+        now = self.site.clock.now()
+        said_at = _said(output, now)
         stored = blobs.put_file(self.site.state.blobs, output) if os.path.exists(output) else ""
-        self._tell(bring_back(os.path.join(own_folder(self.site, order.agent), LIST), self.site.clock.now()))
+        self._tell(bring_back(os.path.join(own_folder(self.site, order.agent.name), LIST), now))
         for part in ("tmp", "overlay", "given"):
             remove_tree(os.path.join(folder, part))
         session = facts.session or AgentSession("")
@@ -292,23 +294,23 @@ class Caller:
             exit_code=ended.exit_code,
             ended=ended.ended,
             seconds=ended.seconds or 0.0,
-            usage=add_cost(facts.usage, order.price),
+            usage=add_cost(facts.usage, order.agent.price),
             claim=facts.claim,
             fault=self._addressed(_redact_fault(facts, secrets, said_at)),
             denials=tuple(redact(what, secrets)[:500] for what in facts.denials[:20]),
             said=redact(said, secrets)[:4000],
             output=stored,
             dropped=dropped,
-            session=msgspec.structs.replace(session, agent=order.agent) if session.id else None,
+            session=msgspec.structs.replace(session, agent=order.agent.name) if session.id else None,
             program=kept.program,
             learned=learnings.notes_in_message(redact(facts.message, secrets)),
         )
 
     def _addressed(self, fault: Fault | None) -> Fault | None:
         """A network that is down, with the address at which that can be looked at."""
-        if fault is None or fault.kind != "network" or not self.order.network:
+        if fault is None or fault.kind != "network" or not self.order.box.network:
             return fault
-        environ = {**self.site.env, **self.order.agent_env}
+        environ = {**self.site.env, **self.order.agent.env}
         found, why_not = reach.address(self._adapter.probe(environ).provider, environ)
         note = f" (not probed: {why_not})" if why_not else ""
         return msgspec.structs.replace(fault, message=fault.message + note, address=found)
@@ -316,7 +318,7 @@ class Caller:
 
 def _variables(loop: Loop, order: Order, site: Site) -> dict[str, str]:
     """What an agent of the user's own may want to know besides its prompt."""
-    told = {"RALPH_MODEL": order.model} if order.model else {}
+    told = {"RALPH_MODEL": order.agent.model} if order.agent.model else {}
     build = loop.build
     if build is not None:
         told["RALPH_PURPOSE"] = "read" if site.aside else "judge" if site.look else PURPOSE[build.mode]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ralph.agents._kit.environ import secret_values
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import SpareAgent
+from ralph.core.model.agent import SealedAgent
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
 from ralph.core.model.rubric import Opinion, Rubric, opinion_of, read_answer
@@ -62,7 +62,7 @@ class Asker:
         assert site.order.rubric is not None
         assert site.order.judge is not None
         self._rubric: Rubric = site.order.rubric
-        self._judge: SpareAgent = site.order.judge
+        self._judge: SealedAgent = site.order.judge
 
     def open(self, loop: Loop, action: actions.AskJudge) -> e.JudgeStarted:
         """The question, kept before anybody is asked."""
@@ -79,7 +79,7 @@ class Asker:
             iteration=loop.iteration,
             call=action.call,
             tree=action.tree,
-            agent=self._judge.agent,
+            agent=self._judge.name,
             prompt=blobs.put(site.state.blobs, text.encode()),
         )
 
@@ -109,7 +109,7 @@ class Asker:
             opinion = opinion_of(self._rubric, read_answer(caller.message, self._rubric), action.tree)
             opinion = replace(
                 self._hushed(opinion),
-                agent=self._judge.agent,
+                agent=self._judge.name,
                 model=self._judge.model,
                 iteration=loop.iteration,
                 call=action.call,
@@ -132,11 +132,11 @@ class Asker:
         os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
         orders = [
             change.path
-            for change in changed_paths(site.store, site.order.base_tree, tree, renames=False)
+            for change in changed_paths(site.store, site.order.base.tree, tree, renames=False)
             if is_instruction_file(change.path)
         ]
         if orders:
-            tree = overlay_tree(site.store, site.order.base_tree, tree, restore=orders)
+            tree = overlay_tree(site.store, site.order.base.tree, tree, restore=orders)
         fresh_checkout(site.store, base, base + ".index", tree, modules=self._modules)
         return base
 
@@ -155,25 +155,20 @@ def _since(loop: Loop, action: actions.AskJudge) -> tuple[str, str]:
     """The tree that the change is a change of, and the plan's item that it is for, if it is one item's."""
     build = loop.build
     if build is None or build.item is None or not isinstance(action.then, actions.PublishItem):
-        return loop.sealed.base_tree, ""
-    base = build.base.tree if build.base is not None else loop.sealed.base_tree
+        return loop.sealed.base.tree, ""
+    base = build.base.tree if build.base is not None else loop.sealed.base.tree
     return base, f"{build.item.id}, {build.item.title}"
 
 
-def judge_order(order: Order, judge: SpareAgent) -> Order:
+def judge_order(order: Order, judge: SealedAgent) -> Order:
     """The order as the judge's call sees it: another agent, and nothing outside its home to write."""
+    settings = {word: value for word, value in judge.settings.items() if word != "write"}
     return replace(
         order,
-        agent=judge.agent,
-        agent_argv=judge.argv,
-        agent_settings={word: value for word, value in judge.settings.items() if word != "write"},
-        agent_env=judge.env,
-        model=judge.model,
-        key=judge.key,
-        price=judge.price,
+        agent=replace(judge, settings=settings),
         spares=(),
         keep_session=False,
-        allow_write=(),
+        box=replace(order.box, allow_write=()),
         prefix="",
     )
 

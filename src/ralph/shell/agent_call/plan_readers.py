@@ -41,7 +41,7 @@ class Readers:
         return e.ReadersStarted(
             call=action.call,
             count=len(prompts),
-            agent=self._order().agent,
+            agent=self._order().agent.name,
             prompts=tuple(blobs.put(self.site.state.blobs, text) for text in prompts),
         )
 
@@ -89,7 +89,7 @@ class Readers:
 
     def _answer(self, caller: Caller, ended: e.AgentEnded) -> tuple[str, str]:
         """What a reader said, and its fault."""
-        secrets = secret_values({**self.site.env, **self._order().agent_env})
+        secrets = secret_values({**self.site.env, **self._order().agent.env})
         text = trim(redact(clean(caller.message), secrets), MAX_LINES, MAX_CHARS)
         fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
         return text, redact(fault, secrets)[:500]

@@ -79,7 +79,7 @@ def write_bundle(state: State, record: Record, env: Mapping[str, str], out: str,
     order = record.loop.sealed
     with tempfile.TemporaryDirectory(prefix="ralph-bundle-") as scratch:
         packed = os.path.join(scratch, SOURCE)
-        bundle_source.pack(find_project(order.repo), order.base_commit, made.commit, packed)
+        bundle_source.pack(find_project(order.repo), order.base.commit, made.commit, packed)
         try:
             size = _write(out, record.name, small, packed)
         except OSError as error:

@@ -144,7 +144,7 @@ def _loop(state: State, name: str, record: Record) -> FoundProof:
             trouble = f"loop '{name}' has no attestation: {why}"
     except BadEnvelope as bad:
         trouble = f"its attestation cannot be read: {bad}"
-    commit = loop.landing.result or loop.sealed.base_commit
+    commit = loop.landing.result or loop.sealed.base.commit
     return FoundProof(
         kind="loop",
         words=f"loop '{name}'",

@@ -169,7 +169,7 @@ def _subjects(made: Statement) -> tuple[str, str, str]:
 
 def _subjects_of(record: Record) -> tuple[str, str, str]:
     loop = record.loop
-    return record.name, loop.work.tree, loop.landing.result or loop.sealed.base_commit
+    return record.name, loop.work.tree, loop.landing.result or loop.sealed.base.commit
 
 
 def _write(path: str, data: bytes) -> None:

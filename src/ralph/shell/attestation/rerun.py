@@ -14,38 +14,25 @@ from typing import Literal
 
 import msgspec
 
-from ralph.clock import SystemClock
-from ralph.core.model.gate import Criterion, Gate
-from ralph.core.model.order import Order
-from ralph.core.model.spend import Limits
+from ralph.core.model.gate import Gate
+from ralph.core.model.order import BoxTerms, StartPoint
 from ralph.core.model.verdict import Reading, Verdict
 from ralph.gates.readers import READERS
 from ralph.gates.seal import SHELL
 from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Approval, AskedItem
-from ralph.shell.dependencies import shared
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.checkout import find_modules
 from ralph.shell.git.project import Project
-from ralph.shell.git.store import Store, open_store
+from ralph.shell.git.store import open_store
 from ralph.shell.ports import Attention
-from ralph.shell.run.open import loop_folder, open_site
+from ralph.shell.run.open import loop_folder, open_gate_site
 from ralph.shell.state.directory import open_state, state_dir
 
 Sandbox = Literal["auto", "require", "none"]
 _VERSION = "ralph verify 1"
 _LOADER = ("LD_", "DYLD_", "GLIBC_")  # these act on the sandbox's own program, outside of the box
-
-
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gates stand on: how they are boxed, and where dependencies come from."""
-
-    sandbox: Sandbox
-    share: tuple[str, ...] = ()
-    setup: str = ""
-    setup_cwd: str = "."
-    base_tree: str = ""
 
 
 class Rerun(msgspec.Struct, frozen=True):
@@ -105,7 +92,8 @@ def rerun(
     tree: str,
     env: Mapping[str, str],
     *,
-    terms: Terms,
+    box: BoxTerms,
+    base: StartPoint,
     token: str,
     attend: Attention,
 ) -> Iterator[Rerun]:
@@ -116,30 +104,12 @@ def rerun(
     os.makedirs(folder, mode=0o700)
     try:
         store = open_store(project, os.path.join(folder, "store"))
-        order = Order(
-            loop=name,
-            task="",
-            repo=project.top,
-            criterion=Criterion(task_class="custom", gates=gates, confirm=1),
-            limits=Limits(),
-            agent="",
-            sandbox=terms.sandbox,
-            share=_shares(store, tree, terms),
-            setup=terms.setup,
-            setup_cwd=terms.setup_cwd,
-            base_tree=terms.base_tree,
-        )
-        judge = Judge(open_site(order, state, env, SystemClock()), find_modules(store, tree, folder))
+        site = open_gate_site(store, name, gates, tree, box=box, base=base, state=state, env=env)
+        judge = Judge(site, find_modules(store, tree, folder))
         readings: dict[str, Reading] = {}
         for verdict in judge.patiently(gates, tree, "final", {}, attend, readings):
             executed = judge.executed(verdict)
-            gate = order.criterion.gate(verdict.gate)
+            gate = site.order.criterion.gate(verdict.gate)
             yield Rerun(gate, verdict, readings[gate.name], executed.tool_sha if executed else "")
     finally:
         remove_tree(folder)
-
-
-def _shares(store: Store, tree: str, terms: Terms) -> tuple[str, ...]:
-    if terms.setup:
-        return tuple(shared.safe_paths(terms.share))
-    return tuple(found.path for found in shared.shareable_folders(store, tree, terms.share))

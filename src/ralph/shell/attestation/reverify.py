@@ -16,16 +16,17 @@ import msgspec
 from ralph.core.attestation.redact import gate_of, matches_redacted
 from ralph.core.attestation.statement import StatedVerdict, inventory
 from ralph.core.model.gate import Gate
+from ralph.core.model.order import BoxTerms, StartPoint
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.causes import is_missing
 from ralph.core.text.clean import REDACTED
 from ralph.gates.seal import exec_argv
 from ralph.shell.attestation import find
-from ralph.shell.attestation.rerun import Rerun, Terms, approval_for, leads_outside, rerun, why_not_run
+from ralph.shell.attestation.rerun import Rerun, approval_for, leads_outside, rerun, why_not_run
 from ralph.shell.attestation.verify_request import ProofCheck, Signed
 from ralph.shell.config import approvals
 from ralph.shell.git.project import user_call
-from ralph.shell.start.order import find_protection
+from ralph.shell.sandbox.probe import find_protection
 from ralph.shell.state.directory import config_dir, open_state, state_dir
 
 
@@ -127,39 +128,36 @@ def _at_base(signed: Signed, proof: tuple[Gate, ...]) -> Iterator[ProofCheck]:
 
 def _rerun_on_tree(signed: Signed, gates: tuple[Gate, ...], tree: str) -> Iterator[Rerun]:
     case = signed.case
+    box, base = _terms(signed)
     return rerun(
         signed.project,
         gates,
         tree,
         case.env,
-        terms=_terms(signed),
+        box=box,
+        base=base,
         token=case.request.token,
         attend=case.attend,
     )
 
 
-def _terms(signed: Signed) -> Terms:
+def _terms(signed: Signed) -> tuple[BoxTerms, StartPoint]:
     """In the loop's own repository as in the loop; elsewhere what is installed, or built for a bundle."""
     request, record = signed.case.request, signed.record
-    sandbox = request.sandbox or (record.loop.sealed.sandbox if record else "require")
+    sandbox = request.sandbox or (record.loop.sealed.box.sandbox if record else "require")
     if record is not None and record.loop.sealed.repo == signed.project.top:
         order = record.loop.sealed
-        return Terms(
-            sandbox=sandbox,
-            share=order.share,
-            setup=order.setup,
-            setup_cwd=order.setup_cwd,
-            base_tree=order.base_tree,
-        )
+        box = msgspec.structs.replace(order.box, sandbox=sandbox, network=True, allow_write=())
+        return box, StartPoint(tree=order.base.tree)
     setup, inside = _setup(signed)
     setup = setup.replace("{{repository}}", signed.project.top)
-    return Terms(sandbox=sandbox, setup=setup, setup_cwd=inside)
+    return BoxTerms(sandbox=sandbox, setup=setup, setup_cwd=inside), StartPoint()
 
 
 def _is_held(signed: Signed) -> bool:
     env = signed.case.env
     root = open_state(state_dir(env), create=True).root
-    return find_protection(_terms(signed).sandbox, False, root, env)[0] is not None
+    return find_protection(_terms(signed)[0].sandbox, False, root, env)[0] is not None
 
 
 def _setup(signed: Signed) -> tuple[str, str]:
@@ -170,7 +168,7 @@ def _setup(signed: Signed) -> tuple[str, str]:
     if signed.case.found.project is not None:
         return "", "."
     if signed.record is not None:
-        return signed.record.loop.sealed.setup, signed.record.loop.sealed.setup_cwd
+        return signed.record.loop.sealed.box.setup, signed.record.loop.sealed.box.setup_cwd
     told = signed.made.predicate.environment
     return ("", ".") if REDACTED in told.setup else (told.setup, told.setup_cwd)
 

@@ -37,8 +37,8 @@ def approval_needed(settings: Settings, repo: str = "") -> Approval | None:
 
     Waivers alone never stop a loop: unapproved, they do not count, and a warning says so.
     """
-    approval = settings.approval
-    if approval is None or settings.admitted or not approval.required:
+    approval = settings.project.approval
+    if approval is None or settings.project.admitted or not approval.required:
         return None
     return msgspec.structs.replace(approval, repo=repo) if repo else approval
 

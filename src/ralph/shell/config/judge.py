@@ -99,10 +99,10 @@ def dimensions_text(raw: object) -> tuple[str, ...]:
 
 def rubric_of(settings: Settings) -> Rubric | None:
     """The rubric that these settings ask for; None: nobody judges."""
-    given = tuple(msgspec.json.decode(text, type=Dimension) for text in settings.judge_dimensions)
-    if settings.judge_rubric == "none":
+    given = tuple(msgspec.json.decode(text, type=Dimension) for text in settings.judge.dimensions)
+    if settings.judge.rubric == "none":
         return None
-    if settings.judge_rubric == "auto" and not given:
+    if settings.judge.rubric == "auto" and not given:
         said = [
             (key, origin)
             for key, origin in settings.origins.items()
@@ -118,11 +118,11 @@ def rubric_of(settings: Settings) -> Rubric | None:
             next="ralph config show --origin",
         )
     return Rubric(
-        dimensions=DEFAULT if settings.judge_rubric == "default" else given,
-        threshold=settings.judge_threshold,
-        required=settings.judge_required,
-        after=settings.judge_after,
-        timeout=settings.judge_timeout,
+        dimensions=DEFAULT if settings.judge.rubric == "default" else given,
+        threshold=settings.judge.threshold,
+        required=settings.judge.required,
+        after=settings.judge.after,
+        timeout=settings.judge.timeout,
     )
 
 

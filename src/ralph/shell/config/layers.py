@@ -9,12 +9,14 @@ the user approved exactly that; a caller who forgets to ask gets a loop without 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
 
+from ralph.core.model.parts import from_flat
 from ralph.core.model.spend import Limits
 from ralph.errors import UserError
 from ralph.shell.config import files
@@ -28,6 +30,7 @@ from ralph.shell.config.settings import (
     Option,
     Origin,
     ProfileSpec,
+    ProjectConfig,
     SettingEntry,
     Settings,
     Value,
@@ -81,8 +84,12 @@ def load(
     if problems:
         raise _error(problems)
     settings = _settings(_at_home(entries, env.get("HOME", "")))
+    inside = os.path.dirname(file.path) or "." if file is not None else "."
     return msgspec.structs.replace(
-        settings, warnings=tuple(warnings), project=file, approval=approval, admitted=admitted
+        settings,
+        box=msgspec.structs.replace(settings.box, setup_cwd=inside),
+        warnings=tuple(warnings),
+        project=ProjectConfig(file, approval, admitted),
     )
 
 
@@ -233,8 +240,8 @@ def _settings(entries: Layer) -> Settings:
             limits[parts[1]] = entry.value
         else:
             plain[key.replace(".", "_")] = entry.value
-    return Settings(
-        **plain,
+    return msgspec.structs.replace(
+        from_flat(Settings, plain),
         limits=Limits(**limits),
         gates={name: GateSpec(**fields) for name, fields in tables["gates"].items()},
         agents={name: AgentSpec(**fields) for name, fields in tables["agents"].items()},

@@ -7,11 +7,13 @@ what a repository may say is in `layers`, what each key means is in `schema`.
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
 from ralph.core.model.gate import Grade, Severity
+from ralph.core.model.order import BoxTerms
+from ralph.core.model.parts import InPlace
 from ralph.core.model.spend import Limits
 
 LayerName = Literal["defaults", "user", "project", "profile", "environment", "flag"]
@@ -111,8 +113,41 @@ class ProjectFile(Struct, frozen=True):
     table: tuple[str, ...] = ()  # ("tool", "ralph") in a pyproject.toml
 
 
+class ProjectConfig(Struct, frozen=True):
+    """What the repository itself brings."""
+
+    file: ProjectFile | None = None
+    approval: Approval | None = None  # what it asks for, approved or not
+    admitted: bool = True  # False: its items were left out
+
+
+class GuardSettings(Struct, frozen=True):
+    allow: dict[str, str] = {}
+    quarantine: dict[str, str] = {}
+
+
+class Retention(Struct, frozen=True):
+    keep_days: int = 30
+    min_free: int = 1_000_000_000
+
+
+class JudgeSettings(Struct, frozen=True):
+    rubric: Literal["auto", "default", "none"] = "auto"
+    dimensions: tuple[str, ...] = ()  # as `config.judge` writes them
+    threshold: float = 7.0
+    required: bool = False
+    after: Literal["loop", "item"] = "loop"
+    agent: str = ""
+    model: str = ""
+    profile: str = ""
+    timeout: float = 600.0
+
+
 class Settings(Struct, frozen=True):
-    """The effective values. Nothing a repository asked for is in here before the user approved it."""
+    """The effective values. Nothing a repository asked for is in here before the user approved it.
+
+    A key of the schema is a flat name here (`parts`), with "_" for "."
+    """
 
     agent: str = ""  # "" = the caller picks one that is installed
     model: str = ""
@@ -122,37 +157,23 @@ class Settings(Struct, frozen=True):
     on_fail: Literal["auto", "keep", "revert"] = "auto"
     min_grade: Grade = "C"
     confirm: str = "3"
-    sandbox: Literal["auto", "require", "none"] = "auto"
+    box: Annotated[BoxTerms, InPlace()] = BoxTerms()
     net: Literal["on", "off"] = "on"
-    share: tuple[str, ...] = ()
-    setup: str = ""
     history: Literal["shared", "base"] = "shared"
     branch_prefix: str = "ralph"
     max_loops: int = 4
     display: Literal["auto", "live", "plain", "none"] = "auto"
     report_copy_to: str = ""
-    guards_allow: dict[str, str] = {}
-    guards_quarantine: dict[str, str] = {}
+    guards: Annotated[GuardSettings, InPlace(prefix="guards_")] = GuardSettings()
     protect_paths: tuple[str, ...] = ()
-    retention_keep_days: int = 30
-    retention_min_free: int = 1_000_000_000
-    judge_rubric: Literal["auto", "default", "none"] = "auto"
-    judge_dimensions: tuple[str, ...] = ()  # as `config.judge` writes them
-    judge_threshold: float = 7.0
-    judge_required: bool = False
-    judge_after: Literal["loop", "item"] = "loop"
-    judge_agent: str = ""
-    judge_model: str = ""
-    judge_profile: str = ""
-    judge_timeout: float = 600.0
+    retention: Annotated[Retention, InPlace(prefix="retention_")] = Retention()
+    judge: Annotated[JudgeSettings, InPlace(prefix="judge_")] = JudgeSettings()
     gates: dict[str, GateSpec] = {}
     agents: dict[str, AgentSpec] = {}
     profiles: dict[str, ProfileSpec] = {}
     origins: dict[str, Origin] = {}
     warnings: tuple[str, ...] = ()
-    project: ProjectFile | None = None
-    approval: Approval | None = None  # what the repository asks for, approved or not
-    admitted: bool = True  # False: the repository's items were left out
+    project: ProjectConfig = ProjectConfig()
 
     def agent_env(self, agent: str) -> dict[str, str]:
         """What the configuration adds to an agent's environment; the profile's word is the later one."""

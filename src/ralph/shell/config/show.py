@@ -9,9 +9,12 @@ from typing import Any
 
 import msgspec
 
+from ralph.core.model.parts import flat_fields
 from ralph.shell.config.files import hash_file_bytes
 from ralph.shell.config.schema import format_value, option_of
 from ralph.shell.config.settings import Origin, Settings
+
+_NO_OPTIONS = ("network", "allow_write", "setup_cwd")  # of a box, settled only when an order is made
 
 
 class SettingRow(msgspec.Struct, frozen=True):
@@ -36,7 +39,7 @@ def _row(key: str, origin: Origin, settings: Settings) -> SettingRow:
     elif parts[0] == "limits":
         value = getattr(settings.limits, parts[1])
     else:
-        value = getattr(settings, key.replace(".", "_"))
+        value = flat_fields(settings)[key.replace(".", "_")]
     return SettingRow(key, format_value(option_of(key), value), origin.layer, origin.where)
 
 
@@ -44,8 +47,8 @@ def digest(settings: Settings) -> str:
     """One hash over everything the configuration contributes; origins and warnings do not change a loop."""
     from hashlib import sha256
 
-    plain = _plain(settings)
-    for field in ("origins", "warnings", "project", "approval", "admitted"):
+    plain = _plain(flat_fields(settings))
+    for field in ("origins", "warnings", "project", *_NO_OPTIONS):
         del plain[field]
     return sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()
 
@@ -60,9 +63,9 @@ def _plain(value: Any) -> Any:
 def project_note(settings: Settings, at_base: bytes | None) -> str:
     """A sentence when the project file that counts is not the one of the base commit; else nothing.
 
-    `at_base` holds the bytes of `settings.project.path` in the base commit, None when it is not there.
+    `at_base` holds the bytes of `settings.project.file.path` in the base commit, None when it is not there.
     """
-    file = settings.project
+    file = settings.project.file
     if file is None:
         return ""
     if at_base is None:

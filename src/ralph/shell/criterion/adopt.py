@@ -47,11 +47,11 @@ def foreign(checks: Iterable[Check]) -> bool:
 
 def is_held(settings: Settings, env: Mapping[str, str]) -> bool:
     """Would these commands be executed in a box? Without one, `-y` does not approve foreign ones."""
-    from ralph.shell.start.order import find_protection
+    from ralph.shell.sandbox.probe import find_protection
     from ralph.shell.state.directory import open_state, state_dir
 
     root = open_state(state_dir(env), create=True).root
-    return find_protection(settings.sandbox, settings.net == "on", root, env)[0] is not None
+    return find_protection(settings.box.sandbox, settings.net == "on", root, env)[0] is not None
 
 
 def _words(run: str, cwd: str, executes: str) -> str:

@@ -9,14 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from ralph.clock import SystemClock
-from ralph.core.model.gate import Criterion, Gate
-from ralph.core.model.order import Order
-from ralph.core.model.spend import Limits
+from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Verdict
 from ralph.errors import UserError
 from ralph.shell.config import Settings
-from ralph.shell.dependencies import shared
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.checkout import find_modules
@@ -25,8 +21,9 @@ from ralph.shell.git.snapshot import user_tree
 from ralph.shell.git.store import open_store
 from ralph.shell.git.trees import tree_of
 from ralph.shell.ports import Attention
-from ralph.shell.run.open import loop_folder, open_site
-from ralph.shell.start.order import StartRequest, read_settings, seal_gates
+from ralph.shell.run.open import loop_folder, open_gate_site
+from ralph.shell.start.gates import seal_gates
+from ralph.shell.start.request import StartRequest, read_settings
 from ralph.shell.state.directory import open_state, state_dir
 
 
@@ -71,25 +68,11 @@ def run_gates_here(
     try:
         store = open_store(project, os.path.join(folder, "store"))
         tree = tree_of(store, project.head) if head else user_tree(store, os.path.join(folder, "index"))[0]
-        share = tuple(one.path for one in shared.shareable_folders(store, tree, settings.share))
-        if settings.setup:
-            share = tuple(shared.safe_paths(settings.share))
-        order = Order(
-            loop=name,
-            task="",
-            repo=project.top,
-            criterion=Criterion(task_class="custom", gates=wanted, confirm=1),
-            limits=Limits(),
-            agent="",
-            sandbox=settings.sandbox,
-            share=share,
-            setup=settings.setup,
-            setup_cwd=os.path.dirname(settings.project.path) or "." if settings.project else ".",
-        )
-        judge = Judge(open_site(order, state, env, SystemClock()), find_modules(store, tree, folder))
+        site = open_gate_site(store, name, wanted, tree, box=settings.box, state=state, env=env)
+        judge = Judge(site, find_modules(store, tree, folder))
         verdicts = []
         for verdict in judge.patiently(wanted, tree, "baseline", {}, attend):
-            told(order.criterion.gate(verdict.gate), verdict)
+            told(site.order.criterion.gate(verdict.gate), verdict)
             verdicts.append(verdict)
         return tree, verdicts
     finally:

@@ -17,7 +17,7 @@ from ralph.core.criterion.rank import lower
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Verdict
 from ralph.shell.ports import Attention
-from ralph.shell.start.order import StartRequest
+from ralph.shell.start.request import StartRequest
 
 _PERCENT = re.compile(r"^(\d{1,3}(?:\.\d+)?) % covered")
 _FOUND = re.compile(r"^(\d{1,9}) findings?(?:, (\d{1,9}) of them blocking)?")

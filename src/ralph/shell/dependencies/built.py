@@ -58,17 +58,17 @@ class Deps:
 
     def _find(self, tree: str, attend: Attention) -> tuple[SharedMount, ...] | Reading | None:
         order, store = self._site.order, self._site.store
-        if not order.setup and not order.share:
+        if not order.box.setup and not order.box.share:
             return ()
-        base = order.base_tree or tree
+        base = order.base.tree or tree
         changed = shared.lockfiles_changed(store, base, tree)
-        if order.setup:
+        if order.box.setup:
             return self._built(tree if changed else base, attend, own=bool(changed))
         if changed:
             names = ", ".join(changed[:3])
             why = f"{names} is not the base's, and there is no setup command to build what it asks for"
             return Reading("error", why, cause="missing")
-        users = [os.path.join(order.repo, path) for path in order.share]
+        users = [os.path.join(order.repo, path) for path in order.box.share]
         if self._site.boxed:
             return tuple(SharedMount(path, path) for path in users)
         return tuple(SharedMount(self._copied(path, number), path) for number, path in enumerate(users))
@@ -107,7 +107,15 @@ class Deps:
         """Names everything that a build depends on; paths, because environments hold absolute ones."""
         order = self._site.order
         locks = sorted(shared.lockfiles(self._site.store, tree).items())
-        words = [1, order.repo, order.setup, order.setup_cwd, order.share, self._site.boxed, locks]
+        words = [
+            1,
+            order.repo,
+            order.box.setup,
+            order.box.setup_cwd,
+            order.box.share,
+            self._site.boxed,
+            locks,
+        ]
         return hashlib.sha256(msgspec.json.encode(words)).hexdigest()[:32]
 
     def _hold(self, place: str, attend: Attention) -> bool:
@@ -140,13 +148,13 @@ class Deps:
             client.recover_call(folder)  # of a runner that was killed: its tree is gone after this
         remove_tree(place)
         os.makedirs(place, mode=0o700)
-        gate = setup_gate(order.setup, order.setup_cwd)
+        gate = setup_gate(order.box.setup, order.box.setup_cwd)
         argv = exec_argv(gate, "")
         cwd = os.path.normpath(os.path.join(order.repo, gate.cwd))
         located = tools.find_executable(argv[0], path=gate_path(site, gate), cwd=cwd)
         if located is None:
             missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
-            return _failure(order.setup, f'"{argv[0]}": {missing}')
+            return _failure(order.box.setup, f'"{argv[0]}": {missing}')
         fresh_checkout(site.store, at, os.path.join(place, "index"), tree, modules=self._modules)
         spec = gate_spec(site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=())
         call = client.start_call(folder, spec, site.fork_client)
@@ -166,14 +174,14 @@ class Deps:
         if ended.ended != "exited" or ended.exit_code != 0:
             head, _, tail = client.read_output(folder, MAX_OUTPUT_BYTES)
             how = f"exit code {ended.exit_code}" if ended.ended == "exited" else ended.ended
-            return _failure(order.setup, f"{how}: {trim(clean(head + tail).strip(), 12, 800)}")
+            return _failure(order.box.setup, f"{how}: {trim(clean(head + tail).strip(), 12, 800)}")
         self._keep(place, tree)
         return True
 
     def _keep(self, place: str, tree: str) -> None:
         """Only the folders of dependencies stay, read from now on and never written again."""
         at = os.path.join(place, "at")
-        paths = shared.built_folders(self._site.store, tree, at, self._site.order.share)
+        paths = shared.built_folders(self._site.store, tree, at, self._site.order.box.share)
         for name in os.listdir(at):
             remove_except(at, name, paths)
         for part in ("call", "index"):

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
+from ralph.core.model.order import BoxTerms
 from ralph.shell.git.store import Store, private_call
 from ralph.shell.git.trees import TreeEntry, read_blob, tree_entries
 
@@ -74,6 +75,14 @@ def safe_paths(share: Iterable[str]) -> list[str]:
     """The `share` list, less what leads out of the repository."""
     clean = (posixpath.normpath(path) for path in share)
     return [path for path in clean if not path.startswith(("../", "/")) and path not in (".", "..", ".git")]
+
+
+def with_usable_shares(store: Store, tree: str, box: BoxTerms) -> BoxTerms:
+    """With the folders that may be shared in; where `setup` builds its own, the names of those wanted."""
+    if box.setup:
+        return msgspec.structs.replace(box, share=tuple(safe_paths(box.share)))
+    found = shareable_folders(store, tree, box.share)
+    return msgspec.structs.replace(box, share=tuple(one.path for one in found))
 
 
 def _usual(listed: Collection[str]) -> list[str]:

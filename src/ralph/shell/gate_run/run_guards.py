@@ -81,7 +81,7 @@ def run_guards(
         return tuple(_bound_result(result) for result in looked)  # it is refused already, at no further cost
     over, show = overlay_request(facts), witness_request(facts)
     trees = {}
-    store, base_tree = judge.site.store, judge.site.order.base_tree
+    store, base_tree = judge.site.store, judge.site.order.base.tree
     if over is not None:
         mended = edited_tree(store, tree, over.edit) if over.edit else tree
         trees["overlay"] = overlay_tree(store, base_tree, mended, restore=over.restore, drop=over.drop)
@@ -135,7 +135,7 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         reading = judge.base_reading(gate.name, loop.proof.baseline)
         if reading is not None:
             base[gate.name] = reading
-    trees = compare_trees(store, order.base_tree, tree)
+    trees = compare_trees(store, order.base.tree, tree)
     # The plan's file is Ralph's own rendering: no agent's change, and nothing to be broken.
     own = {PLAN} if order.brief is not None else set()
     return GuardFacts(
@@ -313,7 +313,7 @@ def _broken_tree(judge: Judge, tree: str, item: Sabotage) -> str:
     store = judge.site.store
     if item.content is not None:
         return edited_tree(store, tree, {item.path: item.content})
-    return overlay_tree(store, judge.site.order.base_tree, tree, restore=(item.path,))
+    return overlay_tree(store, judge.site.order.base.tree, tree, restore=(item.path,))
 
 
 def _shows(gate: Gate, facts: GuardFacts, shown: set[str]) -> bool:

@@ -116,7 +116,7 @@ def merge(
             new, note = _merge_moved_branch(held, env, attend, old, new, rejudge=rejudge)
             verified = verified and not note
         order = loop.sealed
-        start = order.base_commit if order.with_changes and _parent_base(loop) == old else None
+        start = order.base.commit if order.with_changes and _parent_base(loop) == old else None
         plan = Landing(old=old, new=new, user_start=start)
         problems = land.check_landing(store, old, new, start)
         if problems:
@@ -136,7 +136,7 @@ def merge(
 def _parent_base(loop: Loop) -> str:
     """The commit on which the result can land as a fast-forward."""
     order = loop.sealed
-    return order.head_commit if order.with_changes else order.base_commit
+    return order.base.head_commit if order.with_changes else order.base.commit
 
 
 def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str, bool]:
@@ -210,7 +210,7 @@ def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str)
         store,
         site.workspace,
         os.path.join(site.folder, "git"),
-        loop.sealed.base_commit,
+        loop.sealed.base.commit,
         alternates=site.objects_at,
         history=loop.sealed.history,
     )
@@ -248,7 +248,7 @@ def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str)
 def _finish_landing(held: Opened) -> Landed:
     loop = held.loop
     order = loop.sealed
-    start = order.base_commit if order.with_changes and _parent_base(loop) == loop.landing.old else None
+    start = order.base.commit if order.with_changes and _parent_base(loop) == loop.landing.old else None
     plan = Landing(old=loop.landing.old, new=loop.landing.new, user_start=start)
     done = _resume_landing(held, plan)
     held.scribe.append(e.LandingEnded(direction="land", done=done, note="finished after an interruption"))
@@ -283,7 +283,7 @@ def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
             raise NothingToDo(
                 f"loop '{name}' has not landed", code="E-UNDO-NONE", next=f"ralph status {name}"
             )
-        start = order.base_commit if order.with_changes and _parent_base(loop) == loop.landing.old else None
+        start = order.base.commit if order.with_changes and _parent_base(loop) == loop.landing.old else None
         plan = Landing(old=loop.landing.old, new=loop.landing.new, user_start=start)
         back = Landing(old=plan.new, new=plan.old, user_start=start, undo=True)
         branch = (held.store.project.branch or "").removeprefix("refs/heads/")

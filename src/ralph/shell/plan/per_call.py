@@ -143,7 +143,7 @@ def item_message(loop: Loop, action: actions.PublishItem) -> str:
         f"Ralph-Loop: {order.loop}",
         f"Ralph-Item: {item.id}",
         f"Ralph-Grade: {action.grade}",
-        f"Ralph-Base: {order.base_commit}",
+        f"Ralph-Base: {order.base.commit}",
     ]
     return "\n".join([*lines, "", *trailers]) + "\n"
 

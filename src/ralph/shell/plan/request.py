@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ralph.core.model.agent import SpareAgent
+from ralph.core.model.agent import SealedAgent
 from ralph.core.model.order import Brief
 
 SPECS = "specs/*.md"  # protected: what is to be built is not changed by who builds it
@@ -28,5 +28,5 @@ class Briefed(msgspec.Struct, frozen=True):
     texts: dict[str, str] = {}  # the specs, by path; they become blobs when the loop begins
     warnings: tuple[str, ...] = ()
 
-    def with_reader(self, reader: SpareAgent | None) -> Brief | None:
+    def with_reader(self, reader: SealedAgent | None) -> Brief | None:
         return self.brief if self.brief is None else msgspec.structs.replace(self.brief, reader=reader)

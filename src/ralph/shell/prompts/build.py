@@ -136,6 +136,6 @@ def result_message(loop: Loop, action: PublishResult) -> str:
     trailers = [
         f"Ralph-Loop: {order.loop}",
         f"Ralph-Grade: {action.grade}",
-        f"Ralph-Base: {order.base_commit}",
+        f"Ralph-Base: {order.base.commit}",
     ]
     return "\n".join([*lines, "", *trailers]) + "\n"

@@ -41,7 +41,7 @@ class PromptFiles:
         self, loop: Loop, *, notes: Sequence[tuple[str, str]] = (), area: Sequence[str] = ()
     ) -> Sources:
         if self._files is None:
-            self._files = base_files(self._store, loop.sealed.base_tree)
+            self._files = base_files(self._store, loop.sealed.base.tree)
         if self._specs is None:
             brief = loop.sealed.brief
             texts = brief.texts if brief is not None else {}
@@ -76,7 +76,7 @@ class PromptFiles:
         return self._newest[2]
 
     def _changes(self, loop: Loop) -> tuple[FileChange, ...]:
-        found = self.changes(loop.sealed.base_tree, loop.work.tree)
+        found = self.changes(loop.sealed.base.tree, loop.work.tree)
         return tuple(one for one in found if loop.build is None or one.path != NAME)
 
 

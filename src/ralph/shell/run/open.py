@@ -17,8 +17,11 @@ import msgspec
 from ralph.clock import Clock, SystemClock
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
+from ralph.core.model.agent import SealedAgent
+from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Brief, Order
+from ralph.core.model.order import BoxTerms, Brief, Order, StartPoint
+from ralph.core.model.spend import Limits
 from ralph.errors import RalphError
 from ralph.shell.dependencies import shared
 from ralph.shell.files.safe_tree import remove_tree
@@ -36,7 +39,8 @@ from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe, summary_row
 from ralph.shell.sandbox.boxes import Site
-from ralph.shell.start.order import Prepared, find_protection
+from ralph.shell.sandbox.probe import find_protection
+from ralph.shell.start.prepare import Prepared
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, config_dir, open_state, state_dir
 from ralph.shell.state.stints import Stint
@@ -98,13 +102,18 @@ def begin_loop(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[
                 date=int(now),
                 scratch=folder,
             )
+            box, warnings = _shares(store, order, pinned)
             order = msgspec.structs.replace(
                 order,
-                base_commit=pinned.base_commit,
-                base_tree=pinned.base_tree,
-                user_start=pinned.user_start_commit,
+                base=msgspec.structs.replace(
+                    order.base,
+                    commit=pinned.base_commit,
+                    tree=pinned.base_tree,
+                    user_start=pinned.user_start_commit,
+                ),
                 brief=_with_specs(order.brief, prepared.specs, state),
-                **_shares(store, order, pinned),
+                box=box,
+                warnings=warnings,
             )
             event = e.LoopStarted(order=order, rules=e.RULES, at=now)
             loop = fold((event,))
@@ -135,17 +144,17 @@ def _with_specs(brief: Brief | None, texts: dict[str, str], state: State) -> Bri
     return msgspec.structs.replace(brief, texts=kept)
 
 
-def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, ...]]:
-    """Dependency folders that may be shared in: only while what they were built from is the base's."""
+def _shares(store: Store, order: Order, pinned: Start) -> tuple[BoxTerms, tuple[str, ...]]:
+    """With dependency folders that may be shared in, while what they were built from is the base's."""
     warnings = (*order.warnings, *pinned.warnings)
-    if order.setup:  # builds its own; the names say which of its folders are wanted
-        return {"share": tuple(shared.safe_paths(order.share)), "warnings": warnings}
-    found = tuple(share.path for share in shared.shareable_folders(store, pinned.base_tree, order.share))
+    box = shared.with_usable_shares(store, pinned.base_tree, order.box)
+    if box.setup:
+        return box, warnings
     changed = shared.lockfiles_changed(store, pinned.base_tree, tree_of(store, pinned.user_start_commit))
-    if found and changed:
-        note = f"{', '.join(found)} not shared: {', '.join(changed)} in your work tree is not the base's"
-        return {"share": (), "warnings": (*warnings, note)}
-    return {"share": found, "warnings": warnings}
+    if box.share and changed:
+        note = f"{', '.join(box.share)} not shared: {', '.join(changed)} in your work tree is not the base's"
+        return msgspec.structs.replace(box, share=()), (*warnings, note)
+    return box, warnings
 
 
 def open_site(
@@ -153,7 +162,7 @@ def open_site(
 ) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo)
-    bwrap, shield = find_protection(order.sandbox, order.network, state.root, env)
+    bwrap, shield = find_protection(order.box.sandbox, order.box.network, state.root, env)
     return Site(
         order=order,
         state=state,
@@ -167,6 +176,31 @@ def open_site(
         words=shield.words,
         fork_client=fork_client,
     )
+
+
+def open_gate_site(
+    store: Store,
+    name: str,
+    gates: tuple[Gate, ...],
+    tree: str,
+    *,
+    box: BoxTerms,
+    base: StartPoint = StartPoint(),  # noqa: B008 - a frozen value
+    state: State,
+    env: Mapping[str, str],
+) -> Site:
+    """The same for gates alone, without a loop or an agent."""
+    order = Order(
+        loop=name,
+        task="",
+        repo=store.project.top,
+        criterion=Criterion(task_class="custom", gates=gates, confirm=1),
+        limits=Limits(),
+        agent=SealedAgent(""),
+        base=base,
+        box=shared.with_usable_shares(store, tree, box),
+    )
+    return open_site(order, state, env, SystemClock())
 
 
 def _stale(scribe: Scribe) -> tuple[int, ...]:

@@ -80,7 +80,7 @@ class RealPerformer:
                 site.store,
                 site.workspace,
                 os.path.join(site.folder, "git"),
-                order.base_commit,
+                order.base.commit,
                 alternates=site.objects_at,
                 history=order.history,
             )
@@ -112,8 +112,8 @@ class RealPerformer:
     def make_workspace(self, loop: Loop, action: actions.MakeWorkspace) -> e.WorkspaceMade:  # noqa: ARG002
         refuse_full_disk(self.site.state, self._min_free)
         order = self.site.order
-        notes = (f"dependencies are built by: {one_line(order.setup, 200)}",) if order.setup else ()
-        return e.WorkspaceMade(path=self.workspace.path, shares=order.share, notes=notes)
+        notes = (f"dependencies are built by: {one_line(order.box.setup, 200)}",) if order.box.setup else ()
+        return e.WorkspaceMade(path=self.workspace.path, shares=order.box.share, notes=notes)
 
     def run_gates(
         self, loop: Loop, action: actions.RunGates, attend: Attention
@@ -224,7 +224,7 @@ class RealPerformer:
                 message=title,
                 date=int(loop.last_work_at),
             )
-        whole = self._files.changes(order.base_tree, found.tree)
+        whole = self._files.changes(order.base.tree, found.tree)
         return e.CheckpointMade(
             iteration=action.iteration,
             tree=found.tree,
@@ -248,7 +248,7 @@ class RealPerformer:
                 order.loop,
                 number,
                 tree=action.rejected.tree,
-                parent=order.base_commit,
+                parent=order.base.commit,
                 message=f"ralph: rejected work of iteration {number}",
                 date=int(loop.last_work_at),
             )
@@ -281,7 +281,7 @@ class RealPerformer:
         if commit is None:
             message = build.result_message(loop, action)
             commit = commit_tree(
-                site.store, action.tree, [order.base_commit], message, int(loop.last_work_at)
+                site.store, action.tree, [order.base.commit], message, int(loop.last_work_at)
             )
             publish_result(site.store.project, order.branch, commit, None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
@@ -309,7 +309,7 @@ class RealPerformer:
     def publish_item(self, loop: Loop, action: actions.PublishItem) -> e.ItemPublished:
         """One commit a verified item, on top of the ones before it."""
         site, order = self.site, self.site.order
-        parent = loop.landing.result or order.base_commit
+        parent = loop.landing.result or order.base.commit
         commit = find_published_result(site.store.project, order.branch, order.loop, action.tree, parent)
         if commit is None:
             message = self.desk.message(loop, action)
@@ -320,7 +320,7 @@ class RealPerformer:
     def _published(self, tree: str) -> str | None:
         order = self.site.order
         return find_published_result(
-            self.site.store.project, order.branch, order.loop, tree, order.base_commit
+            self.site.store.project, order.branch, order.loop, tree, order.base.commit
         )
 
     def closing(self, loop: Loop, action: actions.Finish) -> None:

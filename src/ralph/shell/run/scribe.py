@@ -8,7 +8,7 @@ from ralph.clock import Clock
 from ralph.core.decide.machine import decide
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.views.summary import summarise
+from ralph.core.views.summary import summarise, summary_json
 from ralph.errors import SetupError
 from ralph.shell.journal import record
 from ralph.shell.journal.store import JournalStore, SummaryRow
@@ -92,5 +92,5 @@ def summary_row(loop: Loop, started: float) -> SummaryRow:
         repo=loop.sealed.repo,
         phase=loop.phase,
         outcome=loop.outcome or "",
-        body=msgspec.json.encode(summarise(loop, started)),
+        body=summary_json(summarise(loop, started)),
     )

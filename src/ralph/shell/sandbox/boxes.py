@@ -105,7 +105,7 @@ def own_places(site: Site, agent: str, seen: tuple[str, ...]) -> CopyPlace:
         home=bubblewrap.home_inside(order.repo, site.home),
         repo=order.repo,
         boxed=site.boxed,
-        seen=(*_on_path(site, site.path), *order.allow_write, *seen),
+        seen=(*_on_path(site, site.path), *order.box.allow_write, *seen),
     )
 
 
@@ -141,13 +141,13 @@ def agent_spec(
         home=site.home,
         home_dir=home_dir,
         tmp_dir=_make_folder(folder, "tmp"),
-        write=tuple(os.path.realpath(path) for path in (*order.allow_write, *write)),
+        write=tuple(os.path.realpath(path) for path in (*order.box.allow_write, *write)),
         own=own.own,
         read=_programs((*_on_path(site, site.path), *read), own),
         shares=shares,
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, (argv[0], *read))),
-        network=order.network,
+        network=order.box.network,
         chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
     )
     if site.boxed:

@@ -12,11 +12,13 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
+from ralph.core.proof.grade import BOXED
+from ralph.errors import SetupError
 from ralph.shell.process import cgroup, tree
 from ralph.shell.process.client import CallSpec, read_output, start_call, wait
 from ralph.shell.sandbox import tools
@@ -105,6 +107,10 @@ class Protection(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     agent_open: tuple[str, ...] = ()  # probes that should have failed and did not
     gate_open: tuple[str, ...] = ()
+
+    @property
+    def boxed(self) -> bool:
+        return self.level in BOXED
 
 
 class _Targets(msgspec.Struct, frozen=True):
@@ -261,3 +267,19 @@ def _words(agent: frozenset[str], gate: frozenset[str], *, network: bool) -> tup
     if not gate:
         words.append("gates have no network, no credentials and a clean checkout")
     return tuple(words)
+
+
+def find_protection(
+    wanted: str, network: bool, root: str, env: Mapping[str, str]
+) -> tuple[str | None, Protection]:
+    """The bubblewrap to use, if its box was seen to hold, and what was seen; never a silent downgrade."""
+    bwrap = None if wanted == "none" else shutil.which("bwrap", path=env.get("PATH"))
+    shield = cached_protection(root, home=env.get("HOME") or "/", bwrap=bwrap, network=network)
+    if wanted == "require" and not shield.boxed:
+        raise SetupError(
+            f"a sandbox is required and only level {shield.level} holds here",
+            code="E-SANDBOX",
+            why="; ".join(shield.reasons) or "see ralph doctor",
+            next="ralph doctor",
+        )
+    return (bwrap if shield.boxed else None), shield

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ralph import agents
 from ralph.agents.command import split_command
-from ralph.core.model.agent import KeySource, SpareAgent
+from ralph.core.model.agent import KeySource, SealedAgent
 from ralph.core.model.order import Order
 from ralph.core.model.rubric import Rubric
 from ralph.core.model.spend import Price
@@ -28,12 +28,7 @@ NO_CHOICE = frozenset({"command", "demo"})  # adapters that nobody gets without 
 
 
 class AgentChoice(msgspec.Struct, frozen=True, kw_only=True):
-    agent: str
-    argv: tuple[str, ...] = ()
-    settings: dict[str, str] = {}
-    env: dict[str, str] = {}
-    key: KeySource | None = None
-    price: Price | None = None
+    agent: SealedAgent  # without a model: the name of one CLI's model means nothing to another
     reports_cost: bool = False
     allow_list: bool = True  # what it may do can be bounded without a sandbox
     notes: tuple[str, ...] = ()
@@ -73,9 +68,8 @@ def _one(
     if command:
         argv = _locate_program(split_command(command), cwd, project, env)
         given = settings.agent_env("command")
-        return AgentChoice(
-            agent="command", argv=argv, settings=dict(typed or {}), env=given, key=key, price=price
-        )
+        sealed = SealedAgent("command", argv, dict(typed or {}), given, key=key, price=price)
+        return AgentChoice(agent=sealed)
     name, notes = (settings.agent, ()) if settings.agent else _first_installed(env)
     table = _table(settings, name)
     own = settings.agents.get(table, config.AgentSpec())
@@ -84,10 +78,9 @@ def _one(
     given = settings.agent_env(table)
     if own.command:
         argv = _locate_program(split_command(own.command), cwd, project, env)
-        agent, weaker = _speaks(name, own)
-        return AgentChoice(
-            agent=agent, argv=argv, settings=extra, env=given, key=key, price=price, notes=(*notes, *weaker)
-        )
+        adapter, weaker = _speaks(name, own)
+        sealed = SealedAgent(adapter, argv, extra, given, key=key, price=price)
+        return AgentChoice(agent=sealed, notes=(*notes, *weaker))
     if name == "acp":
         raise UserError(
             'agent "acp" needs a command, none was given',
@@ -106,11 +99,7 @@ def _one(
     if found.login == "no" and key is None:  # it may still be logged in by a way that files do not show
         notes = (*notes, f"agent {name} seems not to be logged in; if so: {found.login_hint}")
     return AgentChoice(
-        agent=name,
-        settings=extra,
-        env=given,
-        key=key,
-        price=price,
+        agent=SealedAgent(name, settings=extra, env=given, key=key, price=price),
         reports_cost="cost" in found.features or price is not None,
         allow_list=name in NO_CHOICE or "allow-list" in found.features,
         notes=(*notes, *_weaker(name)) if name in agents.OVER_ACP else notes,
@@ -142,24 +131,12 @@ def _weaker(name: str) -> tuple[str, ...]:
     return (f"agent {name}: {WEAKER}",)
 
 
-def spare_agent(choice: AgentChoice) -> SpareAgent:
-    """One that stands in uses its own model: the name of one CLI's model means nothing to another."""
-    return SpareAgent(
-        agent=choice.agent,
-        argv=choice.argv,
-        settings=choice.settings,
-        env=choice.env,
-        key=choice.key,
-        price=choice.price,
-    )
-
-
 def refuse_unboxed(choice: AgentChoice, level: str, wanted: str) -> None:
     """An agent that cannot be bounded by a list of its own needs a sandbox, or the user's word for none."""
     if choice.allow_list or level in ("S2", "S3") or wanted == "none":
         return
     raise SetupError(
-        f'agent "{choice.agent}" may do anything, and no sandbox holds here (level {level})',
+        f'agent "{choice.agent.name}" may do anything, and no sandbox holds here (level {level})',
         code="E-AGENT-UNHELD",
         why="it has no list of allowed tools that works without a person; expected a sandbox around it",
         next="ralph doctor",
@@ -168,11 +145,11 @@ def refuse_unboxed(choice: AgentChoice, level: str, wanted: str) -> None:
 
 def refuse_without_login(order: Order, env: Mapping[str, str]) -> None:
     """Where a call can only come to a refused login: end before anything is made or started."""
-    found = agents.load(order.agent).probe({**env, **order.agent_env})
-    if found.login != "no" or order.key is not None:
+    found = agents.load(order.agent.name).probe({**env, **order.agent.env})
+    if found.login != "no" or order.agent.key is not None:
         return
     raise NeedsHuman(
-        f'agent "{order.agent}" is not logged in',
+        f'agent "{order.agent.name}" is not logged in',
         code="E-AGENT-LOGIN",
         why="neither a file of its login nor a variable with its key was found",
         next=found.login_hint,
@@ -230,16 +207,14 @@ def choose_reader(
     project: Project,
     env: Mapping[str, str],
     worker: AgentChoice,
-) -> SpareAgent | None:
+) -> SealedAgent | None:
     """`worker` is the agent that plans. None when nobody is to read."""
     if ask is None or not ask.readers:
         return None
     choice = worker
     if ask.reader_agent:
         choice = choose_agents(replace(settings, agent=ask.reader_agent), project, env)[0]
-    return replace(
-        spare_agent(choice), model=ask.reader_model or ("" if ask.reader_agent else settings.model)
-    )
+    return replace(choice.agent, model=ask.reader_model or ("" if ask.reader_agent else settings.model))
 
 
 SAME = (
@@ -252,7 +227,7 @@ class JudgeChoice(msgspec.Struct, frozen=True):
     """The judge, if there is one: its rubric, its agent, and what is to be said of it."""
 
     rubric: Rubric | None = None
-    judge: SpareAgent | None = None
+    judge: SealedAgent | None = None
     choices: tuple[AgentChoice, ...] = ()  # the agent once more, as it was chosen
     notes: tuple[str, ...] = ()
 
@@ -265,14 +240,15 @@ def choose_judge(
     if rubric is None:
         return JudgeChoice()
     choice = _choice(settings, project, env) or worker
-    model = settings.judge_model or _profile(settings).model
+    model = settings.judge.model or _profile(settings).model
     if choice is worker and not model:
         model = settings.model
-    same = (choice.agent, choice.argv, model) == (worker.agent, worker.argv, settings.model)
+    judge, other = choice.agent, worker.agent
+    same = (judge.name, judge.argv, model) == (other.name, other.argv, settings.model)
     notes = () if choice is worker else tuple(f"judge: {note}" for note in choice.notes)
     return JudgeChoice(
         rubric=replace(rubric, same_agent=same),
-        judge=replace(spare_agent(choice), model=model),
+        judge=replace(judge, model=model),
         choices=(choice,),
         notes=(*notes, SAME) if same else notes,
     )
@@ -280,14 +256,14 @@ def choose_judge(
 
 def _choice(settings: config.Settings, project: Project, env: Mapping[str, str]) -> AgentChoice | None:
     """Another agent than the worker's; its profile's key and price are its own, never the worker's."""
-    name = settings.judge_agent or _profile(settings).agent.partition(",")[0]
+    name = settings.judge.agent or _profile(settings).agent.partition(",")[0]
     if not name:
         return None
-    return choose_agents(replace(settings, agent=name, profile=settings.judge_profile), project, env)[0]
+    return choose_agents(replace(settings, agent=name, profile=settings.judge.profile), project, env)[0]
 
 
 def _profile(settings: config.Settings) -> config.ProfileSpec:
-    name = settings.judge_profile
+    name = settings.judge.profile
     if name and name not in settings.profiles:
         raise UserError(
             f'[judge] names the profile "{name}", which is not defined',

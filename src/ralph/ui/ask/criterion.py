@@ -123,7 +123,7 @@ def adopt_checks(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool,
     from ralph.core.criterion.predicate import names_measure
     from ralph.shell.criterion import adopt as criterion_adopt
     from ralph.shell.criterion import propose
-    from ralph.shell.start.order import class_of, read_settings
+    from ralph.shell.start.request import class_of, read_settings
 
     _, settings = read_settings(request, env, SystemClock().now())
     runs = tuple(spec.run for spec in settings.gates.values() if spec.required)

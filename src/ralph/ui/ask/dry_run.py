@@ -10,7 +10,8 @@ import msgspec
 from ralph.app.words.format import clock, safe, short, table
 from ralph.core.model.gate import Gate
 from ralph.core.model.order import Order
-from ralph.shell.start.order import Prepared
+from ralph.core.model.parts import flat_struct
+from ralph.shell.start.prepare import Prepared
 from ralph.ui.display.stint_words import judge_words
 
 
@@ -20,7 +21,7 @@ def show_order(prepared: Prepared, *, as_json: bool) -> None:
         body: dict[str, Any] = {
             "v": 1,
             "dry_run": True,
-            "order": msgspec.to_builtins(order),
+            "order": msgspec.to_builtins(flat_struct(order)),
             "sandbox": {"level": prepared.protection.level, "words": prepared.protection.words},
             "warnings": list(prepared.warnings),
         }
@@ -33,8 +34,8 @@ def show_order(prepared: Prepared, *, as_json: bool) -> None:
 def order_lines(prepared: Prepared) -> list[str]:
     """What would be agreed, one fact a line."""
     order, limits = prepared.order, prepared.order.limits
-    base = prepared.base_rev or order.head_commit
-    agent = " ".join(order.agent_argv) or order.agent
+    base = prepared.base_rev or order.base.head_commit
+    agent = " ".join(order.agent.argv) or order.agent.name
     facts = [
         ("task", safe(order.task, 300)),
         *_mode(order),

@@ -82,7 +82,7 @@ def is_held(plan: InitPlan, env: Mapping[str, str], *, no_try: bool) -> bool:
 def try_plan(plan: InitPlan, env: Mapping[str, str], *, quiet: bool) -> dict[str, Trial]:
     """Each gate that resolves and needs no network, once, in the gate box over the last commit."""
     from ralph.shell.criterion.gates_here import run_gates_here
-    from ralph.shell.start.order import StartRequest
+    from ralph.shell.start.request import StartRequest
 
     wanted = [one for one in plan.gates if one.resolved and not one.network]
     if not wanted:
@@ -163,7 +163,7 @@ def settings_here(project: Project, env: Mapping[str, str]) -> Any:
 def _was_trusted(project: Project, env: Mapping[str, str]) -> bool:
     """Were all commands of the old file approved? If not, ours must not bring them in."""
     settings = settings_here(project, env)
-    return bool(settings.admitted)
+    return bool(settings.project.admitted)
 
 
 def _trust(project: Project, env: Mapping[str, str]) -> None:

@@ -66,7 +66,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
     from ralph.app.start import prepare_start
     from ralph.shell.config import approvals
     from ralph.shell.plan.request import FROM_SPECS
-    from ralph.shell.start.order import StartRequest
+    from ralph.shell.start.request import StartRequest
     from ralph.shell.state.directory import config_dir
 
     request = StartRequest(

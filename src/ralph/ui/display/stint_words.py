@@ -16,7 +16,7 @@ from ralph.ui.display import Doing
 def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
     """Who works where, behind what, on what, until when; and where a resumed loop stands."""
     order = loop.sealed
-    agent = safe(order.agent, 40) + (f"/{safe(order.model, 40)}" if order.model else "")
+    agent = safe(order.agent.name, 40) + (f"/{safe(order.agent.model, 40)}" if order.agent.model else "")
     parts = ["ralph", order.loop, agent]
     if loop.work.workspace:
         parts.append(f"workspace {safe(loop.work.workspace, 120)}")
@@ -72,7 +72,7 @@ def judge_words(order: Order) -> str:
     if rubric is None or judge is None:
         return "none"
     names = ", ".join(f"{safe(one.name, 30)} {one.weight:g}" for one in rubric.dimensions)
-    agent = safe(judge.agent, 40) + (f"/{safe(judge.model, 40)}" if judge.model else "")
+    agent = safe(judge.name, 40) + (f"/{safe(judge.model, 40)}" if judge.model else "")
     role = "required" if rubric.required else "advisory"
     return f"{agent} ({role}), {rubric.threshold:g} of 10 asked for: {names}"
 

@@ -188,7 +188,7 @@ def _add_pulse(
     if item != breaker.item:  # the error of another item is no error of this one
         previous = replace(previous, signature="")
     seen = {
-        loop.sealed.base_tree,
+        loop.sealed.base.tree,
         *(old.tree for old in loop.progress.history if old.iteration < footprint.iteration),
     }
     undone = footprint.tree != footprint.before and footprint.tree in seen

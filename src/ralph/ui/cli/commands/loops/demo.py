@@ -53,7 +53,8 @@ def command(fails: bool, crash: bool, pace: float, display: str, as_json: bool) 
 
 
 def _prepare_loop(folder: str, script: str, pace: float) -> Any:
-    from ralph.shell.start.order import StartRequest, prepare
+    from ralph.shell.start.prepare import prepare
+    from ralph.shell.start.request import StartRequest
 
     request = StartRequest(
         task=TASK,

@@ -53,7 +53,7 @@ def command(**given: Any) -> int:
         env,
         mode=given["display"],
         as_json=given["as_json"],
-        min_free=settings.retention_min_free,
+        min_free=settings.retention.min_free,
         most=settings.max_loops,
         first=_first(loop, given),
         may_ask=not given["yes"],

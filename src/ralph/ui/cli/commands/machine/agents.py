@@ -126,7 +126,8 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
     from ralph.shell.journal.record import load
     from ralph.shell.run.open import begin_loop
     from ralph.shell.start.agents import refuse_without_login
-    from ralph.shell.start.order import StartRequest, prepare
+    from ralph.shell.start.prepare import prepare
+    from ralph.shell.start.request import StartRequest
     from ralph.ui.ask.demo_project import commit_files
     from ralph.ui.ask.drive_loop import drive_and_show
 

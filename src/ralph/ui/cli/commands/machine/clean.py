@@ -37,7 +37,7 @@ def command(older_than: str, dry_run: bool, yes: bool) -> int:
 
     env = dict(os.environ)
     settings = config.load(cwd=os.getcwd(), top=None, env=env, flags={}, user_dir=config_dir(env))
-    age = settings.retention_keep_days * DAY
+    age = settings.retention.keep_days * DAY
     if older_than:
         try:
             days = older_than.removesuffix("d")

@@ -28,7 +28,7 @@ def command(as_json: bool) -> int:
 
     env = dict(os.environ)
     settings = config.load(cwd=os.getcwd(), top=None, env=env, flags={}, user_dir=config_dir(env))
-    looks = check_machine(env, settings.retention_min_free)
+    looks = check_machine(env, settings.retention.min_free)
     bad = [look for look in looks if look.state == "bad"]
     if as_json:
         print(json.dumps({"v": 1, "ok": not bad, "looks": [msgspec.to_builtins(look) for look in looks]}))

@@ -20,7 +20,7 @@ def command() -> None:
 
 
 def _request(checks: tuple[str, ...]) -> Any:
-    from ralph.shell.start.order import StartRequest
+    from ralph.shell.start.request import StartRequest
 
     return StartRequest(task="", cwd=os.getcwd(), checks=checks)
 

@@ -76,7 +76,7 @@ def _proposal(
     task: str, cwd: str, env: dict[str, str], given: dict[str, Any], answers: dict[str, str]
 ) -> Any:
     from ralph.shell.criterion import propose
-    from ralph.shell.start.order import StartRequest, class_of
+    from ralph.shell.start.request import StartRequest, class_of
 
     named = given["task_class"] or CLASSES.get(given["task_type"], "")
     chosen = class_of(StartRequest(task=task, cwd=cwd, task_class=named)) if named else None

@@ -59,7 +59,7 @@ def command(loop: str | None, iteration: int | None, stat: bool) -> int:
 def commits_to_compare(record: Record, iteration: int | None) -> tuple[str, str]:
     """The two commits to compare."""
     loop = record.loop
-    base = loop.sealed.base_commit
+    base = loop.sealed.base.commit
     if iteration is not None:
         made = [event for event in record.events if isinstance(event, CheckpointMade)]
         found = [event.commit for event in made if event.iteration == iteration]

@@ -1,0 +1,162 @@
+"""The criterion of a new loop: gates from flags, configuration and what was found, sealed; and the grade."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from ralph.core.criterion.named_tools import fitting_gates
+from ralph.core.criterion.proposal import Check
+from ralph.core.model.gate import NEEDS_WITNESS, Criterion, Gate, Grade, TaskClass
+from ralph.core.prompt.facts import HIDDEN
+from ralph.core.proof.grade import OWN_WITNESS
+from ralph.core.toolchains.kinds import proof_kinds
+from ralph.errors import UserError
+from ralph.gates.seal import seal
+from ralph.shell import config
+from ralph.shell.config.values import current_quarantine
+from ralph.shell.git.project import Project, user_call
+from ralph.shell.sandbox import tools
+from ralph.shell.sandbox.hidden_files import unseen
+from ralph.shell.start.request import StartRequest, class_of
+
+
+def seal_criterion(
+    request: StartRequest,
+    settings: config.Settings,
+    project: Project,
+    base: str,
+    env: Mapping[str, str],
+    *,
+    bare: bool,
+    now: float,
+) -> tuple[Criterion, tuple[str, ...]]:
+    """With warnings of quarantines that are over. `bare`: a plan without specs."""
+    chosen, ask = class_of(request), request.plan
+    alone, aims = chosen != "regression", proof_kinds(chosen)
+    gates: tuple[Gate, ...] = ()
+    if ask is None or ask.mode != "plan":  # a plan is held to its own rules
+        gates = seal_gates(request, settings, project, base, env, alone_is_proof=alone, aims=aims)
+    held, expired = current_quarantine(settings.guards.quarantine, now)
+    criterion = Criterion(
+        task_class=chosen,
+        gates=gates,
+        min_grade=_least(settings, chosen, bare=ask is not None and bare),
+        waivers=settings.guards.allow,
+        until=request.until,
+        confirm=int(settings.confirm),
+        quarantine=held,
+    )
+    return criterion, expired
+
+
+def _least(settings: config.Settings, chosen: TaskClass, *, bare: bool) -> Grade:
+    """The weakest proof that is enough: a feature or fix needs a witness, unless the user says otherwise.
+
+    The items of a plan are held to the criteria that they serve; without specs (`bare`) there are none.
+    """
+    said = settings.origins["min_grade"].layer not in ("defaults", "project")
+    if said or bare or chosen not in NEEDS_WITNESS:
+        return settings.min_grade
+    return min(settings.min_grade, OWN_WITNESS)  # "A" sorts before "B"
+
+
+def seal_gates(
+    request: StartRequest,
+    settings: config.Settings,
+    project: Project,
+    base: str,
+    env: Mapping[str, str],
+    *,
+    alone_is_proof: bool,
+    aims: frozenset[str] = frozenset(),
+) -> tuple[Gate, ...]:
+    """`--check` is the proof; configured gates stay green, or are the proof where nothing else is.
+
+    Of those, the ones that check what the task is about (`aims`), when there are such.
+    """
+    listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
+    paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
+    gates: list[Gate] = []
+    for text in request.checks:
+        name, run = _name_check(text, [gate.name for gate in gates])
+        gates.append(seal(name, run, cwd=project.prefix.rstrip("/") or ".", tree_paths=paths, proof=True))
+    for text in request.hidden_checks:
+        name, run = _name_check(text, [gate.name for gate in gates], "hidden")
+        cwd = project.prefix.rstrip("/") or "."
+        gate = seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN)
+        gates.append(unseen(gate, project.top, paths))
+    gates += [_inferred_gate(check, paths) for check in request.inferred]
+    alone = not gates and not any(spec.proof for spec in settings.gates.values())
+    fitting = fitting_gates(request.until, request.task, {n: s.run for n, s in settings.gates.items()}, aims)
+    for name, spec in settings.gates.items():
+        if any(gate.name == name for gate in gates):
+            continue
+        table = msgspec.structs.asdict(spec)
+        origin = HIDDEN if table.pop("hidden") else "config"
+        table["proof"] = spec.required and (
+            spec.proof or (alone and alone_is_proof and (not fitting or name in fitting))
+        )
+        gate = seal(name, table.pop("run"), tree_paths=paths, origin=origin, **table)
+        gates.append(unseen(gate, project.top, paths) if origin == HIDDEN else gate)
+    if not any(gate.required for gate in gates):
+        raise UserError(
+            "there is no check that could prove this task",
+            code="E-CHECK-NONE",
+            why="expected --check CMD or [gates.NAME] in ralph.toml; without one nothing could be verified",
+            next=f'ralph loop "{_short(request.task)}" --check "pytest -q"',
+        )
+    return tuple(_with_tool(gate, project, env) for gate in gates)
+
+
+def _inferred_gate(check: Check, paths: frozenset[str]) -> Gate:
+    return seal(
+        check.name,
+        check.run,
+        cwd=check.cwd,
+        tree_paths=paths,
+        proof=check.proof,
+        read=check.read,
+        minimum=check.minimum,
+        maximum=check.maximum,
+        fail_on="P2" if check.counted == "findings" else "P1",
+        origin="inferred",
+    )
+
+
+def _name_check(text: str, taken: list[str], kind: str = "check") -> tuple[str, str]:
+    """NAME=CMD, or a command that is given a name."""
+    match = re.match(r"([a-z][a-z0-9_-]{0,30})=(.*\S.*)", text, re.DOTALL)
+    if match and match.group(1) in taken:
+        raise UserError(
+            f'two checks are called "{match.group(1)}"', code="E-CHECK-NAME", next="ralph loop --help"
+        )
+    if match:
+        return match.group(1), match.group(2)
+    if not text.strip():
+        raise UserError(
+            "a check is empty, expected a command", code="E-CHECK-EMPTY", next="ralph loop --help"
+        )
+    name, number = kind, 1
+    while name in taken:
+        number += 1
+        name = f"{kind}-{number}"
+    return name, text
+
+
+def _with_tool(gate: Gate, project: Project, env: Mapping[str, str]) -> Gate:
+    """Pin the file that the command's first word means now."""
+    own = [os.path.join(project.top, part) for part in gate.path]
+    path = os.pathsep.join((*own, env.get("PATH", os.defpath)))
+    cwd = os.path.normpath(os.path.join(project.top, gate.cwd))
+    found = tools.resolve(gate.argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))
+    if isinstance(found, tools.MissingTool) or found.in_repo:
+        return gate
+    return msgspec.structs.replace(gate, tool=found.path, tool_sha=found.sha256)
+
+
+def _short(task: str) -> str:
+    return re.sub(r"[^\w .,:-]", "", task)[:40]

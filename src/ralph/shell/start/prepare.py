@@ -1,0 +1,122 @@
+"""From what a user typed to a sealed order, and from an order to the first row of a loop.
+
+Everything that can refuse a loop refuses it here, before an agent is called or a file is written:
+nesting, repository, configuration, approvals, agent, limits, gates, sandbox, branch, room. Config and
+gate definitions are read once, now; nothing later looks at the user's files for them again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from ralph.core.model.order import BoxTerms, Order, StartPoint
+from ralph.shell import config
+from ralph.shell.git.project import Project, start_warnings, user_call
+from ralph.shell.git.snapshot import resolve_commit
+from ralph.shell.plan.request import SPECS, Briefed
+from ralph.shell.prompts.templates import own_templates
+from ralph.shell.sandbox.hidden_files import unhidden
+from ralph.shell.sandbox.probe import Protection, find_protection
+from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed
+from ralph.shell.start.branch import loop_name, result_branch
+from ralph.shell.start.gates import seal_criterion
+from ralph.shell.start.request import StartRequest, read_settings, refuse_request
+from ralph.shell.state.directory import config_dir, open_state, state_dir
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop that may start: its order without the commits, which exist only once it has begun."""
+
+    order: Order
+    settings: config.Settings
+    project: Project
+    protection: Protection
+    base_rev: str | None
+    warnings: tuple[str, ...]
+    specs: dict[str, str] = {}  # by path; they are stored when the loop begins
+
+
+def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: float) -> Prepared:
+    """The order for this request, or the first reason against it. `token` makes the name unique."""
+    refuse_request(request, env)
+    project, settings = read_settings(request, env, now)
+    named = choose_agents(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
+    chosen_agent = named[0]
+    seated = choose_judge(settings, project, env, chosen_agent)
+    reports_cost = all(one.reports_cost for one in (*named, *seated.choices))
+    config.check_limits(settings, config.explicit_limits(settings), reports_cost)
+    base = resolve_commit(project, request.base) if request.base else project.head
+    ask = request.plan
+    briefed = _make_brief(request, project, base)
+    criterion, expired = seal_criterion(
+        request, settings, project, base, env, bare=not briefed.texts, now=now
+    )
+    state = open_state(state_dir(env), create=True)
+    _, shield = find_protection(settings.box.sandbox, settings.net == "on", state.root, env)
+    for one in (*named, *seated.choices):
+        refuse_unboxed(one, shield.level, settings.box.sandbox)
+    heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes)
+    shown = unhidden(criterion.gates, project.top, env, boxed=shield.boxed)
+    heard = (*heard, *seated.notes, *expired, *shown)
+    warnings = (*heard, *start_warnings(project), *_config_note(settings, project, base))
+    order = Order(
+        loop=(name := loop_name(request, token)),
+        task=request.task,
+        repo=project.top,
+        criterion=criterion,
+        limits=settings.limits,
+        agent=msgspec.structs.replace(chosen_agent.agent, model=settings.model),
+        spares=tuple(one.agent for one in named[1:]),
+        keep_session=settings.keep_session,
+        base=StartPoint(
+            head_commit=project.head, head_branch=(project.branch or "").removeprefix("refs/heads/")
+        ),
+        branch=result_branch(request, settings, project, name),
+        on_fail=settings.on_fail,
+        box=_box(request, settings),
+        # Plan and specs stand at the top: whoever is told of them by name must begin there.
+        prefix=project.prefix.rstrip("/") if ask is None else "",
+        with_changes=request.with_changes,
+        history=settings.history,
+        protect=settings.protect_paths if ask is None else (*settings.protect_paths, SPECS),
+        config_digest=config.digest(settings),
+        warnings=warnings,
+        report_copy_to=settings.report_copy_to,
+        brief=briefed.with_reader(choose_reader(ask, settings, project, env, chosen_agent)),
+        templates=own_templates(project, base, config_dir(env), now),
+        rubric=seated.rubric,
+        judge=seated.judge,
+    )
+    return Prepared(
+        order=order,
+        settings=settings,
+        project=project,
+        protection=shield,
+        base_rev=base if request.base else None,
+        warnings=warnings,
+        specs=briefed.texts,
+    )
+
+
+def _box(request: StartRequest, settings: config.Settings) -> BoxTerms:
+    write = tuple(os.path.abspath(os.path.join(request.cwd, path)) for path in request.allow_write)
+    return msgspec.structs.replace(settings.box, network=settings.net == "on", allow_write=write)
+
+
+def _make_brief(request: StartRequest, project: Project, base: str) -> Briefed:
+    if request.plan is None:
+        return Briefed()
+    from ralph.shell.plan.brief import brief_of
+
+    return brief_of(request.plan, project, base, request.task, with_changes=request.with_changes)
+
+
+def _config_note(settings: config.Settings, project: Project, base: str) -> tuple[str, ...]:
+    if settings.project.file is None:
+        return ()
+    done = user_call(project, ["cat-file", "blob", f"{base}:{settings.project.file.path}"], ok=None)
+    note = config.project_note(settings, done.out if done.code == 0 else None)
+    return (note,) if note else ()
