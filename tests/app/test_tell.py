@@ -50,9 +50,7 @@ def test_a_runner_that_obeys_is_waited_for(runner):
     """The command lies in the inbox until its runner takes it; then the teller goes on, and not before."""
     seen = []
     clock = ScriptedClock(at={1.0: lambda: seen.extend(runner.waiting()), 3.0: runner.obey})
-    loop = send_and_wait(
-        NAME, runner.env, e.PauseAsked(reason="lunch", now=True), until="paused", clock=clock
-    )
+    loop = send_and_wait(NAME, runner.env, e.PauseAsked(now=True), until="paused", clock=clock)
     assert loop.phase == "paused"
     assert seen == [("PauseAsked", int(clock.start * 1000))]
     assert runner.waiting() == []

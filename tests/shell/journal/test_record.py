@@ -14,7 +14,6 @@ from ralph.errors import JournalError, NothingToDo, UserError
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.record import choose_loop, find_loop, load, project_top
 from ralph.shell.state.locks import acquire, this_process
-from ralph.shell.state.stints import current_driver
 
 NAME = "fix-auth-7f3a91c2"
 
@@ -118,12 +117,13 @@ def test_choose(tmp_path):
 
 def test_running(tmp_path):
     """Somebody drives a loop exactly while its lock is held."""
-    assert current_driver(str(tmp_path), NAME) is None
+    reader = read_journal(str(tmp_path))
+    assert reader.driver(NAME) is None
     os.makedirs(tmp_path / "loops" / NAME)
     lock = acquire(str(tmp_path / "loops" / NAME / "lock"), this_process(5, "test"))
-    assert current_driver(str(tmp_path), NAME).pid == os.getpid()
+    assert reader.driver(NAME).pid == os.getpid()
     lock.release()
-    assert current_driver(str(tmp_path), NAME) is None
+    assert reader.driver(NAME) is None
 
 
 def test_project_top(tmp_path):

@@ -22,8 +22,7 @@ from ralph.shell.journal.migrations import MIGRATIONS, Migration, apply, check_o
 from ralph.shell.journal.rows import FILE, sqlite_error
 from ralph.shell.journal.store import JournalRow, SummaryRow
 from ralph.shell.state.directory import disk_full_error
-from ralph.shell.state.locks import Holder
-from ralph.shell.state.stints import current_driver
+from ralph.shell.state.locks import Holder, holder, lock_of_loop
 
 T = TypeVar("T")
 Stamp = tuple[tuple[int, int, int], ...]
@@ -71,7 +70,7 @@ class SqliteReader:
         return self._ask(lambda db: rows_.counts(db, repo), {})
 
     def driver(self, loop: str) -> Holder | None:
-        return current_driver(self._root, loop)
+        return holder(lock_of_loop(self._root, loop))
 
     def _ask(self, question: Callable[[sqlite3.Connection], T], empty: T) -> T:
         db = self._open()

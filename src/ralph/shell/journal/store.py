@@ -8,13 +8,15 @@ Bodies are bytes; of phases only `ended` means something here. `open` chooses th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
 
 from ralph.errors import Bug, Busy, JournalError, UserError
-from ralph.shell.state.locks import Holder
-from ralph.shell.state.stints import Stint
+
+if TYPE_CHECKING:  # lists read without either
+    from ralph.shell.state.locks import Holder
+    from ralph.shell.state.stints import Stint
 
 BODY_LIMIT = 64 * 1024
 # Facts that hold a whole plan, what is tied to it, or what readers said of it: the fold needs them whole.

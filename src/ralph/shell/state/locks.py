@@ -101,6 +101,10 @@ def holder(path: str) -> Holder | None:
     return None
 
 
+def lock_of_loop(root: str, loop: str) -> str:
+    return os.path.join(root, "loops", loop, "lock")
+
+
 def _open(path: str, flags: int) -> int:
     try:
         return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)

@@ -1,4 +1,4 @@
-"""Who drives which loop, and how many of one repository are at work at once: kernel locks, held while driven.
+"""How many loops of one repository are at work at once: a place for each, held as long as it is driven.
 
 A place is a kernel lock of its own beside the loop's lock, which `merge`, `drop` and others take too, and
 which says nothing of whether an agent may be called. Looking and taking happen under one lock, so that
@@ -44,22 +44,13 @@ def take_stint(root: str, loop: str, at: int, repo: str, most: int | None) -> Lo
     # The place first: a loop that is refused must not leave a folder behind.
     place = None if most is None else _take_place(os.path.join(root, "stints"), repo, loop, most, at)
     try:
-        path = _lock_path(root, loop)
+        path = locks.lock_of_loop(root, loop)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         return LockedStint(locks.acquire(path, locks.this_process(at, "runner")), place)
     except BaseException:
         if place is not None:
             place.release()
         raise
-
-
-def current_driver(root: str, loop: str) -> locks.Holder | None:
-    """Who drives the loop now, if anybody does."""
-    return locks.holder(_lock_path(root, loop))
-
-
-def _lock_path(root: str, loop: str) -> str:
-    return os.path.join(root, "loops", loop, "lock")
 
 
 def _take_place(stints: str, repo: str, loop: str, most: int, at: int) -> locks.Lock:
