@@ -31,6 +31,7 @@ HUBS = (
     "ralph.core.decide.on_event",
 )
 # Not kept yet, and never to grow: what each of these has today. design/house.md says what will mend them.
+METHODS_TODAY = 50  # named by a bare participle: watchers (`opened`, `said`, `closed`), `Loop.sealed`, …
 CHAIN_TODAY = 18
 FAN_OUT_TODAY: dict[str, int] = {
     "shell.agent_call.call": 26,
@@ -279,6 +280,7 @@ def real_clocks(known: dict[str, Module]) -> Iterator[str]:
 def broken_rules(known: dict[str, Module]) -> list[str]:
     chain = longest_chain(known)
     most = max(MAX_CHAIN, CHAIN_TODAY)
+    methods = list(participles(known, methods=True))
     too_long = [f"imports {len(chain)} deep, at most {most}: {' -> '.join(chain)}"]
     return [
         *crowded_folders(),
@@ -287,7 +289,7 @@ def broken_rules(known: dict[str, Module]) -> list[str]:
         *twin_classes(known),
         *wide_imports(known),
         *wide_structs(known),
-        *participles(known),
+        *(methods if len(methods) > METHODS_TODAY else participles(known)),
         *direct_clocks(known),
         *real_clocks(known),
         *(too_long if len(chain) > most else []),

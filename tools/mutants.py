@@ -46,7 +46,7 @@ OWN_TESTS = {
     "decide.after_judging": ("after_judging", "after_judging_endings", "take_back"),
     "decide.stuck.take_back": ("take_back", "after_judging_endings", "next_item", "next_item_law"),
     "decide.stuck.signs": ("signs", "take_back"),
-    "decide.failover": ("after_judging_endings", "machine_judge"),
+    "decide.failover": ("after_judging_endings", "machine_judge", "machine_faults", "failover"),
     "model.loop": ("machine_table", "events"),
     "decide.opinion": ("machine_judge",),
     "decide.next_item": ("next_item_law", "next_item", "next_item_hostile"),

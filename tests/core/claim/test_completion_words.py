@@ -231,7 +231,7 @@ def test_the_four_conditions(checked: Checked, holds: tuple, sentences: list[str
     assert [one.name for one in found.conditions] == list(NAMES)
     assert tuple(one.holds for one in found.conditions) == holds
     assert found.language
-    assert found.holds == found.supported == all(holds)
+    assert found.holds == found.evidence_agrees == all(holds)
     words = {True: "", False: "no", None: "unknown"}
     told = [f"{one.name}: {words[one.holds]}, {one.why}" for one in found.conditions if not one.holds]
     assert told == sentences
@@ -240,7 +240,7 @@ def test_the_four_conditions(checked: Checked, holds: tuple, sentences: list[str
 def test_both_halves_are_told_apart() -> None:
     """Words without a signal are not enough, and each half says so by itself."""
     found = dual_condition(said("w"), GOOD)
-    assert (found.indicators, found.language, found.signal, found.supported) == (1, False, False, False)
+    assert (found.indicators, found.language, found.signal, found.evidence_agrees) == (1, False, False, False)
 
 
 PIECES = st.sampled_from(

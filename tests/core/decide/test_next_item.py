@@ -174,7 +174,7 @@ def test_dual_condition_ends_the_loop() -> None:
     )
     assert loop.build is not None
     assert loop.build.closing.dual is not None
-    assert (loop.build.closing.dual.language, loop.build.closing.dual.supported) == (True, True)
+    assert (loop.build.closing.dual.language, loop.build.closing.dual.evidence_agrees) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -444,7 +444,7 @@ def test_optional_items_do_not_speak_against_a_signal() -> None:
     assert ended(loop)[0] == "verified"
     dual = known(loop).closing.dual
     assert dual is not None
-    assert dual.supported
+    assert dual.evidence_agrees
 
 
 def test_what_an_iteration_may_add() -> None:

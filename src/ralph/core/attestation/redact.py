@@ -80,12 +80,12 @@ def _hide_paths(value: Any, places: Mapping[str, str]) -> Any:
         for path, name in known
     ]
 
-    def named(text: str) -> str:
+    def hide(text: str) -> str:
         for pattern, word in patterns:
             text = pattern.sub(lambda _, word=word: word, text)  # type: ignore[misc]
         return text
 
-    return _each(value, named)
+    return _each(value, hide)
 
 
 def _back(value: Any, places: Mapping[str, str]) -> Any:

@@ -83,7 +83,7 @@ class _Story:
         self.notes: list[str] = []
         self.boxes: list[str] = []
 
-    def made(self) -> Item:
+    def to_item(self) -> Item:
         criteria = tuple(
             found[0]
             for note in self.notes
@@ -122,7 +122,7 @@ def _from_stories(found: list[MarkdownLine], path: str) -> Imported:
             current.notes.append(f"acceptance: {words}")
         elif not re.fullmatch(r"acceptance criteria\s?:?", words, re.IGNORECASE):
             current.notes.append(words)
-    return finish_import([story.made() for story in stories], unread, path)
+    return finish_import([story.to_item() for story in stories], unread, path)
 
 
 def _with_field(item: Item, name: str, value: str) -> Item:

@@ -79,7 +79,7 @@ class _SpecDraft:
         self.clauses: dict[str, list[str]] = {"given": [], "when": [], "then": []}
         self.last = ""
 
-    def made(self) -> SpecCriterion:
+    def to_criterion(self) -> SpecCriterion:
         given, when, then = (tuple(self.clauses[word]) for word in ("given", "when", "then"))
         return SpecCriterion(self.id, self.title, self.line, self.end, given, when, then, self.edge)
 
@@ -243,7 +243,7 @@ def parse_spec(path: str, text: str) -> Spec:
         title=reader.title,
         topic=reader.topic,
         job=reader.job,
-        criteria=tuple(draft.made() for draft in reader.drafts),
+        criteria=tuple(draft.to_criterion() for draft in reader.drafts),
         edge_cases=tuple(reader.edge_cases),
         requirements=tuple(reader.requirements),
         statements=tuple(reader.statements),

@@ -62,12 +62,12 @@ class Dual(Struct, frozen=True):
         return self.indicators >= self.needed
 
     @property
-    def supported(self) -> bool:
+    def evidence_agrees(self) -> bool:
         return self.signal and all(one.holds for one in self.conditions)
 
     @property
     def holds(self) -> bool:
-        return self.language and self.supported
+        return self.language and self.evidence_agrees
 
 
 def dual_condition(said: Sequence[Indication], checked: Checked) -> Dual:
