@@ -8,9 +8,12 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.shell.plan.request import FROM_SPECS, PlanAsk
 from ralph.shell.run.open import begin_loop
 from ralph.shell.start.order import Prepared, StartRequest, prepare
 from ralph.shell.state.stints import Stint
+
+__all__ = ["FROM_SPECS", "PlanAsk", "Prepared", "StartRequest", "Started", "prepare_start", "start"]
 
 
 class Started(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Telling a loop something: through its runner's inbox when one lives, else straight into its record.
+"""Telling a loop something (pause, abort, a note): through its runner's inbox, else into its record.
 
 There is one writer of a loop at a time. A command meets either a living runner, which hears it within a
 fraction of a second, or nobody, and then takes the lock and is the writer itself.
@@ -7,19 +7,22 @@ fraction of a second, or nobody, and then takes the lock and is the writer itsel
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ralph.app.records import read_loop
+from ralph.core.model.events import AbortAsked, AnyEvent, PauseAsked, Steered
 from ralph.core.model.loop import Loop
-from ralph.errors import Busy
-from ralph.shell.journal.record import current_driver, load
-from ralph.shell.journal.writer import read_journal
-from ralph.shell.landing.commands import put_event, send
+from ralph.core.model.order import FINAL
+from ralph.errors import Busy, NothingToDo, UserError
+from ralph.shell.journal.record import current_driver
 from ralph.shell.ports import Activity
-from ralph.shell.run.open import drive_loop
+from ralph.shell.run.hold import hold_loop, send
+from ralph.shell.run.open import SystemClock, drive_loop
 from ralph.shell.state.directory import open_state, state_dir
 
 TIMEOUT_SECONDS = 30.0
+MAX_NOTE_CHARS = 8000
 
 
 class Quiet:
@@ -33,7 +36,56 @@ class Quiet:
     def closed(self, loop: Loop) -> None: ...
 
 
-def send_and_wait(name: str, env: Mapping[str, str], event: Any, *, until: str, drive: bool = True) -> Loop:
+def pause_loop(name: str, env: Mapping[str, str], *, now: bool = False) -> Loop:
+    """Stop a loop after its iteration, or `now`; the loop as it is when this returns."""
+    found = read_loop(name, env).loop
+    if found.phase in ("paused", "ended"):
+        raise NothingToDo(
+            f"loop '{name}' is {found.outcome or found.phase} already",
+            code="E-LOOP-STOPPED",
+            next=f"ralph status {name}",
+        )
+    event = PauseAsked(reason="paused by the user", now=now)
+    return send_and_wait(name, env, event, until="paused" if now else "")
+
+
+def abort_loops(names: Sequence[str], env: Mapping[str, str], *, reason: str = "") -> Iterator[Loop]:
+    """End each of these loops for good, in this order; none of them when one has ended already."""
+    ended = [name for name in names if read_loop(name, env).loop.phase == "ended"]
+    if ended:
+        raise NothingToDo(
+            f"loop '{ended[0]}' has ended already", code="E-LOOP-ENDED", next=f"ralph status {ended[0]}"
+        )
+    for name in names:
+        yield send_and_wait(name, env, AbortAsked(reason=reason), until="ended")
+
+
+def steer_loop(name: str, text: str, env: Mapping[str, str], *, author: str = "") -> Loop:
+    """A human note that joins the next prompt."""
+    check_note(text)
+    found = read_loop(name, env).loop
+    if found.outcome in FINAL:
+        raise NothingToDo(
+            f"loop '{name}' is {found.outcome}, which is final",
+            code="E-LOOP-FINAL",
+            next=f"ralph status {name}",
+        )
+    return send_and_wait(name, env, Steered(text=text, author=author), until="", drive=False)
+
+
+def check_note(text: str) -> None:
+    """Refuse a note that no prompt could carry."""
+    if not text.strip() or len(text) > MAX_NOTE_CHARS:
+        raise UserError(
+            f"the note has {len(text)} characters, expected 1 to {MAX_NOTE_CHARS}",
+            code="E-STEER",
+            next="ralph steer --help",
+        )
+
+
+def send_and_wait(
+    name: str, env: Mapping[str, str], event: AnyEvent, *, until: str, drive: bool = True
+) -> Loop:
     """Say it, and wait until the loop is in phase `until` ("" = do not wait).
 
     Without a living runner and with `drive`, what the event makes owed is performed right here: a call that
@@ -42,18 +94,23 @@ def send_and_wait(name: str, env: Mapping[str, str], event: Any, *, until: str, 
     state = open_state(state_dir(env), create=True)
     if current_driver(state.root, name) is None:
         try:
-            return _driven(name, env, event) if drive else put_event(name, env, event, Quiet())
+            return _drive_with(name, env, event) if drive else _record(name, env, event)
         except Busy:
             pass  # a runner came to life in this very moment: it will hear us
     send(name, env, event, time.time())
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
-        with read_journal(state.root) as reader:
-            loop = load(reader, name).loop
+        loop = read_loop(name, env).loop
         if not until or loop.phase in (until, "ended") or time.monotonic() > deadline:
             return loop
         time.sleep(0.05)
 
 
-def _driven(name: str, env: Mapping[str, str], event: Any) -> Loop:
+def _drive_with(name: str, env: Mapping[str, str], event: AnyEvent) -> Loop:
     return drive_loop(name, env, Quiet(), min_free=0, most=None, first=(event,))
+
+
+def _record(name: str, env: Mapping[str, str], event: AnyEvent) -> Loop:
+    """One fact into a loop that nobody drives, and nothing else done."""
+    with hold_loop(name, env, SystemClock(), Quiet()) as held:
+        return held.scribe.append(event)

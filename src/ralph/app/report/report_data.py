@@ -25,7 +25,7 @@ from ralph.core.model.order import Outcome
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.views.plan_view import ItemLine, PlanLine, item_lines, plan_line
-from ralph.shell.journal.record import Record
+from ralph.shell.journal.entries import Record
 from ralph.shell.state import blobs as blobs_
 
 Status = Literal["COMPLETED", "FAILED", "PARTIAL", "IN_PROGRESS"]

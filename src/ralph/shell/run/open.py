@@ -7,7 +7,6 @@ owed. Here is also the clock of the real world and the counting of Ctrl-C.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,6 @@ from ralph.errors import RalphError
 from ralph.shell.dependencies import shared
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.leftovers import sweep
-from ralph.shell.git.project import find_project
 from ralph.shell.git.snapshot import Start, start_refs
 from ralph.shell.git.store import Store, open_store
 from ralph.shell.git.trees import tree_of
@@ -35,10 +33,10 @@ from ralph.shell.process.fork_client import ForkClient
 from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe, summary_row
-from ralph.shell.sandbox.boxes import Site
-from ralph.shell.start.order import Prepared, find_protection
-from ralph.shell.state import blobs, locks
-from ralph.shell.state.directory import State, config_dir, open_state, state_dir
+from ralph.shell.run.site import loop_folder, open_site, take_lock
+from ralph.shell.start.order import Prepared
+from ralph.shell.state import blobs
+from ralph.shell.state.directory import State, open_state, state_dir
 from ralph.shell.state.stints import Stint, take_place
 
 
@@ -85,19 +83,6 @@ class SignalCount:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def loop_folder(state: State, name: str) -> str:
-    return os.path.join(state.loops, name)
-
-
-def lock_path(state: State, name: str) -> str:
-    return os.path.join(loop_folder(state, name), "lock")
-
-
-def take_lock(state: State, name: str, now: float) -> locks.Lock:
-    os.makedirs(loop_folder(state, name), mode=0o700, exist_ok=True)
-    return locks.acquire(lock_path(state, name), locks.this_process(int(now * 1000), "runner"))
 
 
 def take_stint(state: State, name: str, repo: str, most: int | None, now: float) -> Stint:
@@ -188,26 +173,6 @@ def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, .
 def repo_of(state: State, name: str) -> str:
     with journal_.read_journal(state.root) as reader:
         return record.load(reader, name).loop.sealed.repo
-
-
-def open_site(
-    order: Order, state: State, env: Mapping[str, str], fork_client: ForkClient | None = None
-) -> Site:
-    """What all calls of a stint have in common; the sandbox is looked at anew each time."""
-    project = find_project(order.repo)
-    bwrap, shield = find_protection(order.sandbox, order.network, state.root, env)
-    return Site(
-        order=order,
-        state=state,
-        store=open_store(project, os.path.join(loop_folder(state, order.loop), "store")),
-        env=dict(env),
-        config_dir=config_dir(env),
-        bwrap=bwrap,
-        unshare=shutil.which("unshare", path=env.get("PATH")),
-        level=shield.level,
-        words=shield.words,
-        fork_client=fork_client,
-    )
 
 
 def _stale(scribe: Scribe) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.views.summary import summarise
 from ralph.errors import SetupError
-from ralph.shell.journal import record
+from ralph.shell.journal.entries import Record
 from ralph.shell.journal.writer import Journal, SummaryRow
 from ralph.shell.ports import Clock, Watcher
 from ralph.shell.state import directory
@@ -24,7 +24,7 @@ class Scribe:
         self,
         journal: Journal,
         name: str,
-        record_: record.Record,
+        record_: Record,
         clock: Clock,
         watcher: Watcher,
         state_root: str,

@@ -28,7 +28,6 @@ from ralph.core.sentence.intent import (
     with_check,
     with_confidence,
 )
-from ralph.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph.core.criterion.proposal import Proposal
@@ -64,13 +63,13 @@ WHERE = {
 
 def known_here(host: str) -> KnownHere:
     """Loops of this project, newest first, and the host ("auto": the one this runs in)."""
+    from ralph.app.place import journal_of, project_of
     from ralph.core.model.order import RESUMABLE
-    from ralph.ui.ask.place import journal_here, project_here
 
     named = host_of(os.environ) if host == "auto" else host
     loops = []
-    with journal_here() as reader:
-        for row in reader.summaries(project_here(), MAX_LOOPS):
+    with journal_of(os.environ) as reader:
+        for row in reader.summaries(project_of(os.getcwd()), MAX_LOOPS):
             unfinished = row.phase != "ended"
             resumable = unfinished or row.outcome in RESUMABLE
             loops.append(KnownLoop(row.loop, _task_of(row.body), unfinished, resumable))
@@ -90,17 +89,19 @@ def add_check(found: Route, *, infer: bool = True) -> Route:
     """With a check from the project's own gates, or an inferred one; what cannot be found stays open."""
     if found.task is None or found.verification_command or not _open(found, "check"):
         return found
+    from ralph.app.criterion.infer import propose_here
+    from ralph.app.settings import required_gates
     from ralph.core.criterion.named_tools import named_class, names_without_gate
     from ralph.core.criterion.predicate import names_measure
 
     said = found.criterion or ""
-    own = {} if names_measure(said) else _own_gates()
+    own = {} if names_measure(said) else required_gates(os.environ, os.getcwd())
     if own and not names_without_gate(found.task, said, named_class(found.task), own.values()):
         words = f"the gates of this project pass: {', '.join(own)}"
         return with_check(found, words, " && ".join(own.values()), "high")
     # Words that were refused as a check must not come back through inference.
     until = "" if why_asked(found) else found.criterion or ""
-    proposal = infer_proposal(found.task, until) if infer else None
+    proposal = propose_here(found.task, until, os.getcwd()) if infer else None
     if proposal is None:
         return found
     if proposal.refused or not proposal.verification_command:
@@ -113,7 +114,9 @@ def add_check(found: Route, *, infer: bool = True) -> Route:
 
 def _with_kinds(found: Route, first: tuple[RouteChoice, ...], why: str = "") -> Route:
     """The question for a check: what was inferred, then each kind with this project's command for it."""
-    made = [(kind, infer_proposal(task, "")) for kind, task in KIND_TASKS.items()]
+    from ralph.app.criterion.infer import propose_here
+
+    made = [(kind, propose_here(task, "", os.getcwd())) for kind, task in KIND_TASKS.items()]
     choices = tuple(_choice(kind, one) for kind, one in made if one is not None and not one.refused)
     asked = next(one for one in found.ask if one.about == "check")
     question = check_question(why_asked(found) or why, (*first, *choices))
@@ -126,39 +129,6 @@ def _choice(label: str, proposal: Proposal) -> RouteChoice:
     scripts = [safe(check.executes, 300) for check in proposal.checks if check.executes]
     note = f"its script: {'; '.join(scripts)}" if scripts else ""
     return RouteChoice(label, proposal.verification_command, note)
-
-
-def infer_proposal(task: str, until: str) -> Proposal | None:
-    """What inference makes of it; None outside a repository."""
-    from ralph.shell.criterion import propose
-    from ralph.ui.ask.place import project_here
-
-    repo = project_here()
-    if repo is None:
-        return None
-    try:
-        return propose(task, repo=repo, cwd=os.getcwd(), until=until)
-    except RalphError:
-        return None  # a repository that inference cannot read has no check to offer
-
-
-def _own_gates() -> dict[str, str]:
-    """Required gates of the project's configuration: a loop without a check takes them.
-
-    They are only shown here; a loop that wants to execute them asks for approval itself.
-    """
-    from ralph.shell import config
-    from ralph.shell.state.directory import config_dir
-    from ralph.ui.ask.place import project_here
-
-    repo = project_here()
-    if repo is None:
-        return {}
-    user = config_dir(os.environ)
-    settings = config.load(
-        cwd=os.getcwd(), top=repo, env=os.environ, flags={}, user_dir=user, trust=lambda _: True
-    )
-    return {name: gate.run for name, gate in settings.gates.items() if gate.required and not gate.hidden}
 
 
 def may_ask() -> bool:
@@ -190,7 +160,7 @@ def loop_argv(found: Route) -> list[str]:
 
 
 def _bound_flags(found: Route) -> list[str]:
-    from ralph.shell.files.units import duration_words
+    from ralph.core.text.units import duration_words
 
     flags: list[str] = []
     if found.max_iterations is not None:

@@ -63,19 +63,6 @@ def _ends(one: Clause, text: str) -> bool:
     return not text[one.end :].strip(" .!?)")
 
 
-def limits_in_config(typed: dict[str, object], env: dict[str, str], cwd: str) -> dict[str, float]:
-    """What somebody has set in a file, a profile or a variable, by flag. The built-in limits are nobody's."""
-    from ralph.shell import config
-    from ralph.shell.config.schema import BY_KEY
-    from ralph.shell.git.project import find_project
-    from ralph.shell.state.directory import config_dir
-
-    settings = config.load(cwd=cwd, top=find_project(cwd).top, env=env, flags=typed, user_dir=config_dir(env))
-    known = ((option.flag, key) for key in config.explicit_limits(settings) if (option := BY_KEY[key]).flag)
-    values = ((flag, getattr(settings.limits, key.removeprefix("limits."))) for flag, key in known)
-    return {flag: float(value) for flag, value in values if value is not None}
-
-
 def _take(given: dict[str, Any], one: Bound, clause: Clause, known: float | None) -> None:
     name = one.flag.removeprefix("--").replace("-", "_")
     if given.get(name) is not None:
@@ -113,7 +100,7 @@ def _ask_limit(given: dict[str, Any], one: Bound) -> float | None:
 
 
 def _limit_text(about: str, value: float) -> str:
-    from ralph.shell.files.units import duration_words
+    from ralph.core.text.units import duration_words
 
     return duration_words(int(value)) if about == "hours" else f"{value:g}"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import IO, Self
 
+from ralph.app.views.event_json import event_line
 from ralph.app.words.format import safe
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.none import write
-from ralph.ui.words.event_json import event_line
 
 
 class JsonLines:

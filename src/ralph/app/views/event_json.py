@@ -13,7 +13,7 @@ import msgspec
 
 from ralph.app.words.format import iso, safe_lines
 from ralph.core.model import events as e
-from ralph.shell.journal.record import decode_row
+from ralph.shell.journal.entries import decode_row
 from ralph.shell.journal.rows import JournalRow
 
 VERSION = 1
