@@ -15,9 +15,12 @@ from ralph.core.decide import after_judging, count_spend
 from ralph.core.model.actions import RunReaders
 from ralph.core.model.events import Event, ReadersEnded, ReadersStarted
 from ralph.core.model.loop import Loop
+from ralph.core.model.order import ReaderNote
+from ralph.core.text.clean import clean, redact, trim
 from ralph.errors import IllegalEvent
 
 MAX_LABEL_PATHS = 3  # paths that stand for an area
+MAX_LINES, MAX_CHARS = 200, 12_000  # of one reader's notes
 
 
 def areas(paths: Sequence[str], count: int) -> tuple[tuple[str, ...], ...]:
@@ -33,6 +36,12 @@ def label(area: Sequence[str]) -> str:
     if len(area) <= MAX_LABEL_PATHS:
         return ", ".join(area)
     return f"{area[0]} to {area[-1]} ({len(area)} files)"
+
+
+def reader_note(area: tuple[str, ...], message: str, fault: str, secrets: Sequence[str]) -> ReaderNote:
+    """What one reader said, cleaned and cut; of one that failed, only why."""
+    text = trim(redact(clean(message), secrets), MAX_LINES, MAX_CHARS)
+    return ReaderNote(area=label(area), text="" if fault else text, fault=redact(fault, secrets)[:500])
 
 
 def readers_started(loop: Loop, event: ReadersStarted) -> Loop:

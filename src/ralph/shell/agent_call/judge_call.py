@@ -27,7 +27,7 @@ from ralph.shell.agent_call.call import Caller
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.git.trees import changed_paths, diff_text, overlay_tree
 from ralph.shell.ports import Activity, Attention, Watcher
-from ralph.shell.sandbox.boxes import Site
+from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
 
 ORDERS = frozenset(

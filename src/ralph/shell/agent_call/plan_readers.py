@@ -12,12 +12,11 @@ import time
 from msgspec.structs import replace
 
 from ralph.agents._kit.environ import secret_values
-from ralph.core.decide.plan_readers import areas, label
+from ralph.core.decide.plan_readers import areas, reader_note
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order, ReaderNote
-from ralph.core.text.clean import clean, redact, trim
 from ralph.shell.agent_call.call import Begun, Caller
 from ralph.shell.agent_call.judge_call import judge_order
 from ralph.shell.git.checkout import Submodule, fresh_checkout
@@ -25,10 +24,8 @@ from ralph.shell.git.trees import list_tree
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.prompts.build import reader_prompt
 from ralph.shell.prompts.sources import PromptFiles
-from ralph.shell.sandbox.boxes import Site
+from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
-
-MAX_LINES, MAX_CHARS = 200, 12_000  # of one reader's notes
 
 
 class Readers:
@@ -88,9 +85,8 @@ class Readers:
 
     def _note(self, part: tuple[str, ...], caller: Caller, ended: e.AgentEnded) -> ReaderNote:
         secrets = secret_values({**self.site.env, **self._order().agent_env})
-        text = trim(redact(clean(caller.message), secrets), MAX_LINES, MAX_CHARS)
         fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
-        return ReaderNote(area=label(part), text="" if fault else text, fault=redact(fault, secrets)[:500])
+        return reader_note(part, caller.message, fault, secrets)
 
     def _areas(self, loop: Loop, action: actions.RunReaders) -> tuple[tuple[str, ...], ...]:
         found = areas(list_tree(self.site.store, loop.tree), action.count)

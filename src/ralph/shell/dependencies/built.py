@@ -16,26 +16,18 @@ import shutil
 import time
 
 import msgspec
-from msgspec.structs import replace
 
-from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.causes import is_missing
-from ralph.core.text.clean import clean, trim
-from ralph.gates.seal import exec_argv, seal
 from ralph.shell.dependencies import shared
+from ralph.shell.dependencies.run_setup import run_setup
 from ralph.shell.files.safe_tree import remove_except, remove_tree
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
-from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.boxes import Site, gate_path, gate_spec
 from ralph.shell.sandbox.bubblewrap import SharedMount
-from ralph.shell.sandbox.machine_cause import machine_made
-from ralph.shell.sandbox.own_env import only_ours
+from ralph.shell.sandbox.site import Site
 
-TIMEOUT_SECONDS = 1800.0
-MAX_OUTPUT_BYTES = 1 << 20
 POLL_SECONDS = 0.1
 MADE = "made.json"  # written last: a place without it is half of one
 
@@ -135,41 +127,20 @@ class Deps:
 
     def _build(self, place: str, tree: str, attend: Attention) -> Reading | bool:
         """True when it stands, False when asked to drop it, else why it does not stand."""
-        site, order = self._site, self._site.order
-        folder, at = os.path.join(place, "call"), os.path.join(place, "at")
+        folder = os.path.join(place, "call")
         if os.path.exists(os.path.join(folder, "spec.json")):
             client.recover_call(folder)  # of a runner that was killed: its tree is gone after this
         remove_tree(place)
         os.makedirs(place, mode=0o700)
-        gate = setup_gate(order.setup, order.setup_cwd)
-        argv = exec_argv(gate, "")
-        cwd = os.path.normpath(os.path.join(order.repo, gate.cwd))
-        located = tools.find_executable(argv[0], path=gate_path(site, gate), cwd=cwd)
-        if located is None:
-            missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
-            return _failure(order.setup, f'"{argv[0]}": {missing}')
-        fresh_checkout(site.store, at, os.path.join(place, "index"), tree, modules=self._modules)
-        spec = gate_spec(site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=())
-        call = client.start_call(folder, spec, site.fork_client)
-        try:
-            began = time.monotonic()
-            while call.ended is None:
-                client.poll([call], POLL_SECONDS)
-                if attend(Activity("gate", ("setup",), time.monotonic() - began)):
-                    return False
-        finally:
-            if call.ended is None:
-                client.kill(call)
-                client.wait(call)
-        ended = call.ended
-        if (lost := machine_made(ended)) is not None:
-            return replace(lost, summary=f"setup: {lost.summary}")
-        if ended.ended != "exited" or ended.exit_code != 0:
-            head, _, tail = client.read_output(folder, MAX_OUTPUT_BYTES)
-            how = f"exit code {ended.exit_code}" if ended.ended == "exited" else ended.ended
-            return _failure(order.setup, f"{how}: {trim(clean(head + tail).strip(), 12, 800)}")
-        self._keep(place, tree)
-        return True
+
+        def check_out(at: str) -> None:
+            index = os.path.join(place, "index")
+            fresh_checkout(self._site.store, at, index, tree, modules=self._modules)
+
+        stands = run_setup(self._site, folder, os.path.join(place, "at"), check_out, attend)
+        if stands is True:
+            self._keep(place, tree)
+        return stands
 
     def _keep(self, place: str, tree: str) -> None:
         """Only the folders of dependencies stay, read from now on and never written again."""
@@ -186,17 +157,6 @@ class Deps:
             os.fsync(file.fileno())
         os.replace(fresh, os.path.join(place, MADE))
         fcntl.flock(self._held[place], fcntl.LOCK_SH)
-
-
-def setup_gate(run: str, cwd: str) -> Gate:
-    """A setup command as the box of a gate takes it: with network, for half an hour at most."""
-    return seal(
-        "setup", run, cwd=cwd, tree_paths=frozenset(), read="exit", network=True, timeout=TIMEOUT_SECONDS
-    )
-
-
-def _failure(run: str, why: str) -> Reading:
-    return Reading("error", f"setup failed ({run}): {why}", cause="missing")
 
 
 def builds(root: str, now: float) -> list[tuple[str, float]]:

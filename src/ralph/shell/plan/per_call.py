@@ -5,8 +5,6 @@ The hands of the runner ask here when a loop has a plan; the order of things is 
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,32 +12,21 @@ from ralph.core.claim.completion_words import indication
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.plan.items import Item
 from ralph.core.model.plan.plan_state import PURPOSE
 from ralph.core.model.plan.test_link import CriterionTest, changed_links
-from ralph.core.prompt.facts import HIDDEN
-from ralph.core.text.clean import one_line
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.snapshot import Snapshot
 from ralph.shell.git.trees import diff_with_stat
 from ralph.shell.git.workspace import Workspace
+from ralph.shell.plan.item_message import item_message
+from ralph.shell.plan.read_back import read_notes, read_plan
 from ralph.shell.plan.rendered import (
     RenderedPlan,
-    read_notes,
-    read_plan,
     tree_code_digest,
     tree_with_plan,
     write_plan,
 )
 from ralph.shell.plan.test_links import CriterionTests
-
-_TYPES = (
-    ("docs", re.compile(r"\b(?:doc|docs|document|readme|changelog)\w*\b", re.IGNORECASE)),
-    ("fix", re.compile(r"\b(?:fix|mend|repair|bug|correct|broken)\w*\b", re.IGNORECASE)),
-    ("refactor", re.compile(r"\b(?:refactor|rename|move|extract|simplify|clean)\w*\b", re.IGNORECASE)),
-    ("test", re.compile(r"\b(?:test|tests|coverage)\b", re.IGNORECASE)),
-)
-MAX_TESTS = 3
 
 
 class Ready(Struct, frozen=True):
@@ -115,41 +102,3 @@ class PlanDesk:
         assert build is not None
         assert brief is not None
         return self._paper.data(build, brief, code=tree_code_digest(self._judge.site.store, tree))
-
-
-def item_message(loop: Loop, action: actions.PublishItem) -> str:
-    """The message of a verified item's commit: what, why, and a list of what shows it."""
-    order, build = loop.sealed, loop.build
-    assert build is not None
-    assert build.item is not None
-    item = build.item
-    lines = [one_line(f"{_type_of(item)}({item.id}): {item.title}", 100), ""]
-    lines += [f"Chosen because {one_line(build.why, 200)}."]
-    if item.serves:
-        lines.append(f"Serves {', '.join(item.serves)}.")
-    lines += ["", "Verification:"]
-    for gate in order.criterion.gates:
-        verdict = loop.finals[gate.name]
-        run = "(hidden)" if gate.origin == HIDDEN else f"$ {one_line(gate.run, 200)}"
-        told = f"{verdict.status}, {one_line(verdict.summary, 100)}"
-        lines.append(f"- {gate.name}: {told}; {run}; evidence {verdict.evidence[:16]}")
-    for name in item.serves:
-        tests = [tie.test for tie in build.ties if tie.criterion == name and tie.test]
-        more = f" and {len(tests) - MAX_TESTS} more" if len(tests) > MAX_TESTS else ""
-        lines.append(f"- {name}: {one_line(', '.join(tests[:MAX_TESTS]), 300)}{more}")
-    lines.append(f"- grade {action.grade}, sandbox {loop.protection}, tree {action.tree}")
-    lines += [f"- not proven: {one_line(sentence, 200)}" for sentence in loop.unproven]
-    trailers = [
-        f"Ralph-Loop: {order.loop}",
-        f"Ralph-Item: {item.id}",
-        f"Ralph-Grade: {action.grade}",
-        f"Ralph-Base: {order.base_commit}",
-    ]
-    return "\n".join([*lines, "", *trailers]) + "\n"
-
-
-def _type_of(item: Item) -> str:
-    for name, words in _TYPES:
-        if words.search(item.title):
-            return name
-    return "chore" if item.chore else "feat"

@@ -43,8 +43,8 @@ from ralph.shell.git.workspace import Workspace, make_workspace, restore_workspa
 from ralph.shell.ports import Activity, Attention, Clock, Watcher
 from ralph.shell.prompts import build
 from ralph.shell.prompts.sources import PromptFiles
-from ralph.shell.sandbox.boxes import Site
 from ralph.shell.sandbox.own_copy import give_back
+from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import refuse_full_disk
 

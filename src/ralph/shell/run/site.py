@@ -10,7 +10,7 @@ from ralph.core.model.order import Order
 from ralph.shell.git.project import find_project
 from ralph.shell.git.store import open_store
 from ralph.shell.process.fork_client import ForkClient
-from ralph.shell.sandbox.boxes import Site
+from ralph.shell.sandbox.site import Site
 from ralph.shell.start.order import find_protection
 from ralph.shell.state import locks
 from ralph.shell.state.directory import State, config_dir

@@ -86,6 +86,11 @@ def prepare(launch: Launch, where: CopyPlace) -> tuple[Places, tuple[str, ...]]:
     return places, told
 
 
+def return_logins(folder: str) -> tuple[str, ...]:
+    """Refreshed logins of an agent's copies go back to the user; what could not be brought back, in words."""
+    return bring_back(os.path.join(folder, LIST))
+
+
 def give_back(folder: str, *, whole: bool) -> tuple[str, ...]:
     """The end of a loop: refreshed logins go back; no login or setting of the user's stays below `folder`.
 
