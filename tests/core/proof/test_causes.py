@@ -4,7 +4,7 @@ import builders as b
 
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.causes import sort_answers
-from ralph.shell.gate_run.sabotage_calls import is_noticed
+from ralph.shell.gate_run.run_guards import is_noticed
 
 KILLED = {"status": "error", "cause": "killed", "doubt": True}
 

@@ -14,7 +14,6 @@ from ralph.core.model.agent import Fault
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
 from ralph.core.model.plan.plan_state import PURPOSE
-from ralph.core.prompt.facts import HIDDEN
 from ralph.shell.agent_call import credentials
 from ralph.shell.agent_call.call_files import Kept
 from ralph.shell.process import client
@@ -118,7 +117,7 @@ def _find_tools(
     read: list[str] = []
     program = ""
     # The agent is asked to run the checks itself: what they need must stand in its box too.
-    gates = [gate.tool for gate in order.criterion.gates if gate.tool and gate.origin != HIDDEN]
+    gates = [gate.tool for gate in order.criterion.gates if gate.tool and not gate.hidden]
     for word in dict.fromkeys((*launch.tools, *gates)):
         found = tools.resolve(
             word, path=site.path, cwd=cwd, repo=order.repo, home=site.home, known=site.known

@@ -15,7 +15,7 @@ from ralph.gates.seal import exec_argv, seal
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.boxes import gate_path, gate_spec
+from ralph.shell.sandbox.boxes import gate_spec
 from ralph.shell.sandbox.machine_cause import machine_made
 from ralph.shell.sandbox.own_env import only_ours
 from ralph.shell.sandbox.site import Site
@@ -33,7 +33,7 @@ def run_setup(
     gate = setup_gate(order.setup, order.setup_cwd)
     argv = exec_argv(gate, "")
     cwd = os.path.normpath(os.path.join(order.repo, gate.cwd))
-    located = tools.find_executable(argv[0], path=gate_path(site, gate), cwd=cwd)
+    located = tools.find_executable(argv[0], path=site.gate_path(gate), cwd=cwd)
     if located is None:
         missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
         return _failure(order.setup, f'"{argv[0]}": {missing}')

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.errors import SetupError
 from ralph.gates.readers import MAX_REPORT, Observation, reader
 from ralph.gates.seal import exec_argv
 from ralph.shell.files.safe_tree import remove_tree
+from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.gate_tool import locate_program, tool_hash
 from ralph.shell.git.checkout import Submodule, fresh_checkout, update_checkout
 from ralph.shell.ports import Activity, Attention
@@ -33,26 +33,6 @@ from ralph.shell.state import blobs
 MAX_OUTPUT_BYTES = 8 << 20
 POLL_SECONDS = 0.1  # seconds between two looks at the inbox
 MAX_PARALLEL = 4
-
-
-class GateCall(msgspec.Struct, frozen=True):
-    """What is to be called."""
-
-    gate: Gate
-    tree: str
-    stage: str  # what it is for, in the evidence
-    slot: str  # its folder and checkout; two calls of one slot come after each other
-    fresh: bool = True  # a checkout made anew; False: the slot's own, brought up to date
-
-
-class Heard(msgspec.Struct, frozen=True):
-    """What came of it. A gate whose tool is not there was never started: no evidence."""
-
-    call: GateCall
-    reading: Reading
-    evidence: str = ""
-    seconds: float = 0.0
-    exit_code: int | None = None
 
 
 class Work(msgspec.Struct):

@@ -9,7 +9,6 @@ from ralph.core.model.verdict import Reading
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell.sandbox import bubblewrap, tools
-from ralph.shell.sandbox.boxes import gate_path
 from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.own_env import only_ours
 from ralph.shell.sandbox.site import Site
@@ -18,13 +17,13 @@ from ralph.shell.sandbox.site import Site
 def locate_program(site: Site, gate: Gate, word: str, shares: tuple[SharedMount, ...]) -> str:
     """The whole path of a gate's program; in its folder, where it is found nowhere."""
     cwd = user_cwd(site, gate)
-    found = tools.find_executable(word, path=gate_path(site, gate), cwd=cwd)
+    found = tools.find_executable(word, path=site.gate_path(gate), cwd=cwd)
     return find_in_shares(site, gate, shares) or found or os.path.join(cwd, word)
 
 
 def tool_hash(site: Site, gate: Gate, shares: tuple[SharedMount, ...]) -> str | Reading:
     """The hash of the gate's tool; one that is missing or is not the sealed one gives no verdict."""
-    path = gate_path(site, gate)
+    path = site.gate_path(gate)
     found = tools.resolve(
         gate.argv[0],
         path=path,
@@ -53,7 +52,7 @@ def find_in_shares(site: Site, gate: Gate, shares: tuple[SharedMount, ...]) -> s
     """The gate's program where its PATH leads into a folder that a setup command built."""
     if "/" in gate.argv[0]:
         return None
-    for part in gate_path(site, gate).split(os.pathsep)[: len(gate.path)]:
+    for part in site.gate_path(gate).split(os.pathsep)[: len(gate.path)]:
         for share in shares:
             if share.source != share.at and bubblewrap.covers(share.at, part):
                 inside = os.path.join(part, gate.argv[0])

@@ -9,13 +9,12 @@ from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Reading
-from ralph.core.prompt.facts import HIDDEN
 from ralph.core.proof.causes import is_missing
 from ralph.core.proof.flaky import changed_keys
 from ralph.gates.guards import GuardFacts, WitnessRequest, altered_request, is_repeated
 from ralph.gates.narrow import narrow_to_files
 from ralph.gates.plant_canary import Planted, take_out_canaries
-from ralph.shell.gate_run.gate_call import GateCall, Heard
+from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.trees import edited_tree
 from ralph.shell.ports import Attention
@@ -56,7 +55,7 @@ def call_gates(
         if not is_repeated(gate, final):
             continue
         wanted += _repeats(judge, facts, gate, planted, overlaid="overlay" in trees)
-        if show is not None and gate.origin != HIDDEN:
+        if show is not None and not gate.hidden:
             narrow = narrow_gate(facts, gate, show)
             wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
         if gate.name in other:

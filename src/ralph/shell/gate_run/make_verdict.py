@@ -11,7 +11,7 @@ from ralph.core.proof.compare import compare, count_unloaded, outline, signature
 from ralph.core.proof.flaky import merge_readings
 from ralph.core.text.clean import redact, trim
 from ralph.gates.readers import LOCATED
-from ralph.shell.gate_run.gate_call import Heard
+from ralph.shell.gate_run.answers import Heard
 from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
 

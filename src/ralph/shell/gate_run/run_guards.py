@@ -7,9 +7,12 @@ canaries, the result's new tests over the base source. Then, where new tests are
 
 from __future__ import annotations
 
+import time
+
 from msgspec.structs import replace
 
 from ralph.core.decide.plan_facts import criteria_to_show
+from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.items import NAME as PLAN
 from ralph.core.model.verdict import Finding, GuardResult, Reading
@@ -18,22 +21,30 @@ from ralph.gates.guards import (
     CALLED,
     READ,
     Asked,
+    Broken,
     GuardFacts,
+    Sabotage,
+    WitnessRequest,
     inspect,
     needs_witness,
     overlay_request,
+    sabotage_request,
     source_changes,
     witness_request,
+    witnesses,
 )
-from ralph.shell.gate_run.gate_call import Heard
-from ralph.shell.gate_run.guard_calls import Batch, call_gates
-from ralph.shell.gate_run.sabotage_calls import try_sabotage
+from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.guard_calls import Batch, answers, call_gates, narrow_gate
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import compare_trees
 from ralph.shell.git.trees import edited_tree, overlay_tree
 from ralph.shell.ports import Attention
 
 MAX_SHOWN = 20
+SABOTAGE_SECONDS = 60.0  # at least this long, or as long as the suite itself took
+SABOTAGE_SLOTS = 2
+MACHINERY = frozenset({"missing", "sandbox", "tool-changed"})  # causes that no test noticed
+SABOTAGE_CALL_SECONDS = 15.0  # seconds for one call, or four times what the gate took
 
 
 def run_guards(
@@ -68,7 +79,7 @@ def run_guards(
         altered=batch.altered,
     )
     if show is not None and needs_witness(facts):
-        broken = try_sabotage(judge, loop, facts, show, batch, attend)
+        broken = _try_sabotage(judge, loop, facts, show, batch, attend)
         if broken is None:
             return batch.missing
         facts = replace(facts, sabotage=broken)
@@ -123,6 +134,67 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         task_class=order.criterion.task_class,
         confirm=order.criterion.confirm,
     )
+
+
+def _try_sabotage(
+    judge: Judge, loop: Loop, facts: GuardFacts, show: WitnessRequest, batch: Batch, attend: Attention
+) -> tuple[Broken, ...] | None:
+    """Each sabotage tried on the witness tests, while there is time; None when asked to drop it."""
+    shown = set(witnesses(facts)[0])
+    if not shown:
+        return ()
+    asked = sabotage_request(facts)
+    gates = [gate for gate in facts.gates if gate.name in batch.witness and _shows(gate, facts, shown)]
+    seconds = max([SABOTAGE_SECONDS, *(loop.finals[gate.name].seconds for gate in gates)])
+    until = time.monotonic() + seconds
+    patience = max([SABOTAGE_CALL_SECONDS, *(4 * loop.finals[gate.name].seconds for gate in gates)])
+    noticed: dict[str, bool] = {}
+    owed: dict[str, str] = {}
+    wanted: list[GateCall] = []
+    for number, item in enumerate(asked):
+        broken = _broken_tree(judge, facts.tree, item)
+        owed[broken] = item.name
+        for gate in gates:
+            narrow = narrow_gate(facts, gate, show)
+            narrow = replace(narrow, timeout=min(gate.timeout, patience))  # broken code may never end
+            slot = judge.slot(gate, f"broken{number % SABOTAGE_SLOTS}")
+            wanted.append(GateCall(narrow, broken, "sabotage", slot, fresh=False))
+    total, heard_of = len(wanted), 0
+    for heard in answers(judge, wanted, facts.tree, batch, attend):
+        heard_of += 1
+        name = owed[heard.call.tree]
+        noticed[name] = noticed.get(name, False) or is_noticed(
+            heard.reading, shown, facts.final[heard.call.gate.name]
+        )
+        if heard.evidence:
+            batch.evidence["sabotage"] = (*batch.evidence.get("sabotage", ()), heard.evidence)
+        if time.monotonic() > until:
+            total -= len(wanted)
+            wanted.clear()
+    if heard_of < total:
+        return None
+    return tuple(Broken(item.name, noticed.get(item.name), item.other) for item in asked)
+
+
+def _broken_tree(judge: Judge, tree: str, item: Sabotage) -> str:
+    store = judge.site.store
+    if item.content is not None:
+        return edited_tree(store, tree, {item.path: item.content})
+    return overlay_tree(store, judge.site.order.base_tree, tree, restore=(item.path,))
+
+
+def _shows(gate: Gate, facts: GuardFacts, shown: set[str]) -> bool:
+    tests = facts.final[gate.name].tests
+    return gate.name in shown if tests is None else any(name in shown for name in tests)
+
+
+def is_noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
+    """Is one of this gate's witnesses red, or not loaded? Others may be red for reasons of their own."""
+    if reading.status == "pass" or reading.cause in MACHINERY or reading.doubt:
+        return False
+    if reading.tests is None:
+        return True
+    return any(reading.tests.get(name) != "pass" for name in shown.intersection(final.tests or ()))
 
 
 def _bound_result(result: GuardResult) -> GuardResult:

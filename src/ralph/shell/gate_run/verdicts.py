@@ -13,15 +13,15 @@ from collections.abc import Collection, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from ralph.core.decide.after_fault import TRIES
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading, Stage, Verdict
-from ralph.core.proof.causes import is_missing
+from ralph.core.proof.causes import TRIES, is_missing
 from ralph.core.proof.flaky import changed_keys, skip_tests
 from ralph.gates.guards._base.facts import Executed
 from ralph.gates.plant_canary import Planted, plant, take_out_canaries
 from ralph.shell.dependencies.built import Deps
-from ralph.shell.gate_run.gate_call import GateCall, GateCaller, Heard
+from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.gate_call import GateCaller
 from ralph.shell.gate_run.make_verdict import make_verdict
 from ralph.shell.git import trees
 from ralph.shell.git.checkout import Submodule

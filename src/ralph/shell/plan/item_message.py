@@ -7,7 +7,6 @@ import re
 from ralph.core.model import actions
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.items import Item
-from ralph.core.prompt.facts import HIDDEN
 from ralph.core.text.clean import one_line
 
 _TYPES = (
@@ -32,7 +31,7 @@ def item_message(loop: Loop, action: actions.PublishItem) -> str:
     lines += ["", "Verification:"]
     for gate in order.criterion.gates:
         verdict = loop.finals[gate.name]
-        run = "(hidden)" if gate.origin == HIDDEN else f"$ {one_line(gate.run, 200)}"
+        run = "(hidden)" if gate.hidden else f"$ {one_line(gate.run, 200)}"
         told = f"{verdict.status}, {one_line(verdict.summary, 100)}"
         lines.append(f"- {gate.name}: {told}; {run}; evidence {verdict.evidence[:16]}")
     for name in item.serves:

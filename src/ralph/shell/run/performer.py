@@ -26,7 +26,7 @@ from ralph.core.text.clean import one_line
 from ralph.shell.agent_call import reach
 from ralph.shell.agent_call.call import Caller
 from ralph.shell.files.safe_tree import remove_tree
-from ralph.shell.gate_run.gate_call import Heard
+from ralph.shell.gate_run.answers import Heard
 from ralph.shell.gate_run.run_guards import run_guards
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.refs import (

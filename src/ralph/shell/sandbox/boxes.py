@@ -11,7 +11,6 @@ import hashlib
 import os
 
 from ralph.core.model.gate import Gate
-from ralph.core.prompt.facts import HIDDEN
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell.files.safe_tree import open_way, remove_tree
@@ -146,9 +145,9 @@ def gate_spec(
         home_dir=None,
         tmp_dir=_make_folder(folder, "tmp"),
         read=(
-            *_on_path(site, gate_path(site, gate)),
+            *_on_path(site, site.gate_path(gate)),
             *_named_files(site, gate, argv),
-            *(hidden_files.paths_to_show(gate, order.repo, site.env) if gate.origin == HIDDEN else ()),
+            *(hidden_files.paths_to_show(gate, order.repo, site.env) if gate.hidden else ()),
         ),
         shares=shares,
         stage=_make_folder(folder, "overlay") if shares else None,
@@ -159,7 +158,7 @@ def gate_spec(
     made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
     home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
     words = bubblewrap.gate_env(site.env, home, env)
-    words["PATH"] = gate_path(site, gate)
+    words["PATH"] = site.gate_path(gate)
     if not site.boxed:
         words["TMPDIR"] = box.tmp_dir or ""
         words.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # an editable install leads to the user's own files
@@ -170,24 +169,16 @@ def gate_spec(
     return bubblewrap.call_spec(made, "gate", words, frame)
 
 
-def gate_path(site: Site, gate: Gate) -> str:
-    """PATH of a gate: its own folders first, as the user would name them."""
-    own = [os.path.normpath(os.path.join(site.order.repo, part)) for part in gate.path]
-    return os.pathsep.join((*own, site.path))
-
-
 def _hidden_paths(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
     """The files of every hidden check but `own`, as far as nothing that is needed stands among them."""
-    hidden = [gate for gate in site.order.criterion.gates if gate.origin == HIDDEN]
-    if own and own.origin == HIDDEN:
+    hidden = [gate for gate in site.order.criterion.gates if gate.hidden]
+    if own and own.hidden:
         hidden = [gate for gate in hidden if gate.name != own.name]
     if not hidden:
         return ()
-    own_files = (
-        hidden_files.paths_to_show(own, site.order.repo, site.env) if own and own.origin == HIDDEN else ()
-    )
+    own_files = hidden_files.paths_to_show(own, site.order.repo, site.env) if own and own.hidden else ()
     needed = (*needed, *own_files, *site.path.split(os.pathsep))
-    visible = [gate for gate in site.order.criterion.gates if gate.origin != HIDDEN]
+    visible = [gate for gate in site.order.criterion.gates if not gate.hidden]
     return hidden_files.paths_to_hide(hidden, site.order.repo, site.env, needed, visible)
 
 

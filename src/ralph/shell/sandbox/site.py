@@ -6,9 +6,10 @@ import os
 
 import msgspec
 
+from ralph.core.model.gate import Gate
 from ralph.core.model.order import Order
+from ralph.shell.git.project import object_mounts
 from ralph.shell.git.store import Store
-from ralph.shell.git.workspace import object_mounts
 from ralph.shell.process.fork_client import ForkClient
 from ralph.shell.sandbox import bubblewrap, tools
 from ralph.shell.state.directory import State
@@ -55,6 +56,11 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         return bubblewrap.clean_path(self.env.get("PATH", os.defpath))
+
+    def gate_path(self, gate: Gate) -> str:
+        """PATH of a gate: its own folders first, as the user would name them."""
+        own = [os.path.normpath(os.path.join(self.order.repo, part)) for part in gate.path]
+        return os.pathsep.join((*own, self.path))
 
     @property
     def boxed(self) -> bool:
