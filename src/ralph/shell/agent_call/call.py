@@ -168,7 +168,7 @@ class Caller:
                 total, heard = total + len(chunk), now
                 facts = intake.feed(chunk)
                 if facts:
-                    watcher.said(tuple(facts))
+                    watcher.hear(tuple(facts))
                     hopeless = any(getattr(fact, "stop", False) for fact in facts)
                     enough = _enough(facts, now, enough)
             asked = attend(Activity("agent", (self.order.agent,), now - began, total, now - heard))

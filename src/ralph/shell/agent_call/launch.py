@@ -95,7 +95,7 @@ def _call_context(
         loop=f"ralph-{order.loop}",
         iteration=action.iteration,
         call=action.call,
-        workspace=site.seen(),
+        workspace=site.path_in_call(),
         prompt_file=prompt_file,
         environ=environ,
         scratch=scratch,

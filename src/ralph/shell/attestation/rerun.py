@@ -99,7 +99,7 @@ def rerun(
     with open_judge(f"verify-{token}", project, gates, terms, env, lambda *_: tree) as (judge, _):
         readings: dict[str, Reading] = {}
         for verdict in judge.patiently(gates, tree, "final", {}, attend, readings):
-            executed = judge.executed(verdict)
+            executed = judge.how_executed(verdict)
             gate = by_name[verdict.gate]
             yield Rerun(gate, verdict, readings[gate.name], executed.tool_sha if executed else "")
 

@@ -56,7 +56,7 @@ class Deps:
         base = order.base_tree or tree
         changed = shared.lockfiles_changed(store, base, tree)
         if order.setup:
-            return self._built(tree if changed else base, attend, own=bool(changed))
+            return self._find_build(tree if changed else base, attend, own=bool(changed))
         if changed:
             names = ", ".join(changed[:3])
             why = f"{names} is not the base's, and there is no setup command to build what it asks for"
@@ -64,9 +64,9 @@ class Deps:
         users = [os.path.join(order.repo, path) for path in order.share]
         if self._site.boxed:
             return tuple(SharedMount(path, path) for path in users)
-        return tuple(SharedMount(self._copied(path, number), path) for number, path in enumerate(users))
+        return tuple(SharedMount(self._copy_folder(path, number), path) for number, path in enumerate(users))
 
-    def _copied(self, path: str, number: int) -> str:
+    def _copy_folder(self, path: str, number: int) -> str:
         """Without a box nothing keeps a check from writing to the user's folder, so it gets a copy of it."""
         copy = os.path.join(self._site.folder, "deps", f"copy-{number}")
         if not os.path.isdir(copy):
@@ -75,7 +75,9 @@ class Deps:
             os.rename(f"{copy}.new", copy)
         return copy
 
-    def _built(self, tree: str, attend: Attention, *, own: bool) -> tuple[SharedMount, ...] | Reading | None:
+    def _find_build(
+        self, tree: str, attend: Attention, *, own: bool
+    ) -> tuple[SharedMount, ...] | Reading | None:
         site = self._site
         top = site.folder if own else site.state.root
         place = os.path.join(top, "deps", self._key(tree))

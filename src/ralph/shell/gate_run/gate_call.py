@@ -75,7 +75,7 @@ class GateCaller:
                         yield Heard(call, work)
                     else:
                         running.append(work)
-                for work in self._ended(running):
+                for work in self._poll(running):
                     running.remove(work)
                     reading, evidence = self._read(work)
                     ended = work.call.ended
@@ -87,7 +87,7 @@ class GateCaller:
         finally:
             self._drop(running)
 
-    def _ended(self, running: list[Work]) -> list[Work]:
+    def _poll(self, running: list[Work]) -> list[Work]:
         done = client.poll([work.call for work in running], POLL_SECONDS)
         return [work for work in running if work.call in done]
 

@@ -126,7 +126,9 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         changes=tuple(change for change in trees.changes if change.path not in own),
         read_base=trees.read_base,
         read_result=trees.read_result,
-        executed={name: seen for name, verdict in loop.finals.items() if (seen := judge.executed(verdict))},
+        executed={
+            name: seen for name, verdict in loop.finals.items() if (seen := judge.how_executed(verdict))
+        },
         protect=order.protect,
         waivers=order.criterion.waivers,
         base_paths=trees.base_paths,

@@ -182,7 +182,7 @@ class Judge:
             self._base[name] = self.reading(verdict)
         return self._base[name]
 
-    def executed(self, verdict: Verdict) -> Executed | None:
+    def how_executed(self, verdict: Verdict) -> Executed | None:
         """How this verdict's gate was executed, by its evidence: whichever runner saw to it."""
         if not verdict.evidence:
             return None

@@ -152,7 +152,7 @@ class Journal:
         try:
             return rows_.inbox(self._db, loop, untaken=True)
         except sqlite3.Error as exc:
-            raise self._failed(exc, loop) from exc
+            raise self._close_on_failure(exc, loop) from exc
 
     def rows(self, loop: str, after: int = 0) -> Iterator[JournalRow]:
         """As `Reader.rows`, over the writer's own connection."""
@@ -204,7 +204,7 @@ class Journal:
             self._db.execute("COMMIT")
         except sqlite3.Error as exc:
             self._roll_back()
-            raise self._failed(exc, loop) from exc
+            raise self._close_on_failure(exc, loop) from exc
         except BaseException:
             self._roll_back()
             raise
@@ -233,9 +233,9 @@ class Journal:
         try:
             self._db.execute("ROLLBACK")
         except sqlite3.Error as exc:
-            self._failed(exc)
+            self._close_on_failure(exc)
 
-    def _failed(self, exc: sqlite3.Error, loop: str = "") -> RalphError:
+    def _close_on_failure(self, exc: sqlite3.Error, loop: str = "") -> RalphError:
         error = sqlite_error(exc, self._path, loop)
         if isinstance(error, SetupError) and error.code in ("E-DISK-IO", "E-STATE-READONLY"):
             # A failed sync may have dropped what it could not write: nothing after it can be trusted.

@@ -60,7 +60,7 @@ class PlanDesk:
             return Ready(purpose)
         assert build.item is not None
         tree, _ = tree_with_plan(self._paper, store, loop, loop.tree, ticked=build.item.id)
-        write_plan(self._workspace.path, self._given(loop, loop.tree))
+        write_plan(self._workspace.path, self._render(loop, loop.tree))
         return Ready(purpose, build.item.id, tree)
 
     def after(self, loop: Loop, found: Snapshot) -> tuple[Snapshot, e.PlanRead | None]:
@@ -70,7 +70,7 @@ class PlanDesk:
         store = self._judge.site.store
         if build.mode == "planning":
             return found, read_plan(store, self._workspace.path, loop, found)
-        read = read_notes(store, self._workspace.path, loop, found, self._given(loop, loop.before))
+        read = read_notes(store, self._workspace.path, loop, found, self._render(loop, loop.before))
         if build.mode == "closing":
             return found, read
         tree, _ = tree_with_plan(
@@ -82,7 +82,7 @@ class PlanDesk:
         seen = replace(found, tree=tree, changes=tuple(changes), files_changed=counts.files)
         return replace(seen, added=counts.added, removed=counts.removed), read
 
-    def heard(self, loop: Loop, event: e.AgentEnded, prompt: str) -> e.AgentEnded:
+    def add_indication(self, loop: Loop, event: e.AgentEnded, prompt: str) -> e.AgentEnded:
         """With what the agent's last message says of being finished."""
         assert loop.build is not None
         if loop.build.mode == "planning":
@@ -97,7 +97,7 @@ class PlanDesk:
     def message(self, loop: Loop, action: actions.PublishItem) -> str:
         return item_message(loop, action)
 
-    def _given(self, loop: Loop, tree: str) -> bytes:
+    def _render(self, loop: Loop, tree: str) -> bytes:
         build, brief = loop.build, loop.sealed.brief
         assert build is not None
         assert brief is not None

@@ -44,7 +44,7 @@ class RenderedPlan:
         basis = None if sheet is None else based_on(sheet, specs=brief.specs, code=code)
         if sheet is None or basis is None:
             sheet, basis = self._lay_out(build.plan, board, brief, code), ()
-        for edit in (*basis, *self._turned(board, sheet)):
+        for edit in (*basis, *self._state_edits(board, sheet)):
             self._put(edit)
         self._states = board.states
         if not ticked:
@@ -64,7 +64,7 @@ class RenderedPlan:
         self._plan, self._states = plan, board.states
         return self._sheet
 
-    def _turned(self, board: Board, sheet: Sheet) -> Iterable[LineEdit]:
+    def _state_edits(self, board: Board, sheet: Sheet) -> Iterable[LineEdit]:
         """One edit for each item whose state is not the one on paper; untouched parts are the same object."""
         at = 0
         for old, new in zip(self._states, board.states, strict=True):

@@ -70,14 +70,14 @@ class SignalCount:
         """The signal that came last; 0 = none."""
         return self._number
 
-    def heard(self, number: int, _frame: object) -> None:
+    def count(self, number: int, _frame: object) -> None:
         self._number = number
         self._level = min(3, self._level + 1) if number == signal.SIGINT else max(2, self._level)
 
     @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self) -> Iterator[None]:
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, self.heard) for number in numbers}
+        before = {number: signal.signal(number, self.count) for number in numbers}
         try:
             yield
         finally:
@@ -200,7 +200,7 @@ def drive_loop(
     state = open_state(state_dir(env), create=True)
     stint = stint or take_stint(state, name, repo_of(state, name), most, clock.now())
     try:
-        with journal_.open_journal(state.root) as journal, signals.installed(), ForkClient() as fork_client:
+        with journal_.open_journal(state.root) as journal, signals.install(), ForkClient() as fork_client:
             with journal_.read_journal(state.root) as reader:
                 found = record.load(reader, name)
             scribe = Scribe(journal, name, found, clock, watcher, state.root)

@@ -184,7 +184,7 @@ class RealPerformer:
             order = failover.with_agent(self.site.order, action.agent)
             self._callers[action.agent] = Caller(self.site, order)
         ended = self._callers[action.agent].finish(loop, action, prompt, shares, attend, watcher)
-        return self.desk.heard(loop, ended, prompt.decode()) if loop.build is not None else ended
+        return self.desk.add_indication(loop, ended, prompt.decode()) if loop.build is not None else ended
 
     @property
     def asker(self) -> Asker:
@@ -274,7 +274,7 @@ class RealPerformer:
 
     def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished:
         site, order = self.site, self.site.order
-        commit = self._published(action.tree)
+        commit = self._find_published(action.tree)
         if commit is None:
             message = build.result_message(loop, action)
             commit = commit_tree(site.store, action.tree, [order.base_commit], message, int(loop.worked))
@@ -312,7 +312,7 @@ class RealPerformer:
             publish_result(site.store.project, order.branch, commit, loop.result or None)
         return e.ItemPublished(item=action.item, branch=order.branch, commit=commit, tree=action.tree)
 
-    def _published(self, tree: str) -> str | None:
+    def _find_published(self, tree: str) -> str | None:
         order = self.site.order
         return find_published_result(
             self.site.store.project, order.branch, order.loop, tree, order.base_commit
@@ -322,7 +322,7 @@ class RealPerformer:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
         if action.outcome != "verified" and loop.grade is not None and loop.build is None:
             # Aborted before its result was recorded: a runner that was killed may have published it.
-            commit = self._published(loop.tree)
+            commit = self._find_published(loop.tree)
             if commit is not None:
                 move_refs(self.site.store.project, [RefChange(f"refs/heads/{loop.branch}", None, commit)])
         give_back(os.path.join(self.site.folder, "own"), whole=action.outcome not in RESUMABLE)

@@ -70,7 +70,7 @@ class Runner:
         if scribe.loop.todo:
             opening = self._hands.opening()
             scribe.append(opening)
-            self._watcher.opened(scribe.loop, opening.words)
+            self._watcher.begin(scribe.loop, opening.words)
         while scribe.loop.todo:
             self._attend_now()
             if not scribe.loop.todo:
@@ -83,7 +83,7 @@ class Runner:
             except RalphError as trouble:
                 self._lay_down(trouble)
                 raise
-        self._watcher.closed(scribe.loop)
+        self._watcher.finish(scribe.loop)
         return scribe.loop
 
     def _perform(self, action: actions.Action) -> None:

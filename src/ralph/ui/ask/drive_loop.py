@@ -26,17 +26,17 @@ class Both:
     def __init__(self, *displays: Display) -> None:
         self._displays = displays
 
-    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+    def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         for display in self._displays:
-            display.opened(loop, words)
+            display.begin(loop, words)
 
     def event(self, seq: int, event: AnyEvent, loop: Loop) -> None:
         for display in self._displays:
             display.event(seq, event, loop)
 
-    def said(self, facts: tuple[object, ...]) -> None:
+    def hear(self, facts: tuple[object, ...]) -> None:
         for display in self._displays:
-            display.said(facts)
+            display.hear(facts)
 
     def tick(self, loop: Loop, activity: Activity) -> None:
         for display in self._displays:
@@ -46,9 +46,9 @@ class Both:
         for display in self._displays:
             display.note(text)
 
-    def closed(self, loop: Loop) -> None:
+    def finish(self, loop: Loop) -> None:
         for display in self._displays:
-            display.closed(loop)
+            display.finish(loop)
 
 
 def drive_and_show(
