@@ -8,6 +8,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from ralph.app.task_limits import SETTLED
 from ralph.app.words.format import safe
 from ralph.core.sentence.ask_bounds import DEFAULT, take_answer
 from ralph.core.sentence.goal_hosts import MARKERS
@@ -24,7 +25,6 @@ from ralph.core.sentence.intent import (
 from ralph.core.sentence.route import route
 from ralph.errors import NothingToDo, UserError
 from ralph.ui.ask import route_screens
-from ralph.ui.ask.task_limits import SETTLED
 
 HOSTS = ("auto", *MARKERS)
 HOST_HELP = "Hand over to the goal command of this host, where it has one; auto: the one this runs in."
