@@ -1,4 +1,4 @@
-"""The settings that count somewhere, which are flags, and the user's word on what a repository brings."""
+"""The settings that count somewhere, and the user's word on what a repository brings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from collections.abc import Mapping
 
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.config import Approval, Option, SettingRow, Settings, approvals
-from ralph.shell.config.layers import FLAGS as PROFILE_FLAGS
-from ralph.shell.config.schema import BY_KEY, FLAGS, format_value
+from ralph.shell.config import Approval, SettingRow, Settings, approvals
+from ralph.shell.config.schema import BY_KEY
 from ralph.shell.git.project import find_project
 from ralph.shell.journal.selection import project_top
 from ralph.shell.state.directory import config_dir
 
-__all__ = ["FLAGS", "PROFILE_FLAGS", "Approval", "Option", "SettingRow", "Settings", "format_value"]
+__all__ = ["Approval", "SettingRow", "Settings"]
 
 
 def user_settings(env: Mapping[str, str], cwd: str) -> Settings:

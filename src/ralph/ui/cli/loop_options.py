@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ralph.app.settings import FLAGS, PROFILE_FLAGS, format_value
+from ralph.app.flags import FLAGS, PROFILE_FLAGS, format_value
 
 # Flags that are settings come from the one table of options; the rest is about this loop alone.
 METAVARS = {
