@@ -16,8 +16,7 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.errors import Bug, Busy, RalphError
-from ralph.shell.ports import Activity, Attention, Clock, Signals, Watcher
-from ralph.shell.run.scribe import Scribe
+from ralph.shell.ports import Activity, Attention, Clock, Recorder, Signals, Watcher
 
 
 class Performer(Protocol):
@@ -56,7 +55,7 @@ class Runner:
     """Drives one loop whose lock the caller holds."""
 
     def __init__(
-        self, hands: Performer, scribe: Scribe, clock: Clock, signals: Signals, watcher: Watcher
+        self, hands: Performer, scribe: Recorder, clock: Clock, signals: Signals, watcher: Watcher
     ) -> None:
         self._hands, self._scribe, self._clock = hands, scribe, clock
         self._signals, self._watcher = signals, watcher

@@ -1,4 +1,4 @@
-"""Bounds in the words of a task, with somebody at the terminal; what they mean is in `app.task_limits`."""
+"""Bounds in the words of a task, with somebody at the terminal; what they mean is in `app.sentence`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ralph.app import task_limits
+from ralph.app.sentence import task_limits
 from ralph.app.words.format import safe
 
 
