@@ -7,7 +7,7 @@ fraction of a second, or nobody, and then takes the lock and is the writer itsel
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ralph.app.records import read_loop
@@ -49,15 +49,19 @@ def pause_loop(name: str, env: Mapping[str, str], *, now: bool = False) -> Loop:
     return send_and_wait(name, env, event, until="paused" if now else "")
 
 
-def abort_loops(names: Sequence[str], env: Mapping[str, str], *, reason: str = "") -> Iterator[Loop]:
-    """End each of these loops for good, in this order; none of them when one has ended already."""
-    ended = [name for name in names if read_loop(name, env).loop.phase == "ended"]
-    if ended:
-        raise NothingToDo(
-            f"loop '{ended[0]}' has ended already", code="E-LOOP-ENDED", next=f"ralph status {ended[0]}"
-        )
+def abort_loop(name: str, env: Mapping[str, str], *, reason: str = "") -> Loop:
+    """End a loop for good; what it reached stays on its refs."""
+    refuse_ended((name,), env)
+    return send_and_wait(name, env, AbortAsked(reason=reason), until="ended")
+
+
+def refuse_ended(names: Iterable[str], env: Mapping[str, str]) -> None:
+    """Refuse to abort any of several loops when one of them has ended already."""
     for name in names:
-        yield send_and_wait(name, env, AbortAsked(reason=reason), until="ended")
+        if read_loop(name, env).loop.phase == "ended":
+            raise NothingToDo(
+                f"loop '{name}' has ended already", code="E-LOOP-ENDED", next=f"ralph status {name}"
+            )
 
 
 def steer_loop(name: str, text: str, env: Mapping[str, str], *, author: str = "") -> Loop:

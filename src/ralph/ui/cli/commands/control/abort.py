@@ -6,7 +6,7 @@ import os
 
 import click
 
-from ralph.app.tell import abort_loops
+from ralph.app.tell import abort_loop, refuse_ended
 
 
 @click.command(short_help="End loops for good.")
@@ -23,6 +23,8 @@ def command(loops: tuple[str, ...], reason: str) -> int:
 
     env = dict(os.environ)
     names = [find_loop(text, env) for text in loops]
-    for name, loop in zip(names, abort_loops(names, env, reason=reason), strict=True):
+    refuse_ended(names, env)
+    for name in names:
+        loop = abort_loop(name, env, reason=reason)
         print(f"{name} {loop.outcome or loop.phase}: ralph diff {name} shows what it left")
     return 0
