@@ -12,7 +12,7 @@ import pytest
 from crashkit import World
 
 from ralph.core.model.events import AbortAsked, PauseAsked, Steered
-from ralph.shell.landing.commands import send
+from ralph.shell.run.hold import send
 
 pytestmark = pytest.mark.slow
 

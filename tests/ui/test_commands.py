@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import Maker, order, record_all
 
+from ralph.app.views import rows
 from ralph.app.words.format import brief_seconds, clock, cost_words, dollars, iso, safe
 from ralph.core.model.events import AgentEnded
 from ralph.core.model.spend import Limits, Spend
@@ -25,7 +26,6 @@ from ralph.errors import EXIT_CODES
 from ralph.shell.state import blobs
 from ralph.shell.state.locks import acquire, this_process
 from ralph.ui.cli.tree import COMMANDS, cli
-from ralph.ui.words import rows
 
 NAME = "fix-auth-7f3a91c2"
 
@@ -248,7 +248,7 @@ def test_bug_block(ralph, state, monkeypatch):
     def explode(*_):
         raise ZeroDivisionError("token=hunter2hunter2")
 
-    monkeypatch.setattr("ralph.ui.cli.commands.views.status._many", explode)
+    monkeypatch.setattr("ralph.ui.cli.commands.views.status.newest_rows", explode)
     code, out, err = ralph("status")
     assert (code, out) == (70, "")
     assert err.startswith("error: this is a bug in Ralph: ZeroDivisionError: token=[redacted]  [E-BUG]\n")
@@ -265,7 +265,7 @@ def test_interrupt(ralph, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ralph.ui.cli.commands.views.status._many", stop)
+    monkeypatch.setattr("ralph.ui.cli.commands.views.status.newest_rows", stop)
     assert ralph("status") == (130, "", "\ninterrupted\n")
 
 
@@ -287,7 +287,7 @@ def test_logs(ralph, state):
 
 def test_logs_json_is_the_same_as_the_stream(ralph, state):
     """`logs --json` and `loop --json` print the same public lines."""
-    from ralph.ui.words.event_json import event_line
+    from ralph.app.views.event_json import event_line
 
     _, out, _ = ralph("logs", NAME, "--json")
     events = making.verified().events

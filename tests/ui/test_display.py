@@ -47,8 +47,8 @@ def play(maker, mode="plain", as_json=False, env=None, stderr=None):
             loop = decide(loop, event).loop
             watcher.event(seq, event, loop)
             if isinstance(event, e.StintStarted):
-                watcher.opened(loop, event.words)
-        watcher.closed(loop)
+                watcher.begin(loop, event.words)
+        watcher.finish(loop)
     return out.getvalue(), err.getvalue()
 
 
@@ -253,11 +253,11 @@ def test_broken_pipe_never_reaches_the_runner():
     for mode, as_json in (("plain", False), ("none", False), ("live", False), ("plain", True)):
         with make_watcher(mode, as_json=as_json, stdout=Closed(), stderr=Closed(), env={}) as watcher:
             maker = making.verified()
-            watcher.opened(maker.loop, ())
+            watcher.begin(maker.loop, ())
             watcher.event(1, maker.events[0], maker.loop)
             watcher.note("x")
             watcher.tick(maker.loop, Activity("agent", (), 61.0))
-            watcher.closed(maker.loop)
+            watcher.finish(maker.loop)
 
 
 def test_plain_says_that_it_still_goes_on():
@@ -278,7 +278,7 @@ def screen(width, activity, facts=(), env=None, limits=None):
     live = Live(io.StringIO(), err, {"TERM": "xterm", "COLUMNS": str(width), "LINES": "40", **(env or {})})
     maker = Maker(order(limits=limits or Limits(cost=5.0, time=14400.0))).begin().failing()
     maker.add(e.AgentStarted(iteration=2, call=2, agent="command", prompt="a" * 64))
-    live.said(facts)
+    live.hear(facts)
     live._activity = activity
     with live.console.capture() as shown:
         live.console.print(live.screen(maker.loop))
@@ -417,4 +417,4 @@ def test_live_folds_calls_of_every_purpose(purpose, mark):
     started = e.AgentStarted(iteration=3, call=3, agent="command", prompt="77e0aa11", purpose=purpose)
     call = update_call(None, started)
     live = Live(io.StringIO(), io.StringIO(), {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"})
-    assert live._folded(call, Loop()).plain.startswith(f"{mark} it 3  ")
+    assert live._fold_call(call, Loop()).plain.startswith(f"{mark} it 3  ")

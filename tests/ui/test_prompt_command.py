@@ -6,10 +6,10 @@ import pytest
 from making import Maker, order, record_all
 from msgspec.structs import replace
 
+from ralph.app.views.owed_prompt import about_to_call
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.shell.state import blobs
-from ralph.ui.ask.prompt_view import about_to_call
 
 NAME = "fix-auth-7f3a91c2"
 NONCE = "0123456789abcdef"

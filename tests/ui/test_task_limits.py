@@ -4,8 +4,9 @@ import subprocess
 
 import pytest
 
+from ralph.app.settings import limits_in_config
 from ralph.errors import UserError
-from ralph.ui.ask.task_limits import limits_in_config, with_limits
+from ralph.ui.ask.task_limits import with_limits
 
 
 def limits(task, **known):

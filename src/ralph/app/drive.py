@@ -10,17 +10,18 @@ from signal import SIGINT, SIGTERM
 
 from msgspec import Struct
 
+from ralph.app.records import read_loop
 from ralph.app.report.report_files import write_reports
 from ralph.clock import Clock, SystemClock
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
 from ralph.errors import RalphError
-from ralph.shell.journal.open import read_journal
-from ralph.shell.journal.record import load
-from ralph.shell.ports import Watcher
+from ralph.shell.ports import Activity, Watcher
 from ralph.shell.run.open import SignalCount, drive_loop
 from ralph.shell.state.directory import open_state, state_dir
 from ralph.shell.state.stints import Stint
+
+__all__ = ["Activity", "DriveRequest", "Driven", "SignalCount", "Stint", "drive", "exit_code", "write_papers"]
 
 ENDINGS = {"verified": 0, "blocked": 3, "broken": 4, "satisfied": 6}
 
@@ -92,13 +93,12 @@ def write_papers(name: str, env: Mapping[str, str], clock: Clock) -> Papers:
     state = open_state(state_dir(env), create=True)
     report = proof = ""
     try:
-        with read_journal(state.root) as reader:
-            record = load(reader, name)
+        record = read_loop(name, env)
         report, _ = write_reports(state, record)
         if record.loop.outcome == "verified" and record.loop.landing.result:
-            from ralph.shell.attestation.make import attest
+            from ralph.app.results.attest import attest
 
-            proof = attest(state, record, env, clock.now())
+            proof = attest(record, env, clock)
     except RalphError as trouble:
         return Papers(report, proof, f"{trouble.what} ({trouble.why})")
     return Papers(report, proof)

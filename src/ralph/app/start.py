@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ralph.clock import SystemClock
+from ralph.shell.plan.request import FROM_SPECS, PlanAsk
 from ralph.shell.run.open import begin_loop
 from ralph.shell.start.prepare import Prepared, prepare
 from ralph.shell.start.request import StartRequest
 from ralph.shell.state.stints import Stint
+
+__all__ = ["FROM_SPECS", "PlanAsk", "Prepared", "StartRequest", "Started", "prepare_start", "start"]
 
 
 class Started(Struct, frozen=True):

@@ -535,7 +535,7 @@ def test_readers_that_nobody_asked_for(loop: Loop, event: e.AnyEvent, why: str) 
 @pytest.mark.parametrize(("area", "words"), [("", ""), ("abc", "a, b, c"), ("abcd", "a to d (4 files)")])
 def test_words_for_what_was_read(area: str, words: str) -> None:
     """A few paths by name, more by the first, the last and their number."""
-    assert plan_readers.note_on_area(tuple(area), "", "").area == words
+    assert plan_readers.reader_note(tuple(area), "", "", ()).area == words
 
 
 def test_one_way_of_counting() -> None:

@@ -4,7 +4,7 @@ import builders as b
 
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.causes import sort_answers
-from ralph.shell.gate_run.run_guards import _is_noticed
+from ralph.shell.gate_run.run_guards import is_noticed
 
 KILLED = {"status": "error", "cause": "killed", "doubt": True}
 
@@ -34,4 +34,4 @@ def test_a_machine_cause_is_never_an_answer():
 def test_a_killed_call_notices_no_sabotage():
     """What was in doubt says nothing about the change that was broken on purpose."""
     reading = Reading("error", "killed by signal 15", cause="killed", doubt=True)
-    assert not _is_noticed(reading, {"t::a"}, Reading("pass", "1 passed", tests={"t::a": "pass"}))
+    assert not is_noticed(reading, {"t::a"}, Reading("pass", "1 passed", tests={"t::a": "pass"}))

@@ -7,8 +7,7 @@ import pytest
 from ralph.core.attestation.redact import gate_entry, gate_of
 from ralph.core.attestation.statement import StatedVerdict, inventory
 from ralph.core.model.verdict import Counts, Reading, Verdict
-from ralph.shell.attestation.rerun import Rerun, approval_for, why_not_run
-from ralph.shell.attestation.reverify import compare_verdict, evidence_trouble
+from ralph.shell.attestation.rerun import Rerun, approval_for, compare_verdict, evidence_trouble, why_not_run
 
 GATE = proofkit.tests_gate()
 

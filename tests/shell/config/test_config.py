@@ -9,10 +9,10 @@ import msgspec.structs
 import pytest
 
 from ralph.core.model.parts import flat_fields
+from ralph.core.text import units
 from ralph.errors import UserError
 from ralph.shell import config
 from ralph.shell.config.schema import BY_KEY, OPTIONS, markdown
-from ralph.shell.files import units
 
 ROOT = Path(__file__).parents[3]
 

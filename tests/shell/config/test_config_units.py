@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.core.text import units
 from ralph.shell.config.scan import scan
-from ralph.shell.files import units
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from gitkit import DATE, begin, commit_on_top, make_repo, write
 from userstate import git, same_user, user_state
 
 from ralph.errors import SetupError, UserError
+from ralph.shell.git.project import object_mounts
 from ralph.shell.git.refs import keep_rejected, publish_result, read_refs
 from ralph.shell.git.snapshot import take_snapshot
 from ralph.shell.git.trees import tree_of
-from ralph.shell.git.workspace import make_workspace, object_mounts, remove_loop, restore_workspace
+from ralph.shell.git.workspace import make_workspace, remove_loop, restore_workspace
 
 
 def test_a_workspace_is_a_repository_of_its_own(tmp_path):

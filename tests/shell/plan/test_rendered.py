@@ -13,7 +13,8 @@ from ralph.core.model.plan.items import NAME
 from ralph.errors import UserError
 from ralph.shell.git.project import Project, find_project
 from ralph.shell.plan.brief import FROM_SPECS, PlanAsk, brief_of
-from ralph.shell.plan.rendered import MAX_LINES, is_large, write_plan
+from ralph.shell.plan.read_back import MAX_LINES, is_large
+from ralph.shell.plan.rendered import write_plan
 from ralph.shell.plan.user_file import find_plan_file, refuse_edited
 
 PLAN = "# Plan\n\n## High\n\n- [ ] `a`: Do a (P0, chore)\n"

@@ -152,10 +152,10 @@ class JsonLinesParser:
             case _:
                 pass
         if kind == "claim":
-            fact = self._claimed(fields)
+            fact = self._claim_fact(fields)
         return fact
 
-    def _claimed(self, fields: Fields) -> Claimed | None:
+    def _claim_fact(self, fields: Fields) -> Claimed | None:
         pairs = {key.upper(): _word(value) for key, value in fields.items() if key not in ("ralph", "type")}
         parsed = claim_from(pairs)
         self._claim, self._problems = parsed.claim, parsed.problems

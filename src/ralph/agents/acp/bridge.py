@@ -177,7 +177,7 @@ class Bridge:
 
     def drive(self, prompt: str) -> int:
         """The whole call; what is printed last says how it ended."""
-        signal.signal(signal.SIGTERM, self._stopped)
+        signal.signal(signal.SIGTERM, self._stop_on_signal)
         try:
             answer = self._converse(prompt)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -363,7 +363,7 @@ class Bridge:
         emit({"type": "file", "what": "write", "path": path, "allowed": True})
         return {}
 
-    def _stopped(self, _number: int, _frame: object) -> None:
+    def _stop_on_signal(self, _number: int, _frame: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise NoAnswerError("stopped")
 

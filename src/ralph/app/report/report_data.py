@@ -37,7 +37,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.parts import flat_fields
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.views.plan_view import ItemLine, PlanLine, item_lines, plan_line
-from ralph.shell.journal.record import Record
+from ralph.shell.journal.entries import Record
 from ralph.shell.state import blobs as blobs_
 
 

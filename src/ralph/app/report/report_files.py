@@ -6,14 +6,16 @@ What a report holds is in `report_data`, how it reads in `markdown`.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 
+from ralph.app.place import state_of
 from ralph.app.report.loop_report import LoopReport
 from ralph.app.report.markdown import report_md
 from ralph.app.report.report_data import make_report, report_json
 from ralph.app.words.change import measure
 from ralph.errors import SetupError, UserError
-from ralph.shell.journal.record import Record
+from ralph.shell.journal.entries import Record
 from ralph.shell.state.directory import State
 
 __all__ = [
@@ -22,11 +24,17 @@ __all__ = [
     "make_report",
     "report_json",
     "report_md",
+    "report_of",
     "write_atomically",
     "write_reports",
 ]
 
 MAX_REPORTS = 50
+
+
+def report_of(record: Record, env: Mapping[str, str]) -> LoopReport:
+    """The report of a loop as its record stands now."""
+    return make_report(record, state_of(env).blobs, measure(record.loop))
 
 
 def write_reports(state: State, record: Record) -> tuple[str, str]:

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from ralph.core.model.gate import Gate
-from ralph.core.prompt.facts import HIDDEN
 from ralph.core.text.clean import redact
 
 _INSIDE = r"[\w.-]"  # characters that make a longer name of a path, and so another path
@@ -33,7 +32,7 @@ def gate_entry(gate: Gate, places: Mapping[str, str], secrets: tuple[str, ...] =
     fields["tool"] = gate.tool.rpartition("/")[2]
     fields = _hide_paths(fields, places)
     digest = sha256(msgspec.json.encode(fields, order="deterministic"))
-    withheld = "hidden" if gate.origin == HIDDEN else "secret" if _redacted(fields, secrets) != fields else ""
+    withheld = "hidden" if gate.hidden else "secret" if _redacted(fields, secrets) != fields else ""
     if withheld:
         kept = ("name", "proof", "required", "read", "origin")
         fields = {key: value for key, value in fields.items() if key in kept}

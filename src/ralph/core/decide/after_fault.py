@@ -18,7 +18,7 @@ from ralph.core.model.actions import Finish, RunGates, RunGuards
 from ralph.core.model.agent import Fault
 from ralph.core.model.events import NoVerdict
 from ralph.core.model.loop import Loop
-from ralph.core.proof.causes import MACHINE
+from ralph.core.proof.causes import MACHINE, TRIES
 from ralph.errors import IllegalEvent
 
 UNCOUNTED = frozenset({"interrupted", "budget"})
@@ -74,7 +74,6 @@ def _with_spares(loop: Loop, fault: Fault) -> Loop | None:
     return after_judging.pause_or_call(rested)
 
 
-TRIES = 3  # of one gate on one tree, before a human is told
 GUARDS = "guards"
 
 

@@ -16,9 +16,11 @@ from ralph.core.model.actions import RunReaders
 from ralph.core.model.events import Event, ReadersEnded, ReadersStarted
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.plan_state import ReaderNote
+from ralph.core.text.clean import clean, redact, trim
 from ralph.errors import IllegalEvent
 
 MAX_LABEL_PATHS = 3  # paths that stand for an area
+MAX_LINES, MAX_CHARS = 200, 12_000  # of one reader's notes
 
 
 def areas(paths: Sequence[str], count: int) -> tuple[tuple[str, ...], ...]:
@@ -29,11 +31,12 @@ def areas(paths: Sequence[str], count: int) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(ordered[a:b]) for a, b in pairwise(cuts) if b > a)
 
 
-def note_on_area(area: Sequence[str], text: str, fault: str) -> ReaderNote:
-    """What was read, in a few words, and what was said of it, or why nothing was."""
+def reader_note(area: Sequence[str], message: str, fault: str, secrets: Sequence[str]) -> ReaderNote:
+    """What was read, in a few words, and what was said of it, cleaned and cut; of a failure only why."""
     many = len(area) > MAX_LABEL_PATHS
     label = f"{area[0]} to {area[-1]} ({len(area)} files)" if many else ", ".join(area)
-    return ReaderNote(area=label, text="" if fault else text, fault=fault)
+    text = "" if fault else trim(redact(clean(message), secrets), MAX_LINES, MAX_CHARS)
+    return ReaderNote(area=label, text=text, fault=redact(fault, secrets)[:500])
 
 
 def readers_started(loop: Loop, event: ReadersStarted) -> Loop:

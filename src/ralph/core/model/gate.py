@@ -63,6 +63,11 @@ class Gate(Struct, frozen=True, omit_defaults=True):
     own_files: tuple[str, ...] = ()  # files of the repository named in the command: protected
     maximum: int | None = None  # findings that may be left, for readers that locate them
 
+    @property
+    def hidden(self) -> bool:
+        """No agent may ever see it."""
+        return self.origin == "hidden"
+
 
 class Criterion(Struct, frozen=True, omit_defaults=True):
     """What would prove the task: its class, and the sealed gates."""

@@ -17,6 +17,8 @@ from ralph.core.model.plan.items import Plan
 from ralph.core.model.rubric import Rubric
 from ralph.core.model.spend import Limits
 
+Sandbox = Literal["auto", "require", "none"]
+
 
 class Brief(Struct, frozen=True, omit_defaults=True):
     """What plan and build mode begin with: the specs as they were read, and the plan if there is one."""
@@ -49,7 +51,7 @@ class StartPoint(Struct, frozen=True, omit_defaults=True):
 class BoxTerms(Struct, frozen=True, omit_defaults=True):
     """What surrounds agent and gates: how they are boxed, and where dependencies come from."""
 
-    sandbox: Literal["auto", "require", "none"] = "auto"
+    sandbox: Sandbox = "auto"
     network: bool = True
     allow_write: tuple[str, ...] = ()
     share: tuple[str, ...] = ()

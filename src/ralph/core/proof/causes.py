@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ralph.core.model.verdict import Reading, Verdict
 
+TRIES = 3  # of one gate on one tree, before a human is told
 # Machine causes, and the words for them.
 MACHINE: dict[str, str] = {
     "interrupted": "it was ended from outside",

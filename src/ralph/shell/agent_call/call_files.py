@@ -8,6 +8,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from ralph import agents
+from ralph.agents._kit.lines import Intake
+from ralph.core.model.agent import AgentSession
+from ralph.shell.process import client
+
 LARGEST = 32 << 20  # bytes of a file that a CLI leaves for its parser
 
 
@@ -50,3 +55,26 @@ def output_pieces(folder: str, *, gap: bool) -> Iterator[bytes]:
             with open(path, "rb") as file:
                 while chunk := file.read(1 << 20):
                     yield chunk
+
+
+def read_facts(
+    parser: agents.Parser, folder: str, kept: Kept, ended: client.Ended, *, sat_out: bool
+) -> agents.CallFacts:
+    """All that its output and files say, with the conversation it belongs to."""
+    intake = Intake(parser)
+    dropped = ended.dropped_bytes or 0
+    for chunk in output_pieces(folder, gap=bool(dropped)):
+        intake.absorb(chunk)
+    for name, data in files_left(folder, kept.outputs):
+        parser.file(name, data)
+    how = "crashed" if ended.ended in ("keeper-lost", "memory") else "idle" if sat_out else ended.ended
+    facts = intake.finish(_exit_code(ended), how, dropped)
+    session = facts.session or AgentSession("")
+    if not session.id:  # the stream does not tell it: the one that was chosen at the start
+        session = msgspec.structs.replace(session, id=kept.session)
+    return msgspec.structs.replace(facts, session=session if session.id else None)
+
+
+def _exit_code(ended: client.Ended) -> int | None:
+    """As a shell says it: from a box an exit code above 128 looks like a signal, and some CLIs use those."""
+    return 128 + ended.signal if ended.exit_code is None and ended.signal else ended.exit_code

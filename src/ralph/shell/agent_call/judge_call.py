@@ -27,7 +27,7 @@ from ralph.shell.agent_call.call import Caller
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.git.trees import changed_paths, diff_text, overlay_tree
 from ralph.shell.ports import Activity, Attention, Watcher
-from ralph.shell.sandbox.boxes import Site
+from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
 
 ORDERS = frozenset(
@@ -108,7 +108,7 @@ class Asker:
         if ended.fault is None:
             opinion = opinion_of(self._rubric, read_answer(caller.message, self._rubric), action.tree)
             opinion = replace(
-                self._hushed(opinion),
+                self._redact_opinion(opinion),
                 agent=self._judge.name,
                 model=self._judge.model,
                 iteration=loop.iteration,
@@ -140,7 +140,7 @@ class Asker:
         fresh_checkout(site.store, base, base + ".index", tree, modules=self._modules)
         return base
 
-    def _hushed(self, opinion: Opinion) -> Opinion:
+    def _redact_opinion(self, opinion: Opinion) -> Opinion:
         secrets = secret_values({**self.site.env, **self._judge.env})
         return replace(
             opinion,

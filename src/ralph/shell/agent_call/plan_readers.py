@@ -7,16 +7,16 @@ private home of its own. Their answers are cleaned, cut and kept as notes. What 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from ralph.agents._kit.environ import secret_values
-from ralph.core.decide.plan_readers import areas, note_on_area
+from ralph.core.decide.plan_readers import areas, reader_note
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
-from ralph.core.text.clean import clean, redact, trim
 from ralph.shell.agent_call.call import Begun, Caller
 from ralph.shell.agent_call.judge_call import judge_order
 from ralph.shell.git.checkout import Submodule, fresh_checkout
@@ -24,10 +24,8 @@ from ralph.shell.git.trees import list_tree
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.prompts.build import reader_prompt
 from ralph.shell.prompts.sources import PromptFiles
-from ralph.shell.sandbox.boxes import Site
+from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
-
-MAX_LINES, MAX_CHARS = 200, 12_000  # of one reader's notes
 
 
 class Readers:
@@ -71,7 +69,7 @@ class Readers:
             return None
         return e.ReadersEnded(
             notes=tuple(
-                note_on_area(part, *self._answer(callers[n], ended[n])) for n, part in enumerate(parts)
+                reader_note(part, *self._answer(callers[n], ended[n])) for n, part in enumerate(parts)
             ),
             usages=tuple(one.usage for _, one in sorted(ended.items())),
         )
@@ -87,12 +85,11 @@ class Readers:
                 return True
         return False
 
-    def _answer(self, caller: Caller, ended: e.AgentEnded) -> tuple[str, str]:
-        """What a reader said, and its fault."""
+    def _answer(self, caller: Caller, ended: e.AgentEnded) -> tuple[str, str, Sequence[str]]:
+        """What a reader said, its fault, and what must not be told of either."""
         secrets = secret_values({**self.site.env, **self._order().agent.env})
-        text = trim(redact(clean(caller.message), secrets), MAX_LINES, MAX_CHARS)
         fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
-        return text, redact(fault, secrets)[:500]
+        return caller.message, fault, secrets
 
     def _areas(self, loop: Loop, action: actions.RunReaders) -> tuple[tuple[str, ...], ...]:
         found = areas(list_tree(self.site.store, loop.work.tree), action.count)

@@ -31,7 +31,7 @@ from ralph.errors import JournalError, SetupError, UserError
 from ralph.shell.attestation import bundle_source, make, trust
 from ralph.shell.attestation.keys import Public, load_public
 from ralph.shell.git.project import find_project
-from ralph.shell.journal.record import Record
+from ralph.shell.journal.entries import Record
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State
 

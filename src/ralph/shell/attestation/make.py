@@ -22,7 +22,7 @@ from ralph.core.model.verdict import Reading, Verdict
 from ralph.errors import JournalError, SetupError, UserError
 from ralph.shell.attestation import trust
 from ralph.shell.attestation.envelope import BadEnvelope, Sealed, seal, signed_by, unseal
-from ralph.shell.journal.record import Record
+from ralph.shell.journal.entries import Record
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, config_dir, safe_name, unusable_error
 

@@ -1,7 +1,8 @@
 """Re-running the gates of a statement: the same judge, boxes and fresh checkouts as in a loop.
 
-Nothing is journaled, and what it leaves in the state directory is removed again. What was sealed elsewhere
-is foreign: its commands are shown and approved before this is called, and some things are never accepted.
+Nothing is journaled (`run.throwaway`). What was sealed elsewhere is foreign: its commands are shown and
+approved before this is called, and some things are never accepted. Comparing is here too: evidence with the
+verdict that names it, and a verdict made here with the one that was attested.
 """
 
 from __future__ import annotations
@@ -10,28 +11,26 @@ import hashlib
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any
 
 import msgspec
 
+from ralph.core.attestation.redact import gate_of, matches_redacted
+from ralph.core.attestation.statement import StatedVerdict, inventory
 from ralph.core.model.gate import Gate
 from ralph.core.model.order import BoxTerms, StartPoint
 from ralph.core.model.verdict import Reading, Verdict
+from ralph.core.proof.causes import is_missing
 from ralph.gates.readers import READERS
-from ralph.gates.seal import SHELL
+from ralph.gates.seal import SHELL, exec_argv
 from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Approval, AskedItem
-from ralph.shell.files.safe_tree import remove_tree
-from ralph.shell.gate_run.verdicts import Judge
-from ralph.shell.git.checkout import find_modules
 from ralph.shell.git.project import Project
-from ralph.shell.git.store import open_store
 from ralph.shell.ports import Attention
-from ralph.shell.run.open import loop_folder, open_gate_site
-from ralph.shell.state.directory import open_state, state_dir
+from ralph.shell.run.throwaway import open_judge
 
-Sandbox = Literal["auto", "require", "none"]
 _VERSION = "ralph verify 1"
+_MAX_SHOWN = 3
 _LOADER = ("LD_", "DYLD_", "GLIBC_")  # these act on the sandbox's own program, outside of the box
 
 
@@ -98,18 +97,82 @@ def rerun(
     attend: Attention,
 ) -> Iterator[Rerun]:
     """Each gate over a fresh checkout of `tree`, as it comes in."""
-    state = open_state(state_dir(env), create=True)
-    name = f"verify-{token}"
-    folder = loop_folder(state, name)
-    os.makedirs(folder, mode=0o700)
-    try:
-        store = open_store(project, os.path.join(folder, "store"))
-        site = open_gate_site(store, name, gates, tree, box=box, base=base, state=state, env=env)
-        judge = Judge(site, find_modules(store, tree, folder))
+    by_name = {gate.name: gate for gate in gates}
+    with open_judge(f"verify-{token}", project, gates, box, env, lambda *_: tree, base) as (judge, _):
         readings: dict[str, Reading] = {}
         for verdict in judge.patiently(gates, tree, "final", {}, attend, readings):
-            executed = judge.executed(verdict)
-            gate = site.order.criterion.gate(verdict.gate)
+            executed = judge.how_executed(verdict)
+            gate = by_name[verdict.gate]
             yield Rerun(gate, verdict, readings[gate.name], executed.tool_sha if executed else "")
-    finally:
-        remove_tree(folder)
+
+
+class _GateEvidence(msgspec.Struct, frozen=True):
+    gate: str
+    tree: str
+    argv: tuple[str, ...]
+    run: str
+    tool_sha256: str
+    report_at: str
+    ended: dict[str, Any]
+
+
+def evidence_trouble(data: bytes, said: StatedVerdict, entry: Mapping[str, Any], *, evidence: bool) -> str:
+    """Why stored bytes do not bear out a verdict, though they have the hash it names; "" when they do."""
+    try:
+        return _of_evidence(data, said, entry) if evidence else _of_reading(data, said)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        return f"its evidence cannot be read: {error}"
+
+
+def _of_evidence(data: bytes, said: StatedVerdict, entry: Mapping[str, Any]) -> str:
+    found = msgspec.json.decode(data, type=_GateEvidence)
+    if (found.gate, found.tree) != (said.gate, said.tree):
+        return "its evidence is of another gate or another tree"
+    if found.ended.get("exit_code") != said.exit_code:
+        return "its evidence has another exit code"
+    if entry.get("withheld"):
+        return ""
+    gate = gate_of(entry, {})
+    argv = exec_argv(gate, found.report_at)
+    same = len(argv) == len(found.argv) and all(map(matches_redacted, argv, found.argv))
+    if not same or not matches_redacted(gate.run, found.run):
+        return "its evidence is of another command"
+    if str(entry.get("tool_sha", "")) not in ("", found.tool_sha256):
+        return "its evidence is of another tool"
+    return ""
+
+
+def _of_reading(data: bytes, said: StatedVerdict) -> str:
+    reading = msgspec.json.decode(data, type=Reading)
+    if reading.status != said.status or reading.counts != said.counts:
+        return "its reading says something else than the verdict"
+    return "" if said.inventory in ("", inventory(reading.tests)) else "its reading has other tests"
+
+
+def compare_verdict(one: Rerun, said: StatedVerdict, before: bytes | None) -> tuple[str, str]:
+    """State and words for one gate that was run again. `before` is the attested reading, where it is here."""
+    now, reading = one.verdict, one.reading
+    if is_missing(now, settled=True):
+        return "fail", f"no answer here ({now.summary}), attested as {said.status}: verify it again"
+    if now.status not in (said.status, "pass"):
+        why = now.summary or now.cause
+        return "fail", f"{now.status} here ({why}), attested as {said.status}"
+    if now.status != said.status:
+        return "pass", f"pass, attested as {said.status}"
+    lost = _lost_tests(reading, before)
+    if lost:
+        more = f" and {len(lost) - _MAX_SHOWN} more" if len(lost) > _MAX_SHOWN else ""
+        return "fail", f"attested as passing, not so here: {', '.join(lost[:_MAX_SHOWN])}{more}"
+    then, here = said.counts, reading.counts
+    if now.status == "pass" and then and (here is None or here.passed < then.passed):
+        return "fail", f"{here.passed if here else 0} tests pass here, attested {then.passed}"
+    return "pass", f"{now.status}, as attested: {now.summary}"
+
+
+def _lost_tests(reading: Reading, before: bytes | None) -> list[str]:
+    """Tests that were attested as passing and do not pass here."""
+    if before is None:
+        return []
+    then = msgspec.json.decode(before, type=Reading).tests or {}
+    here = reading.tests or {}
+    return sorted(name for name, state in then.items() if state == "pass" and here.get(name) != "pass")

@@ -6,9 +6,9 @@ for repositories, the help texts and the table in docs/config.md. No parsing and
 
 from __future__ import annotations
 
+from ralph.core.text import units
 from ralph.shell.config.judge import JUDGE
 from ralph.shell.config.settings import Option, Value
-from ralph.shell.files import units
 
 READS = ("auto", "exit", "junit", "coverage", "sarif")
 

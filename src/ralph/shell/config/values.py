@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 
+from ralph.core.text import units
 from ralph.shell.config import judge
 from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Option, Value
-from ralph.shell.files import units
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NAME_WORDS = "a name of letters, digits, - and _, at most 40"

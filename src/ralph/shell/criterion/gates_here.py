@@ -1,7 +1,6 @@
 """`ralph gates run`: the gates over a snapshot of the user's work tree, or over HEAD, never in place.
 
-The same judge, boxes and checkouts as in a loop, with nothing journaled: what it leaves in the state
-directory is removed again.
+The same judge, boxes and checkouts as in a loop, with nothing journaled (`run.throwaway`).
 """
 
 from __future__ import annotations
@@ -13,18 +12,14 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Verdict
 from ralph.errors import UserError
 from ralph.shell.config import Settings
-from ralph.shell.files.safe_tree import remove_tree
-from ralph.shell.gate_run.verdicts import Judge
-from ralph.shell.git.checkout import find_modules
 from ralph.shell.git.project import Project
 from ralph.shell.git.snapshot import user_tree
-from ralph.shell.git.store import open_store
+from ralph.shell.git.store import Store
 from ralph.shell.git.trees import tree_of
 from ralph.shell.ports import Attention
-from ralph.shell.run.open import loop_folder, open_gate_site
+from ralph.shell.run.throwaway import open_judge
 from ralph.shell.start.gates import seal_gates
 from ralph.shell.start.request import StartRequest, read_settings
-from ralph.shell.state.directory import open_state, state_dir
 
 
 def gates_here(
@@ -61,19 +56,14 @@ def run_gates_here(
     """The tree that was judged, and each gate's verdict as it comes in."""
     project, settings, gates = gates_here(request, env, now)
     wanted = pick_gates(gates, names)
-    state = open_state(state_dir(env), create=True)
-    name = f"gates-{token}"
-    folder = loop_folder(state, name)
-    os.makedirs(folder, mode=0o700)
-    try:
-        store = open_store(project, os.path.join(folder, "store"))
-        tree = tree_of(store, project.head) if head else user_tree(store, os.path.join(folder, "index"))[0]
-        site = open_gate_site(store, name, wanted, tree, box=settings.box, state=state, env=env)
-        judge = Judge(site, find_modules(store, tree, folder))
-        verdicts = []
+
+    def find_tree(store: Store, scratch: str) -> str:
+        return tree_of(store, project.head) if head else user_tree(store, os.path.join(scratch, "index"))[0]
+
+    by_name = {gate.name: gate for gate in wanted}
+    verdicts = []
+    with open_judge(f"gates-{token}", project, wanted, settings.box, env, find_tree) as (judge, tree):
         for verdict in judge.patiently(wanted, tree, "baseline", {}, attend):
-            told(site.order.criterion.gate(verdict.gate), verdict)
+            told(by_name[verdict.gate], verdict)
             verdicts.append(verdict)
-        return tree, verdicts
-    finally:
-        remove_tree(folder)
+    return tree, verdicts

@@ -31,7 +31,7 @@ class Here:
     def __init__(self, top: str, env: Mapping[str, str]) -> None:
         self.top, self.path = top, env.get("PATH", os.defpath)
 
-    def located(self, word: str, cwd: str) -> str:
+    def locate(self, word: str, cwd: str) -> str:
         """How `word` is started in this folder: from the repository's own folders, else from PATH."""
         folder = os.path.normpath(os.path.join(self.top, cwd))
         if "/" in word:
@@ -78,7 +78,7 @@ def _local(text: str, cwd: str, here: Here) -> tuple[str, bool]:
     if needs_shell(text):
         words = [commands[0] for commands in split(text)]
         known = [word for word in words if word not in ("cd", "test", "[", "exit", "set", "export", "!")]
-        return text, all(here.located(word, cwd) == word or word == "printf" for word in known)
+        return text, all(here.locate(word, cwd) == word or word == "printf" for word in known)
     try:
         words = shlex.split(text)
     except ValueError:
@@ -87,16 +87,16 @@ def _local(text: str, cwd: str, here: Here) -> tuple[str, bool]:
         return text, False
     if words[0] in _LAUNCHERS:
         inner = _strip_launcher(words)
-        found = here.located(inner[0], cwd) if inner else ""
+        found = here.locate(inner[0], cwd) if inner else ""
         if found:
             return shlex.join([found, *inner[1:]]), True
         if words[0] in ("npx", "bunx", "pnpx", "uvx"):  # it would fetch the tool from the network
             return text, False
     if words[0] in _PACKAGERS and not os.path.isdir(os.path.join(here.top, cwd, "node_modules")):
-        return text, bool(here.located(words[0], cwd)) and not _needs_modules(here, cwd)
-    found = here.located(words[0], cwd)
+        return text, bool(here.locate(words[0], cwd)) and not _needs_modules(here, cwd)
+    found = here.locate(words[0], cwd)
     if not found and words[0] == "python":
-        found = here.located("python3", cwd)
+        found = here.locate("python3", cwd)
     return (shlex.join([found, *words[1:]]), True) if found and found != words[0] else (text, bool(found))
 
 

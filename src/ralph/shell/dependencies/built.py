@@ -15,26 +15,18 @@ import os
 import shutil
 
 import msgspec
-from msgspec.structs import replace
 
-from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.causes import is_missing
-from ralph.core.text.clean import clean, trim
-from ralph.gates.seal import exec_argv, seal
 from ralph.shell.dependencies import shared
+from ralph.shell.dependencies.run_setup import run_setup
 from ralph.shell.files.safe_tree import remove_except, remove_tree
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
-from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.boxes import Site, gate_path, gate_spec
 from ralph.shell.sandbox.bubblewrap import SharedMount
-from ralph.shell.sandbox.machine_cause import machine_made
-from ralph.shell.sandbox.own_env import only_ours
+from ralph.shell.sandbox.site import Site
 
-TIMEOUT_SECONDS = 1800.0
-MAX_OUTPUT_BYTES = 1 << 20
 POLL_SECONDS = 0.1
 MADE = "made.json"  # written last: a place without it is half of one
 
@@ -63,7 +55,7 @@ class Deps:
         base = order.base.tree or tree
         changed = shared.lockfiles_changed(store, base, tree)
         if order.box.setup:
-            return self._built(tree if changed else base, attend, own=bool(changed))
+            return self._find_build(tree if changed else base, attend, own=bool(changed))
         if changed:
             names = ", ".join(changed[:3])
             why = f"{names} is not the base's, and there is no setup command to build what it asks for"
@@ -71,9 +63,9 @@ class Deps:
         users = [os.path.join(order.repo, path) for path in order.box.share]
         if self._site.boxed:
             return tuple(SharedMount(path, path) for path in users)
-        return tuple(SharedMount(self._copied(path, number), path) for number, path in enumerate(users))
+        return tuple(SharedMount(self._copy_folder(path, number), path) for number, path in enumerate(users))
 
-    def _copied(self, path: str, number: int) -> str:
+    def _copy_folder(self, path: str, number: int) -> str:
         """Without a box nothing keeps a check from writing to the user's folder, so it gets a copy of it."""
         copy = os.path.join(self._site.folder, "deps", f"copy-{number}")
         if not os.path.isdir(copy):
@@ -82,7 +74,9 @@ class Deps:
             os.rename(f"{copy}.new", copy)
         return copy
 
-    def _built(self, tree: str, attend: Attention, *, own: bool) -> tuple[SharedMount, ...] | Reading | None:
+    def _find_build(
+        self, tree: str, attend: Attention, *, own: bool
+    ) -> tuple[SharedMount, ...] | Reading | None:
         site = self._site
         top = site.folder if own else site.state.root
         place = os.path.join(top, "deps", self._key(tree))
@@ -142,41 +136,20 @@ class Deps:
 
     def _build(self, place: str, tree: str, attend: Attention) -> Reading | bool:
         """True when it stands, False when asked to drop it, else why it does not stand."""
-        site, order = self._site, self._site.order
-        folder, at = os.path.join(place, "call"), os.path.join(place, "at")
+        folder = os.path.join(place, "call")
         if os.path.exists(os.path.join(folder, "spec.json")):
             client.recover_call(folder)  # of a runner that was killed: its tree is gone after this
         remove_tree(place)
         os.makedirs(place, mode=0o700)
-        gate = setup_gate(order.box.setup, order.box.setup_cwd)
-        argv = exec_argv(gate, "")
-        cwd = os.path.normpath(os.path.join(order.repo, gate.cwd))
-        located = tools.find_executable(argv[0], path=gate_path(site, gate), cwd=cwd)
-        if located is None:
-            missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
-            return _failure(order.box.setup, f'"{argv[0]}": {missing}')
-        fresh_checkout(site.store, at, os.path.join(place, "index"), tree, modules=self._modules)
-        spec = gate_spec(site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=())
-        call = client.start_call(folder, spec, site.fork_client)
-        try:
-            began = self._site.clock.monotonic()
-            while call.ended is None:
-                client.poll([call], POLL_SECONDS)
-                if attend(Activity("gate", ("setup",), self._site.clock.monotonic() - began)):
-                    return False
-        finally:
-            if call.ended is None:
-                client.kill(call)
-                client.wait(call)
-        ended = call.ended
-        if (lost := machine_made(ended)) is not None:
-            return replace(lost, summary=f"setup: {lost.summary}")
-        if ended.ended != "exited" or ended.exit_code != 0:
-            head, _, tail = client.read_output(folder, MAX_OUTPUT_BYTES)
-            how = f"exit code {ended.exit_code}" if ended.ended == "exited" else ended.ended
-            return _failure(order.box.setup, f"{how}: {trim(clean(head + tail).strip(), 12, 800)}")
-        self._keep(place, tree)
-        return True
+
+        def check_out(at: str) -> None:
+            index = os.path.join(place, "index")
+            fresh_checkout(self._site.store, at, index, tree, modules=self._modules)
+
+        stands = run_setup(self._site, folder, os.path.join(place, "at"), check_out, attend)
+        if stands is True:
+            self._keep(place, tree)
+        return stands
 
     def _keep(self, place: str, tree: str) -> None:
         """Only the folders of dependencies stay, read from now on and never written again."""
@@ -193,17 +166,6 @@ class Deps:
             os.fsync(file.fileno())
         os.replace(fresh, os.path.join(place, MADE))
         fcntl.flock(self._held[place], fcntl.LOCK_SH)
-
-
-def setup_gate(run: str, cwd: str) -> Gate:
-    """A setup command as the box of a gate takes it: with network, for half an hour at most."""
-    return seal(
-        "setup", run, cwd=cwd, tree_paths=frozenset(), read="exit", network=True, timeout=TIMEOUT_SECONDS
-    )
-
-
-def _failure(run: str, why: str) -> Reading:
-    return Reading("error", f"setup failed ({run}): {why}", cause="missing")
 
 
 def builds(root: str, now: float) -> list[tuple[str, float]]:

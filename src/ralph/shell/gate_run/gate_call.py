@@ -13,46 +13,25 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.errors import SetupError
-from ralph.gates.command import simple_commands
 from ralph.gates.readers import MAX_REPORT, Observation, reader
-from ralph.gates.seal import SHELL, exec_argv
+from ralph.gates.seal import exec_argv
 from ralph.shell.files.safe_tree import remove_tree
+from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.gate_tool import locate_program, tool_hash
 from ralph.shell.git.checkout import Submodule, fresh_checkout, update_checkout
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
-from ralph.shell.sandbox import bubblewrap, tools
-from ralph.shell.sandbox.boxes import Site, gate_path, gate_spec
+from ralph.shell.sandbox.boxes import gate_spec
 from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.machine_cause import held_against, machine_made, missing, unless_full
-from ralph.shell.sandbox.own_env import only_ours
+from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
 
 MAX_OUTPUT_BYTES = 8 << 20
 POLL_SECONDS = 0.1  # seconds between two looks at the inbox
 MAX_PARALLEL = 4
-
-
-class GateCall(msgspec.Struct, frozen=True):
-    """What is to be called."""
-
-    gate: Gate
-    tree: str
-    stage: str  # what it is for, in the evidence
-    slot: str  # its folder and checkout; two calls of one slot come after each other
-    fresh: bool = True  # a checkout made anew; False: the slot's own, brought up to date
-
-
-class Heard(msgspec.Struct, frozen=True):
-    """What came of it. A gate whose tool is not there was never started: no evidence."""
-
-    call: GateCall
-    reading: Reading
-    evidence: str = ""
-    seconds: float = 0.0
-    exit_code: int | None = None
 
 
 class Work(msgspec.Struct):
@@ -95,7 +74,7 @@ class GateCaller:
                         yield Heard(call, work)
                     else:
                         running.append(work)
-                for work in self._ended(running):
+                for work in self._poll(running):
                     running.remove(work)
                     reading, evidence = self._read(work)
                     ended = work.call.ended
@@ -107,7 +86,7 @@ class GateCaller:
         finally:
             self._drop(running)
 
-    def _ended(self, running: list[Work]) -> list[Work]:
+    def _poll(self, running: list[Work]) -> list[Work]:
         done = client.poll([work.call for work in running], POLL_SECONDS)
         return [work for work in running if work.call in done]
 
@@ -123,7 +102,7 @@ class GateCaller:
         if os.path.exists(os.path.join(folder, "spec.json")):
             client.recover_call(folder)  # of a runner that was killed: its tree is gone after this
         remove_tree(folder)
-        tool_sha = self._tool(gate, shares)
+        tool_sha = tool_hash(site, gate, shares)
         if isinstance(tool_sha, Reading):
             return tool_sha
         checkout, proven = self._checkout(call, shares)
@@ -131,9 +110,7 @@ class GateCaller:
         report = os.path.join(folder, "tmp", "r", "report")
         named = "/tmp/r/report" if site.boxed else report  # noqa: S108
         argv = exec_argv(gate, named)
-        located = tools.find_executable(argv[0], path=gate_path(site, gate), cwd=_user_cwd(site, gate))
-        located = _in_shares(site, gate, shares) or located
-        full = (located or os.path.join(_user_cwd(site, gate), argv[0]), *argv[1:])
+        full = (locate_program(site, gate, argv[0], shares), *argv[1:])
         spec = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=gate.env, shares=shares)
         try:
             started = client.start_call(folder, spec, site.fork_client)
@@ -166,33 +143,6 @@ class GateCaller:
                 os.makedirs(os.path.dirname(point), exist_ok=True)
                 os.symlink(share.source, point)
         return base, proven
-
-    def _tool(self, gate: Gate, shares: tuple[SharedMount, ...]) -> str | Reading:
-        """The hash of the gate's tool; one that is missing or is not the sealed one gives no verdict."""
-        site = self.site
-        path = gate_path(site, gate)
-        found = tools.resolve(
-            gate.argv[0],
-            path=path,
-            cwd=_user_cwd(site, gate),
-            repo=site.order.repo,
-            home=site.home,
-            known=site.known,
-        )
-        ours = _ours(gate, path, site.order.repo)
-        if ours is not None:
-            return ours
-        if isinstance(found, tools.MissingTool):
-            if _in_shares(site, gate, shares):
-                return ""  # built by the user's setup command, which was approved
-            if not os.path.isabs(gate.argv[0]) and "/" in gate.argv[0]:
-                return ""  # stands in the judged tree, which may have it although the user's checkout has not
-            hint = f"; install it with: {found.hint}" if found.hint else ""
-            return Reading("error", f'command not found: "{found.word}", {found.why}{hint}', cause="missing")
-        if gate.tool_sha and found.sha256 != gate.tool_sha:
-            why = f'"{found.path}" is not the file it was when the loop started'
-            return Reading("error", why, cause="tool-changed")
-        return found.sha256
 
     def _read(self, work: Work) -> tuple[Reading, str]:
         """What the gate said, its evidence stored first."""
@@ -251,23 +201,6 @@ def _next(wanted: list[GateCall], running: list[Work]) -> int | None:
     return next((i for i in free if not (running and wanted[i].gate.exclusive)), None)
 
 
-def _in_shares(site: Site, gate: Gate, shares: tuple[SharedMount, ...]) -> str | None:
-    """The gate's program where its PATH leads into a folder that a setup command built."""
-    if "/" in gate.argv[0]:
-        return None
-    for part in gate_path(site, gate).split(os.pathsep)[: len(gate.path)]:
-        for share in shares:
-            if share.source != share.at and bubblewrap.covers(share.at, part):
-                inside = os.path.join(part, gate.argv[0])
-                if os.access(share.source + inside[len(share.at) :], os.X_OK):
-                    return inside
-    return None
-
-
-def _user_cwd(site: Site, gate: Gate) -> str:
-    return os.path.normpath(os.path.join(site.order.repo, gate.cwd))
-
-
 def _regular_file(path: str) -> bytes | None:
     """What the gate wrote where its report belongs; judged code may have put anything there."""
     try:
@@ -278,19 +211,3 @@ def _regular_file(path: str) -> bytes | None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
         return file.read(MAX_REPORT + 1)
-
-
-def _ours(gate: Gate, path: str, repo: str) -> Reading | None:
-    """A command inside a shell text that only Ralph's own environment has: its red would say nothing."""
-    if gate.argv[:2] != SHELL or gate.path:  # in a folder of its own, setup may put it there
-        return None
-    for words in simple_commands(gate.run):
-        if (
-            words
-            and tools.find_executable(words[0], path=path, cwd=repo) is None
-            and only_ours(words[0], repo)
-        ):
-            hint = tools.HINTS.get(words[0], f"python -m pip install {words[0]}")
-            said = f'command not found: "{words[0]}", {tools.OURS}; install it with: {hint}'
-            return Reading("error", said, cause="missing")
-    return None

@@ -7,19 +7,13 @@ canaries, the result's new tests over the base source. Then, where new tests are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.decide.plan_facts import criteria_to_show
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.items import NAME as PLAN
-from ralph.core.model.verdict import Canary, Finding, GuardResult, Reading
-from ralph.core.prompt.facts import HIDDEN
-from ralph.core.proof.causes import is_missing
-from ralph.core.proof.flaky import changed_keys
+from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.text.clean import one_line, trim
 from ralph.gates.guards import (
     CALLED,
@@ -29,9 +23,7 @@ from ralph.gates.guards import (
     GuardFacts,
     Sabotage,
     WitnessRequest,
-    altered_request,
     inspect,
-    is_repeated,
     needs_witness,
     overlay_request,
     sabotage_request,
@@ -39,9 +31,8 @@ from ralph.gates.guards import (
     witness_request,
     witnesses,
 )
-from ralph.gates.narrow import narrow_to_files
-from ralph.gates.plant_canary import Planted, take_out_canaries
-from ralph.shell.gate_run.gate_call import GateCall, Heard
+from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.guard_calls import Batch, answers, call_gates, narrow_gate
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import compare_trees
 from ralph.shell.git.trees import edited_tree, overlay_tree
@@ -52,19 +43,6 @@ SABOTAGE_SECONDS = 60.0  # at least this long, or as long as the suite itself to
 SABOTAGE_SLOTS = 2
 MACHINERY = frozenset({"missing", "sandbox", "tool-changed"})  # causes that no test noticed
 SABOTAGE_CALL_SECONDS = 15.0  # seconds for one call, or four times what the gate took
-
-
-class _Batch(Struct):
-    """What the calls of one batch said, by purpose and gate."""
-
-    overlay: dict[str, Reading] = {}
-    repeats: dict[str, tuple[Reading, ...]] = {}
-    witness: dict[str, Reading] = {}
-    altered: dict[str, tuple[frozenset[str], Reading]] = {}
-    evidence: dict[str, tuple[str, ...]] = {}
-    owed: int = 0
-    settled: bool = False  # a doubt about this tree was looked into before
-    missing: Heard | None = None  # a call that gave no answer: then nothing of all this is used
 
 
 def run_guards(
@@ -88,8 +66,8 @@ def run_guards(
     if show is not None:
         before = edited_tree(store, base_tree, show.edit) if show.edit else base_tree
         trees["witness"] = overlay_tree(store, tree, before, restore=show.take, drop=show.drop)
-    batch = _Batch(settled=loop.proof.doubted_tree == tree)
-    if not _call(judge, facts, trees, show, batch, attend):
+    batch = Batch(settled=loop.proof.doubted_tree == tree)
+    if not call_gates(judge, facts, trees, show, batch, attend):
         return batch.missing
     facts = replace(
         facts,
@@ -99,7 +77,7 @@ def run_guards(
         altered=batch.altered,
     )
     if show is not None and needs_witness(facts):
-        broken = _sabotage(judge, loop, facts, show, batch, attend)
+        broken = _try_sabotage(judge, loop, facts, show, batch, attend)
         if broken is None:
             return batch.missing
         facts = replace(facts, sabotage=broken)
@@ -147,7 +125,7 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         read_base=trees.read_base,
         read_result=trees.read_result,
         executed={
-            name: seen for name, verdict in loop.proof.finals.items() if (seen := judge.executed(verdict))
+            name: seen for name, verdict in loop.proof.finals.items() if (seen := judge.how_executed(verdict))
         },
         protect=order.protect,
         waivers=order.criterion.waivers,
@@ -158,119 +136,8 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
     )
 
 
-def _call(
-    judge: Judge,
-    facts: GuardFacts,
-    trees: dict[str, str],
-    show: WitnessRequest | None,
-    batch: _Batch,
-    attend: Attention,
-) -> bool:
-    """The batch. False when asked to drop it."""
-    wanted: list[GateCall] = []
-    planted: dict[str, Planted] = {}
-    minded: dict[str, Canary | None] = {}
-    other = altered_request(facts) if facts.confirm > 1 else {}
-    for gate in facts.gates:
-        if not gate.required:
-            continue
-        if "overlay" in trees:
-            wanted.append(GateCall(gate, trees["overlay"], "overlay", judge.slot(gate, "overlay")))
-        final = facts.final[gate.name]
-        if not is_repeated(gate, final):
-            continue
-        wanted += _repeats(judge, facts, gate, planted, overlaid="overlay" in trees)
-        if show is not None and gate.origin != HIDDEN:
-            narrow = _narrow(facts, gate, show)
-            wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
-        if gate.name in other:
-            changed = edited_tree(judge.site.store, facts.tree, other[gate.name].files)
-            narrow = narrow_to_files(gate, list(other[gate.name].files), _exists(facts))
-            wanted.append(GateCall(narrow, changed, "altered", judge.slot(gate, "altered")))
-    batch.owed = len(wanted)
-    for heard in _answers(judge, wanted, facts.tree, batch, attend):
-        batch.owed -= 1
-        stage, name, reading = heard.call.stage, heard.call.gate.name, heard.reading
-        if heard.evidence:
-            batch.evidence = {**batch.evidence, stage: (*batch.evidence.get(stage, ()), heard.evidence)}
-        if stage == "overlay":
-            batch.overlay = {**batch.overlay, name: reading}
-        elif stage == "witness":
-            batch.witness = {**batch.witness, name: reading}
-        elif stage == "altered":
-            batch.altered = {**batch.altered, name: (other[name].tests, reading)}
-        else:
-            if stage == "canary":
-                reading = take_out_canaries(reading, planted[name])
-                if _minds(facts, name, reading):
-                    gate = next(gate for gate in facts.gates if gate.name == name)
-                    wanted.append(GateCall(gate, facts.tree, "final", heard.call.slot))
-                    batch.owed, minded[name] = batch.owed + 1, reading.canary
-                    continue
-            elif name in minded:
-                reading = replace(reading, canary=minded.pop(name))
-            batch.repeats = {**batch.repeats, name: (*batch.repeats.get(name, ()), reading)}
-    return batch.owed == 0
-
-
-def _answers(
-    judge: Judge, wanted: list[GateCall], tree: str, batch: _Batch, attend: Attention
-) -> Iterator[Heard]:
-    """Answers as they come in, up to the first call that gave none."""
-    for heard in judge.hear(wanted, tree, attend):
-        if is_missing(heard.reading, settled=batch.settled):
-            batch.missing = heard
-            return
-        yield heard
-
-
-def _minds(facts: GuardFacts, name: str, reading: Reading) -> bool:
-    """Red beside a canary, which the base had none of: perhaps the canary is why, so a plain call tells."""
-    base = facts.base.get(name)
-    if base is not None and base.canary is not None:
-        return False  # it did not mind at the base: what is red now is red
-    fail_on = next(gate.fail_on for gate in facts.gates if gate.name == name)
-    return bool(changed_keys(facts.final[name], reading, fail_on))
-
-
-def _narrow(facts: GuardFacts, gate: Gate, show: WitnessRequest) -> Gate:
-    """The gate looking at the new tests only, as far as they are its own."""
-    own = set(facts.final[gate.name].files.values())
-    tests = [path for path in show.tests if path in own] if own else show.tests
-    return narrow_to_files(gate, tests, _exists(facts))
-
-
-def _repeats(
-    judge: Judge, facts: GuardFacts, gate: Gate, planted: dict[str, Planted], *, overlaid: bool
-) -> list[GateCall]:
-    """As often as the verdict is to be confirmed, the first time with canaries; the overlay counts as one."""
-    more = max(0, facts.confirm - 1 - (overlaid and facts.confirm > 2))
-    calls = []
-    for number in range(more):
-        slot = judge.slot(gate, f"again{number}")
-        if number:
-            calls.append(GateCall(gate, facts.tree, "final", slot))
-            continue
-        final, same = facts.final[gate.name], facts.base_paths - {change.path for change in facts.changes}
-        call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same)
-        if bird is not None:
-            planted[gate.name] = bird
-        calls.append(call)
-    return calls
-
-
-def _exists(facts: GuardFacts) -> Callable[[str], bool]:
-    added = {change.path for change in facts.changes if change.status != "D"}
-    folders = {path.rsplit("/", 1)[0] for path in (*facts.base_paths, *added) if "/" in path}
-    for folder in list(folders):
-        parts = folder.split("/")
-        folders |= {"/".join(parts[:count]) for count in range(1, len(parts))}
-    known = facts.base_paths | added | folders | {"."}
-    return known.__contains__
-
-
-def _sabotage(
-    judge: Judge, loop: Loop, facts: GuardFacts, show: WitnessRequest, batch: _Batch, attend: Attention
+def _try_sabotage(
+    judge: Judge, loop: Loop, facts: GuardFacts, show: WitnessRequest, batch: Batch, attend: Attention
 ) -> tuple[Broken, ...] | None:
     """Each sabotage tried on the witness tests, while there is time; None when asked to drop it."""
     shown = set(witnesses(facts)[0])
@@ -288,15 +155,15 @@ def _sabotage(
         broken = _broken_tree(judge, facts.tree, item)
         owed[broken] = item.name
         for gate in gates:
-            narrow = _narrow(facts, gate, show)
+            narrow = narrow_gate(facts, gate, show)
             narrow = replace(narrow, timeout=min(gate.timeout, patience))  # broken code may never end
             slot = judge.slot(gate, f"broken{number % SABOTAGE_SLOTS}")
             wanted.append(GateCall(narrow, broken, "sabotage", slot, fresh=False))
-    total, answers = len(wanted), 0
-    for heard in _answers(judge, wanted, facts.tree, batch, attend):
-        answers += 1
+    total, heard_of = len(wanted), 0
+    for heard in answers(judge, wanted, facts.tree, batch, attend):
+        heard_of += 1
         name = owed[heard.call.tree]
-        noticed[name] = noticed.get(name, False) or _is_noticed(
+        noticed[name] = noticed.get(name, False) or is_noticed(
             heard.reading, shown, facts.final[heard.call.gate.name]
         )
         if heard.evidence:
@@ -304,7 +171,7 @@ def _sabotage(
         if judge.site.clock.monotonic() > until:
             total -= len(wanted)
             wanted.clear()
-    if answers < total:
+    if heard_of < total:
         return None
     return tuple(Broken(item.name, noticed.get(item.name), item.other) for item in asked)
 
@@ -321,7 +188,7 @@ def _shows(gate: Gate, facts: GuardFacts, shown: set[str]) -> bool:
     return gate.name in shown if tests is None else any(name in shown for name in tests)
 
 
-def _is_noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
+def is_noticed(reading: Reading, shown: set[str], final: Reading) -> bool:
     """Is one of this gate's witnesses red, or not loaded? Others may be red for reasons of their own."""
     if reading.status == "pass" or reading.cause in MACHINERY or reading.doubt:
         return False

@@ -13,28 +13,21 @@ from collections.abc import Collection, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from ralph.agents._kit.environ import secret_values
-from ralph.core.decide.after_fault import TRIES
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Finding, Reading, Stage, Verdict
-from ralph.core.proof.causes import is_missing
-from ralph.core.proof.compare import compare, count_unloaded, outline, signature
-from ralph.core.proof.flaky import changed_keys, merge_readings, skip_tests
-from ralph.core.text.clean import redact, trim
+from ralph.core.model.verdict import Reading, Stage, Verdict
+from ralph.core.proof.causes import TRIES, is_missing
+from ralph.core.proof.flaky import changed_keys, skip_tests
 from ralph.gates.guards._base.facts import Executed
 from ralph.gates.plant_canary import Planted, plant, take_out_canaries
-from ralph.gates.readers import LOCATED
 from ralph.shell.dependencies.built import Deps
-from ralph.shell.gate_run.gate_call import GateCall, GateCaller, Heard
+from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.gate_call import GateCaller
+from ralph.shell.gate_run.make_verdict import make_verdict
 from ralph.shell.git import trees
 from ralph.shell.git.checkout import Submodule
 from ralph.shell.ports import Attention
-from ralph.shell.sandbox.boxes import Site
+from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
-
-MAX_FINDINGS = 8
-MAX_RED = 20
-MAX_MESSAGE_CHARS = 1500
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -174,43 +167,11 @@ class Judge:
         baseline: dict[str, Verdict],
         readings: dict[str, Reading] | None,
     ) -> Verdict:
-        reading = heard[0].reading
-        for other in heard[1:]:
-            reading = merge_readings(reading, other.reading, gate.fail_on)
+        base = self.base_reading(gate.name, baseline) if stage != "baseline" else None
+        verdict, reading = make_verdict(self.site, gate, tree, stage, heard, base)
         if readings is not None:
             readings[gate.name] = reading
-        base = self.base_reading(gate.name, baseline) if stage != "baseline" else None
-        found = compare(base, reading, fail_on=gate.fail_on)
-        new_red = found.new_red if stage != "baseline" else ()  # what is red at the base is not new
-        hushed = secret_values(self.site.env)
-        red = 0 if reading.status == "pass" else max(1, found.red)
-        return Verdict(
-            gate=gate.name,
-            tree=tree,
-            stage=stage,
-            status=reading.status,
-            summary=redact(trim(reading.summary, 3, 400), hushed),
-            cause=reading.cause,
-            seconds=heard[0].seconds,
-            exit_code=heard[0].exit_code,
-            counts=reading.counts,
-            per_test=reading.tests is not None or gate.read in LOCATED,
-            red=red,
-            red_digest=found.red_digest,
-            signature=signature(reading),
-            outline=outline(reading),
-            new_red=tuple(key[:300] for key in new_red[:MAX_RED]),
-            new_red_count=len(new_red),
-            fixed_count=len(found.fixed),
-            witness_count=len(found.witness),
-            findings=tuple(_redact_finding(finding, hushed) for finding in reading.findings[:MAX_FINDINGS]),
-            evidence=heard[0].evidence,
-            reading=blobs.put(self.site.state.blobs, msgspec.json.encode(reading)),
-            repeats=tuple(other.evidence for other in heard[1:] if other.evidence),
-            unloaded=count_unloaded(reading),
-            doubt=reading.doubt,
-            answered=reading.status != "error",
-        )
+        return verdict
 
     def base_reading(self, name: str, baseline: dict[str, Verdict]) -> Reading | None:
         """What this gate said of the base commit, every test of it."""
@@ -221,7 +182,7 @@ class Judge:
             self._base[name] = self.reading(verdict)
         return self._base[name]
 
-    def executed(self, verdict: Verdict) -> Executed | None:
+    def how_executed(self, verdict: Verdict) -> Executed | None:
         """How this verdict's gate was executed, by its evidence: whichever runner saw to it."""
         if not verdict.evidence:
             return None
@@ -230,13 +191,3 @@ class Judge:
 
     def reading(self, verdict: Verdict) -> Reading:
         return msgspec.json.decode(blobs.get(self.site.state.blobs, verdict.reading), type=Reading)
-
-
-def _redact_finding(finding: Finding, hushed: tuple[str, ...]) -> Finding:
-    return Finding(
-        key=finding.key[:300],
-        message=redact(trim(finding.message, 40, MAX_MESSAGE_CHARS), hushed),
-        path=finding.path[:300],
-        line=finding.line,
-        severity=finding.severity,
-    )

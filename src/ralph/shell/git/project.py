@@ -280,3 +280,15 @@ def _submodule_moved(project: Project, path: str, commit: str) -> bool:
     env |= scrubbed_env((*HARMLESS, *no_filters(names)))
     asked = ["ls-files", "-m", "-o", "--exclude-standard", "-z"]
     return bool(run_git(project.git, asked, env=env, cwd=folder, ok=None).out)
+
+
+def object_mounts(project: Project, inside: str | None) -> list[tuple[str, str]]:
+    """Each object store of the user and the path at which a workspace names it.
+
+    `inside` is where the sandbox binds the first one; the chain of alternates follows at `inside.1`, ….
+    Without a sandbox (None) each stands at its own path.
+    """
+    if inside is None:
+        return [(path, path) for path in project.object_dirs]
+    names = (inside if number == 0 else f"{inside}.{number}" for number in range(len(project.object_dirs)))
+    return list(zip(project.object_dirs, names, strict=True))

@@ -15,7 +15,7 @@ import msgspec
 from ralph.errors import Bug, UserError
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.checkout import Submodule, find_modules, hash_files, update_checkout
-from ralph.shell.git.project import Project, user_call
+from ralph.shell.git.project import Project, object_mounts, user_call
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
 from ralph.shell.git.snapshot import refuse_unknown_objects
 from ralph.shell.git.store import Store, disk_error, private_call, write_git_dir
@@ -48,18 +48,6 @@ class Workspace(msgspec.Struct, frozen=True):
     @property
     def links(self) -> tuple[str, ...]:
         return tuple(module.path for module in self.modules)
-
-
-def object_mounts(project: Project, inside: str | None) -> list[tuple[str, str]]:
-    """Each object store of the user and the path at which a workspace names it.
-
-    `inside` is where the sandbox binds the first one; the chain of alternates follows at `inside.1`, ….
-    Without a sandbox (None) each stands at its own path.
-    """
-    if inside is None:
-        return [(path, path) for path in project.object_dirs]
-    names = (inside if number == 0 else f"{inside}.{number}" for number in range(len(project.object_dirs)))
-    return list(zip(project.object_dirs, names, strict=True))
 
 
 def make_workspace(

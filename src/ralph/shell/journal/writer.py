@@ -91,6 +91,7 @@ class SqliteJournal(SqliteReader):
             return int(done.lastrowid or 0)
 
     def inbox_open(self, loop: str) -> list[Command]:
+        """Commands that no event has answered yet, oldest first."""
         return self._ask(lambda db: rows_.open_commands(db, loop), [])
 
     def admit(self, loop: str, *, at: int, repo: str = "", most: int | None = None) -> Stint:
@@ -121,7 +122,7 @@ class SqliteJournal(SqliteReader):
             self._writer.execute("COMMIT")
         except sqlite3.Error as exc:
             self._roll_back()
-            raise self._failed(exc, loop) from exc
+            raise self._close_on_failure(exc, loop) from exc
         except BaseException:
             self._roll_back()
             raise
@@ -150,9 +151,9 @@ class SqliteJournal(SqliteReader):
         try:
             self._writer.execute("ROLLBACK")
         except sqlite3.Error as exc:
-            self._failed(exc)
+            self._close_on_failure(exc)
 
-    def _failed(self, exc: sqlite3.Error, loop: str = "") -> RalphError:
+    def _close_on_failure(self, exc: sqlite3.Error, loop: str = "") -> RalphError:
         error = sqlite_error(exc, self._path, loop)
         if isinstance(error, SetupError) and error.code in ("E-DISK-IO", "E-STATE-READONLY"):
             # A failed sync may have dropped what it could not write: nothing after it can be trusted.

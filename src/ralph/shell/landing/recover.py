@@ -311,12 +311,12 @@ def _wait_for_child(project: Project, note: str) -> None:
     """A git of ours may outlive a killed Ralph: let it finish. Before its pid is noted, any git may be it."""
     seen = _load(note)
 
-    def gone() -> bool:
+    def has_gone() -> bool:
         if seen is None:
             return True
         return not (_start_time(seen.pid) == seen.started != "" if seen.pid else _git_at_work(project))
 
-    if not wait_until(gone, SystemClock(), seconds=_WAIT_SECONDS, every=0.02):
+    if not wait_until(has_gone, SystemClock(), seconds=_WAIT_SECONDS, every=0.02):
         raise Busy("the git that lands the result is still at work", code="E-LAND-BUSY", at=note)
 
 

@@ -2,40 +2,27 @@
 
 The plan lives in the journal; the file is a rendering of it. A call begins with the item at hand open; its
 snapshot shows the item ticked, so that the tree that is judged is the very tree that is committed once it is
-verified. What an agent writes into the file is read (`read_plan`, `read_notes`) and then replaced: work that
-it found is taken over, its ticks are not.
+verified. What an agent writes into the file is read (`read_back`) and then replaced.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ralph.core.decide.plan_facts import NOTHING_LEFT, leaves_nothing
-from ralph.core.model.events import PlanRead
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Brief
 from ralph.core.model.plan.board import plan_with_states, state_of
 from ralph.core.model.plan.items import NAME, STATES, Board, Plan, State
-from ralph.core.model.plan.plan_rules import is_valid
 from ralph.core.model.plan.plan_state import PlanState
-from ralph.core.model.verdict import Finding
-from ralph.core.plan.file import check_file, parse_plan
 from ralph.core.plan.layout import LineEdit, Sheet, based_on, lay_out, mark_item
-from ralph.core.text.clean import clean
 from ralph.shell.files.safe_tree import remove_tree
-from ralph.shell.git.snapshot import Snapshot
 from ralph.shell.git.store import Store, private_call
-from ralph.shell.git.trees import read_blob, with_root_file
+from ralph.shell.git.trees import with_root_file
 from ralph.shell.plan.brief import code_digest
 
-MAX_BYTES = 4 << 20  # as a fact it may have twice as many bytes, and must fit into the journal
-MAX_ITEMS, MAX_LINES = 20_000, 100_000  # items, and lines of all kinds
-MAX_FINDINGS = 20  # findings kept of a plan that cannot be used
-MAX_SHOWN = 20
 _STATE: dict[int, State] = {ord(state[0]): state for state in STATES}
 
 
@@ -57,7 +44,7 @@ class RenderedPlan:
         basis = None if sheet is None else based_on(sheet, specs=brief.specs, code=code)
         if sheet is None or basis is None:
             sheet, basis = self._lay_out(build.plan, board, brief, code), ()
-        for edit in (*basis, *self._turned(board, sheet)):
+        for edit in (*basis, *self._state_edits(board, sheet)):
             self._put(edit)
         self._states = board.states
         if not ticked:
@@ -77,7 +64,7 @@ class RenderedPlan:
         self._plan, self._states = plan, board.states
         return self._sheet
 
-    def _turned(self, board: Board, sheet: Sheet) -> Iterable[LineEdit]:
+    def _state_edits(self, board: Board, sheet: Sheet) -> Iterable[LineEdit]:
         """One edit for each item whose state is not the one on paper; untouched parts are the same object."""
         at = 0
         for old, new in zip(self._states, board.states, strict=True):
@@ -115,71 +102,3 @@ def write_plan(workspace: str, data: bytes) -> None:
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
         file.write(data)
     os.replace(fresh, path)
-
-
-def is_large(data: bytes) -> bool:
-    """Nobody plans that much; reading it would take minutes."""
-    return len(data) >= MAX_BYTES or data.count(b"\n") > MAX_LINES
-
-
-def _read_plan_file(store: Store, workspace: str, tree: str) -> bytes | None:
-    """The plan as a call left it. Where git ignores it, no snapshot has it, and the file itself is read."""
-    data = read_blob(store, tree, NAME, MAX_BYTES)
-    if data is not None:
-        return data
-    try:
-        handle = os.open(os.path.join(workspace, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    with open(handle, "rb") as file:
-        return file.read(MAX_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else None
-
-
-def read_plan(store: Store, workspace: str, loop: Loop, found: Snapshot) -> PlanRead:
-    """What a planning call left: its plan, if it is sound, and everything else that it changed."""
-    brief = loop.sealed.brief
-    assert brief is not None
-    outside = [change.path for change in found.changes if change.path != NAME]
-    base = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:MAX_SHOWN]))
-    data = _read_plan_file(store, workspace, found.tree)
-    if data is None:
-        return base
-    if is_large(data):
-        message = f"the plan has more than {MAX_BYTES} bytes or {MAX_LINES} lines"
-        return replace(base, wrong=(Finding("plan-large", message, NAME, 1),))
-    parsed = parse_plan(data.decode("utf-8", "replace"))
-    count = len(parsed.plan.items)
-    if count > MAX_ITEMS:
-        message = f"the plan has {count} items, expected at most {MAX_ITEMS}"
-        return replace(base, wrong=(Finding("plan-many", message, NAME, 1),))
-    wrong = check_file(parsed, brief.criteria)
-    if not is_valid(wrong):
-        return replace(base, wrong=wrong[:MAX_FINDINGS])
-    if leaves_nothing(loop, parsed.plan):
-        return replace(base, wrong=(Finding("plan-idle", NOTHING_LEFT, NAME, 1),))
-    return replace(
-        base,
-        plan=replace(parsed.plan, specs=brief.specs, code=tree_code_digest(store, loop.work.tree_before)),
-    )
-
-
-def read_notes(store: Store, workspace: str, loop: Loop, found: Snapshot, given: bytes) -> PlanRead | None:
-    """What any other call wrote into the plan: items that it found, boxes that it ticked."""
-    build = loop.build
-    assert build is not None
-    outside = [change.path for change in found.changes if change.path != NAME]
-    data = _read_plan_file(store, workspace, found.tree)
-    closing = build.mode == "closing"
-    told = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:MAX_SHOWN]))
-    if data is None or data == given or build.board is None or is_large(data):
-        return told if closing else None
-    known = build.board.ranked.at
-    items = parse_plan(data.decode("utf-8", "replace")).plan.items
-    ticked = [
-        item.id
-        for item in items
-        if item.id in known and item.state == "done" and state_of(build.board, item.id) != "done"
-    ]
-    new = tuple(item for item in items if item.id not in known and item.state == "open")
-    read = PlanRead(found=new[:MAX_SHOWN], ticked=tuple(ticked[:MAX_SHOWN]))
-    return replace(read, outside=told.outside, paths=told.paths) if closing else read

@@ -18,7 +18,6 @@ from ralph.core.model.rubric import JUDGE, for_prompt
 from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.verdict import Footprint, Verdict
 from ralph.core.prompt.facts import (
-    HIDDEN,
     Feedback,
     PromptFacts,
     add_required_parts,
@@ -125,7 +124,7 @@ def result_message(loop: Loop, action: PublishResult) -> str:
         role = "proof" if gate.proof else "required" if gate.required else "advisory"
         lines.append(f"  {gate.name} ({role}): {verdict.status}, {one_line(verdict.summary, 100)}")
         # Later agents read the history: a hidden check must not be told there either.
-        run = "(hidden)" if gate.origin == HIDDEN else f"$ {one_line(gate.run, 200)}"
+        run = "(hidden)" if gate.hidden else f"$ {one_line(gate.run, 200)}"
         lines.append(f"    {run}  evidence {verdict.evidence[:16]}")
     opinion = loop.jury.opinion
     if opinion is not None and opinion.tree == action.tree:

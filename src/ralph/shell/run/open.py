@@ -7,7 +7,6 @@ owed. Here is also the counting of Ctrl-C.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,16 +16,12 @@ import msgspec
 from ralph.clock import Clock, SystemClock
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
-from ralph.core.model.agent import SealedAgent
-from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import BoxTerms, Brief, Order, StartPoint
-from ralph.core.model.spend import Limits
+from ralph.core.model.order import BoxTerms, Brief, Order
 from ralph.errors import RalphError
 from ralph.shell.dependencies import shared
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.leftovers import sweep
-from ralph.shell.git.project import find_project
 from ralph.shell.git.snapshot import Start, start_refs
 from ralph.shell.git.store import Store, open_store
 from ralph.shell.git.trees import tree_of
@@ -38,11 +33,10 @@ from ralph.shell.process.fork_client import ForkClient
 from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe, summary_row
-from ralph.shell.sandbox.boxes import Site
-from ralph.shell.sandbox.probe import find_protection
+from ralph.shell.run.site import loop_folder, open_site
 from ralph.shell.start.prepare import Prepared
 from ralph.shell.state import blobs
-from ralph.shell.state.directory import State, config_dir, open_state, state_dir
+from ralph.shell.state.directory import State, open_state, state_dir
 from ralph.shell.state.stints import Stint
 
 
@@ -65,23 +59,19 @@ class SignalCount:
         """The signal that came last; 0 = none."""
         return self._number
 
-    def heard(self, number: int, _frame: object) -> None:
+    def count(self, number: int, _frame: object) -> None:
         self._number = number
         self._level = min(3, self._level + 1) if number == signal.SIGINT else max(2, self._level)
 
     @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self) -> Iterator[None]:
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, self.heard) for number in numbers}
+        before = {number: signal.signal(number, self.count) for number in numbers}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def loop_folder(state: State, name: str) -> str:
-    return os.path.join(state.loops, name)
 
 
 def begin_loop(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, Stint]:
@@ -157,52 +147,6 @@ def _shares(store: Store, order: Order, pinned: Start) -> tuple[BoxTerms, tuple[
     return box, warnings
 
 
-def open_site(
-    order: Order, state: State, env: Mapping[str, str], clock: Clock, fork_client: ForkClient | None = None
-) -> Site:
-    """What all calls of a stint have in common; the sandbox is looked at anew each time."""
-    project = find_project(order.repo)
-    bwrap, shield = find_protection(order.box.sandbox, order.box.network, state.root, env)
-    return Site(
-        order=order,
-        state=state,
-        store=open_store(project, os.path.join(loop_folder(state, order.loop), "store")),
-        env=dict(env),
-        clock=clock,
-        config_dir=config_dir(env),
-        bwrap=bwrap,
-        unshare=shutil.which("unshare", path=env.get("PATH")),
-        level=shield.level,
-        words=shield.words,
-        fork_client=fork_client,
-    )
-
-
-def open_gate_site(
-    store: Store,
-    name: str,
-    gates: tuple[Gate, ...],
-    tree: str,
-    *,
-    box: BoxTerms,
-    base: StartPoint = StartPoint(),  # noqa: B008 - a frozen value
-    state: State,
-    env: Mapping[str, str],
-) -> Site:
-    """The same for gates alone, without a loop or an agent."""
-    order = Order(
-        loop=name,
-        task="",
-        repo=store.project.top,
-        criterion=Criterion(task_class="custom", gates=gates, confirm=1),
-        limits=Limits(),
-        agent=SealedAgent(""),
-        base=base,
-        box=shared.with_usable_shares(store, tree, box),
-    )
-    return open_site(order, state, env, SystemClock())
-
-
 def _stale(scribe: Scribe) -> tuple[int, ...]:
     """Commands to stop that came too late for a loop which had stopped already: a resume answers them."""
     stops = {e.kind_of(e.PauseAsked()), e.kind_of(e.AbortAsked())}
@@ -232,7 +176,7 @@ def drive_loop(
             if stint is None:
                 repo = record.load(journal, name).loop.sealed.repo
                 stint = journal.admit(name, at=int(clock.now() * 1000), repo=repo, most=most)
-            with signals.installed(), ForkClient() as fork_client:
+            with signals.install(), ForkClient() as fork_client:
                 scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
                 for event in first:
                     scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())

@@ -27,7 +27,7 @@ from ralph.core.text.clean import one_line
 from ralph.shell.agent_call import reach
 from ralph.shell.agent_call.call import Caller
 from ralph.shell.files.safe_tree import remove_tree
-from ralph.shell.gate_run.gate_call import Heard
+from ralph.shell.gate_run.answers import Heard
 from ralph.shell.gate_run.run_guards import run_guards
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.refs import (
@@ -44,8 +44,8 @@ from ralph.shell.git.workspace import Workspace, make_workspace, restore_workspa
 from ralph.shell.ports import Activity, Attention, Watcher
 from ralph.shell.prompts import build
 from ralph.shell.prompts.sources import PromptFiles
-from ralph.shell.sandbox.boxes import Site
 from ralph.shell.sandbox.own_copy import give_back
+from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import refuse_full_disk
 
@@ -185,7 +185,7 @@ class RealPerformer:
             order = failover.with_agent(self.site.order, action.agent)
             self._callers[action.agent] = Caller(self.site, order)
         ended = self._callers[action.agent].finish(loop, action, prompt, shares, attend, watcher)
-        return self.desk.heard(loop, ended, prompt.decode()) if loop.build is not None else ended
+        return self.desk.add_indication(loop, ended, prompt.decode()) if loop.build is not None else ended
 
     @property
     def asker(self) -> Asker:
@@ -277,7 +277,7 @@ class RealPerformer:
 
     def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished:
         site, order = self.site, self.site.order
-        commit = self._published(action.tree)
+        commit = self._find_published(action.tree)
         if commit is None:
             message = build.result_message(loop, action)
             commit = commit_tree(
@@ -317,7 +317,7 @@ class RealPerformer:
             publish_result(site.store.project, order.branch, commit, loop.landing.result or None)
         return e.ItemPublished(item=action.item, branch=order.branch, commit=commit, tree=action.tree)
 
-    def _published(self, tree: str) -> str | None:
+    def _find_published(self, tree: str) -> str | None:
         order = self.site.order
         return find_published_result(
             self.site.store.project, order.branch, order.loop, tree, order.base.commit
@@ -327,7 +327,7 @@ class RealPerformer:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
         if action.outcome != "verified" and loop.grade is not None and loop.build is None:
             # Aborted before its result was recorded: a runner that was killed may have published it.
-            commit = self._published(loop.work.tree)
+            commit = self._find_published(loop.work.tree)
             if commit is not None:
                 move_refs(
                     self.site.store.project, [RefChange(f"refs/heads/{loop.landing.branch}", None, commit)]

@@ -17,8 +17,7 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.errors import Bug, Busy, RalphError
-from ralph.shell.ports import Activity, Attention, Signals, Watcher
-from ralph.shell.run.scribe import Scribe
+from ralph.shell.ports import Activity, Attention, Recorder, Signals, Watcher
 
 
 class Performer(Protocol):
@@ -57,7 +56,7 @@ class Runner:
     """Drives one loop whose lock the caller holds."""
 
     def __init__(
-        self, hands: Performer, scribe: Scribe, clock: Clock, signals: Signals, watcher: Watcher
+        self, hands: Performer, scribe: Recorder, clock: Clock, signals: Signals, watcher: Watcher
     ) -> None:
         self._hands, self._scribe, self._clock = hands, scribe, clock
         self._signals, self._watcher = signals, watcher
@@ -71,7 +70,7 @@ class Runner:
         if scribe.loop.todo:
             opening = self._hands.opening()
             scribe.append(opening)
-            self._watcher.opened(scribe.loop, opening.words)
+            self._watcher.begin(scribe.loop, opening.words)
         while scribe.loop.todo:
             self._attend_now()
             if not scribe.loop.todo:
@@ -84,7 +83,7 @@ class Runner:
             except RalphError as trouble:
                 self._lay_down(trouble)
                 raise
-        self._watcher.closed(scribe.loop)
+        self._watcher.finish(scribe.loop)
         return scribe.loop
 
     def _perform(self, action: actions.Action) -> None:

@@ -10,7 +10,7 @@ from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.views.summary import summarise, summary_json
 from ralph.errors import SetupError
-from ralph.shell.journal import record
+from ralph.shell.journal.entries import Record
 from ralph.shell.journal.store import JournalStore, SummaryRow
 from ralph.shell.ports import Watcher
 from ralph.shell.state import directory
@@ -25,7 +25,7 @@ class Scribe:
         self,
         journal: JournalStore,
         name: str,
-        record_: record.Record,
+        record_: Record,
         clock: Clock,
         watcher: Watcher,
         state_root: str,

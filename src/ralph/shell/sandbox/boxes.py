@@ -1,6 +1,6 @@
 """From an order to the boxes of its calls: what an agent and what a gate may see, and at which path.
 
-`Site` is what stays the same for all calls of one stint. How a box becomes bubblewrap's words is in
+What stays the same for all calls of one stint is a `Site`. How a box becomes bubblewrap's words is in
 `bubblewrap`, who owns the processes in `client`. At the lower level (no bubblewrap) the same functions
 give plain calls that work at the workspace's own path.
 """
@@ -10,26 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 
-import msgspec
-
-from ralph.clock import Clock
 from ralph.core.model.gate import Gate
-from ralph.core.model.order import Order
-from ralph.core.prompt.facts import HIDDEN
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell.files.safe_tree import open_way, remove_tree
-from ralph.shell.git.store import Store
-from ralph.shell.git.workspace import object_mounts
 from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
-from ralph.shell.process.fork_client import ForkClient
 from ralph.shell.sandbox import bubblewrap, hidden_files, tools
 from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount
 from ralph.shell.sandbox.own_copy import CopyPlace, Places
-from ralph.shell.state.directory import State
+from ralph.shell.sandbox.site import Site
 
-OBJECTS_AT = "/run/objects"  # where the user's object stores stand inside an agent's box
 AGENT_AT = "/run/agent"  # where an agent that lives in the user's repository stands
 GATE_MEMORY = 8 << 30
 AGENT_MEMORY = 16 << 30
@@ -37,70 +28,11 @@ AGENT_MEMORY = 16 << 30
 PROGRAMS = ("bin", "lib", "libexec", "local", "node_modules", "packages", "share")
 
 
-class Site(msgspec.Struct, frozen=True, kw_only=True):
-    order: Order
-    state: State
-    store: Store
-    env: dict[str, str]  # the user's
-    clock: Clock
-    config_dir: str
-    bwrap: str | None
-    unshare: str | None
-    level: str
-    words: tuple[str, ...]
-    known: tools.ToolMemory = msgspec.field(default_factory=tools.ToolMemory)
-    fork_client: ForkClient | None = None
-    look: str = ""  # a judge's: the checkout that stands, read-only, where an agent has its workspace
-    aside: str = ""  # name of a home of its own, for calls at the same time
-
-    @property
-    def folder(self) -> str:
-        return os.path.join(self.state.loops, self.order.loop)
-
-    @property
-    def workspace(self) -> str:
-        return self.look or os.path.join(self.state.workspaces, self.order.loop)
-
-    @property
-    def home(self) -> str:
-        return os.path.normpath(self.env.get("HOME") or "/")
-
-    @property
-    def home_name(self) -> str:
-        """A judge and each reader has a home of its own: nothing in it was planted by who is judged."""
-        return self.aside or ("judge-home" if self.look else "home")
-
-    @property
-    def path(self) -> str:
-        return bubblewrap.clean_path(self.env.get("PATH", os.defpath))
-
-    @property
-    def boxed(self) -> bool:
-        return self.bwrap is not None
-
-    def seen(self, path: str = "") -> str:
-        """A path of the repository as a call sees it: at the user's own place inside a box."""
-        return os.path.normpath(os.path.join(self.order.repo if self.boxed else self.workspace, path))
-
-    def object_dirs(self) -> tuple[tuple[str, str], ...]:
-        """The user's object stores, as (outside, inside)."""
-        return tuple(object_mounts(self.store.project, self.objects_at))
-
-    @property
-    def objects_at(self) -> str | None:
-        return OBJECTS_AT if self.boxed else None
-
-
-def own_folder(site: Site, agent: str) -> str:
-    """Where the private copies of an agent's own folders are kept."""
-    return os.path.join(site.folder, "own", site.home_name, agent)
-
-
 def own_places(site: Site, agent: str, seen: tuple[str, ...]) -> CopyPlace:
     """What decides where those copies stand; `seen` are paths that its call shows or may write."""
     order = site.order
     return CopyPlace(
-        folder=own_folder(site, agent),
+        folder=site.own_folder(agent),
         home_dir=_make_folder(site.folder, site.home_name),
         home=bubblewrap.home_inside(order.repo, site.home),
         repo=order.repo,
@@ -213,9 +145,9 @@ def gate_spec(
         home_dir=None,
         tmp_dir=_make_folder(folder, "tmp"),
         read=(
-            *_on_path(site, gate_path(site, gate)),
+            *_on_path(site, site.gate_path(gate)),
             *_named_files(site, gate, argv),
-            *(hidden_files.paths_to_show(gate, order.repo, site.env) if gate.origin == HIDDEN else ()),
+            *(hidden_files.paths_to_show(gate, order.repo, site.env) if gate.hidden else ()),
         ),
         shares=shares,
         stage=_make_folder(folder, "overlay") if shares else None,
@@ -226,7 +158,7 @@ def gate_spec(
     made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
     home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
     words = bubblewrap.gate_env(site.env, home, env)
-    words["PATH"] = gate_path(site, gate)
+    words["PATH"] = site.gate_path(gate)
     if not site.boxed:
         words["TMPDIR"] = box.tmp_dir or ""
         words.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # an editable install leads to the user's own files
@@ -237,24 +169,16 @@ def gate_spec(
     return bubblewrap.call_spec(made, "gate", words, frame)
 
 
-def gate_path(site: Site, gate: Gate) -> str:
-    """PATH of a gate: its own folders first, as the user would name them."""
-    own = [os.path.normpath(os.path.join(site.order.repo, part)) for part in gate.path]
-    return os.pathsep.join((*own, site.path))
-
-
 def _hidden_paths(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
     """The files of every hidden check but `own`, as far as nothing that is needed stands among them."""
-    hidden = [gate for gate in site.order.criterion.gates if gate.origin == HIDDEN]
-    if own and own.origin == HIDDEN:
+    hidden = [gate for gate in site.order.criterion.gates if gate.hidden]
+    if own and own.hidden:
         hidden = [gate for gate in hidden if gate.name != own.name]
     if not hidden:
         return ()
-    own_files = (
-        hidden_files.paths_to_show(own, site.order.repo, site.env) if own and own.origin == HIDDEN else ()
-    )
+    own_files = hidden_files.paths_to_show(own, site.order.repo, site.env) if own and own.hidden else ()
     needed = (*needed, *own_files, *site.path.split(os.pathsep))
-    visible = [gate for gate in site.order.criterion.gates if gate.origin != HIDDEN]
+    visible = [gate for gate in site.order.criterion.gates if not gate.hidden]
     return hidden_files.paths_to_hide(hidden, site.order.repo, site.env, needed, visible)
 
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
-from ralph.core.prompt.facts import HIDDEN
 from ralph.errors import UserError
 from ralph.gates.command import word_set
 from ralph.gates.judging_paths import is_test
@@ -116,7 +115,7 @@ def unseen(gate: Gate, repo: str, paths: frozenset[str]) -> Gate:
 
 def unhidden(gates: Iterable[Gate], repo: str, env: Mapping[str, str], *, boxed: bool) -> tuple[str, ...]:
     """What to say before a loop without a sandbox: there an agent reads whatever the user can read."""
-    names = [gate.name for gate in gates if gate.origin == HIDDEN and paths_to_show(gate, repo, env)]
+    names = [gate.name for gate in gates if gate.hidden and paths_to_show(gate, repo, env)]
     if boxed or not names:
         return ()
     return (f"without a sandbox the agent can read the files of the hidden check ({', '.join(names)})",)

@@ -85,6 +85,11 @@ def prepare(launch: Launch, where: CopyPlace, now: float) -> tuple[Places, tuple
     return places, told
 
 
+def return_logins(folder: str, now: float) -> tuple[str, ...]:
+    """Refreshed logins of an agent's copies go back to the user; what could not be brought back, in words."""
+    return bring_back(os.path.join(folder, LIST), now)
+
+
 def give_back(folder: str, now: float, *, whole: bool) -> tuple[str, ...]:
     """The end of a loop: refreshed logins go back; no login or setting of the user's stays below `folder`.
 

@@ -1,11 +1,7 @@
-"""A proposal on screen and the conversation about it: shown first, then agreed to, then tried, then used.
-
-Shared by `infer` and `loop`. Which answer is needed is decided in `shell.criterion.adopting`.
-"""
+"""A proposal on screen and the conversation about it; see `app.criterion`. Shared by `infer` and `loop`."""
 
 from __future__ import annotations
 
-import secrets
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +10,7 @@ import click
 import msgspec
 
 from ralph.app.words.format import safe
-from ralph.clock import SystemClock
 from ralph.core.criterion.proposal import Proposal
-from ralph.errors import NeedsHuman, UserError
 
 
 def proposal_lines(proposal: Proposal) -> list[str]:
@@ -87,131 +81,22 @@ def print_lines(rows: list[str]) -> None:
         print(row, file=sys.stderr)
 
 
-def ask_agreement(
-    proposal: Proposal, *, cwd: str, env: Mapping[str, str], yes: bool, ask: bool, held: bool = True
-) -> str:
-    """Did the user agree to execute these commands: "known" by hash or flag, "asked" just now, or "".
+class Terminal:
+    """The answers of whoever sits at this terminal; what is shown goes to stderr."""
 
-    `held`: in a box. Without one a flag does not stand for commands that the repository wrote.
-    """
-    from ralph.shell.criterion import adopt as criterion_adopt
-    from ralph.shell.state.directory import config_dir
+    def show(self, proposal: Proposal) -> None:
+        print_lines(proposal_lines(proposal))
 
-    folder = config_dir(env)
-    typed = yes and (held or not criterion_adopt.foreign(proposal.checks))
-    if typed or criterion_adopt.is_approved(proposal, folder):
-        return "known"
-    if not ask:
-        return ""
-    where = "in the gate box, without network" if held else "without a sandbox, with your own rights"
-    question = f"use these checks? They are tried once now, {where}"
-    if not click.confirm(question, default=True, err=True):
-        return ""
-    criterion_adopt.approve(proposal, cwd, folder, SystemClock().now())
-    return "asked"
+    def show_trial(self, proposal: Proposal) -> None:
+        told = ("confidence", "  tried", "  note")
+        print_lines([row for row in proposal_lines(proposal) if row.startswith(told)])
 
+    def may_try(self, proposal: Proposal, *, held: bool) -> bool:  # noqa: ARG002 (it was just shown)
+        where = "in the gate box, without network" if held else "without a sandbox, with your own rights"
+        return click.confirm(f"use these checks? They are tried once now, {where}", default=True, err=True)
 
-def try_out(proposal: Proposal, *, cwd: str, env: Mapping[str, str]) -> Proposal:
-    from ralph.shell.criterion.try_once import try_proposal
-
-    return try_proposal(proposal, cwd=cwd, env=env, token=secrets.token_hex(4), now=SystemClock().now())
-
-
-def adopt_checks(request: Any, env: Mapping[str, str], *, yes: bool, auto: bool, dry: bool) -> Any:
-    """The request with inferred checks, when it has none of its own; a stop says why and what would do."""
-    from ralph.core.criterion.named_tools import names_without_gate
-    from ralph.core.criterion.predicate import names_measure
-    from ralph.shell.criterion import adopt as criterion_adopt
-    from ralph.shell.criterion import propose
-    from ralph.shell.start.request import class_of, read_settings
-
-    _, settings = read_settings(request, env, SystemClock().now())
-    runs = tuple(spec.run for spec in settings.gates.values() if spec.required)
-    if request.checks or request.hidden_checks:
-        return request
-    if (
-        runs
-        and not names_measure(request.until)
-        and not names_without_gate(request.task, request.until, class_of(request), runs)
-    ):
-        return request
-    made = propose(
-        request.task,
-        cwd=request.cwd,
-        until=request.until,
-        chosen=class_of(request) if request.task_class else None,
-        env=env,
-        base=request.base,
-    )
-    if made.refused:
-        raise _no_check_found(request.task, made)
-    print_lines(proposal_lines(made))
-    if dry:
-        return _with(request, made)
-    ask = on_terminal() and not yes
-    held = criterion_adopt.is_held(settings, env)
-    word = ask_agreement(made, cwd=request.cwd, env=env, yes=yes or auto, ask=ask, held=held)
-    if not word and not held and criterion_adopt.foreign(made.checks):
-        raise unheld(made.checks, request.cwd, env)
-    if word:
-        made = try_out(made, cwd=request.cwd, env=env)
-        print_lines(
-            [row for row in proposal_lines(made) if row.startswith(("confidence", "  tried", "  note"))]
-        )
-    decision = criterion_adopt.decide(
-        made, yes=yes or word == "asked", auto=auto, terminal=ask and bool(word)
-    )
-    if decision == "ask":
-        decision = "adopt" if click.confirm("use this criterion?", default=False, err=True) else "stop"
-    if decision == "stop":
-        approval = criterion_adopt.approval_of(made, request.cwd)
-        remember(env, approval)
-        raise UserError(
-            f"the criterion found has {made.confidence} confidence, and nobody agreed to it",
-            code="E-CRITERION-UNSURE",
-            why=f"`{made.verification_command}`; agree to it with -y, --auto-criteria or "
-            f"`ralph approve {approval.short}`, or give a check of your own",
-            next=f'ralph loop "{_short(request.task)}" --check "{made.verification_command}"',
-        )
-    return _with(request, made)
-
-
-def _no_check_found(task: str, made: Any) -> UserError:
-    infer = f'ralph infer "{_short(task)}"'
-    return UserError(
-        f"no check was found that could prove this task: {made.refused}",
-        code="E-CRITERION-NONE",
-        why="; ".join(("usable would be", *made.examples)),
-        next=_loop_command(task, made.next) if made.next else infer,
-    )
-
-
-def _loop_command(task: str, check: str) -> str:
-    import shlex
-
-    return f'ralph loop "{_short(task)}" --check {shlex.quote(check)}'
-
-
-def unheld(checks: Any, cwd: str, env: Mapping[str, str]) -> NeedsHuman:
-    """The stop before commands of the repository, where nothing would hold them."""
-    from ralph.shell.config import approvals
-    from ralph.shell.criterion import adopt as criterion_adopt
-    from ralph.shell.state.directory import config_dir
-
-    approval = criterion_adopt.approval_for(checks, cwd)
-    stop = approvals.needs_approval_error(config_dir(env), approval, SystemClock().now())
-    stop.what = (
-        "without a sandbox, commands that this repository wrote need your approval; -y does not give it"
-    )
-    return stop
-
-
-def remember(env: Mapping[str, str], approval: Any) -> None:
-    """Keep what was shown, so that `ralph approve HASH` can agree to it."""
-    from ralph.shell.config import approvals
-    from ralph.shell.state.directory import config_dir
-
-    approvals.remember(config_dir(env), approval, SystemClock().now())
+    def may_use(self, proposal: Proposal) -> bool:  # noqa: ARG002
+        return click.confirm("use this criterion?", default=False, err=True)
 
 
 def loop_command(made: Proposal, answers: Mapping[str, str]) -> str:
@@ -234,22 +119,6 @@ def loop_command(made: Proposal, answers: Mapping[str, str]) -> str:
     if answers.get("keep", "").startswith("y"):
         words += ["--on-fail", "keep"]
     return shlex.join(words)
-
-
-def _with(request: Any, made: Proposal) -> Any:
-    words = f"criterion inferred ({made.confidence}): {made.criterion}; {made.verification_command}"
-    first = made.rationale[1] if len(made.rationale) > 1 else ""
-    return msgspec.structs.replace(
-        request,
-        inferred=made.checks,
-        task_class=request.task_class or made.task_class,
-        until=request.until or made.criterion,
-        notes=(*request.notes, words, *((f"because {first}",) if first else ()), *made.warnings),
-    )
-
-
-def _short(task: str) -> str:
-    return "".join(char for char in task if char.isalnum() or char in " .,:-_/")[:60]
 
 
 def interview() -> dict[str, str]:

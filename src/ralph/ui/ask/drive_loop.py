@@ -11,15 +11,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import IO
 
-from ralph.app.drive import DriveRequest, drive
+from ralph.app.drive import Activity, DriveRequest, SignalCount, Stint, drive
+from ralph.app.place import log_path, recorded_rows
 from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.views.plan_view import plan_line
-from ralph.shell.journal.open import read_journal
-from ralph.shell.ports import Activity
-from ralph.shell.run.open import SignalCount
-from ralph.shell.state.directory import open_state, state_dir
-from ralph.shell.state.stints import Stint
 from ralph.ui.display import Display, make_watcher
 from ralph.ui.display.plain import Plain
 
@@ -30,17 +26,17 @@ class Both:
     def __init__(self, *displays: Display) -> None:
         self._displays = displays
 
-    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+    def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         for display in self._displays:
-            display.opened(loop, words)
+            display.begin(loop, words)
 
     def event(self, seq: int, event: AnyEvent, loop: Loop) -> None:
         for display in self._displays:
             display.event(seq, event, loop)
 
-    def said(self, facts: tuple[object, ...]) -> None:
+    def hear(self, facts: tuple[object, ...]) -> None:
         for display in self._displays:
-            display.said(facts)
+            display.hear(facts)
 
     def tick(self, loop: Loop, activity: Activity) -> None:
         for display in self._displays:
@@ -50,9 +46,9 @@ class Both:
         for display in self._displays:
             display.note(text)
 
-    def closed(self, loop: Loop) -> None:
+    def finish(self, loop: Loop) -> None:
         for display in self._displays:
-            display.closed(loop)
+            display.finish(loop)
 
 
 def drive_and_show(
@@ -91,11 +87,10 @@ def _print_trouble(text: str) -> None:
 
 def _show_begun(env: Mapping[str, str], name: str) -> None:
     """What was recorded when the loop was made: its stream has no gap at the beginning either."""
-    from ralph.ui.words.event_json import row_line
+    from ralph.app.views.event_json import row_line
 
-    with read_journal(state_dir(env)) as reader:
-        for row in reader.rows(name):
-            print(row_line(row).decode(), flush=True)
+    for row in recorded_rows(name, env):
+        print(row_line(row).decode(), flush=True)
 
 
 def _answer(loop: Loop) -> tuple[AnyEvent, ...]:
@@ -117,9 +112,8 @@ def _answer(loop: Loop) -> tuple[AnyEvent, ...]:
 
 def _log_file(env: Mapping[str, str], name: str) -> IO[str]:
     """The loop's own log, with `latest` pointing at it."""
-    logs = open_state(state_dir(env), create=True).logs
-    path = os.path.join(logs, f"{name}.log")
-    latest = os.path.join(logs, "latest")
+    path = log_path(name, env)
+    latest = os.path.join(os.path.dirname(path), "latest")
     with suppress(OSError):
         fresh = f"{latest}.{os.getpid()}"
         os.symlink(f"{name}.log", fresh)

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from ralph.app.start import Prepared
 from ralph.app.words.format import clock, safe, short, table
 from ralph.core.model.gate import Gate
 from ralph.core.model.order import Order
 from ralph.core.model.parts import flat_struct
-from ralph.shell.start.prepare import Prepared
 from ralph.ui.display.stint_words import judge_words
 
 

@@ -1,5 +1,4 @@
-"""Around `core.sentence.route`: what is known here, a check from the project, the proposal in words, command
-lines.
+"""A routed sentence on screen: the proposal in words, questions, command lines. See `app.sentence.route`.
 
 Nothing here starts anything. Every command line comes from the table of commands: what does not exist is
 never offered.
@@ -7,33 +6,20 @@ never offered.
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from ralph.app.sentence.route import is_open
 from ralph.app.words.format import clock, safe, table
-from ralph.core.sentence.goal_hosts import host_of
 from ralph.core.sentence.intent import (
-    KnownHere,
-    KnownLoop,
     Route,
     RouteChoice,
     RouteQuestion,
-    check_question,
-    why_asked,
-    with_check,
-    with_confidence,
 )
-from ralph.errors import RalphError
 
-if TYPE_CHECKING:
-    from ralph.core.criterion.proposal import Proposal
-
-MAX_LOOPS = 50  # loops that a sentence may speak of
 # control -> command lines, the first whose command exists
 CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "abort": (("abort",),),
@@ -45,14 +31,6 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "report": (("report",),),
     "diff": (("diff",),),
 }
-# kinds of check -> a task whose check it is
-KIND_TASKS = {
-    "test": "make the tests pass",
-    "types": "fix the type errors",
-    "lint": "fix the lint findings",
-    "build": "make the build pass",
-}
-INFERRED = "as inferred"
 WHERE = {
     "internal": "internal: a loop here, in the foreground",
     "external": "external: a loop that goes on without this terminal",
@@ -60,105 +38,6 @@ WHERE = {
     "control": "control of a loop",
     "none": "none: nothing to start",
 }
-
-
-def known_here(host: str) -> KnownHere:
-    """Loops of this project, newest first, and the host ("auto": the one this runs in)."""
-    from ralph.core.model.outcome import RESUMABLE
-    from ralph.ui.ask.place import journal_here, project_here
-
-    named = host_of(os.environ) if host == "auto" else host
-    loops = []
-    with journal_here() as reader:
-        for row in reader.summaries(project_here(), MAX_LOOPS):
-            unfinished = row.phase != "ended"
-            resumable = unfinished or row.outcome in RESUMABLE
-            loops.append(KnownLoop(row.loop, _task_of(row.body), unfinished, resumable))
-    return KnownHere(tuple(loops), named)
-
-
-def _task_of(body: bytes) -> str:
-    try:
-        told = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
-    task = told.get("task", "") if isinstance(told, dict) else ""
-    return task if isinstance(task, str) else ""
-
-
-def add_check(found: Route, *, infer: bool = True) -> Route:
-    """With a check from the project's own gates, or an inferred one; what cannot be found stays open."""
-    if found.task is None or found.verification_command or not _open(found, "check"):
-        return found
-    from ralph.core.criterion.named_tools import named_class, names_without_gate
-    from ralph.core.criterion.predicate import names_measure
-
-    said = found.criterion or ""
-    own = {} if names_measure(said) else _own_gates()
-    if own and not names_without_gate(found.task, said, named_class(found.task), own.values()):
-        words = f"the gates of this project pass: {', '.join(own)}"
-        return with_check(found, words, " && ".join(own.values()), "high")
-    # Words that were refused as a check must not come back through inference.
-    until = "" if why_asked(found) else found.criterion or ""
-    proposal = infer_proposal(found.task, until) if infer else None
-    if proposal is None:
-        return found
-    if proposal.refused or not proposal.verification_command:
-        return _with_kinds(found, (), safe(proposal.refused, 300))
-    done = with_check(found, proposal.criterion, proposal.verification_command, proposal.confidence)
-    if proposal.confidence == "high":
-        return done
-    return _with_kinds(done, (_choice(INFERRED, proposal),))
-
-
-def _with_kinds(found: Route, first: tuple[RouteChoice, ...], why: str = "") -> Route:
-    """The question for a check: what was inferred, then each kind with this project's command for it."""
-    made = [(kind, infer_proposal(task, "")) for kind, task in KIND_TASKS.items()]
-    choices = tuple(_choice(kind, one) for kind, one in made if one is not None and not one.refused)
-    asked = next(one for one in found.ask if one.about == "check")
-    question = check_question(why_asked(found) or why, (*first, *choices))
-    ask = tuple(question if one is asked else one for one in found.ask)
-    return with_confidence(msgspec.structs.replace(found, ask=ask))
-
-
-def _choice(label: str, proposal: Proposal) -> RouteChoice:
-    """A proposal as an answer. The scripts that its commands start are shown with it."""
-    scripts = [safe(check.executes, 300) for check in proposal.checks if check.executes]
-    note = f"its script: {'; '.join(scripts)}" if scripts else ""
-    return RouteChoice(label, proposal.verification_command, note)
-
-
-def infer_proposal(task: str, until: str) -> Proposal | None:
-    """What inference makes of it; None outside a repository."""
-    from ralph.shell.criterion import propose
-    from ralph.ui.ask.place import project_here
-
-    repo = project_here()
-    if repo is None:
-        return None
-    try:
-        return propose(task, repo=repo, cwd=os.getcwd(), until=until)
-    except RalphError:
-        return None  # a repository that inference cannot read has no check to offer
-
-
-def _own_gates() -> dict[str, str]:
-    """Required gates of the project's configuration: a loop without a check takes them.
-
-    They are only shown here; a loop that wants to execute them asks for approval itself.
-    """
-    from ralph.shell import config
-    from ralph.shell.state.directory import config_dir
-    from ralph.ui.ask.place import project_here
-
-    repo = project_here()
-    if repo is None:
-        return {}
-    user = config_dir(os.environ)
-    settings = config.load(
-        cwd=os.getcwd(), top=repo, env=os.environ, flags={}, user_dir=user, trust=lambda _: True
-    )
-    return {name: gate.run for name, gate in settings.gates.items() if gate.required and not gate.hidden}
 
 
 def may_ask() -> bool:
@@ -190,7 +69,7 @@ def loop_argv(found: Route) -> list[str]:
 
 
 def _bound_flags(found: Route) -> list[str]:
-    from ralph.shell.files.units import duration_words
+    from ralph.core.text.units import duration_words
 
     flags: list[str] = []
     if found.max_iterations is not None:
@@ -217,7 +96,7 @@ def control_argv(found: Route) -> list[str]:
 def command_lines(found: Route) -> list[str]:
     """What would be typed instead of the sentence, in order."""
     lines = []
-    if found.route == "control" and not _open(found, "loop"):
+    if found.route == "control" and not is_open(found, "loop"):
         lines.append(shlex.join(control_argv(found)))
     if found.task is not None and found.route not in ("none", "goal"):
         lines.append(shlex.join(loop_argv(found)))
@@ -226,15 +105,11 @@ def command_lines(found: Route) -> list[str]:
     return lines
 
 
-def _open(found: Route, about: str) -> bool:
-    return any(one.about == about for one in found.ask)
-
-
 def offer_commands(found: Route) -> Route:
     """With the command lines of a control, and of a loop that no worker can host, in `ask`."""
     if found.route == "control":
         lines = command_lines(found)
-        if lines and not _open(found, "loop"):
+        if lines and not is_open(found, "loop"):
             question = RouteQuestion(
                 "start", f"{found.verb} it", tuple(RouteChoice("command", line) for line in lines)
             )
@@ -270,7 +145,7 @@ def proposal_lines(found: Route, *, asking: bool = True) -> list[str]:
         if one.about != "start" or found.route == "external":
             lines += question_lines(one)
     commands = command_lines(found)
-    if commands and found.route in ("internal", "control") and not _open(found, "task"):
+    if commands and found.route in ("internal", "control") and not is_open(found, "task"):
         lines += ["as a command", *(f"  {safe(line, 2000)}" for line in commands)]
     return lines
 

@@ -10,7 +10,6 @@ from typing import Any
 import click
 import msgspec
 
-from ralph.clock import SystemClock
 from ralph.errors import NeedsHuman
 from ralph.ui.cli.loop_options import typed_settings
 
@@ -25,9 +24,10 @@ def start(given: dict[str, Any], ask: Any = None) -> int:
 
 def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
     """The same, with the name of the loop; "" when nothing was started."""
+    from ralph.app.settings import limits_in_config
     from ralph.app.start import start as start_loop
     from ralph.ui.ask.drive_loop import drive_and_show
-    from ralph.ui.ask.task_limits import limits_in_config, with_limits
+    from ralph.ui.ask.task_limits import with_limits
 
     env = dict(os.environ)
     typed = typed_settings(given)
@@ -63,11 +63,8 @@ def _first(text: str) -> tuple[Any, ...]:
 
 def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -> Any:
     """The order; what a repository asks for is shown and approved first when somebody can answer."""
-    from ralph.app.start import prepare_start
-    from ralph.shell.config import approvals
-    from ralph.shell.plan.request import FROM_SPECS
-    from ralph.shell.start.request import StartRequest
-    from ralph.shell.state.directory import config_dir
+    from ralph.app.settings import approve
+    from ralph.app.start import FROM_SPECS, StartRequest, prepare_start
 
     request = StartRequest(
         task=given["task"] or ("" if ask is None else FROM_SPECS),
@@ -94,7 +91,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
         print_note(f"{asks.what}:\n{asks.why}")
         if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
             raise
-        approvals.approve(config_dir(env), asks.next.rsplit(" ", 1)[-1], SystemClock().now())
+        approve(asks.next.rsplit(" ", 1)[-1], env)
         return prepare_start(_add_check(request, given, env), env, token=token)
 
 
@@ -104,12 +101,15 @@ def _add_check(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
         return request
     if request.plan is not None and request.plan.mode == "plan":
         return request
-    from ralph.ui.ask.criterion import adopt_checks
+    from ralph.app.criterion.adopt import Consent, adopt_checks
+    from ralph.ui.ask.criterion import Terminal, on_terminal
 
     asked = request
     if request.plan is not None:
         asked = msgspec.structs.replace(request, task=_ANY_CHECK, task_class="")
-    found = adopt_checks(asked, env, yes=given["yes"], auto=given["auto_criteria"], dry=given["dry_run"])
+    yes = given["yes"]
+    consent = Consent(yes=yes, auto=given["auto_criteria"], ask=on_terminal() and not yes)
+    found = adopt_checks(asked, env, consent, Terminal(), dry=given["dry_run"])
     if request.plan is None:
         return found
     return msgspec.structs.replace(

@@ -1,122 +1,26 @@
-"""Bounds in the words of a task: used as limits of the loop and said, or asked about. Never dropped.
-
-A flag beats words. The task itself stays as it was typed: a bound that was taken from it only makes the loop
-stricter, so that a limit which somebody has set is never raised by it.
-"""
+"""Bounds in the words of a task, with somebody at the terminal; what they mean is in `app.sentence`."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from ralph.app.sentence import task_limits
 from ralph.app.words.format import safe
-from ralph.core.criterion.named_tools import GREEN, named_class
-from ralph.core.sentence import bounds
-from ralph.core.sentence.bounds import Bound, Clause
-from ralph.errors import UserError
-
-SETTLED = "limits_settled"  # a sentence was routed: its bounds are in the options already
-_DAY = re.compile(r"(?:by|before) \w+day$", re.IGNORECASE)  # "a reminder, by Friday": no loop lasts for days
 
 
 def with_limits(given: dict[str, Any], limits_set: Callable[[], dict[str, float]]) -> dict[str, Any]:
-    """The options with what task and criterion say about money, time and tries.
-
-    `limits_set` gives the limits of the configuration, by flag; it is only called when words bound the loop.
-    """
-    if given.get(SETTLED):
-        return given
-    given = dict(given)
-    for name in ("task", "until"):
-        text = given.get(name) or ""
-        clauses = bounds.find_bounds(text)
-        taken = tuple(one for one in clauses if _bounds_loop(one, text, criterion=name == "until"))
-        known = limits_set() if taken else {}
-        for clause in taken:
-            for one in clause.bounds:
-                _take(given, one, clause, known.get(one.flag))
-        for clause in clauses:
-            bounding = clause.firm or clause.bounds[0].about != "unclear"
-            if clause not in taken and bounding and _ends(clause, text):
-                _note(f'"{clause.text}" is left to the task; a limit of the loop is {clause.bounds[0].flag}')
-        if name == "until" and taken:
-            given["until"] = bounds.without(text, taken)
-    return given
+    """The options with what task and criterion say about money, time and tries, said on stderr."""
+    alone = given.get("yes") or not (sys.stdin.isatty() and sys.stderr.isatty())
+    return task_limits.with_limits(given, limits_set, tell=_print_note, ask=None if alone else _prompt)
 
 
-def _bounds_loop(one: Clause, text: str, *, criterion: bool) -> bool:
-    """Is it the loop that is bound? What is not set off may be what the code is to do."""
-    if bounds.is_hurried(one.bounds) or (not criterion and _DAY.search(one.text)):
-        return False
-    if one.firm:
-        return True
-    if not _ends(one, text) or one.bounds[0].about == "unclear":
-        return False
-    return criterion or named_class(text) in GREEN
+def _prompt(question: str) -> str:
+    return str(click.prompt(question, default="", show_default=False, err=True))
 
 
-def _ends(one: Clause, text: str) -> bool:
-    return not text[one.end :].strip(" .!?)")
-
-
-def limits_in_config(typed: dict[str, object], env: dict[str, str], cwd: str) -> dict[str, float]:
-    """What somebody has set in a file, a profile or a variable, by flag. The built-in limits are nobody's."""
-    from ralph.shell import config
-    from ralph.shell.config.schema import BY_KEY
-    from ralph.shell.git.project import find_project
-    from ralph.shell.state.directory import config_dir
-
-    settings = config.load(cwd=cwd, top=find_project(cwd).top, env=env, flags=typed, user_dir=config_dir(env))
-    known = ((option.flag, key) for key in config.explicit_limits(settings) if (option := BY_KEY[key]).flag)
-    values = ((flag, getattr(settings.limits, key.removeprefix("limits."))) for flag, key in known)
-    return {flag: float(value) for flag, value in values if value is not None}
-
-
-def _take(given: dict[str, Any], one: Bound, clause: Clause, known: float | None) -> None:
-    name = one.flag.removeprefix("--").replace("-", "_")
-    if given.get(name) is not None:
-        return
-    value = one.value if one.value is not None else _ask_limit(given, one)
-    if value is None:
-        return
-    if known is not None and value > known:
-        kept = _limit_text(one.about, known)
-        _note(f'"{clause.text}" in the task is looser than the configuration: {one.flag} {kept} holds')
-        return
-    given[name] = _limit_text(one.about, value)
-    _note(f'"{clause.text}" in the task is a limit of this loop: {one.flag} {given[name]}')
-
-
-def _ask_limit(given: dict[str, Any], one: Bound) -> float | None:
-    """The limit that somebody types on the terminal; None for the default ones. Without one, a refusal."""
-    what = f"'{safe(one.text, 200)}' is no limit that could be kept to"
-    example = {"--max-cost": "5", "--max-time": "2h", "--max-tokens": "100000"}.get(one.flag, "20")
-    if given.get("yes") or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        short = "".join(char for char in given.get("task") or "" if char.isalnum() or char in " .,:-_/")[:60]
-        raise UserError(
-            what,
-            code="E-BOUND",
-            why="a loop is bound by iterations, time, dollars or tokens; "
-            f"{one.flag} says it, and then these words are left to the task",
-            next=f'ralph loop "{short}" {one.flag} {example}',
-        )
-    typed = click.prompt(
-        f"{what}; {one.flag} (empty: the default limits)", default="", show_default=False, err=True
-    )
-    if typed.strip():
-        given[one.flag.removeprefix("--").replace("-", "_")] = typed.strip()
-    return None
-
-
-def _limit_text(about: str, value: float) -> str:
-    from ralph.shell.files.units import duration_words
-
-    return duration_words(int(value)) if about == "hours" else f"{value:g}"
-
-
-def _note(text: str) -> None:
+def _print_note(text: str) -> None:
     print(f"note: {safe(text, 400)}", file=sys.stderr)

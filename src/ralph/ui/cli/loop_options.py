@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from ralph.shell.config.layers import FLAGS as PROFILE_FLAGS
-from ralph.shell.config.schema import FLAGS
+from ralph.app.flags import FLAGS, PROFILE_FLAGS, format_value
 
 # Flags that are settings come from the one table of options; the rest is about this loop alone.
 METAVARS = {
@@ -50,8 +49,6 @@ def setting_options(function: Any) -> Any:
 
 
 def _default_text(option: Any) -> str:
-    from ralph.shell.config.schema import format_value
-
     return format_value(option, option.default)
 
 
@@ -174,7 +171,7 @@ def plan_options(function: Any) -> Any:
 
 
 def plan_ask(given: dict[str, Any]) -> Any:
-    from ralph.shell.plan.request import PlanAsk
+    from ralph.app.start import PlanAsk
 
     return PlanAsk(
         replan_every=given["replan_every"],

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import IO, Self
 
+from ralph.app.views.event_json import event_line
 from ralph.app.words.format import safe
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
 from ralph.ui.display.none import write
-from ralph.ui.words.event_json import event_line
 
 
 class JsonLines:
@@ -23,13 +23,13 @@ class JsonLines:
     def __exit__(self, *exc: object) -> None:
         pass
 
-    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+    def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         pass
 
     def event(self, seq: int, event: AnyEvent, loop: Loop) -> None:
         write(self.stdout, event_line(seq, loop.sealed.loop, event).decode() + "\n")
 
-    def said(self, facts: tuple[object, ...]) -> None:
+    def hear(self, facts: tuple[object, ...]) -> None:
         pass
 
     def tick(self, loop: Loop, activity: Doing) -> None:
@@ -38,5 +38,5 @@ class JsonLines:
     def note(self, text: str) -> None:
         write(self.stderr, safe(text, 1000) + "\n")
 
-    def closed(self, loop: Loop) -> None:
+    def finish(self, loop: Loop) -> None:
         pass

@@ -57,7 +57,7 @@ class Live(Silent):
         self._facts: deque[str] = deque(maxlen=MAX_FACTS)
         self._note = ""
 
-    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+    def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         self._loop = loop
         for line in header(loop, words):
             self._print(Text(line))
@@ -77,15 +77,15 @@ class Live(Silent):
         if isinstance(event, e.AgentStarted):
             self._facts.clear()
             if before is not None:
-                self._print(self._folded(before, loop))
+                self._print(self._fold_call(before, loop))
         if isinstance(event, _ASIDE):
             self._print(Text(f"  {event_words(event)}", style="dim"))
         if self._call is not None and is_settled(self._call, loop):
-            self._print(self._folded(self._call, loop))
+            self._print(self._fold_call(self._call, loop))
             self._call = None
         self._draw()
 
-    def said(self, facts: tuple[object, ...]) -> None:
+    def hear(self, facts: tuple[object, ...]) -> None:
         self._facts.extend(filter(None, map(fact_words, facts)))
 
     def tick(self, loop: Loop, activity: Doing) -> None:
@@ -135,7 +135,7 @@ class Live(Silent):
         doing = doing_words(loop, self._activity) if self._activity is not None else loop.phase
         return Text(f"▶ {where}  {doing}", style="bold", no_wrap=True, overflow="ellipsis")
 
-    def _folded(self, call: StoryCall, loop: Loop) -> Text:
+    def _fold_call(self, call: StoryCall, loop: Loop) -> Text:
         mark = call_mark(call)
         line = Text.assemble((mark, _TONES[mark]), f" it {call.iteration}  ", "  ".join(call_parts(call)))
         if not call.published and loop.proof.not_yet:

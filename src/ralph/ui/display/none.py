@@ -28,13 +28,13 @@ class Silent:
     def release(self) -> None:
         """Give the terminal back; called also when the runner ends by an error."""
 
-    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+    def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         pass
 
     def event(self, seq: int, event: AnyEvent, loop: Loop) -> None:
         pass
 
-    def said(self, facts: tuple[object, ...]) -> None:
+    def hear(self, facts: tuple[object, ...]) -> None:
         pass
 
     def tick(self, loop: Loop, activity: Doing) -> None:
@@ -43,7 +43,7 @@ class Silent:
     def note(self, text: str) -> None:
         self.tell(safe(text, 1000))
 
-    def closed(self, loop: Loop) -> None:
+    def finish(self, loop: Loop) -> None:
         self.release()
         colour = use_colour(self.stdout, self.env)
         for line in ending(loop, measure(loop), colour=colour, width=width_of(self.stdout)):

@@ -47,7 +47,7 @@ class Plain(Silent):
         self._call: StoryCall | None = None
         self._beat = 0.0
 
-    def opened(self, loop: Loop, words: tuple[str, ...]) -> None:
+    def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         for line in header(loop, words):
             self.tell(line)
 

@@ -20,7 +20,7 @@ def find_moves(base: Reading, final: Reading, facts: GuardFacts) -> Callable[[st
         if state == "pass" and name not in (base.tests or {}) and name in final.files:
             candidates.setdefault(_last(name), []).append(final.files[name])
 
-    def moved(name: str) -> bool:
+    def is_moved(name: str) -> bool:
         last = _last(name)
         path = base.files.get(name, "")
         if last not in candidates:
@@ -30,7 +30,7 @@ def find_moves(base: Reading, final: Reading, facts: GuardFacts) -> Callable[[st
         places = candidates[last]
         return bool(body) and any(_bodies(at, facts.read_result, new).get(function) == body for at in places)
 
-    return moved
+    return is_moved
 
 
 def only_lost(path: str, facts: GuardFacts) -> bool:

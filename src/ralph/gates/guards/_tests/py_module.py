@@ -59,7 +59,7 @@ class _Outline:
     def collect(
         self, body: Sequence[ast.stmt], prefix: str, skips: tuple[Skip, ...], data: dict[str, ast.expr]
     ) -> None:
-        data = data | self.named(body)
+        data = data | self.named_values(body)
         for node in _definitions(body):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
@@ -76,7 +76,7 @@ class _Outline:
                 self.doubled[name] = node.lineno
             self.entries[name] = PyFunction(name, node, self.text(node, node.decorator_list), skips, data)
 
-    def named(self, body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
+    def named_values(self, body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
         found: dict[str, ast.expr] = {}
         for node in body:
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):

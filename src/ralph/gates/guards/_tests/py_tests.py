@@ -58,7 +58,7 @@ def read_test(entry: PyFunction) -> Test:
     walk = _Walk(function, nodes, entry.data)
     walk.block(function.body, Place(walk.scope))
     for decorator in function.decorator_list:
-        walk.parametrised(decorator)
+        walk.count_parameters(decorator)
     inner = [node for node in nodes if isinstance(node, ast.stmt) and node is not function]
     return Test(
         entry.name,
@@ -179,7 +179,7 @@ class _Walk:
         self.block(node.body, Place(place.scope, dead, place.when))
         self.block(node.orelse, place)
 
-    def parametrised(self, decorator: ast.expr) -> None:
+    def count_parameters(self, decorator: ast.expr) -> None:
         if isinstance(decorator, ast.Call) and last_name(decorator.func) in ("parametrize", "expand"):
             at = 1 if last_name(decorator.func) == "parametrize" else 0
             values = [keyword.value for keyword in decorator.keywords if keyword.arg == "argvalues"]

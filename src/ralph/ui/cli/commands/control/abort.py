@@ -6,8 +6,7 @@ import os
 
 import click
 
-from ralph.app.tell import send_and_wait
-from ralph.errors import NothingToDo
+from ralph.app.tell import abort_loop, refuse_ended
 
 
 @click.command(short_help="End loops for good.")
@@ -20,18 +19,12 @@ def command(loops: tuple[str, ...], reason: str) -> int:
     Example:
       ralph abort fix-auth docs-91ab --reason "wrong approach"
     """
-    from ralph.core.model.events import AbortAsked
-    from ralph.shell.journal.record import find_loop, load
-    from ralph.ui.ask.place import journal_here
+    from ralph.app.place import find_loop
 
-    with journal_here() as reader:
-        names = [find_loop(reader, text) for text in loops]
-        ended = [name for name in names if load(reader, name).loop.phase == "ended"]
-    if ended:
-        raise NothingToDo(
-            f"loop '{ended[0]}' has ended already", code="E-LOOP-ENDED", next=f"ralph status {ended[0]}"
-        )
+    env = dict(os.environ)
+    names = [find_loop(text, env) for text in loops]
+    refuse_ended(names, env)
     for name in names:
-        loop = send_and_wait(name, dict(os.environ), AbortAsked(reason=reason), until="ended")
+        loop = abort_loop(name, env, reason=reason)
         print(f"{name} {loop.outcome or loop.phase}: ralph diff {name} shows what it left")
     return 0

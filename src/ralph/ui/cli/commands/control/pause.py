@@ -6,8 +6,7 @@ import os
 
 import click
 
-from ralph.app.tell import send_and_wait
-from ralph.errors import NothingToDo
+from ralph.app.tell import pause_loop
 
 
 @click.command(short_help="Stop a loop after its iteration.")
@@ -22,25 +21,11 @@ def command(loop: str, now: bool) -> int:
     Example:
       ralph pause fix-auth
     """
-    from ralph.core.model.events import PauseAsked
-    from ralph.shell.journal.record import find_loop, load
-    from ralph.ui.ask.place import journal_here
+    from ralph.app.place import find_loop
 
-    with journal_here() as reader:
-        name = find_loop(reader, loop)
-        found = load(reader, name).loop
-    if found.phase in ("paused", "ended"):
-        raise NothingToDo(
-            f"loop '{name}' is {found.outcome or found.phase} already",
-            code="E-LOOP-STOPPED",
-            next=f"ralph status {name}",
-        )
-    after = send_and_wait(
-        name,
-        dict(os.environ),
-        PauseAsked(reason="paused by the user", now=now),
-        until="paused" if now else "",
-    )
+    env = dict(os.environ)
+    name = find_loop(loop, env)
+    after = pause_loop(name, env, now=now)
     word = after.outcome or after.phase if now else "stops after this iteration"
     print(f"{name} {word}: ralph resume {name} goes on")
     return 0

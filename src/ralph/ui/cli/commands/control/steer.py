@@ -6,10 +6,7 @@ import os
 
 import click
 
-from ralph.app.tell import send_and_wait
-from ralph.errors import NothingToDo, UserError
-
-MAX_CHARS = 8000
+from ralph.app.tell import check_note, steer_loop
 
 
 @click.command(short_help="Leave a note for the next iteration.")
@@ -22,28 +19,11 @@ def command(loop: str, text: str) -> int:
     Example:
       ralph steer fix-auth "the clock is in UTC"
     """
-    from ralph.core.model.events import Steered
-    from ralph.core.model.outcome import FINAL
-    from ralph.shell.journal.record import find_loop, load
-    from ralph.ui.ask.place import journal_here
+    from ralph.app.place import find_loop
 
-    if not text.strip() or len(text) > MAX_CHARS:
-        raise UserError(
-            f"the note has {len(text)} characters, expected 1 to {MAX_CHARS}",
-            code="E-STEER",
-            next="ralph steer --help",
-        )
-    with journal_here() as reader:
-        name = find_loop(reader, loop)
-        found = load(reader, name).loop
-    if found.outcome in FINAL:
-        raise NothingToDo(
-            f"loop '{name}' is {found.outcome}, which is final",
-            code="E-LOOP-FINAL",
-            next=f"ralph status {name}",
-        )
-    send_and_wait(
-        name, dict(os.environ), Steered(text=text, author=os.environ.get("USER", "")), until="", drive=False
-    )
+    env = dict(os.environ)
+    check_note(text)  # before its loop is looked for
+    name = find_loop(loop, env)
+    steer_loop(name, text, env, author=env.get("USER", ""))
     print(f"{name} will read it in its next prompt")
     return 0

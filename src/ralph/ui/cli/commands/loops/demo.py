@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ralph.clock import SystemClock
+
+if TYPE_CHECKING:
+    from ralph.app.start import Started
 
 CHECK = "tests=python3 -m unittest -v"
 TASK = "make the tests of the todo list pass"
@@ -52,9 +54,8 @@ def command(fails: bool, crash: bool, pace: float, display: str, as_json: bool) 
     return _loop(folder, script, pace, display, as_json=as_json)
 
 
-def _prepare_loop(folder: str, script: str, pace: float) -> Any:
-    from ralph.shell.start.prepare import prepare
-    from ralph.shell.start.request import StartRequest
+def _start_loop(folder: str, script: str, pace: float) -> Started:
+    from ralph.app.start import StartRequest, prepare_start, start
 
     request = StartRequest(
         task=TASK,
@@ -63,7 +64,7 @@ def _prepare_loop(folder: str, script: str, pace: float) -> Any:
         flags={"agent": "demo"},
         agent_settings={"script": script, "pace": str(pace)},
     )
-    return prepare(request, env=_env(), token=secrets.token_hex(4), now=SystemClock().now())
+    return start(prepare_start(request, _env()), _env())
 
 
 def _env() -> dict[str, str]:
@@ -76,28 +77,25 @@ def _env() -> dict[str, str]:
 
 
 def _loop(folder: str, script: str, pace: float, display: str, *, as_json: bool) -> int:
-    from ralph.shell.run.open import begin_loop
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = _env()
-    prepared = _prepare_loop(folder, script, pace)
-    name, stint = begin_loop(prepared, env, SystemClock().now())
-    most = prepared.settings.max_loops
+    made = _start_loop(folder, script, pace)
+    most, stint = made.max_loops, made.stint
     code = drive_and_show(
-        name, env, mode=display, as_json=as_json, min_free=0, most=most, stint=stint, may_ask=False
+        made.name, env, mode=display, as_json=as_json, min_free=0, most=most, stint=stint, may_ask=False
     )
     return 0 if code == (1 if script == "liar" else 0) else code or 1
 
 
 def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool) -> int:
     """The loop in a child process that is killed without warning; then the same loop, resumed here."""
-    from ralph.shell.run.open import begin_loop
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = _env()
-    prepared = _prepare_loop(folder, script, pace)
-    name, stint = begin_loop(prepared, env, SystemClock().now())
-    stint.release()
+    made = _start_loop(folder, script, pace)
+    name = made.name
+    made.stint.release()
     argv = [
         sys.executable,
         "-m",
@@ -115,18 +113,15 @@ def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool
         "\nkilled the runner with SIGKILL while the agent was at work; resuming the same loop\n",
         file=sys.stderr,
     )
-    most = prepared.settings.max_loops
+    most = made.max_loops
     return drive_and_show(name, env, mode=display, as_json=as_json, min_free=0, most=most, may_ask=False)
 
 
 def _wait_for_call(env: dict[str, str], name: str, call: int, child: subprocess.Popen[bytes]) -> None:
-    from ralph.shell.journal.open import read_journal
-    from ralph.shell.journal.record import load
-    from ralph.shell.state.directory import state_dir
+    from ralph.app.records import read_loop
 
     while child.poll() is None:
-        with read_journal(state_dir(env)) as reader:
-            loop = load(reader, name).loop
+        loop = read_loop(name, env).loop
         if loop.call.running and loop.call.number >= call:
             return
         SystemClock().sleep(0.02)

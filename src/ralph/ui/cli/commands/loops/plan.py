@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ralph.ui.cli.loop_options import READER_AGENT, READER_MODEL, READERS, pick_options, setting_options
+
+if TYPE_CHECKING:
+    from ralph.app.plan import PlanPlace
+    from ralph.core.model.plan.items import Plan
 
 
 @click.command(short_help="Make a plan from the specs, and change nothing else.")
@@ -46,28 +50,21 @@ def command(**given: Any) -> int:
     """
     if given["show"]:
         return _show(given["task"])
-    from ralph.shell.git.project import find_project
-    from ralph.shell.plan.user_file import find_plan_file, refuse_edited
+    from ralph.app.plan import find_plan
 
-    project = find_project(os.getcwd())
-    found = find_plan_file(project)
+    place = find_plan(os.getcwd(), force=given["force"])
+    refresh = given["refresh"] or given["force"]
     if given["imported"]:
-        refuse_edited(project, found, force=given["force"])
-        return _import(project, found, given["imported"], refresh=given["refresh"] or given["force"])
-    refuse_edited(project, found, force=given["force"])
-    return _plan(project, found, given)
+        return _import(place, given["imported"], refresh=refresh)
+    return _plan(place, given, refresh=refresh)
 
 
-def _plan(project: Any, found: Any, given: dict[str, Any]) -> int:
-    from ralph.core.model.plan.board import plan_with_states
-    from ralph.shell.plan.brief import staleness
-    from ralph.shell.plan.request import PlanAsk
-    from ralph.shell.plan.user_file import refuse_current, render_file, replace_file
+def _plan(place: PlanPlace, given: dict[str, Any], *, refresh: bool) -> int:
+    from ralph.app.plan import plan_of_loop, specs_for_plan, write_plan
+    from ralph.app.start import PlanAsk
     from ralph.ui.ask.start_loop import start_named
 
-    refresh = given["refresh"] or given["force"]
-    stale, specs = staleness(project, given["base"] or project.head)
-    refuse_current(found, stale=stale, refresh=refresh)
+    specs = specs_for_plan(place, given["base"], refresh=refresh)
     ask = PlanAsk(
         mode="plan",
         refresh=refresh,
@@ -78,10 +75,9 @@ def _plan(project: Any, found: Any, given: dict[str, Any]) -> int:
     code, name = start_named({**given, **_NO_CHECKS}, ask)
     if code or given["dry_run"]:
         return code
-    build = _loop(name).build
-    plan = build.plan if build.board is None else plan_with_states(build.plan, build.board)
-    replace_file(found, render_file(plan, project, specs=specs), instead=f"ralph plan --show {name}")
-    _print_plan(found, plan)
+    plan = plan_of_loop(name, dict(os.environ))
+    write_plan(place, plan, specs=specs, instead=f"ralph plan --show {name}")
+    _print_plan(place, plan)
     return 0
 
 
@@ -98,46 +94,18 @@ _NO_CHECKS: dict[str, Any] = {
 }
 
 
-def _import(project: Any, found: Any, path: str, *, refresh: bool) -> int:
+def _import(place: PlanPlace, path: str, *, refresh: bool) -> int:
+    from ralph.app.plan import import_file
     from ralph.app.words.format import safe
-    from ralph.core.model.plan.items import Plan
-    from ralph.core.model.plan.plan_rules import check_plan
-    from ralph.core.plan.diff import carry_states
-    from ralph.core.plan.import_markdown import import_plan
-    from ralph.errors import UserError
-    from ralph.shell.plan.brief import staleness
-    from ralph.shell.plan.user_file import refuse_current, render_file, replace_file
 
-    refuse_current(found, stale="", refresh=refresh)
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read(8 << 20)
-    except (OSError, UnicodeDecodeError) as trouble:
-        why = getattr(trouble, "strerror", None) or "it is not valid UTF-8"
-        raise UserError(
-            f"'{safe(path, 200)}' cannot be read",
-            code="E-PLAN-IMPORT",
-            why=why.lower(),
-            next="ralph plan --help",
-        ) from None
-    taken = import_plan(text, path)
-    plan = carry_states(Plan(), taken.plan)  # a tick in somebody's list is not a verified item
-    wrong = check_plan(plan, None)
-    if wrong:
-        raise UserError(
-            f"'{safe(path, 200)}' makes no plan: {wrong[0].message}",
-            code="E-PLAN-IMPORT",
-            next="ralph plan --help",
-        )
-    _, specs = staleness(project, project.head)
-    replace_file(found, render_file(plan, project, specs=specs), instead="ralph plan --help")
+    taken = import_file(place, path, refresh=refresh)
     for one in taken.unread:
         print(f"note: {safe(f'{one.path}:{one.line}: {one.message}', 300)}", file=sys.stderr)
-    _print_plan(found, plan)
+    _print_plan(place, taken.plan)
     return 0
 
 
-def _print_plan(found: Any, plan: Any) -> None:
+def _print_plan(place: PlanPlace, plan: Plan) -> None:
     """What the plan holds, or what is new in it."""
     from shlex import quote
 
@@ -147,34 +115,24 @@ def _print_plan(found: Any, plan: Any) -> None:
 
     open_items = sum(item.state == "open" for item in plan.items)
     print(f"{NAME}: {len(plan.items)} items, {open_items} open, {len(plan.missing)} missing specs")
-    if found.data is not None:
-        lines = diff_lines(diff_plans(found.plan, plan)) or ("nothing changed",)
+    if place.file.data is not None:
+        lines = diff_lines(diff_plans(place.file.plan, plan)) or ("nothing changed",)
         for line in lines[:200]:
             print(safe(line, 300))
     for one in plan.missing:
         print(safe(f"missing spec: {one.name}: {one.why}", 300))
-    print(f"next: git add {quote(os.path.relpath(found.path))} && git commit -m 'plan', then: ralph build")
+    path = quote(os.path.relpath(place.file.path))
+    print(f"next: git add {path} && git commit -m 'plan', then: ralph build")
 
 
 def _show(wanted: str) -> int:
+    from ralph.app.place import find_loop, newest_loop
+    from ralph.app.plan import plan_of_loop
     from ralph.app.words.format import safe
-    from ralph.core.model.plan.board import plan_with_states
     from ralph.core.plan.layout import render_plan
-    from ralph.errors import NothingToDo
 
-    build = _loop(wanted).build
-    if build is None:
-        raise NothingToDo(f"loop '{safe(wanted, 80)}' has no plan", code="E-PLAN-NONE", next="ralph status")
-    plan = build.plan if build.board is None else plan_with_states(build.plan, build.board)
-    for line in render_plan(plan).split("\n")[:-1]:
+    env = dict(os.environ)
+    name = find_loop(wanted, env) if wanted else newest_loop(env, os.getcwd())
+    for line in render_plan(plan_of_loop(name, env)).split("\n")[:-1]:
         print(safe(line, 2000))
     return 0
-
-
-def _loop(wanted: str) -> Any:
-    from ralph.shell.journal.record import choose_loop, find_loop, load
-    from ralph.ui.ask.place import journal_here, project_here
-
-    with journal_here() as reader:
-        name = find_loop(reader, wanted) if wanted else choose_loop(reader, None, project_here())
-        return load(reader, name).loop

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ralph.errors import NothingToDo, UserError
-from ralph.shell.files import units
+from ralph.core.text import units
+from ralph.errors import UserError
 
 
 @click.command(short_help="Go on with a loop that stopped.")
@@ -36,88 +36,32 @@ def command(**given: Any) -> int:
       ralph resume --last
       ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
     """
-    from ralph.core.model.outcome import FINAL
+    from ralph.app.resume import MoreRoom, ResumeRequest, loop_to_resume, prepare_resume, refuse_final
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = dict(os.environ)
-    name, loop = _choose_loop(given)
-    if loop.phase == "ended" and loop.outcome in FINAL:
-        raise NothingToDo(
-            f"loop '{name}' is {loop.outcome}, which is final",
-            code="E-LOOP-FINAL",
-            next=f"ralph report {name}",
-        )
-    settings = _settings(env, loop.sealed.repo)
+    name = loop_to_resume("" if given["last"] else given["loop"], env, os.getcwd())
+    refuse_final(name, env)
+    more = MoreRoom(
+        iterations=int(_number(given["max_iterations"], "--max-iterations", units.parse_count)),
+        seconds=float(_number(given["max_time"], "--max-time", units.parse_duration)),
+        cost=float(_number(given["max_cost"], "--max-cost", units.parse_money)),
+        tokens=int(_number(given["max_tokens"], "--max-tokens", units.parse_count)),
+    )
+    request = ResumeRequest(
+        loop=name, more=more, note=given["steer"], done=given["done"], author=env.get("USER", "")
+    )
+    prepared = prepare_resume(request, env)
     return drive_and_show(
         name,
         env,
         mode=given["display"],
         as_json=given["as_json"],
-        min_free=settings.retention.min_free,
-        most=settings.max_loops,
-        first=_first(loop, given),
+        min_free=prepared.min_free,
+        most=prepared.max_loops,
+        first=prepared.first,
         may_ask=not given["yes"],
     )
-
-
-def _choose_loop(given: dict[str, Any]) -> tuple[str, Any]:
-    """The loop that was named, else the newest of this project that can go on."""
-    from ralph.core.model.outcome import RESUMABLE
-    from ralph.shell.journal.record import choose_loop, find_loop, load
-    from ralph.ui.ask.place import journal_here, project_here
-
-    with journal_here() as reader:
-        if given["loop"] and not given["last"]:
-            name = find_loop(reader, given["loop"])
-            return name, load(reader, name).loop
-        for row in reader.summaries(project_here()):
-            if row.phase != "ended" or row.outcome in RESUMABLE:
-                return row.loop, load(reader, row.loop).loop
-        name = choose_loop(reader, None, project_here())
-        raise NothingToDo(
-            "every loop here is verified or aborted", code="E-LOOP-NONE", next=f"ralph status {name}"
-        )
-
-
-def _first(loop: Any, given: dict[str, Any]) -> tuple[Any, ...]:
-    """What is recorded before driving: the asking itself, raised limits, the note."""
-    from ralph.core.model.events import ResumeAsked, Steered
-
-    author = os.environ.get("USER", "")
-    raised = ResumeAsked(
-        author=author,
-        more_iterations=int(_number(given["max_iterations"], "--max-iterations", units.parse_count)),
-        more_time=float(_number(given["max_time"], "--max-time", units.parse_duration)),
-        more_cost=float(_number(given["max_cost"], "--max-cost", units.parse_money)),
-        more_tokens=int(_number(given["max_tokens"], "--max-tokens", units.parse_count)),
-        done=_by_hand(loop, given["done"]),
-    )
-    note = (Steered(text=given["steer"], author=author),) if given["steer"] else ()
-    if loop.phase in ("paused", "ended"):
-        return (raised, *note)
-    if raised != ResumeAsked(author=author):
-        raise UserError(
-            "limits are raised and items named as done only when a loop is paused or has ended",
-            code="E-RESUME-LIMITS",
-            why=f"it is {loop.phase}: take it up first",
-            next=f"ralph resume {loop.sealed.loop}",
-        )
-    return note
-
-
-def _by_hand(loop: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Items that a human has done: only those that the plan leaves to a human."""
-    items = {item.id: item for item in loop.build.plan.items} if loop.build is not None else {}
-    for name in names:
-        if name not in items or not items[name].human:
-            left = ", ".join(item.id for item in items.values() if item.human) or "none"
-            raise UserError(
-                f"'{name}' is not an item that the plan leaves to a human",
-                code="E-RESUME-ITEM",
-                why=f"such items here: {left}; any other is ticked by Ralph alone",
-                next=f"ralph plan --show {loop.sealed.loop}",
-            )
-    return names
 
 
 def _number(text: str, flag: str, parse: Any) -> Any:
@@ -129,15 +73,3 @@ def _number(text: str, flag: str, parse: Any) -> Any:
         raise UserError(
             f"{flag} is '{text}': expected {error}", code="E-USAGE", next="ralph resume --help"
         ) from None
-
-
-def _settings(env: dict[str, str], repo: str) -> Any:
-    """What counts for this stint: what the loop itself obeys was sealed when it began."""
-    from ralph.shell import config
-    from ralph.shell.state.directory import config_dir
-
-    user_dir = config_dir(env)
-    try:
-        return config.load(cwd=repo, top=repo, env=env, flags={}, user_dir=user_dir)
-    except UserError:  # of the project's file since then: a loop that began goes on without it
-        return config.load(cwd=os.getcwd(), top=None, env=env, flags={}, user_dir=user_dir)

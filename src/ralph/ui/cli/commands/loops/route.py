@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
+from ralph.app.sentence.route import add_check, known_here, with_answer
+from ralph.app.sentence.task_limits import SETTLED
 from ralph.app.words.format import safe
-from ralph.core.sentence.ask_bounds import DEFAULT, take_answer
 from ralph.core.sentence.goal_hosts import MARKERS
 from ralph.core.sentence.intent import (
     OPEN,
@@ -24,7 +26,6 @@ from ralph.core.sentence.intent import (
 from ralph.core.sentence.route import route
 from ralph.errors import NothingToDo, UserError
 from ralph.ui.ask import route_screens
-from ralph.ui.ask.task_limits import SETTLED
 
 HOSTS = ("auto", *MARKERS)
 HOST_HELP = "Hand over to the goal command of this host, where it has one; auto: the one this runs in."
@@ -54,8 +55,8 @@ def command(text: str, host: str | None, as_json: bool) -> int:
 
 
 def _find_route(text: str, host: str | None) -> Route:
-    found = route(text, route_screens.known_here(host or ""))
-    return route_screens.offer_commands(route_screens.add_check(found))
+    env, cwd = os.environ, os.getcwd()
+    return route_screens.offer_commands(add_check(route(text, known_here(host or "", env, cwd)), env, cwd))
 
 
 def _show(found: Route, *, as_json: bool) -> None:
@@ -86,11 +87,11 @@ def bare_command() -> click.Command:
 
 
 def _bare(text: str, host: str | None, **given: Any) -> int:
-    found = _apply_flags(route(text, route_screens.known_here(host or "")), given)
+    found = _apply_flags(route(text, known_here(host or "", os.environ, os.getcwd())), given)
     if found.route == "none":
         raise _refusal(found, text)
     infer = not given["no_infer"]
-    found = route_screens.offer_commands(route_screens.add_check(found, infer=infer))
+    found = route_screens.offer_commands(add_check(found, os.environ, os.getcwd(), infer=infer))
     asking = route_screens.may_ask() and not given["yes"] and not given["as_json"]
     if asking:
         found = _ask_questions(found, infer=infer)
@@ -164,9 +165,9 @@ def _ask_questions(found: Route, *, infer: bool) -> Route:
             return route_screens.offer_commands(replace(found, ask=()) if found.route != "none" else found)
         for words in route_screens.question_lines(one):
             print(words, file=sys.stderr)
-        found = _with_answer(found, one, _answer(one))
+        found = with_answer(found, one, _answer(one))
         if one.about == "task":
-            found = route_screens.add_check(found, infer=infer)
+            found = add_check(found, os.environ, os.getcwd(), infer=infer)
 
 
 def _answer(one: RouteQuestion) -> RouteChoice:
@@ -180,45 +181,6 @@ def _answer(one: RouteQuestion) -> RouteChoice:
     words = {"check": "command", "bound": "limit"}.get(one.about, "words")
     typed: str = click.prompt(words, err=True)
     return replace(chosen, value=typed)
-
-
-def _with_answer(found: Route, one: RouteQuestion, chosen: RouteChoice) -> Route:
-    value = chosen.value
-    rest = tuple(other for other in found.ask if other is not one)
-    found = replace(found, ask=rest)
-    if one.about == "check":
-        if chosen.label == route_screens.INFERRED:
-            return with_check(found, "", value, "high")
-        if not found.stated:  # what was inferred before was about another check
-            found = replace(found, criterion=f"`{value}` passes")
-        return with_check(found, "", value, "high", (value,))
-    if one.about == "task":
-        return with_confidence(replace(found, task=" ".join(value.split()) or None, guessed=False))
-    if one.about == "loop":
-        return with_confidence(replace(found, loop_id=value))
-    if one.about == "bound" and value != DEFAULT:
-        flag = one.question.rsplit(" ", 1)[-1]
-        bound = take_answer(found, flag, value)
-        return bound if bound is not None else replace(found, ask=(one, *rest))
-    if one.about == "place" and value == "loop":
-        return _move_phrase(found, chosen.note)
-    return with_confidence(found)
-
-
-def _move_phrase(found: Route, phrase: str) -> Route:
-    """What stood at the end of the task is about the loop: say it again, set off."""
-    task = (found.task or "").removesuffix(phrase).rstrip()
-    said = route(f"ralph this: {task}, {phrase}")
-    return with_confidence(
-        replace(
-            found,
-            task=task,
-            route="external" if said.route == "external" else found.route,
-            max_iterations=said.max_iterations or found.max_iterations,
-            timeout=said.timeout or found.timeout,
-            max_cost=said.max_cost or found.max_cost,
-        )
-    )
 
 
 def _start(found: Route, given: dict[str, Any]) -> int:

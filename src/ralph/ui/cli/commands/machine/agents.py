@@ -6,12 +6,8 @@ import contextlib
 import io
 import json
 import os
-import secrets
-from typing import Any
 
 import click
-
-from ralph.clock import SystemClock
 
 TASK = "make the test pass: add(2, 3) must be 5"
 CHECK = "test=python3 -m unittest -q"
@@ -39,21 +35,24 @@ def list_(as_json: bool) -> int:
     Example:
       ralph agents list
     """
+    import msgspec
+
     from ralph.agents.acp.adapter import WEAKER
+    from ralph.app.upkeep import list_agents
     from ralph.app.words.format import safe, table
 
-    rows = _rows(dict(os.environ))
+    rows = list_agents(dict(os.environ), os.getcwd())
     if as_json:
-        print(json.dumps({"v": 1, "agents": rows}))
+        print(json.dumps({"v": 1, "agents": [msgspec.to_builtins(row) for row in rows]}))
         return 0
     cells = [
         (
-            safe(row["name"]),
-            "ready" if row["installed"] else "missing",
-            safe(row["version"], 30),
-            {"yes": "logged in", "no": "not logged in", "unknown": "login unknown"}[row["login"]],
-            safe(" ".join(row["features"]), 60),
-            safe(row["hint"], 80),
+            safe(row.name),
+            "ready" if row.installed else "missing",
+            safe(row.version, 30),
+            {"yes": "logged in", "no": "not logged in", "unknown": "login unknown"}[row.login],
+            safe(" ".join(row.features), 60),
+            safe(row.hint, 80),
         )
         for row in rows
     ]
@@ -61,50 +60,6 @@ def list_(as_json: bool) -> int:
         print(line)
     print(f"weaker: {WEAKER}")
     return 0
-
-
-def _rows(env: dict[str, str]) -> list[dict[str, Any]]:
-    from ralph import agents
-    from ralph.agents.acp.adapter import FEATURES
-    from ralph.shell import config
-    from ralph.shell.agent_call.ask_version import probe_all
-    from ralph.shell.config import approvals
-    from ralph.shell.state.directory import config_dir
-    from ralph.ui.ask.place import project_here
-
-    user_dir = config_dir(env)
-    settings = config.load(
-        cwd=os.getcwd(),
-        top=project_here(),
-        env=env,
-        flags={},
-        user_dir=user_dir,
-        trust=approvals.trust_check(user_dir),
-    )
-    rows = [
-        {
-            "name": name,
-            "installed": found.installed,
-            "version": found.version,
-            "login": found.login,
-            "features": list(found.features),
-            "hint": found.hint,
-        }
-        for name, found in probe_all((*agents.ADAPTERS, *agents.OVER_ACP), env).items()
-    ]
-    for name, spec in sorted(settings.agents.items()):
-        if spec.command:
-            rows.append(
-                {
-                    "name": name,
-                    "installed": True,
-                    "version": "configured",
-                    "login": "unknown",
-                    "features": list(FEATURES) if spec.settings.get("protocol") == "acp" else [],
-                    "hint": spec.command,
-                }
-            )
-    return rows
 
 
 @command.command("test", short_help="A short loop of one agent on a project that is thrown away.")
@@ -121,13 +76,10 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
     """
     import tempfile
 
+    from ralph.app.records import read_loop
+    from ralph.app.start import StartRequest, prepare_start, start
+    from ralph.app.upkeep import refuse_without_login
     from ralph.app.words.format import safe
-    from ralph.shell.journal.open import read_journal
-    from ralph.shell.journal.record import load
-    from ralph.shell.run.open import begin_loop
-    from ralph.shell.start.agents import refuse_without_login
-    from ralph.shell.start.prepare import prepare
-    from ralph.shell.start.request import StartRequest
     from ralph.ui.ask.demo_project import commit_files
     from ralph.ui.ask.drive_loop import drive_and_show
 
@@ -139,23 +91,22 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
         env = {**os.environ, "RALPH_STATE_DIR": os.path.join(folder, "state")}
         flags = {"--agent": name, "--model": model, "--max-iterations": "2", "--iteration-timeout": "10m"}
         request = StartRequest(task=TASK, cwd=project, checks=(CHECK,), flags=dict(flags))
-        prepared = prepare(request, env=env, token=secrets.token_hex(4), now=SystemClock().now())
+        prepared = prepare_start(request, env)
         refuse_without_login(prepared.order, env)
-        name_, stint = begin_loop(prepared, env, SystemClock().now())
+        started = start(prepared, env)
         # What a loop's end offers (diff, merge, …) is about a loop that is kept: this one is not.
         with contextlib.nullcontext() if as_json else contextlib.redirect_stdout(io.StringIO()):
             code = drive_and_show(
-                name_,
+                started.name,
                 env,
                 mode=display,
                 as_json=as_json,
                 min_free=0,
-                most=prepared.settings.max_loops,
-                stint=stint,
+                most=started.max_loops,
+                stint=started.stint,
                 may_ask=False,
             )
-        with read_journal(os.path.join(folder, "state")) as reader:
-            loop = load(reader, name_).loop
+        loop = read_loop(started.name, env).loop
     if not as_json:
         works = "works: it changed a file, and Ralph verified the result" if code == 0 else "did not do it"
         print(f"agent {safe(name)} {works} ({loop.outcome}: {safe(loop.reason, 300)})")

@@ -7,8 +7,7 @@ import sys
 
 import click
 
-from ralph.clock import SystemClock
-from ralph.errors import NeedsHuman, UserError
+from ralph.errors import NeedsHuman
 
 
 @click.command(short_help="Remove what is no longer needed.")
@@ -29,30 +28,18 @@ def command(older_than: str, dry_run: bool, yes: bool) -> int:
     Example:
       ralph clean --older-than 7d --dry-run
     """
+    from ralph.app.upkeep import clean, plan_cleaning
     from ralph.app.words.format import safe
-    from ralph.shell import config
-    from ralph.shell.files import units
-    from ralph.shell.state.directory import config_dir
-    from ralph.shell.upkeep.clean import DAY, find_waste, remove_waste
+    from ralph.core.text.units import size_words
 
     env = dict(os.environ)
-    settings = config.load(cwd=os.getcwd(), top=None, env=env, flags={}, user_dir=config_dir(env))
-    age = settings.retention.keep_days * DAY
-    if older_than:
-        try:
-            days = older_than.removesuffix("d")
-            age = float(days) * DAY if days.isdigit() else units.parse_duration(older_than)
-        except ValueError as error:
-            raise UserError(
-                f"--older-than is '{older_than}': expected {error}", code="E-USAGE", next="ralph clean --help"
-            ) from None
-    now = SystemClock().now()
-    waste = find_waste(env, age, now)
+    cleaning = plan_cleaning(env, os.getcwd(), older_than)
+    waste = cleaning.waste
     for item in waste[:40]:
-        print(f"  {units.size_words(item.size):>10}  {item.why}  {safe(item.path, 120)}")
+        print(f"  {size_words(item.size):>10}  {item.why}  {safe(item.path, 120)}")
     if len(waste) > 40:
         print(f"  and {len(waste) - 40} more")
-    total = units.size_words(sum(item.size for item in waste))
+    total = size_words(cleaning.size)
     if not waste:
         print("nothing to remove")
         return 0
@@ -64,6 +51,6 @@ def command(older_than: str, dry_run: bool, yes: bool) -> int:
             raise NeedsHuman("cleaning needs a yes", code="E-CLEAN-ASK", next="ralph clean --yes")
         if not click.confirm(f"remove {total}?", default=False):
             return 1
-    remove_waste(env, waste, age, now)
+    clean(env, cleaning)
     print(f"removed {total}")
     return 0

@@ -21,14 +21,10 @@ def command(as_json: bool) -> int:
     """
     import msgspec
 
+    from ralph.app.upkeep import look_at_machine
     from ralph.app.words.format import safe
-    from ralph.shell import config
-    from ralph.shell.state.directory import config_dir
-    from ralph.shell.upkeep.doctor import check_machine
 
-    env = dict(os.environ)
-    settings = config.load(cwd=os.getcwd(), top=None, env=env, flags={}, user_dir=config_dir(env))
-    looks = check_machine(env, settings.retention.min_free)
+    looks = look_at_machine(dict(os.environ), os.getcwd())
     bad = [look for look in looks if look.state == "bad"]
     if as_json:
         print(json.dumps({"v": 1, "ok": not bad, "looks": [msgspec.to_builtins(look) for look in looks]}))

@@ -21,14 +21,12 @@ def command(digest: str | None, listing: bool) -> int:
     Example:
       ralph approve 3f9a1c0d5e6b7a88
     """
+    from ralph.app.settings import approval_lines, approve, list_approvals
     from ralph.app.words.format import ago, safe
     from ralph.errors import UserError
-    from ralph.shell.config import approvals
-    from ralph.shell.state.directory import config_dir
 
-    folder = config_dir(os.environ)
     if listing:
-        for record in approvals.list_approvals(folder):
+        for record in list_approvals(os.environ):
             word = "approved" if record.approved else "waiting"
             print(
                 record.approval.short,
@@ -40,8 +38,8 @@ def command(digest: str | None, listing: bool) -> int:
         return 0
     if digest is None:
         raise UserError("expected the hash that was shown", code="E-USAGE", next="ralph approve --list")
-    approval = approvals.approve(folder, digest, SystemClock().now())
-    for line in approvals.summary_lines(approval):
+    approval = approve(digest, os.environ)
+    for line in approval_lines(approval):
         print(f"  {safe(line, 400)}")
     print(f"approved {approval.short}")
     return 0

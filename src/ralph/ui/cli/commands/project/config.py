@@ -8,8 +8,6 @@ import sys
 
 import click
 
-from ralph.clock import SystemClock
-
 
 @click.group(short_help="Show the settings and where each came from.")
 def command() -> None:
@@ -26,23 +24,12 @@ def show(origin: bool, as_json: bool) -> int:
     Example:
       ralph config show --origin
     """
+    from ralph.app.settings import approval_needed, project_settings, remember, setting_rows
     from ralph.app.words.format import safe, table
-    from ralph.shell import config
-    from ralph.shell.config import approvals
-    from ralph.shell.state.directory import config_dir
-    from ralph.ui.ask.place import project_here
 
     env = dict(os.environ)
-    user_dir = config_dir(env)
-    settings = config.load(
-        cwd=os.getcwd(),
-        top=project_here(),
-        env=env,
-        flags={},
-        user_dir=user_dir,
-        trust=approvals.trust_check(user_dir),
-    )
-    rows = config.rows(settings)
+    settings = project_settings(env, os.getcwd())
+    rows = setting_rows(settings)
     if as_json:
         listed = [
             {"key": row.key, "value": row.value, "layer": row.layer, "where": row.where} for row in rows
@@ -57,11 +44,11 @@ def show(origin: bool, as_json: bool) -> int:
         print(line)
     for warning in settings.warnings:
         print(f"note: {safe(warning, 300)}", file=sys.stderr)
-    needed = approvals.approval_needed(settings)
+    needed = approval_needed(settings)
     if needed is not None:
         print(
             f"note: not approved, so left out; show and approve it: ralph approve {needed.short}",
             file=sys.stderr,
         )
-        approvals.remember(user_dir, needed, SystemClock().now())
+        remember(needed, env)
     return 0

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from typing import Any
 
 import click
-
-from ralph.clock import SystemClock
 
 LEVELS = ("minimal", "default", "full", "security")
 
@@ -19,10 +16,10 @@ def command() -> None:
     """Gates: the checks by which Ralph judges a tree."""
 
 
-def _request(checks: tuple[str, ...]) -> Any:
-    from ralph.shell.start.request import StartRequest
+def _request(checks: tuple[str, ...], **more: Any) -> Any:
+    from ralph.app.criterion.gates import GatesRequest
 
-    return StartRequest(task="", cwd=os.getcwd(), checks=checks)
+    return GatesRequest(cwd=os.getcwd(), checks=checks, **more)
 
 
 @command.command("list", short_help="The gates that a loop here would have.")
@@ -37,10 +34,10 @@ def list_(checks: tuple[str, ...], as_json: bool) -> int:
     """
     import msgspec
 
+    from ralph.app.criterion.gates import list_gates
     from ralph.app.words.format import safe, table
-    from ralph.shell.criterion.gates_here import gates_here
 
-    _, _, gates = gates_here(_request(checks), dict(os.environ), SystemClock().now())
+    gates = list_gates(_request(checks), dict(os.environ))
     if as_json:
         print(json.dumps({"v": 1, "gates": [msgspec.to_builtins(gate) for gate in gates]}))
         return 0
@@ -83,42 +80,25 @@ def run(
     """
     import msgspec
 
+    from ralph.app.criterion.gates import judge_here
     from ralph.app.words.format import brief_seconds, safe, short
-    from ralph.shell.criterion.gates_here import run_gates_here
 
-    required: dict[str, bool] = {}
-
-    def told(gate: Any, verdict: Any) -> None:
-        required[gate.name] = gate.required
-        if as_json:
-            return
+    def tell(gate: Any, verdict: Any) -> None:
         took = brief_seconds(verdict.seconds)
         print(f"{gate.name:.<24} {verdict.status}  {safe(verdict.summary, 100)}  {took}")
         for finding in verdict.findings if verdict.status != "pass" else ():
             place = f"{finding.path}:{finding.line}: " if finding.path else ""
             print(f"    {safe(place + finding.message.split(chr(10))[0], 160)}")
 
-    if level or changed:
-        from ralph.ui.ask.choose_gates import chosen_names
-
-        names = chosen_names(_request(checks), names, level or "", changed=changed)
-    tree, verdicts = run_gates_here(
-        _request(checks),
-        dict(os.environ),
-        names,
-        head=base,
-        token=secrets.token_hex(4),
-        now=SystemClock().now(),
-        attend=lambda _: False,
-        told=told,
-    )
-    green = all(verdict.status == "pass" for verdict in verdicts if required[verdict.gate])
+    request = _request(checks, names=names, level=level, changed=changed, base=base)
+    judged = judge_here(request, dict(os.environ), (lambda *_: None) if as_json else tell)
     if as_json:
-        listed = [msgspec.to_builtins(verdict) for verdict in verdicts]
-        print(json.dumps({"v": 1, "tree": tree, "passed": green, "verdicts": listed}))
+        listed = [msgspec.to_builtins(verdict) for verdict in judged.verdicts]
+        print(json.dumps({"v": 1, "tree": judged.tree, "passed": judged.passed, "verdicts": listed}))
     else:
-        print(f"tree {short(tree)}: {'every required gate passes' if green else 'not green'}")
-    return 0 if green else 1
+        word = "every required gate passes" if judged.passed else "not green"
+        print(f"tree {short(judged.tree)}: {word}")
+    return 0 if judged.passed else 1
 
 
 @command.command("infer", short_help="Find gates for this project.")
@@ -151,8 +131,9 @@ def explain(name: str, checks: tuple[str, ...]) -> int:
     Example:
       ralph gates explain tests
     """
-    from ralph.ui.ask.choose_gates import explain_lines
+    from ralph.app.criterion.gates import explain_gate
+    from ralph.ui.ask.explain_gate import explain_lines
 
-    for line in explain_lines(_request(checks), name):
+    for line in explain_lines(explain_gate(_request(checks), name, dict(os.environ))):
         print(line)
     return 0

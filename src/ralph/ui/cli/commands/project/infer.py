@@ -36,54 +36,36 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
       ralph infer "make the tests pass"
       ralph infer "raise the coverage above 80%" --json
     """
-    from ralph.shell.criterion import adopt
-    from ralph.shell.git.project import find_project
+    from ralph.app.criterion.adopt import Consent
+    from ralph.app.criterion.infer import InferRequest, infer
     from ralph.ui.ask import criterion
-    from ralph.ui.ask.init_screens import settings_here
 
-    env, cwd = dict(os.environ), os.getcwd()
     quiet = as_json or as_yaml
     answers = criterion.interview() if given["interactive"] and criterion.on_terminal() else {}
-    made = _proposal(task, cwd, env, given, answers)
-    if not made.refused:
-        may_ask = not quiet and not no_try and criterion.on_terminal()
-        if may_ask and not yes:
-            criterion.print_lines(criterion.proposal_lines(made))
-        held = no_try or adopt.is_held(settings_here(find_project(cwd), env), env)
-        agreed = not no_try and criterion.ask_agreement(
-            made, cwd=cwd, env=env, yes=yes, ask=may_ask, held=held
-        )
-        if agreed:
-            made = criterion.try_out(made, cwd=cwd, env=env)
-        elif yes and not held:
-            raise criterion.unheld(made.checks, cwd, env)
-    approval = None if made.refused else adopt.approval_of(made, cwd)
-    if approval:
-        criterion.remember(env, approval)
+    until = given["until"] or answers.get("outcome", "")
+    if answers.get("command"):
+        until = f"`{answers['command']}` passes"
+    request = InferRequest(
+        task=task,
+        cwd=os.getcwd(),
+        until=until,
+        task_class=given["task_class"] or CLASSES.get(given["task_type"], ""),
+        base=given["base"],
+        execute=not no_try,
+    )
+    consent = Consent(yes=yes, ask=not quiet and not no_try and criterion.on_terminal())
+    found = infer(request, dict(os.environ), consent, criterion.Terminal())
+    made, approval = found.proposal, found.approval
     if quiet:
-        _print(criterion.as_data(made, approval.short if approval else ""), as_yaml=as_yaml)
+        _print(criterion.as_data(made, approval), as_yaml=as_yaml)
     else:
         for line in criterion.proposal_lines(made):
             print(line)
         if not made.refused:
             print(f"use it       {criterion.loop_command(made, answers)}")
             if not made.tried and approval:
-                print(f"agree to it  ralph approve {approval.short}")
+                print(f"agree to it  ralph approve {approval}")
     return 2 if made.refused else 0
-
-
-def _proposal(
-    task: str, cwd: str, env: dict[str, str], given: dict[str, Any], answers: dict[str, str]
-) -> Any:
-    from ralph.shell.criterion import propose
-    from ralph.shell.start.request import StartRequest, class_of
-
-    named = given["task_class"] or CLASSES.get(given["task_type"], "")
-    chosen = class_of(StartRequest(task=task, cwd=cwd, task_class=named)) if named else None
-    until = given["until"] or answers.get("outcome", "")
-    if answers.get("command"):
-        until = f"`{answers['command']}` passes"
-    return propose(task, cwd=cwd, until=until, chosen=chosen, env=env, base=given["base"])
 
 
 def _print(data: dict[str, Any], *, as_yaml: bool) -> None:

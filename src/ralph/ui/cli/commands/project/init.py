@@ -36,12 +36,13 @@ def command(level: str, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -
     """
     import msgspec
 
+    from ralph.app.criterion import init
     from ralph.errors import UserError
     from ralph.ui.ask import init_screens
     from ralph.ui.ask.criterion import on_terminal
 
-    env = dict(os.environ)
-    project, plan = init_screens.plan_here(level, env)  # type: ignore[arg-type]
+    env, cwd = dict(os.environ), os.getcwd()
+    plan = init.plan_init(cwd, env, level)  # type: ignore[arg-type]
     if not as_json:
         for line in init_screens.plan_lines(plan):
             print(line)
@@ -59,12 +60,14 @@ def command(level: str, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -
     agreed = (
         no_try or yes or click.confirm("try each of these once, in a clean checkout?", default=True, err=True)
     )
-    plan = init_screens.drop_known_gates(project, plan)
-    held = not yes or init_screens.is_held(plan, env, no_try=no_try)
-    trials = {} if no_try or not agreed else init_screens.try_plan(plan, env, quiet=as_json)
+    plan = init.drop_known_gates(cwd, plan)
+    held = not yes or init.is_held(plan, cwd, env, execute=not no_try)
+    tell = (lambda *_: None) if as_json else init_screens.print_verdict
+    trials = {} if no_try or not agreed else init.try_gates(plan, cwd, env, tell)
     for line in [] if as_json else init_screens.missing_lines(plan, trials):
         print(line)
-    written = init_screens.write_plan(project, plan, trials, env, yes=yes, held=held, quiet=as_json)
+    file = init.render_init(cwd, plan, trials)
+    written = init_screens.offer_file(file, env, yes=yes, held=held, quiet=as_json)
     if as_json:
         body = {"v": 1, "plan": msgspec.to_builtins(plan), "written": written}
         print(json.dumps({**body, "trials": msgspec.to_builtins(list(trials.values()))}))

@@ -24,8 +24,8 @@ def new(name: str, as_json: bool) -> int:
     Example:
       ralph specs new "log in"
     """
+    from ralph.app.specs import new_spec
     from ralph.app.words.format import safe
-    from ralph.shell.plan.spec_files import new_spec
 
     cwd = os.getcwd()
     top, path = new_spec(cwd, name)
@@ -53,16 +53,12 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
       ralph specs check
       ralph specs check specs/01-log-in.md --json
     """
+    from ralph.app.specs import check_files
     from ralph.app.words.format import plural, safe
-    from ralph.core.specs.lint import check_specs
-    from ralph.core.specs.parse import parse_spec
-    from ralph.shell.plan.spec_files import read_specs
 
     cwd = os.getcwd()
-    files = read_specs(cwd, paths)
-    specs = [parse_spec(path, text) for path, text in files.texts.items()]
-    findings = check_specs(specs)
-    wrong = sum(one.severity != "P2" for one in findings) + len(files.skipped)
+    checked = check_files(cwd, paths)
+    files, specs, findings, wrong = checked.files, checked.specs, checked.findings, checked.wrong
     if as_json:
         print(json.dumps(_plain(specs, findings, files.skipped, passed=not wrong), ensure_ascii=False))
         return 1 if wrong else 0

@@ -25,32 +25,26 @@ def command(loop: str, output: str, note: bool, as_json: bool) -> int:
       ralph bundle fix-auth -o proof.tar
       ralph bundle fix-auth --note
     """
+    from ralph.app.place import find_loop
+    from ralph.app.records import read_loop
+    from ralph.app.results.attest import REF, export_bundle, export_notes
     from ralph.app.words.format import plural, safe
-    from ralph.clock import SystemClock
+    from ralph.core.text.units import size_words
     from ralph.errors import UserError
-    from ralph.shell.attestation import make
-    from ralph.shell.attestation.bundle import write_bundle
-    from ralph.shell.attestation.git_notes import REF, write_notes
-    from ralph.shell.files.units import size_words
-    from ralph.shell.git.project import find_project
-    from ralph.shell.journal.record import find_loop, load
-    from ralph.ui.ask.place import journal_here, state_here
 
     if note and output:
         raise UserError("--note writes no file", code="E-USAGE", next=f"ralph bundle {loop} -o FILE")
-    env, state, now = dict(os.environ), state_here(), SystemClock().now()
-    with journal_here() as reader:
-        record = load(reader, find_loop(reader, loop))
+    env = dict(os.environ)
+    record = read_loop(find_loop(loop, env), env)
     if note:
-        sealed = make.read_envelope(make.attest(state, record, env, now))
-        objects = write_notes(find_project(record.loop.sealed.repo), sealed)
+        objects = export_notes(record, env)
         if as_json:
             print(json.dumps({"v": 1, "loop": record.name, "ref": REF, "objects": objects}))
             return 0
         print(f"noted {record.name} in {REF} on {', '.join(oid[:12] for oid in objects)}")
         print(f"  share it: git push origin {REF}")
         return 0
-    done = write_bundle(state, record, env, output or f"{record.name}.ralph.tar", now)
+    done = export_bundle(record, env, output or f"{record.name}.ralph.tar")
     if as_json:
         facts = {"path": done.path, "size": done.size, "members": done.members, "left_out": done.left_out}
         print(json.dumps({"v": 1, "loop": record.name, **facts}))

@@ -27,10 +27,10 @@ def list_(as_json: bool) -> int:
     Example:
       ralph keys list
     """
+    from ralph.app.results.attest import trusted_keys
     from ralph.app.words.format import ago, safe, table
-    from ralph.shell.attestation.trust import trusted_keys
 
-    rows = sorted(trusted_keys(os.environ).values(), key=lambda one: -one.since)
+    rows = trusted_keys(os.environ)
     if as_json:
         print(json.dumps({"v": 1, "keys": [_plain(one) for one in rows]}))
         return 0
@@ -54,14 +54,9 @@ def show(key: str | None) -> int:
     Example:
       ralph keys show > me.pem
     """
-    from ralph.shell.attestation import trust
+    from ralph.app.results.attest import public_key
 
-    env = dict(os.environ)
-    found = (
-        trust.signing_key(env, SystemClock().now()).public
-        if key is None
-        else trust.pick(trust.trusted_keys(env), key).key
-    )
+    found = public_key(dict(os.environ), key)
     print(f"key {found.id}", file=sys.stderr)
     print(found.pem, end="")
     return 0
@@ -82,14 +77,12 @@ def trust_(file: str, name: str, until: str) -> int:
     Example:
       ralph keys trust reviewer.pem --name "the reviewer"
     """
+    from ralph.app.results.attest import trust_key
     from ralph.app.words.format import safe
-    from ralph.shell.attestation import trust
-    from ralph.shell.attestation.bundle import read_key
 
-    key = read_key(os.path.join(os.getcwd(), file))
-    made = trust.trust(os.environ, key, name or os.path.basename(file), SystemClock().now(), _end(until))
-    print(f"trusted {key.id} as '{safe(made.name, 60)}'{f' until {until}' if until else ''}")
-    print(f"  take it back: ralph keys distrust {key.short}")
+    made = trust_key(os.environ, os.path.join(os.getcwd(), file), name=name, until=until)
+    print(f"trusted {made.key.id} as '{safe(made.name, 60)}'{f' until {until}' if until else ''}")
+    print(f"  take it back: ralph keys distrust {made.key.short}")
     return 0
 
 
@@ -102,10 +95,10 @@ def distrust(key: str) -> int:
     Example:
       ralph keys distrust 3f9a1c0d5e6b7a88
     """
+    from ralph.app.results.attest import distrust_key
     from ralph.app.words.format import safe
-    from ralph.shell.attestation import trust
 
-    gone = trust.distrust(os.environ, key)
+    gone = distrust_key(os.environ, key)
     print(f"no longer trusted: {gone.key.id} ('{safe(gone.name, 60)}')")
     return 0
 
@@ -118,32 +111,14 @@ def rotate() -> int:
     Example:
       ralph keys rotate
     """
-    from ralph.shell.attestation import trust
+    from ralph.app.results.attest import rotate_key
 
-    old, new = trust.rotate(dict(os.environ), SystemClock().now())
+    old, new = rotate_key(dict(os.environ))
     if old is not None:
         print(f"rotated out {old.id}")
     print(f"signing with {new.id}")
     print("  hand on the new one: ralph keys show")
     return 0
-
-
-def _end(text: str) -> float | None:
-    """The end of a day, in UTC."""
-    import calendar
-
-    from ralph.errors import UserError
-
-    if not text:
-        return None
-    try:
-        return calendar.timegm(time.strptime(text, "%Y-%m-%d")) + 86399.0
-    except ValueError:
-        raise UserError(
-            f"--until is '{text[:40]}', expected a day such as 2027-01-31",
-            code="E-USAGE",
-            next="ralph keys trust --help",
-        ) from None
 
 
 def _state(one: Any, now: float) -> str:

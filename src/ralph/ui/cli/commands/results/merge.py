@@ -31,15 +31,14 @@ def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
     Example:
       ralph merge fix-auth
     """
-    from ralph.app.tell import Quiet
-    from ralph.shell.journal.record import find_loop, load
-    from ralph.shell.landing.commands import merge
-    from ralph.ui.ask.place import journal_here
+    from ralph.app.place import find_loop
+    from ralph.app.records import read_loop
+    from ralph.app.results.land import MergeRequest, merge
 
-    with journal_here() as reader:
-        name = find_loop(reader, loop)
-        learned = load(reader, name).loop.agents.learnings
-    landed = merge(name, dict(os.environ), Quiet(), lambda _: False, checkpoint=checkpoint, rejudge=rejudge)
+    env = dict(os.environ)
+    name = find_loop(loop, env)
+    learned = read_loop(name, env).loop.agents.learnings
+    landed = merge(MergeRequest(loop=name, checkpoint=checkpoint, rejudge=rejudge), env)
     word = "verified" if landed.verified else "NOT verified"
     print(f"landed {name} on {landed.branch}: {landed.old[:12]} -> {landed.new[:12]} ({word})")
     if landed.note:

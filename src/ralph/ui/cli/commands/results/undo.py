@@ -16,14 +16,12 @@ def command(loop: str) -> int:
     Example:
       ralph undo fix-auth
     """
-    from ralph.app.tell import Quiet
-    from ralph.shell.journal.record import find_loop
-    from ralph.shell.landing.commands import undo
-    from ralph.ui.ask.place import journal_here
+    from ralph.app.place import find_loop
+    from ralph.app.results.land import undo
 
-    with journal_here() as reader:
-        name = find_loop(reader, loop)
-    landed = undo(name, dict(os.environ), Quiet())
+    env = dict(os.environ)
+    name = find_loop(loop, env)
+    landed = undo(name, env)
     print(f"took {name} back from {landed.branch}: now at {landed.new[:12]}")
     print(f"  land it again: ralph merge {name}")
     return 0

@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import sys
-import tempfile
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,7 +13,7 @@ import click
 from ralph.clock import SystemClock
 
 if TYPE_CHECKING:
-    from ralph.shell.attestation.verify_request import Outcome, ProofCheck
+    from ralph.app.results.verify import Outcome, ProofCheck
 
 _MARKS = {"pass": "✔", "fail": "✘", "ask": "?", "note": "-"}
 _TONES = {"pass": "green", "fail": "red", "ask": "amber", "note": "dim"}
@@ -55,12 +54,11 @@ def command(
       ralph verify HEAD --trust reviewer.pem --junit verify.xml
       ralph verify fix-auth.ralph.tar --no-rerun
     """
-    from ralph.shell.attestation.verify_request import VerifyRequest
+    from ralph.app.results.verify import VerifyRequest, verify
 
     request = VerifyRequest(
         target=target,
         cwd=os.getcwd(),
-        scratch="",
         proof=proof,
         trust=keys,
         rerun=not no_rerun,
@@ -69,7 +67,13 @@ def command(
         token=secrets.token_hex(4),
         now=SystemClock().now(),
     )
-    outcome = _verify(request, quiet=as_json)
+    ask = not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+    outcome = verify(
+        request,
+        dict(os.environ),
+        tell=(lambda _: None) if as_json else _tell,
+        agree=_agree if ask else lambda _: False,
+    )
     if junit:
         _save(junit, _junit(outcome))
     if as_json:
@@ -79,23 +83,9 @@ def command(
     return outcome.exit_code
 
 
-def _verify(request: Any, *, quiet: bool) -> Outcome:
-    """Once, or twice when a human at the terminal agrees to foreign commands in between."""
-    from msgspec.structs import replace
-
-    from ralph.shell.attestation.verify import verify
-
-    env = dict(os.environ)
-    while True:
-        with tempfile.TemporaryDirectory(prefix="ralph-verify-") as scratch:
-            told = (lambda _: None) if quiet else _tell
-            outcome = verify(replace(request, scratch=os.path.realpath(scratch)), env, told, lambda _: False)
-        asked = bool(outcome.checks) and outcome.checks[-1].name == "approval"
-        if quiet or not asked or not (sys.stdin.isatty() and sys.stderr.isatty()):
-            return outcome
-        if not click.confirm("run these commands, each in a box?", default=False, err=True):
-            return outcome
-        request = replace(request, agreed=True)
+def _agree(_check: ProofCheck) -> bool:
+    """A human at the terminal has just read foreign commands."""
+    return click.confirm("run these commands, each in a box?", default=False, err=True)
 
 
 def _tell(check: ProofCheck) -> None:

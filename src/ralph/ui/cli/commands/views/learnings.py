@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 
 import click
@@ -23,20 +24,16 @@ def command(loop: str | None, append_: bool, as_json: bool) -> int:
       ralph learnings fix-auth
       ralph learnings fix-auth --append
     """
+    from ralph.app.records import read_newest
+    from ralph.app.views.learned import append_learned
     from ralph.app.words.format import plural, safe
     from ralph.errors import NothingToDo
-    from ralph.shell.journal.record import choose_loop, load
-    from ralph.ui.ask.place import journal_here, project_here
 
-    with journal_here() as reader:
-        record = load(reader, choose_loop(reader, loop, project_here()))
+    record = read_newest(loop, os.environ, os.getcwd())
     notes = tuple(safe(line, 300) for line in record.loop.agents.learnings)
     written, new = "", 0
     if append_ and notes:
-        from ralph.shell.prompts.learnings_file import append_notes
-
-        written, text = append_notes(record.loop.sealed.repo, notes)
-        new = text.count("\n- ")
+        written, new = append_learned(record, notes)
     if as_json:
         print(
             json.dumps({"v": 1, "loop": record.name, "learned": notes, "file": written}, ensure_ascii=False)

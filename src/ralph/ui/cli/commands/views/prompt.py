@@ -31,16 +31,13 @@ def show(loop: str | None, iteration: int | None, as_diff: bool, as_json: bool) 
       ralph prompt show
       ralph prompt show fix-auth --iteration 2 --diff
     """
+    from ralph.app.place import state_of
+    from ralph.app.records import read_newest
+    from ralph.app.views.prompts import difference, find_prompts
     from ralph.errors import NothingToDo
-    from ralph.shell.journal.open import read_journal
-    from ralph.shell.journal.record import choose_loop, load
-    from ralph.ui.ask.place import project_here, state_here
-    from ralph.ui.ask.prompt_view import difference, find_prompts
 
-    state = state_here()
-    with read_journal(state.root) as reader:
-        record = load(reader, choose_loop(reader, loop, project_here()))
-    shown, before = find_prompts(record, state, iteration)
+    record = read_newest(loop, os.environ, os.getcwd())
+    shown, before = find_prompts(record, state_of(os.environ), iteration)
     if as_diff and before is None:
         raise NothingToDo(
             f"call {shown.call} of loop '{record.name}' is the first: there is none before it",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import click
 
+from ralph.app.place import project_of
+from ralph.app.views.rows import ListRow, list_rows
 from ralph.app.words.format import GOOD, ago, safe, table
 from ralph.clock import SystemClock
 from ralph.errors import SetupError
-from ralph.shell.journal.open import read_journal
-from ralph.shell.journal.record import choose_loop, load
-from ralph.shell.journal.store import JournalReader
-from ralph.ui.ask.place import project_here, state_here
-from ralph.ui.words.rows import ListRow, list_row
 
 
 @click.command(short_help="Show the report of a loop.")
@@ -35,14 +33,12 @@ def command(
       ralph report --failed
       ralph report fix-auth --format json -o report.json
     """
-    state = state_here()
+    env, cwd = dict(os.environ), os.getcwd()
     face = "json" if as_json else face
-    with read_journal(state.root) as reader:
-        if loop is None and (listing or failed):
-            rows = [list_row(summary, reader) for summary in reader.summaries(project_here())]
-            data = _report_list(rows, failed=failed, as_json=face == "json")
-        else:
-            data = _render_report(reader, choose_loop(reader, loop, project_here()), state.blobs, face)
+    if loop is None and (listing or failed):
+        data = _report_list(list_rows(env, project_of(cwd)), failed=failed, as_json=face == "json")
+    else:
+        data = _render_report(loop, env, cwd, face)
     if output is None:
         sys.stdout.write(data)
     else:
@@ -50,12 +46,11 @@ def command(
     return 0
 
 
-def _render_report(reader: JournalReader, name: str, blobs: str, face: str) -> str:
-    from ralph.app.report.report_files import make_report, report_json, report_md
-    from ralph.app.words.change import measure
+def _render_report(loop: str | None, env: dict[str, str], cwd: str, face: str) -> str:
+    from ralph.app.records import read_newest
+    from ralph.app.report.report_files import report_json, report_md, report_of
 
-    record = load(reader, name)
-    report = make_report(record, blobs, measure(record.loop))
+    report = report_of(read_newest(loop, env, cwd), env)
     return report_json(report).decode() if face == "json" else report_md(report)
 
 

@@ -6,18 +6,17 @@ no rich, no core, no git here.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from ralph.app.place import project_of
+from ralph.app.views.rows import WORDS, ListRow, cells, json_row, newest_rows, one_row, steps
 from ralph.app.words.format import GOOD, ago, clock, cost_words, iso, safe, short, table, thousands
 from ralph.clock import SystemClock
-from ralph.shell.journal.selection import find_loop
-from ralph.shell.journal.store import JournalReader
-from ralph.ui.ask.place import journal_here, project_here
-from ralph.ui.words.rows import WORDS, ListRow, cells, check_record, json_row, list_row, steps
 
 LIMIT = 20
 
@@ -31,13 +30,12 @@ def show(
     quiet: bool = False,
 ) -> int:
     """What the command does; `ralph status` alone comes here without waiting for click."""
-    with journal_here() as reader:
-        if loop is not None:
-            row = _one(reader, find_loop(reader, loop))
-            _print_one(row, as_json=as_json, quiet=quiet)
-            return 4 if row.word == "damaged" else 0
-        repo = None if every else project_here()
-        rows, counts, more = _many(reader, repo, limit)
+    if loop is not None:
+        row = one_row(loop, os.environ)
+        _print_one(row, as_json=as_json, quiet=quiet)
+        return 4 if row.word == "damaged" else 0
+    repo = None if every else project_of(os.getcwd())
+    rows, counts, more = newest_rows(os.environ, repo, limit)
     if as_json:
         _print_json(rows, counts, truncated=more > 0)
     elif quiet:
@@ -50,9 +48,8 @@ def show(
 
 def overview() -> int:
     """`ralph` without arguments: this project's loops, or how to begin."""
-    repo = project_here()
-    with journal_here() as reader:
-        rows, counts, more = _many(reader, repo, LIMIT)
+    repo = project_of(os.getcwd())
+    rows, counts, more = newest_rows(os.environ, repo, LIMIT)
     if rows:
         _print_table(rows, counts, more, repo)
         return 0
@@ -62,32 +59,6 @@ def overview() -> int:
     print("  check this box  ralph doctor")
     print('  start           ralph loop "make the tests pass" --check "pytest -q"')
     return 0
-
-
-def _many(reader: JournalReader, repo: str | None, limit: int) -> tuple[list[ListRow], Counter[str], int]:
-    """The newest rows, how many loops stand where (complete), and how many rows were left out."""
-    numbers = reader.counts(repo)
-    total = sum(numbers.values())
-    active = {summary.loop: list_row(summary, reader) for summary in reader.summaries(repo, active=True)}
-    counts = Counter(row.word for row in active.values())
-    for (phase, outcome), number in numbers.items():
-        if phase == "ended":
-            counts[outcome or phase] += number
-    rows = []
-    for summary in reader.summaries(repo, limit if limit > 0 else -1):
-        row = active.get(summary.loop)
-        # An unfinished loop is what somebody may go on with, so its record is proven before it is shown.
-        rows.append(list_row(summary, reader) if row is None else check_record(row, reader))
-    for row in rows:
-        if row.word == "damaged" and row.name in active and active[row.name].word != "damaged":
-            counts[active[row.name].word] -= 1
-            counts["damaged"] += 1
-    return rows, +counts, total - len(rows)
-
-
-def _one(reader: JournalReader, name: str) -> ListRow:
-    summary = next(summary for summary in reader.summaries() if summary.loop == name)
-    return check_record(list_row(summary, reader), reader)
 
 
 def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str | None) -> None:

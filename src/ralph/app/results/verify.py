@@ -2,27 +2,47 @@
 
 In that order, and no gate of a statement whose signature does not count is ever run. Each check is one
 line; the first that fails, or that a human has to decide, is the last. What was not checked is said as a
-note and never as a pass. Running gates again is in `reverify`.
+note and never as a pass. Running gates again is in `confirm_gates`.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
+from ralph.app.results.confirm_gates import ProofCheck, Signed, VerifyCase, VerifyRequest, run_again
 from ralph.core.attestation.redact import gate_entry
 from ralph.core.attestation.statement import StatedVerdict, Statement
 from ralph.shell.attestation import bundle, bundle_source, find, make, trust
 from ralph.shell.attestation.envelope import Sealed, signed_by
+from ralph.shell.attestation.find import FoundProof
 from ralph.shell.attestation.keys import Public
-from ralph.shell.attestation.reverify import evidence_trouble, run_again
-from ralph.shell.attestation.verify_request import Outcome, ProofCheck, Signed, VerifyCase, VerifyRequest
+from ralph.shell.attestation.rerun import evidence_trouble
 from ralph.shell.git.project import Project
-from ralph.shell.journal.record import Record
+from ralph.shell.journal.entries import Record
 from ralph.shell.ports import Attention
 from ralph.shell.state.directory import open_state, state_dir
+
+__all__ = ["Outcome", "ProofCheck", "VerifyRequest", "verify"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    found: FoundProof
+    sealed: Sealed | None
+    checks: tuple[ProofCheck, ...]
+
+    @property
+    def verified(self) -> bool:
+        return all(check.state in ("pass", "note") for check in self.checks)
+
+    @property
+    def exit_code(self) -> int:
+        states = {check.state for check in self.checks}
+        return 1 if "fail" in states else 3 if "ask" in states else 0
 
 
 class _Choice(msgspec.Struct, frozen=True):
@@ -33,9 +53,26 @@ class _Choice(msgspec.Struct, frozen=True):
 
 
 def verify(
+    request: VerifyRequest,
+    env: Mapping[str, str],
+    *,
+    tell: Callable[[ProofCheck], None] = lambda _: None,
+    agree: Callable[[ProofCheck], bool] = lambda _: False,
+    attend: Attention = lambda _: False,
+) -> Outcome:
+    """All checks, each told as it is made; a second time when `agree` says yes to foreign commands."""
+    while True:
+        with tempfile.TemporaryDirectory(prefix="ralph-verify-") as scratch:
+            outcome = _verify_once(replace(request, scratch=os.path.realpath(scratch)), env, tell, attend)
+        last = outcome.checks[-1] if outcome.checks else None
+        if last is None or last.name != "approval" or request.agreed or not agree(last):
+            return outcome
+        request = replace(request, agreed=True)
+
+
+def _verify_once(
     request: VerifyRequest, env: Mapping[str, str], told: Callable[[ProofCheck], None], attend: Attention
 ) -> Outcome:
-    """All checks, each told as it is made."""
     state = open_state(state_dir(env), create=False)
     found = find.find_proof(
         request.target, request.proof, state=state, cwd=request.cwd, scratch=request.scratch

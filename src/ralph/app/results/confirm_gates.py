@@ -2,32 +2,70 @@
 
 The result's gates first, then what proved the task once more over the base, where it must be red as it
 was. Gates of a loop that was driven here are taken from its record; all others are foreign, run only in a
-box and only once a human has agreed to their commands.
+box and only once a human has agreed to their commands. Here is also what a verification is asked and finds.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from ralph.core.attestation.redact import gate_of, matches_redacted
-from ralph.core.attestation.statement import StatedVerdict, inventory
+from ralph.core.attestation.redact import gate_of
+from ralph.core.attestation.statement import Statement
 from ralph.core.model.gate import Gate
-from ralph.core.model.order import BoxTerms, StartPoint
-from ralph.core.model.verdict import Reading
-from ralph.core.proof.causes import is_missing
+from ralph.core.model.order import BoxTerms, Sandbox, StartPoint
 from ralph.core.text.clean import REDACTED
-from ralph.gates.seal import exec_argv
-from ralph.shell.attestation import find
-from ralph.shell.attestation.rerun import Rerun, approval_for, leads_outside, rerun, why_not_run
-from ralph.shell.attestation.verify_request import ProofCheck, Signed
+from ralph.shell.attestation import find, rerun
+from ralph.shell.attestation.find import FoundProof
+from ralph.shell.attestation.rerun import Rerun
 from ralph.shell.config import approvals
-from ralph.shell.git.project import user_call
+from ralph.shell.git.project import Project, user_call
+from ralph.shell.journal.entries import Record
+from ralph.shell.ports import Attention
 from ralph.shell.sandbox.probe import find_protection
-from ralph.shell.state.directory import config_dir, open_state, state_dir
+from ralph.shell.state.directory import State, config_dir, open_state, state_dir
+
+
+class ProofCheck(msgspec.Struct, frozen=True):
+    name: str
+    state: Literal["pass", "fail", "ask", "note"]  # ask: a human has to decide first
+    words: str
+    next: str = ""
+    seconds: float = 0.0
+
+
+class VerifyRequest(msgspec.Struct, frozen=True, kw_only=True):
+    target: str
+    cwd: str
+    scratch: str = ""  # an empty folder, made and removed by `verify`
+    proof: str = ""  # a file to hold the target against
+    trust: tuple[str, ...] = ()  # files with public keys that count this once
+    rerun: bool = True
+    yes: bool = False  # foreign commands may be executed in a box
+    agreed: bool = False  # somebody has just read them at a terminal, and said yes
+    sandbox: Sandbox | None = None
+    token: str = ""
+    now: float = 0.0
+
+
+class VerifyCase(msgspec.Struct, frozen=True):
+    request: VerifyRequest
+    env: Mapping[str, str]
+    state: State
+    found: FoundProof
+    attend: Attention
+
+
+class Signed(msgspec.Struct, frozen=True):
+    """A case whose signature counts: from here on the statement is believed to be its signer's."""
+
+    case: VerifyCase
+    made: Statement
+    project: Project  # where the source is
+    record: Record | None  # of the loop, when it was driven here
 
 
 def run_again(signed: Signed) -> Iterator[ProofCheck]:
@@ -52,7 +90,7 @@ def run_again(signed: Signed) -> Iterator[ProofCheck]:
         seen += 1
         name = one.gate.name
         reading = find.evidence(signed.case.found, signed.case.state, attested[name].reading)
-        state, words = compare_verdict(one, attested[name], reading)
+        state, words = rerun.compare_verdict(one, attested[name], reading)
         if one.tool_sha != entries[name].get("tool_sha", one.tool_sha):
             words += f"; its tool is another file here (sha256 {one.tool_sha[:12] or 'none'})"
         yield _check(one, name, state, words)
@@ -80,7 +118,7 @@ def _gate(signed: Signed, entry: Mapping[str, Any]) -> Gate | ProofCheck:
         gate = gate_of(entry, {"repository": signed.project.top, "home": home})
     except msgspec.ValidationError as error:
         return ProofCheck(name, "fail", f"it cannot be read: {error}")
-    wrong = why_not_run(gate)
+    wrong = rerun.why_not_run(gate)
     return ProofCheck(name, "fail", wrong) if wrong else gate
 
 
@@ -91,9 +129,9 @@ def _approval(signed: Signed) -> Iterator[ProofCheck]:
     # As the statement names them, without places of this machine: the same bundle has one hash each time.
     gates = [gate_of(entry, {}) for entry in signed.made.predicate.gates if not entry.get("withheld")]
     setup, inside = _setup(signed)
-    if leads_outside(inside):
+    if rerun.leads_outside(inside):
         yield ProofCheck("setup", "fail", f"its folder '{inside[:80]}' is outside of the repository")
-    needed = approval_for(signed.made.predicate.loop, gates, setup)
+    needed = rerun.approval_for(signed.made.predicate.loop, gates, setup)
     held = request.yes and _is_held(signed)  # without a box a flag does not stand for a stranger's commands
     if held or request.agreed or approvals.is_approved(folder, needed.hash):
         return
@@ -127,9 +165,8 @@ def _at_base(signed: Signed, proof: tuple[Gate, ...]) -> Iterator[ProofCheck]:
 
 
 def _rerun_on_tree(signed: Signed, gates: tuple[Gate, ...], tree: str) -> Iterator[Rerun]:
-    case = signed.case
-    box, base = _terms(signed)
-    return rerun(
+    case, (box, base) = signed.case, _terms(signed)
+    return rerun.rerun(
         signed.project,
         gates,
         tree,
@@ -171,78 +208,3 @@ def _setup(signed: Signed) -> tuple[str, str]:
         return signed.record.loop.sealed.box.setup, signed.record.loop.sealed.box.setup_cwd
     told = signed.made.predicate.environment
     return ("", ".") if REDACTED in told.setup else (told.setup, told.setup_cwd)
-
-
-_MAX_SHOWN = 3
-
-
-class _GateEvidence(msgspec.Struct, frozen=True):
-    gate: str
-    tree: str
-    argv: tuple[str, ...]
-    run: str
-    tool_sha256: str
-    report_at: str
-    ended: dict[str, Any]
-
-
-def evidence_trouble(data: bytes, said: StatedVerdict, entry: Mapping[str, Any], *, evidence: bool) -> str:
-    """Why stored bytes do not bear out a verdict, though they have the hash it names; "" when they do."""
-    try:
-        return _of_evidence(data, said, entry) if evidence else _of_reading(data, said)
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        return f"its evidence cannot be read: {error}"
-
-
-def _of_evidence(data: bytes, said: StatedVerdict, entry: Mapping[str, Any]) -> str:
-    found = msgspec.json.decode(data, type=_GateEvidence)
-    if (found.gate, found.tree) != (said.gate, said.tree):
-        return "its evidence is of another gate or another tree"
-    if found.ended.get("exit_code") != said.exit_code:
-        return "its evidence has another exit code"
-    if entry.get("withheld"):
-        return ""
-    gate = gate_of(entry, {})
-    argv = exec_argv(gate, found.report_at)
-    same = len(argv) == len(found.argv) and all(map(matches_redacted, argv, found.argv))
-    if not same or not matches_redacted(gate.run, found.run):
-        return "its evidence is of another command"
-    if str(entry.get("tool_sha", "")) not in ("", found.tool_sha256):
-        return "its evidence is of another tool"
-    return ""
-
-
-def _of_reading(data: bytes, said: StatedVerdict) -> str:
-    reading = msgspec.json.decode(data, type=Reading)
-    if reading.status != said.status or reading.counts != said.counts:
-        return "its reading says something else than the verdict"
-    return "" if said.inventory in ("", inventory(reading.tests)) else "its reading has other tests"
-
-
-def compare_verdict(one: Rerun, said: StatedVerdict, before: bytes | None) -> tuple[str, str]:
-    """State and words for one gate that was run again. `before` is the attested reading, where it is here."""
-    now, reading = one.verdict, one.reading
-    if is_missing(now, settled=True):
-        return "fail", f"no answer here ({now.summary}), attested as {said.status}: verify it again"
-    if now.status not in (said.status, "pass"):
-        why = now.summary or now.cause
-        return "fail", f"{now.status} here ({why}), attested as {said.status}"
-    if now.status != said.status:
-        return "pass", f"pass, attested as {said.status}"
-    lost = _lost_tests(reading, before)
-    if lost:
-        more = f" and {len(lost) - _MAX_SHOWN} more" if len(lost) > _MAX_SHOWN else ""
-        return "fail", f"attested as passing, not so here: {', '.join(lost[:_MAX_SHOWN])}{more}"
-    then, here = said.counts, reading.counts
-    if now.status == "pass" and then and (here is None or here.passed < then.passed):
-        return "fail", f"{here.passed if here else 0} tests pass here, attested {then.passed}"
-    return "pass", f"{now.status}, as attested: {now.summary}"
-
-
-def _lost_tests(reading: Reading, before: bytes | None) -> list[str]:
-    """Tests that were attested as passing and do not pass here."""
-    if before is None:
-        return []
-    then = msgspec.json.decode(before, type=Reading).tests or {}
-    here = reading.tests or {}
-    return sorted(name for name, state in then.items() if state == "pass" and here.get(name) != "pass")

@@ -1,87 +1,39 @@
-"""After a loop: bringing its result into the user's branch, taking that back, and throwing a loop away.
+"""After a loop: bringing its result into the user's branch, and taking that back.
 
 Each is journaled as intent and end around the one effect, so a kill in between is finished by the same
-command. How files of the user are changed is in `landing`; what may be done when is the core's word.
+command. How files of the user are changed is in `shell.landing`; what may be done when is the core's word.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
-import msgspec
+from msgspec import Struct
 
+from ralph.app.results.rejudge import rejudge_tree
+from ralph.app.tell import Quiet
 from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.verdict import Verdict
-from ralph.core.proof import exit_gate
-from ralph.core.proof.causes import is_missing
 from ralph.core.views.plan_view import newest_item
-from ralph.errors import NeedsHuman, NothingToDo, SetupError, UserError
-from ralph.shell.files.safe_tree import remove_tree
-from ralph.shell.gate_run.verdicts import Judge
-from ralph.shell.git.leftovers import sweep
-from ralph.shell.git.project import find_project, user_call
+from ralph.errors import NeedsHuman, NothingToDo, UserError
+from ralph.shell.git.project import user_call
 from ralph.shell.git.refs import loop_ref, read_refs
-from ralph.shell.git.store import Store, open_store
-from ralph.shell.git.workspace import make_workspace, remove_loop
-from ralph.shell.journal import record
-from ralph.shell.journal.open import open_journal
+from ralph.shell.git.store import Store
 from ralph.shell.landing import land
 from ralph.shell.landing.recover import Landing
 from ralph.shell.ports import Attention, Watcher
-from ralph.shell.run.open import loop_folder, open_site
-from ralph.shell.run.scribe import Scribe
-from ralph.shell.sandbox.own_copy import give_back
-from ralph.shell.state.directory import State, open_state, state_dir
+from ralph.shell.run.hold import HeldLoop, hold_loop
 
 
-class Opened(msgspec.Struct):
-    """A loop held for one command: its lock, its journal, its store."""
-
-    scribe: Scribe
-    store: Store
-    state: State
-    note: str
-
-    @property
-    def loop(self) -> Loop:
-        return self.scribe.loop
+class MergeRequest(Struct, frozen=True, kw_only=True):
+    loop: str
+    checkpoint: int | None = None  # an unverified one, instead of the result
+    rejudge: bool = False  # the branch has moved: judge the merged tree, and land it if it passes
 
 
-@contextmanager
-def open_loop(name: str, env: Mapping[str, str], watcher: Watcher) -> Iterator[Opened]:
-    """The loop with nobody else driving it."""
-    clock = SystemClock()
-    state = open_state(state_dir(env), create=True)
-    with open_journal(state.root) as journal:
-        stint = journal.admit(name, at=int(clock.now() * 1000))
-        try:
-            scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
-            folder = loop_folder(state, name)
-            store = open_store(find_project(scribe.loop.sealed.repo), os.path.join(folder, "store"))
-            sweep(store.dir)
-            yield Opened(scribe, store, state, os.path.join(folder, "landing.json"))
-        finally:
-            stint.release()
-
-
-def put_event(name: str, env: Mapping[str, str], event: e.AnyEvent, watcher: Watcher) -> Loop:
-    """One fact into a loop that nobody drives, and nothing else done."""
-    with open_loop(name, env, watcher) as held:
-        return held.scribe.append(event)
-
-
-def send(name: str, env: Mapping[str, str], event: e.AnyEvent, now: float) -> None:
-    """A command for the runner that drives this loop; it is heard within a fraction of a second."""
-    state = open_state(state_dir(env), create=True)
-    with open_journal(state.root) as journal:
-        journal.inbox_put(name, int(now * 1000), e.kind_of(event), e.encode(event))
-
-
-class Landed(msgspec.Struct, frozen=True):
+class Landed(Struct, frozen=True):
     branch: str
     old: str
     new: str
@@ -90,16 +42,15 @@ class Landed(msgspec.Struct, frozen=True):
 
 
 def merge(
-    name: str,
+    request: MergeRequest,
     env: Mapping[str, str],
-    watcher: Watcher,
-    attend: Attention,
     *,
-    checkpoint: int | None = None,
-    rejudge: bool = False,
+    watcher: Watcher | None = None,
+    attend: Attention = lambda _: False,
 ) -> Landed:
     """Land a loop's result; a landing that was killed half-way is finished first."""
-    with open_loop(name, env, watcher) as held:
+    name, checkpoint = request.loop, request.checkpoint
+    with hold_loop(name, env, SystemClock(), watcher or Quiet()) as held:
         loop, store = held.loop, held.store
         if loop.landing.state == "landing":
             return _finish_landing(held)
@@ -113,7 +64,7 @@ def merge(
         old = store.project.head
         note = "" if verified else "not verified"
         if _parent_base(loop) != old:
-            new, note = _merge_moved_branch(held, env, attend, old, new, rejudge=rejudge)
+            new, note = _merge_moved_branch(held, env, attend, old, new, rejudge=request.rejudge)
             verified = verified and not note
         order = loop.sealed
         start = order.base.commit if order.with_changes and _parent_base(loop) == old else None
@@ -174,7 +125,7 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
 
 
 def _merge_moved_branch(
-    held: Opened, env: Mapping[str, str], attend: Attention, old: str, new: str, *, rejudge: bool
+    held: HeldLoop, env: Mapping[str, str], attend: Attention, old: str, new: str, *, rejudge: bool
 ) -> tuple[str, str]:
     """Your branch has moved on: the merge of both, judged anew when asked for."""
     loop, store = held.loop, held.store
@@ -194,58 +145,14 @@ def _merge_moved_branch(
             why=f"it is at {old[:12]}, the loop began at {_parent_base(loop)[:12]}",
             next=f"ralph merge {name} --rejudge",
         )
-    _rejudge(held, env, attend, found.tree)
+    rejudge_tree(held, env, attend, found.tree)
     commit = land.commit_merge(
         store, found.tree, [old, new], f"Merge the result of ralph loop {name}", int(loop.now)
     )
     return commit, ""
 
 
-def _rejudge(held: Opened, env: Mapping[str, str], attend: Attention, tree: str) -> None:
-    """Every gate over the merged tree; raises when it does not pass, or gave no answer."""
-    loop, store = held.loop, held.store
-    name = loop.sealed.loop
-    site = open_site(loop.sealed, held.state, env, SystemClock())
-    space = make_workspace(
-        store,
-        site.workspace,
-        os.path.join(site.folder, "git"),
-        loop.sealed.base.commit,
-        alternates=site.objects_at,
-        history=loop.sealed.history,
-    )
-    judge = Judge(site, space.modules)
-    verdicts: dict[str, Verdict] = {}
-    for verdict in judge.patiently(loop.sealed.criterion.gates, tree, "final", loop.proof.baseline, attend):
-        verdicts[verdict.gate] = verdict
-    remove_tree(os.path.join(site.folder, "checkouts"))
-    missing = next((one for one in verdicts.values() if is_missing(one, settled=True)), None)
-    if missing is not None:
-        raise SetupError(
-            "the merged tree could not be judged",
-            code="E-LAND-UNJUDGED",
-            why=f'gate "{missing.gate}" gave no answer: {missing.summary}',
-            next=f"ralph merge {name} --rejudge",
-        )
-    answer = exit_gate.decide_exit(
-        loop.sealed.criterion,
-        loop.proof.baseline,
-        verdicts,
-        None,
-        changed=True,
-        claim=loop.call.claim,
-        protection=site.level,
-    )
-    if not answer.verified:
-        raise NeedsHuman(
-            "the merged tree does not pass its checks",
-            code="E-LAND-RED",
-            why="; ".join(answer.not_yet),
-            next=f"git merge {loop.landing.branch}",
-        )
-
-
-def _finish_landing(held: Opened) -> Landed:
+def _finish_landing(held: HeldLoop) -> Landed:
     loop = held.loop
     order = loop.sealed
     start = order.base.commit if order.with_changes and _parent_base(loop) == loop.landing.old else None
@@ -262,7 +169,7 @@ def _finish_landing(held: Opened) -> Landed:
     )
 
 
-def _resume_landing(held: Opened, plan: Landing) -> bool:
+def _resume_landing(held: HeldLoop, plan: Landing) -> bool:
     """Finish what a killed command began; False when it had not begun.
 
     Its note stands from before the first effect until after the last: without one it is all or nothing.
@@ -275,9 +182,9 @@ def _resume_landing(held: Opened, plan: Landing) -> bool:
     return there is not plan.undo
 
 
-def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
+def undo(name: str, env: Mapping[str, str], *, watcher: Watcher | None = None) -> Landed:
     """Take back a landing on which nobody has built."""
-    with open_loop(name, env, watcher) as held:
+    with hold_loop(name, env, SystemClock(), watcher or Quiet()) as held:
         loop, order = held.loop, held.loop.sealed
         if loop.landing.state not in ("landed", "undoing"):
             raise NothingToDo(
@@ -297,49 +204,3 @@ def undo(name: str, env: Mapping[str, str], watcher: Watcher) -> Landed:
                 raise
         held.scribe.append(e.LandingEnded(direction="undo", done=True))
         return Landed(branch=branch, old=plan.new, new=plan.old, verified=False)
-
-
-class Belongings(msgspec.Struct, frozen=True):
-    """What a loop owns outside the journal."""
-
-    refs: tuple[str, ...]
-    branch: str
-    folders: tuple[str, ...]
-
-
-def belongings(held: Opened) -> Belongings:
-    loop, state = held.loop, held.state
-    name = loop.sealed.loop
-    project = held.store.project
-    there = (
-        user_call(project, ["rev-parse", "-q", "--verify", f"refs/heads/{loop.landing.branch}"], ok=None).code
-        == 0
-    )
-    places = (os.path.join(state.workspaces, name), loop_folder(state, name))
-    return Belongings(
-        refs=tuple(read_refs(project, loop_ref(name, ""))),
-        branch=loop.landing.branch if there and loop.landing.result else "",
-        folders=tuple(place for place in places if os.path.isdir(place)),
-    )
-
-
-def drop(held: Opened) -> None:
-    """Remove refs, result branch, workspace and folders. The record of what happened stays."""
-    loop, state = held.loop, held.state
-    name = loop.sealed.loop
-    held.scribe.append(e.LoopDropped(note="dropped by the user"))
-    remove_loop(
-        held.store.project,
-        name,
-        paths=(os.path.join(state.workspaces, name),),
-        branch=loop.landing.branch if loop.landing.result else None,
-        result=loop.landing.result or None,
-    )
-    for suffix in (".md", ".json"):
-        remove_tree(os.path.join(state.reports, name + suffix))
-    remove_tree(os.path.join(state.logs, name + ".log"))
-    folder = loop_folder(state, name)
-    give_back(os.path.join(folder, "own"), SystemClock().now(), whole=True)
-    for part in os.listdir(folder):
-        if part != "lock":  # held by us; an empty folder with a free lock is what remains
-            remove_tree(os.path.join(folder, part))

@@ -7,20 +7,19 @@ were sent are in the blob that the journal names.
 
 from __future__ import annotations
 
-import os
-
 from msgspec import Struct
 
+from ralph.app.views.owed_prompt import about_to_call, owed_text
 from ralph.app.words.format import safe_lines
 from ralph.core.decide import failover
-from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.prompt.budget import WARN_SHARE, PromptPart, parts_of, tokens, window
+from ralph.core.prompt.facts import kind_of
 from ralph.core.text.quoting import BEGINS
-from ralph.errors import IllegalEvent, NothingToDo, UserError
-from ralph.shell.journal.record import Record
+from ralph.errors import NothingToDo, UserError
+from ralph.shell.journal.entries import Record
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State
 
@@ -78,19 +77,6 @@ def find_prompts(record: Record, state: State, iteration: int | None) -> tuple[S
     ) > 1 else None
 
 
-def about_to_call(loop: Loop) -> Loop | None:
-    """The loop as it is when it calls its agent next, if that is what comes next."""
-    try:
-        if loop.phase == "paused":
-            loop = decide(loop, e.ResumeAsked(at=loop.now)).loop
-        elif loop.phase == "waiting":
-            loop = decide(loop, e.WaitOver(at=loop.now)).loop
-    except IllegalEvent:
-        return None
-    owed = loop.todo[0] if loop.todo else None
-    return loop if isinstance(owed, actions.RunAgent) and not loop.call.running else None
-
-
 def _sent_prompt(record: Record, state: State, call: e.AgentStarted) -> Shown:
     text = blobs.get(state.blobs, call.prompt).decode("utf-8", "replace")
     order = failover.with_agent(record.loop.sealed, call.using)
@@ -108,30 +94,14 @@ def _sent_prompt(record: Record, state: State, call: e.AgentStarted) -> Shown:
 
 
 def _next_prompt(record: Record, state: State, loop: Loop) -> Shown:
-    from ralph.core.prompt.facts import kind_of
-    from ralph.shell.git.project import find_project
-    from ralph.shell.git.store import open_store
-    from ralph.shell.prompts.build import call_prompt
-    from ralph.shell.prompts.sources import PromptFiles
-
     owed = loop.todo[0]
     assert isinstance(owed, actions.RunAgent)
-    place = os.path.join(state.loops, record.name, "store")
-    if not os.path.isdir(place):
-        raise UserError(
-            f"what loop '{record.name}' was made from is gone",
-            code="E-PROMPT-GONE",
-            at=place,
-            why="the loop was dropped or cleaned",
-            next=f"ralph prompt show {record.name} --iteration 1",
-        )
-    store = open_store(find_project(loop.sealed.repo), place)
     order = failover.with_agent(loop.sealed, owed.agent)
     item = loop.build.item if loop.build is not None else None
     kind = kind_of(loop)
     return _shown_prompt(
         record.name,
-        call_prompt(loop, PromptFiles(store, state.blobs)),
+        owed_text(record.name, loop, state),
         iteration=owed.iteration,
         call=owed.call,
         agent=failover.agent_names(loop.sealed)[owed.agent],

@@ -6,13 +6,17 @@ start quickly. What a row means is in `core.views.summary`.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from ralph.app.place import journal_of
 from ralph.app.words.format import ago, clock, cost_words, safe, short
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
 from ralph.errors import JournalError, RalphError
+from ralph.shell.journal.selection import find_loop
 from ralph.shell.journal.store import ENDED, JournalReader, SummaryRow
 
 LIMITS: dict[str, Any] = {  # what the journal leaves out because it is the default (`core.model.order`)
@@ -52,6 +56,44 @@ def list_row(summary: SummaryRow, reader: JournalReader) -> ListRow:
     if body is None:
         return ListRow(summary.loop, "damaged", {}, updated, "its summary cannot be read")
     return ListRow(summary.loop, status_word(summary, reader), body, updated)
+
+
+def list_rows(env: Mapping[str, str], repo: str | None) -> list[ListRow]:
+    """Every loop of a project (of all, for None), newest first."""
+    with journal_of(env) as reader:
+        return [list_row(summary, reader) for summary in reader.summaries(repo)]
+
+
+def newest_rows(
+    env: Mapping[str, str], repo: str | None, limit: int
+) -> tuple[list[ListRow], Counter[str], int]:
+    """The newest rows, how many loops stand where (complete), and how many rows were left out."""
+    with journal_of(env) as reader:
+        numbers = reader.counts(repo)
+        total = sum(numbers.values())
+        active = {summary.loop: list_row(summary, reader) for summary in reader.summaries(repo, active=True)}
+        counts = Counter(row.word for row in active.values())
+        for (phase, outcome), number in numbers.items():
+            if phase == "ended":
+                counts[outcome or phase] += number
+        rows = []
+        for summary in reader.summaries(repo, limit if limit > 0 else -1):
+            row = active.get(summary.loop)
+            # An unfinished loop is what somebody may go on with, so its record is proven before it is shown.
+            rows.append(list_row(summary, reader) if row is None else check_record(row, reader))
+    for row in rows:
+        if row.word == "damaged" and row.name in active and active[row.name].word != "damaged":
+            counts[active[row.name].word] -= 1
+            counts["damaged"] += 1
+    return rows, +counts, total - len(rows)
+
+
+def one_row(text: str, env: Mapping[str, str]) -> ListRow:
+    """The loop that a name, an id or the beginning of one stands for."""
+    with journal_of(env) as reader:
+        name = find_loop(reader, text)
+        summary = next(summary for summary in reader.summaries() if summary.loop == name)
+        return check_record(list_row(summary, reader), reader)
 
 
 def check_record(row: ListRow, reader: JournalReader) -> ListRow:

@@ -1,0 +1,1 @@
+"""What can be asked about the checks of a project: infer them, write them down, judge with them."""

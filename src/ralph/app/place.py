@@ -1,0 +1,62 @@
+"""Where things are: state directory, project, journal, and which loop a user means.
+
+Light on purpose: lists start in milliseconds and need no core for this.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from ralph.errors import RalphError
+from ralph.shell.journal.open import read_journal
+from ralph.shell.journal.selection import choose_loop, project_top
+from ralph.shell.journal.selection import find_loop as find_in_journal
+from ralph.shell.journal.store import JournalReader, JournalRow
+from ralph.shell.state.directory import State, open_state, state_dir
+
+__all__ = ["JournalReader", "JournalRow", "State"]
+
+
+def state_of(env: Mapping[str, str]) -> State:
+    """The state directory, looked at and not written to."""
+    return open_state(state_dir(env), create=False)
+
+
+def journal_of(env: Mapping[str, str]) -> JournalReader:
+    return read_journal(state_of(env).root)
+
+
+def project_of(cwd: str) -> str | None:
+    return project_top(cwd)
+
+
+def find_loop(text: str, env: Mapping[str, str]) -> str:
+    """The one loop that a name, an id or the beginning of one stands for."""
+    with journal_of(env) as reader:
+        return find_in_journal(reader, text)
+
+
+def newest_loop(env: Mapping[str, str], cwd: str) -> str:
+    """The newest loop of the project around `cwd` (of all, outside one)."""
+    with journal_of(env) as reader:
+        return choose_loop(reader, None, project_of(cwd))
+
+
+def is_driven(name: str, env: Mapping[str, str]) -> bool:
+    try:
+        with journal_of(env) as reader:
+            return reader.driver(name) is not None
+    except RalphError:
+        return True  # another user's loop: whether its lock is held cannot be seen
+
+
+def recorded_rows(name: str, env: Mapping[str, str], after: int = 0) -> Iterator[JournalRow]:
+    """The rows of a loop's journal after row `after`."""
+    with journal_of(env) as reader:
+        yield from reader.rows(name, after)
+
+
+def log_path(name: str, env: Mapping[str, str]) -> str:
+    """Where the loop's own log is written."""
+    return os.path.join(open_state(state_dir(env), create=True).logs, f"{name}.log")

@@ -1,0 +1,78 @@
+"""Throwing a loop away: what it owns, and removing that. The record of what happened stays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ralph.app.records import read_loop
+from ralph.app.tell import Quiet, send_and_wait
+from ralph.clock import SystemClock
+from ralph.core.model import events as e
+from ralph.errors import NothingToDo
+from ralph.shell.files.safe_tree import remove_tree
+from ralph.shell.git.project import user_call
+from ralph.shell.git.refs import loop_ref, read_refs
+from ralph.shell.git.workspace import remove_loop
+from ralph.shell.run.hold import hold_loop
+from ralph.shell.run.site import loop_folder
+from ralph.shell.sandbox.own_copy import give_back
+
+
+class Belongings(Struct, frozen=True):
+    """What a loop owns outside the journal."""
+
+    refs: tuple[str, ...]
+    branch: str
+    folders: tuple[str, ...]
+
+
+def find_belongings(name: str, env: Mapping[str, str]) -> Belongings:
+    """What dropping this loop would remove; refused when that was done before."""
+    if read_loop(name, env).loop.landing.was_dropped:
+        raise NothingToDo(
+            f"loop '{name}' was dropped already", code="E-LOOP-DROPPED", next=f"ralph report {name}"
+        )
+    with hold_loop(name, env, SystemClock(), Quiet()) as held:
+        loop, state = held.loop, held.state
+        name = loop.sealed.loop
+        project = held.store.project
+        there = (
+            user_call(
+                project, ["rev-parse", "-q", "--verify", f"refs/heads/{loop.landing.branch}"], ok=None
+            ).code
+            == 0
+        )
+        places = (os.path.join(state.workspaces, name), loop_folder(state, name))
+        return Belongings(
+            refs=tuple(read_refs(project, loop_ref(name, ""))),
+            branch=loop.landing.branch if there and loop.landing.result else "",
+            folders=tuple(place for place in places if os.path.isdir(place)),
+        )
+
+
+def drop(name: str, env: Mapping[str, str]) -> None:
+    """Remove refs, result branch, workspace and folders. A loop that has not ended is aborted first."""
+    if read_loop(name, env).loop.phase != "ended":
+        send_and_wait(name, env, e.AbortAsked(reason="dropped by the user"), until="ended")
+    with hold_loop(name, env, SystemClock(), Quiet()) as held:
+        loop, state = held.loop, held.state
+        name = loop.sealed.loop
+        held.scribe.append(e.LoopDropped(note="dropped by the user"))
+        remove_loop(
+            held.store.project,
+            name,
+            paths=(os.path.join(state.workspaces, name),),
+            branch=loop.landing.branch if loop.landing.result else None,
+            result=loop.landing.result or None,
+        )
+        for suffix in (".md", ".json"):
+            remove_tree(os.path.join(state.reports, name + suffix))
+        remove_tree(os.path.join(state.logs, name + ".log"))
+        folder = loop_folder(state, name)
+        give_back(os.path.join(folder, "own"), SystemClock().now(), whole=True)
+        for part in os.listdir(folder):
+            if part != "lock":  # held by us; an empty folder with a free lock is what remains
+                remove_tree(os.path.join(folder, part))

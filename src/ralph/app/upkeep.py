@@ -1,0 +1,80 @@
+"""The machine: which agents can be used, what the sandbox really blocks, what is no longer needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ralph import agents
+from ralph.agents.acp.adapter import FEATURES
+from ralph.app.settings import project_settings, user_settings
+from ralph.clock import SystemClock
+from ralph.core.text.units import parse_duration
+from ralph.errors import UserError
+from ralph.shell.agent_call.ask_version import probe_all
+from ralph.shell.start.agents import refuse_without_login
+from ralph.shell.upkeep.clean import DAY, Waste, find_waste, remove_waste
+from ralph.shell.upkeep.doctor import Look, check_machine
+
+__all__ = ["Look", "Waste", "refuse_without_login"]
+
+
+class AgentRow(Struct, frozen=True):
+    name: str
+    installed: bool
+    version: str
+    login: str
+    features: tuple[str, ...]
+    hint: str
+
+
+def list_agents(env: Mapping[str, str], cwd: str) -> list[AgentRow]:
+    """The built-in adapters, asked for their versions, and the agents that the configuration names."""
+    settings = project_settings(env, cwd)
+    rows = [
+        AgentRow(name, found.installed, found.version, found.login, tuple(found.features), found.hint)
+        for name, found in probe_all((*agents.ADAPTERS, *agents.OVER_ACP), env).items()
+    ]
+    for name, spec in sorted(settings.agents.items()):
+        if spec.command:
+            features = tuple(FEATURES) if spec.settings.get("protocol") == "acp" else ()
+            rows.append(AgentRow(name, True, "configured", "unknown", features, spec.command))
+    return rows
+
+
+def look_at_machine(env: Mapping[str, str], cwd: str) -> list[Look]:
+    """Git, the state directory, the agents, and by real attempts what the sandbox blocks."""
+    return list(check_machine(env, user_settings(env, cwd).retention.min_free))
+
+
+class Cleaning(Struct, frozen=True):
+    """What could be removed now, and how old loops had to be."""
+
+    waste: tuple[Waste, ...]
+    age: float
+    now: float
+
+    @property
+    def size(self) -> int:
+        return sum(item.size for item in self.waste)
+
+
+def plan_cleaning(env: Mapping[str, str], cwd: str, older_than: str = "") -> Cleaning:
+    """Workspaces of loops that ended long ago, and leftovers that belong to no loop."""
+    age = user_settings(env, cwd).retention.keep_days * DAY
+    if older_than:
+        try:
+            days = older_than.removesuffix("d")
+            age = float(days) * DAY if days.isdigit() else parse_duration(older_than)
+        except ValueError as error:
+            raise UserError(
+                f"--older-than is '{older_than}': expected {error}", code="E-USAGE", next="ralph clean --help"
+            ) from None
+    now = SystemClock().now()
+    return Cleaning(tuple(find_waste(env, age, now)), age, now)
+
+
+def clean(env: Mapping[str, str], cleaning: Cleaning) -> None:
+    """Remove it; results, checkpoints and records stay."""
+    remove_waste(env, list(cleaning.waste), cleaning.age, cleaning.now)

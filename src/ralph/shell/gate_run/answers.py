@@ -1,0 +1,28 @@
+"""A gate call that is wanted, and what came of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
+
+
+class GateCall(msgspec.Struct, frozen=True):
+    """What is to be called."""
+
+    gate: Gate
+    tree: str
+    stage: str  # what it is for, in the evidence
+    slot: str  # its folder and checkout; two calls of one slot come after each other
+    fresh: bool = True  # a checkout made anew; False: the slot's own, brought up to date
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """What came of it. A gate whose tool is not there was never started: no evidence."""
+
+    call: GateCall
+    reading: Reading
+    evidence: str = ""
+    seconds: float = 0.0
+    exit_code: int | None = None

@@ -1,0 +1,144 @@
+"""The batch of gate calls that guards ask for: overlay, repeats with canaries, witnesses, altered tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Canary, Reading
+from ralph.core.proof.causes import is_missing
+from ralph.core.proof.flaky import changed_keys
+from ralph.gates.guards import GuardFacts, WitnessRequest, altered_request, is_repeated
+from ralph.gates.narrow import narrow_to_files
+from ralph.gates.plant_canary import Planted, take_out_canaries
+from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.verdicts import Judge
+from ralph.shell.git.trees import edited_tree
+from ralph.shell.ports import Attention
+
+
+class Batch(Struct):
+    """What the calls of one batch said, by purpose and gate."""
+
+    overlay: dict[str, Reading] = {}
+    repeats: dict[str, tuple[Reading, ...]] = {}
+    witness: dict[str, Reading] = {}
+    altered: dict[str, tuple[frozenset[str], Reading]] = {}
+    evidence: dict[str, tuple[str, ...]] = {}
+    owed: int = 0
+    settled: bool = False  # a doubt about this tree was looked into before
+    missing: Heard | None = None  # a call that gave no answer: then nothing of all this is used
+
+
+def call_gates(
+    judge: Judge,
+    facts: GuardFacts,
+    trees: dict[str, str],
+    show: WitnessRequest | None,
+    batch: Batch,
+    attend: Attention,
+) -> bool:
+    """The batch. False when asked to drop it."""
+    wanted: list[GateCall] = []
+    planted: dict[str, Planted] = {}
+    minded: dict[str, Canary | None] = {}
+    other = altered_request(facts) if facts.confirm > 1 else {}
+    for gate in facts.gates:
+        if not gate.required:
+            continue
+        if "overlay" in trees:
+            wanted.append(GateCall(gate, trees["overlay"], "overlay", judge.slot(gate, "overlay")))
+        final = facts.final[gate.name]
+        if not is_repeated(gate, final):
+            continue
+        wanted += _repeats(judge, facts, gate, planted, overlaid="overlay" in trees)
+        if show is not None and not gate.hidden:
+            narrow = narrow_gate(facts, gate, show)
+            wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
+        if gate.name in other:
+            changed = edited_tree(judge.site.store, facts.tree, other[gate.name].files)
+            narrow = narrow_to_files(gate, list(other[gate.name].files), _exists(facts))
+            wanted.append(GateCall(narrow, changed, "altered", judge.slot(gate, "altered")))
+    batch.owed = len(wanted)
+    for heard in answers(judge, wanted, facts.tree, batch, attend):
+        batch.owed -= 1
+        stage, name, reading = heard.call.stage, heard.call.gate.name, heard.reading
+        if heard.evidence:
+            batch.evidence = {**batch.evidence, stage: (*batch.evidence.get(stage, ()), heard.evidence)}
+        if stage == "overlay":
+            batch.overlay = {**batch.overlay, name: reading}
+        elif stage == "witness":
+            batch.witness = {**batch.witness, name: reading}
+        elif stage == "altered":
+            batch.altered = {**batch.altered, name: (other[name].tests, reading)}
+        else:
+            if stage == "canary":
+                reading = take_out_canaries(reading, planted[name])
+                if _minds(facts, name, reading):
+                    gate = next(gate for gate in facts.gates if gate.name == name)
+                    wanted.append(GateCall(gate, facts.tree, "final", heard.call.slot))
+                    batch.owed, minded[name] = batch.owed + 1, reading.canary
+                    continue
+            elif name in minded:
+                reading = replace(reading, canary=minded.pop(name))
+            batch.repeats = {**batch.repeats, name: (*batch.repeats.get(name, ()), reading)}
+    return batch.owed == 0
+
+
+def answers(
+    judge: Judge, wanted: list[GateCall], tree: str, batch: Batch, attend: Attention
+) -> Iterator[Heard]:
+    """Answers as they come in, up to the first call that gave none."""
+    for heard in judge.hear(wanted, tree, attend):
+        if is_missing(heard.reading, settled=batch.settled):
+            batch.missing = heard
+            return
+        yield heard
+
+
+def _minds(facts: GuardFacts, name: str, reading: Reading) -> bool:
+    """Red beside a canary, which the base had none of: perhaps the canary is why, so a plain call tells."""
+    base = facts.base.get(name)
+    if base is not None and base.canary is not None:
+        return False  # it did not mind at the base: what is red now is red
+    fail_on = next(gate.fail_on for gate in facts.gates if gate.name == name)
+    return bool(changed_keys(facts.final[name], reading, fail_on))
+
+
+def narrow_gate(facts: GuardFacts, gate: Gate, show: WitnessRequest) -> Gate:
+    """The gate looking at the new tests only, as far as they are its own."""
+    own = set(facts.final[gate.name].files.values())
+    tests = [path for path in show.tests if path in own] if own else show.tests
+    return narrow_to_files(gate, tests, _exists(facts))
+
+
+def _repeats(
+    judge: Judge, facts: GuardFacts, gate: Gate, planted: dict[str, Planted], *, overlaid: bool
+) -> list[GateCall]:
+    """As often as the verdict is to be confirmed, the first time with canaries; the overlay counts as one."""
+    more = max(0, facts.confirm - 1 - (overlaid and facts.confirm > 2))
+    calls = []
+    for number in range(more):
+        slot = judge.slot(gate, f"again{number}")
+        if number:
+            calls.append(GateCall(gate, facts.tree, "final", slot))
+            continue
+        final, same = facts.final[gate.name], facts.base_paths - {change.path for change in facts.changes}
+        call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same)
+        if bird is not None:
+            planted[gate.name] = bird
+        calls.append(call)
+    return calls
+
+
+def _exists(facts: GuardFacts) -> Callable[[str], bool]:
+    added = {change.path for change in facts.changes if change.status != "D"}
+    folders = {path.rsplit("/", 1)[0] for path in (*facts.base_paths, *added) if "/" in path}
+    for folder in list(folders):
+        parts = folder.split("/")
+        folders |= {"/".join(parts[:count]) for count in range(1, len(parts))}
+    known = facts.base_paths | added | folders | {"."}
+    return known.__contains__

@@ -1,0 +1,41 @@
+"""Where a loop works: its folder, and what all its calls have in common."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+
+from ralph.clock import Clock
+from ralph.core.model.order import Order
+from ralph.shell.git.project import find_project
+from ralph.shell.git.store import open_store
+from ralph.shell.process.fork_client import ForkClient
+from ralph.shell.sandbox.probe import find_protection
+from ralph.shell.sandbox.site import Site
+from ralph.shell.state.directory import State, config_dir
+
+
+def loop_folder(state: State, name: str) -> str:
+    return os.path.join(state.loops, name)
+
+
+def open_site(
+    order: Order, state: State, env: Mapping[str, str], clock: Clock, fork_client: ForkClient | None = None
+) -> Site:
+    """What all calls of a stint have in common; the sandbox is looked at anew each time."""
+    project = find_project(order.repo)
+    bwrap, shield = find_protection(order.box.sandbox, order.box.network, state.root, env)
+    return Site(
+        order=order,
+        state=state,
+        store=open_store(project, os.path.join(loop_folder(state, order.loop), "store")),
+        env=dict(env),
+        clock=clock,
+        config_dir=config_dir(env),
+        bwrap=bwrap,
+        unshare=shutil.which("unshare", path=env.get("PATH")),
+        level=shield.level,
+        words=shield.words,
+        fork_client=fork_client,
+    )
