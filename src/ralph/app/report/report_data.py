@@ -21,7 +21,7 @@ from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Outcome
+from ralph.core.model.order import DONE, Outcome
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.views.plan_view import ItemLine, PlanLine, item_lines, plan_line
@@ -191,7 +191,7 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         ties=tuple(map(_criterion_test, loop.build.ties)) if loop.build is not None else (),
         told=tuple(_report_call(call) for call in calls),
         breaker=breaker_course(loop),
-        not_yet=tuple(safe(text, 1000) for text in loop.proof.not_yet) if loop.outcome not in GOOD else (),
+        not_yet=tuple(safe(text, 1000) for text in loop.proof.not_yet) if loop.outcome not in DONE else (),
         unproven=tuple(safe(text, 1000) for text in loop.proof.unproven),
         learned=tuple(safe(text, 300) for text in loop.agents.learnings),
         old_red=tuple(line.gate for line in proof if _old_red(line)),

@@ -25,7 +25,7 @@ from ralph.core.model.actions import (
 )
 from ralph.core.model.agent import Claim
 from ralph.core.model.events import CheckpointMade
-from ralph.core.model.gate import MAKE_IT_GREEN, Gate, Grade
+from ralph.core.model.gate import MAKE_IT_GREEN, WITHOUT_WITNESS, Criterion, Gate, Grade
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Checkpoint, Footprint, GuardResult, Verdict
 from ralph.core.proof import exit_gate
@@ -54,11 +54,10 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
     if needs_test_links(loop):
         return replace(loop, phase="judging", todo=(TieTests(tree=loop.work.tree),))
     answer = _answer(loop, loop.proof.verdicts, None)
-    if answer.verified and loop.proof.finals_tree == loop.work.tree:  # judged in full before: asking the same
-        return decide_on_final_gates(
-            loop
-        )  # tree again could only be luckier; a claim may be what was missing
-    if answer.verified:
+    if answer.may_leave and loop.proof.finals_tree == loop.work.tree:
+        # Judged in full before: asking again could only be luckier; a claim may be what was missing.
+        return decide_on_final_gates(loop)
+    if answer.may_leave:
         todo: Action = RunGates(stage="final", tree=loop.work.tree, gates=gate_names(loop))
         return replace(
             loop.with_proof(stage="final", finals={}, finals_tree=loop.work.tree),
@@ -71,9 +70,9 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
 def decide_on_final_gates(loop: Loop) -> Loop:
     """The fresh checkout has been judged. Guards cost a further gate call, so red ends it here."""
     answer = _answer(loop, loop.proof.finals, None)
-    if answer.verified and loop.proof.guards_tree == loop.work.tree:
+    if answer.may_leave and loop.proof.guards_tree == loop.work.tree:
         return verify_or_settle(loop)
-    if answer.verified:
+    if answer.may_leave:
         return replace(loop, phase="judging", todo=(RunGuards(tree=loop.work.tree),))
     return settle(loop, answer)
 
@@ -81,7 +80,7 @@ def decide_on_final_gates(loop: Loop) -> Loop:
 def verify_or_settle(loop: Loop) -> Loop:
     """Everything is in: the only path on which a loop becomes verified."""
     answer = _answer(loop, loop.proof.finals, loop.proof.guards)
-    if answer.verified:
+    if answer.may_leave:
         assert answer.grade is not None
         loop = replace(loop.with_proof(not_yet=(), unproven=answer.unproven), grade=answer.grade)
         if loop.build is not None:
@@ -123,14 +122,27 @@ def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...]
         claim=claim,
         protection=loop.work.protection,
         tolerance=tolerance,
+        last_word=_is_last_word(loop, criterion),
     )
     missing = next_item.missing_for_tick(loop)
     return replace(answer, verified=False, not_yet=(*answer.not_yet, *missing)) if missing else answer
 
 
+def _is_last_word(loop: Loop, criterion: Criterion) -> bool:
+    """COMPLETE again for a tree that only lacked proof; once is enough where the class knows no witness."""
+    claim = loop.call.claim
+    if loop.rules < 3:
+        return False
+    if loop.build is not None:  # of the whole of a plan: each item was held to its own terms
+        return loop.build.item is None
+    if claim is None or claim.status != "COMPLETE":
+        return False
+    return criterion.task_class in WITHOUT_WITNESS or loop.proof.claimed_tree == loop.work.tree
+
+
 def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     """Not verified: note how far it got, then decide what comes next."""
-    loop = loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven)
+    loop = _note_claim(loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven), answer)
     accused = _is_accused(loop)
     loop = _note_footprint(loop, accused=accused)
     loop = apply.record_judgement(
@@ -166,6 +178,13 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     if back is not None:
         return replace(loop, phase="working", todo=(back,))
     return call_agent(loop)
+
+
+def _note_claim(loop: Loop, answer: exit_gate.Exit) -> Loop:
+    """Remember the tree for which the agent says COMPLETE and nothing but proof is missing."""
+    claim = loop.call.claim
+    only_proof = answer.grade is not None and claim is not None and claim.status == "COMPLETE"
+    return loop.with_proof(claimed_tree=loop.work.tree if only_proof else "")
 
 
 def _is_accused(loop: Loop) -> bool:

@@ -50,7 +50,7 @@ from ralph.core.model.events import (
     WorkspaceRestored,
 )
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import RESUMABLE
+from ralph.core.model.order import DONE, RESUMABLE
 from ralph.core.model.plan.completion import WINDOW
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.prompt import learnings
@@ -321,7 +321,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
 
 def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
     owed = _owed(loop)
-    if isinstance(owed, Finish) and owed.outcome in ("verified", "satisfied"):
+    if isinstance(owed, Finish) and owed.outcome in DONE:
         return loop  # too late: the result is there
     reason = event.reason or "aborted by the user"
     loop = loop.with_control(abort_reason=reason)
@@ -335,7 +335,8 @@ def result_published(loop: Loop, event: ResultPublished) -> Loop:
     if not isinstance(owed, PublishResult) or owed.tree != event.tree:
         _illegal(loop, event, "no result was to be published")
     loop = loop.with_landing(branch=event.branch, result=event.commit)
-    return after_judging.finish(loop, Finish("verified", "every check passed on this tree", grade=owed.grade))
+    outcome, why = exit_gate.ending_of(loop.sealed.criterion, owed.grade)
+    return after_judging.finish(loop, Finish(outcome, why, grade=owed.grade))
 
 
 def item_published(loop: Loop, event: ItemPublished) -> Loop:
