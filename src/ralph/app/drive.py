@@ -22,7 +22,7 @@ from ralph.shell.run.open import SignalCount, drive_loop
 from ralph.shell.state.directory import open_state, state_dir
 from ralph.shell.state.stints import Stint
 
-ENDINGS = {"verified": 0, "blocked": 3, "broken": 4, "satisfied": 6}
+ENDINGS = {"verified": 0, "unproven": 3, "blocked": 3, "broken": 4, "satisfied": 6}
 
 
 class DriveRequest(Struct, frozen=True, kw_only=True):
@@ -95,7 +95,7 @@ def write_papers(name: str, env: Mapping[str, str], clock: Clock) -> Papers:
         with read_journal(state.root) as reader:
             record = load(reader, name)
         report, _ = write_reports(state, record)
-        if record.loop.outcome == "verified" and record.loop.landing.result:
+        if record.loop.outcome in ("verified", "unproven") and record.loop.landing.result:
             from ralph.shell.attestation.make import attest
 
             proof = attest(state, record, env, clock.now())

@@ -20,7 +20,7 @@ from ralph.core.decide import failover
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.outcome import RESUMABLE
+from ralph.core.model.outcome import DONE, RESUMABLE
 from ralph.core.model.verdict import Verdict
 from ralph.core.proof.causes import sort_answers
 from ralph.core.text.clean import one_line
@@ -283,7 +283,7 @@ class RealPerformer:
             commit = commit_tree(
                 site.store, action.tree, [order.base.commit], message, int(loop.last_work_at)
             )
-            publish_result(site.store.project, order.branch, commit, None)
+            publish_result(site.store.project, order.branch, commit, loop.landing.result or None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
 
     @property
@@ -325,7 +325,8 @@ class RealPerformer:
 
     def closing(self, loop: Loop, action: actions.Finish) -> None:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
-        if action.outcome != "verified" and loop.grade is not None and loop.build is None:
+        lost = loop.grade is not None and loop.build is None and not loop.landing.result
+        if lost and action.outcome not in DONE:
             # Aborted before its result was recorded: a runner that was killed may have published it.
             commit = self._published(loop.work.tree)
             if commit is not None:
