@@ -24,6 +24,7 @@ from ralph.core.proof.causes import is_missing
 from ralph.core.text.clean import clean, trim
 from ralph.gates.seal import exec_argv, seal
 from ralph.shell.dependencies import shared
+from ralph.shell.dependencies.installed import Installed, unmet
 from ralph.shell.files.safe_tree import remove_except, remove_tree
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.ports import Activity, Attention
@@ -62,12 +63,12 @@ class Deps:
         if not order.setup and not order.share:
             return ()
         base = order.base_tree or tree
-        changed = shared.lockfiles_changed(store, base, tree)
         if order.setup:
-            return self._built(tree if changed else base, attend, own=bool(changed))
-        if changed:
-            names = ", ".join(changed[:3])
-            why = f"{names} is not the base's, and there is no setup command to build what it asks for"
+            changed = bool(shared.lockfiles_changed(store, base, tree))
+            return self._built(tree if changed else base, attend, own=changed)
+        if lacking := unmet(store, base, tree, Installed(order.repo, order.share)):
+            names = ", ".join(lacking[:3])
+            why = f"{names} asks for what is not installed, and there is no setup command to build it"
             return Reading("error", why, cause="missing")
         users = [os.path.join(order.repo, path) for path in order.share]
         if self._site.boxed:

@@ -6,37 +6,18 @@ lockfiles in a tree. Not here: how sharing is done (sandbox) and what builds a f
 
 from __future__ import annotations
 
-import configparser
 import os
 import posixpath
-import tomllib
 from collections.abc import Collection, Iterable
 
 import msgspec
 
+from ralph.shell.dependencies.declared import declared
 from ralph.shell.git.store import Store, private_call
-from ralph.shell.git.trees import TreeEntry, read_blob, tree_entries
+from ralph.shell.git.trees import tree_entries
 
 PYTHON_FOLDERS = (".venv", "venv")
 NODE_FOLDERS = ("node_modules",)
-_PYTHON_LOCKS = (
-    "uv.lock",
-    "poetry.lock",
-    "pdm.lock",
-    "Pipfile.lock",
-    "pylock.toml",
-    "setup.py",
-)
-_INI = ("setup.cfg", "tox.ini")
-_NODE_LOCKS = (
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "pnpm-lock.yaml",
-    "yarn.lock",
-    "bun.lock",
-    "bun.lockb",
-)
-_OTHER_LOCKS = ("Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock", "mix.lock")
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -116,72 +97,13 @@ def _ignored_paths(store: Store, paths: list[str]) -> set[str]:
 
 
 def lockfiles(store: Store, tree: str) -> dict[str, str]:
-    """Every file of a tree that decides what is installed, with a fingerprint of what matters in it."""
-    found: dict[str, str] = {}
-    for path, entry in tree_entries(store, tree).items():
-        name = posixpath.basename(path)
-        if name in (*_PYTHON_LOCKS, *_NODE_LOCKS, *_OTHER_LOCKS) or _is_requirements(name):
-            found[path] = entry.oid
-        elif name == "pyproject.toml":
-            found[path] = _tables(store, tree, path, entry, _python_tables)
-        elif name in _INI:
-            found[path] = _tables(store, tree, path, entry, _ini_tables)
-        elif name == "package.json":
-            found[path] = _tables(store, tree, path, entry, _node_tables)
-    return found
+    """Every file of a tree that decides what is installed, with a fingerprint of what it asks for."""
+    return {path: file.fingerprint() for path, file in declared(store, tree).items()}
 
 
 def lockfiles_changed(store: Store, base_tree: str, tree: str) -> list[str]:
-    """The lockfiles (and dependency tables) that differ between two trees."""
+    """The files that ask for something else to be installed, or for less."""
     if base_tree == tree:
         return []
     before, after = lockfiles(store, base_tree), lockfiles(store, tree)
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-
-
-def _is_requirements(name: str) -> bool:
-    return name.startswith(("requirements", "constraints")) and name.endswith((".txt", ".in"))
-
-
-def _tables(store: Store, tree: str, path: str, entry: TreeEntry, pick: object) -> str:
-    """A fingerprint of the dependency tables alone; of the whole file when it cannot be read."""
-    assert callable(pick)
-    raw = read_blob(store, tree, path) or b""
-    try:
-        return str(msgspec.json.encode(pick(raw), order="sorted").decode())
-    except (ValueError, TypeError, AttributeError, RecursionError, configparser.Error):
-        return entry.oid
-
-
-def _python_tables(raw: bytes) -> object:
-    data = tomllib.loads(raw.decode("utf-8"))
-    project = data.get("project", {})
-    tool = data.get("tool", {})
-    keys = ("dependencies", "optional-dependencies", "requires-python", "scripts", "entry-points", "name")
-    poetry = tool.get("poetry", {})
-    return [
-        {key: project.get(key) for key in keys},
-        data.get("dependency-groups"),
-        data.get("build-system"),
-        {key: poetry.get(key) for key in ("dependencies", "group", "dev-dependencies", "extras")},
-        tool.get("uv"),
-        tool.get("pdm"),
-    ]
-
-
-def _ini_tables(raw: bytes) -> object:
-    """What setuptools and tox install from, without the settings of linters and test runners beside it."""
-    parser = configparser.RawConfigParser(strict=False)
-    parser.read_string(raw.decode("utf-8"))
-    keys = {"install_requires", "python_requires", "setup_requires", "tests_require", "deps", "extras"}
-    found: dict[str, dict[str, str]] = {}
-    for name in parser.sections():
-        whole = name.startswith(("options.extras_require", "options.entry_points"))
-        found[name] = {key: text for key, text in parser.items(name) if whole or key in keys}
-    return {name: values for name, values in found.items() if values}
-
-
-def _node_tables(raw: bytes) -> object:
-    data = msgspec.json.decode(raw, type=dict[str, object])
-    keys = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides")
-    return {key: data.get(key) for key in (*keys, "resolutions", "workspaces", "packageManager", "engines")}

@@ -21,6 +21,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.order import Brief, Order
 from ralph.errors import RalphError
 from ralph.shell.dependencies import shared
+from ralph.shell.dependencies.installed import Installed, unmet
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.leftovers import sweep
 from ralph.shell.git.project import find_project
@@ -178,9 +179,11 @@ def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, .
     if order.setup:  # builds its own; the names say which of its folders are wanted
         return {"share": tuple(shared.safe_paths(order.share)), "warnings": warnings}
     found = tuple(share.path for share in shared.shareable_folders(store, pinned.base_tree, order.share))
-    changed = shared.lockfiles_changed(store, pinned.base_tree, tree_of(store, pinned.user_start_commit))
-    if found and changed:
-        note = f"{', '.join(found)} not shared: {', '.join(changed)} in your work tree is not the base's"
+    # What is installed is what the work tree asks for; the base may ask for something else.
+    users = tree_of(store, pinned.user_start_commit)
+    lacking = unmet(store, users, pinned.base_tree, Installed(order.repo, found)) if found else []
+    if lacking:
+        note = f"{', '.join(found)} not shared: {', '.join(lacking)} in your work tree is not the base's"
         return {"share": (), "warnings": (*warnings, note)}
     return {"share": found, "warnings": warnings}
 
