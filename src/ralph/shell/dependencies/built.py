@@ -24,7 +24,6 @@ from ralph.core.proof.causes import is_missing
 from ralph.core.text.clean import clean, trim
 from ralph.gates.seal import exec_argv, seal
 from ralph.shell.dependencies import shared
-from ralph.shell.dependencies.installed import Installed, unmet
 from ralph.shell.files.safe_tree import remove_except, remove_tree
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.ports import Activity, Attention
@@ -66,7 +65,7 @@ class Deps:
         if order.setup:
             changed = bool(shared.lockfiles_changed(store, base, tree))
             return self._built(tree if changed else base, attend, own=changed)
-        if lacking := unmet(store, base, tree, Installed(order.repo, order.share)):
+        if lacking := shared.unmet_requirements(store, base, tree, order.share):
             names = ", ".join(lacking[:3])
             why = f"{names} asks for what is not installed, and there is no setup command to build it"
             return Reading("error", why, cause="missing")

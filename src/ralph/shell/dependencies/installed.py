@@ -15,8 +15,8 @@ from glob import glob
 
 import msgspec
 
-from ralph.shell.dependencies.declared import Declared, Want, declared, plain
 from ralph.shell.dependencies.ranges import npm_allows, pip_allows
+from ralph.shell.dependencies.requirements import Requirements, Want, plain, read_requirements
 from ralph.shell.git.store import Store, private_call
 
 _INFO = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)\.(?:dist|egg)-info")
@@ -127,17 +127,17 @@ def unmet(store: Store, base: str, tree: str, installed: Installed) -> list[str]
     """The files of `tree` that ask for what these folders do not have, though they were right for `base`."""
     if base == tree:
         return []
-    before, after = declared(store, base), declared(store, tree)
+    before, after = read_requirements(store, base), read_requirements(store, tree)
     bad = {path for path in before.keys() | after.keys() if _rest(before, path) != _rest(after, path)}
     for path, now in after.items():
-        was = before.get(path, Declared()).wants
+        was = before.get(path, Requirements()).wants
         fresh = {want for want in now.wants - was if want.kind != "build"}
         if any(_lacks(installed, want, posixpath.dirname(path), was) for want in fresh):
             bad.add(path)
     return sorted(bad | _still_used(store, tree, before, after, installed))
 
 
-def _rest(files: dict[str, Declared], path: str) -> str:
+def _rest(files: dict[str, Requirements], path: str) -> str:
     return files[path].rest if path in files else ""
 
 
@@ -161,7 +161,11 @@ def _same(old: Want, want: Want) -> bool:
 
 
 def _still_used(
-    store: Store, tree: str, before: dict[str, Declared], after: dict[str, Declared], installed: Installed
+    store: Store,
+    tree: str,
+    before: dict[str, Requirements],
+    after: dict[str, Requirements],
+    installed: Installed,
 ) -> set[str]:
     """Files that no longer ask for something which the tree's own code goes on using."""
     asked = {(want.kind, want.name) for file in after.values() for want in file.wants}

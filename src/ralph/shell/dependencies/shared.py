@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from ralph.shell.dependencies.declared import declared
+from ralph.shell.dependencies.installed import Installed, unmet
+from ralph.shell.dependencies.requirements import read_requirements
 from ralph.shell.git.store import Store, private_call
 from ralph.shell.git.trees import tree_entries
 
@@ -98,7 +99,7 @@ def _ignored_paths(store: Store, paths: list[str]) -> set[str]:
 
 def lockfiles(store: Store, tree: str) -> dict[str, str]:
     """Every file of a tree that decides what is installed, with a fingerprint of what it asks for."""
-    return {path: file.fingerprint() for path, file in declared(store, tree).items()}
+    return {path: file.fingerprint() for path, file in read_requirements(store, tree).items()}
 
 
 def lockfiles_changed(store: Store, base_tree: str, tree: str) -> list[str]:
@@ -107,3 +108,8 @@ def lockfiles_changed(store: Store, base_tree: str, tree: str) -> list[str]:
         return []
     before, after = lockfiles(store, base_tree), lockfiles(store, tree)
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+def unmet_requirements(store: Store, base_tree: str, tree: str, folders: Iterable[str]) -> list[str]:
+    """The files of `tree` that ask for what the user's folders, right for `base_tree`, do not have."""
+    return unmet(store, base_tree, tree, Installed(store.project.top, folders))

@@ -21,7 +21,6 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.order import Brief, Order
 from ralph.errors import RalphError
 from ralph.shell.dependencies import shared
-from ralph.shell.dependencies.installed import Installed, unmet
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.leftovers import sweep
 from ralph.shell.git.project import find_project
@@ -181,7 +180,7 @@ def _shares(store: Store, order: Order, pinned: Start) -> dict[str, tuple[str, .
     found = tuple(share.path for share in shared.shareable_folders(store, pinned.base_tree, order.share))
     # What is installed is what the work tree asks for; the base may ask for something else.
     users = tree_of(store, pinned.user_start_commit)
-    lacking = unmet(store, users, pinned.base_tree, Installed(order.repo, found)) if found else []
+    lacking = shared.unmet_requirements(store, users, pinned.base_tree, found) if found else []
     if lacking:
         note = f"{', '.join(found)} not shared: {', '.join(lacking)} in your work tree is not the base's"
         return {"share": (), "warnings": (*warnings, note)}

@@ -47,7 +47,7 @@ class Want(msgspec.Struct, frozen=True, order=True):
     marker: str = ""
 
 
-class Declared(msgspec.Struct, frozen=True):
+class Requirements(msgspec.Struct, frozen=True):
     """What one file asks for."""
 
     wants: frozenset[Want] = frozenset()
@@ -57,27 +57,27 @@ class Declared(msgspec.Struct, frozen=True):
         return msgspec.json.encode([sorted(self.wants), self.rest]).decode()
 
 
-def declared(store: Store, tree: str) -> dict[str, Declared]:
+def read_requirements(store: Store, tree: str) -> dict[str, Requirements]:
     """Every file of a tree that decides what is installed, and what it says."""
-    found: dict[str, Declared] = {}
+    found: dict[str, Requirements] = {}
     for path, entry in tree_entries(store, tree).items():
         name = posixpath.basename(path)
         read = _reader(name)
         if read is None:
             if name in OPAQUE:
-                found[path] = Declared(rest=entry.oid)
+                found[path] = Requirements(rest=entry.oid)
             continue
         try:
             found[path] = read((read_blob(store, tree, path) or b"").decode("utf-8"))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError, configparser.Error):
-            found[path] = Declared(rest=entry.oid)
+            found[path] = Requirements(rest=entry.oid)
     return found
 
 
-def _reader(name: str) -> Callable[[str], Declared] | None:
+def _reader(name: str) -> Callable[[str], Requirements] | None:
     if name.startswith(("requirements", "constraints")) and name.endswith((".txt", ".in")):
         group = "" if name == "requirements.txt" else name
-        return lambda text: _requirements(text, group)
+        return lambda text: _requirements_txt(text, group)
     if name in PINS:
         return _pins
     return _READERS.get(name)
@@ -95,7 +95,7 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _requirements(text: str, group: str) -> Declared:
+def _requirements_txt(text: str, group: str) -> Requirements:
     wants, rest = set(), []
     for line in text.replace("\\\n", " ").splitlines():
         said = re.sub(r"(^|\s)(#.*|--hash=\S+)", "", line).strip()
@@ -103,20 +103,20 @@ def _requirements(text: str, group: str) -> Declared:
             rest.append(said)
         elif said:
             wants.add(pip_want(said, group))
-    return Declared(frozenset(wants), "\n".join(sorted(rest)))
+    return Requirements(frozenset(wants), "\n".join(sorted(rest)))
 
 
-def _pins(text: str) -> Declared:
+def _pins(text: str) -> Requirements:
     data = tomllib.loads(text)
     packages = data.get("package", data.get("packages", []))
     # Much of it is for other systems and extras, and not installed; what is there must be right.
     wants = {
         Want("pip", plain(one["name"]), f"=={one['version']}", "lock") for one in packages if "version" in one
     }
-    return Declared(frozenset(wants))
+    return Requirements(frozenset(wants))
 
 
-def _pyproject(text: str) -> Declared:
+def _pyproject(text: str) -> Requirements:
     data = tomllib.loads(text)
     project, tool = data.get("project", {}), data.get("tool", {})
     poetry = tool.get("poetry", {})
@@ -139,7 +139,7 @@ def _pyproject(text: str) -> Declared:
         Want("build", "", _words([data.get("build-system"), project.get("name"), poetry.get("extras")]))
     )
     rest = [project.get("entry-points"), poetry.get("plugins"), tool.get("uv"), tool.get("pdm")]
-    return Declared(frozenset(wants), _words(rest) if any(rest) else "")
+    return Requirements(frozenset(wants), _words(rest) if any(rest) else "")
 
 
 def _poetry_want(name: str, spec: object, group: str) -> Want:
@@ -154,7 +154,7 @@ def _words(value: object) -> str:
     return msgspec.json.encode(value, order="sorted").decode()
 
 
-def _setup_cfg(text: str) -> Declared:
+def _setup_cfg(text: str) -> Requirements:
     parser = configparser.RawConfigParser(strict=False)
     parser.read_string(text)
     table = {name: dict(parser.items(name)) for name in parser.sections()}
@@ -174,7 +174,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _setup_py(text: str) -> Declared:
+def _setup_py(text: str) -> Requirements:
     """By the literal arguments of `setup()`; where one is computed, by the program that does it."""
     module = ast.parse(text)
     calls = [
@@ -190,7 +190,7 @@ def _setup_py(text: str) -> Declared:
         if isinstance(target, ast.Name)
     }
     if len(calls) != 1 or calls[0].args or any(word.arg is None for word in calls[0].keywords):
-        return Declared(rest=ast.dump(module))
+        return Requirements(rest=ast.dump(module))
     # A setup command may compile; that concerns whoever has one.
     build = Want("build", "", ast.dump(module))
     kwargs = dict[str, object]()
@@ -200,24 +200,24 @@ def _setup_py(text: str) -> Declared:
             try:
                 kwargs[word.arg] = ast.literal_eval(value)
             except ValueError:
-                return Declared(rest=_computed(module, calls[0]))
-    return Declared(_setuptools(kwargs).wants | {build})
+                return Requirements(rest=_dump_program(module, calls[0]))
+    return Requirements(_setuptools(kwargs).wants | {build})
 
 
-def _computed(module: ast.Module, call: ast.Call) -> str:
+def _dump_program(module: ast.Module, call: ast.Call) -> str:
     """The program that makes the lists, without what only describes the project."""
     call.keywords = [word for word in call.keywords if word.arg in _SETUP_WORDS]
     return ast.dump(module)
 
 
-def _setuptools(kwargs: Mapping[str, object]) -> Declared:
+def _setuptools(kwargs: Mapping[str, object]) -> Requirements:
     wants: set[Want] = set()
     for key, group in _SETUP_LISTS.items():
         wants |= {pip_want(one, group) for one in _strings(kwargs.get(key))}
     for table_key in ("extras_require", "entry_points"):
         table = kwargs.get(table_key) or {}
         if not isinstance(table, dict):
-            return Declared(rest=_words(sorted(map(str, kwargs.items()))))
+            return Requirements(rest=_words(sorted(map(str, kwargs.items()))))
         for group, listed in table.items():
             if table_key == "extras_require":
                 name, _, marker = str(group).partition(":")
@@ -226,7 +226,7 @@ def _setuptools(kwargs: Mapping[str, object]) -> Declared:
                 wants |= {_script(str(group), one) for one in _strings(listed)}
     if kwargs.get("python_requires"):
         wants.add(Want("python", "python", str(kwargs["python_requires"])))
-    return Declared(frozenset(wants))
+    return Requirements(frozenset(wants))
 
 
 def _strings(value: object) -> list[str]:
@@ -244,7 +244,7 @@ def _script(group: str, line: str) -> Want:
     return Want("script", f"{group}:{name.strip()}", target.strip())
 
 
-def _package(text: str) -> Declared:
+def _package(text: str) -> Requirements:
     data = msgspec.json.decode(text, type=dict[str, object])
     groups = {"dependencies": "", "devDependencies": "dev", "optionalDependencies": "optional"}
     wants = {
@@ -254,31 +254,31 @@ def _package(text: str) -> Declared:
     }
     wants.add(Want("build", "", _words([data.get("packageManager"), data.get("engines")])))
     rest = {key: data[key] for key in ("overrides", "resolutions", "workspaces") if data.get(key)}
-    return Declared(frozenset(wants), _words(rest) if rest else "")
+    return Requirements(frozenset(wants), _words(rest) if rest else "")
 
 
 def _table(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _package_lock(text: str) -> Declared:
+def _package_lock(text: str) -> Requirements:
     packages = msgspec.json.decode(text, type=dict[str, object])["packages"]
     wants = {
         Want("pinned", path, str(one.get("version", "")), "lock")
         for path, one in _table(packages).items()
         if path and isinstance(one, dict) and not one.get("link")
     }
-    return Declared(frozenset(wants))
+    return Requirements(frozenset(wants))
 
 
-def _yarn(text: str) -> Declared:
+def _yarn(text: str) -> Requirements:
     found = _YARN.findall(text)
     if not found or "__metadata" in text:
         raise ValueError("not a lockfile of yarn 1")
-    return Declared(frozenset(Want("npm", name, version, "lock") for name, version in found))
+    return Requirements(frozenset(Want("npm", name, version, "lock") for name, version in found))
 
 
-_READERS: dict[str, Callable[[str], Declared]] = {
+_READERS: dict[str, Callable[[str], Requirements]] = {
     "pyproject.toml": _pyproject,
     "setup.cfg": _setup_cfg,
     "setup.py": _setup_py,
