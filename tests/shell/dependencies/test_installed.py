@@ -81,6 +81,8 @@ NEEDS_NOTHING = {
     "a byte of setup.py": swap("setup.py", 'description="a"', 'description="b", url="c"'),
     "a comment in setup.py": swap("setup.py", "NEEDS =", "# what it needs\nNEEDS ="),
     "tox.ini": swap("tox.ini", "pytest", "pytest\n    mock"),
+    "a deleted setup.py": {"setup.py": None},
+    "a new lockfile of another tool": {"pnpm-lock.yaml": "a: 1\n"},
     "a comment in requirements": swap("requirements-dev.txt", "  # tests", ""),
     "a byte of package.json": package(version="1.1.0", scripts={"a": "b"}, engines={"node": "2"}),
     "a removed devDependency": package(devDependencies={"tape": "^5.0.0"}),
@@ -116,7 +118,9 @@ def asked(tmp_path, files):
     top = make_repo(tmp_path / "repo", FILES)
     write(top, HAVE)
     loop = begin(top, tmp_path / "state")
-    write(loop.ws, FILES | files)
+    write(loop.ws, {path: text for path, text in (FILES | files).items() if text is not None})
+    for path in [path for path, text in files.items() if text is None]:
+        (loop.ws / path).unlink()
     base = loop.start.base_tree
     tree = take_snapshot(loop.store, str(loop.ws), loop.workspace.index, base).tree
     assert tree != base

@@ -98,9 +98,12 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
     owed = _gates_still_owed(loop, event)
     loop = replace(loop, baseline={**loop.baseline, verdict.gate: verdict})
+    order = loop.sealed
+    if event.shares:  # every later tree is judged with them, by whoever drives the loop
+        order = replace(order, share=tuple(dict.fromkeys((*order.share, *event.shares))))
+        loop = replace(loop, order=order)
     if owed.gates:
         return replace(loop, todo=(owed,))
-    order = loop.sealed
     broken = exit_gate.cannot_start(order.criterion, loop.baseline)
     if broken:
         return after_judging.finish(loop, Finish("broken", broken))

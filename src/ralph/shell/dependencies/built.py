@@ -14,6 +14,7 @@ import hashlib
 import os
 import shutil
 import time
+from collections.abc import Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -47,6 +48,15 @@ class Deps:
         self._site, self._modules = site, modules
         self._known: dict[str, tuple[SharedMount, ...] | Reading] = {}
         self._held: dict[str, int] = {}
+        self._share = site.order.share
+
+    def add(self, paths: tuple[str, ...]) -> None:
+        """Share these of the user's files too, from now on."""
+        self._share = tuple(dict.fromkeys((*self._share, *paths)))
+        self._known.clear()
+
+    def has(self, path: str) -> bool:
+        return path in self._share
 
     def shares(self, tree: str, attend: Attention) -> tuple[SharedMount, ...] | Reading | None:
         """Folders to stand beside `tree`, or why there can be none; None when asked to drop it."""
@@ -59,27 +69,39 @@ class Deps:
 
     def _find(self, tree: str, attend: Attention) -> tuple[SharedMount, ...] | Reading | None:
         order, store = self._site.order, self._site.store
-        if not order.setup and not order.share:
+        if not order.setup and not self._share:
             return ()
         base = order.base_tree or tree
+        if why := shared.why_unfit(store, base, tree, self._share, setup=bool(order.setup)):
+            return Reading("error", why, cause="missing")
         if order.setup:
             changed = bool(shared.lockfiles_changed(store, base, tree))
-            return self._built(tree if changed else base, attend, own=changed)
-        if lacking := shared.unmet_requirements(store, base, tree, order.share):
-            names = ", ".join(lacking[:3])
-            why = f"{names} asks for what is not installed, and there is no setup command to build it"
-            return Reading("error", why, cause="missing")
-        users = [os.path.join(order.repo, path) for path in order.share]
+            made = self._built(tree if changed else base, attend, own=changed)
+            if not isinstance(made, tuple):
+                return made
+            there = {mount.at for mount in made}
+            files = [path for path in self._share if os.path.isfile(os.path.join(order.repo, path))]
+            return (*made, *(one for one in self._users(files) if one.at not in there))
+        return self._users(self._share)
+
+    def _users(self, paths: Iterable[str]) -> tuple[SharedMount, ...]:
+        users = [os.path.join(self._site.order.repo, path) for path in paths]
         if self._site.boxed:
             return tuple(SharedMount(path, path) for path in users)
-        return tuple(SharedMount(self._copied(path, number), path) for number, path in enumerate(users))
+        return tuple(SharedMount(self._copied(path), path) for path in users)
 
-    def _copied(self, path: str, number: int) -> str:
-        """Without a box nothing keeps a check from writing to the user's folder, so it gets a copy of it."""
-        copy = os.path.join(self._site.folder, "deps", f"copy-{number}")
-        if not os.path.isdir(copy):
+    def _copied(self, path: str) -> str:
+        """Without a box nothing keeps a check from writing to what is the user's, so it gets a copy of it."""
+        copy = os.path.join(
+            self._site.folder, "deps", "copy-" + hashlib.sha256(path.encode()).hexdigest()[:16]
+        )
+        if not os.path.lexists(copy):
             remove_tree(f"{copy}.new")
-            shutil.copytree(path, f"{copy}.new", symlinks=True)
+            if os.path.isdir(path):
+                shutil.copytree(path, f"{copy}.new", symlinks=True)
+            else:
+                os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
+                shutil.copy2(path, f"{copy}.new", follow_symlinks=False)
             os.rename(f"{copy}.new", copy)
         return copy
 

@@ -1,4 +1,4 @@
-"""Is what a tree asks for in the folders that are shared with it?
+"""Is what is shared with a tree right for it?
 
 A folder is right for a tree when it has, in a fitting version, everything that the tree asks for and the
 base did not. What the tree asks for no more may stay, as long as nothing in it is used.
@@ -9,19 +9,39 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from glob import glob
 
 import msgspec
 
 from ralph.shell.dependencies.ranges import npm_allows, pip_allows
-from ralph.shell.dependencies.requirements import Requirements, Want, plain, read_requirements
+from ralph.shell.dependencies.requirements import OPAQUE, Requirements, Want, plain, read_requirements
 from ralph.shell.git.store import Store, private_call
+from ralph.shell.git.trees import tree_entries
 
 _INFO = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)\.(?:dist|egg)-info")
 _MARKER = re.compile(r"""python_(?:full_)?version\s*(<=|>=|==|!=|<|>)\s*["']([\d.]+)["']""")
 _SOURCES = ("*.py", "*.pyi", "*.js", "*.cjs", "*.mjs", "*.jsx", "*.ts", "*.cts", "*.mts", "*.tsx", "*.vue")
+
+_NATIVE = (
+    ".c",
+    ".cc",
+    ".cpp",
+    ".cxx",
+    ".h",
+    ".hpp",
+    ".pyx",
+    ".pxd",
+    ".rs",
+    ".go",
+    ".f90",
+    ".swg",
+    ".m",
+    ".zig",
+)
+_BUILDS = ("setup.py", "Cargo.toml", "binding.gyp", "CMakeLists.txt", "meson.build")
+COMPILED = (".so", ".pyd", ".node")
 
 
 class Installed:
@@ -128,17 +148,19 @@ def unmet(store: Store, base: str, tree: str, installed: Installed) -> list[str]
     if base == tree:
         return []
     before, after = read_requirements(store, base), read_requirements(store, tree)
-    bad = {path for path in before.keys() | after.keys() if _rest(before, path) != _rest(after, path)}
+    # A file that is gone asks for nothing; a new lockfile is not what these folders were made from.
+    bad = {
+        path
+        for path, now in after.items()
+        if now.rest != before.get(path, Requirements()).rest
+        and (path in before or posixpath.basename(path) not in OPAQUE)
+    }
     for path, now in after.items():
         was = before.get(path, Requirements()).wants
         fresh = {want for want in now.wants - was if want.kind != "build"}
         if any(_lacks(installed, want, posixpath.dirname(path), was) for want in fresh):
             bad.add(path)
     return sorted(bad | _still_used(store, tree, before, after, installed))
-
-
-def _rest(files: dict[str, Requirements], path: str) -> str:
-    return files[path].rest if path in files else ""
 
 
 def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) -> bool:
@@ -188,3 +210,23 @@ def _still_used(
         if re.search(rf"""(^|[\s"']){re.escape(name)}([\s.,"'/]|$)""", out, re.MULTILINE):
             found |= paths
     return found
+
+
+def stale_files(store: Store, base: str, tree: str, paths: Collection[str]) -> dict[str, str]:
+    """Of shared files those whose source differs between two trees, with that source."""
+    if base == tree or not paths:
+        return {}
+    before, after = tree_entries(store, base), tree_entries(store, tree)
+    changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
+    found = {path: next((one for one in sorted(changed) if _made_from(path, one)), "") for path in paths}
+    return {path: source for path, source in found.items() if source}
+
+
+def _made_from(made: str, source: str) -> bool:
+    if made.endswith(COMPILED):
+        return source.endswith(_NATIVE) or posixpath.basename(source) in _BUILDS
+    if source.endswith(".py"):
+        return False
+    stem = posixpath.basename(made).removesuffix(".py").removesuffix(".mo")
+    stem = re.sub(r"_pb2(_grpc)?$", "", stem)
+    return posixpath.basename(source).partition(".")[0] == stem

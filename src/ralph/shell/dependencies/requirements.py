@@ -193,21 +193,17 @@ def _setup_py(text: str) -> Requirements:
         return Requirements(rest=ast.dump(module))
     # A setup command may compile; that concerns whoever has one.
     build = Want("build", "", ast.dump(module))
-    kwargs = dict[str, object]()
+    kwargs, computed = dict[str, object](), list[ast.keyword]()
     for word in calls[0].keywords:
         if word.arg in _SETUP_WORDS:
             value = names.get(word.value.id, word.value) if isinstance(word.value, ast.Name) else word.value
             try:
                 kwargs[word.arg] = ast.literal_eval(value)
             except ValueError:
-                return Requirements(rest=_dump_program(module, calls[0]))
-    return Requirements(_setuptools(kwargs).wants | {build})
-
-
-def _dump_program(module: ast.Module, call: ast.Call) -> str:
-    """The program that makes the lists, without what only describes the project."""
-    call.keywords = [word for word in call.keywords if word.arg in _SETUP_WORDS]
-    return ast.dump(module)
+                computed.append(word)
+    # Where something is computed, the program counts that does it, without what only describes the project.
+    calls[0].keywords = computed
+    return Requirements(_setuptools(kwargs).wants | {build}, ast.dump(module) if computed else "")
 
 
 def _setuptools(kwargs: Mapping[str, object]) -> Requirements:

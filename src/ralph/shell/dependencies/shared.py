@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from ralph.shell.dependencies.installed import Installed, unmet
+from ralph.shell.dependencies.installed import Installed, stale_files, unmet
 from ralph.shell.dependencies.requirements import read_requirements
-from ralph.shell.git.store import Store, private_call
+from ralph.shell.git.store import Store
 from ralph.shell.git.trees import tree_entries
 
 PYTHON_FOLDERS = (".venv", "venv")
@@ -27,18 +27,14 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def shareable_folders(store: Store, tree: str, share: Iterable[str] = ()) -> list[Share]:
-    """The ignored dependency folders of the user's work tree, and the `share` list, that are really there."""
+    """The dependency folders of the user's work tree, and the `share` list, that are really there."""
     top = store.project.top
     listed = tree_entries(store, tree)
     automatic = [path for path in _usual(listed) if _plain_folder(top, path)]
-    ignored = _ignored_paths(store, automatic)
-    found = [
-        Share(path, "dependencies of this project")
-        for path in automatic
-        if path in ignored and not _tracked(listed, path)
-    ]
+    # Whoever has not ignored them has them in no commit either: by their names they are nothing else.
+    found = [Share(path, "dependencies of this project") for path in automatic if not _tracked(listed, path)]
     taken = {one.path for one in found}
-    more = [path for path in safe_paths(share) if path not in taken and _plain_folder(top, path)]
+    more = [path for path in safe_paths(share) if path not in taken and _plain(top, path)]
     return found + [Share(path, "named in 'share'") for path in more if not _tracked(listed, path)]
 
 
@@ -46,7 +42,7 @@ def built_folders(store: Store, tree: str, at: str, share: Iterable[str] = ()) -
     """The dependency folders that stand in the checkout `at` of a tree after its setup command."""
     listed, top = tree_entries(store, tree), os.path.realpath(at)
     wanted = list(dict.fromkeys([*_usual(listed), *safe_paths(share)]))
-    found = [path for path in wanted if _plain_folder(top, path) and not _tracked(listed, path)]
+    found = [path for path in wanted if _plain(top, path) and not _tracked(listed, path)]
     # A link on the way would lead out of what was built.
     real = [path for path in found if os.path.realpath(os.path.join(top, path)) == os.path.join(top, path)]
     return [path for path in real if not any(path.startswith(other + "/") for other in real)]
@@ -71,30 +67,17 @@ def _project_folders(listed: Collection[str]) -> list[str]:
 
 
 def _plain_folder(top: str, path: str) -> bool:
+    return _plain(top, path) and os.path.isdir(os.path.join(top, path))
+
+
+def _plain(top: str, path: str) -> bool:
+    """A folder or regular file, and no link."""
     full = os.path.join(top, path)
-    return os.path.isdir(full) and not os.path.islink(full)
+    return not os.path.islink(full) and (os.path.isdir(full) or os.path.isfile(full))
 
 
 def _tracked(listed: Collection[str], path: str) -> bool:
     return any(found == path or found.startswith(path + "/") for found in listed)
-
-
-def _ignored_paths(store: Store, paths: list[str]) -> set[str]:
-    if not paths:
-        return set()
-    # The trailing slash lets rules for folders match.
-    names = b"".join(os.fsencode(path) + b"/\0" for path in paths)
-    asked = ["check-ignore", "-z", "--stdin", "--no-index"]
-    out = private_call(store, asked, work_tree=store.project.top, stdin=names, ok=(0, 1)).out
-    hit = {os.fsdecode(path).rstrip("/") for path in out.split(b"\0")[:-1]}
-    # A virtual environment ignores itself by a `.gitignore` of its own that says "*".
-    for path in paths:
-        own = os.path.join(store.project.top, path, ".gitignore")
-        if path not in hit and os.path.isfile(own):
-            with open(own, "rb") as file:
-                if b"*" in file.read(4096).split():
-                    hit.add(path)
-    return hit
 
 
 def lockfiles(store: Store, tree: str) -> dict[str, str]:
@@ -113,3 +96,15 @@ def lockfiles_changed(store: Store, base_tree: str, tree: str) -> list[str]:
 def unmet_requirements(store: Store, base_tree: str, tree: str, folders: Iterable[str]) -> list[str]:
     """The files of `tree` that ask for what the user's folders, right for `base_tree`, do not have."""
     return unmet(store, base_tree, tree, Installed(store.project.top, folders))
+
+
+def why_unfit(store: Store, base_tree: str, tree: str, share: Collection[str], *, setup: bool) -> str:
+    """Why what the user shares is not right for `tree` although it is for `base_tree`; "" when it is."""
+    files = [path for path in share if os.path.isfile(os.path.join(store.project.top, path))]
+    for path, source in stale_files(store, base_tree, tree, files).items():
+        return f"{path} was made from {source}, which is not the base's; setup has to make it anew"
+    lacking = [] if setup else unmet_requirements(store, base_tree, tree, share)
+    if lacking:
+        names = ", ".join(lacking[:3])
+        return f"{names} asks for what is not installed, and there is no setup command to build it"
+    return ""
