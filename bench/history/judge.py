@@ -52,7 +52,8 @@ class Judged(Struct, frozen=True):
 def trial(cache: Path, pair: Pair) -> Trial:
     """Called once for each pair and row; the answer is kept in the cache."""
     project = pair.project
-    words = msgspec.json.encode([project, pair.old, pair.new]).decode()
+    row = msgspec.structs.replace(project, versions=(pair.old, pair.new))
+    words = msgspec.json.encode(row).decode()
     kept = cache / "trials" / f"{pair.name}.json"
     if kept.is_file():
         known = msgspec.json.decode(kept.read_bytes(), type=Trial)

@@ -86,7 +86,7 @@ def write(folder: Path, files: Files) -> None:
 
 
 def put_dependencies(cache: Path, project: Project, repo: Path) -> None:
-    made = _installed(cache, project)
+    made = install(cache, project)
     name = ".venv" if project.registry == "pypi" else "node_modules"
     shutil.copytree(made / name, repo / name, symlinks=True, copy_function=_link)
     if project.registry == "pypi":
@@ -102,7 +102,7 @@ def _link(source: str, to: str) -> None:
         os.link(source, to)
 
 
-def _installed(cache: Path, project: Project) -> Path:
+def install(cache: Path, project: Project) -> Path:
     place = cache / "installed" / f"{project.registry}-{project.name}"
     done = place / "needs.json"
     wanted = json.dumps([sys.version, project.needs])

@@ -11,13 +11,14 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from fnmatch import fnmatch
+from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
 import registry
 from changes import Change, Project, pairs, projects
 from judge import Judged, judge, trial
-from place import _installed
+from place import install
 from summary import as_text, stands, word
 
 HERE = Path(__file__).parent
@@ -48,7 +49,7 @@ def main() -> int:
             rows[row.change] = row
             _write(rows)
             _tell(row, number, len(todo))
-    shown = [rows[change.name] for change, _ in found]
+    shown = sorted((rows[change.name] for change, _ in found), key=lambda row: row.project)
     print(as_text(shown))
     return 0 if sum(map(stands, shown)) >= AIM * len(shown) else 1
 
@@ -57,9 +58,10 @@ def find_changes(
     cache: Path, chosen: list[Project], jobs: int, kinds: list[str]
 ) -> list[tuple[Change, float]]:
     """Every pair of releases that is a case on this machine, as what it is one."""
-    every = [pair for project in chosen for pair in pairs(project)]
+    # The first pair of each project, then the second: a run that is stopped tells of all projects.
+    every = [pair for one in zip_longest(*map(pairs, chosen)) for pair in one if pair is not None]
     for project in chosen:  # one after the other: two pairs must not install or unpack the same
-        _installed(cache, project)
+        install(cache, project)
         for version in project.versions:
             registry.unpacked(cache, project.registry, project.name, version)
     found = []
