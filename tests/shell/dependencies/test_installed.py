@@ -90,6 +90,7 @@ NEEDS_NOTHING = {
         "package-lock.json": json.dumps({"packages": {"node_modules/tape": {"version": "5.2.0"}}})
     },
     "a new lockfile": {"uv.lock": '[[package]]\nname = "click"\nversion = "8.1.0"\n'},
+    "an added linter": package(devDependencies=PACKAGE["devDependencies"] | {"eslint": "8"}),
     "a range of a devDependency that holds": package(devDependencies={"tape": "^5.1.2", "left": "1"}),
 }
 NEEDS_SETUP = {
@@ -102,7 +103,10 @@ NEEDS_SETUP = {
     "a computed list": swap("setup.py", '["click>=8"]', 'open("needs").read().split()'),
     "requirements": swap("requirements-dev.txt", ">=7", ">=8"),
     "a removed dependency that is used": swap("pyproject.toml", ', "six"', "") | {"x/a.py": "import six\n"},
-    "an added devDependency": package(devDependencies=PACKAGE["devDependencies"] | {"ava": "1"}),
+    "an added devDependency that is used": package(devDependencies=PACKAGE["devDependencies"] | {"ava": "1"})
+    | {"t.js": "import test from 'ava';\n"},
+    "an added extra that is used": swap("pyproject.toml", '"pytest>=7"', '"pytest>=7", "hypothesis"')
+    | {"test_x.py": "from hypothesis import given\n"},
     "a changed devDependency": package(devDependencies={"tape": "^4", "left": "1"}),
     "a removed devDependency that is used": package(devDependencies={"tape": "^5.0.0"})
     | {"t.js": "const l = require('left/x');\n"},

@@ -155,49 +155,48 @@ def unmet(store: Store, base: str, tree: str, installed: Installed) -> list[str]
         if now.rest != before.get(path, Requirements()).rest
         and (path in before or posixpath.basename(path) not in OPAQUE)
     }
+    doubt: list[
+        tuple[Want, str]
+    ] = []  # not there, or there although nothing asks for it: if used, it is wrong
     for path, now in after.items():
         was = before.get(path, Requirements()).wants
         fresh = {want for want in now.wants - was if want.kind != "build"}
-        if any(_lacks(installed, want, posixpath.dirname(path), was) for want in fresh):
-            bad.add(path)
-    return sorted(bad | _still_used(store, tree, before, after, installed))
+        for want in fresh:
+            if _lacks(installed, want, posixpath.dirname(path), was):
+                bad.add(path)
+            elif want.group not in ("", "lock") and not installed.present(want, posixpath.dirname(path)):
+                doubt.append((want, path))
+    asked = {(want.kind, want.name) for file in after.values() for want in file.wants}
+    for path, file in before.items():
+        doubt += [(want, path) for want in file.wants if (want.kind, want.name) not in asked]
+    return sorted(bad | _used(store, tree, doubt, installed))
 
 
 def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) -> bool:
     if want.kind == "script":  # one that is new is not there, which a test would say; an old one is stale
         return any(old.kind == "script" and old.name == want.name for old in was)
+    former = [old for old in was if _same(old, want)]
+    if former and not any(installed.has(old, folder) for old in former):
+        return False  # the user works with something else than the base asks for, and goes on with it
     mates = [old for old in was if old.group == want.group]
-    if (
-        want.group == "lock"
-    ):  # a new one is not what the folder was made from; of others, what is there counts
-        known = installed.present(want, folder) or any(_same(old, want) for old in was)
+    if want.group == "lock":  # a new one is not what the folder was made from
+        known = installed.present(want, folder) or bool(former)
         return bool(mates) and known and not installed.has(want, folder)
-    # A group that the user did not install for the base says nothing of what is there.
-    if want.group and not (mates and all(installed.present(old, folder) for old in mates)):
-        return installed.present(want, folder) and not installed.has(want, folder)
-    return not installed.has(want, folder)
+    # Few install all of an extra or of what development needs: what is absent is wrong only where it is used.
+    return (not want.group or installed.present(want, folder)) and not installed.has(want, folder)
 
 
 def _same(old: Want, want: Want) -> bool:
     return (old.kind, old.name) == (want.kind, want.name)
 
 
-def _still_used(
-    store: Store,
-    tree: str,
-    before: dict[str, Requirements],
-    after: dict[str, Requirements],
-    installed: Installed,
-) -> set[str]:
-    """Files that no longer ask for something which the tree's own code goes on using."""
-    asked = {(want.kind, want.name) for file in after.values() for want in file.wants}
+def _used(store: Store, tree: str, doubt: list[tuple[Want, str]], installed: Installed) -> set[str]:
+    """The files that have to do with something that the tree's own code imports."""
     gone: dict[str, set[str]] = {}
-    for path, file in before.items():
-        for want in file.wants:
-            if want.kind in ("pip", "npm") and want.group != "lock" and (want.kind, want.name) not in asked:
-                names = installed.modules(want.name) if want.kind == "pip" else {want.name}
-                for name in names:
-                    gone.setdefault(name, set()).add(path)
+    for want, path in doubt:
+        if want.kind in ("pip", "npm") and want.group != "lock":
+            for name in installed.modules(want.name) if want.kind == "pip" else {want.name}:
+                gone.setdefault(name, set()).add(path)
     if not gone:
         return set()
     words = "|".join(re.escape(name) for name in sorted(gone))

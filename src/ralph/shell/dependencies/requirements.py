@@ -201,9 +201,34 @@ def _setup_py(text: str) -> Requirements:
                 kwargs[word.arg] = ast.literal_eval(value)
             except ValueError:
                 computed.append(word)
-    # Where something is computed, the program counts that does it, without what only describes the project.
-    calls[0].keywords = computed
-    return Requirements(_setuptools(kwargs).wants | {build}, ast.dump(module) if computed else "")
+    return Requirements(_setuptools(kwargs).wants | {build}, _program(module, calls[0], computed))
+
+
+def _program(module: ast.Module, call: ast.Call, computed: list[ast.keyword]) -> str:
+    """What makes these arguments: they themselves, and the statements whose names they use."""
+    call.keywords = []
+    parts: dict[str, None] = {ast.dump(word): None for word in computed}
+    names = {node.id for word in computed for node in ast.walk(word) if isinstance(node, ast.Name)}
+    while True:
+        before = len(parts)
+        for statement in module.body if computed else ():
+            if names & _bound_names(statement):
+                parts[ast.dump(statement)] = None
+                names |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        if len(parts) == before:
+            return "\n".join(sorted(parts))
+
+
+def _bound_names(statement: ast.stmt) -> set[str]:
+    """What a statement defines, imports, assigns or may change."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(one.asname or one.name).partition(".")[0] for one in statement.names}
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    parts = list(ast.walk(statement))
+    changed = [node.value for node in parts if isinstance(node, ast.Attribute | ast.Subscript)]
+    bound = [node for node in parts if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return {node.id for node in (*changed, *bound) if isinstance(node, ast.Name)}
 
 
 def _setuptools(kwargs: Mapping[str, object]) -> Requirements:
