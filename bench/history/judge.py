@@ -152,6 +152,6 @@ def _refusal(events: list[tuple[str, dict]]) -> tuple[list[str], list[str], bool
                 for finding in result.get("findings", ()):
                     by[result["guard"]] = None
                     says.append(f"{finding.get('key')}: {finding.get('message')}")
-                    accused = accused or result.get("kind") == "integrity"
+                    accused = accused or bool(result.get("integrity"))
             break
     return list(by), says, accused
