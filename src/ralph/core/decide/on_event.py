@@ -96,9 +96,13 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
     owed = _gates_still_owed(loop, event)
     loop = loop.with_proof(baseline={**loop.proof.baseline, verdict.gate: verdict})
+    order = loop.sealed
+    if event.shares:  # every later tree is judged with them, by whoever drives the loop
+        share = tuple(dict.fromkeys((*order.box.share, *event.shares)))
+        order = replace(order, box=replace(order.box, share=share))
+        loop = replace(loop, order=order)
     if owed.gates:
         return replace(loop, todo=(owed,))
-    order = loop.sealed
     broken = exit_gate.cannot_start(order.criterion, loop.proof.baseline)
     if broken:
         return after_judging.finish(loop, Finish("broken", broken))

@@ -132,6 +132,7 @@ class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
 class GateEnded(Event, frozen=True, tag="GateEnded"):
     iteration: int
     verdict: Verdict
+    shares: tuple[str, ...] = ()  # files of the user's checkout without which the base does not load
 
 
 class NoVerdict(Event, frozen=True, tag="NoVerdict"):

@@ -125,7 +125,8 @@ class RealPerformer:
         verdicts = self.judge.judge(gates, tree, stage, loop.proof.baseline, attend, settled=settled)
         for verdict, answered in sort_answers(verdicts, settled=settled):
             if answered:
-                yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict))
+                shares = self.judge.found.get(verdict.gate, ()) if stage == "baseline" else ()
+                yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict), shares=shares)
                 continue
             yield e.NoVerdict(
                 iteration=loop.iteration,
@@ -207,7 +208,12 @@ class RealPerformer:
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         site, order, workspace = self.site, self.site.order, self.workspace
         found = take_snapshot(
-            site.store, workspace.path, workspace.index, loop.work.tree_before, links=workspace.links
+            site.store,
+            workspace.path,
+            workspace.index,
+            loop.work.tree_before,
+            links=workspace.links,
+            shared=loop.sealed.box.share,
         )
         found, read = (found, None) if loop.build is None else self.desk.after(loop, found)
         commit = loop.work.commit
