@@ -5,7 +5,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.ready
 export UV_LINK_MODE := copy
 
-.PHONY: setup install demo check test test-agents agents agents-latest bench mutants system clean docs
+.PHONY: setup install demo check test test-agents agents agents-latest bench bench-history mutants system clean docs
 
 setup: $(STAMP)
 
@@ -44,6 +44,10 @@ agents-latest: setup
 
 bench: setup system
 	@$(BIN)/python bench/run.py
+
+# Downloads releases of public projects into a cache, and takes an hour or two.
+bench-history: setup system
+	@$(BIN)/python bench/history/run.py
 
 mutants: setup
 	@tools/mutants.sh

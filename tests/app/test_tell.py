@@ -4,7 +4,8 @@ import pytest
 from builders import order
 from clockkit import ScriptedClock
 
-from ralph.app.tell import TIMEOUT_SECONDS, Quiet, send_and_wait
+from ralph.app.quiet import Quiet
+from ralph.app.tell import TIMEOUT_SECONDS, send_and_wait
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.shell.journal.open import open_journal

@@ -30,7 +30,8 @@ from ralph.app.results.land import MergeRequest, merge, undo
 from ralph.app.results.verify import VerifyRequest, verify
 from ralph.app.resume import MoreRoom, ResumeRequest, prepare_resume
 from ralph.app.start import StartRequest, prepare_start, start
-from ralph.app.tell import Quiet, pause_loop, steer_loop
+from ralph.app.quiet import Quiet
+from ralph.app.tell import pause_loop, steer_loop
 
 env = dict(os.environ)
 agent = "sh -c 'cat >prompt.txt; if [ -e begun.txt ]; then echo done >work.txt; "

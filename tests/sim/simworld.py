@@ -390,7 +390,7 @@ class SimHands:
 
     def closing(self, loop: Loop, action: actions.Finish) -> None:
         self._tick()
-        if action.outcome != "verified":
+        if action.outcome not in ("verified", "unproven"):
             self._disk.refs.pop("result", None)  # of a runner that was killed before it could say so
         self._tick()
 

@@ -23,7 +23,7 @@ from ralph.shell.state.stints import Stint
 
 __all__ = ["Activity", "DriveRequest", "Driven", "SignalCount", "Stint", "drive", "exit_code", "write_papers"]
 
-ENDINGS = {"verified": 0, "blocked": 3, "broken": 4, "satisfied": 6}
+ENDINGS = {"verified": 0, "unproven": 3, "blocked": 3, "broken": 4, "satisfied": 6}
 
 
 class DriveRequest(Struct, frozen=True, kw_only=True):
@@ -95,7 +95,7 @@ def write_papers(name: str, env: Mapping[str, str], clock: Clock) -> Papers:
     try:
         record = read_loop(name, env)
         report, _ = write_reports(state, record)
-        if record.loop.outcome == "verified" and record.loop.landing.result:
+        if record.loop.outcome in ("verified", "unproven") and record.loop.landing.result:
             from ralph.app.results.attest import attest
 
             proof = attest(record, env, clock)

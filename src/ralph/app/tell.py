@@ -7,32 +7,20 @@ fraction of a second, or nobody, and then takes the lock and is the writer itsel
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ralph.app.place import journal_of
+from ralph.app.quiet import Quiet
 from ralph.app.records import read_loop
 from ralph.clock import Clock, SystemClock
 from ralph.core.model.events import AbortAsked, AnyEvent, PauseAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import FINAL
 from ralph.errors import Busy, NothingToDo, UserError
-from ralph.shell.ports import Activity
 from ralph.shell.run.hold import hold_loop, send
 from ralph.shell.run.open import drive_loop
 
 TIMEOUT_SECONDS = 30.0
 MAX_NOTE_CHARS = 8000
-
-
-class Quiet:
-    """A watcher that looks away."""
-
-    def begin(self, loop: Loop, words: tuple[str, ...]) -> None: ...
-    def event(self, seq: int, event: Any, loop: Loop) -> None: ...
-    def hear(self, facts: tuple[object, ...]) -> None: ...
-    def tick(self, loop: Loop, activity: Activity) -> None: ...
-    def note(self, text: str) -> None: ...
-    def finish(self, loop: Loop) -> None: ...
 
 
 def pause_loop(name: str, env: Mapping[str, str], *, now: bool = False) -> Loop:

@@ -10,9 +10,8 @@ from builders import BASE, Row
 from msgspec.structs import replace
 from test_after_judging import again, done, judging, last, sealed
 
-from ralph.core.decide import after_judging
 from ralph.core.decide.machine import decide
-from ralph.core.decide.stuck import take_back
+from ralph.core.decide.stuck import measure, take_back
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
@@ -425,4 +424,4 @@ def test_rank_orders_by_rule_31() -> None:
     a, c, d, f = (
         Checkpoint(1, "t", "c", *figures) for figures in ((2, 9, 9), (1, 3, 9), (1, 4, 1), (1, 4, 2))
     )
-    assert sorted((f, d, c, a), key=after_judging.rank) == [a, c, d, f]
+    assert sorted((f, d, c, a), key=measure.rank) == [a, c, d, f]

@@ -307,6 +307,21 @@ class Machine(RuleBasedStateMachine):
         assert loop.grade <= loop.sealed.criterion.min_grade
 
     @invariant()
+    def unproven_means_green_on_that_very_tree_and_less_proof_than_was_asked_for(self) -> None:
+        loop, books = self.loop, self.books
+        if loop.outcome != "unproven":
+            return
+        proof = [gate.name for gate in loop.sealed.criterion.proof]
+        assert loop.work.tree != loop.sealed.base_tree
+        assert all(books.final.get((loop.work.tree, name)) == "pass" for name in proof)
+        assert books.found[loop.work.tree] == ()
+        assert loop.landing.result
+        assert loop.call.claim is not None
+        assert loop.call.claim.status == "COMPLETE"
+        assert loop.grade is not None
+        assert loop.grade > loop.sealed.criterion.min_grade
+
+    @invariant()
     def satisfied_means_green_before_any_call(self) -> None:
         loop, books = self.loop, self.books
         if loop.outcome == "satisfied":

@@ -19,7 +19,8 @@ NOW = (b.green(per_test=True, witness_count=2),)
 GREEN = (b.green(per_test=True),)
 TEST_NEEDED = (
     "all checks are green, but none of them was red before: "
-    "write a test for the new behaviour that fails without it"
+    "write a test for the new behaviour that fails without it; "
+    "if no test can show it, change nothing and say COMPLETE again"
 )
 CLAIM_NEEDED = (
     "all checks are green, but none of them was red before: "
@@ -69,11 +70,18 @@ def asked(
     changed: bool,
     claim: Claim | None,
     criterion: dict[str, Any],
+    last_word: bool = False,
 ) -> Exit:
     fields = {"task_class": "bug-fix", "gates": gates, **criterion}
     by_name = [{verdict.gate: verdict for verdict in verdicts} for verdicts in (base, now)]
     return decide_exit(
-        Criterion(**fields), by_name[0], by_name[1], guards, changed=changed, claim=claim, protection="S2"
+        Criterion(**fields),
+        *by_name,
+        guards,
+        changed=changed,
+        claim=claim,
+        protection="S2",
+        last_word=last_word,
     )
 
 
@@ -258,6 +266,36 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         no("nothing has been changed yet"),
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("now", "guards", "changed", "asked_for", "ends"),
+    [
+        (GREEN, (b.guard(),), True, "B", True),
+        (GREEN, None, True, "A", True),  # it is worth a final judgement
+        (GREEN, (b.guard(),), True, "C", False),  # that much is proven
+        (GREEN, (b.guard(),), False, "B", False),
+        (GREEN, (MISSED,), True, "B", False),
+        ((b.red(),), (b.guard(),), True, "B", False),
+        ((), (b.guard(),), True, "B", False),
+    ],
+)
+def test_a_last_word_ends_only_what_lacks_nothing_but_proof(
+    now: Any, guards: Any, changed: bool, asked_for: str, ends: bool
+) -> None:
+    """Red, accused or unchanged trees stay in the loop however often the agent says COMPLETE."""
+    given = asked(
+        guards,
+        GREEN,
+        now,
+        gates=(b.gate(),),
+        changed=changed,
+        claim=b.COMPLETE,
+        criterion={"min_grade": asked_for},
+        last_word=True,
+    )
+    assert given.ends_unproven is ends
+    assert not (given.verified and given.ends_unproven)
 
 
 def test_no_guard_at_all() -> None:

@@ -16,20 +16,33 @@ FILES = {
 }
 
 
-def test_only_ignored_folders_that_exist_are_shared(tmp_path):
+def test_only_folders_that_exist_are_shared(tmp_path):
     """Dependency folders of the project and its packages are found; tracked ones and links are not."""
     top = make_repo(tmp_path / "repo", FILES | {"lib/package.json": "{}"})
     write(
         top,
-        {".venv/bin/python": "", "node_modules/a": "", "web/node_modules/b": "", "data/c": "", "venv/d": ""},
+        {
+            ".venv/bin/python": "",
+            "node_modules/a": "",
+            "web/node_modules/b": "",
+            "data/c": "",
+            "web/x.py": "",
+        },
     )
     loop = begin(top, tmp_path / "state")
     found = shareable_folders(
-        loop.store, loop.start.base_tree, ["data", "../outside", "web", ".git", "missing"]
+        loop.store, loop.start.base_tree, ["data", "../outside", "web", ".git", "missing", "web/x.py"]
     )
-    assert [share.path for share in found] == [".venv", "node_modules", "web/node_modules", "data"]
-    write(top, {"venv/.gitignore": "*\n"})
-    assert "venv" in [share.path for share in shareable_folders(loop.store, loop.start.base_tree)]
+    wanted = [".venv", "node_modules", "web/node_modules", "data", "web/x.py"]
+    assert [share.path for share in found] == wanted
+
+
+def test_an_environment_that_is_not_ignored_is_shared(tmp_path):
+    """Whoever forgot to ignore it has it in no commit all the same."""
+    top = make_repo(tmp_path / "repo", FILES)
+    write(top, {"venv/bin/python": ""})
+    loop = begin(top, tmp_path / "state")
+    assert [share.path for share in shareable_folders(loop.store, loop.start.base_tree)] == ["venv"]
 
 
 def test_a_lockfile_is_changed_when_what_is_installed_changes(tmp_path):

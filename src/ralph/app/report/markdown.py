@@ -10,9 +10,10 @@ import re
 from collections.abc import Sequence
 
 from ralph.app.report.loop_report import Guard, LoopReport
-from ralph.app.words.format import GOOD, change_words, clock, cost_words, dollars, iso, plural, thousands
+from ralph.app.words.format import change_words, clock, cost_words, dollars, iso, plural, thousands
 from ralph.app.words.lines import limit_words
 from ralph.core.decide.stuck.attempts import escalation_lines
+from ralph.core.model.outcome import DONE
 from ralph.core.views.plan_view import words as plan_words
 
 _MARKS = {"COMPLETED": "✔", "FAILED": "✘", "PARTIAL": "◐", "IN_PROGRESS": "▶"}
@@ -61,7 +62,7 @@ def _cell(value: str) -> str:
 
 def _summary(report: LoopReport) -> list[str]:
     lines = ["## Summary", code(report.headline), f"Task: {text(report.task)}"]
-    if report.state.outcome in GOOD:
+    if report.state.outcome in DONE:
         lines.append(f"{text(report.state.reason)[:1].upper()}{text(report.state.reason)[1:]}.")
     else:
         why = text(report.state.reason) or f"it has not ended; it is in phase {report.state.phase}"

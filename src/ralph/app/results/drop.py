@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.app.quiet import Quiet
 from ralph.app.records import read_loop
-from ralph.app.tell import Quiet, send_and_wait
+from ralph.app.tell import send_and_wait
 from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.errors import NothingToDo

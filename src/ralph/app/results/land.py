@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.app.quiet import Quiet
 from ralph.app.results.rejudge import rejudge_tree
-from ralph.app.tell import Quiet
 from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop

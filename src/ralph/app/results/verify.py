@@ -184,7 +184,11 @@ def _subject(case: VerifyCase, made: Statement) -> tuple[ProofCheck, Project | N
 def _own(case: VerifyCase, made: Statement) -> Record | None:
     """The record behind the statement, when the loop was driven here and came to the same tree."""
     record = case.found.record or find.record_of(case.state, made.predicate.loop)
-    if record is None or record.loop.outcome != "verified" or record.loop.work.tree != made.tree:
+    if (
+        record is None
+        or record.loop.outcome not in ("verified", "unproven")
+        or record.loop.work.tree != made.tree
+    ):
         return None
     return record if record.name == made.predicate.loop else None
 

@@ -38,7 +38,7 @@ OURS = frozenset({"loop", "phase", "outcome", "state", "grade", "base", "result"
 FIELDS = ("loop", "task", "repo", "phase", "iteration", "limits", "spend", "verdicts", "not_yet")
 WORDS = (  # every word a loop can be counted under, most urgent first
     "crashed", "damaged", "blocked", "working", "judging", "baseline", "waiting", "new", "paused",
-    "verified", "satisfied", "exhausted", "stalled", "broken", "aborted",
+    "verified", "unproven", "satisfied", "exhausted", "stalled", "broken", "aborted",
 )  # fmt: skip
 
 

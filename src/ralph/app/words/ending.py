@@ -25,13 +25,14 @@ from ralph.app.words.format import (
 from ralph.app.words.next_steps import LoopStanding, next_steps, room_flag
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
+from ralph.core.model.outcome import DONE
 from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.verdict import Verdict
 from ralph.core.views.plan_view import item_lines, plan_line
 from ralph.core.views.plan_view import words as plan_words
 
 MAX_SENTENCES = 8
-NOTHING = "NOTHING_TO_DO"
+_HEADLINES = {"satisfied": "NOTHING_TO_DO", "unproven": "DONE_UNPROVEN"}
 
 
 def status_word(loop: Loop) -> str:
@@ -40,7 +41,7 @@ def status_word(loop: Loop) -> str:
         brief = loop.sealed.brief
         return "PLANNED" if brief is not None and brief.mode == "plan" else "VERIFIED_DONE"
     if loop.outcome is not None:
-        return NOTHING if loop.outcome == "satisfied" else loop.outcome.upper()
+        return _HEADLINES.get(loop.outcome, loop.outcome.upper())
     return "PAUSED" if loop.phase == "paused" else "STOPPED"
 
 
@@ -68,7 +69,7 @@ def _numbers(loop: Loop, change: ChangeSize | None) -> list[str]:
         parts.append(f"{plural(loop.work.changed_lines, 'line')} changed")
     parts.append(f"tree {short(loop.work.tree)}")
     old = [gate.name for gate, verdict in newest_verdicts(loop) if _is_old_red(loop, gate, verdict)]
-    if loop.outcome in GOOD and old:
+    if loop.outcome in DONE and old:
         parts.append(f"red as before: {', '.join(safe(name, 30) for name in old)}")
     return parts
 
@@ -118,13 +119,14 @@ def ending(
     loop: Loop, change: ChangeSize | None = None, *, colour: bool = False, width: int = 0
 ) -> list[str]:
     """All lines. `width` 0: nobody is looking through a narrow window, so nothing is folded."""
-    tone = "green" if loop.outcome in GOOD else "amber" if loop.outcome is None else "red"
+    tone = "green" if loop.outcome in GOOD else "amber" if loop.outcome in (None, "unproven") else "red"
     title = paint(_title(loop), tone, colour)
     lines = _fold(title, len(_title(loop)), loop.sealed.loop, _numbers(loop, change), width)
     lines += table(gate_rows(loop), "  ")
     facts: list[tuple[str, str]] = []
     if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
+    if loop.outcome not in DONE:
         facts += [("not yet", safe(text, 300)) for text in loop.proof.not_yet[:MAX_SENTENCES]]
         facts.append(("best", best_words(loop)))
     elif not loop.landing.result or loop.build is not None:
@@ -134,7 +136,7 @@ def ending(
     if opinion is not None and opinion.tree == loop.work.tree:
         role = "" if opinion.required else " (advisory)"
         facts.append(("judge", safe(f"{opinion.status}{role}: {opinion_words(opinion)}", 300)))
-    facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.outcome == "verified"]
+    facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.landing.result]
     lines += table(facts, "  ")
     return lines + table(next_steps(standing(loop)), "  ")
 

@@ -138,6 +138,10 @@ def _gate(event: e.GateEnded) -> str:
     ]
     if verdict.stage == "final":
         parts.append("fresh checkout")
+    if event.shares:
+        parts.append(
+            f"with {', '.join(safe(path, 60) for path in event.shares)} of your checkout, ignored by git"
+        )
     if verdict.evidence:
         parts.append(f"evidence {verdict.evidence[:8]}")
     return "  ".join(part for part in parts if part)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec.structs
 
 from ralph.core.decide import failover, next_item, plan_facts
-from ralph.core.decide.stuck import apply, signs, take_back
+from ralph.core.decide.stuck import apply, measure, signs, take_back
 from ralph.core.model.actions import (
     Action,
     Finish,
@@ -25,9 +25,9 @@ from ralph.core.model.actions import (
 )
 from ralph.core.model.agent import Claim
 from ralph.core.model.events import CheckpointMade
-from ralph.core.model.gate import MAKE_IT_GREEN, Gate, Grade
+from ralph.core.model.gate import MAKE_IT_GREEN, WITHOUT_WITNESS, Criterion, Gate, Grade
 from ralph.core.model.loop import Loop
-from ralph.core.model.verdict import Checkpoint, Footprint, GuardResult, Verdict
+from ralph.core.model.verdict import Checkpoint, GuardResult, Verdict
 from ralph.core.proof import exit_gate
 
 replace = msgspec.structs.replace
@@ -54,11 +54,10 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
     if needs_test_links(loop):
         return replace(loop, phase="judging", todo=(TieTests(tree=loop.work.tree),))
     answer = _answer(loop, loop.proof.verdicts, None)
-    if answer.verified and loop.proof.finals_tree == loop.work.tree:  # judged in full before: asking the same
-        return decide_on_final_gates(
-            loop
-        )  # tree again could only be luckier; a claim may be what was missing
-    if answer.verified:
+    if answer.may_leave and loop.proof.finals_tree == loop.work.tree:
+        # Judged in full before: asking again could only be luckier; a claim may be what was missing.
+        return decide_on_final_gates(loop)
+    if answer.may_leave:
         todo: Action = RunGates(stage="final", tree=loop.work.tree, gates=gate_names(loop))
         return replace(
             loop.with_proof(stage="final", finals={}, finals_tree=loop.work.tree),
@@ -71,9 +70,9 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
 def decide_on_final_gates(loop: Loop) -> Loop:
     """The fresh checkout has been judged. Guards cost a further gate call, so red ends it here."""
     answer = _answer(loop, loop.proof.finals, None)
-    if answer.verified and loop.proof.guards_tree == loop.work.tree:
+    if answer.may_leave and loop.proof.guards_tree == loop.work.tree:
         return verify_or_settle(loop)
-    if answer.verified:
+    if answer.may_leave:
         return replace(loop, phase="judging", todo=(RunGuards(tree=loop.work.tree),))
     return settle(loop, answer)
 
@@ -81,7 +80,7 @@ def decide_on_final_gates(loop: Loop) -> Loop:
 def verify_or_settle(loop: Loop) -> Loop:
     """Everything is in: the only path on which a loop becomes verified."""
     answer = _answer(loop, loop.proof.finals, loop.proof.guards)
-    if answer.verified:
+    if answer.may_leave:
         assert answer.grade is not None
         loop = replace(loop.with_proof(not_yet=(), unproven=answer.unproven), grade=answer.grade)
         if loop.build is not None:
@@ -123,18 +122,31 @@ def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...]
         claim=claim,
         protection=loop.work.protection,
         tolerance=tolerance,
+        last_word=_is_last_word(loop, criterion),
     )
     missing = next_item.missing_for_tick(loop)
     return replace(answer, verified=False, not_yet=(*answer.not_yet, *missing)) if missing else answer
 
 
+def _is_last_word(loop: Loop, criterion: Criterion) -> bool:
+    """COMPLETE again for a tree that only lacked proof; once is enough where the class knows no witness."""
+    claim = loop.call.claim
+    if loop.rules < 3:
+        return False
+    if loop.build is not None:  # of the whole of a plan: each item was held to its own terms
+        return loop.build.item is None
+    if claim is None or claim.status != "COMPLETE":
+        return False
+    return criterion.task_class in WITHOUT_WITNESS or loop.proof.claimed_tree == loop.work.tree
+
+
 def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     """Not verified: note how far it got, then decide what comes next."""
-    loop = loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven)
+    loop = _note_claim(loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven), answer)
     accused = _is_accused(loop)
-    loop = _note_footprint(loop, accused=accused)
-    reds, missing = _reds(loop, loop.newest_verdicts), next_item.missing_for_tick(loop)
-    loop = apply.record_judgement(loop, reds, missing, accused=accused, base=base_checkpoint(loop))
+    loop = measure.note_footprint(loop, accused=accused)
+    reds, missing = measure.red_verdicts(loop, loop.newest_verdicts), next_item.missing_for_tick(loop)
+    loop = apply.record_judgement(loop, reds, missing, accused=accused, base=measure.base_checkpoint(loop))
     if accused:
         known = tuple(tree for tree in loop.progress.accused_trees if tree != loop.work.tree)
         loop = loop.with_progress(
@@ -151,7 +163,7 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
         if drop:  # also the best of it is no place to go back to
             back, loop = (
                 take_back.to_verified(loop),
-                loop.with_progress(redirect="", best=_verified_checkpoint(loop)),
+                loop.with_progress(redirect="", best=measure.verified_checkpoint(loop)),
             )
     elif loop.progress.breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
         return finish(apply.demand_after_reopening(loop), Finish("stalled", loop.progress.breaker.why))
@@ -165,6 +177,13 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     if back is not None:
         return replace(loop, phase="working", todo=(back,))
     return call_agent(loop)
+
+
+def _note_claim(loop: Loop, answer: exit_gate.Exit) -> Loop:
+    """Remember the tree for which the agent says COMPLETE and nothing but proof is missing."""
+    claim = loop.call.claim
+    only_proof = answer.grade is not None and claim is not None and claim.status == "COMPLETE"
+    return loop.with_proof(claimed_tree=loop.work.tree if only_proof else "")
 
 
 def _is_accused(loop: Loop) -> bool:
@@ -212,89 +231,6 @@ def limit_reached(loop: Loop) -> Finish | None:
     return None
 
 
-def base_checkpoint(loop: Loop) -> Checkpoint:
-    """Where the loop began, measured like every checkpoint after it."""
-    order = loop.sealed
-    return _measure_checkpoint(loop, Checkpoint(0, order.base.tree, order.base.commit), loop.proof.baseline)
-
-
-def _measure_checkpoint(loop: Loop, checkpoint: Checkpoint, verdicts: dict[str, Verdict]) -> Checkpoint:
-    required = [gate for gate in loop.sealed.criterion.gates if gate.required]
-    reds = _reds(loop, verdicts)
-    hidden = sum(red.unloaded for red in reds)
-    count = sum(max(1, red.red) for red in reds)
-    return replace(checkpoint, passing=len(required) - len(reds), red=count, unloaded=hidden)
-
-
-def _reds(loop: Loop, verdicts: dict[str, Verdict]) -> list[Verdict]:
-    required = (gate for gate in loop.sealed.criterion.gates if gate.required)
-    return [verdicts[gate.name] for gate in required if _is_red(loop, gate, verdicts)]
-
-
-def _note_footprint(loop: Loop, *, accused: bool) -> Loop:
-    """Remember this iteration for the stall rules and, if it is the best so far, as the best checkpoint."""
-    verdicts = loop.newest_verdicts
-    reds = _reds(loop, verdicts)
-    newest = _measure_checkpoint(loop, loop.checkpoint, verdicts)
-    best = loop.progress.best
-    assert best is not None
-    # What a guard keeps saying is an error that stays the same, also where every check is green.
-    looked = accused or loop.proof.guards_tree == loop.work.tree
-    guilt = "|".join(finding.key for result in loop.proof.guards for finding in result.findings if looked)
-    progress = not accused and _red(newest) < _least(loop, best)
-    outlines = "|".join(f"{verdict.gate}:{verdict.outline}" for verdict in reds if verdict.outline)
-    footprint = Footprint(
-        iteration=loop.iteration,
-        tree=loop.work.tree,
-        before=loop.work.tree_before,
-        red_digest="|".join(f"{verdict.gate}:{verdict.red_digest}" for verdict in reds) + guilt,
-        red=newest.red,
-        signature="|".join(f"{verdict.gate}:{verdict.signature}" for verdict in reds) + guilt,
-        progress=progress,
-        outline=outlines + guilt if outlines else "",
-        unloaded=newest.unloaded,
-        worse=not progress and (_red(newest) > _red(best) or newest.passing < best.passing),
-    )
-    if not accused and (rank(newest) < rank(best) or _goes_on(loop, newest, best)):
-        best = newest
-    return loop.with_progress(history=(*loop.progress.history, footprint)[-signs.MAX_KEPT :], best=best)
-
-
-def _red(one: Checkpoint | Footprint) -> tuple[int, int]:
-    """How red it is. What cannot be loaded hides any number of red tests, so it comes first."""
-    return (one.unloaded, one.red)
-
-
-def _goes_on(loop: Loop, newest: Checkpoint, best: Checkpoint) -> bool:
-    """Both green, so that only a witness or a word is missing: the newest is what the next call builds on."""
-    unseen = loop.jury.opinion is None  # a judge that saw them says which it liked more
-    return loop.rules > 1 and unseen and newest.red == best.red == 0 and newest.tree != best.tree
-
-
-def _least(loop: Loop, best: Checkpoint) -> tuple[int, int]:
-    """The fewest red so far, also of a tree that broke something else and so is not the best."""
-    if loop.rules < 2:
-        return _red(best)
-    innocent = (one for one in loop.progress.history if one.tree not in loop.progress.accused_trees)
-    return min([_red(best), *(_red(one) for one in innocent)])
-
-
-def _is_red(loop: Loop, gate: Gate, verdicts: dict[str, Verdict]) -> bool:
-    """Old red that does not block is no error of this loop: it may stay the same for ever."""
-    verdict = verdicts.get(gate.name)
-    return verdict is not None and exit_gate.blocks(gate, loop.proof.baseline.get(gate.name), verdict)
-
-
-def rank(checkpoint: Checkpoint) -> tuple[int, int, int, int]:
-    """Rule 31: most required checks passing, then fewest red, then the smallest diff."""
-    return (-checkpoint.passing, *_red(checkpoint), checkpoint.changed_lines)
-
-
-def _verified_checkpoint(loop: Loop) -> Checkpoint:
-    base = loop.build.base if loop.build is not None else None
-    return base if base is not None and base.passing >= 0 else base_checkpoint(loop)
-
-
 def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
     """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
     assert loop.build is not None
@@ -314,7 +250,7 @@ def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
 
 def item_published(loop: Loop, commit: str) -> Loop:
     """A verified item is on the result branch: from here on this tree is what work goes back to."""
-    newest = _measure_checkpoint(loop, loop.checkpoint, loop.newest_verdicts)
+    newest = measure.measure_checkpoint(loop, loop.checkpoint, loop.newest_verdicts)
     loop = plan_facts.tick_item(apply.item_done(loop, newest.red), commit, loop.grade)
     build = replace(loop.build, base=newest) if loop.build is not None else None
     # What another item took says nothing of the next one.

@@ -96,7 +96,9 @@ def exit_terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
     if build is None or brief is None:
         return criterion, "task"
     if build.item is not None and not is_mend_item(build.item):
-        if build.item.chore:  # "D" sorts behind "C": a user who asks for less gets less
+        # Without specs there is no criterion by which to prove an item: the whole is held to the grade.
+        bare = loop.rules > 2 and brief.criteria is None
+        if build.item.chore or bare:  # "D" sorts behind "C": a user who asks for less gets less
             criterion = replace(criterion, min_grade=max(criterion.min_grade, "C"))
         return criterion, "item"
     return criterion, "old" if brief.allow_red else "nothing"
@@ -203,8 +205,9 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         claim=Claim(status="COMPLETE"),  # each item had its own; of the whole, the dual condition tells
         protection=loop.work.protection,
         tolerance=tolerance,
+        last_word=loop.rules > 2,  # of every item the agent has said so
     )
-    sentences = (*answer.not_yet, *_unproven_words(loop))
+    sentences = (*(() if answer.ends_unproven else answer.not_yet), *_unproven_words(loop))
     if sentences:
         return _mended(loop, sentences, can_call=can_call)
     board = build.board
@@ -222,7 +225,8 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         grade=answer.grade,
     )
     if dual.holds or build.closing.calls >= CLOSING_CAP or not can_call:
-        return loop, Finish("verified", _verified_words(loop, dual), answer.grade)
+        outcome = "verified" if answer.verified else "unproven"
+        return loop, Finish(outcome, _verified_words(loop, dual), answer.grade)
     assert loop.build is not None
     why = "every item is verified; the agent has not signalled that nothing is left"
     return replace(loop, build=replace(loop.build, mode="closing", why=why)), "call"

@@ -12,7 +12,7 @@ import msgspec.structs
 
 from ralph.core.decide import after_judging, count_spend, failover, next_item, opinion, plan_facts
 from ralph.core.decide.after_fault import after_fault
-from ralph.core.decide.stuck import apply
+from ralph.core.decide.stuck import apply, measure
 from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
 from ralph.core.model.actions import (
     Finish,
@@ -50,7 +50,7 @@ from ralph.core.model.events import (
     WorkspaceRestored,
 )
 from ralph.core.model.loop import Loop
-from ralph.core.model.outcome import RESUMABLE
+from ralph.core.model.outcome import DONE, RESUMABLE
 from ralph.core.model.plan.completion import WINDOW
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.model.rubric import reset_counts
@@ -96,13 +96,17 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
     owed = _gates_still_owed(loop, event)
     loop = loop.with_proof(baseline={**loop.proof.baseline, verdict.gate: verdict})
+    order = loop.sealed
+    if event.shares:  # every later tree is judged with them, by whoever drives the loop
+        share = tuple(dict.fromkeys((*order.box.share, *event.shares)))
+        order = replace(order, box=replace(order.box, share=share))
+        loop = replace(loop, order=order)
     if owed.gates:
         return replace(loop, todo=(owed,))
-    order = loop.sealed
     broken = exit_gate.cannot_start(order.criterion, loop.proof.baseline)
     if broken:
         return after_judging.finish(loop, Finish("broken", broken))
-    loop = loop.with_progress(best=after_judging.base_checkpoint(loop))
+    loop = loop.with_progress(best=measure.base_checkpoint(loop))
     loop = loop.with_proof(verdicts=dict(loop.proof.baseline), verdicts_tree=loop.work.tree)
     ending = _nothing_to_do(loop) if loop.build is None else None
     if ending is not None:
@@ -319,7 +323,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
 
 def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
     owed = _owed(loop)
-    if isinstance(owed, Finish) and owed.outcome in ("verified", "satisfied"):
+    if isinstance(owed, Finish) and owed.outcome in DONE:
         return loop  # too late: the result is there
     reason = event.reason or "aborted by the user"
     loop = loop.with_control(abort_reason=reason)
@@ -333,7 +337,8 @@ def result_published(loop: Loop, event: ResultPublished) -> Loop:
     if not isinstance(owed, PublishResult) or owed.tree != event.tree:
         _illegal(loop, event, "no result was to be published")
     loop = loop.with_landing(branch=event.branch, result=event.commit)
-    return after_judging.finish(loop, Finish("verified", "every check passed on this tree", grade=owed.grade))
+    outcome, why = exit_gate.ending_of(loop.sealed.criterion, owed.grade)
+    return after_judging.finish(loop, Finish(outcome, why, grade=owed.grade))
 
 
 def item_published(loop: Loop, event: ItemPublished) -> Loop:
@@ -364,7 +369,7 @@ def _take_baseline(loop: Loop) -> Loop:
     brief = loop.sealed.brief
     if brief is not None and brief.mode == "plan":  # a plan is held to its own rules, not to gates
         return after_judging.limit_or_call(
-            replace(loop.with_progress(best=after_judging.base_checkpoint(loop)), phase="working")
+            replace(loop.with_progress(best=measure.base_checkpoint(loop)), phase="working")
         )
     if not names:
         return after_judging.finish(loop, Finish("broken", exit_gate.cannot_start(loop.sealed.criterion, {})))

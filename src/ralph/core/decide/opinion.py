@@ -38,7 +38,9 @@ def ask_before_result(loop: Loop) -> Loop:
         return loop
     if isinstance(owed, PublishItem) and sealed.after != "item":
         return loop
-    if isinstance(owed, Finish) and (owed.outcome != "verified" or loop.build is None or owed.grade is None):
+    if isinstance(owed, Finish) and (
+        owed.outcome not in ("verified", "unproven") or loop.build is None or owed.grade is None
+    ):
         return loop  # without a plan, a result has been published by then, or nothing was changed at all
     opinion = loop.jury.opinion
     if opinion is not None and opinion.tree == loop.work.tree:

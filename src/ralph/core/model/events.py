@@ -34,7 +34,7 @@ class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
     took: float = 0.0
 
 
-RULES = 2  # of what a loop decides: raised when the same facts lead elsewhere, so that old records still fold
+RULES = 3  # of what a loop decides: raised when the same facts lead elsewhere, so that old records still fold
 
 
 class LoopStarted(Event, frozen=True, tag="LoopStarted"):
@@ -132,6 +132,7 @@ class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
 class GateEnded(Event, frozen=True, tag="GateEnded"):
     iteration: int
     verdict: Verdict
+    shares: tuple[str, ...] = ()  # files of the user's checkout without which the base does not load
 
 
 class NoVerdict(Event, frozen=True, tag="NoVerdict"):

@@ -36,6 +36,10 @@ MAKE_IT_GREEN: frozenset[str] = frozenset(
 NEEDS_WITNESS: frozenset[str] = frozenset({"bug-fix", "implement-feature"})
 
 
+# Classes in which nothing is to become red first: all that can be shown is that nothing got worse.
+WITHOUT_WITNESS: frozenset[str] = frozenset({"regression", "docs"})
+
+
 GRADES: tuple[Grade, ...] = ("A", "B", "C", "D")
 
 

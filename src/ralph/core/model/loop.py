@@ -76,6 +76,7 @@ class ProofState(Struct, frozen=True):
     finals_tree: str = ""
     guards: tuple[GuardResult, ...] = ()
     guards_tree: str = ""
+    claimed_tree: str = ""  # all of it is green and the agent said COMPLETE, but the proof was too weak
     not_yet: tuple[str, ...] = ()
     unproven: tuple[str, ...] = ()
     no_answers: tuple[tuple[str, str, str], ...] = ()  # stage, tree and gate, each time that none came

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import MAKE_IT_GREEN, NEEDS_WITNESS, Criterion, Gate, Grade
+from ralph.core.model.outcome import Outcome
 from ralph.core.model.verdict import GuardResult, Verdict
 from ralph.core.proof.grade import OWN_WITNESS, Proof, at_least, prove
 from ralph.core.text.clean import one_line
@@ -33,6 +34,11 @@ class Exit(Struct, frozen=True):
     not_yet: tuple[str, ...] = ()
     grade: Grade | None = None
     unproven: tuple[str, ...] = ()
+    ends_unproven: bool = False  # all is green and the agent has said its last word: only proof is missing
+
+    @property
+    def may_leave(self) -> bool:
+        return self.verified or self.ends_unproven
 
 
 def already_satisfied(criterion: Criterion, baseline: dict[str, Verdict]) -> bool:
@@ -93,8 +99,12 @@ def decide_exit(
     claim: Claim | None,
     protection: str,
     tolerance: Tolerance = "task",
+    last_word: bool = False,
 ) -> Exit:
-    """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?"""
+    """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?
+
+    `last_word`: the agent insists that it is done, or its class of task knows no witness.
+    """
     not_yet = red_sentences(criterion, baseline, now, tolerance)
     if not any(gate.required for gate in criterion.gates):
         not_yet.append(NO_GATE)
@@ -110,7 +120,21 @@ def decide_exit(
     missing = _short_of(proof, criterion, claim)
     if guards is None and changed and not _in_progress(claim) and at_least(OWN_WITNESS, criterion.min_grade):
         missing = ()  # the guards may find a witness among the agent's own tests
-    return Exit(verified=not missing, not_yet=missing, grade=proof.grade, unproven=proof.unproven)
+    return Exit(
+        verified=not missing,
+        not_yet=missing,
+        grade=proof.grade,
+        unproven=proof.unproven,
+        ends_unproven=bool(missing) and last_word and changed,
+    )
+
+
+def ending_of(criterion: Criterion, grade: Grade) -> tuple[Outcome, str]:
+    """The outcome of a published result, and why: green is not enough, the proof must be as asked for."""
+    if at_least(grade, criterion.min_grade):
+        return "verified", "every check passed on this tree"
+    asked = f"grade {criterion.min_grade} is asked for"
+    return "unproven", f"every check passed on this tree, but the proof is only grade {grade}: {asked}"
 
 
 def _in_progress(claim: Claim | None) -> tuple[str, ...]:
@@ -132,7 +156,8 @@ def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[
     elif sentences and criterion.task_class in NEEDS_WITNESS and at_least(OWN_WITNESS, criterion.min_grade):
         sentences.append(
             "all checks are green, but none of them was red before: "
-            "write a test for the new behaviour that fails without it"
+            "write a test for the new behaviour that fails without it; "
+            "if no test can show it, change nothing and say COMPLETE again"
         )
     elif not (claim and claim.status == "COMPLETE"):
         sentences.append(

@@ -31,6 +31,7 @@ FAMILIAR = {
     "paused": "paused",
     "verified": "completed",
     "satisfied": "completed",
+    "unproven": "failed",  # a human decides: whoever waits for "completed" may merge without looking
     "aborted": "aborted",
     "exhausted": "failed",
     "stalled": "failed",

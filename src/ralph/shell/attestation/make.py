@@ -45,11 +45,11 @@ def path_of(state: State, name: str) -> str:
 
 def attest(state: State, record: Record, env: Mapping[str, str], now: float) -> str:
     """The path of this loop's envelope, written and signed now unless it is there and holds."""
-    if record.loop.outcome != "verified" or record.newer:
+    if record.loop.outcome not in ("verified", "unproven") or record.newer:
         raise UserError(
             f"loop '{record.name}' has no verified result",
             code="E-ATTEST-UNVERIFIED",
-            why=f"it is {record.loop.outcome or record.loop.phase}; only what was verified is attested",
+            why=f"it is {record.loop.outcome or record.loop.phase}; only results are attested",
             next=f"ralph status {record.name}",
         )
     path = path_of(state, record.name)

@@ -135,7 +135,7 @@ _PLAIN = (
     Option(
         "share",
         "inners",
-        "Ignored folders, such as .venv, that workspaces and checkouts share.",
+        "Ignored folders and files, such as .venv, that workspaces and checkouts share.",
         (),
         project="approve",
     ),

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+from collections.abc import Iterable
 
 import msgspec
 
@@ -38,6 +39,15 @@ class Deps:
         self._site, self._modules = site, modules
         self._known: dict[str, tuple[SharedMount, ...] | Reading] = {}
         self._held: dict[str, int] = {}
+        self._share = site.order.box.share
+
+    def add(self, paths: tuple[str, ...]) -> None:
+        """Share these of the user's files too, from now on."""
+        self._share = tuple(dict.fromkeys((*self._share, *paths)))
+        self._known.clear()
+
+    def has(self, path: str) -> bool:
+        return path in self._share
 
     def shares(self, tree: str, attend: Attention) -> tuple[SharedMount, ...] | Reading | None:
         """Folders to stand beside `tree`, or why there can be none; None when asked to drop it."""
@@ -50,27 +60,39 @@ class Deps:
 
     def _find(self, tree: str, attend: Attention) -> tuple[SharedMount, ...] | Reading | None:
         order, store = self._site.order, self._site.store
-        if not order.box.setup and not order.box.share:
+        if not order.box.setup and not self._share:
             return ()
         base = order.base.tree or tree
-        changed = shared.lockfiles_changed(store, base, tree)
-        if order.box.setup:
-            return self._find_build(tree if changed else base, attend, own=bool(changed))
-        if changed:
-            names = ", ".join(changed[:3])
-            why = f"{names} is not the base's, and there is no setup command to build what it asks for"
+        if why := shared.why_unfit(store, base, tree, self._share, setup=bool(order.box.setup)):
             return Reading("error", why, cause="missing")
-        users = [os.path.join(order.repo, path) for path in order.box.share]
+        if order.box.setup:
+            changed = bool(shared.lockfiles_changed(store, base, tree))
+            made = self._find_build(tree if changed else base, attend, own=changed)
+            if not isinstance(made, tuple):
+                return made
+            there = {mount.at for mount in made}
+            files = [path for path in self._share if os.path.isfile(os.path.join(order.repo, path))]
+            return (*made, *(one for one in self._user_mounts(files) if one.at not in there))
+        return self._user_mounts(self._share)
+
+    def _user_mounts(self, paths: Iterable[str]) -> tuple[SharedMount, ...]:
+        users = [os.path.join(self._site.order.repo, path) for path in paths]
         if self._site.boxed:
             return tuple(SharedMount(path, path) for path in users)
-        return tuple(SharedMount(self._copy_folder(path, number), path) for number, path in enumerate(users))
+        return tuple(SharedMount(self._copy_of(path), path) for path in users)
 
-    def _copy_folder(self, path: str, number: int) -> str:
-        """Without a box nothing keeps a check from writing to the user's folder, so it gets a copy of it."""
-        copy = os.path.join(self._site.folder, "deps", f"copy-{number}")
-        if not os.path.isdir(copy):
+    def _copy_of(self, path: str) -> str:
+        """Without a box nothing keeps a check from writing to what is the user's, so it gets a copy of it."""
+        copy = os.path.join(
+            self._site.folder, "deps", "copy-" + hashlib.sha256(path.encode()).hexdigest()[:16]
+        )
+        if not os.path.lexists(copy):
             remove_tree(f"{copy}.new")
-            shutil.copytree(path, f"{copy}.new", symlinks=True)
+            if os.path.isdir(path):
+                shutil.copytree(path, f"{copy}.new", symlinks=True)
+            else:
+                os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
+                shutil.copy2(path, f"{copy}.new", follow_symlinks=False)
             os.rename(f"{copy}.new", copy)
         return copy
 

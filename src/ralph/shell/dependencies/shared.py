@@ -6,38 +6,20 @@ lockfiles in a tree. Not here: how sharing is done (sandbox) and what builds a f
 
 from __future__ import annotations
 
-import configparser
 import os
 import posixpath
-import tomllib
 from collections.abc import Collection, Iterable
 
 import msgspec
 
 from ralph.core.model.order import BoxTerms
-from ralph.shell.git.store import Store, private_call
-from ralph.shell.git.trees import TreeEntry, read_blob, tree_entries
+from ralph.shell.dependencies.installed import Installed, stale_files, unmet
+from ralph.shell.dependencies.requirements import read_requirements
+from ralph.shell.git.store import Store
+from ralph.shell.git.trees import tree_entries
 
 PYTHON_FOLDERS = (".venv", "venv")
 NODE_FOLDERS = ("node_modules",)
-_PYTHON_LOCKS = (
-    "uv.lock",
-    "poetry.lock",
-    "pdm.lock",
-    "Pipfile.lock",
-    "pylock.toml",
-    "setup.py",
-)
-_INI = ("setup.cfg", "tox.ini")
-_NODE_LOCKS = (
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "pnpm-lock.yaml",
-    "yarn.lock",
-    "bun.lock",
-    "bun.lockb",
-)
-_OTHER_LOCKS = ("Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock", "mix.lock")
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -46,18 +28,14 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def shareable_folders(store: Store, tree: str, share: Iterable[str] = ()) -> list[Share]:
-    """The ignored dependency folders of the user's work tree, and the `share` list, that are really there."""
+    """The dependency folders of the user's work tree, and the `share` list, that are really there."""
     top = store.project.top
     listed = tree_entries(store, tree)
     automatic = [path for path in _usual(listed) if _plain_folder(top, path)]
-    ignored = _ignored_paths(store, automatic)
-    found = [
-        Share(path, "dependencies of this project")
-        for path in automatic
-        if path in ignored and not _tracked(listed, path)
-    ]
+    # Whoever has not ignored them has them in no commit either: by their names they are nothing else.
+    found = [Share(path, "dependencies of this project") for path in automatic if not _tracked(listed, path)]
     taken = {one.path for one in found}
-    more = [path for path in safe_paths(share) if path not in taken and _plain_folder(top, path)]
+    more = [path for path in safe_paths(share) if path not in taken and _plain(top, path)]
     return found + [Share(path, "named in 'share'") for path in more if not _tracked(listed, path)]
 
 
@@ -65,7 +43,7 @@ def built_folders(store: Store, tree: str, at: str, share: Iterable[str] = ()) -
     """The dependency folders that stand in the checkout `at` of a tree after its setup command."""
     listed, top = tree_entries(store, tree), os.path.realpath(at)
     wanted = list(dict.fromkeys([*_usual(listed), *safe_paths(share)]))
-    found = [path for path in wanted if _plain_folder(top, path) and not _tracked(listed, path)]
+    found = [path for path in wanted if _plain(top, path) and not _tracked(listed, path)]
     # A link on the way would lead out of what was built.
     real = [path for path in found if os.path.realpath(os.path.join(top, path)) == os.path.join(top, path)]
     return [path for path in real if not any(path.startswith(other + "/") for other in real)]
@@ -98,99 +76,44 @@ def _project_folders(listed: Collection[str]) -> list[str]:
 
 
 def _plain_folder(top: str, path: str) -> bool:
+    return _plain(top, path) and os.path.isdir(os.path.join(top, path))
+
+
+def _plain(top: str, path: str) -> bool:
+    """A folder or regular file, and no link."""
     full = os.path.join(top, path)
-    return os.path.isdir(full) and not os.path.islink(full)
+    return not os.path.islink(full) and (os.path.isdir(full) or os.path.isfile(full))
 
 
 def _tracked(listed: Collection[str], path: str) -> bool:
     return any(found == path or found.startswith(path + "/") for found in listed)
 
 
-def _ignored_paths(store: Store, paths: list[str]) -> set[str]:
-    if not paths:
-        return set()
-    # The trailing slash lets rules for folders match.
-    names = b"".join(os.fsencode(path) + b"/\0" for path in paths)
-    asked = ["check-ignore", "-z", "--stdin", "--no-index"]
-    out = private_call(store, asked, work_tree=store.project.top, stdin=names, ok=(0, 1)).out
-    hit = {os.fsdecode(path).rstrip("/") for path in out.split(b"\0")[:-1]}
-    # A virtual environment ignores itself by a `.gitignore` of its own that says "*".
-    for path in paths:
-        own = os.path.join(store.project.top, path, ".gitignore")
-        if path not in hit and os.path.isfile(own):
-            with open(own, "rb") as file:
-                if b"*" in file.read(4096).split():
-                    hit.add(path)
-    return hit
-
-
 def lockfiles(store: Store, tree: str) -> dict[str, str]:
-    """Every file of a tree that decides what is installed, with a fingerprint of what matters in it."""
-    found: dict[str, str] = {}
-    for path, entry in tree_entries(store, tree).items():
-        name = posixpath.basename(path)
-        if name in (*_PYTHON_LOCKS, *_NODE_LOCKS, *_OTHER_LOCKS) or _is_requirements(name):
-            found[path] = entry.oid
-        elif name == "pyproject.toml":
-            found[path] = _tables(store, tree, path, entry, _python_tables)
-        elif name in _INI:
-            found[path] = _tables(store, tree, path, entry, _ini_tables)
-        elif name == "package.json":
-            found[path] = _tables(store, tree, path, entry, _node_tables)
-    return found
+    """Every file of a tree that decides what is installed, with a fingerprint of what it asks for."""
+    return {path: file.fingerprint() for path, file in read_requirements(store, tree).items()}
 
 
 def lockfiles_changed(store: Store, base_tree: str, tree: str) -> list[str]:
-    """The lockfiles (and dependency tables) that differ between two trees."""
+    """The files that ask for something else to be installed, or for less."""
     if base_tree == tree:
         return []
     before, after = lockfiles(store, base_tree), lockfiles(store, tree)
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
-def _is_requirements(name: str) -> bool:
-    return name.startswith(("requirements", "constraints")) and name.endswith((".txt", ".in"))
+def unmet_requirements(store: Store, base_tree: str, tree: str, folders: Iterable[str]) -> list[str]:
+    """The files of `tree` that ask for what the user's folders, right for `base_tree`, do not have."""
+    return unmet(store, base_tree, tree, Installed(store.project.top, folders))
 
 
-def _tables(store: Store, tree: str, path: str, entry: TreeEntry, pick: object) -> str:
-    """A fingerprint of the dependency tables alone; of the whole file when it cannot be read."""
-    assert callable(pick)
-    raw = read_blob(store, tree, path) or b""
-    try:
-        return str(msgspec.json.encode(pick(raw), order="sorted").decode())
-    except (ValueError, TypeError, AttributeError, RecursionError, configparser.Error):
-        return entry.oid
-
-
-def _python_tables(raw: bytes) -> object:
-    data = tomllib.loads(raw.decode("utf-8"))
-    project = data.get("project", {})
-    tool = data.get("tool", {})
-    keys = ("dependencies", "optional-dependencies", "requires-python", "scripts", "entry-points", "name")
-    poetry = tool.get("poetry", {})
-    return [
-        {key: project.get(key) for key in keys},
-        data.get("dependency-groups"),
-        data.get("build-system"),
-        {key: poetry.get(key) for key in ("dependencies", "group", "dev-dependencies", "extras")},
-        tool.get("uv"),
-        tool.get("pdm"),
-    ]
-
-
-def _ini_tables(raw: bytes) -> object:
-    """What setuptools and tox install from, without the settings of linters and test runners beside it."""
-    parser = configparser.RawConfigParser(strict=False)
-    parser.read_string(raw.decode("utf-8"))
-    keys = {"install_requires", "python_requires", "setup_requires", "tests_require", "deps", "extras"}
-    found: dict[str, dict[str, str]] = {}
-    for name in parser.sections():
-        whole = name.startswith(("options.extras_require", "options.entry_points"))
-        found[name] = {key: text for key, text in parser.items(name) if whole or key in keys}
-    return {name: values for name, values in found.items() if values}
-
-
-def _node_tables(raw: bytes) -> object:
-    data = msgspec.json.decode(raw, type=dict[str, object])
-    keys = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides")
-    return {key: data.get(key) for key in (*keys, "resolutions", "workspaces", "packageManager", "engines")}
+def why_unfit(store: Store, base_tree: str, tree: str, share: Collection[str], *, setup: bool) -> str:
+    """Why what the user shares is not right for `tree` although it is for `base_tree`; "" when it is."""
+    files = [path for path in share if os.path.isfile(os.path.join(store.project.top, path))]
+    for path, source in stale_files(store, base_tree, tree, files).items():
+        return f"{path} was made from {source}, which is not the base's; setup has to make it anew"
+    lacking = [] if setup else unmet_requirements(store, base_tree, tree, share)
+    if lacking:
+        names = ", ".join(lacking[:3])
+        return f"{names} asks for what is not installed, and there is no setup command to build it"
+    return ""

@@ -105,7 +105,9 @@ class GateCaller:
         tool_sha = tool_hash(site, gate, shares)
         if isinstance(tool_sha, Reading):
             return tool_sha
-        checkout, proven = self._checkout(call, shares)
+        checkout, proven = self._checkout(call)
+        if (behind := self._place_shares(checkout, shares)) is not None:
+            return behind
         os.makedirs(os.path.join(folder, "tmp", "r"), mode=0o700)
         report = os.path.join(folder, "tmp", "r", "report")
         named = "/tmp/r/report" if site.boxed else report  # noqa: S108
@@ -129,20 +131,36 @@ class GateCaller:
             proven=proven,
         )
 
-    def _checkout(self, call: GateCall, shares: tuple[SharedMount, ...]) -> tuple[str, str]:
+    def _checkout(self, call: GateCall) -> tuple[str, str]:
         site = self.site
         base = os.path.join(site.folder, "checkouts", call.slot)
         os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
         fill = fresh_checkout if call.fresh else update_checkout
         proven = fill(site.store, base, base + ".index", call.tree, keep=(), modules=self._modules)
-        for share in shares:  # mount points of what is shared in; empty in the checkout itself
-            point = os.path.join(base, os.path.relpath(share.at, site.order.repo))
-            if site.boxed:
+        return base, proven
+
+    def _place_shares(self, checkout: str, shares: tuple[SharedMount, ...]) -> Reading | None:
+        """Mount points of what is shared in, empty in the checkout itself; none behind a link of the tree."""
+        real = os.path.realpath(checkout)
+        for share in shares:
+            point = os.path.join(checkout, os.path.relpath(share.at, self.site.order.repo))
+            above = os.path.dirname(point)
+            if os.path.realpath(above) != os.path.normpath(
+                os.path.join(real, os.path.relpath(above, checkout))
+            ):
+                link = os.path.relpath(above, checkout)
+                return Reading("error", f"{link} is a link, and {os.path.basename(point)} belongs in it")
+            if not self.site.boxed:
+                if not os.path.lexists(point):
+                    os.makedirs(above, exist_ok=True)
+                    os.symlink(share.source, point)
+            elif os.path.isdir(share.source):
                 os.makedirs(point, exist_ok=True)
             elif not os.path.lexists(point):
-                os.makedirs(os.path.dirname(point), exist_ok=True)
-                os.symlink(share.source, point)
-        return base, proven
+                os.makedirs(above, exist_ok=True)
+                with open(point, "x"):
+                    pass
+        return None
 
     def _read(self, work: Work) -> tuple[Reading, str]:
         """What the gate said, its evidence stored first."""

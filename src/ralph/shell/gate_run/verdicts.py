@@ -36,6 +36,7 @@ class _Stored(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]
     tool_sha256: str
     report_at: str
+    output: str = ""
 
 
 class Judge:
@@ -46,6 +47,7 @@ class Judge:
         self.deps = Deps(site, modules)
         self._caller = GateCaller(site, modules)
         self._base: dict[str, Reading] = {}
+        self.found: dict[str, tuple[str, ...]] = {}  # by gate: what its base misses and the checkout has
 
     def judge(
         self,
@@ -69,6 +71,7 @@ class Judge:
         wanted = [GateCall(gate, tree, stage, self.slot(gate, purpose), fresh) for gate in gates]
         heard: dict[str, list[Heard]] = {gate.name: [] for gate in gates}
         planted: dict[str, Planted] = {}
+        anew: list[Gate] = []
         for answer in self.hear(wanted, tree, attend):
             gate = self.site.order.criterion.gate(answer.call.gate.name)
             mine = heard[gate.name]
@@ -82,6 +85,17 @@ class Judge:
                     # The project minds a foreign test; whether it is flaky, a plain call tells.
                     wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
                     continue
+            if stage == "baseline" and not mine and answer.reading.status != "pass":
+                paths, reading = self._look_for_missing(answer)
+                if paths:
+                    anew.append(gate)
+                    self.found[gate.name] = (*self.found.get(gate.name, ()), *paths)
+                    continue
+                if reading is not answer.reading:  # no agent is called, so nothing is to be confirmed
+                    yield self._verdict(
+                        gate, tree, stage, [replace(answer, reading=reading)], baseline, readings
+                    )
+                    continue
             mine.append(answer)
             if again and len(mine) == 1 and answer.evidence:
                 call, bird = self.with_canary(gate, tree, answer.reading, self.slot(gate, "again"), stage)
@@ -90,6 +104,28 @@ class Judge:
                 wanted.append(call)
                 continue
             yield self._verdict(gate, tree, stage, mine, baseline, readings)
+        if anew:  # each time with something more, so it comes to an end
+            self.deps.add(tuple(dict.fromkeys(path for gate in anew for path in self.found[gate.name])))
+            yield from self.judge(tuple(anew), tree, stage, baseline, attend, readings, settled=settled)
+
+    def _look_for_missing(self, answer: Heard) -> tuple[tuple[str, ...], Reading]:
+        """Files that a red base lacks by its own words, to be shared; else how it is to be read.
+
+        A base of which nothing loads for want of what is in no commit is no base to begin from.
+        """
+        from ralph.shell.dependencies.generated import find_missed  # few bases need it
+
+        reading, gate, site = answer.reading, answer.call.gate, self.site
+        said = [reading.summary, *(finding.message for finding in reading.findings)]
+        if answer.evidence:
+            stored = msgspec.json.decode(blobs.get(site.state.blobs, answer.evidence), type=_Stored)
+            said.append(blobs.get(site.state.blobs, stored.output).decode("utf-8", "replace"))
+        missed = find_missed(site.store, answer.call.tree, "\n".join(said), site.order.repo, gate.cwd)
+        fresh = tuple(path for path in missed.shared if not self.deps.has(path))
+        why = missed.why() if not (reading.counts and reading.counts.passed) else ""
+        if why:
+            reading = replace(reading, status="error", cause="missing", summary=why)
+        return fresh, reading
 
     def patiently(
         self,

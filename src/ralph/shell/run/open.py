@@ -140,9 +140,11 @@ def _shares(store: Store, order: Order, pinned: Start) -> tuple[BoxTerms, tuple[
     box = shared.with_usable_shares(store, pinned.base_tree, order.box)
     if box.setup:
         return box, warnings
-    changed = shared.lockfiles_changed(store, pinned.base_tree, tree_of(store, pinned.user_start_commit))
-    if box.share and changed:
-        note = f"{', '.join(box.share)} not shared: {', '.join(changed)} in your work tree is not the base's"
+    # What is installed is what the work tree asks for; the base may ask for something else.
+    users = tree_of(store, pinned.user_start_commit)
+    lacking = shared.unmet_requirements(store, users, pinned.base_tree, box.share) if box.share else []
+    if lacking:
+        note = f"{', '.join(box.share)} not shared: {', '.join(lacking)} in your work tree is not the base's"
         return msgspec.structs.replace(box, share=()), (*warnings, note)
     return box, warnings
 

@@ -20,7 +20,7 @@ from ralph.core.decide import failover
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.outcome import RESUMABLE
+from ralph.core.model.outcome import DONE, RESUMABLE
 from ralph.core.model.verdict import Verdict
 from ralph.core.proof.causes import sort_answers
 from ralph.core.text.clean import one_line
@@ -125,7 +125,8 @@ class RealPerformer:
         verdicts = self.judge.judge(gates, tree, stage, loop.proof.baseline, attend, settled=settled)
         for verdict, answered in sort_answers(verdicts, settled=settled):
             if answered:
-                yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict))
+                shares = self.judge.found.get(verdict.gate, ()) if stage == "baseline" else ()
+                yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict), shares=shares)
                 continue
             yield e.NoVerdict(
                 iteration=loop.iteration,
@@ -207,7 +208,12 @@ class RealPerformer:
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         site, order, workspace = self.site, self.site.order, self.workspace
         found = take_snapshot(
-            site.store, workspace.path, workspace.index, loop.work.tree_before, links=workspace.links
+            site.store,
+            workspace.path,
+            workspace.index,
+            loop.work.tree_before,
+            links=workspace.links,
+            shared=loop.sealed.box.share,
         )
         found, read = (found, None) if loop.build is None else self.desk.after(loop, found)
         commit = loop.work.commit
@@ -283,7 +289,7 @@ class RealPerformer:
             commit = commit_tree(
                 site.store, action.tree, [order.base.commit], message, int(loop.last_work_at)
             )
-            publish_result(site.store.project, order.branch, commit, None)
+            publish_result(site.store.project, order.branch, commit, loop.landing.result or None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
 
     @property
@@ -325,7 +331,8 @@ class RealPerformer:
 
     def closing(self, loop: Loop, action: actions.Finish) -> None:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
-        if action.outcome != "verified" and loop.grade is not None and loop.build is None:
+        lost = loop.grade is not None and loop.build is None and not loop.landing.result
+        if lost and action.outcome not in DONE:
             # Aborted before its result was recorded: a runner that was killed may have published it.
             commit = self._find_published(loop.work.tree)
             if commit is not None:

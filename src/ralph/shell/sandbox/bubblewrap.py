@@ -63,7 +63,10 @@ exec "$@"
 
 
 class SharedMount(msgspec.Struct, frozen=True):
-    """A folder of the user (.venv, node_modules) seen inside the box; writes stay private or are refused."""
+    """A folder of the user (.venv, node_modules) seen inside the box; writes stay private or are refused.
+
+    A single file is only read.
+    """
 
     source: str
     at: str
@@ -110,7 +113,8 @@ def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: 
     if bwrap is None:
         cwd = path_outside(box, box.chdir or box.mount_at)
         return Boxed(tuple(path_outside(box, word) for word in argv), (), "sweep", cwd)
-    overlay = bool(box.shares and box.stage and unshare)
+    folders = [share for share in box.shares if os.path.isdir(share.source)]
+    overlay = bool(folders and box.stage and unshare)
     mounts = _system() + _private(box) + _visible(box) + _share_mounts(box, overlay=overlay)
     # Parents before children, whatever list they came from: a later mount would cover an earlier one.
     ordered = sorted(mounts + _masks(box), key=lambda m: 0 if m.at == "/" else m.at.count("/"))
@@ -120,10 +124,10 @@ def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: 
     words += ["--remount-ro", "/", "--chdir", box.chdir or box.mount_at]
     command: tuple[str, ...] = (bwrap, "--args", str(ARGS_FD), "--", *argv)
     if overlay and box.stage and unshare:
-        sources = [os.path.realpath(share.source) for share in box.shares]
+        sources = [os.path.realpath(share.source) for share in folders]
         pairs = [word for n, source in enumerate(sources) for word in (source, f"s{n}")]
         prefix = (unshare, "--user", "--map-root-user", "--mount", "--propagation", "private", "--")
-        script = ("/bin/sh", "-c", OVERLAY_SCRIPT, "sh", box.stage, str(len(box.shares)), *pairs)
+        script = ("/bin/sh", "-c", OVERLAY_SCRIPT, "sh", box.stage, str(len(folders)), *pairs)
         command = (*prefix, *script, *command)
     return Boxed(command, tuple(words), "pidns", "/")
 
@@ -292,8 +296,10 @@ def _in_system(path: str) -> bool:
 
 def _share_mounts(box: Box, *, overlay: bool) -> list[_Mount]:
     mounts = []
-    for n, share in enumerate(box.shares):
-        if overlay and box.stage:
+    folders = [share for share in box.shares if os.path.isdir(share.source)]
+    for share in box.shares:
+        if overlay and box.stage and share in folders:
+            n = folders.index(share)
             mounts.append(_bind(os.path.join(box.stage, f"s{n}", "merged"), share.at, write=True))
         else:
             mounts.append(_bind(os.path.realpath(share.source), share.at))

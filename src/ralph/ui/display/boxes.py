@@ -9,7 +9,6 @@ from rich.text import Text
 
 from ralph.app.words.ending import newest_verdicts
 from ralph.app.words.format import (
-    GOOD,
     MARKS,
     bar,
     brief_seconds,
@@ -21,6 +20,7 @@ from ralph.app.words.format import (
 )
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
+from ralph.core.model.outcome import DONE
 from ralph.core.model.verdict import Verdict
 from ralph.core.views.plan_view import plan_line
 from ralph.ui.display import Doing
@@ -69,8 +69,8 @@ def _lines(lines: list[Text]) -> Text:
 
 
 def _state(loop: Loop) -> str:
-    if loop.outcome in GOOD:
-        return "open" if loop.outcome == "verified" else "not needed"
+    if loop.outcome in DONE:
+        return {"verified": "open", "unproven": "open, unproven"}.get(loop.outcome or "", "not needed")
     return "not judged" if loop.progress.best is None else "not yet"
 
 

@@ -18,6 +18,7 @@ from ralph.core.model.agent import Fault
 from ralph.core.model.breaker_state import Breaker, Demand, Pulse, Trace, Trouble
 from ralph.core.model.events import AgentEnded, CheckpointMade
 from ralph.core.model.loop import Loop
+from ralph.core.model.outcome import DONE
 from ralph.core.model.verdict import Checkpoint, Footprint, Verdict
 from ralph.core.text.clean import one_line
 
@@ -168,7 +169,7 @@ def close_on_finish(loop: Loop, action: Finish) -> Loop:
     after = breaker_.note_loop_end(
         breaker,
         action.reason,
-        verified=action.outcome in ("verified", "satisfied"),
+        verified=action.outcome in DONE,
         at=loop.now,
         iteration=loop.iteration,
     )

@@ -88,7 +88,8 @@ def _not_started(why: str, obs: Observation, gate: Gate) -> Reading:
         named = _NOT_FOUND.search(clean(obs.output[-8_000:]))
         word = named["name"] if named else gate.run.split(maxsplit=1)[0]
     summary = f"command not found: {word} ({why})"
-    if "/" in word and not word.startswith(("/", "~")):
+    installed = not {".venv", "venv", "node_modules"}.isdisjoint(word.split("/"))
+    if "/" in word and not word.startswith(("/", "~")) and not installed:
         return Reading("fail", summary, findings=(Finding("exit", summary),))
     return error_reading("missing", summary, obs)
 

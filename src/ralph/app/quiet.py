@@ -1,0 +1,19 @@
+"""For whoever asks something of a loop and does not look on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ralph.core.model.loop import Loop
+from ralph.shell.ports import Activity
+
+
+class Quiet:
+    """A watcher that looks away."""
+
+    def begin(self, loop: Loop, words: tuple[str, ...]) -> None: ...
+    def event(self, seq: int, event: Any, loop: Loop) -> None: ...
+    def hear(self, facts: tuple[object, ...]) -> None: ...
+    def tick(self, loop: Loop, activity: Activity) -> None: ...
+    def note(self, text: str) -> None: ...
+    def finish(self, loop: Loop) -> None: ...

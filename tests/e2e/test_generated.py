@@ -1,0 +1,65 @@
+"""Files that a build makes and git ignores: shared where a base needs them, or said before any agent call."""
+
+import pytest
+from crashkit import userstate
+from shapekit import PY_BASE, Shape, py_test
+
+pytestmark = pytest.mark.slow
+
+CHECK = "python3 -m unittest -v"
+STAMP = "pkg/_version.py"
+FILES = {
+    ".gitignore": "_version.py\n/dist/\n__pycache__/\n",
+    "pkg/__init__.py": "from pkg._version import version\n",
+    "value.py": PY_BASE,
+    "test_value.py": py_test("import pkg, value"),
+}
+
+
+@pytest.fixture
+def shape(tmp_path, home):
+    made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
+    yield made
+    made.kill_all()
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_a_version_stamp_of_the_checkout_is_shared(shape, sandbox):
+    """The base loads with it, the journal says so, and an agent can neither change nor commit it."""
+    shape.project(shape.top / "proj", FILES, {})
+    shape.decoy({STAMP: "version = '1'\n"})
+    own = f"""open('.gitignore', 'w').close()
+try: open({STAMP!r}, 'w').write('import value; value.a = value.b')
+except OSError: pass"""
+    agent = shape.mends("value.py", "return 0", "return 1", own)
+    loop = shape.judged(agent, CHECK, "--sandbox", sandbox, "--max-iterations", "1")
+    assert loop.sealed.share == (STAMP,)
+    assert userstate.git(shape.repo, "ls-tree", "-r", "--name-only", loop.branch).split() == sorted(FILES)
+    logs = shape.ralph("logs", "l1").out
+    assert f"with {STAMP} of your checkout" in logs
+
+
+@pytest.mark.parametrize(
+    ("files", "check", "said"),
+    [
+        (
+            {"test.js": "require('./dist/main.js');\n"},
+            "node test.js",
+            "it needs dist/main.js, which git ignores",
+        ),
+        ({"test.js": "1;\n"}, "node_modules/.bin/tape test.js", "command not found: node_modules/.bin/tape"),
+        (
+            {"test_r.py": "import absent_thing\n", "requirements.txt": "absent-thing\n"},
+            "python3 -m unittest test_r",
+            "absent_thing is asked for and not installed",
+        ),
+    ],
+    ids=["a build", "a tool", "a dependency"],
+)
+def test_a_base_that_cannot_load_calls_no_agent(shape, files, check, said):
+    """What no agent can mend is said before any is called, with what to do."""
+    shape.project(shape.top / "proj", {".gitignore": "/dist/\nnode_modules/\n"} | files, {})
+    shape.decoy({"dist/main.js": "1;\n"})
+    done = shape.loop("false", "--loop-id", "l1", check=check)
+    assert (done.code != 0, done.loop.outcome, done.loop.spend.calls) == (True, "broken", 0), done.report()
+    assert said in done.text

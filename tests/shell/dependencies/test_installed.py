@@ -1,0 +1,175 @@
+"""What a tree asks for is held against what is installed, requirement by requirement."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from gitkit import begin, make_repo, write
+
+from ralph.shell.dependencies.installed import Installed, unmet
+from ralph.shell.dependencies.ranges import npm_allows, pip_allows
+from ralph.shell.git.snapshot import take_snapshot
+
+PYPROJECT = """[project]
+name = "x"
+version = "1"
+requires-python = ">=3.8"
+dependencies = ["click>=8", "six"]
+[project.optional-dependencies]
+test = ["pytest>=7"]
+docs = ["sphinx>=4"]
+[project.scripts]
+x = "x:main"
+"""
+SETUP = """from setuptools import setup
+NEEDS = ["click>=8"]
+setup(name="x", version="1", description="a", install_requires=NEEDS)
+"""
+PACKAGE = {
+    "name": "x",
+    "version": "1.0.0",
+    "devDependencies": {"tape": "^5.0.0", "left": "1"},
+    "engines": {"node": "1"},
+}
+LOCK = {
+    "lockfileVersion": 3,
+    "packages": {
+        "": {},
+        "node_modules/tape": {"version": "5.2.0"},
+        "node_modules/left": {"version": "1.0.0"},
+    },
+}
+FILES = {
+    "pyproject.toml": PYPROJECT,
+    "package.json": json.dumps(PACKAGE),
+    "package-lock.json": json.dumps(LOCK),
+    "setup.py": SETUP,
+    "requirements-dev.txt": "pytest>=7  # tests\n",
+    "tox.ini": "[testenv]\ndeps = pytest\n",
+    "x/__init__.py": "",
+    ".gitignore": "node_modules/\n/.venv\n",
+}
+INFO = ".venv/lib/python3.11/site-packages/{}.dist-info/RECORD"
+HAVE = {
+    INFO.format("click-8.1.7"): "click/__init__.py,,\n",
+    INFO.format("pytest-7.4.0"): "pytest/__init__.py,,\n",
+    INFO.format("six-1.16.0"): "six.py,,\n",
+    INFO.format("PyYAML-6.0"): "yaml/__init__.py,,\n",
+    "node_modules/tape/package.json": '{"version": "5.2.0"}',
+    "node_modules/left/package.json": '{"version": "1.0.0"}',
+}
+
+
+def package(**more):
+    return {"package.json": json.dumps(PACKAGE | more)}
+
+
+def swap(path, old, new):
+    assert old in FILES[path]
+    return {path: FILES[path].replace(old, new)}
+
+
+NEEDS_NOTHING = {
+    "a version number": swap("pyproject.toml", 'version = "1"', 'version = "2"'),
+    "a range that holds": swap("pyproject.toml", "click>=8", "click>=8.1,<9"),
+    "another Python that holds": swap("pyproject.toml", ">=3.8", ">=3.9"),
+    "a removed dependency": swap("pyproject.toml", ', "six"', ""),
+    "an extra that nobody installed": swap("pyproject.toml", "sphinx>=4", "sphinx>=7"),
+    "for another Python": swap("pyproject.toml", '"six"', '"six", "tomli; python_version < \'3.11\'"'),
+    "a new script": swap("pyproject.toml", 'x = "x:main"', 'x = "x:main"\ny = "x:main"'),
+    "a byte of setup.py": swap("setup.py", 'description="a"', 'description="b", url="c"'),
+    "a comment in setup.py": swap("setup.py", "NEEDS =", "# what it needs\nNEEDS ="),
+    "tox.ini": swap("tox.ini", "pytest", "pytest\n    mock"),
+    "a deleted setup.py": {"setup.py": None},
+    "a new lockfile of another tool": {"pnpm-lock.yaml": "a: 1\n"},
+    "a comment in requirements": swap("requirements-dev.txt", "  # tests", ""),
+    "a byte of package.json": package(version="1.1.0", scripts={"a": "b"}, engines={"node": "2"}),
+    "a removed devDependency": package(devDependencies={"tape": "^5.0.0"}),
+    "its lockfile": {
+        "package-lock.json": json.dumps({"packages": {"node_modules/tape": {"version": "5.2.0"}}})
+    },
+    "a new lockfile": {"uv.lock": '[[package]]\nname = "click"\nversion = "8.1.0"\n'},
+    "an added linter": package(devDependencies=PACKAGE["devDependencies"] | {"eslint": "8"}),
+    "a range of a devDependency that holds": package(devDependencies={"tape": "^5.1.2", "left": "1"}),
+}
+NEEDS_SETUP = {
+    "an added dependency": swap("pyproject.toml", '"six"', '"six", "rich"'),
+    "a range that does not hold": swap("pyproject.toml", "click>=8", "click>=9"),
+    "a Python that is not there": swap("pyproject.toml", ">=3.8", ">=3.13"),
+    "an extra that is installed": swap("pyproject.toml", "pytest>=7", "pytest>=8"),
+    "a script with another target": swap("pyproject.toml", 'x = "x:main"', 'x = "x:other"'),
+    "a dependency in setup.py": swap("setup.py", '"click>=8"', '"click>=8", "rich"'),
+    "a computed list": swap("setup.py", '["click>=8"]', 'open("needs").read().split()'),
+    "requirements": swap("requirements-dev.txt", ">=7", ">=8"),
+    "a removed dependency that is used": swap("pyproject.toml", ', "six"', "") | {"x/a.py": "import six\n"},
+    "an added devDependency that is used": package(devDependencies=PACKAGE["devDependencies"] | {"ava": "1"})
+    | {"t.js": "import test from 'ava';\n"},
+    "an added extra that is used": swap("pyproject.toml", '"pytest>=7"', '"pytest>=7", "hypothesis"')
+    | {"test_x.py": "from hypothesis import given\n"},
+    "a changed devDependency": package(devDependencies={"tape": "^4", "left": "1"}),
+    "a removed devDependency that is used": package(devDependencies={"tape": "^5.0.0"})
+    | {"t.js": "const l = require('left/x');\n"},
+    "a lockfile that pins another": {
+        "package-lock.json": json.dumps(LOCK).replace("5.2.0", "5.3.0"),
+    },
+    "an override": package(overrides={"a": "1"}),
+    "what is no TOML": {"pyproject.toml": "not = [toml"},
+}
+
+
+def asked(tmp_path, files):
+    top = make_repo(tmp_path / "repo", FILES)
+    write(top, HAVE)
+    loop = begin(top, tmp_path / "state")
+    write(loop.ws, {path: text for path, text in (FILES | files).items() if text is not None})
+    for path in [path for path, text in files.items() if text is None]:
+        (loop.ws / path).unlink()
+    base = loop.start.base_tree
+    tree = take_snapshot(loop.store, str(loop.ws), loop.workspace.index, base).tree
+    assert tree != base
+    return unmet(loop.store, base, tree, Installed(str(top), (".venv", "node_modules")))
+
+
+@pytest.mark.parametrize("name", NEEDS_NOTHING)
+def test_what_is_installed_is_enough(tmp_path, name):
+    """Other bytes of a manifest, what is asked for no more, and ranges that hold need no setup."""
+    assert asked(tmp_path, NEEDS_NOTHING[name]) == []
+
+
+@pytest.mark.parametrize("name", NEEDS_SETUP)
+def test_what_is_installed_is_not_enough(tmp_path, name):
+    """What is added, wants another version, or is used although it is asked for no more, needs setup."""
+    (path,) = [path for path in NEEDS_SETUP[name] if path in FILES]
+    assert asked(tmp_path, NEEDS_SETUP[name]) == [path]
+
+
+def test_a_module_is_known_by_what_its_distribution_brought(tmp_path):
+    """PyYAML is imported as yaml."""
+    write(tmp_path, HAVE)
+    assert "yaml" in Installed(str(tmp_path), (".venv",)).modules("pyyaml")
+
+
+NPM = """^1.2:1.9.0 ~1.2.3:1.2.9 ~1:1.9.0 1.x:1.4.2 *:3.1.1 :3.1.1 >=1_<2:1.5.0 1_-_2:2.0.0 ^1_||_^2:2.3.4
+1.2.3:1.2.3 ^0.2.3:0.2.9 ^0.0.3:0.0.3 >1.2.3:1.2.4 <=1.2:1.2.9 ^5.0.0-next.5:5.2.0 ^0:0.5.0 =1.0.0:1.0.0
+1.0.0-rc.1:1.0.0-rc.1"""
+NPM_NOT = """^1.2:2.0.0 ^0.2.3:0.3.0 ^0.0.3:0.0.4 ~1.2.3:1.3.0 1.x:2.0.0 >=_1.0.0_<_2:2.0.0 latest:1.0.0
+1.2.3:1.2.4 git+https://x:1.0.0 >1.2.3:1.2.3 file:../x:1.0.0 ^0:1.0.0 npm:x@1:1.0.0 ^1.0.0:1.1.0-rc.1"""
+PIP = ">=2:2.1 ~=1.4.2:1.4.9 ~=1.4:1.9 ==1.2.*:1.2.7 ==1.0:1 :1.0 >=3.8:3.11.2 (>=2):2.1 !=1.5,>=1:1.6"
+PIP_NOT = ">=2,<3:3.0 ~=1.4.2:1.5 ~=1.4:2.0 !=1.2.*:1.2.7 ===1:1 >=1.0:2.0rc1 @http://x:1"
+
+
+@pytest.mark.parametrize(
+    ("allows", "pairs", "wanted"),
+    [
+        (npm_allows, NPM, True),
+        (npm_allows, NPM_NOT, False),
+        (pip_allows, PIP, True),
+        (pip_allows, PIP_NOT, False),
+    ],
+)
+def test_ranges(allows, pairs, wanted):
+    """Ranges as npm and pip read them; what is not understood is not satisfied."""
+    for pair in pairs.split():
+        spec, _, version = pair.replace("_", " ").rpartition(":")
+        assert allows(spec, version) is wanted, pair
