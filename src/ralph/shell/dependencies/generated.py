@@ -15,8 +15,8 @@ from glob import escape, glob
 
 import msgspec
 
-from ralph.shell.dependencies.installed import COMPILED
-from ralph.shell.dependencies.requirements import plain, read_requirements
+from ralph.shell.dependencies.installed import COMPILED, read_requirements
+from ralph.shell.dependencies.requirements import plain
 from ralph.shell.git.store import Store, private_call
 from ralph.shell.git.trees import tree_entries
 

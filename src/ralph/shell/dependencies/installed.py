@@ -10,15 +10,15 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from glob import glob
 
 import msgspec
 
 from ralph.shell.dependencies.ranges import npm_allows, pip_allows
-from ralph.shell.dependencies.requirements import OPAQUE, Requirements, Want, plain, read_requirements
+from ralph.shell.dependencies.requirements import OPAQUE, Requirements, Want, plain, requirements_in
 from ralph.shell.git.store import Store, private_call
-from ralph.shell.git.trees import tree_entries
+from ralph.shell.git.trees import read_blob, tree_entries
 
 _INFO = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)\.(?:dist|egg)-info")
 _MARKER = re.compile(r"""python_(?:full_)?version\s*(<=|>=|==|!=|<|>)\s*["']([\d.]+)["']""")
@@ -141,6 +141,16 @@ def _top_level(info: str) -> set[str]:
         return set()
     first = {path.partition("/")[0] for path in paths if not path.startswith("..")}
     return {name.partition(".")[0] for name in first if not name.endswith((".dist-info", ".egg-info"))}
+
+
+def read_requirements(store: Store, tree: str) -> dict[str, Requirements]:
+    """Every file of a tree that decides what is installed, and what it says."""
+    found = {}
+    for path, entry in tree_entries(store, tree).items():
+        file = requirements_in(path, entry.oid, partial(read_blob, store, tree, path))
+        if file is not None:
+            found[path] = file
+    return found
 
 
 def unmet(store: Store, base: str, tree: str, installed: Installed) -> list[str]:

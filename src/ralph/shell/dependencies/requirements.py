@@ -16,9 +16,6 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from ralph.shell.git.store import Store
-from ralph.shell.git.trees import read_blob, tree_entries
-
 PINS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 OPAQUE = (
     "pnpm-lock.yaml",
@@ -57,21 +54,16 @@ class Requirements(msgspec.Struct, frozen=True):
         return msgspec.json.encode([sorted(self.wants), self.rest]).decode()
 
 
-def read_requirements(store: Store, tree: str) -> dict[str, Requirements]:
-    """Every file of a tree that decides what is installed, and what it says."""
-    found: dict[str, Requirements] = {}
-    for path, entry in tree_entries(store, tree).items():
-        name = posixpath.basename(path)
-        read = _reader(name)
-        if read is None:
-            if name in OPAQUE:
-                found[path] = Requirements(rest=entry.oid)
-            continue
-        try:
-            found[path] = read((read_blob(store, tree, path) or b"").decode("utf-8"))
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError, configparser.Error):
-            found[path] = Requirements(rest=entry.oid)
-    return found
+def requirements_in(path: str, digest: str, read: Callable[[], bytes | None]) -> Requirements | None:
+    """What a file asks for; None for one that decides nothing of what is installed."""
+    name = posixpath.basename(path)
+    parse = _reader(name)
+    if parse is None:
+        return Requirements(rest=digest) if name in OPAQUE else None
+    try:
+        return parse((read() or b"").decode("utf-8"))
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError, configparser.Error):
+        return Requirements(rest=digest)
 
 
 def _reader(name: str) -> Callable[[str], Requirements] | None:

@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from ralph.core.model.order import BoxTerms
-from ralph.shell.dependencies.installed import Installed, stale_files, unmet
-from ralph.shell.dependencies.requirements import read_requirements
+from ralph.shell.dependencies.installed import Installed, read_requirements, stale_files, unmet
 from ralph.shell.git.store import Store
 from ralph.shell.git.trees import tree_entries
 
