@@ -1,5 +1,6 @@
 """Calls from the runner's side: ends, output, environment, control, errors."""
 
+import gc
 import os
 import resource
 import signal
@@ -184,8 +185,11 @@ def test_out_of_file_descriptors_is_a_setup_error(tmp_path):
     """No free descriptor gives a clear error with a next step, and leaks none."""
     spec, _ = callkit.spec("bare", tmp_path, "/bin/true")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    gc.collect()  # what earlier tests left would free numbers below the limit
     before = len(os.listdir("/proc/self/fd"))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
+    lowest_free = os.open("/dev/null", os.O_RDONLY)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
     try:
         with pytest.raises(SetupError) as caught:
             client.start_call(str(tmp_path / "call"), spec)
