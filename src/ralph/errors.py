@@ -83,7 +83,7 @@ EXIT_CODES: tuple[tuple[int, str], ...] = (
     (0, "verified, or the command did what it was asked"),
     (1, "ended or paused, not verified (exhausted, stalled, aborted, gates fail)"),
     (2, "usage or config"),
-    (3, "blocked: a human is needed (question, review, login expired, approval)"),
+    (3, "blocked: a human is needed (question, review, unproven result, login expired, approval)"),
     (4, "setup (agent, git, tool or sandbox missing; journal unusable; broken by the machine)"),
     (5, "at capacity or locked"),
     (6, "nothing to do (of a loop: satisfied, what would prove the task was green before any agent call)"),

@@ -16,6 +16,7 @@ from ralph.app.results.rejudge import rejudge_tree
 from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
+from ralph.core.model.outcome import DONE
 from ralph.core.views.plan_view import newest_item
 from ralph.errors import NeedsHuman, NothingToDo, UserError
 from ralph.shell.git.project import user_call
@@ -31,6 +32,7 @@ class MergeRequest(Struct, frozen=True, kw_only=True):
     loop: str
     checkpoint: int | None = None  # an unverified one, instead of the result
     rejudge: bool = False  # the branch has moved: judge the merged tree, and land it if it passes
+    unproven: bool = False  # the user's yes to a result that is green and not proven
 
 
 class Landed(Struct, frozen=True):
@@ -63,6 +65,9 @@ def merge(
         new, verified = _what_to_land(loop, store, checkpoint)
         old = store.project.head
         note = "" if verified else "not verified"
+        if checkpoint is None and loop.outcome == "unproven":
+            _refuse_unproven(loop, agreed=request.unproven)
+            verified, note = False, "green, but not proven"
         if _parent_base(loop) != old:
             new, note = _merge_moved_branch(held, env, attend, old, new, rejudge=request.rejudge)
             verified = verified and not note
@@ -105,7 +110,7 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
                 next=f"ralph logs {name}",
             )
         return found, False
-    if loop.phase != "ended" or loop.outcome not in ("verified", "satisfied"):
+    if loop.phase != "ended" or loop.outcome not in DONE:
         at = newest or (loop.progress.best.iteration if loop.progress.best else 0)
         better = f" --checkpoint {at}" if at else ""
         why = "an unverified checkpoint lands only when you name it"
@@ -122,6 +127,18 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
             f"loop '{name}' changed nothing: {loop.reason}", code="E-LAND-EMPTY", next=f"ralph report {name}"
         )
     return loop.landing.result, True
+
+
+def _refuse_unproven(loop: Loop, *, agreed: bool) -> None:
+    """Green is not proof: that such a result is taken is the user's own decision."""
+    if agreed:
+        return
+    raise NeedsHuman(
+        f"the result of loop '{loop.sealed.loop}' is not proven",
+        code="E-LAND-UNPROVEN",
+        why=loop.reason,
+        next=f"ralph merge {loop.sealed.loop} --unproven",
+    )
 
 
 def _merge_moved_branch(

@@ -100,10 +100,13 @@ def _checks(case: VerifyCase, choice: _Choice) -> Iterator[ProofCheck]:
     yield from _evidence(case, made)
     guards = len(made.predicate.guards)
     yield ProofCheck("guards", "note", f"{guards} attested, not run again" if guards else "none attested")
-    if not case.request.rerun:
+    if case.request.rerun:
+        yield from run_again(Signed(case, made, project, record))
+    else:
         yield ProofCheck("re-run", "note", "left out, as asked: nobody but the signer saw these gates pass")
-        return
-    yield from run_again(Signed(case, made, project, record))
+    if made.predicate.outcome == "unproven":
+        words = f"DONE_UNPROVEN: green, but proven only to grade {made.predicate.grade}; you decide"
+        yield ProofCheck("proof", "ask", words, f"ralph resume {made.predicate.loop} --check CMD")
 
 
 def _choose(case: VerifyCase) -> _Choice:

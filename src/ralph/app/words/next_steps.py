@@ -45,6 +45,14 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
         )
     if at.word == "verified" or at.landing in ("landing", "landed", "undoing"):
         return (*_landing(at), report)
+    if at.word == "unproven":
+        return (
+            Next("review", f"ralph diff {name}"),
+            Next("prove it", f'ralph resume {name} --check "a check that is red without the change"'),
+            Next("take it as it is", f"ralph merge {name} --unproven"),
+            report,
+            Next("throw away", f"ralph drop {name}"),
+        )
     if at.word in ("new", "baseline", "working", "judging", "waiting"):
         return (
             Next("watch", f"ralph logs {name} -f"),

@@ -115,6 +115,7 @@ class LoopPredicate(Struct, frozen=True):
     finished: str
     confirm: int = 1  # how often the final verdict was green
     quarantine: dict[str, str] = {}  # test id -> owner, expiry and reason
+    outcome: Literal["verified", "unproven"] = "verified"  # unproven: green, and less proof than asked for
 
 
 class Statement(Struct, frozen=True, kw_only=True, rename=_RENAMED):
@@ -147,7 +148,7 @@ class StatementFacts(Struct, frozen=True, kw_only=True):
 
 
 def statement(loop: Loop, facts: StatementFacts) -> Statement:
-    """The statement of a loop that ended verified; the caller has seen to that."""
+    """The statement of a loop that ended with a result; the caller has seen to that."""
     order = loop.sealed
     criterion = order.criterion
     made = Statement(
@@ -183,6 +184,7 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
             finished=facts.finished,
             confirm=criterion.confirm,
             quarantine=criterion.quarantine,
+            outcome="unproven" if loop.outcome == "unproven" else "verified",
         ),
     )
     told = redact_data(msgspec.to_builtins(made), facts.places, facts.secrets)

@@ -99,8 +99,8 @@ _PLAIN = (
     Option(
         "min_grade",
         "choice",
-        "Weakest proof that counts as verified; for features and fixes B, unless you say otherwise.",
-        "C",
+        "Weakest proof that counts as verified; green work with less ends as DONE_UNPROVEN.",
+        "B",
         "--min-grade",
         choices=("D", "C", "B", "A"),
         project="tighten",

@@ -10,9 +10,8 @@ import msgspec
 
 from ralph.core.criterion.named_tools import fitting_gates
 from ralph.core.criterion.proposal import Check
-from ralph.core.model.gate import NEEDS_WITNESS, Criterion, Gate, Grade, TaskClass
+from ralph.core.model.gate import Criterion, Gate
 from ralph.core.prompt.facts import HIDDEN
-from ralph.core.proof.grade import OWN_WITNESS
 from ralph.core.toolchains.kinds import proof_kinds
 from ralph.errors import UserError
 from ralph.gates.seal import seal
@@ -30,11 +29,9 @@ def seal_criterion(
     project: Project,
     base: str,
     env: Mapping[str, str],
-    *,
-    bare: bool,
     now: float,
 ) -> tuple[Criterion, tuple[str, ...]]:
-    """With warnings of quarantines that are over. `bare`: a plan without specs."""
+    """With warnings of quarantines that are over."""
     chosen, ask = class_of(request), request.plan
     alone, aims = chosen != "regression", proof_kinds(chosen)
     gates: tuple[Gate, ...] = ()
@@ -44,24 +41,13 @@ def seal_criterion(
     criterion = Criterion(
         task_class=chosen,
         gates=gates,
-        min_grade=_least(settings, chosen, bare=ask is not None and bare),
+        min_grade=settings.min_grade,
         waivers=settings.guards.allow,
         until=request.until,
         confirm=int(settings.confirm),
         quarantine=held,
     )
     return criterion, expired
-
-
-def _least(settings: config.Settings, chosen: TaskClass, *, bare: bool) -> Grade:
-    """The weakest proof that is enough: a feature or fix needs a witness, unless the user says otherwise.
-
-    The items of a plan are held to the criteria that they serve; without specs (`bare`) there are none.
-    """
-    said = settings.origins["min_grade"].layer not in ("defaults", "project")
-    if said or bare or chosen not in NEEDS_WITNESS:
-        return settings.min_grade
-    return min(settings.min_grade, OWN_WITNESS)  # "A" sorts before "B"
 
 
 def seal_gates(

@@ -51,9 +51,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     base = resolve_commit(project, request.base) if request.base else project.head
     ask = request.plan
     briefed = _make_brief(request, project, base)
-    criterion, expired = seal_criterion(
-        request, settings, project, base, env, bare=not briefed.texts, now=now
-    )
+    criterion, expired = seal_criterion(request, settings, project, base, env, now)
     state = open_state(state_dir(env), create=True)
     _, shield = find_protection(settings.box.sandbox, settings.net == "on", state.root, env)
     for one in (*named, *seated.choices):

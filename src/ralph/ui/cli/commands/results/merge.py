@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from ralph.core.model.loop import Loop
 
 
 @click.command(short_help="Bring a verified result into your branch.")
@@ -14,6 +19,7 @@ import click
     is_flag=True,
     help="Your branch has moved: merge, judge the merged tree, and land it if it passes.",
 )
+@click.option("--unproven", is_flag=True, help="Merge a result that is green but not proven (DONE_UNPROVEN).")
 @click.option(
     "--checkpoint",
     type=int,
@@ -21,11 +27,12 @@ import click
     metavar="N",
     help="Land an unverified checkpoint instead of a result.",
 )
-def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
+def command(loop: str, rejudge: bool, unproven: bool, checkpoint: int | None) -> int:
     """Land the result of LOOP on the branch that is checked out in its repository.
 
     A fast-forward by your own git. Refused, with nothing changed, where it would touch a file that you
-    edited. After a crash in the middle the same command finishes it.
+    edited. After a crash in the middle the same command finishes it. A result that is green but not proven
+    is merged only after you say yes.
 
     \b
     Example:
@@ -37,8 +44,10 @@ def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
 
     env = dict(os.environ)
     name = find_loop(loop, env)
-    learned = read_loop(name, env).loop.agents.learnings
-    landed = merge(MergeRequest(loop=name, checkpoint=checkpoint, rejudge=rejudge), env)
+    found = read_loop(name, env).loop
+    learned = found.agents.learnings
+    unproven = unproven or (found.outcome == "unproven" and checkpoint is None and _asks_to_merge(found))
+    landed = merge(MergeRequest(loop=name, checkpoint=checkpoint, rejudge=rejudge, unproven=unproven), env)
     word = "verified" if landed.verified else "NOT verified"
     print(f"landed {name} on {landed.branch}: {landed.old[:12]} -> {landed.new[:12]} ({word})")
     if landed.note:
@@ -50,3 +59,15 @@ def command(loop: str, rejudge: bool, checkpoint: int | None) -> int:
         print("  learned on the way, and in no file yet:")
         print("\n".join(f"    {line}".rstrip() for line in offer_lines(name, learned)))
     return 0
+
+
+def _asks_to_merge(loop: Loop) -> bool:
+    """A person at the terminal sees what is not proven, and decides."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    from ralph.app.words.format import safe
+
+    print(safe(loop.reason, 300), file=sys.stderr)
+    for sentence in loop.proof.unproven:
+        print(f"  not proven: {safe(sentence, 300)}", file=sys.stderr)
+    return click.confirm("merge it all the same?", default=False, err=True)
