@@ -251,7 +251,9 @@ def _repeats(
             calls.append(GateCall(gate, facts.tree, "final", slot))
             continue
         final, same = facts.final[gate.name], facts.base_paths - {change.path for change in facts.changes}
-        call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same)
+        base = facts.base.get(gate.name)
+        known = base.canary.host if base is not None and base.canary is not None else ""
+        call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same, known)
         if bird is not None:
             planted[gate.name] = bird
         calls.append(call)

@@ -149,6 +149,7 @@ class Judge:
         slot: str,
         otherwise: str,
         prefer: Collection[str] = (),
+        known: str = "",
     ) -> tuple[GateCall, Planted | None]:
         """The gate once more on this tree, with canaries where some can be put; else as it is."""
         store = self.site.store
@@ -159,6 +160,7 @@ class Judge:
             lambda path: trees.read_blob(store, tree, path),
             "".join(secrets.choice("abcdef") + secrets.choice("0123456789") for _ in range(4)),
             prefer,
+            known,
         )
         if bird is None:
             return GateCall(gate, tree, otherwise, slot), None

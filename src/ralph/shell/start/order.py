@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import get_args
 
 import msgspec
@@ -263,16 +263,21 @@ def seal_gates(
     """
     listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
     paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
+
+    def content(path: str) -> bytes | None:
+        return user_call(project, ["cat-file", "blob", f"{base}:{path}"]).out if path in paths else None
+
     gates: list[Gate] = []
     for text in request.checks:
         name, run = _name_check(text, [gate.name for gate in gates])
-        gates.append(seal(name, run, cwd=project.prefix.rstrip("/") or ".", tree_paths=paths, proof=True))
+        cwd = project.prefix.rstrip("/") or "."
+        gates.append(seal(name, run, cwd=cwd, tree_paths=paths, proof=True, content=content))
     for text in request.hidden_checks:
         name, run = _name_check(text, [gate.name for gate in gates], "hidden")
         cwd = project.prefix.rstrip("/") or "."
         gate = seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN)
         gates.append(unseen(gate, project.top, paths))
-    gates += [_inferred_gate(check, paths) for check in request.inferred]
+    gates += [_inferred_gate(check, paths, content) for check in request.inferred]
     alone = not gates and not any(spec.proof for spec in settings.gates.values())
     fitting = fitting_gates(request.until, request.task, {n: s.run for n, s in settings.gates.items()}, aims)
     for name, spec in settings.gates.items():
@@ -283,7 +288,7 @@ def seal_gates(
         table["proof"] = spec.required and (
             spec.proof or (alone and alone_is_proof and (not fitting or name in fitting))
         )
-        gate = seal(name, table.pop("run"), tree_paths=paths, origin=origin, **table)
+        gate = seal(name, table.pop("run"), tree_paths=paths, origin=origin, content=content, **table)
         gates.append(unseen(gate, project.top, paths) if origin == HIDDEN else gate)
     if not any(gate.required for gate in gates):
         raise UserError(
@@ -295,7 +300,7 @@ def seal_gates(
     return tuple(_with_tool(gate, project, env) for gate in gates)
 
 
-def _inferred_gate(check: Check, paths: frozenset[str]) -> Gate:
+def _inferred_gate(check: Check, paths: frozenset[str], content: Callable[[str], bytes | None]) -> Gate:
     return seal(
         check.name,
         check.run,
@@ -307,6 +312,7 @@ def _inferred_gate(check: Check, paths: frozenset[str]) -> Gate:
         maximum=check.maximum,
         fail_on="P2" if check.counted == "findings" else "P1",
         origin="inferred",
+        content=content,
     )
 
 
