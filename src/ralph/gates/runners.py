@@ -65,7 +65,7 @@ def skip_launchers(argv: tuple[str, ...]) -> int:
             at = _skip_options(argv, after + 1, _LAUNCHERS[name])
         elif name in ("npx", "bunx", "pnpx", "uvx"):
             at = _skip_options(argv, at + 1, frozenset({"-p", "--package", "--from", "--with", "--python"}))
-        elif name in ("c8", "nyc") and (inner := _covered(argv, at + 1)):
+        elif name in ("c8", "nyc") and (inner := _measured_runner(argv, at + 1)):
             at = inner
         elif name in ("env", "cross-env"):
             at += 1
@@ -78,7 +78,7 @@ def skip_launchers(argv: tuple[str, ...]) -> int:
     return at
 
 
-def _covered(argv: tuple[str, ...], at: int) -> int:
+def _measured_runner(argv: tuple[str, ...], at: int) -> int:
     """Index of the runner behind a tool that measures coverage and its options; 0 = none is known."""
     known = (i for i in range(at, len(argv)) if base_name(argv[i]) in _JS_RUNNERS)
     return next(known, 0)

@@ -16,6 +16,8 @@ from ralph.gates.own_files import own_files
 from ralph.gates.runners import KnownRunner, insert, recognise, reporter
 from ralph.gates.scripts import COMMAND, keep_stream, see_through
 
+__all__ = ["COMMAND", "READ_CHOICES", "SHELL", "exec_argv", "seal"]
+
 READ_CHOICES = ("auto", "exit", "junit", "tap", "coverage", "sarif")
 SHELL = ("/bin/sh", "-c")
 

@@ -19,8 +19,7 @@ from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Reading, Verdict
 from ralph.gates.readers import READERS
-from ralph.gates.scripts import COMMAND
-from ralph.gates.seal import SHELL
+from ralph.gates.seal import COMMAND, SHELL
 from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Approval, AskedItem
 from ralph.shell.dependencies import shared

@@ -7,7 +7,6 @@ means the core's.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -22,11 +21,11 @@ from ralph.core.proof.compare import compare, count_unloaded, outline, signature
 from ralph.core.proof.flaky import changed_keys, merge_readings, skip_tests
 from ralph.core.text.clean import redact, trim
 from ralph.gates.guards._base.facts import Executed
-from ralph.gates.plant_canary import Planted, plant, take_out_canaries
+from ralph.gates.plant_canary import Planted, take_out_canaries
 from ralph.gates.readers import LOCATED
 from ralph.shell.dependencies.built import Deps
+from ralph.shell.gate_run.extra_calls import BaseFlakes, with_canary
 from ralph.shell.gate_run.gate_call import GateCall, GateCaller, Heard
-from ralph.shell.git import trees
 from ralph.shell.git.checkout import Submodule
 from ralph.shell.ports import Attention
 from ralph.shell.sandbox.boxes import Site
@@ -53,6 +52,7 @@ class Judge:
         self.deps = Deps(site, modules)
         self._caller = GateCaller(site, modules)
         self._base: dict[str, Reading] = {}
+        self.flakes = BaseFlakes(site, self.hear, self.slot)
 
     def judge(
         self,
@@ -96,6 +96,12 @@ class Judge:
                     planted[gate.name] = bird
                 wanted.append(call)
                 continue
+            if stage == "final":
+                base = self.base_reading(gate.name, baseline)
+                if len(mine) == 1 and self.flakes.may_be_old(gate, mine[0].reading, tree, base):
+                    wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
+                    continue
+                mine = self.flakes.settle(gate, mine, tree, base, attend)
             yield self._verdict(gate, tree, stage, mine, baseline, readings)
 
     def patiently(
@@ -152,20 +158,7 @@ class Judge:
         known: str = "",
     ) -> tuple[GateCall, Planted | None]:
         """The gate once more on this tree, with canaries where some can be put; else as it is."""
-        store = self.site.store
-        bird = plant(
-            gate,
-            reading,
-            lambda: trees.list_tree(store, tree),
-            lambda path: trees.read_blob(store, tree, path),
-            "".join(secrets.choice("abcdef") + secrets.choice("0123456789") for _ in range(4)),
-            prefer,
-            known,
-        )
-        if bird is None:
-            return GateCall(gate, tree, otherwise, slot), None
-        changed = trees.edited_tree(store, tree, {bird.path: bird.content})
-        return GateCall(bird.gate, changed, "canary", slot), bird
+        return with_canary(self.site, gate, tree, reading, slot, otherwise, prefer, known)
 
     def _verdict(
         self,

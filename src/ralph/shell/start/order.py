@@ -263,6 +263,7 @@ def seal_gates(
     """
     listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
     paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
+    here = project.prefix.rstrip("/") or "."
 
     def content(path: str) -> bytes | None:
         return user_call(project, ["cat-file", "blob", f"{base}:{path}"]).out if path in paths else None
@@ -270,12 +271,10 @@ def seal_gates(
     gates: list[Gate] = []
     for text in request.checks:
         name, run = _name_check(text, [gate.name for gate in gates])
-        cwd = project.prefix.rstrip("/") or "."
-        gates.append(seal(name, run, cwd=cwd, tree_paths=paths, proof=True, content=content))
+        gates.append(seal(name, run, cwd=here, tree_paths=paths, proof=True, content=content))
     for text in request.hidden_checks:
         name, run = _name_check(text, [gate.name for gate in gates], "hidden")
-        cwd = project.prefix.rstrip("/") or "."
-        gate = seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN)
+        gate = seal(name, run, cwd=here, tree_paths=paths, proof=True, origin=HIDDEN)
         gates.append(unseen(gate, project.top, paths))
     gates += [_inferred_gate(check, paths, content) for check in request.inferred]
     alone = not gates and not any(spec.proof for spec in settings.gates.values())

@@ -85,7 +85,7 @@ def _leaves(
     if point.group and grouped:  # tape: the comment above it is the test
         yield (point.group if point.group_turn == 1 else f"{point.group} ({point.group_turn})"), point
     elif point.children:
-        own = _numbered(own, seen)
+        own = _add_number(own, seen)
         for child in point.children:
             yield from _leaves(child, own, seen, grouped=grouped)
         if not point.ok and all(child.is_good for child in point.children):
@@ -93,10 +93,10 @@ def _leaves(
     elif lead and not point.is_test and not point.directive:
         yield lead, point  # an assertion of the test around it
     else:
-        yield _numbered(own, seen), point
+        yield _add_number(own, seen), point
 
 
-def _numbered(name: str, seen: dict[str, int]) -> str:
+def _add_number(name: str, seen: dict[str, int]) -> str:
     seen[name] = seen.get(name, 0) + 1
     return name if seen[name] == 1 else f"{name} ({seen[name]})"
 
