@@ -72,7 +72,7 @@ def test_sabotage_leaves_tests_and_settings_alone():
 
 
 def test_sabotage_of_a_file_that_lost_something():
-    """A file without a changed function is taken back as a whole, a renamed one too; a deleted one comes back."""
+    """A file without a changed function is taken back whole, a renamed one too; a deleted one is back."""
     before = {"calc.py": OLD + "\n\ndef gone():\n    return 1\n", "old.py": "X = 1\n", "dead.py": "Y = 1\n"}
     after = {"calc.py": OLD, "new.py": "X = 1\nZ = 2\n"}
     asked = sabotage_request(wanted(before, after, moved={"new.py": "old.py"}))

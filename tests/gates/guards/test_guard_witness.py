@@ -274,8 +274,10 @@ COLLECT = {"collect:tests/test_a.py": "ImportError: cannot import name 'mul' fro
         (
             read(status="error", cause="timeout"),
             (),
-            "on the base source tests came to no end (), which may have any reason; "
-            "a test with a time limit of its own would be red there",
+            (
+                "on the base source tests came to no end (), which may have any reason; "
+                "a test with a time limit of its own would be red there"
+            ),
         ),
         (read({ADD: "pass", MUL: "fail"}), (MUL,), ""),  # red, and it said nothing
     ],

@@ -44,7 +44,7 @@ MOCHA_OK = (
 )
 TAP_OK = b"TAP version 13\n# adds\nok 1 - adds\n\n1..1\n"
 UVU_OK = b"a.js\n\xe2\x80\xa2   (1 / 1)\n\n  Total:     1\n  Passed:    1\n  Skipped:   0\n"
-DOCTEST_OK = b"1 items passed all tests:\n   1 tests in m.f\n1 tests in 1 items.\n1 passed and 0 failed.\nTest passed.\n"
+DOCTEST_OK = b"1 items passed all tests:\n   1 tests in m.f\n1 tests in 1 items.\n1 passed and 0 failed.\n"
 
 
 def gate(read, **fields):
