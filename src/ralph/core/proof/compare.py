@@ -15,6 +15,7 @@ from msgspec import Struct
 from ralph.core.model.gate import Severity
 from ralph.core.model.verdict import Reading
 
+_JS_FILE = re.compile(r"\.[cm]?[jt]sx?\Z")
 COLLECT = "collect:"  # findings about tests that could not be loaded
 
 
@@ -85,7 +86,8 @@ def _is_green(key: str, base: Reading, now: Reading, red_now: frozenset[str]) ->
 
 def _loads_now(where: str, base: Reading, now: Reading) -> bool:
     """Do tests of a file (or dotted module) that could not be loaded pass now?"""
-    if now.status == "pass" and not now.files:  # the runner tells no files: what it could not reach is green
+    # Runners of JavaScript that tell no files: what they could not reach is green.
+    if now.status == "pass" and not now.files and _JS_FILE.search(where):
         return any(
             state == "pass" and name not in (base.tests or {}) for name, state in (now.tests or {}).items()
         )
