@@ -237,6 +237,7 @@ def test_added_words():
     assert "old_name" not in words
 
 
+SKIPPED = "skipped on the base source, so they say nothing about it"
 ANOTHER = "they are red on the base source for another reason than the change"
 COLLECT = {"collect:tests/test_a.py": "ImportError: cannot import name 'mul' from 'calc'"}
 
@@ -268,9 +269,16 @@ COLLECT = {"collect:tests/test_a.py": "ImportError: cannot import name 'mul' fro
             (),
             "they are green on the base source too",
         ),
-        (read({ADD: "pass", MUL: "skipped"}), (), "they are green on the base source too"),
-        (read({ADD: "skipped"}, status="error"), (), "they are green on the base source too"),
-        (read(status="error", cause="timeout"), (), "they are green on the base source too"),
+        (read({ADD: "pass", MUL: "skipped"}), (), f"{SKIPPED}: {MUL}"),
+        (read({ADD: "skipped"}, status="error", cause="all-skipped"), (), f"{SKIPPED}: {ADD}"),
+        (
+            read(status="error", cause="timeout"),
+            (),
+            (
+                "on the base source tests came to no end (), which may have any reason; "
+                "a test with a time limit of its own would be red there"
+            ),
+        ),
         (read({ADD: "pass", MUL: "fail"}), (MUL,), ""),  # red, and it said nothing
     ],
 )

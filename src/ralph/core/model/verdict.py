@@ -40,6 +40,7 @@ class Canary(Struct, frozen=True, omit_defaults=True):
     silent: tuple[str, ...] = ()  # were seen and did not fail
     unseen: tuple[str, ...] = ()
     runner: dict[str, str] = {}  # parts of the runner as the failing test saw them: name -> digest
+    host: str = ""  # the file they stood in
 
 
 class Reading(Struct, frozen=True, omit_defaults=True):

@@ -89,8 +89,10 @@ def run_guards(
         before = edited_tree(store, base_tree, show.edit) if show.edit else base_tree
         trees["witness"] = overlay_tree(store, tree, before, restore=show.take, drop=show.drop)
     batch = _Batch(settled=loop.proof.doubted_tree == tree)
-    if not _call(judge, facts, trees, show, batch, attend):
+    patience = {name: _patience(verdict.seconds) for name, verdict in loop.proof.finals.items()}
+    if not _call(judge, facts, trees, show, batch, attend, patience):
         return batch.missing
+    _forgive(judge, facts, batch, attend)
     facts = replace(
         facts,
         overlay=batch.overlay if over is not None else None,
@@ -165,6 +167,7 @@ def _call(
     show: WitnessRequest | None,
     batch: _Batch,
     attend: Attention,
+    patience: dict[str, float],
 ) -> bool:
     """The batch. False when asked to drop it."""
     wanted: list[GateCall] = []
@@ -182,6 +185,7 @@ def _call(
         wanted += _repeats(judge, facts, gate, planted, overlaid="overlay" in trees)
         if show is not None and gate.origin != HIDDEN:
             narrow = _narrow(facts, gate, show)
+            narrow = replace(narrow, timeout=min(gate.timeout, patience[gate.name]))  # old code may never end
             wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
         if gate.name in other:
             changed = edited_tree(judge.site.store, facts.tree, other[gate.name].files)
@@ -211,6 +215,23 @@ def _call(
                 reading = replace(reading, canary=minded.pop(name))
             batch.repeats = {**batch.repeats, name: (*batch.repeats.get(name, ()), reading)}
     return batch.owed == 0
+
+
+def _forgive(judge: Judge, facts: GuardFacts, batch: _Batch, attend: Attention) -> None:
+    """Takes out what failed once beside a green final verdict, where the base shows the same."""
+    for gate in facts.gates:
+        base, final = facts.base.get(gate.name), facts.final.get(gate.name)
+        if final is None or final.status != "pass":
+            continue
+
+        def plain(reading: Reading, gate: Gate = gate, base: Reading | None = base) -> Reading:
+            return judge.flakes.forgive(gate, reading, facts.tree, base, attend)
+
+        if gate.name in batch.repeats:
+            again = tuple(plain(reading) for reading in batch.repeats[gate.name])
+            batch.repeats = {**batch.repeats, gate.name: again}
+        if gate.name in batch.overlay:
+            batch.overlay = {**batch.overlay, gate.name: plain(batch.overlay[gate.name])}
 
 
 def _answers(
@@ -252,7 +273,9 @@ def _repeats(
             calls.append(GateCall(gate, facts.tree, "final", slot))
             continue
         final, same = facts.final[gate.name], facts.base_paths - {change.path for change in facts.changes}
-        call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same)
+        base = facts.base.get(gate.name)
+        known = base.canary.host if base is not None and base.canary is not None else ""
+        call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same, known)
         if bird is not None:
             planted[gate.name] = bird
         calls.append(call)
@@ -280,7 +303,7 @@ def _sabotage(
     gates = [gate for gate in facts.gates if gate.name in batch.witness and _shows(gate, facts, shown)]
     seconds = max([SABOTAGE_SECONDS, *(loop.proof.finals[gate.name].seconds for gate in gates)])
     until = judge.site.clock.monotonic() + seconds
-    patience = max([SABOTAGE_CALL_SECONDS, *(4 * loop.proof.finals[gate.name].seconds for gate in gates)])
+    patience = max((_patience(loop.proof.finals[gate.name].seconds) for gate in gates), default=0.0)
     noticed: dict[str, bool] = {}
     owed: dict[str, str] = {}
     wanted: list[GateCall] = []
@@ -307,6 +330,11 @@ def _sabotage(
     if answers < total:
         return None
     return tuple(Broken(item.name, noticed.get(item.name), item.other) for item in asked)
+
+
+def _patience(seconds: float) -> float:
+    """How long a call on other source may take, by what the gate took on the result."""
+    return max(SABOTAGE_CALL_SECONDS, 4 * seconds)
 
 
 def _broken_tree(judge: Judge, tree: str, item: Sabotage) -> str:

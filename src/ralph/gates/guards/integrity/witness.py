@@ -134,6 +134,16 @@ def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
         if final.status != "pass" and (final.status != "fail" or final.tests is None):
             continue  # beside old red, which an item of a plan may leave, its green tests still show it
         if over.status == "pass":
+            why = _skipped_words(over, final) or why
+            continue
+        if over.status == "error" and over.cause in ("timeout", "killed", "memory"):
+            why = (
+                f"on the base source {gate.name} came to no end ({over.summary}), which may have any reason; "
+                "a test with a time limit of its own would be red there"
+            )
+            continue
+        if over.cause == "all-skipped":
+            why = _skipped_words(over, final) or why
             continue
         if final.tests is None:
             text = " ".join(finding.message for finding in over.findings)
@@ -144,9 +154,24 @@ def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
             continue
         found, wrong = _by_test(facts, over, final, added)
         shown += found
+        if not found and (skipped := _skipped_words(over, final)):
+            why = skipped
         if wrong and not found:
             why = f"they are red on the base source for another reason than the change ({wrong})"
     return tuple(sorted(shown)), "" if shown else why
+
+
+def _skipped_words(over: Reading, final: Reading) -> str:
+    """Tests that are green now and were not executed on the base source; "" = none."""
+    names = [
+        name
+        for name, state in (final.tests or {}).items()
+        if state == "pass" and (over.tests or {}).get(name) == "skipped"
+    ]
+    if not names:
+        return ""
+    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
+    return f"skipped on the base source, so they say nothing about it: {', '.join(names[:_MAX_SHOWN])}{more}"
 
 
 def _by_test(
@@ -202,6 +227,17 @@ def source_changes(facts: GuardFacts) -> list[Change]:
         change
         for change in facts.changes
         if change.status in "AMR"
+        and not is_judging_path(change.path, known, set())
+        and not is_config(change.path)
+    ]
+
+
+def deleted_source(facts: GuardFacts) -> list[Change]:
+    known = set(changed_tests(facts).whole)
+    return [
+        change
+        for change in facts.changes
+        if change.status == "D"
         and not is_judging_path(change.path, known, set())
         and not is_config(change.path)
     ]
