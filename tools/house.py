@@ -52,8 +52,8 @@ FIELDS_TODAY: dict[str, int] = {
     "PhraseTable": 31,
     "PlanState": 30,
     "PromptFacts": 34,
-    "Settings": 39,
-    "Summary": 31,
+    "Settings": 40,
+    "Summary": 32,
 }
 IRREGULAR = frozenset(
     """left told heard begun given taken held kept known made said seen sent shown stood torn written built

@@ -23,6 +23,7 @@ from ralph.app.words.format import (
     table,
 )
 from ralph.app.words.next_steps import LoopStanding, next_steps, room_flag
+from ralph.core.decide.grants import open_waivers
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.rubric import opinion_line as opinion_words
@@ -121,6 +122,9 @@ def ending(
     facts: list[tuple[str, str]] = []
     if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
+        facts += [
+            ("asked", safe(f"{one.key}: {one.says}", 300)) for one in open_waivers(loop)[:MAX_SENTENCES]
+        ]
         facts += [("not yet", safe(text, 300)) for text in loop.not_yet[:MAX_SENTENCES]]
         facts.append(("best", best_words(loop)))
     elif not loop.result or loop.build is not None:
@@ -133,6 +137,12 @@ def ending(
     facts += [("not proven", safe(text, 300)) for text in loop.unproven if loop.outcome == "verified"]
     lines += table(facts, "  ")
     return lines + table(next_steps(standing(loop)), "  ")
+
+
+def not_yet_lines(loop: Loop) -> list[str]:
+    """What waits for the user's word stands first."""
+    asked = open_waivers(loop) if loop.outcome == "blocked" else ()
+    return [*(f"waits for your word, {one.key}: {one.says}" for one in asked), *loop.not_yet]
 
 
 def _plan_facts(loop: Loop) -> list[tuple[str, str]]:
@@ -197,4 +207,5 @@ def standing(loop: Loop, *, crashed: bool = False) -> LoopStanding:
         human=line.human[0] if line is not None and line.human else "",
         items=line.newest if line is not None else 0,
         planned=line is not None and line.mode == "planned",
+        waivers=tuple(safe(one.key, 300) for one in open_waivers(loop)),
     )

@@ -167,7 +167,7 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
             verdicts=_state_verdicts(loop, loop.finals or loop.baseline, facts),
             baseline=_state_verdicts(loop, loop.baseline, facts),
             guards=tuple(map(_state_guard, loop.guards if loop.guarded_tree == loop.tree else ())),
-            waivers=criterion.waivers,
+            waivers=criterion.exceptions,
             grade=loop.grade,
             not_proven=loop.unproven,
             reason=loop.reason,

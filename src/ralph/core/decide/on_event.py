@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import msgspec.structs
 
-from ralph.core.decide import after_judging, count_spend, failover, next_item, opinion, plan_facts
+from ralph.core.decide import after_judging, count_spend, failover, grants, next_item, opinion, plan_facts
 from ralph.core.decide.after_fault import after_fault
 from ralph.core.decide.stuck import apply
 from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
@@ -164,10 +164,12 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
     denied = loop.denied + 1 if event.denials else 0
     agent = failover.agent_names(loop.sealed)[loop.using]
     loop = apply.call_ended(loop, event)
+    order, claim = grants.take_beforehand(loop.sealed, event.claim)
     return replace(
         loop,
+        order=order,
         calling=False,
-        claim=event.claim,
+        claim=claim,
         fault=event.fault,
         denials=event.denials,
         learned=learnings.add_notes(loop.learned, event.learned),
@@ -306,7 +308,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         pausing="",
         pause_now=False,
     )
-    loop = plan_facts.tick_human_items(loop, event.done)
+    loop = grants.grant(plan_facts.tick_human_items(loop, event.done), event)
     if held:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
@@ -316,7 +318,10 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
             loop, judged_tree="", final_tree="", guarded_tree="", jury=opinion.reset_counts(loop.jury)
         )
         loop = plan_facts.reopen_blocked_items(loop)
-    return _take_baseline(loop) if loop.best is None else after_judging.limit_or_call(loop)
+    if loop.best is None:
+        return _take_baseline(loop)
+    answered = ended and event.allow and loop.build is None and loop.tree != loop.sealed.base_tree
+    return after_judging.judge_again(loop) if answered else after_judging.limit_or_call(loop)
 
 
 def abort_asked(loop: Loop, event: AbortAsked) -> Loop:

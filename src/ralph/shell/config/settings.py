@@ -132,6 +132,7 @@ class Settings(Struct, frozen=True):
     display: Literal["auto", "live", "plain", "none"] = "auto"
     report_copy_to: str = ""
     guards_allow: dict[str, str] = {}
+    guards_allow_asked: str = ""
     guards_quarantine: dict[str, str] = {}
     protect_paths: tuple[str, ...] = ()
     retention_keep_days: int = 30
@@ -163,7 +164,7 @@ class Settings(Struct, frozen=True):
 Kind = Literal[
     "text", "word", "names", "choice", "switch", "count", "iterations", "days", "duration", "money", "size",
     "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
-    "quarantine", "score", "dimensions",
+    "quarantine", "score", "dimensions", "kinds",
 ]  # fmt: skip
 
 # What a repository's file may do with a key:

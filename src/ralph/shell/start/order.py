@@ -102,14 +102,14 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes)
     heard = (*heard, *seated.notes, *expired, *unhidden(gates, project.top, env, boxed=shield.level in BOXED))
     warnings = (*heard, *start_warnings(project), *_config_note(settings, project, base))
-    order = _order(request, settings, project, name=_name(request, token))
     order = msgspec.structs.replace(
-        order,
+        _order(request, settings, project, name=_name(request, token)),
         criterion=Criterion(
             task_class=chosen,
             gates=gates,
             min_grade=_least(settings, chosen, bare=ask is not None and not briefed.texts),
             waivers=settings.guards_allow,
+            allow_asked=tuple(filter(None, settings.guards_allow_asked.split(","))),
             until=request.until,
             confirm=int(settings.confirm),
             quarantine=held,

@@ -50,6 +50,17 @@ def settings_changed(path: str, base: bytes | None, result: bytes | None) -> boo
     return before != after
 
 
+def ralph_changed(path: str, base: bytes | None, result: bytes | None) -> bool:
+    """Did Ralph's own table in a pyproject.toml change?"""
+    if path.rsplit("/", 1)[-1] != "pyproject.toml":
+        return False
+    try:
+        old, new = (tomllib.loads((data or b"").decode("utf-8")) for data in (base, result))
+        return bool(old.get("tool", {}).get("ralph") != new.get("tool", {}).get("ralph"))
+    except (ValueError, AttributeError, RecursionError):
+        return any(b"tool.ralph" in (data or b"") for data in (base, result))
+
+
 def _drop_new_markers(before: dict[str, Any], after: dict[str, Any]) -> None:
     """A mark that is registered in addition selects nothing: the base's tests do not have it."""
     for old, new in zip(_pytest_tables(before), _pytest_tables(after), strict=True):

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.texts import decode, is_testing, pairs
+from ralph.gates.guards._base.texts import Pair, decode, is_testing, pairs
 from ralph.gates.guards._files.behind_command import text_behind
 from ralph.gates.guards._files.test_marks import defines_tests, imports_library
 from ralph.gates.guards._parts.py_parts import is_test_node
@@ -80,8 +80,10 @@ def _changed_tests(facts: GuardFacts) -> Tests:
             for path, text in ((pair.change.before, pair.old), (pair.path, pair.new))
             if text and (defines_tests(path, text) or path in collected or path in named)
         ]
-        if not holds and pair.change.before.endswith(".py") and runs_doctests(facts, pair.change.before):
-            mixed |= both
+        if _has_only_doctests(pair) and (
+            both & collected or holds or runs_doctests(facts, pair.change.before)
+        ):
+            mixed |= both  # whoever collects its examples, it is the product
             continue
         if not holds:
             if any(
@@ -96,6 +98,12 @@ def _changed_tests(facts: GuardFacts) -> Tests:
         else:
             whole |= both
     return Tests(frozenset(whole), frozenset(mixed))
+
+
+def _has_only_doctests(pair: Pair) -> bool:
+    texts = [text for text in (pair.old, pair.new) if text]
+    plain = not any(defines_tests(pair.path, text) for text in texts)
+    return pair.path.endswith(".py") and plain and any(">>>" in text for text in texts)
 
 
 def _named_by_gates(facts: GuardFacts) -> set[str]:
