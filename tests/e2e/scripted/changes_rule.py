@@ -9,7 +9,7 @@ from _lib import argument, done, fix, read, say, write
 fix()
 write("calc.py", read("calc.py").replace("return a - b", "return b - a"))
 write("test_calc.py", read("test_calc.py").replace("calc.sub(7, 3), 4)", "calc.sub(7, 3), -4)"))
-if argument(1) == "silent":
+if argument(1, "asks") == "silent":
     done()
 else:
     say(

@@ -115,7 +115,7 @@ def decide_exit(
 
 def guard_words(finding: Finding) -> str:
     """What a guard found, and the way out of it."""
-    asked = " (a question, not a reproach)" if finding.asks else ""
+    asked = " (a question)" if finding.asks else ""
     return f"{finding.message}{asked}: {finding.way}" if finding.way else finding.message
 
 

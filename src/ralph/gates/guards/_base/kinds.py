@@ -184,7 +184,7 @@ def with_way_out(finding: Finding) -> Finding:
     if kind is None:
         return finding
     name, _, subject = finding.key.partition(":")
-    way = f"{kind.way}; where that is wrong, answer BLOCKED with ALLOW: {name} {subject} because …"
+    way = f"{kind.way}; or answer BLOCKED with ALLOW: {name} {subject} because …"
     asks = kind.weight == "asks" or (finding.asks and kind.weight == "accuses or asks")
     return replace(finding, way=way, asks=asks)
 

@@ -13,6 +13,18 @@ from ralph.gates.guards._files.config_diff import settings_changed
 from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
 from ralph.gates.judging_paths import is_config, is_hijack, is_test
 
+# Its attributes are those of the module it stands for, also when a test patches one.
+_PYTHON_ALIAS = """\
+import importlib, sys, types
+_now = importlib.import_module({name!r})
+class _Renamed(types.ModuleType):
+    def __getattr__(self, name): return getattr(_now, name)
+    def __setattr__(self, name, value):
+        (super().__setattr__ if name.startswith("__") else _now.__setattr__)(name, value)
+    def __delattr__(self, name): delattr(_now, name)
+sys.modules[__name__].__class__ = _Renamed
+"""
+
 
 def overlay_request(facts: GuardFacts) -> Overlay | None:
     """None when no test, test config or gate file changed: then the final readings say it all."""
@@ -47,7 +59,7 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
         return None
     for change in facts.changes:
         judges = is_judging_path(change.before, known, own) or is_judging_path(change.path, known, own)
-        renamed = change.status == "R" and not judges and change.before not in tests.mixed
+        renamed = change.status == "R" and not judges and change.before not in restore
         if renamed and (made := _old_name_of(facts, change)) is not None:
             edit[change.before] = made
     return Overlay(tuple(sorted(restore)), tuple(sorted(drop)), edit)
@@ -83,7 +95,7 @@ def _old_name_of(facts: GuardFacts, change: Change) -> bytes | None:
         while at and facts.read_result("/".join([*parts[:at], "__init__.py"])) is not None:
             at -= 1
         name = ".".join(parts[at:])
-        return f"import importlib, sys\nsys.modules[__name__] = importlib.import_module({name!r})\n".encode()
+        return _PYTHON_ALIAS.format(name=name).encode()
     if ending in ("js", "mjs", "cjs", "ts", "mts", "cts"):
         where = posixpath.relpath(new, posixpath.dirname(change.before) or ".")
         where = where if where.startswith(".") else f"./{where}"
