@@ -84,6 +84,10 @@ def test_a_word_on_a_test_settles_all_questions_about_it():
     assert judged(green, red, waivers=word)[1] == {}
     assert judged(green, red, waivers={f"inventory.deleted:{PATH}": "all of it"})[1] == {}
     assert judged(green, red, waivers={f"inventory.deleted:{PATH}::test_b": "no"})[1] != {}
+    gone = {"final": {"tests": Reading("pass", "", tests={})}, "new": ""}
+    unseen = {f"inventory.weakened:{PATH}::test_a": "granted by its kind"}
+    assert judged(green, red, granted=unseen)[1] == {}
+    assert judged(green, red, granted=unseen, **gone)[1] == {"inventory.deleted": True}
     assert set(judged(red, red, waivers=word)[1]) == {"inventory.weakened", "assertions.expected"}
 
 

@@ -78,6 +78,7 @@ __all__ = [
     "witnesses",
 ]
 
+_GONE = frozenset(("inventory.deleted", "inventory.skipped"))
 Check = Callable[[GuardFacts], GuardResult]
 READ: dict[str, Check] = {
     protected.NAME: protected.check,
@@ -115,7 +116,7 @@ def _waive(result: GuardResult, facts: GuardFacts) -> GuardResult:
     for finding in map(with_way_out, result.findings):
         reason = _reason(finding, facts.waivers)
         if reason is None and not is_accusing(finding, otherwise=result.integrity):
-            reason = _reason(finding, facts.granted)
+            reason = _reason(finding, facts.granted, apart=_GONE)
         if reason is None:
             kept.append(finding)
         else:
@@ -126,12 +127,15 @@ def _waive(result: GuardResult, facts: GuardFacts) -> GuardResult:
     return replace(left, integrity=accuses(left)) if result.findings else result
 
 
-def _reason(finding: Finding, waivers: dict[str, str]) -> str | None:
-    """By its whole key, or by its kind; a question about a test also by any other one about that test."""
+def _reason(finding: Finding, waivers: dict[str, str], apart: frozenset[str] = frozenset()) -> str | None:
+    """By its whole key, or by its kind; a question about a test also by any other one about that test.
+
+    `apart`: kinds that only their own name settles, because nobody has seen them yet.
+    """
     for name in (finding.key, kind_of(finding)):
         if name in waivers:
             return waivers[name]
-    if not finding.asks or kind_of(finding) not in ABOUT_TESTS:
+    if not finding.asks or kind_of(finding) not in ABOUT_TESTS - apart:
         return None
     subject = _subject(finding.key)
     return next(

@@ -23,7 +23,6 @@ from ralph.gates.judging_paths import is_config
 
 NAME = "base_tests"
 _EMPTY = ("no-tests", "all-skipped")
-_MEASURED = frozenset(("exit", "coverage.total"))
 _SETTINGS = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".coveragerc", "package.json")
 
 
@@ -131,11 +130,18 @@ def _only_coverage(facts: GuardFacts, gate: Gate, over: Reading) -> bool:
 
     Not where settings changed with them: those say what is measured.
     """
-    if not red_keys(over, gate.fail_on) <= _MEASURED or over.status != "fail":
+    red, base = red_keys(over, gate.fail_on), facts.base.get(gate.name)
+    if over.status != "fail" or red != ({"coverage.total"} if gate.read == "coverage" else {"exit"}):
         return False
     if gate.read != "coverage":
         said = [text_behind(gate, facts.read_base), *(decode(facts.read_base(path)) for path in _SETTINGS)]
-        if over.tests is None or not any("cov" in text for text in said):
+        green = [name for name, state in (base.tests or {}).items() if state == "pass"] if base else []
+        seen = over.tests or {}
+        if (
+            not seen
+            or any(seen.get(name) != "pass" for name in green)
+            or not any("cov" in one for one in said)
+        ):
             return False
     request = overlay_request(facts)
     touched = {*request.restore, *request.drop} if request is not None else set()
