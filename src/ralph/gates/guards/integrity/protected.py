@@ -75,9 +75,10 @@ def _read_otherwise(path: str, owner: str, change: Change, facts: GuardFacts) ->
         return True
     if path.endswith(_SETTINGS) and not is_task_file(path):
         return False  # the overlay judges the new source by the base's settings
-    old, new = map(decode, _both(path, change, facts))
+    both = _both(path, change, facts)
+    old, new = map(decode, both)
     if not old or not new:
-        return _both(path, change, facts)[0] != _both(path, change, facts)[1]
+        return both[0] != both[1]
     gate = next(gate for gate in facts.gates if gate.name == owner)
     before, after = (what_gate_reads(gate, path, text, old, facts.base_paths) for text in (old, new))
     return before != after and changed_settings(facts, change)
