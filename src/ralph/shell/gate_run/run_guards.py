@@ -152,7 +152,8 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
             name: seen for name, verdict in loop.proof.finals.items() if (seen := judge.executed(verdict))
         },
         protect=order.protect,
-        waivers=order.criterion.waivers,
+        waivers=loop.sealed.criterion.waivers,
+        granted=loop.sealed.criterion.granted,
         base_paths=trees.base_paths,
         task=order.task,
         task_class=order.criterion.task_class,
@@ -367,6 +368,8 @@ def _bound_result(result: GuardResult) -> GuardResult:
             path=finding.path[:300],
             line=finding.line,
             severity=finding.severity,
+            way=one_line(finding.way, 400),
+            asks=finding.asks,
         )
         for finding in result.findings[:MAX_SHOWN]
     )

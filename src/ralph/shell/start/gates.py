@@ -46,6 +46,7 @@ def seal_criterion(
         gates=gates,
         min_grade=_least(settings, chosen, bare=ask is not None and bare),
         waivers=settings.guards.allow,
+        allow_asked=tuple(filter(None, settings.guards.allow_asked.split(","))),
         until=request.until,
         confirm=int(settings.confirm),
         quarantine=held,

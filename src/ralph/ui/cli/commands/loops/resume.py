@@ -18,6 +18,16 @@ from ralph.shell.files import units
 @click.option(
     "--done", "done", multiple=True, metavar="ITEM", help="An item of the plan that you have done yourself."
 )
+@click.option(
+    "--allow", "allow", multiple=True, metavar="ID=REASON", help="Waive a finding that was asked about."
+)
+@click.option(
+    "--allow-asked",
+    "allow_asked",
+    default="",
+    metavar="KIND,…",
+    help="Waive these kinds when the agent asks.",
+)
 @click.option("--max-iterations", default="", metavar="+N", help="So many iterations more.")
 @click.option("--max-time", default="", metavar="+4h", help="So much time more.")
 @click.option("--max-cost", default="", metavar="+USD", help="So much money more.")
@@ -34,6 +44,7 @@ def command(**given: Any) -> int:
     \b
     Examples:
       ralph resume --last
+      ralph resume fix-auth --allow "inventory.deleted:tests/test_a.py::test_old=it goes with its feature"
       ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
     """
     from ralph.core.model.outcome import FINAL
@@ -91,18 +102,36 @@ def _first(loop: Any, given: dict[str, Any]) -> tuple[Any, ...]:
         more_cost=float(_number(given["max_cost"], "--max-cost", units.parse_money)),
         more_tokens=int(_number(given["max_tokens"], "--max-tokens", units.parse_count)),
         done=_by_hand(loop, given["done"]),
+        **_waivers(given),
     )
-    note = (Steered(text=given["steer"], author=author),) if given["steer"] else ()
+    told = [f"allowed from now on: {key} ({why})" for key, why in raised.allow.items()]
+    told += [given["steer"]] if given["steer"] else []
+    note = (Steered(text="; ".join(told), author=author),) if told else ()
     if loop.phase in ("paused", "ended"):
         return (raised, *note)
     if raised != ResumeAsked(author=author):
         raise UserError(
-            "limits are raised and items named as done only when a loop is paused or has ended",
+            "limits, waivers and items done by hand are taken only when a loop is paused or has ended",
             code="E-RESUME-LIMITS",
             why=f"it is {loop.phase}: take it up first",
             next=f"ralph resume {loop.sealed.loop}",
         )
     return note
+
+
+def _waivers(given: dict[str, Any]) -> dict[str, Any]:
+    """The user's word on findings, held to the rules of the options that start a loop."""
+    from ralph.shell.config.schema import FLAGS
+    from ralph.shell.config.values import parse_text, parse_words
+
+    try:
+        allow = parse_words(FLAGS["--allow"], list(given["allow"])) if given["allow"] else {}
+        kinds = str(parse_text(FLAGS["--allow-asked"], given["allow_asked"])) if given["allow_asked"] else ""
+    except ValueError as error:
+        raise UserError(
+            f"--allow and --allow-asked: expected {error}", code="E-USAGE", next="ralph resume --help"
+        ) from None
+    return {"allow": allow, "allow_asked": tuple(filter(None, kinds.split(",")))}
 
 
 def _by_hand(loop: Any, names: tuple[str, ...]) -> tuple[str, ...]:
