@@ -159,12 +159,6 @@ RUNNERS = _set(
 IDLE_VERBS = _set(
     "fmt fix format generate clean init new add install restore sync tidy list version help lock update fetch"
 ) | _set("env doc mod get --version --help -v -V")
-# Options by which a known tool changes files, prints or lists instead of judging.
-IDLE_OPTIONS = _set(
-    "--fix --fix-only --fix-dry-run --unsafe-fixes --write --apply --autocorrect --autocorrect-all "
-    "--auto-correct --version --help --collect-only --collectonly --co --listTests --list-tests --no-run "
-    "--init --showConfig --show-files --show-settings --setup-plan --fixtures --markers"
-)
 LAUNCH = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "bundle", "mise", "asdf", "dotenvx"})
 DIRECT = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "xvfb-run", "time", "nice", "env", "cross-env"})
 VALUED = _set(
