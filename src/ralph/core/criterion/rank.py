@@ -7,6 +7,7 @@ layer alone is medium.
 from __future__ import annotations
 
 import posixpath
+import re
 import shlex
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from ralph.core.criterion.proposal import (
     ProjectFacts,
 )
 from ralph.core.toolchains.classify_command import Kind
+from ralph.core.toolchains.narrow import EXAMPLE, WHOLE, narrowness
 
 MAX_PACKAGES = 4  # packages that one criterion may join
 _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
@@ -36,6 +38,10 @@ _SELECTORS = {
     "mocha": "{}",
     "rspec": "{}",
 }
+
+
+_ENVIRONMENTS = frozenset({"tox", "nox", "hatch"})
+_STARTED_BY = frozenset({"pytest", "unittest", "mypy", "ruff", "flake8"})
 
 
 class Where(Struct, frozen=True):
@@ -85,6 +91,7 @@ def pick(kind: Kind | None, place: Where, name: Name | None = None) -> Picked | 
     for folder in _folders(place, usable):
         here = [one for one in usable if one.cwd == folder]
         best = min(here, key=lambda one: (name is not None and not named_tools.pure(name, one), *rank(one)))
+        best = installed_twin(best, here)
         agreeing = {_group(one.layer): one for one in here if one.tool == best.tool and one is not best}
         agreeing.pop(_group(best.layer), None)
         chosen.append(best)
@@ -166,11 +173,35 @@ def _group(layer: Layer) -> str:
 
 
 def rank(one: Candidate) -> tuple[object, ...]:
-    """Smaller is better; min() is stable, and CI files put their main verification first."""
-    last = posixpath.basename((one.was or one.run).split()[-1])
+    """Smaller is better; min() is stable, and CI files put their main verification first.
+
+    Whether its tool is here does not count: a check that is right and not installed is said with its install
+    line, and another one that happens to be installed is not what was asked (`installed_twin`).
+    """
+    text = one.was or one.run
+    last = posixpath.basename(text.split()[-1])
     plain = one.layer != "manifest" or last in ("test", "lint", "build", "check", "typecheck")
     unclear = one.kind == "test" and one.tool.rsplit(":", 1)[-1] == "check"  # "check" is often lint
-    return (not one.resolved, TRUST[one.layer], unclear, not plain)
+    narrow = narrowness(text) if one.kind in ("test", "coverage") else WHOLE
+    script = "/" in text.split()[0] and not re.match(r"(?:\./)?(?:vendor|node_modules|\.?venv|build)/", text)
+    absent = script and not one.resolved  # a file that is not there is nothing to install
+    # Only what the project itself says can be wider: a usual command stands behind a part that it names.
+    return (absent, narrow == EXAMPLE, one.usual, narrow, one.aside, TRUST[one.layer], unclear, not plain)
+
+
+def installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
+    """The same check in a form that starts here: by the same tool, or by what its environment starts."""
+    if best.resolved:
+        return best
+    around = best.tool.split(":")[0] in _ENVIRONMENTS
+    twins = [
+        one
+        for one in here
+        if one.resolved
+        and rank(one)[:2] == rank(best)[:2]
+        and (one.tool == best.tool or (around and one.tool in _STARTED_BY and not any(rank(one)[:2])))
+    ]
+    return min(twins, key=rank) if twins else best
 
 
 def _reason(one: Candidate) -> str:

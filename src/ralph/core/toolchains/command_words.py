@@ -129,10 +129,27 @@ VERBS: tuple[tuple[str, str, Kind, str], ...] = (
 # Names of scripts, make targets, CI steps. The first that fits decides; deeds come before checks.
 NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"deploy|publish|release|upload|ship\b|push\b|provision|rollout"), "deploy"),
-    (re.compile(r"^(?:start|serve|dev|watch|preview|run|up|storybook|docs:dev)(?:$|:)|:watch$"), "service"),
+    (
+        re.compile(
+            r"^(?:start|serve|dev|watch|preview|run|up|storybook|docs:dev)(?:$|:)|[:_-](?:watch|ui|server|debug|inspect)$"
+        ),
+        "service",
+    ),
     (re.compile(r"^(?:install|setup|bootstrap|init|prepare|postinstall|deps|clean|seed|migrate)\b"), "setup"),
+    (
+        re.compile(
+            r"(?:^|[:_-])(?:fix|write|regen\w*|update|updates?-?snap\w*|snaps?|snapshots?|bless|accept|record|golden)"
+            r"(?:$|[:_-])|^(?:format|fmt|prettier)$"
+        ),
+        "writes",
+    ),
     (re.compile(r"(?:^|[:_-])(?:cov|coverage)(?:$|[:_-])"), "coverage"),
-    (re.compile(r"(?:^|[:_-])(?:e2e|integration|smoke|bench|benchmark|perf)(?:$|[:_-])"), "slow"),
+    (
+        re.compile(
+            r"(?:^|[:_-])(?:e2e|integration|smoke|bench|benchmarks?|perf|performance|speed|fuzz|stress|load|soak|nightly)(?:$|[:_-])"
+        ),
+        "slow",
+    ),
     (
         re.compile(r"type-?s?-?check|check-?types|(?:^|[:_-])(?:types?|typing|tsc|mypy|pyright)(?:$|[:_-])"),
         "types",
@@ -143,7 +160,6 @@ NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         "format",
     ),
-    (re.compile(r"(?:^|[:_-])(?:fix|write)(?:$|[:_-])|^(?:format|fmt|prettier)$"), "writes"),
     (re.compile(r"(?:^|[:_-])(?:lint|eslint|ruff|clippy|rubocop|vet)(?:$|[:_-])"), "lint"),
     (re.compile(r"(?:^|[:_-])(?:tests?|unit|unittests?|specs?|check|jest|vitest|pytest)(?:$|[:_-])"), "test"),
     (re.compile(r"(?:^|[:_-])(?:build|compile|dist|bundle|all)(?:$|[:_-])"), "build"),

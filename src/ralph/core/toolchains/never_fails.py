@@ -11,6 +11,11 @@ import re
 from ralph.core.toolchains.command_words import PACKAGERS, SETUP, TOOLS, VERBS
 from ralph.core.toolchains.split_command import judging, split, strip_launchers
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _NOTHING = "it checks nothing"
 _ALWAYS = "it passes whatever happens"
 _LISTS = "it lists or prints, and executes no check"
@@ -20,38 +25,48 @@ _BUILDS = "it builds the tests and does not execute them"
 _SELECTS = "it selects no test"
 _ENDLESS = "it starts something that does not end"
 
-_TRIVIAL = frozenset(
-    "cat ls pwd sleep cd date whoami which command type hash touch mkdir cp mv env printenv uname".split()
+_TRIVIAL = _set(
+    "cat ls pwd sleep cd date whoami which command type hash touch mkdir cp mv env printenv uname"
 )
 _NO_TEST = re.compile(r"no tests?|not (?:yet )?(?:implemented|specified|configured)|todo", re.IGNORECASE)
 _WHY_OF_OPTION: dict[str, str] = {
     **dict.fromkeys(
-        "--version --help --collect-only --collectonly --co --listTests --list-tests --list-suites "
-        "--list-groups --listTags --showConfig --show-config --print-config --show-files --show-settings "
-        "--setup-plan --setup-only --fixtures --fixtures-per-test --markers --listenvs --listenvs-all "
-        "--list-sessions --dry-run --dryRun --dry --just-print --recon --no-exec --noop --show-only "
-        "--list-presets --init --print-labels --question --touch --list".split(),
+        _set(
+            "--version --help --collect-only --collectonly --co --listTests --list-tests --list-suites "
+            "--list-groups --listTags --showConfig --show-config --print-config --show-files --show-settings "
+            "--setup-plan --setup-only --fixtures --fixtures-per-test --markers --listenvs --listenvs-all "
+            "--list-sessions --dry-run --dryRun --dry --just-print --recon --no-exec --noop --show-only "
+            "--list-presets --init --print-labels --question --touch --list"
+        ),
         _LISTS,
     ),
     **dict.fromkeys(
-        "--fix --fix-only --fix-dry-run --unsafe-fixes --write --apply --apply-unsafe --autocorrect "
-        "--autocorrect-all --auto-correct --safe-auto-correct --in-place".split(),
+        _set(
+            "--fix --fix-only --fix-dry-run --unsafe-fixes --write --apply --apply-unsafe --autocorrect "
+            "--autocorrect-all --auto-correct --safe-auto-correct --in-place"
+        ),
         _WRITES,
     ),
     **dict.fromkeys(
-        "--update-snapshot --update-snapshots --updateSnapshot --updateSnapshots --snapshot-update "
-        "--update-goldens --update-golden --update-baseline --test-update-snapshots --force-regen --regen-all "
-        "--regen --bless --accept --update-expected --generate-baseline --update".split(),
+        _set(
+            "--update-snapshot --update-snapshots --updateSnapshot --updateSnapshots --snapshot-update "
+            "--update-goldens --update-golden --update-baseline --test-update-snapshots --force-regen "
+            "--regen --regen-all --bless --accept --update-expected --generate-baseline --update"
+        ),
         _ACCEPTS,
     ),
     **dict.fromkeys(
-        "--passWithNoTests --pass-with-no-tests --exit-zero --no-error --no-fail --fail-never "
-        "--ignore-errors --suppress-no-test-exit-code --if-present --allow-empty --soft-fail "
-        "--always-pass".split(),
+        _set(
+            "--passWithNoTests --pass-with-no-tests --exit-zero --no-error --no-fail --fail-never "
+            "--ignore-errors --suppress-no-test-exit-code --if-present --allow-empty --soft-fail "
+            "--always-pass"
+        ),
         _ALWAYS,
     ),
-    **dict.fromkeys("--no-run --notest --install-only --skip-tests --skipTests".split(), _BUILDS),
-    **dict.fromkeys("--watch --watchAll --watch-all --ui --interactive --debug-brk --inspect-brk".split(), _ENDLESS),
+    **dict.fromkeys(_set("--no-run --notest --install-only --skip-tests --skipTests"), _BUILDS),
+    **dict.fromkeys(
+        _set("--watch --watchAll --watch-all --ui --interactive --debug-brk --inspect-brk"), _ENDLESS
+    ),
 }
 # An option with this value.
 _WHY_OF_VALUE: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -59,17 +74,20 @@ _WHY_OF_VALUE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?$"), _ALWAYS),
     (re.compile(r"--(?:issues-)?exit-code=0$|--no-tests=(?:pass|warn)$|--failure-exit-code=0$"), _ALWAYS),
     (re.compile(r"--inline-snapshot=(?:create|fix|update)|--update-snapshots?=(?!none|false|0)"), _ACCEPTS),
-    (re.compile(r"--testNamePattern=$|--test-name-pattern=(?:\^\$)?$|-run=(?:\^\$|none|xxx)$", re.I), _SELECTS),
+    (
+        re.compile(
+            r"--testNamePattern=$|--test-name-pattern=(?:\^\$)?$|-run=(?:\^\$|none|xxx)$", re.IGNORECASE
+        ),
+        _SELECTS,
+    ),
     (re.compile(r"-(?:-?test\.)?list=|--dry(?:-run)?=|--co=|--passWithNoTests=true$"), _LISTS),
     (re.compile(r"-update(?:-\w+)?(?:=true)?$"), _ACCEPTS),
 )
 # Short options mean different things to different programs.
 _WHY_OF_SHORT: dict[str, dict[str, str]] = {
-    **dict.fromkeys(("jest", "vitest", "ava", "playwright", "react-scripts", "wdio"), {"-u": _ACCEPTS}),
-    **dict.fromkeys(("rubocop", "standardrb"), {"-a": _WRITES, "-A": _WRITES, "-x": _WRITES}),
-    **dict.fromkeys(
-        ("make", "gmake"), {"-n": _LISTS, "-i": _ALWAYS, "-q": _LISTS, "-t": _LISTS, "-p": _LISTS}
-    ),
+    **{name: {"-u": _ACCEPTS} for name in ("jest", "ava", "playwright", "react-scripts")},
+    **{name: {"-a": _WRITES, "-A": _WRITES, "-x": _WRITES} for name in ("rubocop", "standardrb")},
+    **{name: {"-n": _LISTS, "-i": _ALWAYS, "-q": _LISTS, "-t": _LISTS} for name in ("make", "gmake")},
     "just": {"-n": _LISTS, "-l": _LISTS},
     "tox": {"-l": _LISTS, "-a": _LISTS, "-n": _BUILDS, "list": _LISTS, "config": _LISTS, "devenv": _BUILDS},
     "nox": {"-l": _LISTS},
@@ -86,7 +104,6 @@ _WHY_OF_SHORT: dict[str, dict[str, str]] = {
     "hatch": {"--show": _LISTS, "-s": _LISTS},
     "forge": {"-l": _LISTS},
     "vitest": {"-u": _ACCEPTS, "list": _LISTS, "watch": _ENDLESS, "dev": _ENDLESS, "-w": _ENDLESS},
-    "jest": {"-u": _ACCEPTS},
     "mocha": {"-w": _ENDLESS},
     "tap": {"--snapshot": _ACCEPTS, "-S": _ACCEPTS},
     "cargo": {"list": _LISTS},
@@ -106,8 +123,8 @@ _NEEDS: dict[str, frozenset[str]] = {
     "trivy": frozenset({"--exit-code"}),
 }
 _COMPARES = frozenset({"php-cs-fixer", "clang-format"})  # a dry run of these fails where something differs
-_SELECTORS = frozenset(
-    "-k -run --run -t -g --grep -f --fgrep --testNamePattern --test-name-pattern --filter --tests -n -e".split()
+_SELECTORS = _set(
+    "-k -run --run -t -g --grep -f --fgrep --testNamePattern --test-name-pattern --filter --tests -n -e"
 )
 _NONE = frozenset({"", "^$", "$^", "a^", "none", "nothing", "xxx", "nomatch"})
 _ENV = re.compile(
@@ -182,7 +199,9 @@ def _why_options(name: str, rest: list[str]) -> str:
     everywhere = bool({"-r", "--recursive", "--workspaces", "-ws", "workspaces", "--filter"} & set(rest))
     for at, word in enumerate(rest):
         option, sign, value = word.partition("=")
-        why = short.get(word, "") or ("" if sign and value.lower() in _OFF else _WHY_OF_OPTION.get(option, ""))
+        why = short.get(word, "") or (
+            "" if sign and value.lower() in _OFF else _WHY_OF_OPTION.get(option, "")
+        )
         why = why or next((why for pattern, why in _WHY_OF_VALUE if pattern.match(word)), "")
         if option == "--if-present" and everywhere:
             why = ""  # the packages of a workspace that have the script

@@ -1,4 +1,4 @@
-"""A command as words: its simple commands, which of them decide its exit code, what a launcher starts. Pure."""
+"""A command as words: its simple commands, which of them decide the exit code, what a launcher starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _SIGN = re.compile(r"&&|\|\||\|&|[<>]&|&>>?|>>|<<|[|&;()<>]")
 _ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
 _SAYS = frozenset({"true", ":", "echo", "printf"})
 # The last stage of a pipe is what counts; these take whatever comes and are content.
-_FILTERS = frozenset({"tee", "cat", "head", "tail", "sed", "awk", "tr", "sort", "less", "more", "ts", "column", "wc"})
+_FILTERS = frozenset(
+    {"tee", "cat", "head", "tail", "sed", "awk", "tr", "sort", "less", "more", "ts", "column", "wc"}
+)
 _FLOW = frozenset({"if", "for", "while", "until", "case", "function", "select"})
 
 
@@ -44,7 +46,7 @@ def split(command: str) -> list[list[str]]:
 
 
 class Exit(Struct, frozen=True):
-    """What decides the exit code of a command: these simple commands; or nothing, and it is always the same."""
+    """What decides the exit code of a command: these simple commands, or nothing."""
 
     judged: tuple[tuple[str, ...], ...] = ()  # assignments before a command are kept as its first words
     passes: bool = False  # whatever happens
@@ -52,7 +54,7 @@ class Exit(Struct, frozen=True):
 
 
 def judging(command: str) -> Exit | None:
-    """The simple commands whose failure is the failure of the whole; None where control flow or quotes hide it."""
+    """What decides how a command ends; None where control flow or open quotes hide it."""
     try:
         tokens = _tokens(command.replace("\\\n", " ").replace("\n", " ; "))
     except ValueError:
@@ -70,7 +72,7 @@ class _Reader:
         self.errexit = self.pipefail = False
 
     def _next(self) -> str:
-        """The word or sign that stands next; "\n", which no token is, at the end."""
+        """The word or sign that stands next; at the end a line break, which no token is."""
         return self.tokens[self.at] if self.at < len(self.tokens) else "\n"
 
     def read_list(self) -> Exit:
