@@ -21,6 +21,7 @@ from ralph.core.toolchains.classify_command import (
     named_kind,
     script_of,
     sort_command,
+    sounds_like_check,
     split,
     why_dangerous,
     why_degenerate,
@@ -78,7 +79,7 @@ def doc_commands(path: str, text: str) -> tuple[list[Candidate], list[str]]:
         texts = [_strip_shell_prompt(line)] if fence or line.startswith(("    ", "\t")) else _spans(line)
         for one in texts:
             made = candidate("docs", one, folder, where)
-            if made and (made.kind or why_dangerous(one) or why_degenerate(one)):
+            if made and (made.kind or why_dangerous(one) or (sounds_like_check(one) and why_degenerate(one))):
                 found.append(made)
     return found, demands
 
@@ -229,6 +230,8 @@ def resolve_script(made: Candidate, scripts: Scripts) -> Candidate:
         runner, name = named
         family = "npm" if runner in ("npm", "yarn", "pnpm", "bun") else runner
         known = scripts.get(f"{made.cwd}/{family}", {})
+        if family in ("make", "just") and not known and body == made.run and made.layer in ("docs", "ci"):
+            return replace(made, kind="", rejected=f"there is no file of {family} in the commit")
         if name not in known:
             if made.layer in ("docs", "ci") and known:
                 return replace(made, kind="", rejected=f'there is no script "{name}"')

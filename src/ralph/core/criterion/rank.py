@@ -90,8 +90,8 @@ def pick(kind: Kind | None, place: Where, name: Name | None = None) -> Picked | 
     level: Confidence = "high"
     for folder in _folders(place, usable):
         here = [one for one in usable if one.cwd == folder]
-        best = min(here, key=lambda one: (name is not None and not named_tools.pure(name, one), *rank(one)))
-        best = installed_twin(best, here)
+        pure = [one for one in here if name is None or named_tools.pure(name, one)]
+        best = best_of(pure or here)
         agreeing = {_group(one.layer): one for one in here if one.tool == best.tool and one is not best}
         agreeing.pop(_group(best.layer), None)
         chosen.append(best)
@@ -176,7 +176,7 @@ def rank(one: Candidate) -> tuple[object, ...]:
     """Smaller is better; min() is stable, and CI files put their main verification first.
 
     Whether its tool is here does not count: a check that is right and not installed is said with its install
-    line, and another one that happens to be installed is not what was asked (`installed_twin`).
+    line, and another one that happens to be installed is not what was asked (`best_of`).
     """
     text = one.was or one.run
     last = posixpath.basename(text.split()[-1])
@@ -186,10 +186,16 @@ def rank(one: Candidate) -> tuple[object, ...]:
     script = "/" in text.split()[0] and not re.match(r"(?:\./)?(?:vendor|node_modules|\.?venv|build)/", text)
     absent = script and not one.resolved  # a file that is not there is nothing to install
     # Only what the project itself says can be wider: a usual command stands behind a part that it names.
-    return (absent, narrow == EXAMPLE, one.usual, narrow, one.aside, TRUST[one.layer], unclear, not plain)
+    whole = (absent, narrow == EXAMPLE, one.usual or one.aside, narrow)
+    return (*whole, one.aside, TRUST[one.layer], unclear, not plain)
 
 
-def installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
+def best_of(here: list[Candidate]) -> Candidate:
+    """The best command of one kind in one folder: the one answer of `ralph infer` and `ralph init`."""
+    return _installed_twin(min(here, key=rank), here)
+
+
+def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
     """The same check in a form that starts here: by the same tool, or by what its environment starts."""
     if best.resolved:
         return best
@@ -198,8 +204,8 @@ def installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
         one
         for one in here
         if one.resolved
-        and rank(one)[:2] == rank(best)[:2]
-        and (one.tool == best.tool or (around and one.tool in _STARTED_BY and not any(rank(one)[:2])))
+        and narrowness(one.was or one.run) <= narrowness(best.was or best.run)
+        and (one.tool == best.tool or (around and one.tool in _STARTED_BY))
     ]
     return min(twins, key=rank) if twins else best
 

@@ -39,6 +39,7 @@ __all__ = [
     "plain_command",
     "script_of",
     "sort_command",
+    "sounds_like_check",
     "split",
     "strip_launchers",
     "why_dangerous",
@@ -66,6 +67,13 @@ def why_dangerous(command: str) -> str:
         if pattern.search(command):
             return why
     return ""
+
+
+def sounds_like_check(command: str) -> bool:
+    """Is a word of it a program that checks, or one that starts a project's scripts?"""
+    known = {*TOOLS, *TASKERS, *PACKAGERS, *(row[0] for row in VERBS)}
+    parts = [part for words in split(command) if (part := strip_launchers(words))]
+    return any(part[0].rsplit("/", 1)[-1] in known and not SETUP.match(" ".join(part)) for part in parts)
 
 
 def named_kind(name: str) -> str:
@@ -130,7 +138,8 @@ def _sort_words(words: list[str]) -> Sorted:
             re.match(r"--(?:cov\b|cov=|coverage)", word) for word in rest
         )
         return Sorted(kind="coverage" if covered and _threshold(rest) else TOOLS[name], tool=name)
-    if re.search(r"\.(?:sh|py|rb|pl|js|mjs|bash)$", name) or "/" in words[0]:
+    launched = inner[0] != words[0] or "/" in words[0]  # a bare file name is no command
+    if launched and (re.search(r"\.(?:sh|py|rb|pl|js|mjs|bash)$", name) or "/" in words[0]):
         said = named_kind(re.sub(r"\.\w+$", "", name))
         if said in KINDS:
             return Sorted(kind=said, tool=name)
@@ -190,7 +199,8 @@ def _script(name: str, rest: list[str]) -> Sorted:
         if words[:1] == ["run"]:
             words = skip_options(words[1:])
     if not words:
-        return Sorted(kind="build", tool="make all") if name == "make" else Sorted()
+        usual = {"make": Sorted(kind="build", tool="make all"), "rake": Sorted(kind="test", tool="rake")}
+        return usual.get(name, Sorted())  # the default task of Ruby projects is their tests
     script = words[0]
     if name == "bun" and script == "test" and "run" not in rest:
         return Sorted(kind="test", tool="bun test")

@@ -30,6 +30,7 @@ TOOLS: dict[str, Kind] = {
     **_rows("tslint markdownlint-cli2 cpplint credo swiftlint pre-commit", "lint"),
     **_rows("bandit semgrep pip-audit gitleaks trufflehog govulncheck safety osv-scanner gosec", "security"),
     **_rows("mkdocs sphinx-build zensical", "docs"),
+    **_rows("cc c++ gcc g++ clang clang++ javac rustc", "build"),
     **_rows("ninja webpack rollup esbuild tsup parcel", "build"),
 }
 # Program and its first arguments. "!" = the words must also be there, else it writes instead of checking.

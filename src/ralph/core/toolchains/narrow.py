@@ -34,7 +34,7 @@ _FILE = re.compile(
 )
 _SCRIPT = re.compile(
     r"^(?:(?:run-?)?(?:tests?|check|ci|spec|specs|unittests?|pytest)(?:[:_-](?:all|ci|run|full|node|js|py))*"
-    r"|all-?tests?|(?:js|py|node)[:_-]?tests?)$"
+    r"|all[:_-]?(?:tests?|specs?|checks?)|(?:js|py|node)[:_-]?tests?)$"
 )
 _ENVIRONMENT = re.compile(r"(?:py|pypy|cpython)?[\d.]*(?:-\w*)?|tests?(?:[-_(].*)?|ALL", re.IGNORECASE)
 _FOLDERS = frozenset({"test", "tests", "spec", "specs", "src", ".", "./", "__tests__", "t", "./...", "all"})
@@ -42,7 +42,11 @@ _FOLDERS = frozenset({"test", "tests", "spec", "specs", "src", ".", "./", "__tes
 
 def narrowness(run: str) -> int:
     """WHOLE, PART or EXAMPLE: the widest of what is executed."""
-    found = [_of_words(words) for words in split(run) if _is_test(words)]
+    commands = split(run)
+    named = {words[0] for words in commands}
+    if "ctest" in named and named <= {"ctest", "cd", "pushd"} and "--build-and-test" not in run:
+        return EXAMPLE  # it judges a build that nobody made in a fresh checkout
+    found = [_of_words(words) for words in commands if _is_test(words)]
     return min(found, default=WHOLE)
 
 
@@ -97,7 +101,7 @@ def _of_script(rest: list[str]) -> int:
     words = skip_options(rest)
     if words[:1] in (["run"], ["run-script"], ["workspace"]):
         words = skip_options(words[1 if words[0] != "workspace" else 2 :])
-    script = words[0] if words else ""
+    script = words[0] if words else "test"
     after = [word for word in words[1:] if word != "--"]
     if any(_FILE.search(word) for word in after) or _SELECTS & {word.split("=", 1)[0] for word in after}:
         return EXAMPLE

@@ -92,9 +92,7 @@ def _gitlab(path: str, document: dict[str, Any]) -> Iterator[CiCommand]:
         words = f"{name} {job.get('stage', '')}" + (" deploy" if "environment" in job else "")
         aside = job.get("when") == "manual" or _ASIDE.search(name.lower()) is not None
         script = job.get("script")
-        for one in script if isinstance(script, list) else [script]:
-            if isinstance(one, Mark):
-                yield from _lines(path, one, ".", words, aside=aside)
+        yield from _script_list(path, script if isinstance(script, list) else [script], words, aside=aside)
 
 
 def _any_steps(path: str, value: Any, name: str) -> Iterator[CiCommand]:
@@ -110,9 +108,7 @@ def _any_steps(path: str, value: Any, name: str) -> Iterator[CiCommand]:
             folder = _folder(value.get("working_directory") or value.get("workingDirectory")) or "."
             yield from _lines(path, inner, folder, name)
         elif key in ("script", "commands") and isinstance(inner, list):
-            for one in inner:
-                if isinstance(one, Mark):
-                    yield from _lines(path, one, ".", name)
+            yield from _script_list(path, inner, name)
         else:
             own = key if name.count("/") < 2 else ""
             yield from _any_steps(path, inner, f"{name}/{own}" if own else name)
@@ -145,9 +141,22 @@ def _lines(path: str, block: Mark, cwd: str, job: str, *, aside: bool = False) -
             where = f"{path}:{block.line + first}"
             yield CiCommand(run=" ".join(joined).strip(), where=where, cwd=cwd, job=job, aside=aside)
             joined = []
-        moved = re.fullmatch(r"\s*(?:cd|pushd)\s+([\w./-]+)\s*", text)
-        if moved and not joined:  # it counts for the lines after it
-            cwd = _folder(posixpath.join(cwd, moved.group(1))) or cwd
+        cwd = cwd if joined else _moved(text, cwd)  # it counts for the lines after it
+
+
+def _script_list(path: str, items: list[Any], job: str, *, aside: bool = False) -> Iterator[CiCommand]:
+    """The items of one script, which are executed in one shell."""
+    cwd = "."
+    for one in items:
+        if isinstance(one, Mark):
+            yield from _lines(path, one, cwd, job, aside=aside)
+            cwd = _moved(one, cwd)
+
+
+def _moved(text: str, cwd: str) -> str:
+    """The folder after a line that changes it."""
+    hit = re.fullmatch(r"\s*(?:cd|pushd)\s+([\w./-]+)\s*", text)
+    return _folder(posixpath.join(cwd, hit.group(1))) or cwd if hit else cwd
 
 
 def _mapping(value: Any) -> dict[str, Any]:

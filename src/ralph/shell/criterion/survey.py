@@ -53,6 +53,7 @@ _ARTIFACT = re.compile(
     r"(?:^|/)(?:use-?cases?|requirements|specs?|docs|stories|features|prd|\.ralph|\.aiwg)/", re.IGNORECASE
 )
 BACKLOG = re.compile(r"(?:^|/)feature_list\.json$")
+_MAIN = re.compile(r"(?:ci|tests?|main|build|checks?|verify|unit|run[_-]?tests?|pytest)\.ya?ml")
 MAX_DEPTH = 4  # folders below the top in which packages are looked for
 MAX_PACKAGES = 60
 MAX_PROBED_TESTS = 12  # test files that are looked into for their framework
@@ -75,7 +76,7 @@ def survey(project: Project, rev: str, task: str, env: Mapping[str, str]) -> Pro
     manifests = _packages(files, names, tests, texts)
     scripts = _scripts(manifests, texts)
     found, demands, more = _candidates(listed, texts, manifests, scripts, task)
-    found = [resolve_script(one, scripts) for one in found]
+    found = [resolve_script(one, _made_later(listed) | scripts) for one in found]
     found = [_script_file(one, project, listed) for one in found]
     here = Here(project.top, env)
     return ProjectFacts(
@@ -105,7 +106,9 @@ def _documents(listed: Listed) -> list[str]:
 
 
 def _ci_files(listed: Listed) -> list[str]:
-    return [path for path in listed.paths if ci.FILES.fullmatch(path)][:30]
+    """The main verification first."""
+    found = [path for path in listed.paths if ci.FILES.fullmatch(path)]
+    return sorted(found, key=lambda path: _MAIN.fullmatch(posixpath.basename(path)) is None)[:30]
 
 
 def _items(listed: Listed, task: str) -> list[str]:
@@ -183,6 +186,13 @@ def _scripts(
         elif name.lower().lstrip(".") == "justfile":
             found.setdefault(f"{folder}/just", just_recipes(text))
     return found
+
+
+def _made_later(listed: Listed) -> dict[str, dict[str, tuple[str, int]]]:
+    """Folders whose Makefile is made by configure: it is there when the tests are executed, with these."""
+    names = ("Makefile.am", "Makefile.in")
+    folders = {posixpath.dirname(path) or "." for path in listed.paths if posixpath.basename(path) in names}
+    return {f"{folder}/make": dict.fromkeys(("check", "all", "test"), ("", 0)) for folder in folders}
 
 
 def _candidates(
