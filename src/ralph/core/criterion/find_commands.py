@@ -379,6 +379,6 @@ def _from_row(row: UsualCheck, folder: str, where: str, sign: str) -> Candidate:
         tool=row.tool,
         hint=row.install,
         network=row.network,
-        usual=sign != "*",
+        usual=sign != "*" and not sign.startswith("word:"),
         note=row.note or ("" if sign == "*" else f"because of {sign.partition(':')[2]}"),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ralph.core.criterion.manifests import language_of
 from ralph.core.criterion.proposal import LAYER_WORDS, Candidate, Check, Manifest, ProjectFacts
 from ralph.core.criterion.rank import best_of, rank
 from ralph.core.toolchains.classify_command import KINDS, Kind
@@ -85,7 +86,7 @@ def _of_kind(
     spoken: set[str] = set()  # languages that the top has a check for: packages below it are part of that
     for folder in dict.fromkeys([".", *(manifest.folder for manifest in manifests)]):
         inside = [one for one in here if one.cwd == folder]
-        languages = [manifest.language for manifest in manifests if manifest.folder == folder]
+        languages = [one.language for one in manifests if one.folder == folder and language_of(one.path)]
         if folder != "." and spoken & set(languages):
             inside = [one for one in inside if one.layer in ("docs", "ci")]
         if not inside:
@@ -94,7 +95,7 @@ def _of_kind(
         own = [language for language in languages if _speaks(best, language)]
         found.append((best, own[0] if own else ""))
         for language in languages if own else ():
-            other = [one for one in inside if _speaks(one, language)]
+            other = [one for one in inside if _speaks(one, language) and not rank(one)[3]]
             if language not in own and other:
                 found.append((best_of(other), language))
         spoken |= set(languages) if folder == "." else set()

@@ -41,6 +41,7 @@ _WORD = re.compile(
 
 def language_of(name: str) -> str:
     """The language whose package a file of this name marks; "" for none."""
+    name = posixpath.basename(name)
     for language in LANGUAGES:
         for mark in language.marks:
             if name == mark or (mark.startswith("*") and name.endswith(mark[1:])):

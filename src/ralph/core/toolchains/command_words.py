@@ -162,7 +162,12 @@ NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
         "format",
     ),
     (re.compile(r"(?:^|[:_-])(?:lint|eslint|ruff|clippy|rubocop|vet)(?:$|[:_-])"), "lint"),
-    (re.compile(r"(?:^|[:_-])(?:tests?|unit|unittests?|specs?|check|jest|vitest|pytest)(?:$|[:_-])"), "test"),
+    (
+        re.compile(
+            r"(?:^|[:_-])(?:tests?|unit|unittests?|specs?|check(?=$|[:_-](?:all|ci)$)|jest|vitest|pytest)(?:$|[:_-])"
+        ),
+        "test",
+    ),
     (re.compile(r"(?:^|[:_-])(?:build|compile|dist|bundle|all)(?:$|[:_-])"), "build"),
     (re.compile(r"(?:^|[:_-])(?:audit|security|sec)(?:$|[:_-])"), "security"),
     (re.compile(r"(?:^|[:_-])docs?(?:$|[:_-])"), "docs"),

@@ -20,13 +20,13 @@ WHOLE, PART, EXAMPLE = 0, 1, 2
 _SELECTS = _set(
     "-k -t -g --grep --fgrep -run --run --testNamePattern --test-name-pattern --filter --tests --only --test "
     "--match-test --match-contract --match-path --mt --mc --mp --findRelatedTests --onlyChanged "
-    "--changedSince --lastCommit --changed --lf --last-failed --stale --testPathPattern --testPathPatterns --spec --example "
-    "--testcase --group --tags --runTestsByPath --related --affected --last --only-failures"
+    "--changedSince --lastCommit --changed --lf --last-failed --stale --testPathPattern --testPathPatterns "
+    "--spec --example --testcase --group --tags --runTestsByPath --related --affected --last --only-failures"
 )
 _PARTS = _set(
     "-m -p --package --lib --bins --bin --doc --examples --exclude --features --no-default-features "
-    "--project --exclude-group --testsuite --testsuites --category --label-regex -L -R --tests-regex --short -short "
-    "--affected-only --projects --selectProjects --env -pl --target"
+    "--project --exclude-group --testsuite --testsuites --category --label-regex -L -R --tests-regex "
+    "--short -short --affected-only --projects --selectProjects --env -pl --target"
 )
 _FILE = re.compile(
     r"::|\.\w{1,4}:\d+$|(?:^|/)path/to/"
@@ -37,7 +37,7 @@ _SCRIPT = re.compile(
     r"|all[:_-]?(?:tests?|specs?|checks?)|(?:js|py|node)[:_-]?tests?)$"
 )
 _ENVIRONMENT = re.compile(r"(?:py|pypy|cpython)?[\d.]*(?:-\w*)?|tests?(?:[-_(].*)?|ALL", re.IGNORECASE)
-_FOLDERS = frozenset({"test", "tests", "spec", "specs", "src", ".", "./", "__tests__", "t", "./...", "all"})
+_FILE_OF_TESTS = re.compile(r"\.(?:sh|bash|py|rb|pl|js|mjs)$")
 
 
 def narrowness(run: str) -> int:
@@ -53,8 +53,8 @@ def narrowness(run: str) -> int:
 def _is_test(words: list[str]) -> bool:
     inner = strip_launchers(words)
     name = inner[0].rsplit("/", 1)[-1] if inner else ""
-    own = TOOLS.get(name) == "test" or name in PACKAGERS or name in TASKERS
-    return own or name in (
+    own = TOOLS.get(name) == "test" or name in PACKAGERS or name in TASKERS or _FILE_OF_TESTS.search(name)
+    return bool(own) or name in (
         "go",
         "cargo",
         "mvn",
@@ -74,6 +74,8 @@ def _of_words(words: list[str]) -> int:
     name, rest = inner[0].rsplit("/", 1)[-1], inner[1:]
     if name in PACKAGERS or name in TASKERS:
         return _of_script(rest)
+    if _FILE_OF_TESTS.search(name):
+        return WHOLE if _SCRIPT.match(_FILE_OF_TESTS.sub("", name).lower()) else PART
     if name in ("tox", "nox"):
         chosen = [
             rest[at + 1]
