@@ -45,7 +45,7 @@ def split(command: str) -> list[list[str]]:
     return [words for words in commands if words]
 
 
-class Exit(Struct, frozen=True):
+class Ending(Struct, frozen=True):
     """What decides the exit code of a command: these simple commands, or nothing."""
 
     judged: tuple[tuple[str, ...], ...] = ()  # assignments before a command are kept as its first words
@@ -53,7 +53,7 @@ class Exit(Struct, frozen=True):
     fails: bool = False
 
 
-def judging(command: str) -> Exit | None:
+def judging(command: str) -> Ending | None:
     """What decides how a command ends; None where control flow or open quotes hide it."""
     try:
         tokens = _tokens(command.replace("\\\n", " ").replace("\n", " ; "))
@@ -75,21 +75,21 @@ class _Reader:
         """The word or sign that stands next; at the end a line break, which no token is."""
         return self.tokens[self.at] if self.at < len(self.tokens) else "\n"
 
-    def read_list(self) -> Exit:
+    def read_list(self) -> Ending:
         """`a && b ; c`: only the last of them counts, unless the shell stops at the first failure."""
-        whole = Exit(passes=True)
+        whole = Ending(passes=True)
         while self._next() not in (")", "}", "\n"):
             one = self._and_or()
             whole = _and(whole, one) if self.errexit else one
             sign = self._next()
             if sign == "&":  # what goes on in the background tells nothing
-                whole = Exit(passes=True)
+                whole = Ending(passes=True)
             if sign and set(sign) <= {";", "&"}:
                 self.at += 1
         self.at += 1
         return whole
 
-    def _and_or(self) -> Exit:
+    def _and_or(self) -> Ending:
         whole = self._pipeline()
         while self._next() in ("&&", "||"):
             sign = self._next()
@@ -100,20 +100,20 @@ class _Reader:
             elif other.passes:
                 whole = other
             elif not other.fails:
-                whole = Exit((*whole.judged, *other.judged), passes=whole.passes)
+                whole = Ending((*whole.judged, *other.judged), passes=whole.passes)
         return whole
 
-    def _pipeline(self) -> Exit:
+    def _pipeline(self) -> Ending:
         whole = self._one()
         while self._next() in ("|", "|&"):
             self.at += 1
             other = self._one()
             passive = bool(other.judged) and other.judged[0][0].rsplit("/", 1)[-1] in _FILTERS
-            other = Exit(passes=True) if passive else other
+            other = Ending(passes=True) if passive else other
             whole = _and(whole, other) if self.pipefail else other
         return whole
 
-    def _one(self) -> Exit:
+    def _one(self) -> Ending:
         if self._next() in ("(", "{"):
             self.at += 1
             inner = self.read_list()
@@ -137,29 +137,29 @@ class _Reader:
             seen = True
         return seen
 
-    def _simple(self, words: list[str]) -> Exit:
+    def _simple(self, words: list[str]) -> Ending:
         plain = [word for word in words if not _ASSIGNS.match(word)] if words else []
         if not plain or plain[0].rsplit("/", 1)[-1] in _SAYS:
-            return Exit(passes=True)
+            return Ending(passes=True)
         name = plain[0].rsplit("/", 1)[-1]
         if name == "set":
             flags = "".join(word[1:] for word in plain[1:] if word[:1] == "-")
             self.errexit = "e" in flags or (self.errexit and "+e" not in plain)
             self.pipefail = self.pipefail or "pipefail" in plain
-            return Exit(passes=True)
+            return Ending(passes=True)
         if name == "exit":
-            return Exit(passes=True) if plain[1:] == ["0"] else Exit(fails=True)
+            return Ending(passes=True) if plain[1:] == ["0"] else Ending(fails=True)
         if name == "false":
-            return Exit(fails=True)
+            return Ending(fails=True)
         if name in ("sh", "bash", "zsh", "dash") and (inner := _shell_text(plain)) is not None:
             reader = _Reader(inner[0])
             reader.errexit, reader.pipefail = inner[1], "pipefail" in plain
             return reader.read_list()
-        return Exit((tuple(words),))
+        return Ending((tuple(words),))
 
 
-def _and(one: Exit, other: Exit) -> Exit:
-    return Exit((*one.judged, *other.judged), one.passes and other.passes, one.fails or other.fails)
+def _and(one: Ending, other: Ending) -> Ending:
+    return Ending((*one.judged, *other.judged), one.passes and other.passes, one.fails or other.fails)
 
 
 def _shell_text(words: list[str]) -> tuple[list[str], bool] | None:

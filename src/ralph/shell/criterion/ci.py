@@ -141,7 +141,7 @@ def _lines(path: str, block: Mark, cwd: str, job: str, *, aside: bool = False) -
             where = f"{path}:{block.line + first}"
             yield CiCommand(run=" ".join(joined).strip(), where=where, cwd=cwd, job=job, aside=aside)
             joined = []
-        cwd = cwd if joined else _moved(text, cwd)  # it counts for the lines after it
+        cwd = cwd if joined else _folder_after(text, cwd)  # it counts for the lines after it
 
 
 def _script_list(path: str, items: list[Any], job: str, *, aside: bool = False) -> Iterator[CiCommand]:
@@ -150,10 +150,10 @@ def _script_list(path: str, items: list[Any], job: str, *, aside: bool = False) 
     for one in items:
         if isinstance(one, Mark):
             yield from _lines(path, one, cwd, job, aside=aside)
-            cwd = _moved(one, cwd)
+            cwd = _folder_after(one, cwd)
 
 
-def _moved(text: str, cwd: str) -> str:
+def _folder_after(text: str, cwd: str) -> str:
     """The folder after a line that changes it."""
     hit = re.fullmatch(r"\s*(?:cd|pushd)\s+([\w./-]+)\s*", text)
     return _folder(posixpath.join(cwd, hit.group(1))) or cwd if hit else cwd
