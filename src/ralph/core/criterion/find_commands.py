@@ -377,7 +377,6 @@ def _from_row(row: UsualCheck, folder: str, where: str, sign: str) -> Candidate:
         cwd=folder,
         where=where,
         tool=row.tool,
-        hint=row.install,
         network=row.network,
         usual=sign != "*" and not sign.startswith("word:"),
         note=row.note or ("" if sign == "*" else f"because of {sign.partition(':')[2]}"),

@@ -134,3 +134,14 @@ def join_commands(checks: tuple[Check, ...]) -> str:
     """All commands as one line that a person could paste at the top of the repository."""
     parts = [check.run if check.cwd == "." else f"(cd {check.cwd} && {check.run})" for check in checks]
     return " && ".join(dict.fromkeys(parts))
+
+
+_DEPENDENCIES = ("npm ci", "npm install", "pnpm install", "yarn install", "bun install", "composer install")
+
+
+def why_missing(run: str, hint: str) -> str:
+    """Why a check cannot be started here, with the line that installs what it lacks."""
+    if hint in _DEPENDENCIES or hint.endswith("--frozen-lockfile"):
+        return f"its dependencies are not installed here; install them with: {hint}"
+    word = run.split(maxsplit=1)[0].rsplit("/", 1)[-1]
+    return f'"{word}" cannot be started here' + (f"; install it with: {hint}" if hint else "")

@@ -7,7 +7,6 @@ decided in `rank`.
 
 from __future__ import annotations
 
-import posixpath
 import shlex
 from collections.abc import Collection
 
@@ -25,6 +24,7 @@ from ralph.core.criterion.proposal import (
     ProjectFacts,
     Proposal,
     join_commands,
+    why_missing,
 )
 from ralph.core.criterion.rank import CriterionPart, Where, as_check, checks_of_kind, lower, pick
 from ralph.core.model.gate import TaskClass
@@ -299,8 +299,7 @@ def _finish(made: Proposal, place: Where, part: CriterionPart, criterion: str) -
     for check in chosen:
         if not check.resolved:
             level = lower(level, "medium")
-            hint = f"; install it with: {check.hint}" if check.hint else ""
-            warnings.append(f'"{posixpath.basename(check.run.split()[0])}" cannot be started here{hint}')
+            warnings.append(why_missing(check.run, check.hint))
     if not place.found.tests and any(check.kind == "test" for check in chosen):
         warnings.append("there are no tests yet: the criterion is that tests for the new code exist and pass")
     typed = all(check.layer == "task" for check in chosen) and level == "high"

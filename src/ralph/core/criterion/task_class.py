@@ -332,7 +332,9 @@ def _class_of_making(verb: str, rest: list[str], near: list[str]) -> TaskClass:
         return "regression"
     if verb == "ensure":
         return "bug-fix"
-    does = (known.BEHAVES - _STATES) & set(rest[1:]) or any(known.ADJECTIVES.fullmatch(word) for word in rest[1:])
+    does = (known.BEHAVES - _STATES) & set(rest[1:]) or any(
+        known.ADJECTIVES.fullmatch(word) for word in rest[1:]
+    )
     return "implement-feature" if does else "regression"
 
 

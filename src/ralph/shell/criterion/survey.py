@@ -73,7 +73,7 @@ def survey(project: Project, rev: str, task: str, env: Mapping[str, str]) -> Pro
     )
     files, skipped = read_files(project, listed, wanted)
     texts = {path: data.decode("utf-8", "replace") for path, data in files.items()}
-    manifests = _packages(files, names, tests, texts)
+    manifests = _packages(files, names, tests, texts, listed.paths)
     scripts = _scripts(manifests, texts)
     found, demands, more = _candidates(listed, texts, manifests, scripts, task)
     found = [resolve_script(one, _made_later(listed) | scripts) for one in found]
@@ -131,6 +131,7 @@ def _packages(
     names: Mapping[str, list[str]],
     tests: list[str],
     texts: Mapping[str, str],
+    paths: tuple[str, ...],
 ) -> tuple[Manifest, ...]:
     found: dict[tuple[str, str], Manifest] = {}
     for path, data in files.items():
@@ -144,6 +145,14 @@ def _packages(
     if not any(language == "python" for _, language in found) and any(path.endswith(".py") for path in tests):
         path = next(path for path in tests if path.endswith(".py"))
         found[".", "python"] = Manifest(path=path, folder=".", language="python", signs={})
+    contracts = [path for path in paths if path.endswith(".sol")]
+    if contracts and not any(language == "solidity" for _, language in found):
+        # Contracts without a file of their tool at hand: what the top says of its dependencies tells which.
+        signs = {f"file:{name}": 0 for name in names.get(".", ())}
+        for one in [one for one in found.values() if one.folder == "."]:
+            signs |= one.signs
+        signs |= {"import:forge": 0} if any(path.endswith(".t.sol") for path in contracts) else {}
+        found[".", "solidity"] = Manifest(path=contracts[0], folder=".", language="solidity", signs=signs)
     return tuple(replace(one, signs=one.signs | _imports(one, tests, texts)) for one in found.values())
 
 
