@@ -348,10 +348,15 @@ def table_candidates(manifest: Manifest) -> list[Candidate]:
     for row in BY_NAME[manifest.language].rows:
         sign = seen_sign(row, manifest)
         if sign is not None:
-            found.append(
-                _from_row(row, manifest.folder, f"{manifest.path}:{manifest.signs.get(sign) or 1}", sign)
-            )
+            found.append(_from_row(row, manifest.folder, _where(manifest, sign), sign))
     return found
+
+
+def _where(manifest: Manifest, sign: str) -> str:
+    """The file and line that say so: of a file that is itself the sign, its first line."""
+    if sign.startswith("file:"):
+        return posixpath.normpath(posixpath.join(manifest.folder, sign.removeprefix("file:"))) + ":1"
+    return manifest.places.get(sign) or f"{manifest.path}:{manifest.signs.get(sign) or 1}"
 
 
 def common_candidates(paths: Iterable[str]) -> list[Candidate]:

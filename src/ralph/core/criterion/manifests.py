@@ -131,8 +131,15 @@ def _toml_signs(document: Mapping[str, object], text: str) -> dict[str, int]:
     ]
     for place in places:
         for name in _names(place, 0):
-            found.setdefault(f"dep:{name}", line_of(text, name))
+            found.setdefault(f"dep:{name}", _line_of_requirement(text, name))
     return found
+
+
+def _line_of_requirement(text: str, name: str) -> int:
+    """The line that asks for a package, and not the first one that names it."""
+    quoted = re.escape(name)
+    hit = re.search(rf"[\"']{quoted}(?=[\s\"'<>=!~;@\[,])|^{quoted}\s*=", text, re.IGNORECASE | re.MULTILINE)
+    return text.count("\n", 0, hit.start()) + 1 if hit else line_of(text, name)
 
 
 def _names(value: object, depth: int) -> list[str]:
@@ -159,7 +166,8 @@ def _json(text: str) -> tuple[str, dict[str, tuple[str, int]], dict[str, int]]:
     listed = document.get("scripts")
     for name, body in (listed if isinstance(listed, Mapping) else {}).items():
         if isinstance(name, str) and isinstance(body, str):
-            scripts[name] = (body, line_of(text, '"scripts"', f'"{name}"'))
+            line = line_of(text, '"scripts"', f'"{name}":') or line_of(text, '"scripts"', f'"{name}"')
+            scripts[name] = (body, line)
         elif isinstance(name, str) and isinstance(body, list):  # composer
             scripts[name] = (" && ".join(str(part) for part in body), line_of(text, '"scripts"', f'"{name}"'))
     signs: dict[str, int] = {}

@@ -140,7 +140,15 @@ def _packages(
         made = read_manifest(path, data, names.get(posixpath.dirname(path) or ".", ()))
         old = found.get((made.folder, made.language))
         if old is not None:  # setup.py beside pyproject.toml: one package
-            made = replace(old, signs=made.signs | old.signs, scripts=made.scripts | old.scripts)
+            places = {
+                sign: f"{made.path}:{line or 1}" for sign, line in made.signs.items() if sign not in old.signs
+            }
+            made = replace(
+                old,
+                signs=made.signs | old.signs,
+                scripts=made.scripts | old.scripts,
+                places=places | old.places,
+            )
         found[made.folder, made.language] = made
     if not any(language == "python" for _, language in found) and any(path.endswith(".py") for path in tests):
         path = next(path for path in tests if path.endswith(".py"))
@@ -153,32 +161,33 @@ def _packages(
             signs |= one.signs
         signs |= {"import:forge": 0} if any(path.endswith(".t.sol") for path in contracts) else {}
         found[".", "solidity"] = Manifest(path=contracts[0], folder=".", language="solidity", signs=signs)
-    return tuple(replace(one, signs=one.signs | _imports(one, tests, texts)) for one in found.values())
+    return tuple(_with_imports(one, tests, texts) for one in found.values())
 
 
-def _imports(manifest: Manifest, tests: list[str], texts: Mapping[str, str]) -> dict[str, int]:
-    """What the tests of a package are written for, as far as their first lines tell."""
-    found: dict[str, int] = {}
+_IMPORTS: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
+    "python": (
+        ("import:pytest", re.compile(r"^\s*(?:import|from) pytest\b|^(?:async )?def test_", re.MULTILINE)),
+        ("import:unittest", re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)),
+    ),
+    "node": (("import:node:test", re.compile(r"node:test")),),
+}
+
+
+def _with_imports(manifest: Manifest, tests: list[str], texts: Mapping[str, str]) -> Manifest:
+    """With what the tests of a package are written for, as far as their first lines tell, and where."""
+    found: dict[str, str] = {}
     lead = "" if manifest.folder == "." else manifest.folder + "/"
     for path in tests:
-        if not path.startswith(lead) or path not in texts:
+        own = path.endswith(".py") == (manifest.language == "python")
+        if not path.startswith(lead) or path not in texts or not own:
             continue
         head = texts[path][:4000]
-        for word in ("pytest", "unittest"):
-            if (
-                re.search(rf"^\s*(?:import|from) {word}\b", head, re.MULTILINE)
-                and manifest.language == "python"
-            ):
-                found[f"import:{word}"] = 0
-        if (
-            manifest.language == "python"
-            and path.endswith(".py")
-            and re.search(r"^(?:async )?def test_", head, re.MULTILINE)
-        ):
-            found["import:pytest"] = 0
-        if "node:test" in head and manifest.language == "node":
-            found["import:node:test"] = 0
-    return found
+        for sign, pattern in _IMPORTS.get(manifest.language, ()):
+            if hit := pattern.search(head):
+                line = head.count("\n", 0, hit.start() + len(hit.group()) - len(hit.group().lstrip())) + 1
+                found.setdefault(sign, f"{path}:{line}")
+    signs = manifest.signs | dict.fromkeys(found, 0)
+    return replace(manifest, signs=signs, places=manifest.places | found)
 
 
 def _scripts(
