@@ -21,7 +21,7 @@ def asked(files, tmp_path, machine):  # noqa: F811
 
 
 @pytest.mark.parametrize(("name", "files", "_asked"), projects()[::4])
-def test_init_and_infer_agree(name, files, _asked, tmp_path, machine):  # noqa: F811, PT019
+def test_init_and_infer_agree(name, files, _asked, tmp_path, machine):  # noqa: F811
     """Every test command that infer proposes is a gate of init, in the same folder."""
     made = asked(files, tmp_path, machine)
     env = {"PATH": str(machine[0]), "HOME": str(tmp_path)}
