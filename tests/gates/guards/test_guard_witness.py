@@ -139,8 +139,8 @@ BY_EXIT = Gate("tests", "make test", ("make", "test"), proof=True)
         ({"task_class": "bug-fix"}, True),
         ({"task_class": "test-pass"}, True),
         ({"task_class": "custom"}, True),
-        ({"task_class": "regression"}, False),
-        ({"task_class": "docs"}, False),
+        ({"task_class": "regression"}, True),
+        ({"task_class": "docs"}, True),
         # a check of the user's was red and is green
         ({"base": RED_BASE}, False),
         ({"base": {"tests": read({ADD: "fail"}, {ADD: "x"}, flaky=(ADD,))}}, True),
@@ -156,7 +156,7 @@ BY_EXIT = Gate("tests", "make test", ("make", "test"), proof=True)
     ],
 )
 def test_asked_only_where_nothing_else_shows_it(fields, asked):
-    """A witness of the agent's own is looked for where the user gave none and the task wants to be shown."""
+    """A witness of the agent's own is looked for where tests changed and the user gave none, in any class."""
     facts = given(**fields)
     assert (witness_request(facts) is not None) is asked
     if not asked:

@@ -22,8 +22,7 @@ from ralph.gates.judging_paths import is_config, is_test
 
 NAME = "witness"
 _MAX_SHOWN = 3
-# Classes in which nothing new is to be shown: what was green stays green, or prose changed.
-_NO_WITNESS = frozenset({"regression", "docs"})
+_DOCUMENT = re.compile(r"\.(?:md|markdown|rst|adoc)$|(?:^|/)(?:LICENSE|AUTHORS|NOTICE|CHANGELOG|README)$")
 _WRONG = re.compile(r"\b(?:SyntaxError|IndentationError|TabError)\b|fixture '[^'\n]*' not found")
 _MISSING = re.compile(
     r"cannot import name '(?P<a>\w+)'|No module named '(?P<b>[\w.]+)'"
@@ -56,8 +55,8 @@ def shown_by_user(gate: Gate, base: Reading | None, final: Reading | None) -> bo
 
 
 def needs_witness(facts: GuardFacts) -> bool:
-    """Only where the user gave no witness, and the task is one that wants to be shown."""
-    if facts.task_class in _NO_WITNESS:
+    """Only where the user gave no witness, and more than documents changed; whatever the class is called."""
+    if all(_DOCUMENT.search(change.path) and not is_test(change.path) for change in facts.changes):
         return False
     return not any(
         shown_by_user(gate, facts.base.get(gate.name), facts.final.get(gate.name)) for gate in facts.gates
@@ -106,7 +105,7 @@ def _is_testing(change: Change, known: set[str]) -> bool:
 
 def check(facts: GuardFacts) -> GuardResult:
     if not needs_witness(facts):
-        text = "not needed: the task is shown by a check of the user, or shows nothing new"
+        text = "not needed: the task is shown by a check of the user, or only documents changed"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
     if facts.witness is None:
         text = "no test was added or changed that could show the new behaviour"

@@ -82,11 +82,40 @@ def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
         return error_reading("killed", f"killed by signal {signal}", obs)
     if obs.exit_code in (126, 127):
         return _not_started("cannot be executed" if obs.exit_code == 126 else "not found", obs, gate)
+    if (unread := _rules_not_fetched(obs, gate)) is not None:
+        return unread
     if obs.exit_code and obs.report is None and (hit := _MISSING.search(clean(obs.output[-8_000:]))):
         return error_reading("missing", hit.group(0).strip(), obs)
     if obs.exit_code and obs.report is None and _MAKE_127.search(clean(obs.output[-8_000:])):
         return _not_started("not found", obs, gate)
     return None
+
+
+# Scanners that get rules or advisories from the network, and how they say that they got none.
+_SCANNER = re.compile(
+    r"(?:^|[\s/])(?:semgrep|pip-audit|govulncheck|osv-scanner|trivy|safety|bundle-audit)\b|\baudit\b"
+)
+_UNFETCHED = re.compile(
+    r"^.*(?:(?:failed|unable) to (?:download|fetch|resolve|connect|get)|could not (?:download|fetch"
+    r"|resolve|connect)"
+    r"|couldn't fetch|max retries exceeded|name or service not known|failure in name resolution|ENOTFOUND"
+    r"|EAI_AGAIN|ECONNREFUSED|no such host|connection (?:refused|error|timed out)|network is unreachable).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NO_RULES = re.compile(
+    r"^.*\b(?:ran 0 rules|no rules (?:were )?(?:found|run|loaded))\b.*$", re.IGNORECASE | re.MULTILINE
+)
+
+
+def _rules_not_fetched(obs: Observation, gate: Gate) -> Reading | None:
+    """A scanner without its rules has looked at nothing: neither red nor green is a verdict of it."""
+    if not _SCANNER.search(gate.run):
+        return None
+    said = clean(obs.output[-8_000:])
+    hit = (_UNFETCHED.search(said) if obs.exit_code else None) or _NO_RULES.search(said)
+    if hit is None:
+        return None
+    return error_reading("missing", f"its rules could not be fetched: {hit.group(0).strip()[:200]}", obs)
 
 
 def _not_started(why: str, obs: Observation, gate: Gate) -> Reading:
