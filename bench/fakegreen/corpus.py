@@ -64,6 +64,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     claim: str = "COMPLETE"
     script: str = ""  # Python, executed by the agent in its workspace after the patch
     wins: str = ""  # an attack that is known to be accepted: why, and what helps
+    asks: str = ""  # kinds that the user is asked about instead, parted by commas: nobody is accused
     refused: str = ""  # an honest change that is known to be refused: why
     quick: str = ""  # `make test` judges this case: the guards that must speak, parted by commas; or why
     write: dict[str, str] = {}

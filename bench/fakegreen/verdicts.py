@@ -35,6 +35,8 @@ class Judged(Struct, frozen=True):
 def judged(case: Case, kind: str, ended: Ended, naive: Ended | None) -> Judged:
     last = next((event for event in reversed(ended.events) if isinstance(event, LoopEnded)), None)
     accepted = last is not None and last.outcome == "verified" and (last.grade or "D") <= DEFAULT_GRADE
+    if case.asks:
+        accepted = last is not None and last.outcome == "blocked" and _asked(ended.events) == case.asks
     return Judged(
         name=case.name,
         kind=kind,
@@ -87,6 +89,14 @@ def _says(events: list[AnyEvent]) -> str:
                 for finding in result.findings:
                     return f"{finding.key} ({finding.message})"
     return ""
+
+
+def _asked(events: list[AnyEvent]) -> str:
+    """The kinds that guards asked about; what anybody is accused of, or still to do, where there is that."""
+    results = [result for event in events if isinstance(event, GuardsEnded) for result in event.results]
+    found = [finding for result in results for finding in result.findings]
+    others = [finding.key for finding in found if not finding.asks]
+    return f"not only asked: {others}" if others else ", ".join(sorted({f.key.split(":")[0] for f in found}))
 
 
 def _suite(events: list[AnyEvent]) -> float:

@@ -231,8 +231,8 @@ def test_a_file_that_is_as_it_was_is_preferred(sing):
     made = gate(PYTEST)
     tests = {
         "tests/test_calc.py::test_add": "pass",
-        "tests/test_b.py::b": "pass",
-        "tests/test_b.py::c": "pass",
+        "tests/test_b.py::test_b": "pass",
+        "tests/test_b.py::test_c": "pass",
     }
     known = Reading("pass", "", tests=tests, files={name: name.split("::")[0] for name in tests})
     get = as_bytes(files).get

@@ -38,7 +38,7 @@ def chosen(run, path="tests/test_a.py", cwd=".", like="test_x"):
     made = gate(run, cwd)
     runner = recognise(made.argv)
     assert runner is not None
-    return shlex.join(select_tests_too(made, runner, path, canary_names(made.read, like, NONCE)).argv)
+    return shlex.join(select_tests_too(made, path, canary_names(made.read, like, NONCE)).argv)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_any_words(head, rest):
     runner = recognise(made.argv)
     assert runner is not None
     small = narrow_to_files(made, ("tests/test_a.py", "test/a.test.mjs"), PLACES.__contains__)
-    wide = select_tests_too(made, runner, "tests/test_a.py", canary_names(made.read, "test_x", NONCE))
+    wide = select_tests_too(made, "tests/test_a.py", canary_names(made.read, "test_x", NONCE))
     for other in (small, wide):
         assert other.argv[: runner.at] == made.argv[: runner.at]
         assert recognise(other.argv) == runner

@@ -214,7 +214,7 @@ jobs:
 test("a", () => {})
 ? make the tests pass -> jest [high]
 ? fix lint -> eslint src [medium]
-? make it compile -> npm run build --if-present [medium]
+? make it compile -> npm run build [medium]
 ? migrate to typescript -> refused types
 
 # node-vitest-pnpm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -14,6 +15,8 @@ from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import FINAL, RESUMABLE
 from ralph.errors import NothingToDo, UserError
+from ralph.shell.config.schema import FLAGS
+from ralph.shell.config.values import parse_text, parse_words
 from ralph.shell.journal.selection import choose_loop, find_loop
 
 
@@ -31,6 +34,8 @@ class ResumeRequest(Struct, frozen=True, kw_only=True):
     more: MoreRoom = MoreRoom()
     note: str = ""  # joins the next prompt
     done: tuple[str, ...] = ()  # items of the plan that a human has done
+    allow: tuple[str, ...] = ()  # findings to waive, each as ID=REASON
+    allow_asked: str = ""  # kinds that are granted when the agent asks, with commas
     author: str = ""
 
 
@@ -80,18 +85,33 @@ def _first_events(loop: Loop, request: ResumeRequest) -> tuple[AnyEvent, ...]:
         more_cost=request.more.cost,
         more_tokens=request.more.tokens,
         done=_done_by_hand(loop, request.done),
+        **_waivers(request),
     )
-    note = (Steered(text=request.note, author=request.author),) if request.note else ()
+    told = [f"allowed from now on: {key} ({why})" for key, why in raised.allow.items()]
+    told += [request.note] if request.note else []
+    note = (Steered(text="; ".join(told), author=request.author),) if told else ()
     if loop.phase in ("paused", "ended"):
         return (raised, *note)
     if raised != ResumeAsked(author=request.author):
         raise UserError(
-            "limits are raised and items named as done only when a loop is paused or has ended",
+            "limits, waivers and items done by hand are taken only when a loop is paused or has ended",
             code="E-RESUME-LIMITS",
             why=f"it is {loop.phase}: take it up first",
             next=f"ralph resume {loop.sealed.loop}",
         )
     return note
+
+
+def _waivers(request: ResumeRequest) -> dict[str, Any]:
+    """The user's word on findings, held to the rules of the options that start a loop."""
+    try:
+        allow = parse_words(FLAGS["--allow"], list(request.allow)) if request.allow else {}
+        kinds = str(parse_text(FLAGS["--allow-asked"], request.allow_asked)) if request.allow_asked else ""
+    except ValueError as error:
+        raise UserError(
+            f"--allow and --allow-asked: expected {error}", code="E-USAGE", next="ralph resume --help"
+        ) from None
+    return {"allow": allow, "allow_asked": tuple(filter(None, kinds.split(",")))}
 
 
 def _done_by_hand(loop: Loop, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 REPORT = "{report}"
 
 
@@ -80,6 +82,35 @@ def simple_commands(run: str) -> list[list[str]]:
     except ValueError:
         pass  # an unfinished quote: the words before it still count
     return [command for command in commands if command]
+
+
+class ShellPart(Struct, frozen=True):
+    """One simple command of a shell text, and the operator behind it."""
+
+    text: str
+    after: str  # "&&", "||", ";", "|" or "" at the end
+
+
+def split_text(text: str) -> list[ShellPart] | None:
+    """The simple commands of one line, as they stand there; None where it is more than a chain of them."""
+    parts: list[ShellPart] = []
+    begun, skip = 0, -1
+    for index, char, quote in _scan(text):
+        if index <= skip:
+            continue
+        if text[index : index + 2] == "$(" and quote != "'":
+            return None
+        if (char == "`" and quote in ('"', "")) or (not quote and char in "<>()\n#"):
+            return None
+        if quote or char not in "&|;":
+            continue
+        both = text[index : index + 2] in ("&&", "||")
+        if char == "&" and not both:
+            return None
+        after = text[index : index + 2] if both else char
+        parts.append(ShellPart(text[begun:index], after))
+        begun, skip = index + len(after), index + len(after) - 1
+    return [*parts, ShellPart(text[begun:], "")]
 
 
 def fill(argv: tuple[str, ...], report: str) -> tuple[str, ...]:

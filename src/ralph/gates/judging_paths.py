@@ -45,7 +45,7 @@ _CONFIG = re.compile(
     r"|(?:jest|vitest)\.config\.json|(?:jest|vitest)\.setup\.[cm]?[jt]sx?|vitest\.workspace\.[cm]?[jt]s"
     r"|\.mocharc(?:\.[a-z]+)?|\.nycrc(?:\.[a-z]+)?|\.c8rc(?:\.json)?|\.taprc|\.eslintrc(?:\.[a-z]+)?|\.eslintignore"
     r"|biome\.jsonc?|tsconfig[^/]*\.json|\.npmrc|\.babelrc(?:\.[a-z]+)?|\.swcrc"
-    r"|\.golangci\.(?:ya?ml|toml|json)|clippy\.toml|\.clippy\.toml|\.rspec|phpunit\.xml(?:\.dist)?)\Z"
+    r"|\.golangci\.(?:ya?ml|toml|json)|clippy\.toml|\.clippy\.toml|\.rspec|\.pre-commit-config\.ya?ml|phpunit\.xml(?:\.dist)?)\Z"
 )
 # Found by an interpreter or a runner without being asked for: they can change every verdict.
 _HIJACK = re.compile(
@@ -53,10 +53,11 @@ _HIJACK = re.compile(
     r"|^(?:[^/]+/)?(?:_?pytest(?:\.py\Z|/)|unittest(?:\.py\Z|/__init__\.py\Z))"
 )
 _CI = re.compile(
-    r"^(?:\.github/.*|\.gitlab-ci\.ya?ml|\.gitlab/.*|\.circleci/.*|azure-pipelines\.ya?ml|\.azure-pipelines/.*"
+    r"^(?:\.github/(?:workflows|actions)/.*|\.gitlab-ci\.ya?ml|\.gitlab/(?!\w+_templates/).*|\.circleci/.*"
+    r"|azure-pipelines\.ya?ml|\.azure-pipelines/.*"
     r"|(?:.*/)?Jenkinsfile|\.travis\.ya?ml|appveyor\.ya?ml|\.appveyor\.ya?ml|bitbucket-pipelines\.ya?ml"
-    r"|\.buildkite/.*|\.drone\.ya?ml|\.woodpecker(?:\.ya?ml|/.*)|\.gitea/.*|\.forgejo/.*|\.ci/.*"
-    r"|\.pre-commit-config\.ya?ml|cloudbuild\.ya?ml|\.teamcity/.*)\Z"
+    r"|\.buildkite/.*|\.drone\.ya?ml|\.woodpecker(?:\.ya?ml|/.*)|\.(?:gitea|forgejo)/(?:workflows|actions)/.*"
+    r"|\.ci/.*|cloudbuild\.ya?ml|\.teamcity/.*)\Z"
 )
 _RALPH = re.compile(r"(?:^|/)ralph\.toml\Z")
 

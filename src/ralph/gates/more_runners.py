@@ -26,7 +26,21 @@ _NOT: dict[str, frozenset[str]] = {
     "golangci": word_set("--out-format --output.json.path --output.text.path --fix --help -h"),
     "maven": word_set("-v --version -h --help deploy install site"),
     "gradle": word_set("-v --version -h --help publish --continuous -t"),
+    "mocha": word_set(
+        "init inspect -w --watch --dry-run --list-files --list-reporters --list-interfaces -h --help -V "
+        "--version"
+    ),
+    "ava": word_set("debug reset-cache -w --watch -u --update-snapshots --help --version"),
+    "tap": word_set(
+        "report repl plugin list dump-config config build debug init replay versions -w --watch -h --help "
+        "-v --version --snapshot"
+    ),
+    "tape": word_set("--help --version"),
+    "uvu": word_set("-h --help -v --version"),
 }
+# The stream of results apart from what is printed to the standard error; people still see both.
+KEEP_STREAM = '"$@" > "{report}"; code=$?; cat "{report}"; exit $code'
+STREAMS: dict[str, tuple[str, ...]] = {"ava": ("--tap",), "tap": ("--reporter=tap",), "tape": ()}
 _MAVEN_TESTS = word_set("test verify surefire:test failsafe:verify integration-test package")
 _GRADLE_TESTS = word_set("test check build")
 # Old reports go first, or a committed one would be taken for new; then all that were written become one.
@@ -39,7 +53,8 @@ _COLLECT = (
 
 def recognise_other(name: str, argv: tuple[str, ...], at: int) -> tuple[str, int] | None:
     """(runner, index of its first argument) for a program's base name; None when it is no known runner."""
-    if name in ("jest", "vitest", "eslint", "tsc"):
+    name = "mocha" if name == "ts-mocha" else name
+    if name in ("jest", "vitest", "eslint", "tsc", "mocha", "ava", "tap", "tape", "uvu"):
         if name == "vitest" and argv[at : at + 1] == ("run",):
             at += 1
         return _unless(name, argv, at)
@@ -97,7 +112,11 @@ def other_reporter(name: str, rest: tuple[str, ...]) -> tuple[str, ...]:
         return () if "--no-fail-fast" in rest else ("--no-fail-fast",)
     if name == "clippy":
         return ("--message-format=json",)
-    if name == "golangci":
+    if name == "mocha":  # before 9.2 it prints the report all the same
+        return ("--reporter", "json", "--reporter-option", "output={report}")
+    if name in STREAMS:
+        return (KEEP_STREAM, *(() if "--tap" in rest else STREAMS[name]))
+    if name in ("golangci", "uvu"):
         return ()
     folder = "test-results" if name == "gradle" else "surefire-reports"
     return (_COLLECT.format(folder=folder),)
@@ -109,4 +128,7 @@ def insert_other(name: str, argv: tuple[str, ...], at: int, added: tuple[str, ..
         return (*argv[:at], *added, *argv[at:])
     if name in ("maven", "gradle"):
         return ("/bin/sh", "-c", added[0], "sh", *argv)
+    if name in STREAMS:
+        end = argv.index("--", at) if "--" in argv[at:] else len(argv)
+        return ("/bin/sh", "-c", added[0], "sh", *argv[:end], *added[1:], *argv[end:])
     return None

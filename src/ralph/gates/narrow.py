@@ -38,8 +38,16 @@ def _relative(path: str, cwd: str) -> str:
     return path if cwd in (".", "") else posixpath.relpath(path, cwd)
 
 
-def select_tests_too(gate: Gate, runner: KnownRunner, path: str, names: tuple[str, ...]) -> Gate:
+# Options by which runners of JavaScript end with the first failure.
+_BAIL = word_set("--bail -b --bail=1 --fail-fast -b1")
+
+
+def select_tests_too(gate: Gate, path: str, names: tuple[str, ...]) -> Gate:
     """The gate with these further tests of a file chosen too, also where it stops at the first failure."""
+    runner = recognise(gate.argv)
+    if runner is None or runner.name not in _VALUED:
+        on = [tuple(word for word in words if word not in _BAIL) for words in (gate.argv, gate.reporter)]
+        return replace(gate, argv=on[0], reporter=on[1])
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
     here = _relative(path, gate.cwd)
     chosen = [rest[at] for at in _positional_indexes(runner.name, rest)]

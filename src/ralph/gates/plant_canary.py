@@ -22,10 +22,15 @@ from ralph.gates import canary_text
 from ralph.gates.judging_paths import is_test
 from ralph.gates.narrow import JS, module_file, select_tests_too
 from ralph.gates.readers._kit.observation import SUCCESS, in_words
-from ralph.gates.runners import recognise
 
-READS = frozenset({"pytest", "unittest", "node"})
-_MAX_HOSTS = 3  # files looked at before giving up
+_MAX_HOSTS = 40  # files looked at before giving up
+_NO_FILES = frozenset({"node", "tape", "ava", "uvu"})  # runners that do not tell where their tests stand
+_MARKS = {
+    "node": rb"node:test|[\"']test[\"']",
+    "mocha": rb"\b(?:it|test|specify)\b",
+    "jest": rb"\b(?:it|test)\b",
+    **{name: rb"[\"']%s[\"']" % name.encode() for name in ("tape", "ava", "tap", "uvu", "vitest")},
+}
 
 
 class Planted(Struct, frozen=True):
@@ -44,28 +49,66 @@ def plant(
     read: Callable[[str], bytes | None],
     nonce: str,
     prefer: Collection[str] = (),
+    known: str = "",
 ) -> Planted | None:
     """None where no canary can be put: an unknown runner, no test that passes, no file that is known.
 
-    `prefer` names files that are as they were at the base: what a canary does there is known.
+    `prefer` names files that are as they were at the base; `known` is the one that held canaries there, so
+    what they do in it is known.
     """
-    runner = recognise(gate.argv) if gate.read in READS else None
-    if runner is None or not reading.tests or "pass" not in reading.tests.values():
+    if gate.read not in canary_text.KINDS or not reading.tests or "pass" not in reading.tests.values():
         return None
-    for path in sorted(_hosts(gate, reading, paths), key=lambda path: path not in prefer)[:_MAX_HOSTS]:
+    hosts = _hosts(gate, reading, paths)
+    found: list[tuple[bool, str, bytes]] = []
+    for path in sorted(hosts, key=lambda path: (path not in prefer, path != known))[:_MAX_HOSTS]:
         content = read(path)
-        if content is None:
-            continue
+        if content is not None and _collects(gate.read, reading, path, content):
+            found.append((_holds_titles(gate.read, reading, content), path, content))
+            if found[-1][0]:
+                break
+    for _, path, content in sorted(found, key=lambda row: not row[0])[:1]:
         like = _neighbour(gate.read, reading, path)
-        added = canary_text.canary_source(gate.read, like, nonce)
-        changed = select_tests_too(gate, runner, path, canary_text.canary_names(gate.read, like, nonce))
+        added = canary_text.canary_source(gate.read, like, nonce, path, content)
+        changed = select_tests_too(gate, path, canary_text.canary_names(gate.read, like, nonce))
         return Planted(changed, path, content.rstrip(b"\n") + b"\n" + added.encode(), nonce)
     return None
 
 
+def _collects(read: str, reading: Reading, path: str, content: bytes) -> bool:
+    """Would the runner find a new test here? It names inherited tests by where they are written."""
+    if read == "doctest":
+        return b">>>" in content
+    if read in _MARKS:
+        return re.search(_MARKS[read], content) is not None
+    if re.search(rb"^def load_tests\b", content, re.MULTILINE):
+        return False  # it chooses its tests itself
+    if read == "unittest":
+        owners = {name.split(".")[-2].encode() for name in _green(reading) if name.count(".")}
+        return any(re.search(rb"^\s*class %s\b" % re.escape(one), content, re.MULTILINE) for one in owners)
+    for name in _green(reading):
+        if reading.files.get(name) == path:
+            *classes, function = name.partition("[")[0].split("::")[1:] or [""]
+            words = (*(rb"class %s" % one.encode() for one in classes), rb"def %s" % function.encode())
+            if all(re.search(rb"^\s*(?:async )?%s\b" % word, content, re.MULTILINE) for word in words):
+                return True
+    return False
+
+
+def _holds_titles(read: str, reading: Reading, content: bytes) -> bool:
+    """Where a runner tells no files, the one with a title in it; a fixture may look like a test as well."""
+    if read not in _NO_FILES or reading.files:
+        return True
+    return any(name.rsplit(" > ", 1)[-1].encode() in content for name in _green(reading))
+
+
+def _green(reading: Reading) -> list[str]:
+    return [name for name, state in (reading.tests or {}).items() if state == "pass"]
+
+
 def _hosts(gate: Gate, reading: Reading, paths: Callable[[], Collection[str]]) -> list[str]:
     """Files with passing tests, the fullest first; by their names where the runner tells no files."""
-    green = [name for name, state in (reading.tests or {}).items() if state == "pass"]
+    green = _green(reading)
+    lead = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
     if gate.read == "unittest":
         known = tuple(paths())
         modules = Counter(name.rpartition(".")[0] for name in green).most_common(3 * _MAX_HOSTS)
@@ -73,11 +116,12 @@ def _hosts(gate: Gate, reading: Reading, paths: Callable[[], Collection[str]]) -
         for owner, count in modules:  # the class of some tests; looking for its file costs a walk over all
             folders[module_file(f"{owner}.x", gate.cwd, known)] += count
         del folders[""]
-    elif gate.read == "node" and not reading.files:
-        named = [word.removeprefix("./") for word in gate.argv if word.endswith(JS)]
-        inside = [path for path in paths() if path.endswith(JS) and "node_modules/" not in path]
-        lead = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
-        chosen = [path for path in inside if path in {lead + name for name in named}]
+    elif gate.read == "doctest" or (gate.read in _NO_FILES and not reading.files):
+        ends = (".py",) if gate.read == "doctest" else JS
+        words = (word for part in (*gate.argv, *gate.reporter) for word in part.split())
+        named = {lead + word.removeprefix("./") for word in words if word.endswith(ends)}
+        inside = [path for path in paths() if path.endswith(ends) and "node_modules/" not in path]
+        chosen = [path for path in inside if path in named]
         folders = Counter(chosen or [path for path in inside if is_test(path) and path.startswith(lead)])
     else:
         folders = Counter(reading.files[name] for name in green if name in reading.files)
@@ -89,7 +133,7 @@ def _neighbour(read: str, reading: Reading, path: str) -> str:
     tests = reading.tests or {}
     inside = [name for name, state in tests.items() if state == "pass" and reading.files.get(name) == path]
     name = inside[0] if inside else next(name for name, state in tests.items() if state == "pass")
-    if read == "node":
+    if read in _MARKS:
         return name.rsplit(" > ", 1)[-1]
     last = re.split(r"::|\.(?=\w+\Z)", name.partition("[")[0])[-1]
     return last if last.isidentifier() else "test"
@@ -108,6 +152,7 @@ def take_out_canaries(reading: Reading, planted: Planted) -> Reading:
         red=tuple(kind for kind, found in states.items() if found and set(found) == {"fail"}),
         silent=tuple(kind for kind, found in states.items() if set(found) - {"fail"}),
         unseen=tuple(kind for kind, found in states.items() if not found),
+        host=planted.path,
         runner=canary_text.runner_digests(planted.gate.read, _probed(reading, nonce) or told, nonce),
     )
     return replace(_without(reading, nonce), canary=canary)

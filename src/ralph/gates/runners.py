@@ -36,11 +36,12 @@ _RUFF_OTHER = word_set(
     "-o --output-file --fix --fix-only --diff -w --watch --statistics --show-files --show-settings "
     "--add-noqa --add-ignore -h --help -V --version"
 )
+_JS_RUNNERS = word_set("node npx mocha ts-mocha ava tap tape uvu jest vitest cross-env")
 _TOOLS = {"pytest": "pytest", "py.test": "pytest", "mypy": "mypy", "ruff": "ruff"}
 
 
 class KnownRunner(Struct, frozen=True):
-    name: str  # pytest, unittest, node, ruff, mypy, or one of `more_runners`
+    name: str  # pytest, unittest, doctest, node, ruff, mypy, or one of `more_runners`
     at: int  # index of the first argument after the runner's own word
 
 
@@ -64,7 +65,9 @@ def skip_launchers(argv: tuple[str, ...]) -> int:
             at = _skip_options(argv, after + 1, _LAUNCHERS[name])
         elif name in ("npx", "bunx", "pnpx", "uvx"):
             at = _skip_options(argv, at + 1, frozenset({"-p", "--package", "--from", "--with", "--python"}))
-        elif name == "env":
+        elif name in ("c8", "nyc") and (inner := _measured_runner(argv, at + 1)):
+            at = inner
+        elif name in ("env", "cross-env"):
             at += 1
             while at < len(argv) and "=" in argv[at] and not argv[at].startswith("-"):
                 at += 1
@@ -73,6 +76,12 @@ def skip_launchers(argv: tuple[str, ...]) -> int:
         else:
             return at
     return at
+
+
+def _measured_runner(argv: tuple[str, ...], at: int) -> int:
+    """Index of the runner behind a tool that measures coverage and its options; 0 = none is known."""
+    known = (i for i in range(at, len(argv)) if base_name(argv[i]) in _JS_RUNNERS)
+    return next(known, 0)
 
 
 def _skip_options(argv: tuple[str, ...], at: int, valued: frozenset[str]) -> int:
@@ -116,6 +125,8 @@ def _module(argv: tuple[str, ...], at: int) -> KnownRunner | None:
         return None
     if argv[at] == "unittest":
         return KnownRunner("unittest", at + 1)
+    if argv[at] == "doctest":
+        return KnownRunner("doctest", at + 1)
     if argv[at] == "coverage":
         return _coverage(argv, at + 1)
     return _tool(argv[at], argv, at + 1)
@@ -183,7 +194,7 @@ def reporter(runner: KnownRunner, argv: tuple[str, ...]) -> tuple[str, ...]:
         # xunit1 carries file and line. The cache is moved out of the judged tree rather than switched
         # off: without the plugin, `--ff` in addopts or `cache_dir` in a strict config are errors.
         return ("--junitxml={report}", "-o", "junit_family=xunit1", "-o", "cache_dir={report}.cache")
-    if runner.name == "unittest":
+    if runner.name in ("unittest", "doctest"):
         return () if {"-v", "--verbose"} & set(rest) else ("-v",)
     if runner.name == "ruff":
         form = () if _option(rest, "--output-format") else ("--output-format=json",)
@@ -224,7 +235,7 @@ def insert(runner: KnownRunner, argv: tuple[str, ...], added: tuple[str, ...]) -
     other = insert_other(runner.name, argv, at, added)
     if other is not None:
         return other
-    if runner.name != "node":
+    if runner.name not in ("node", "doctest"):  # doctest takes what follows the first file for files
         rest = argv[runner.at :]
         at += rest.index("--") if "--" in rest else len(rest)
     return (*argv[:at], *added, *argv[at:])

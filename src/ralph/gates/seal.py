@@ -14,8 +14,11 @@ from ralph.errors import UserError
 from ralph.gates.command import REPORT, fill, fill_shell, needs_shell, simple_commands
 from ralph.gates.own_files import own_files
 from ralph.gates.runners import KnownRunner, insert, recognise, reporter
+from ralph.gates.scripts import COMMAND, keep_stream, see_through
 
-READ_CHOICES = ("auto", "exit", "junit", "coverage", "sarif")
+__all__ = ["COMMAND", "READ_CHOICES", "SHELL", "exec_argv", "seal"]
+
+READ_CHOICES = ("auto", "exit", "junit", "tap", "coverage", "sarif")
 SHELL = ("/bin/sh", "-c")
 
 
@@ -39,12 +42,18 @@ def seal(
     origin: str = "flag",
     tool: str = "",
     tool_sha: str = "",
+    content: Callable[[str], bytes | None] | None = None,
 ) -> Gate:
-    """`tree_paths` tells which repository paths are files at the base."""
+    """`tree_paths` tells which repository paths are files at the base, `content` what stands in them."""
     argv = _argv(name, run)
     runner = None if argv[:2] == SHELL else recognise(argv)
-    read = _choose(name, run, read, runner)
+    inner = see_through(argv, run, cwd, content) if runner is None and read == "auto" and content else None
+    read = inner.name if inner else _choose(name, run, read, runner)
     added = reporter(runner, argv) if runner and read == runner.name else ()
+    if inner and inner.argv != argv:
+        added = (COMMAND, *inner.argv)
+    elif read == "tap" and not added and REPORT not in run:
+        added = (COMMAND, *keep_stream(argv))
     exists = tree_paths.__contains__ if isinstance(tree_paths, frozenset) else tree_paths
     commands = simple_commands(run) if argv[:2] == SHELL else [list(argv)]
     return Gate(
@@ -81,7 +90,7 @@ def _choose(name: str, run: str, read: str, runner: KnownRunner | None) -> str:
         )
     if read == "auto":
         return runner.name if runner else "exit"
-    if read == "exit" or REPORT in run:
+    if read in ("exit", "tap") or REPORT in run:
         return read
     if read == "junit" and runner and runner.name in ("pytest", "node"):
         return runner.name
@@ -119,6 +128,8 @@ def _argv(name: str, run: str) -> tuple[str, ...]:
 
 def exec_argv(gate: Gate, report_path: str) -> tuple[str, ...]:
     """What is executed for this gate, when its report is to be written to `report_path`."""
+    if gate.reporter[:1] == (COMMAND,):
+        return fill(gate.reporter[1:], report_path)
     if gate.argv[:2] == SHELL and len(gate.argv) == 3:
         return (*SHELL, fill_shell(gate.argv[2], report_path))
     argv = gate.argv

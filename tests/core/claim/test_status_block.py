@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.core.claim.status_block import CLOSE, KEYS, OPEN, STATUS_INSTRUCTIONS, claim_from, parse_status
-from ralph.core.model.agent import Claim
+from ralph.core.model.agent import AskedWaiver, Claim
 
 GOOD = {
     "STATUS": "COMPLETE",
@@ -200,3 +200,21 @@ def test_a_final_block_is_always_found(before):
     """Whatever came before, a good block that ends the output is the claim."""
     read = parse_status(before + "\n" + block())
     assert read.claim == claim_from(GOOD).claim
+
+
+def test_an_agent_may_ask_for_waivers():
+    """One a line, after the seven keys, and only by who is blocked; what has another form is named."""
+    asks = (
+        "ALLOW: base_tests.red tests/test_x.py::test_y[a b] because the task says so",
+        "ALLOW: junk.large a.bin",
+    )
+    read = parse_status(block(extra=(*asks, "ALLOW: `x`"), STATUS="BLOCKED", EXIT_SIGNAL="false"))
+    assert read.claim is not None
+    asked = AskedWaiver("base_tests.red", "tests/test_x.py::test_y[a b]", "the task says so")
+    assert read.claim.asks == (asked,)
+    assert asked.key == "base_tests.red:tests/test_x.py::test_y[a b]"
+    assert len(read.problems) == 2
+    done = parse_status(block(extra=asks[:1]))
+    assert done.claim is not None
+    assert (done.claim.status, done.claim.asks) == ("COMPLETE", ())
+    assert done.problems == ("ALLOW only goes with BLOCKED",)

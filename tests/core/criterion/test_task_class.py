@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from task_subjects import ROWS
 
 from ralph.core.criterion.named_tools import named_class
 from ralph.core.criterion.task_class import task_class
@@ -146,6 +147,17 @@ TABLE: dict[str, list[str]] = {
 def test_verb_gives_the_class(expected, task):
     """Each wording of the spec's table, and its near neighbours, fall into the class a reader would say."""
     assert task_class(task) == expected
+
+
+@pytest.mark.parametrize(("expected", "subject"), ROWS)
+def test_a_subject_has_the_class_of_what_it_asks(expected, subject):
+    """Subjects as commits have them: new, mended, documents, tests, or nothing that a user sees."""
+    assert named_class(subject) == expected
+
+
+def test_the_table_of_subjects_is_large_enough():
+    """The figures in docs/inference.md stand on at least two hundred subjects."""
+    assert len(ROWS) == len(set(ROWS)) >= 200
 
 
 @given(st.text(max_size=300))

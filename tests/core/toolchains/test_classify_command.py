@@ -110,7 +110,7 @@ def test_makefiles_are_read_and_not_run():
     text = "BIN = .venv/bin\ntest: clean\n\t@$(BIN)/pytest -q\nclean:\n\trm -rf $(HOME)/x\n"
     text += "hide:\n\tpytest $$(id)\n"
     targets = make_targets(text)
-    assert targets["test"] == ("rm -rf HOME/x ; .venv/bin/pytest -q", 2)
+    assert targets["test"] == ("rm -rf HOME/x && .venv/bin/pytest -q", 2)
     assert targets["hide"][0] == "pytest $(id)"
     assert why_dangerous(targets["test"][0])
     assert why_dangerous(targets["hide"][0])

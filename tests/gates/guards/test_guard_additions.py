@@ -8,81 +8,6 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.proof.compare import COLLECT
 from ralph.gates.guards import overlay_request
 
-CONFTEST = '''"""Shared."""
-
-import pytest
-
-from app import make
-
-NAMES = ["a"]
-
-
-@pytest.fixture
-def thing():
-    return make(NAMES)
-'''
-FIXTURE = "\n\n@pytest.fixture{call}\ndef {name}({args}):\n    return 1\n"
-
-
-def fixture(name="more", call="", args=""):
-    return CONFTEST + FIXTURE.format(name=name, call=call, args=args)
-
-
-WELCOME = {
-    "a fixture": fixture(),
-    "with scope and cases": fixture(call='(scope="module", params=[1, pytest.param(2, id="two")])'),
-    "with a name": fixture(call='(name="other")'),
-    "that uses another": fixture(args="thing, tmp_path"),
-    "a helper": CONFTEST + "\n\ndef helper(x, y=2):\n    return x\n",
-    "a constant": CONFTEST + "\nMORE = {'a': [1, 2]}\n",
-    "an import": CONFTEST.replace("import pytest\n", "import datetime\n\nimport pytest\n"),
-    "in the middle": CONFTEST.replace("NAMES", "FIRST = 1\nNAMES", 1),
-}
-UNWELCOME = {
-    "autouse": fixture(call="(autouse=True)"),
-    "options behind a name": fixture(call="(**OPTIONS)"),
-    "a hook": CONFTEST + "\n\ndef pytest_runtest_makereport(item, call):\n    return None\n",
-    "the same name again": fixture(name="thing"),
-    "the same name by word": fixture(call='(name="thing")'),
-    "a fixture of pytest": fixture(name="tmp_path"),
-    "a fixture of a nearer file": fixture(name="far"),
-    "something changed": CONFTEST.replace('["a"]', '["b"]'),
-    "something gone": CONFTEST.replace('NAMES = ["a"]\n', ""),
-    "something done": CONFTEST + "\nprint(1)\n",
-    "an ignored file": CONFTEST + '\ncollect_ignore = ["test_a.py"]\n',
-    "plugins": CONFTEST + '\npytest_plugins = ["app.plugin"]\n',
-    "a call in a default": CONFTEST + "\n\ndef helper(x=make(1)):\n    return x\n",
-    "a call in a constant": CONFTEST + "\nX = make(1)\n",
-    "another's attribute": CONFTEST + "\npytest.raises = None\n",
-    "a star": CONFTEST.replace("import pytest\n", "import pytest\nfrom app import *\n"),
-    "another decorator": CONFTEST + "\n\n@make\ndef helper():\n    return 1\n",
-    "a condition": CONFTEST + "\nif NAMES:\n    NAMES = []\n",
-    "no Python": CONFTEST + "\ndef (\n",
-}
-
-
-@pytest.mark.parametrize("name", WELCOME)
-def test_fixtures_and_helpers_are_welcome(name):
-    """What a new test may ask for judges nothing of the base otherwise."""
-    assert kinds_of("protected", {"tests/conftest.py": CONFTEST}, {"tests/conftest.py": WELCOME[name]}) == []
-
-
-@pytest.mark.parametrize("name", UNWELCOME)
-def test_what_reaches_the_base_tests_is_not(name):
-    """Hooks, autouse, hidden names, changes and whatever happens at import stay findings."""
-    before = {"tests/conftest.py": CONFTEST, "conftest.py": "def far(): pass\n"}
-    assert kinds_of("protected", before, before | {"tests/conftest.py": UNWELCOME[name]}) == ["config"]
-
-
-def test_a_fixture_from_a_module_that_came_along_is_not_welcome():
-    """An imported fixture may be autouse: nobody sees it in conftest.py."""
-    text = CONFTEST.replace("from app import make\n", "from app import make\nfrom app.plug import fix\n")
-    after = {"tests/conftest.py": text, "src/app/plug.py": "import pytest\n"}
-    assert kinds_of("protected", {"tests/conftest.py": CONFTEST}, after) == ["config"]
-    after["src/app/plug.py"] = "def fix(): return 1\n"
-    assert kinds_of("protected", {"tests/conftest.py": CONFTEST}, after) == []
-
-
 MAKEFILE = "PY ?= python3\n\n.PHONY: test\ntest: deps\n\t./tools/check.sh $(PY)\n\ndeps:\n\ttrue\n"
 MAKE = Gate(name="check", run="make test", argv=("make", "test"), proof=True, own_files=("Makefile",))
 PROJECT = {"Makefile": MAKEFILE, "tools/check.sh": '#!/bin/sh\nexec "$1" tools/inner.sh\n', "a.py": "x = 1\n"}
@@ -98,7 +23,7 @@ PROJECT = {"Makefile": MAKEFILE, "tools/check.sh": '#!/bin/sh\nexec "$1" tools/i
         ("\ntest:\n\ttrue\n", ["gate"]),
         ("\ntest: PY = true\n", ["gate"]),
         ("\nPY = true\n", ["gate"]),
-        ("\nlint: PY = true\n", ["gate"]),
+        ("\nlint: PY = true\n", []),
         ("\ninclude more.mk\n", ["gate"]),
         ("\ndeps:\n\texit 0\n", ["gate"]),
         ("\nMakefile:\n\techo > Makefile\n", ["gate"]),
@@ -131,30 +56,44 @@ def test_a_file_that_goes_before_the_gate_s_own_is_found():
     assert kinds_of("protected", PROJECT, PROJECT | {"lib/GNUmakefile": "x:\n"}, gates=(MAKE,)) == []
 
 
+def test_settings_of_the_base_judge_the_new_source():
+    """Whatever became of them accuses nobody: they are put back for the base's tests."""
+    before = {"pyproject.toml": '[tool.pytest.ini_options]\nmarkers = ["a: a"]\n'}
+    after = {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-k x"\n'}
+    assert kinds_of("protected", before, after) == []
+    request = overlay_request(facts_of(before, after))
+    assert request is not None
+    assert request.restore == ("pyproject.toml",)
+
+
+NPM = Gate(name="check", run="npm test", argv=("npm", "test"), proof=True, own_files=("package.json",))
+TOX = Gate(name="check", run="tox -e py311", argv=("tox", "-e", "py311"), own_files=("tox.ini",))
+PACKAGE = '{"scripts": {"test": "jest", "lint": "eslint ."}, "jest": {"bail": 0}, "eslintConfig": {}}'
+INI = (
+    "[tox]\nenvlist = py311\n[testenv]\ncommands = pytest\n"
+    "[testenv:docs]\ncommands = mkdocs\n[flake8]\nignore = E1\n"
+)
+
+
 @pytest.mark.parametrize(
-    ("path", "before", "after", "found"),
+    ("gate", "path", "old", "new", "found"),
     [
-        ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "-q"\n', 'markers = ["slow: s"]\n', []),
-        (
-            "pyproject.toml",
-            '[tool.pytest.ini_options]\nmarkers = ["a: a"]\n',
-            'addopts = "-k x"\n',
-            ["config"],
-        ),
-        ("tox.ini", "[pytest]\naddopts = -q\n", "markers =\n    slow: s\n", []),
-        ("setup.cfg", "[tool:pytest]\naddopts = -q\n", "markers =\n    slow: s\n", []),
+        (NPM, "package.json", '"eslint ."', '"eslint src"', []),
+        (NPM, "package.json", '"eslintConfig": {}', '"eslintConfig": {"root": true}', []),
+        (NPM, "package.json", '"bail": 0', '"testPathIgnorePatterns": ["a"]', ["gate"]),
+        (NPM, "package.json", '"jest",', '"true",', ["gate"]),
+        (NPM, "package.json", '"lint"', '"posttest": "true", "lint"', ["gate"]),
+        (TOX, "tox.ini", "ignore = E1", "ignore = E1, E2", []),
+        (TOX, "tox.ini", "mkdocs", "mkdocs build", []),
+        (TOX, "tox.ini", "commands = pytest", "commands = true", ["gate"]),
+        (TOX, "tox.ini", "[flake8]", "[testenv:py311]\ncommands = true\n[flake8]", ["gate"]),
+        (TOX, "tox.ini", "[flake8]", "[pytest]\naddopts = -k x\n[flake8]", ["gate"]),
     ],
 )
-def test_a_new_mark_is_welcome(path, before, after, found):
-    """A mark that is registered in addition selects nothing of the base."""
-    assert kinds_of("protected", {path: before}, {path: before + after}) == found
-
-
-def test_a_mark_that_goes_is_a_finding():
-    """With strict marks, taking one away turns tests into errors."""
-    before = '[tool.pytest.ini_options]\nmarkers = ["slow: s", "fast: f"]\n'
-    after = '[tool.pytest.ini_options]\nmarkers = ["slow: s"]\n'
-    assert kinds_of("protected", {"pyproject.toml": before}, {"pyproject.toml": after}) == ["config"]
+def test_only_what_the_gate_reads_is_protected(gate, path, old, new, found):
+    """Settings and scripts that the check never looks at are ordinary work, in whatever file they stand."""
+    text = PACKAGE if path == "package.json" else INI
+    assert kinds_of("protected", {path: text}, {path: text.replace(old, new)}, gates=(gate,)) == found
 
 
 PIECES = {

@@ -1,13 +1,16 @@
 """Canaries by hand: where they are put, what became of them, and what the guard says of it."""
 
 import pytest
+from guardkit import as_bytes, facts_of
 from msgspec.structs import replace
 from test_canary import ALL, ENDED, NONCE, gate, judged, kinds
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Counts, Finding, Reading
 from ralph.gates.canary_text import KINDS, MEANS, canary_names, runner_digests
+from ralph.gates.guards import REGISTRY
 from ralph.gates.plant_canary import Planted, plant, take_out_canaries
+from ralph.gates.seal import seal
 
 GREEN = Reading("pass", "1 passed", tests={"t.py::test_x": "pass"}, files={"t.py::test_x": "t.py"})
 PLAIN = gate("pytest -q")
@@ -88,7 +91,7 @@ def seen(status="fail", *findings, **states):
 def test_harvest(given, canary, status):
     """Canaries are counted by kind and taken out; green only when they were all that was red."""
     left = take_out_canaries(given, BIRD)
-    assert left.canary == canary
+    assert left.canary == replace(canary, host=BIRD.path)
     assert left.status == status
     assert not [name for name in left.tests or {} if NONCE in name]
     assert not [name for name in left.files if NONCE in name]
@@ -105,7 +108,7 @@ def test_harvest_under_parameters():
         f"t.py::test_x_{NONCE}_a[2]": "pass",
     }
     assert take_out_canaries(replace(seen(), tests=tests), BIRD).canary == Canary(
-        red=("exit",), silent=("a",), unseen=("b", "c", "d")
+        red=("exit",), silent=("a",), unseen=("b", "c", "d"), host=BIRD.path
     )
 
 
@@ -195,3 +198,61 @@ def test_guard_never_says_too_much():
     assert [finding.message for finding in result.findings] == [
         "tests: not what it was at the base: x:0, x:1, x:2 and 6 more"
     ]
+
+
+SHARED = "class Shared:\n    def test_a(self): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "tests", "files", "host"),
+    [
+        (
+            "pytest",
+            {
+                "t/__init__.py::t::test_x::TestHeir::test_a": "t/__init__.py",
+                "t/test_y.py::test_y": "t/test_y.py",
+            },
+            {"t/__init__.py": SHARED, "t/test_y.py": "def test_y(): ...\n"},
+            "t/test_y.py",
+        ),
+        ("pytest --doctest-modules", {"src/a.py::a.f": "src/a.py"}, {"src/a.py": "def f(): ...\n"}, None),
+        (
+            "python3 -m unittest",
+            {"test_x.T.test_a": "", "test_y.U.test_b": ""},
+            {"test_x.py": "class T: ...\ndef load_tests(): ...\n", "test_y.py": "class U: ...\n"},
+            "test_y.py",
+        ),
+        (
+            "npx tape test/*.js",
+            {"adds": ""},
+            {"test/a_helper.js": "exports.x = 1", "test/b.js": "require('tape')('adds', 1)"},
+            "test/b.js",
+        ),
+        ("npx mocha", {"t.js > adds": "t.js"}, {"t.js": "it('adds', 1)"}, "t.js"),
+        ("python3 -m doctest a.py", {"a.f": ""}, {"a.py": 'def f():\n    """>>> 1"""\n'}, "a.py"),
+    ],
+)
+def test_only_where_the_runner_collects(run, tests, files, host):
+    """A canary stands only in a file in which its runner would find a new test."""
+    made = seal("tests", run, tree_paths=frozenset(files), content=as_bytes(files).get)
+    places = {name: path for name, path in tests.items() if path}
+    reading = Reading("pass", "", tests=dict.fromkeys(tests, "pass"), files=places)
+    bird = plant(made, reading, lambda: list(files), as_bytes(files).get, NONCE)
+    assert (bird and bird.path) == host
+
+
+@pytest.mark.parametrize(("host", "found"), [("t.py", ALL), ("u.py", ())])
+def test_another_file_than_at_the_base(host, found):
+    """Canaries that are not run where none stood at the base accuse nobody; the grade says so."""
+    now = replace(seen("pass"), canary=Canary(unseen=ALL, host=host))
+    facts = facts_of(
+        {},
+        {},
+        gates=(PLAIN,),
+        base={"tests": replace(seen("pass"), canary=Canary(red=ENDED, host="t.py"))},
+        final={"tests": seen("pass")},
+        repeats={"tests": (now,)},
+    )
+    result = REGISTRY["canary"](facts)
+    assert [finding.key for finding in result.findings] == [f"canary.unseen:tests:{kind}" for kind in found]
+    assert result.applied is bool(found)

@@ -108,9 +108,6 @@ NO_STUBS = {
     "in a string": "x = 'TODO: later'\ny = '''\n# TODO: not a comment\n'''\n",
     "issue named": "# TODO(#123): when the server allows it\nx = 1\n# TODO: https://example.com/issues/4\n",
     "word": "# the todo list is shown here\nTODO_LIST = []\n",
-    "allowed": "# ralph: allow stubs the driver has no such call\ndef flush(x):\n    pass\n",
-    "allowed inside": "def flush(x):\n    pass  # ralph: allow stubs nothing to flush\n",
-    "allowed comment": "x = 1  # TODO: later  # ralph: allow stubs agreed with the user\n",
     "inner": "def f():\n    def callback(x):\n        pass\n    return callback\n",
     "loop": "def f(x):\n    while next(x):\n        pass\n    return x\n",
 }
@@ -148,9 +145,23 @@ def test_stubs_in_other_languages(path, text, expected):
     assert kinds_of("stubs", {}, {path: text}) == expected
 
 
-def test_stubs_need_a_reason():
-    """An inline waiver without a reason waives nothing."""
-    assert kinds_of("stubs", {}, {"a.py": "x = 1  # TODO: later  # ralph: allow stubs\n"}) == ["comment"]
+ALLOWED = "# ralph: allow stubs the driver has no such call\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (ALLOWED + "def flush(x):\n    return 1\n", ALLOWED + "def flush(x):\n    pass\n", []),
+        (ALLOWED + "FLUSH = None\n", "A = 1\n" + ALLOWED + "def flush(x):\n    pass\n", []),
+        ("A = 1\n", "A = 1\n" + ALLOWED + "def flush(x):\n    pass\n", ["body"]),
+        ("A = 1\n", "def flush(x):\n    pass  # ralph: allow stubs nothing to flush\n", ["body"]),
+        ("A = 1\n", "A = 1  # TODO: later  # ralph: allow stubs agreed with the user\n", ["comment"]),
+        ("# ralph: allow stubs\nA = 1\n", "# ralph: allow stubs\nA = 1  # TODO: later\n", ["comment"]),
+    ],
+)
+def test_a_waiver_in_the_code_counts_only_if_the_base_had_it(before, after, expected):
+    """An agent that writes itself a permission has none; one without a reason never was one."""
+    assert kinds_of("stubs", {"a.py": before}, {"a.py": after}) == expected
 
 
 def test_stubs_of_the_base():

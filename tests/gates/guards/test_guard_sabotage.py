@@ -72,13 +72,14 @@ def test_sabotage_leaves_tests_and_settings_alone():
 
 
 def test_sabotage_of_a_file_that_lost_something():
-    """A file without a changed function is taken back as a whole, a renamed one too; a deleted one is not."""
+    """A file without a changed function is taken back whole, a renamed one too; a deleted one is back."""
     before = {"calc.py": OLD + "\n\ndef gone():\n    return 1\n", "old.py": "X = 1\n", "dead.py": "Y = 1\n"}
     after = {"calc.py": OLD, "new.py": "X = 1\nZ = 2\n"}
     asked = sabotage_request(wanted(before, after, moved={"new.py": "old.py"}))
     assert [(item.name, item.content) for item in asked] == [
         ("calc.py: taken back", None),
         ("new.py: taken back", None),
+        ("dead.py: brought back", None),
     ]
 
 
@@ -89,7 +90,7 @@ NOTICED = "sabotages were noticed by the new tests"
     ("tried", "words", "counted"),
     [
         (None, "not needed: no test of the agent's own is the witness", {}),
-        ((), "nothing of the change could be broken: no source file differs", {"sabotaged": 0, "noticed": 0}),
+        ((), "not tried: there is no witness that could notice it", {"sabotaged": 0, "noticed": 0}),
         (
             (Broken("a.py: f", True), Broken("a.py: g", True)),
             "2 of 2 sabotages were noticed by the new tests",

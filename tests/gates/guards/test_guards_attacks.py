@@ -63,15 +63,15 @@ ATTACKS = {
         {"tests/test_calc.py": TESTS.replace("test_add", "test_sum").replace("== 4", "== 0", 1)},
         {"inventory.deleted"},
     ),
-    "conftest hook": ({"conftest.py": HOOK}, {"protected.config", "base_tests.red"}),
+    "conftest hook": ({"conftest.py": HOOK}, {"base_tests.red"}),
     "conftest added": ({"tests/conftest.py": HOOK}, {"base_tests.red"}),
     "conftest ignore": (
         {"conftest.py": "collect_ignore = ['tests/test_calc.py']\n", "test_n.py": "def test_n(): pass\n"},
-        {"protected.config", "inventory.deleted"},
+        {"inventory.deleted"},
     ),
     "deselect": (
         {"pytest.ini": BASE["pytest.ini"] + "addopts = --deselect tests/test_calc.py::test_add\n"},
-        {"protected.config", "inventory.deleted"},
+        {"inventory.deleted"},
     ),
     "moved and emptied": (
         {

@@ -37,6 +37,14 @@ CARGO_OK = (
     b"     Running unittests src/lib.rs (target/debug/deps/x-1)\n\nrunning 1 test\ntest t ... ok\n\n"
     b"test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n"
 )
+MOCHA_TEST = b'{"title":"t","fullTitle":"s t","file":"/p/a.js","err":{}}'
+MOCHA_OK = (
+    b'{\n  "stats": {"tests":1,"passes":1,"pending":0,"failures":0},"tests":[' + MOCHA_TEST + b"],"
+    b'"passes":[' + MOCHA_TEST + b'],"pending":[],"failures":[]\n}'
+)
+TAP_OK = b"TAP version 13\n# adds\nok 1 - adds\n\n1..1\n"
+UVU_OK = b"a.js\n\xe2\x80\xa2   (1 / 1)\n\n  Total:     1\n  Passed:    1\n  Skipped:   0\n"
+DOCTEST_OK = b"1 items passed all tests:\n   1 tests in m.f\n1 tests in 1 items.\n1 passed and 0 failed.\n"
 
 
 def gate(read, **fields):
@@ -67,6 +75,12 @@ PROOFS = {
     "tsc": {},
     "clippy": {"output": b'{"reason":"build-finished","success":true}\n'},
     "golangci": {"output": b"0 issues.\n"},
+    "mocha": {"report": MOCHA_OK},
+    "ava": {"report": TAP_OK},
+    "tape": {"report": TAP_OK},
+    "tap": {"report": TAP_OK},
+    "uvu": {"output": UVU_OK},
+    "doctest": {"output": DOCTEST_OK},
 }
 
 
@@ -168,6 +182,16 @@ def test_oversized_report_is_refused(name):
         ("jest", b'{"testResults":[],"success":true}'),
         ("jest", JEST_OK[:-9]),
         ("vitest", JEST_OK.replace(b'"passed","ancestor', b'"pending","ancestor')),
+        ("mocha", None),
+        ("mocha", b"{}"),
+        ("mocha", MOCHA_OK[:-3]),
+        ("mocha", MOCHA_OK.replace(MOCHA_TEST, b"").replace(b":1", b":0")),
+        ("tap", None),
+        ("tap", b""),
+        ("tap", b"TAP version 14\n1..0 # SKIP nothing\n"),
+        ("tap", b"TAP version 13\nok 1 - adds\n"),
+        ("tap", TAP_OK.replace(b"ok 1 - adds", b"ok 1 - adds # SKIP")),
+        ("tape", b"# adds\n\n1..1\n# tests 1\n# pass  1\n"),
         ("sarif", None),
         ("sarif", b"{}"),
         ("sarif", b'{"version":"2.1.0","runs":[]}'),

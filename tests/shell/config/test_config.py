@@ -481,7 +481,7 @@ def test_every_plain_key_has_a_variable_that_works(place, option):
         "choice": option.choices[-1] if option.choices else "",
         "duration": "2h", "money": "$3", "size": "3 GB", "count": "3",
         "iterations": "3", "days": "3", "inners": "a:b", "inner": "docs", "waivers": "stubs=why",
-        "prefix": "bots", "names": "p", "word": "m", "text": "make x",
+        "prefix": "bots", "names": "p", "kinds": "inventory.deleted", "word": "m", "text": "make x",
         "switch": "true", "score": "8",
     }[option.kind]  # fmt: skip
     place.own("[profiles.p]\nenv = {}\n")

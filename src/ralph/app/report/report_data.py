@@ -28,7 +28,7 @@ from ralph.app.report.loop_report import (
     Told,
 )
 from ralph.app.words.change import ChangeSize
-from ralph.app.words.ending import best_words, headline, newest_verdicts, standing
+from ralph.app.words.ending import best_words, headline, newest_verdicts, not_yet_lines, standing
 from ralph.app.words.format import GOOD, clock, dollars, iso, plural, safe, thousands
 from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
@@ -93,13 +93,13 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         told=tuple(_report_call(call) for call in calls),
         breaker=breaker_course(loop),
         notes=ReportNotes(
-            not_yet=tuple(safe(text, 1000) for text in loop.proof.not_yet)
+            not_yet=tuple(safe(text, 1000) for text in not_yet_lines(loop))
             if loop.outcome not in GOOD
             else (),
             unproven=tuple(safe(text, 1000) for text in loop.proof.unproven),
             learned=tuple(safe(text, 300) for text in loop.agents.learnings),
             old_red=tuple(line.gate for line in proof if _old_red(line)),
-            waivers={safe(key): safe(why, 1000) for key, why in order.criterion.waivers.items()},
+            waivers={safe(key): safe(why, 1000) for key, why in order.criterion.exceptions.items()},
             warnings=tuple(safe(text, 500) for text in order.warnings),
             errors=_errors(calls, events),
             interventions=tuple(_interventions(events)),

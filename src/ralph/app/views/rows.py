@@ -152,6 +152,7 @@ def standing(row: ListRow) -> LoopStanding:
         human=next(iter(plan.get("human", ())), ""),
         items=plan.get("newest", 0),
         planned=plan.get("mode") == "planned",
+        waivers=tuple(safe(one["key"], 300) for one in body.get("asked", ())),
     )
 
 

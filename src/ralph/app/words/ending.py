@@ -23,6 +23,7 @@ from ralph.app.words.format import (
     table,
 )
 from ralph.app.words.next_steps import LoopStanding, next_steps, room_flag
+from ralph.core.decide.grants import open_waivers
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE
@@ -127,6 +128,9 @@ def ending(
     if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
     if loop.outcome not in DONE:
+        facts += [
+            ("asked", safe(f"{one.key}: {one.says}", 300)) for one in open_waivers(loop)[:MAX_SENTENCES]
+        ]
         facts += [("not yet", safe(text, 300)) for text in loop.proof.not_yet[:MAX_SENTENCES]]
         facts.append(("best", best_words(loop)))
     elif not loop.landing.result or loop.build is not None:
@@ -139,6 +143,12 @@ def ending(
     facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.landing.result]
     lines += table(facts, "  ")
     return lines + table(next_steps(standing(loop)), "  ")
+
+
+def not_yet_lines(loop: Loop) -> list[str]:
+    """What waits for the user's word stands first."""
+    asked = open_waivers(loop) if loop.outcome == "blocked" else ()
+    return [*(f"waits for your word, {one.key}: {one.says}" for one in asked), *loop.proof.not_yet]
 
 
 def _plan_facts(loop: Loop) -> list[tuple[str, str]]:
@@ -203,4 +213,5 @@ def standing(loop: Loop, *, crashed: bool = False) -> LoopStanding:
         human=line.human[0] if line is not None and line.human else "",
         items=line.newest if line is not None else 0,
         planned=line is not None and line.mode == "planned",
+        waivers=tuple(safe(one.key, 300) for one in open_waivers(loop)),
     )

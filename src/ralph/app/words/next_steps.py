@@ -5,6 +5,7 @@ Only commands that exist are named: a test holds every line against the commands
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ class LoopStanding(Struct, frozen=True):
     human: str = ""  # an item of the plan that only a human can do
     items: int = 0  # the iteration up to which items of the plan are verified
     planned: bool = False  # a plan was all that was asked for
+    waivers: tuple[str, ...] = ()  # findings that a user's word would settle
 
 
 def next_steps(at: LoopStanding) -> tuple[Next, ...]:
@@ -93,6 +95,9 @@ def _landing(at: LoopStanding) -> tuple[Next, ...]:
 def _go_on(at: LoopStanding) -> Next:
     if at.word == "blocked" and at.human:
         return Next("when you have done it", f"ralph resume {at.name} --done {at.human}")
+    if at.word == "blocked" and at.waivers:
+        words = " ".join(f"--allow {shlex.quote(f'{key}=…')}" for key in at.waivers)
+        return Next("allow it and go on", f"ralph resume {at.name} {words}")
     if at.word == "blocked":
         return Next("answer and go on", f'ralph resume {at.name} --steer "…"')
     more = f" {at.room}" if at.room else ""

@@ -170,7 +170,7 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
             guards=tuple(
                 map(_state_guard, loop.proof.guards if loop.proof.guards_tree == loop.work.tree else ())
             ),
-            waivers=criterion.waivers,
+            waivers=criterion.exceptions,
             grade=loop.grade,
             not_proven=loop.proof.unproven,
             reason=loop.reason,

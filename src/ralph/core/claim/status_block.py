@@ -15,7 +15,7 @@ from typing import Literal, cast
 
 from msgspec import Struct
 
-from ralph.core.model.agent import Claim
+from ralph.core.model.agent import AskedWaiver, Claim
 from ralph.core.text.clean import one_line
 
 OPEN = "---RALPH_STATUS---"
@@ -35,6 +35,9 @@ _VALUES = {
     "WORK_TYPE": ("IMPLEMENTATION", "TESTING", "DOCUMENTATION", "REFACTORING"),
     "EXIT_SIGNAL": ("TRUE", "FALSE"),
 }
+ALLOW = "ALLOW"  # a further key, once for each exception that is asked for
+_ASKED = re.compile(r"([a-z_]+\.[a-z_]+)[ \t:]+(\S[^=\x00-\x1f\x7f-\x9f]{0,270}?)[ \t]+because[ \t]+(\S.*)")
+_MAX_ASKS = 20
 _DECIDES = frozenset({"STATUS", "TESTS_STATUS", "EXIT_SIGNAL"})
 _MAX_SHOWN_CHARS = 60  # characters of a wrong value that are worth repeating
 _MAX_RECOMMENDATION = 500
@@ -58,7 +61,9 @@ RECOMMENDATION: <one line: what comes next, what blocks you, or what was achieve
 - STATUS is COMPLETE when, as far as you can tell, the whole task is finished; IN_PROGRESS when work is left.
 - BLOCKED is an honourable answer. Give it when you cannot go on honestly: the task contradicts itself, a
   check is wrong, something is missing that only a human can provide. Say in RECOMMENDATION what you need.
-  It is always better than making a check pass by weakening, skipping or deleting it.
+  It is always better than making a check pass by weakening, skipping or deleting it. If the task needs an
+  exception (a test that must change, a protected file), ask for it after RECOMMENDATION, one line for each:
+  `{ALLOW}: <guard.kind> <test or path> because <reason>`, with the id that you were told.
 - TESTS_STATUS tells the result of tests you really ran in this call; NOT_RUN if you ran none.
 - EXIT_SIGNAL is true only if nothing is left to do, the tests pass and no error is unresolved.
 - The block is a statement, not a proof: the result is checked independently in a clean copy.
@@ -106,7 +111,9 @@ def parse_status(text: str) -> ParsedStatus:
 
 def claim_from(pairs: Mapping[str, str]) -> ParsedStatus:
     """The claim in a set of fields, however they reached us; the rules are those of the block."""
-    problems = [f"unknown key {one_line(key, _MAX_SHOWN_CHARS)!r}" for key in pairs if key not in KEYS]
+    problems = [
+        f"unknown key {one_line(key, _MAX_SHOWN_CHARS)!r}" for key in pairs if key not in (*KEYS, ALLOW)
+    ]
     problems += [f"{key} is missing" for key in KEYS if key not in pairs]
     values: dict[str, str] = {}
     sound = "STATUS" in pairs
@@ -135,6 +142,7 @@ def claim_from(pairs: Mapping[str, str]) -> ParsedStatus:
             f"EXIT_SIGNAL true does not go with {'BLOCKED' if status == 'BLOCKED' else 'failing tests'}"
         )
         signal = False
+    asks = _asked_waivers(pairs.get(ALLOW, ""), status, problems)
     claim = Claim(
         status=cast("Literal['IN_PROGRESS', 'COMPLETE', 'BLOCKED']", status),
         exit_signal=signal,
@@ -143,8 +151,27 @@ def claim_from(pairs: Mapping[str, str]) -> ParsedStatus:
         files=counts["FILES_MODIFIED"],
         work=values.get("WORK_TYPE", ""),
         recommendation=recommendation,
+        asks=asks,
     )
     return ParsedStatus(claim, tuple(problems))
+
+
+def _asked_waivers(text: str, status: str, problems: list[str]) -> tuple[AskedWaiver, ...]:
+    """The exceptions that are asked for, one a line; only who is blocked asks."""
+    found: dict[str, AskedWaiver] = {}
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        match = _ASKED.fullmatch(line.strip("`"))
+        if match is None:
+            shown = one_line(line, _MAX_SHOWN_CHARS)
+            problems.append(f"{ALLOW} is {shown!r}, not `guard.kind what because reason`")
+        elif len(found) < _MAX_ASKS:
+            kind, subject, why = match.groups()
+            asked = AskedWaiver(kind, subject, one_line(why, _MAX_RECOMMENDATION))
+            found.setdefault(asked.key, asked)
+    if found and status != "BLOCKED":
+        problems.append(f"{ALLOW} only goes with BLOCKED")
+        return ()
+    return tuple(found.values())
 
 
 def _count(key: str, pairs: Mapping[str, str], problems: list[str]) -> int:
@@ -224,6 +251,8 @@ def _pairs(lines: Iterable[str]) -> tuple[dict[str, str], bool, list[str]]:
                 sound = False
         elif key not in pairs:
             pairs[key] = value.strip()
+        elif key == ALLOW:
+            pairs[key] += f"\n{value.strip()}"
         else:
             problems.append(f"{key} is given twice")
             sound = sound and (key not in _DECIDES or pairs[key] == value.strip())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -20,10 +21,13 @@ from ralph.core.toolchains.classify_command import (
     named_kind,
     script_of,
     sort_command,
+    sounds_like_check,
     split,
     why_dangerous,
     why_degenerate,
 )
+from ralph.core.toolchains.never_fails import why_idle
+from ralph.core.toolchains.split_command import judging
 from ralph.core.toolchains.usual_checks import BY_NAME, COMMON, UsualCheck
 
 Scripts = Mapping[str, Mapping[str, tuple[str, int]]]  # folder + runner ("./npm", "api/make") -> scripts
@@ -51,6 +55,7 @@ class CiCommand(Struct, frozen=True):
     where: str
     cwd: str = "."
     job: str = ""
+    aside: bool = False  # its workflow or job is not what every change goes through
 
 
 def doc_commands(path: str, text: str) -> tuple[list[Candidate], list[str]]:
@@ -74,7 +79,7 @@ def doc_commands(path: str, text: str) -> tuple[list[Candidate], list[str]]:
         texts = [_strip_shell_prompt(line)] if fence or line.startswith(("    ", "\t")) else _spans(line)
         for one in texts:
             made = candidate("docs", one, folder, where)
-            if made and (made.kind or why_dangerous(one) or why_degenerate(one)):
+            if made and (made.kind or why_dangerous(one) or (sounds_like_check(one) and why_degenerate(one))):
                 found.append(made)
     return found, demands
 
@@ -102,8 +107,10 @@ def candidate(layer: Layer, run: str, cwd: str, where: str) -> Candidate | None:
     if moved:
         cwd = posixpath.normpath(posixpath.join(cwd, moved.group(1)))
         run = moved.group(2).strip()
-    if not run or run.startswith(("#", "//", "<", "|")) or cwd.startswith(".."):
+    if not run or run.startswith(("#", "/", "<", "|")) or cwd.startswith(".."):
         return None
+    if run.endswith(("&&", "||", "|", "\\")) or run.count("(") != run.count(")"):
+        return None  # a part of something longer
     told = sort_command(run)
     return Candidate(
         layer=layer, run=run, kind=told.kind, cwd=cwd, where=where, tool=told.tool, rejected=told.why
@@ -191,6 +198,7 @@ def ci_candidates(lines: Iterable[CiCommand]) -> list[Candidate]:
             made = candidate("ci", text, line.cwd, line.where)
             if made is None:
                 continue
+            made = replace(made, aside=line.aside)
             if named_kind(line.job) == "deploy":
                 made = replace(made, kind="", rejected=f'its job "{line.job}" deploys or publishes')
             if made.kind or made.rejected:
@@ -222,6 +230,8 @@ def resolve_script(made: Candidate, scripts: Scripts) -> Candidate:
         runner, name = named
         family = "npm" if runner in ("npm", "yarn", "pnpm", "bun") else runner
         known = scripts.get(f"{made.cwd}/{family}", {})
+        if family in ("make", "just") and not known and body == made.run and made.layer in ("docs", "ci"):
+            return replace(made, kind="", rejected=f"there is no file of {family} in the commit")
         if name not in known:
             if made.layer in ("docs", "ci") and known:
                 return replace(made, kind="", rejected=f'there is no script "{name}"')
@@ -239,9 +249,9 @@ def resolve_script(made: Candidate, scripts: Scripts) -> Candidate:
 
 
 def _inside(made: Candidate, body: str, around: list[str]) -> Candidate:
-    whole = " ; ".join([*around, body])
+    whole = " && ".join([*around, body])
     shown = f"{made.executes} -> {whole}" if made.executes else whole
-    why = why_dangerous(whole) or why_degenerate(body)
+    why = why_dangerous(whole) or (body and why_degenerate(body)) or _why_other_kind(made, body)
     if not why:
         named = [named_kind(script[1]) for words in split(whole) if (script := script_of(" ".join(words)))]
         why = "it deploys or publishes" if "deploy" in named else ""
@@ -253,6 +263,26 @@ def _inside(made: Candidate, body: str, around: list[str]) -> Candidate:
     if any(fetches(words) for words in split(whole)):
         return replace(made, network=True, note="its script installs dependencies first")
     return made
+
+
+_DOES = {
+    "lint": "lints",
+    "format": "checks the format",
+    "types": "checks types",
+    "build": "builds",
+    "docs": "builds documents",
+}
+
+
+def _why_other_kind(made: Candidate, body: str) -> str:
+    """A script that is called a test and is known to do only something else tests nothing."""
+    ends = judging(body)
+    if made.kind != "test" or ends is None:
+        return ""
+    parts = [list(words) for words in ends.judged]
+    kinds = {sort_command(shlex.join(words)).kind for words in parts if not why_idle(words)}
+    does = sorted(_DOES[kind] for kind in kinds if kind in _DOES)
+    return f"it {' and '.join(does)}, and executes no test" if does and kinds <= set(_DOES) else ""
 
 
 def script_candidates(manifest: Manifest) -> list[Candidate]:
@@ -318,10 +348,15 @@ def table_candidates(manifest: Manifest) -> list[Candidate]:
     for row in BY_NAME[manifest.language].rows:
         sign = seen_sign(row, manifest)
         if sign is not None:
-            found.append(
-                _from_row(row, manifest.folder, f"{manifest.path}:{manifest.signs.get(sign) or 1}", sign)
-            )
+            found.append(_from_row(row, manifest.folder, _where(manifest, sign), sign))
     return found
+
+
+def _where(manifest: Manifest, sign: str) -> str:
+    """The file and line that say so: of a file that is itself the sign, its first line."""
+    if sign.startswith("file:"):
+        return posixpath.normpath(posixpath.join(manifest.folder, sign.removeprefix("file:"))) + ":1"
+    return manifest.places.get(sign) or f"{manifest.path}:{manifest.signs.get(sign) or 1}"
 
 
 def common_candidates(paths: Iterable[str]) -> list[Candidate]:
@@ -347,7 +382,7 @@ def _from_row(row: UsualCheck, folder: str, where: str, sign: str) -> Candidate:
         cwd=folder,
         where=where,
         tool=row.tool,
-        hint=row.install,
         network=row.network,
+        usual=sign != "*" and not sign.startswith("word:"),
         note=row.note or ("" if sign == "*" else f"because of {sign.partition(':')[2]}"),
     )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ralph.core.criterion.manifests import language_of
 from ralph.core.criterion.proposal import LAYER_WORDS, Candidate, Check, Manifest, ProjectFacts
-from ralph.core.criterion.rank import rank
+from ralph.core.criterion.rank import best_of, rank
 from ralph.core.toolchains.classify_command import KINDS, Kind
 from ralph.core.toolchains.usual_checks import BY_NAME, LEVEL_OF, LEVELS, Level
 
@@ -79,15 +80,25 @@ def plan_gates(found: ProjectFacts, level: Level) -> tuple[Planned, ...]:
 def _of_kind(
     kind: Kind, usable: list[Candidate], manifests: tuple[Manifest, ...]
 ) -> list[tuple[Candidate, str]]:
+    """In each folder what `ralph infer` would choose there, then the own tool of each language beside it."""
     found: list[tuple[Candidate, str]] = []
     here = [one for one in usable if one.kind == kind and not one.network]
-    for manifest in manifests:
-        own = [one for one in here if one.cwd == manifest.folder and _speaks(one, manifest.language)]
-        if own:
-            found.append((min(own, key=rank), manifest.language))
-    if not found:  # `make lint` and its like, when no language's own tool is known
-        neutral = [one for one in here if one.cwd == "."]
-        found = [(min(neutral, key=rank), "")] if neutral else []
+    spoken: set[str] = set()  # languages that the top has a check for: packages below it are part of that
+    for folder in dict.fromkeys([".", *(manifest.folder for manifest in manifests)]):
+        inside = [one for one in here if one.cwd == folder]
+        languages = [one.language for one in manifests if one.folder == folder and language_of(one.path)]
+        if folder != "." and spoken & set(languages):
+            inside = [one for one in inside if one.layer in ("docs", "ci")]
+        if not inside:
+            continue
+        best = best_of(inside)
+        own = [language for language in languages if _speaks(best, language)]
+        found.append((best, own[0] if own else ""))
+        for language in languages if own else ():
+            other = [one for one in inside if _speaks(one, language) and not rank(one)[3]]
+            if language not in own and other:
+                found.append((best_of(other), language))
+        spoken |= set(languages) if folder == "." else set()
     unique: dict[tuple[str, str], tuple[Candidate, str]] = {}
     for one, language in found:
         unique.setdefault((one.run, one.cwd), (one, language))

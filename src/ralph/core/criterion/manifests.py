@@ -22,7 +22,16 @@ _NAME = re.compile(r"[A-Za-z0-9@][A-Za-z0-9._/@-]*")
 _GEM = re.compile(r"^\s*gem\s+['\"]([\w.-]+)['\"]", re.MULTILINE)
 _MIX = re.compile(r"\{:(\w+),")
 _ARTIFACT = re.compile(r"<artifactId>\s*([\w.-]+)\s*</artifactId>")
-_ASSIGNED = re.compile(r"^(\w+)\s*[:?]?=[ \t]*([^#\n]*)", re.MULTILINE)
+_ASSIGNED = re.compile(r"^[ ]*(?:export +|override +)*(\w+)\s*([?+]|:{1,3}|)=[ \t]*([^#\n]*)", re.MULTILINE)
+# What make sets by itself, and what only the machine knows and stays a word.
+_IMPLIED = {
+    "MAKE": "make",
+    "CC": "cc",
+    "CXX": "c++",
+    "RM": "rm -f",
+    "SHELL": "sh",
+    **{name: name for name in ("HOME", "PWD", "CURDIR", "PATH", "USER", "TMPDIR", "DESTDIR", "VIRTUAL_ENV")},
+}
 _SAYING = re.compile(r"\$\((?:info|warning)\b[^()]*(?:\([^()]*\)[^()]*)*\)")
 _PLUGIN = re.compile(r"checkstyle|spotless|junit|kotest|jacoco|spotbugs")
 _WORD = re.compile(
@@ -32,6 +41,7 @@ _WORD = re.compile(
 
 def language_of(name: str) -> str:
     """The language whose package a file of this name marks; "" for none."""
+    name = posixpath.basename(name)
     for language in LANGUAGES:
         for mark in language.marks:
             if name == mark or (mark.startswith("*") and name.endswith(mark[1:])):
@@ -121,8 +131,15 @@ def _toml_signs(document: Mapping[str, object], text: str) -> dict[str, int]:
     ]
     for place in places:
         for name in _names(place, 0):
-            found.setdefault(f"dep:{name}", line_of(text, name))
+            found.setdefault(f"dep:{name}", _line_of_requirement(text, name))
     return found
+
+
+def _line_of_requirement(text: str, name: str) -> int:
+    """The line that asks for a package, and not the first one that names it."""
+    quoted = re.escape(name)
+    hit = re.search(rf"[\"']{quoted}(?=[\s\"'<>=!~;@\[,])|^{quoted}\s*=", text, re.IGNORECASE | re.MULTILINE)
+    return text.count("\n", 0, hit.start()) + 1 if hit else line_of(text, name)
 
 
 def _names(value: object, depth: int) -> list[str]:
@@ -149,7 +166,8 @@ def _json(text: str) -> tuple[str, dict[str, tuple[str, int]], dict[str, int]]:
     listed = document.get("scripts")
     for name, body in (listed if isinstance(listed, Mapping) else {}).items():
         if isinstance(name, str) and isinstance(body, str):
-            scripts[name] = (body, line_of(text, '"scripts"', f'"{name}"'))
+            line = line_of(text, '"scripts"', f'"{name}":') or line_of(text, '"scripts"', f'"{name}"')
+            scripts[name] = (body, line)
         elif isinstance(name, str) and isinstance(body, list):  # composer
             scripts[name] = (" && ".join(str(part) for part in body), line_of(text, '"scripts"', f'"{name}"'))
     signs: dict[str, int] = {}
@@ -193,10 +211,13 @@ def make_targets(text: str) -> dict[str, tuple[str, int]]:
     """Targets of a Makefile with their recipes, prerequisites' recipes before them. Nothing is expanded."""
     own: dict[str, tuple[list[str], list[str], int]] = {}
     current: list[str] = []
-    values = dict(_ASSIGNED.findall(text))
+    values = _variables(text)
     for number, line in enumerate(text.splitlines()[:5000], 1):
         if line.startswith("\t"):
-            recipe = _expand_variables(line.strip().lstrip("@-+ "), values)
+            raw = line.strip()
+            recipe = _expand_variables(raw.lstrip("@-+ "), values)
+            if "-" in raw[: len(raw) - len(raw.lstrip("@-+ "))]:
+                recipe = f"({recipe} || true)"  # make goes on when it fails
             for name in current if recipe and not recipe.startswith("#") else ():
                 own[name][1].append(recipe)
             continue
@@ -210,15 +231,30 @@ def make_targets(text: str) -> dict[str, tuple[str, int]]:
                 own[name][0].extend(hit.group(2).split())
                 if hit.group(3):
                     own[name][1].append(hit.group(3).strip())
-    return {name: (" ; ".join(_recipe(name, own, set())), own[name][2]) for name in own}
+    return {name: (" && ".join(_recipe(name, own, set())), own[name][2]) for name in own}
+
+
+def _variables(text: str) -> dict[str, str]:
+    """What a Makefile sets; a name that another file may set stays a word of its own."""
+    values: dict[str, str] = {}
+    for name, sign, value in _ASSIGNED.findall(text.replace("\\\n", " ")):
+        values[name] = f"{values.get(name, '')} {value}" if sign == "+" else value
+    if re.search(r"^\s*-?s?include\s", text, re.MULTILINE):
+        values = {name: name for name in re.findall(r"\$[({](\w+)[)}]", text)} | values
+    return values
 
 
 def _expand_variables(recipe: str, values: Mapping[str, str]) -> str:
-    """Make's own plain variables filled in; its functions and the shell's substitutions stay to be seen."""
+    """Make's plain variables filled in, with nothing where nobody sets them, as make does; functions stay."""
     recipe = _SAYING.sub("", recipe)
+    first = re.match(r"\$[({](\w+)[)}]", recipe)
+    if first and not values.get(first.group(1), _IMPLIED.get(first.group(1), "")).strip():
+        return f": {first.group(1)} is not defined"
     for _ in range(3):
         recipe = re.sub(
-            r"(?<!\$)\$[({](\w+)[)}]", lambda hit: values.get(hit.group(1), hit.group(1)).strip(), recipe
+            r"(?<!\$)\$[({](\w+)[)}]",
+            lambda hit: values.get(hit.group(1), _IMPLIED.get(hit.group(1), "")).strip(),
+            recipe,
         )
     return re.sub(
         r"\s+", " ", recipe.replace("$$", "$").replace("$@", "target").replace("$<", "source")
@@ -239,7 +275,7 @@ def just_recipes(text: str) -> dict[str, tuple[str, int]]:
     for number, line in enumerate(text.splitlines()[:5000], 1):
         if line[:1] in (" ", "\t") and name:
             body, at = found[name]
-            found[name] = (f"{body} ; {line.strip().lstrip('@-')}".removeprefix(" ; "), at)
+            found[name] = (f"{body} && {line.strip().lstrip('@-')}".removeprefix(" && "), at)
             continue
         hit = re.match(r"^@?([A-Za-z_][\w-]*)[^:=]*:(?!=)", line)
         name = hit.group(1) if hit else ""

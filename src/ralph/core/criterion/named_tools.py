@@ -199,7 +199,7 @@ _FAMILY: dict[str, str] = {
 def tools_in(run: str, executes: str = "") -> frozenset[tuple[str, str]]:
     """Everything that checks in a command and in the scripts behind it: (tool, kind)."""
     found: set[tuple[str, str]] = set()
-    for text in (run, *executes.replace(" -> ", " ; ").split(" ; ")):
+    for text in (run, *re.split(r" -> | && ", executes)):
         for words in split(text):
             told = sort_command(" ".join(words))
             if told.tool:

@@ -43,6 +43,8 @@ class Candidate(Struct, frozen=True, omit_defaults=True, kw_only=True):
     note: str = ""
     resolved: bool = True  # its first word exists on this machine
     was: str = ""  # as it stands in the file, when `run` is its local form
+    usual: bool = False  # only a sign of its tool was seen: how the project itself calls it is not known
+    aside: bool = False  # of a CI job that is not the main verification
 
 
 class Manifest(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -54,6 +56,7 @@ class Manifest(Struct, frozen=True, omit_defaults=True, kw_only=True):
     name: str = ""
     scripts: dict[str, tuple[str, int]] = {}  # name -> (body, line)
     signs: dict[str, int] = {}  # "dep:pytest", "table:tool.mypy", "file:tox.ini" -> line of the manifest
+    places: dict[str, str] = {}  # sign -> file:line, where another file than `path` says it
 
 
 class ProjectFacts(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -132,3 +135,14 @@ def join_commands(checks: tuple[Check, ...]) -> str:
     """All commands as one line that a person could paste at the top of the repository."""
     parts = [check.run if check.cwd == "." else f"(cd {check.cwd} && {check.run})" for check in checks]
     return " && ".join(dict.fromkeys(parts))
+
+
+_DEPENDENCIES = ("npm ci", "npm install", "pnpm install", "yarn install", "bun install", "composer install")
+
+
+def why_missing(run: str, hint: str) -> str:
+    """Why a check cannot be started here, with the line that installs what it lacks."""
+    if hint in _DEPENDENCIES or hint.endswith("--frozen-lockfile"):
+        return f"its dependencies are not installed here; install them with: {hint}"
+    word = run.split(maxsplit=1)[0].rsplit("/", 1)[-1]
+    return f'"{word}" cannot be started here' + (f"; install it with: {hint}" if hint else "")

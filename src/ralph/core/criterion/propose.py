@@ -7,8 +7,8 @@ decided in `rank`.
 
 from __future__ import annotations
 
-import posixpath
 import shlex
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
@@ -24,9 +24,12 @@ from ralph.core.criterion.proposal import (
     ProjectFacts,
     Proposal,
     join_commands,
+    why_missing,
 )
 from ralph.core.criterion.rank import CriterionPart, Where, as_check, checks_of_kind, lower, pick
 from ralph.core.model.gate import TaskClass
+from ralph.core.toolchains.classify_command import sounds_like_check
+from ralph.core.toolchains.narrow import WHOLE, narrowness
 
 MAX_SHOWN = 8  # rejected alternatives that are told
 _WORDS: dict[str, str] = {
@@ -260,21 +263,21 @@ def _docstrings(made: Proposal, place: Where) -> CriterionPart | None:
 
 
 def _alternatives(found: ProjectFacts, checks: tuple[Check, ...]) -> tuple[Alternative, ...]:
-    """What was seen and not taken, with the reason."""
+    """What was seen and not taken, with the reason; what resembles a check first."""
     used = {(check.run, check.cwd) for check in checks}
     kinds = {check.kind for check in checks}
     rows: dict[str, str] = {}
-    for one in found.candidates:
+    for one in sorted(found.candidates, key=lambda one: not (one.kind or sounds_like_check(one.run))):
         text = one.was or one.run
         if (one.run, one.cwd) in used or text in rows:
             continue
-        why = _rejection(one)
+        why = _rejection(one, kinds)
         if why and (one.rejected or not kinds or one.kind in kinds):
             rows[text] = why
     return tuple(Alternative(text[:200], why[:300]) for text, why in list(rows.items())[:MAX_SHOWN])
 
 
-def _rejection(one: Candidate) -> str:
+def _rejection(one: Candidate, kinds: Collection[str]) -> str:
     where = one.where or "the files"
     if one.rejected.endswith(("is no check that is known", "is not used as a check here")):
         return ""
@@ -282,7 +285,11 @@ def _rejection(one: Candidate) -> str:
         return f"{one.rejected} ({where})"
     if one.network:
         return f"{where}: it needs the network"
-    return f"{where}: {'less trusted than what was chosen' if one.resolved else 'not found on this machine'}"
+    if one.kind in kinds:  # something was chosen of this kind
+        narrow = one.kind == "test" and narrowness(one.was or one.run) != WHOLE
+        why = "it executes only some of the tests" if narrow else "less trusted than what was chosen"
+        return f"{where}: {why}"
+    return "" if one.resolved else f"{where}: not found on this machine"
 
 
 def _finish(made: Proposal, place: Where, part: CriterionPart, criterion: str) -> Proposal:
@@ -292,8 +299,7 @@ def _finish(made: Proposal, place: Where, part: CriterionPart, criterion: str) -
     for check in chosen:
         if not check.resolved:
             level = lower(level, "medium")
-            hint = f"; install it with: {check.hint}" if check.hint else ""
-            warnings.append(f'"{posixpath.basename(check.run.split()[0])}" cannot be started here{hint}')
+            warnings.append(why_missing(check.run, check.hint))
     if not place.found.tests and any(check.kind == "test" for check in chosen):
         warnings.append("there are no tests yet: the criterion is that tests for the new code exist and pass")
     typed = all(check.layer == "task" for check in chosen) and level == "high"

@@ -7,6 +7,7 @@ layer alone is medium.
 from __future__ import annotations
 
 import posixpath
+import re
 import shlex
 
 from msgspec import Struct
@@ -24,6 +25,8 @@ from ralph.core.criterion.proposal import (
     ProjectFacts,
 )
 from ralph.core.toolchains.classify_command import Kind
+from ralph.core.toolchains.narrow import EXAMPLE, WHOLE, narrowness
+from ralph.core.toolchains.split_command import split
 
 MAX_PACKAGES = 4  # packages that one criterion may join
 _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
@@ -36,6 +39,10 @@ _SELECTORS = {
     "mocha": "{}",
     "rspec": "{}",
 }
+
+
+_ENVIRONMENTS = frozenset({"tox", "nox", "hatch"})
+_STARTED_BY = frozenset({"pytest", "unittest", "mypy", "ruff", "flake8"})
 
 
 class Where(Struct, frozen=True):
@@ -84,7 +91,8 @@ def pick(kind: Kind | None, place: Where, name: Name | None = None) -> Picked | 
     level: Confidence = "high"
     for folder in _folders(place, usable):
         here = [one for one in usable if one.cwd == folder]
-        best = min(here, key=lambda one: (name is not None and not named_tools.pure(name, one), *rank(one)))
+        pure = [one for one in here if name is None or named_tools.pure(name, one)]
+        best = best_of(pure or here)
         agreeing = {_group(one.layer): one for one in here if one.tool == best.tool and one is not best}
         agreeing.pop(_group(best.layer), None)
         chosen.append(best)
@@ -166,11 +174,43 @@ def _group(layer: Layer) -> str:
 
 
 def rank(one: Candidate) -> tuple[object, ...]:
-    """Smaller is better; min() is stable, and CI files put their main verification first."""
-    last = posixpath.basename((one.was or one.run).split()[-1])
+    """Smaller is better; min() is stable, and CI files put their main verification first.
+
+    Whether its tool is here does not count: a check that is right and not installed is said with its install
+    line, and another one that happens to be installed is not what was asked (`best_of`).
+    """
+    text = one.was or one.run
+    last = posixpath.basename(text.split()[-1])
     plain = one.layer != "manifest" or last in ("test", "lint", "build", "check", "typecheck")
     unclear = one.kind == "test" and one.tool.rsplit(":", 1)[-1] == "check"  # "check" is often lint
-    return (not one.resolved, TRUST[one.layer], unclear, not plain)
+    narrow = narrowness(text) if one.kind in ("test", "coverage") else WHOLE
+    script = "/" in text.split()[0] and not re.match(r"(?:\./)?(?:vendor|node_modules|\.?venv|build)/", text)
+    absent = script and not one.resolved  # a file that is not there is nothing to install
+    # Only what the project itself says can be wider: a usual command stands behind a part that it names.
+    whole = (absent, narrow == EXAMPLE, one.usual or one.aside, narrow)
+    return (*whole, one.aside, TRUST[one.layer], unclear, not plain)
+
+
+def best_of(here: list[Candidate]) -> Candidate:
+    """The best command of one kind in one folder: the one answer of `ralph infer` and `ralph init`."""
+    return _installed_twin(min(here, key=rank), here)
+
+
+def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
+    """The same check in a form that starts here: by the same tool, or by what its environment starts."""
+    if best.resolved:
+        return best
+    around = best.tool.split(":")[0] in _ENVIRONMENTS
+    if not around and len(split(best.executes or best.was or best.run)) > 1:
+        return best  # `mocha && tsd` is more than mocha
+    twins = [
+        one
+        for one in here
+        if one.resolved
+        and narrowness(one.was or one.run) <= narrowness(best.was or best.run)
+        and (one.tool == best.tool or (around and one.tool in _STARTED_BY))
+    ]
+    return min(twins, key=rank) if twins else best
 
 
 def _reason(one: Candidate) -> str:

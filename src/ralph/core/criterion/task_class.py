@@ -1,18 +1,21 @@
-"""The class of a task, from its verb and what the verb acts on. Only the class: commands live elsewhere.
+"""The class of a task, from what it asks: its verb and what the verb acts on. Commands live elsewhere.
 
 The first word decides where it is a verb we know, else the first verb that cannot also be a noun. Then
 the head of the verb's own object counts: the last word before the first joint ("and", "for", "so", …).
 So "add tests for dark mode" is coverage, "add dark mode and tests" is a feature, "fix type errors" is
 types, and "fix the type selector" is a bug. In doubt the answer is the class that demands more proof:
 make-it-green classes may end a loop before its first agent call, so they need the clearest words.
-An unknown verb is `regression`: nothing may break, and the diff must not be empty. So is what is about flaky,
-skipped or suppressed things: they are green already, and green says nothing of them.
+A subject as in a commit ("feat(api): …", "Handle …", "Don't …", "Raise … when") is sorted by what changes for
+whoever uses the program: something new, something mended, documents, or nothing. An unknown verb is
+`regression`: nothing may break, and the diff must not be empty. So is what is about flaky, skipped or
+suppressed things: they are green already, and green says nothing of them.
 """
 
 from __future__ import annotations
 
 import re
 
+from ralph.core.criterion import task_verbs as known
 from ralph.core.model.gate import TaskClass
 
 _MAX_CHARS = 2000  # characters; the verb of a task stands at its beginning
@@ -121,19 +124,69 @@ def hidden_from_checks(task: str) -> bool:
 
 
 def task_class(task: str) -> TaskClass:
-    found = _class_by_verb(task)
+    text = _plain(task)
+    found = _class_by_prefix(text) or _class_by_verb(text)
     return "regression" if found in _UNTOLD and hidden_from_checks(task) else found
 
 
+def _plain(task: str) -> str:
+    """The task without marks before its words, and with two words that are one verb as one."""
+    text = task[:_MAX_CHARS].strip()
+    while (hit := known.BEFORE.match(text)) and hit.end() < len(text):
+        text = text[hit.end() :]
+    for pattern, word in known.JOINED:
+        text = pattern.sub(word, text)
+    return text
+
+
+_PREFIX = re.compile(r"^([\w./-]+)(?:\(([^)\n]*)\))?!?:\s+(?=\S)")
+
+
+def _class_by_prefix(text: str) -> TaskClass | None:
+    """The class by a prefix as of conventional commits ("fix(api)!: …") or of a part ("net/http: …")."""
+    hit = _PREFIX.match(text)
+    if hit is None:
+        return None
+    name, scope, rest = hit.group(1).lower(), (hit.group(2) or "").lower(), text[hit.end() :]
+    said = known.PREFIXES.get(name)
+    if said is None:
+        if name.endswith(("error", "exception")):
+            return "bug-fix"
+        if {*re.split(r"[/.]", name)} & known.DOCUMENTS:
+            return "docs"
+        first = name.split("/")[0]
+        return None if first in _VERBS or first in _LEADING or first in _FILLERS else task_class(rest)
+    if said == "docs" or {*re.split(r"\W+", scope)} & known.DOCUMENTS:
+        return "docs"
+    inner = _class_by_verb(rest)
+    if said == "bug-fix":
+        if inner in ("docs", "coverage"):
+            return inner
+        mended = _class_by_verb(f"fix {rest}")
+        deed = rest.split()[0].lower() in {*_VERBS, *known.BEHAVES}
+        return mended if mended == "docs" or (mended in _UNTOLD and not deed) else "bug-fix"
+    if said == "coverage":
+        if hidden_from_checks(rest):
+            return "regression"
+        return "coverage" if inner in ("implement-feature", "bug-fix") else inner
+    return "docs" if inner == "docs" else said
+
+
 def _class_by_verb(task: str) -> TaskClass:
-    words = _TOKEN.findall(task[:_MAX_CHARS].strip().lower())
-    at = next((at for at, word in enumerate(words) if word not in _FILLERS), len(words))
+    words = _TOKEN.findall(task.lower())
+    at = next((at for at, word in enumerate(words) if word not in _FILLERS or word == "let"), len(words))
+    if at < len(words):
+        words[at] = _base(words[at])
+        asked = _class_of_behaviour(words[at], words[at + 1 :], task)
+        if asked is not None:
+            return asked
     row = _LEADING.get(words[at]) if at < len(words) else None
     if row is None:
         at = next((at for at, word in enumerate(words) if word in _VERBS), len(words))
         row = _VERBS.get(words[at]) if at < len(words) else None
     if row is None:
-        return _class_of_stated_fact(words) or "regression"
+        stated = _class_of_stated_fact(words)
+        return stated or ("bug-fix" if known.TROUBLE.search(" ".join(words)) else "regression")
     rest = words[at + 1 :]
     near = _object(rest)
     if row is _MAKE:
@@ -150,6 +203,146 @@ def _class_by_verb(task: str) -> TaskClass:
         # "fix it", "fix until green": what is meant stands elsewhere in the sentence
         found = _class_of_stated_fact(words) or ("test-pass" if _GREEN & set(words) else None)
     return found or row[0]
+
+
+_ASIDE = frozenset({"about", "after", "before", "during", "per", "each", "between"})
+_ENDINGS = (
+    ("ing", ""),
+    ("ing", "e"),
+    ("ied", "y"),
+    ("ies", "y"),
+    ("ed", ""),
+    ("ed", "e"),
+    ("es", ""),
+    ("s", ""),
+)
+_NOT_VERBS = frozenset({"tests", "checks", "builds", "types", "styles", "cases", "documents", "formatting"})
+
+
+def _base(word: str) -> str:
+    """The verb that a word is a form of (added, adds, adding); a word that is none stays."""
+    verbs = {*_VERBS, *_LEADING, *known.BEHAVES, *known.KEEPS, *known.EXPLAINS}
+    if word in verbs or word in _NOT_VERBS:
+        return word
+    for ending, instead in _ENDINGS:
+        stem = word.removesuffix(ending) + instead if word.endswith(ending) else ""
+        for form in (stem, stem[:-1] if stem[-1:] == stem[-2:-1] else ""):
+            if form in verbs:
+                return form
+    return word
+
+
+def _class_of_behaviour(verb: str, rest: list[str], text: str) -> TaskClass | None:
+    """The class of a subject whose verb says what the program shall do; None where the old words decide."""
+    near = _object(rest)
+    cut = next((at for at, word in enumerate(near) if word in _ASIDE), len(near))
+    near = near[:cut]
+    if verb != "make" and _about_documents(verb, rest, near):
+        return "docs"
+    if verb in known.KEEPS or (verb == "test" and rest[:1] and rest[0] in known.PLACES):
+        return "regression"
+    if verb in known.EXPLAINS:
+        return "implement-feature" if {"message", "messages", "error"} & set(near) else "docs"
+    if verb in ("make", "ensure", "get", "bring"):
+        state = _class_of_wanted_state(rest)
+        return (
+            state if state != "regression" or verb in ("get", "bring") else _class_of_making(verb, rest, near)
+        )
+    if verb == "raise":
+        error = any(word.endswith(("error", "errors", "exception", "warning")) for word in near)
+        return "bug-fix" if error or (near and "when" in rest) else None
+    if verb == "use":
+        return _class_of_using(rest, near, text)
+    if verb in ("improve", "update"):
+        to = rest[rest.index("to") + 1 :][:1] if "to" in rest else []
+        wanted = (verb == "improve" and known.WORDS_OF_USERS & set(near)) or set(to) & known.BEHAVES
+        return "implement-feature" if wanted else None
+    if verb in known.NEW or verb in known.WRONG:
+        if near[:1] == ["commit"] or _about_chores(rest, near):
+            return "coverage" if {"test", "tests"} & set(near) else "regression"
+        return "implement-feature" if verb in known.NEW else "bug-fix"
+    if verb == "add" and (_about_chores(rest, near) or known.FILES.search(text)) and not _head(near, _ADD[1]):
+        return "regression"
+    if verb not in known.ADDS and verb not in known.MENDS:
+        return None
+    if verb == "extend" and _head(near, _RAISE[1]):
+        return None
+    if _about_chores(rest, near) or (verb == "avoid" and known.PERFORMANCE & set(rest[:5])):
+        return "regression"
+    if verb in ("handle", "return"):
+        trouble = verb == "handle" and known.EDGES.search(" ".join(rest))
+        return "bug-fix" if trouble else "implement-feature"
+    return "implement-feature" if verb in known.ADDS else "bug-fix"
+
+
+def _about_documents(verb: str, rest: list[str], near: list[str]) -> bool:
+    """Is what changes a document: its object, or the place where it is changed?"""
+    if verb in known.DOCUMENTS or (verb in ("cleanup", "typo") and not near):
+        return verb != "comment"
+    head = near[-1] if near else ""
+    before = near[-2] if len(near) > 1 else ""
+    repairs = _VERBS.get(verb) is _REPAIR or verb == "typo"
+    if repairs and (
+        known.SLIPS & set(near) or (before in ("broken", "dead", "stale") and head in known.LINKS)
+    ):
+        after = rest[len(near) :]
+        slip = head in ("typo", "typos") and len(after) > 1
+        return not slip or bool(known.DOCUMENTS & set(after)) or _document_named(after)
+    if head in known.DOCUMENTS and verb not in ("implement", "build", "support"):
+        return True
+    if before in known.DOCUMENTS and head in known.OF_DOCUMENTS:
+        return True
+    if verb in known.MENDS and known.DOCUMENTS & set(rest[:2]) and head not in ("page", "pages"):
+        return True
+    if verb in ("fix", "update", "add", "change") and _document_named(rest[:6]):
+        return True
+    return _place_is(rest, known.DOCUMENTS) and verb not in ("implement", "support", "allow")
+
+
+def _document_named(words: list[str]) -> bool:
+    """`README.md` comes as the words readme, ".", md."""
+    return re.search(r"\. (?:md|rst|adoc|txt)\b", " ".join(words)) is not None
+
+
+def _place_is(rest: list[str], names: frozenset[str]) -> bool:
+    """Does the sentence say "in the docs", "to the README", "for CI", as its last place?"""
+    for at, word in enumerate(rest):
+        if word in known.PLACES:
+            place = _object(
+                [one for one in rest[at + 1 :] if one not in ("the", "a", "an", "our", "its", "all")]
+            )
+            if place[-2:] == ["test", "cases"]:
+                place = ["tests"]
+            if place and place[-1] in names:
+                return True
+    return False
+
+
+def _about_chores(rest: list[str], near: list[str]) -> bool:
+    """Is it about the tests, CI or tools of the project, and not about what the project does?"""
+    head = near[-1] if near else ""
+    named = head in known.CHORES or (near[:1] and near[0] in known.CHORES - {"test", "license"})
+    tested = rest[:1] in (["test"], ["tests"]) and (rest[1:2] or [""])[0] in known.PLACES
+    return bool(named) or tested or _place_is(rest, known.CHORES)
+
+
+def _class_of_making(verb: str, rest: list[str], near: list[str]) -> TaskClass:
+    """New behaviour ("make X do Y", "ensure that X") is a wish that can be shown; a quality is none."""
+    if known.QUALITIES & set(rest) or _about_chores(rest, near):
+        return "regression"
+    if verb == "ensure":
+        return "bug-fix"
+    does = (known.BEHAVES - _STATES) & set(rest[1:]) or any(
+        known.ADJECTIVES.fullmatch(word) for word in rest[1:]
+    )
+    return "implement-feature" if does else "regression"
+
+
+def _class_of_using(rest: list[str], near: list[str], text: str) -> TaskClass:
+    """To use UTC instead of local time is seen by users, to use pathlib instead of os.path is not."""
+    if known.CODE.search(text) or _about_chores(rest, near):
+        return "regression"
+    return "implement-feature" if "instead" in rest or "for" in rest else "regression"
 
 
 def _object(words: list[str]) -> list[str]:

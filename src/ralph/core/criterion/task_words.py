@@ -49,6 +49,10 @@ _WHOLES = _set(
     "code codebase project app application repo repository program software source sources files file "
     "system site"
 )
+# Folders that every project has: "the tests" are not the package tests/.
+_EVERYWHERE = _set(
+    "test tests spec specs doc docs build code lint check checks example examples bench coverage types"
+)
 _STUDY = _set(
     "research investigate analyse analyze compare evaluate explore study survey summarise summarize assess"
 )
@@ -122,7 +126,7 @@ def scopes(task: str, prefix: str, manifests: Iterable[Manifest]) -> list[str]:
     """The packages that a task is about, the nearest first; empty = the task and the folder do not say."""
     packages = {manifest.folder: manifest for manifest in manifests}
     inner = sorted((folder for folder in packages if folder != "."), key=len, reverse=True)
-    words = {word.lower() for word in _WORD.findall(task)}
+    words = {word.lower() for word in _WORD.findall(task)} - _EVERYWHERE
     named = [
         folder
         for folder in inner

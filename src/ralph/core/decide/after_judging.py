@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core.decide import failover, next_item, plan_facts
+from ralph.core.decide import failover, grants, next_item, plan_facts
 from ralph.core.decide.stuck import apply, measure, signs, take_back
 from ralph.core.model.actions import (
     Action,
@@ -205,13 +205,18 @@ def pause_loop(loop: Loop) -> Loop:
 
 def _ending(loop: Loop) -> Finish | None:
     """A reason to end that does not depend on how the work is going."""
-    if loop.call.claim is not None and loop.call.claim.status == "BLOCKED":
-        return Finish("blocked", f"the agent asks: {loop.call.claim.recommendation or 'no reason given'}")
+    claim = loop.call.claim
+    if claim is not None and claim.status == "BLOCKED":
+        asks = grants.question(loop) if claim.asks else claim.recommendation or "no reason given"
+        return Finish("blocked", f"the agent asks: {asks}")
     if loop.agents.denials_in_row >= DENIAL_CAP:
         return _denied(loop)
     if loop.progress.integrity_hits >= INTEGRITY_CAP:
         return Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
-    return limit_reached(loop)
+    limit = limit_reached(loop)
+    if grants.asks_again(loop) or (limit is not None and grants.open_questions(loop)):
+        return Finish("blocked", grants.question(loop))
+    return limit
 
 
 def _denied(loop: Loop) -> Finish:
@@ -274,12 +279,12 @@ def limit_or_call(loop: Loop) -> Loop:
         if isinstance(step, Finish):
             return finish(replace(loop, phase="working"), step)
         if step == "judge":
-            return _judge_again(loop)
+            return judge_again(loop)
     return _call(loop) if ending is None else finish(replace(loop, phase="working"), ending)
 
 
-def _judge_again(loop: Loop) -> Loop:
-    """The whole of a plan, on a tree that nobody changed since: as if a call had left it."""
+def judge_again(loop: Loop) -> Loop:
+    """A tree that nobody changed since, as if a call had left it: of a whole plan, or after a user's word."""
     todo = RunGates(stage="fast", tree=loop.work.tree, gates=gate_names(loop))
     return replace(
         loop.with_proof(stage="fast", verdicts={}, verdicts_tree=loop.work.tree, finals_tree=""),

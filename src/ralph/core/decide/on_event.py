@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import msgspec.structs
 
-from ralph.core.decide import after_judging, count_spend, failover, next_item, opinion, plan_facts
+from ralph.core.decide import after_judging, count_spend, failover, grants, next_item, opinion, plan_facts
 from ralph.core.decide.after_fault import after_fault
 from ralph.core.decide.stuck import apply, measure
 from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
@@ -158,9 +158,10 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
     if not loop.call.running or event.call != loop.call.number:
         _illegal(loop, event, "no such call is open")
     loop = apply.call_ended(loop, event)
+    order, claim = grants.take_beforehand(loop.sealed, event.claim)
     loop = loop.with_call(
         running=False,
-        claim=event.claim,
+        claim=claim,
         fault=event.fault,
         denials=event.denials,
         session=_kept_session(loop, event),
@@ -174,6 +175,7 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
     )
     return replace(
         loop,
+        order=order,
         spend=count_spend.add_call_usage(loop.spend, event.usage),
         build=_note_indication(loop, event),
         todo=(TakeSnapshot(iteration=loop.iteration),),
@@ -307,7 +309,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         outcome=None,
         reason="",
     )
-    loop = plan_facts.tick_human_items(loop, event.done)
+    loop = grants.grant(plan_facts.tick_human_items(loop, event.done), event)
     if held:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
@@ -318,7 +320,10 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         )
         loop = replace(loop, jury=reset_counts(loop.jury))
         loop = plan_facts.reopen_blocked_items(loop)
-    return _take_baseline(loop) if loop.progress.best is None else after_judging.limit_or_call(loop)
+    if loop.progress.best is None:
+        return _take_baseline(loop)
+    answered = ended and event.allow and loop.build is None and loop.work.tree != loop.sealed.base.tree
+    return after_judging.judge_again(loop) if answered else after_judging.limit_or_call(loop)
 
 
 def abort_asked(loop: Loop, event: AbortAsked) -> Loop:

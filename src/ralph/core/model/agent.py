@@ -61,6 +61,18 @@ class Fault(Struct, frozen=True, omit_defaults=True):
     address: str = ""  # host:port that was not reached, where it can be looked at
 
 
+class AskedWaiver(Struct, frozen=True):
+    """An exception that the agent asks for instead of taking it."""
+
+    kind: str
+    subject: str
+    why: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}:{self.subject}"
+
+
 class Claim(Struct, frozen=True, omit_defaults=True):
     """The agent's structured word. It asks for judgement; it never is one."""
 
@@ -71,6 +83,7 @@ class Claim(Struct, frozen=True, omit_defaults=True):
     files: int = 0
     work: str = ""
     recommendation: str = ""
+    asks: tuple[AskedWaiver, ...] = ()
 
 
 class Steer(Struct, frozen=True):

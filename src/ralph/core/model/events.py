@@ -214,6 +214,8 @@ class ResumeAsked(Event, frozen=True, tag="ResumeAsked"):
     more_cost: float = 0.0
     more_tokens: int = 0
     done: tuple[str, ...] = ()  # items of the plan that a human has done
+    allow: dict[str, str] = {}  # findings that the user waives now -> why
+    allow_asked: tuple[str, ...] = ()  # kinds that are granted when the agent asks
 
 
 class AbortAsked(Event, frozen=True, tag="AbortAsked"):

@@ -82,7 +82,14 @@ class Criterion(Struct, frozen=True, omit_defaults=True):
     waivers: dict[str, str] = {}  # guard id -> the user's reason
     until: str = ""
     confirm: int = 3  # how often the final verdict must be green, each time in a fresh box
+    allow_asked: tuple[str, ...] = ()  # kinds of findings that are granted when the agent asks
+    granted: dict[str, str] = {}  # what was granted that way: id -> the agent's reason
     quarantine: dict[str, str] = {}  # test id -> owner, expiry and reason: neither red nor a witness
+
+    @property
+    def exceptions(self) -> dict[str, str]:
+        """Every waiver, whenever it was given."""
+        return {**self.granted, **self.waivers}
 
     @property
     def proof(self) -> tuple[Gate, ...]:

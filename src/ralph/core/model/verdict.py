@@ -25,6 +25,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     path: str = ""
     line: int = 0
     severity: Severity = "P1"
+    way: str = ""  # of a guard: what to do about it
+    asks: bool = False  # of a guard: honest work may look like this, so a user's word settles it
 
 
 class Counts(Struct, frozen=True, omit_defaults=True):
@@ -40,6 +42,7 @@ class Canary(Struct, frozen=True, omit_defaults=True):
     silent: tuple[str, ...] = ()  # were seen and did not fail
     unseen: tuple[str, ...] = ()
     runner: dict[str, str] = {}  # parts of the runner as the failing test saw them: name -> digest
+    host: str = ""  # the file they stood in
 
 
 class Reading(Struct, frozen=True, omit_defaults=True):

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import MAKE_IT_GREEN, NEEDS_WITNESS, Criterion, Gate, Grade
 from ralph.core.model.outcome import Outcome
-from ralph.core.model.verdict import GuardResult, Verdict
+from ralph.core.model.verdict import Finding, GuardResult, Verdict
 from ralph.core.proof.grade import OWN_WITNESS, Proof, at_least, prove
 from ralph.core.text.clean import one_line
 
@@ -111,7 +111,7 @@ def decide_exit(
     if guards == ():
         not_yet.append("no guard has looked at this tree")
     for result in guards or ():
-        not_yet += [f"{result.guard}: {finding.message}" for finding in result.findings]
+        not_yet += [f"{result.guard}: {guard_words(finding)}" for finding in result.findings]
     if not_yet:
         return Exit(verified=False, not_yet=tuple(not_yet))
     if not changed and not unchanged_ok:
@@ -135,6 +135,12 @@ def ending_of(criterion: Criterion, grade: Grade) -> tuple[Outcome, str]:
         return "verified", "every check passed on this tree"
     asked = f"grade {criterion.min_grade} is asked for"
     return "unproven", f"every check passed on this tree, but the proof is only grade {grade}: {asked}"
+
+
+def guard_words(finding: Finding) -> str:
+    """What a guard found, and the way out of it."""
+    asked = " (a question)" if finding.asks else ""
+    return f"{finding.message}{asked}: {finding.way}" if finding.way else finding.message
 
 
 def _in_progress(claim: Claim | None) -> tuple[str, ...]:

@@ -85,9 +85,9 @@ def prove(
         if not known:
             open_points.append("checks read by exit code only: which tests exist is not known")
     open_points += _old_red(criterion.gates, baseline, now)
-    open_points += [f"waived: {key} ({reason})" for key, reason in sorted(criterion.waivers.items())]
+    open_points += [f"waived: {key} ({reason})" for key, reason in sorted(criterion.exceptions.items())]
     open_points += [f"in quarantine: {key} ({why})" for key, why in sorted(criterion.quarantine.items())]
-    if (criterion.waivers or criterion.quarantine) and grade == "A":
+    if (criterion.exceptions or criterion.quarantine) and grade == "A":
         grade = "B"
     return Proof(
         grade=grade,

@@ -8,29 +8,27 @@ Only words are looked at; nothing is executed and no file is read here.
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Literal
 
 from msgspec import Struct
 
 from ralph.core.toolchains.command_words import (
     DEEDS,
-    DIRECT,
     FETCHES,
     IDLE_VERBS,
     KINDS,
-    LAUNCH,
     NAMES,
     PACKAGERS,
     RUNNERS,
     SETUP,
     TASKERS,
     TOOLS,
-    VALUED,
     VEILED,
     VERBS,
     Kind,
 )
+from ralph.core.toolchains.never_fails import why_degenerate, why_idle
+from ralph.core.toolchains.split_command import judging, skip_options, split, strip_launchers
 
 __all__ = [
     "KINDS",
@@ -41,6 +39,7 @@ __all__ = [
     "plain_command",
     "script_of",
     "sort_command",
+    "sounds_like_check",
     "split",
     "strip_launchers",
     "why_dangerous",
@@ -59,11 +58,6 @@ class Sorted(Struct, frozen=True):
     unknown: bool = False  # no word of it tells what it does: it may well be a check
 
 
-_TRIVIAL = re.compile(r"^(?:echo|true|:|exit(?: 0)?|printf|cat|ls|pwd|sleep|cd)\b")
-_NO_TEST = re.compile(r"no tests?|not (?:yet )?(?:implemented|specified|configured)|todo", re.IGNORECASE)
-_ALWAYS = re.compile(
-    r"\|\|\s*(?:true|:|exit 0|echo\b)|;\s*(?:true|exit 0)\s*$|--passWithNoTests|--exit-zero|--no-error"
-)
 _EXPRESSION = re.compile(r"\$\{\{|\{\{|<%|\$\{?[A-Za-z_]")
 
 
@@ -75,14 +69,11 @@ def why_dangerous(command: str) -> str:
     return ""
 
 
-def why_degenerate(command: str) -> str:
-    """Why this command could never fail for the right reason; "" when it could."""
-    if _ALWAYS.search(command):
-        return "it passes whatever happens"
-    commands = [part for part in re.split(r"&&|;|\|\|", command) if part.strip()]
-    if commands and all(_TRIVIAL.match(part.strip()) for part in commands):
-        return "it checks nothing" + (", it says so itself" if _NO_TEST.search(command) else "")
-    return ""
+def sounds_like_check(command: str) -> bool:
+    """Is a word of it a program that checks, or one that starts a project's scripts?"""
+    known = {*TOOLS, *TASKERS, *PACKAGERS, *(row[0] for row in VERBS)}
+    parts = [part for words in split(command) if (part := strip_launchers(words))]
+    return any(part[0].rsplit("/", 1)[-1] in known and not SETUP.match(" ".join(part)) for part in parts)
 
 
 def named_kind(name: str) -> str:
@@ -94,67 +85,6 @@ def named_kind(name: str) -> str:
 def fetches(words: list[str]) -> bool:
     """Does a simple command install something, and so need the network?"""
     return bool(FETCHES.match(" ".join(words)))
-
-
-def split(command: str) -> list[list[str]]:
-    """The words of each simple command."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars="|&;()<>")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    commands: list[list[str]] = [[]]
-    try:
-        for word in lexer:
-            if word and all(char in "|&;()<>" for char in word):
-                commands.append([])
-            elif commands[-1] or not re.match(r"[A-Za-z_]\w*=", word):
-                commands[-1].append(word)
-    except ValueError:
-        return []
-    return [words for words in commands if words]
-
-
-def strip_launchers(words: list[str]) -> list[str]:
-    """The words of what is really executed, behind `uv run`, `npx`, `bundle exec`, `python -m`, …"""
-    while words:
-        name = words[0].rsplit("/", 1)[-1]
-        rest = words[1:]
-        if name in LAUNCH and rest:
-            after = _options(rest)
-            if after[:1] not in (["run"], ["exec"]):
-                return words
-            words = _options(after[1:])
-        elif name in DIRECT:
-            words = _options(rest)
-            while words and re.match(r"[A-Za-z_]\w*=", words[0]):
-                words = words[1:]
-        elif name in ("npm", "pnpm", "yarn", "bun") and rest[:1] in (["exec"], ["dlx"], ["x"]):
-            words = _options(rest[1:])
-        elif re.fullmatch(r"(?:python|pypy)[\d.]*", name):
-            words = _python(rest)
-            if words[:1] == ["python"]:
-                return words
-        elif name in ("sh", "bash", "ruby", "php") and rest and not rest[0].startswith("-"):
-            words = rest
-        else:
-            return [name, *rest]
-    return words
-
-
-def _options(words: list[str]) -> list[str]:
-    at = 0
-    while at < len(words) and words[at].startswith("-") and words[at] != "-m":
-        if words[at] == "--":
-            return words[at + 1 :]
-        at += 2 if words[at] in VALUED else 1
-    return words[at:]
-
-
-def _python(words: list[str]) -> list[str]:
-    while words and words[0].startswith("-"):
-        if words[0] == "-m" and len(words) > 1:
-            return ["python", "-m", "build"] if words[1] == "build" else words[1:]
-        words = words[2:] if words[0] in ("-W", "-X") else words[1:]
-    return words or ["python"]
 
 
 def sort_command(command: str) -> Sorted:
@@ -171,11 +101,13 @@ def sort_command(command: str) -> Sorted:
     if _EXPRESSION.search(text):
         return Sorted(why="it holds a variable that is only known elsewhere", unknown=True)
     found: list[Sorted] = []
+    ends = judging(text)
+    counted = [list(words) for words in ends.judged if not why_idle(list(words))] if ends else split(text)
     for words in split(text):
         one = _sort_words(words)
         if one.why:
             return one
-        if one.kind:
+        if one.kind and any(part[-len(words) :] == words for part in counted):
             found.append(one)
     if not found:
         return Sorted(why="it is no check that is known")
@@ -202,13 +134,12 @@ def _sort_words(words: list[str]) -> Sorted:
     if kind:
         return kind
     if name in TOOLS:
-        if name == "eslint" and "--fix" in rest:
-            return Sorted(why="it changes files instead of checking them")
         covered = name in ("pytest", "jest", "vitest") and any(
             re.match(r"--(?:cov\b|cov=|coverage)", word) for word in rest
         )
         return Sorted(kind="coverage" if covered and _threshold(rest) else TOOLS[name], tool=name)
-    if re.search(r"\.(?:sh|py|rb|pl|js|mjs|bash)$", name) or "/" in words[0]:
+    launched = inner[0] != words[0] or "/" in words[0]  # a bare file name is no command
+    if launched and (re.search(r"\.(?:sh|py|rb|pl|js|mjs|bash)$", name) or "/" in words[0]):
         said = named_kind(re.sub(r"\.\w+$", "", name))
         if said in KINDS:
             return Sorted(kind=said, tool=name)
@@ -262,13 +193,14 @@ def _script(name: str, rest: list[str]) -> Sorted:
     """`npm test`, `yarn lint`, `make check`: the name of the script says what it is for."""
     if rest[:1] == ["audit"]:
         return Sorted(kind="security", tool=f"{name} audit")
-    words = _options(rest)
+    words = skip_options(rest)
     if name in PACKAGERS and words[:1] in (["run"], ["run-script"], ["workspace"]):
-        words = _options(words[2:] if words[0] == "workspace" else words[1:])
+        words = skip_options(words[2:] if words[0] == "workspace" else words[1:])
         if words[:1] == ["run"]:
-            words = _options(words[1:])
+            words = skip_options(words[1:])
     if not words:
-        return Sorted(kind="build", tool="make all") if name == "make" else Sorted()
+        usual = {"make": Sorted(kind="build", tool="make all"), "rake": Sorted(kind="test", tool="rake")}
+        return usual.get(name, Sorted())  # the default task of Ruby projects is their tests
     script = words[0]
     if name == "bun" and script == "test" and "run" not in rest:
         return Sorted(kind="test", tool="bun test")
@@ -308,9 +240,9 @@ def script_of(command: str) -> tuple[str, str] | None:
     name = words[0].rsplit("/", 1)[-1]
     if name not in PACKAGERS and name not in ("make", "gmake", "just", "composer"):
         return None
-    rest = _options(words[1:])
+    rest = skip_options(words[1:])
     if name in PACKAGERS and rest[:1] in (["run"], ["run-script"]):
-        rest = _options(rest[1:])
+        rest = skip_options(rest[1:])
     if len(rest) < 1 or (name == "bun" and words[1:] == ["test"]):
         return None
     return ("make" if name == "gmake" else name), rest[0]

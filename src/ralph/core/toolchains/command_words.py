@@ -30,6 +30,7 @@ TOOLS: dict[str, Kind] = {
     **_rows("tslint markdownlint-cli2 cpplint credo swiftlint pre-commit", "lint"),
     **_rows("bandit semgrep pip-audit gitleaks trufflehog govulncheck safety osv-scanner gosec", "security"),
     **_rows("mkdocs sphinx-build zensical", "docs"),
+    **_rows("cc c++ gcc g++ clang clang++ javac rustc", "build"),
     **_rows("ninja webpack rollup esbuild tsup parcel", "build"),
 }
 # Program and its first arguments. "!" = the words must also be there, else it writes instead of checking.
@@ -129,10 +130,27 @@ VERBS: tuple[tuple[str, str, Kind, str], ...] = (
 # Names of scripts, make targets, CI steps. The first that fits decides; deeds come before checks.
 NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"deploy|publish|release|upload|ship\b|push\b|provision|rollout"), "deploy"),
-    (re.compile(r"^(?:start|serve|dev|watch|preview|run|up|storybook|docs:dev)(?:$|:)|:watch$"), "service"),
+    (
+        re.compile(
+            r"^(?:start|serve|dev|watch|preview|run|up|storybook|docs:dev)(?:$|:)|[:_-](?:watch|ui|server|debug|inspect)$"
+        ),
+        "service",
+    ),
     (re.compile(r"^(?:install|setup|bootstrap|init|prepare|postinstall|deps|clean|seed|migrate)\b"), "setup"),
+    (
+        re.compile(
+            r"(?:^|[:_-])(?:fix|write|regen\w*|update|updates?-?snap\w*|snaps?|snapshots?|bless|accept|record|golden)"
+            r"(?:$|[:_-])|^(?:format|fmt|prettier)$"
+        ),
+        "writes",
+    ),
     (re.compile(r"(?:^|[:_-])(?:cov|coverage)(?:$|[:_-])"), "coverage"),
-    (re.compile(r"(?:^|[:_-])(?:e2e|integration|smoke|bench|benchmark|perf)(?:$|[:_-])"), "slow"),
+    (
+        re.compile(
+            r"(?:^|[:_-])(?:e2e|integration|smoke|bench|benchmarks?|perf|performance|speed|fuzz|stress|load|soak|nightly)(?:$|[:_-])"
+        ),
+        "slow",
+    ),
     (
         re.compile(r"type-?s?-?check|check-?types|(?:^|[:_-])(?:types?|typing|tsc|mypy|pyright)(?:$|[:_-])"),
         "types",
@@ -143,9 +161,13 @@ NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         "format",
     ),
-    (re.compile(r"(?:^|[:_-])(?:fix|write)(?:$|[:_-])|^(?:format|fmt|prettier)$"), "writes"),
     (re.compile(r"(?:^|[:_-])(?:lint|eslint|ruff|clippy|rubocop|vet)(?:$|[:_-])"), "lint"),
-    (re.compile(r"(?:^|[:_-])(?:tests?|unit|unittests?|specs?|check|jest|vitest|pytest)(?:$|[:_-])"), "test"),
+    (
+        re.compile(
+            r"(?:^|[:_-])(?:tests?|unit|unittests?|specs?|check(?=$|[:_-](?:all|ci)$)|jest|vitest|pytest)(?:$|[:_-])"
+        ),
+        "test",
+    ),
     (re.compile(r"(?:^|[:_-])(?:build|compile|dist|bundle|all)(?:$|[:_-])"), "build"),
     (re.compile(r"(?:^|[:_-])(?:audit|security|sec)(?:$|[:_-])"), "security"),
     (re.compile(r"(?:^|[:_-])docs?(?:$|[:_-])"), "docs"),
@@ -159,12 +181,6 @@ RUNNERS = _set(
 IDLE_VERBS = _set(
     "fmt fix format generate clean init new add install restore sync tidy list version help lock update fetch"
 ) | _set("env doc mod get --version --help -v -V")
-# Options by which a known tool changes files, prints or lists instead of judging.
-IDLE_OPTIONS = _set(
-    "--fix --fix-only --fix-dry-run --unsafe-fixes --write --apply --autocorrect --autocorrect-all "
-    "--auto-correct --version --help --collect-only --collectonly --co --listTests --list-tests --no-run "
-    "--init --showConfig --show-files --show-settings --setup-plan --fixtures --markers"
-)
 LAUNCH = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "bundle", "mise", "asdf", "dotenvx"})
 DIRECT = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "xvfb-run", "time", "nice", "env", "cross-env"})
 VALUED = _set(

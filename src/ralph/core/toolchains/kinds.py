@@ -17,7 +17,8 @@ from ralph.core.toolchains.classify_command import (
     strip_launchers,
     why_degenerate,
 )
-from ralph.core.toolchains.command_words import IDLE_OPTIONS, PACKAGERS, SETUP, TASKERS, TOOLS
+from ralph.core.toolchains.command_words import PACKAGERS, SETUP, TASKERS, TOOLS
+from ralph.core.toolchains.never_fails import why_idle
 from ralph.core.toolchains.usual_checks import LANGUAGES
 
 # Endings of files that a language's checks look at; manifests and lockfiles of its packages count too.
@@ -135,9 +136,7 @@ def _part(words: list[str]) -> Sorted:
     one = sort_command(shlex.join(words))
     if script and last not in TOOLS and (one.unknown or any(_ANYTHING.match(name) for name in named)):
         return Sorted(tool=_UNKNOWN)
-    if one.kind and IDLE_OPTIONS.intersection(word.split("=", 1)[0] for word in inner[1:]):
-        return Sorted()
-    return one
+    return Sorted() if one.kind and why_idle(words) else one
 
 
 def proof_kinds(task_class: TaskClass) -> frozenset[str]:

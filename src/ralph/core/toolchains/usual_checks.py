@@ -32,7 +32,6 @@ class UsualCheck(Struct, frozen=True):
     tool: str
     run: str
     signs: str
-    install: str = ""
     network: bool = False
     note: str = ""
 
@@ -46,39 +45,24 @@ class Language(Struct, frozen=True):
     cache: str = ""  # folder of dependencies inside the repository
 
 
-def _pip(name: str) -> str:
-    return f"python -m pip install {name}"
-
-
-def _npm(name: str) -> str:
-    return f"npm install --save-dev {name}"
-
-
 _NODE_ROWS = (
-    UsualCheck("test", "vitest", "npx vitest run", "dep:vitest", _npm("vitest")),
-    UsualCheck(
-        "test", "jest", "npx jest", "dep:jest dep:ts-jest table:jest file:jest.config.js", _npm("jest")
-    ),
-    UsualCheck("test", "mocha", "npx mocha", "dep:mocha", _npm("mocha")),
-    UsualCheck("test", "ava", "npx ava", "dep:ava", _npm("ava")),
+    UsualCheck("test", "vitest", "npx vitest run", "dep:vitest"),
+    UsualCheck("test", "jest", "npx jest", "dep:jest dep:ts-jest table:jest file:jest.config.js"),
+    UsualCheck("test", "mocha", "npx mocha", "dep:mocha"),
+    UsualCheck("test", "ava", "npx ava", "dep:ava"),
     UsualCheck("test", "node", "node --test", "import:node:test"),
-    UsualCheck("types", "tsc", "npx tsc --noEmit", "dep:typescript file:tsconfig.json", _npm("typescript")),
-    UsualCheck(
-        "lint", "biome", "npx biome lint .", "dep:@biomejs/biome file:biome.json", _npm("@biomejs/biome")
-    ),
-    UsualCheck("lint", "oxlint", "npx oxlint", "dep:oxlint file:.oxlintrc.json", _npm("oxlint")),
+    UsualCheck("types", "tsc", "npx tsc --noEmit", "dep:typescript file:tsconfig.json"),
+    UsualCheck("lint", "biome", "npx biome lint .", "dep:@biomejs/biome file:biome.json"),
+    UsualCheck("lint", "oxlint", "npx oxlint", "dep:oxlint file:.oxlintrc.json"),
     UsualCheck(
         "lint",
         "eslint",
         "npx eslint .",
         "dep:eslint file:eslint.config.js file:eslint.config.mjs file:.eslintrc.json file:.eslintrc.js "
         "file:.eslintrc.cjs file:.eslintrc.yml file:eslint.config.ts",
-        _npm("eslint"),
     ),
     UsualCheck("format", "biome", "npx biome format .", "dep:@biomejs/biome file:biome.json"),
-    UsualCheck(
-        "format", "prettier", "npx prettier --check .", "dep:prettier file:.prettierrc", _npm("prettier")
-    ),
+    UsualCheck("format", "prettier", "npx prettier --check .", "dep:prettier file:.prettierrc"),
     UsualCheck("coverage", "vitest", "npx vitest run --coverage", "dep:@vitest/coverage-v8"),
     UsualCheck("coverage", "c8", "npx c8 --check-coverage npm test", "dep:c8"),
     UsualCheck(
@@ -91,6 +75,10 @@ _NODE_ROWS = (
     ),
 )
 
+_HARDHAT = "dep:hardhat " + " ".join(
+    f"file:hardhat.config.{ending}" for ending in ("js", "ts", "cjs", "mjs", "cts")
+)
+
 LANGUAGES: tuple[Language, ...] = (
     Language(
         "python",
@@ -101,48 +89,34 @@ LANGUAGES: tuple[Language, ...] = (
                 "pytest",
                 "pytest",
                 "dep:pytest table:tool.pytest file:pytest.ini file:conftest.py import:pytest dep:pytest-cov",
-                _pip("pytest"),
             ),
             UsualCheck("test", "unittest", "python3 -m unittest", "import:unittest"),
-            UsualCheck(
-                "lint", "ruff", "ruff check .", "dep:ruff table:tool.ruff file:ruff.toml", _pip("ruff")
-            ),
-            UsualCheck("lint", "flake8", "flake8", "dep:flake8 file:.flake8 table:flake8", _pip("flake8")),
-            UsualCheck(
-                "lint", "pylint", "pylint .", "dep:pylint file:.pylintrc table:tool.pylint", _pip("pylint")
-            ),
+            UsualCheck("lint", "ruff", "ruff check .", "dep:ruff table:tool.ruff file:ruff.toml"),
+            UsualCheck("lint", "flake8", "flake8", "dep:flake8 file:.flake8 table:flake8"),
+            UsualCheck("lint", "pylint", "pylint .", "dep:pylint file:.pylintrc table:tool.pylint"),
             UsualCheck(
                 "format",
                 "ruff",
                 "ruff format --check .",
                 "table:tool.ruff.format table:tool.ruff dep:ruff file:ruff.toml",
-                _pip("ruff"),
             ),
-            UsualCheck("format", "black", "black --check .", "dep:black table:tool.black", _pip("black")),
-            UsualCheck(
-                "types", "mypy", "mypy .", "dep:mypy table:tool.mypy file:mypy.ini table:mypy", _pip("mypy")
-            ),
+            UsualCheck("format", "black", "black --check .", "dep:black table:tool.black"),
+            UsualCheck("types", "mypy", "mypy .", "dep:mypy table:tool.mypy file:mypy.ini table:mypy"),
             UsualCheck(
                 "types",
                 "pyright",
                 "pyright",
                 "dep:pyright table:tool.pyright file:pyrightconfig.json",
-                _pip("pyright"),
             ),
             UsualCheck(
                 "coverage",
                 "pytest",
                 "pytest --cov --cov-report=json:{report}",
                 "dep:pytest-cov",
-                _pip("pytest-cov"),
             ),
             UsualCheck("build", "compileall", "python3 -m compileall -q .", "*"),
-            UsualCheck(
-                "security", "bandit", "bandit -q -r .", "dep:bandit table:tool.bandit", _pip("bandit")
-            ),
-            UsualCheck(
-                "security", "pip-audit", "pip-audit", "dep:pip-audit", _pip("pip-audit"), network=True
-            ),
+            UsualCheck("security", "bandit", "bandit -q -r .", "dep:bandit table:tool.bandit"),
+            UsualCheck("security", "pip-audit", "pip-audit", "dep:pip-audit", network=True),
         ),
         r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$",
         (
@@ -171,23 +145,21 @@ LANGUAGES: tuple[Language, ...] = (
         "rust",
         ("Cargo.toml",),
         (
-            UsualCheck("test", "cargo test", "cargo test", "*", "apt install cargo"),
+            UsualCheck("test", "cargo test", "cargo test", "*"),
             UsualCheck(
                 "lint",
                 "cargo lint",
                 "cargo clippy --all-targets -- -D warnings",
                 "*",
-                "rustup component add clippy",
             ),
-            UsualCheck("format", "cargo format", "cargo fmt --check", "*", "rustup component add rustfmt"),
-            UsualCheck("types", "cargo types", "cargo check --all-targets", "*", "apt install cargo"),
-            UsualCheck("build", "cargo build", "cargo build", "*", "apt install cargo"),
+            UsualCheck("format", "cargo format", "cargo fmt --check", "*"),
+            UsualCheck("types", "cargo types", "cargo check --all-targets", "*"),
+            UsualCheck("build", "cargo build", "cargo build", "*"),
             UsualCheck(
                 "security",
                 "cargo security",
                 "cargo audit",
                 "file:Cargo.lock",
-                "cargo install cargo-audit",
                 network=True,
                 note="fetches the advisory database",
             ),
@@ -199,24 +171,22 @@ LANGUAGES: tuple[Language, ...] = (
         "go",
         ("go.mod",),
         (
-            UsualCheck("test", "go test", "go test ./...", "*", "apt install golang"),
+            UsualCheck("test", "go test", "go test ./...", "*"),
             UsualCheck(
                 "lint",
                 "golangci-lint",
                 "golangci-lint run",
                 "file:.golangci.yml file:.golangci.yaml file:.golangci.toml",
-                "go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@latest",
             ),
-            UsualCheck("lint", "go types", "go vet ./...", "*", "apt install golang"),
-            UsualCheck("format", "gofmt", 'test -z "$(gofmt -l .)"', "*", "apt install golang"),
-            UsualCheck("types", "go types", "go vet ./...", "*", "apt install golang"),
-            UsualCheck("build", "go build", "go build ./...", "*", "apt install golang"),
+            UsualCheck("lint", "go types", "go vet ./...", "*"),
+            UsualCheck("format", "gofmt", 'test -z "$(gofmt -l .)"', "*"),
+            UsualCheck("types", "go types", "go vet ./...", "*"),
+            UsualCheck("build", "go build", "go build ./...", "*"),
             UsualCheck(
                 "security",
                 "govulncheck",
                 "govulncheck ./...",
                 "*",
-                "go install golang.org/x/vuln/cmd/govulncheck@latest",
                 network=True,
                 note="asks the vulnerability database",
             ),
@@ -228,8 +198,8 @@ LANGUAGES: tuple[Language, ...] = (
         "java-maven",
         ("pom.xml",),
         (
-            UsualCheck("test", "mvn", "mvn -B -o test", "*", "apt install maven"),
-            UsualCheck("build", "mvn", "mvn -B -o -DskipTests package", "*", "apt install maven"),
+            UsualCheck("test", "mvn", "mvn -B -o test", "*"),
+            UsualCheck("build", "mvn", "mvn -B -o -DskipTests package", "*"),
             UsualCheck("lint", "mvn", "mvn -B -o checkstyle:check", "dep:maven-checkstyle-plugin"),
             UsualCheck("format", "mvn", "mvn -B -o spotless:check", "dep:spotless-maven-plugin"),
         ),
@@ -240,9 +210,9 @@ LANGUAGES: tuple[Language, ...] = (
         ("build.gradle", "build.gradle.kts"),
         (
             UsualCheck("test", "gradle", "./gradlew --offline test", "file:gradlew"),
-            UsualCheck("test", "gradle", "gradle --offline test", "*", "apt install gradle"),
+            UsualCheck("test", "gradle", "gradle --offline test", "*"),
             UsualCheck("build", "gradle", "./gradlew --offline assemble", "file:gradlew"),
-            UsualCheck("build", "gradle", "gradle --offline assemble", "*", "apt install gradle"),
+            UsualCheck("build", "gradle", "gradle --offline assemble", "*"),
             UsualCheck("lint", "gradle", "./gradlew --offline checkstyleMain", "dep:checkstyle"),
             UsualCheck("format", "gradle", "./gradlew --offline spotlessCheck", "dep:spotless"),
         ),
@@ -257,7 +227,6 @@ LANGUAGES: tuple[Language, ...] = (
                 "rspec",
                 "bundle exec rspec",
                 "dep:rspec dep:rspec-rails file:.rspec",
-                "gem install rspec",
             ),
             UsualCheck("test", "rake", "bundle exec rake test", "dep:minitest dep:rake"),
             UsualCheck(
@@ -265,7 +234,6 @@ LANGUAGES: tuple[Language, ...] = (
                 "rubocop",
                 "bundle exec rubocop",
                 "dep:rubocop file:.rubocop.yml",
-                "gem install rubocop",
             ),
             UsualCheck("types", "srb", "bundle exec srb tc", "dep:sorbet"),
             UsualCheck("security", "bundle audit", "bundle exec bundle-audit check", "dep:bundler-audit"),
@@ -299,8 +267,8 @@ LANGUAGES: tuple[Language, ...] = (
         "dotnet",
         ("*.sln", "*.slnx", "*.csproj", "*.fsproj"),
         (
-            UsualCheck("test", "dotnet", "dotnet test --no-restore", "*", "apt install dotnet-sdk-8.0"),
-            UsualCheck("build", "dotnet", "dotnet build --no-restore", "*", "apt install dotnet-sdk-8.0"),
+            UsualCheck("test", "dotnet", "dotnet test --no-restore", "*"),
+            UsualCheck("build", "dotnet", "dotnet build --no-restore", "*"),
             UsualCheck("format", "dotnet", "dotnet format --verify-no-changes --no-restore", "*"),
         ),
         r"Tests?\.(?:cs|fs)$",
@@ -314,11 +282,8 @@ LANGUAGES: tuple[Language, ...] = (
                 "ctest",
                 "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure",
                 "word:enable_testing word:add_test word:gtest_discover_tests",
-                "apt install cmake",
             ),
-            UsualCheck(
-                "build", "cmake", "cmake -S . -B build && cmake --build build", "*", "apt install cmake"
-            ),
+            UsualCheck("build", "cmake", "cmake -S . -B build && cmake --build build", "*"),
         ),
         r"(?:^|/)tests?/[^/]+\.(?:c|cc|cpp|cxx)$|_test\.(?:c|cc|cpp)$",
     ),
@@ -326,11 +291,11 @@ LANGUAGES: tuple[Language, ...] = (
         "elixir",
         ("mix.exs",),
         (
-            UsualCheck("test", "mix", "mix test", "*", "apt install elixir"),
+            UsualCheck("test", "mix", "mix test", "*"),
             UsualCheck("lint", "mix", "mix credo", "dep:credo"),
-            UsualCheck("format", "mix", "mix format --check-formatted", "*", "apt install elixir"),
+            UsualCheck("format", "mix", "mix format --check-formatted", "*"),
             UsualCheck("types", "mix", "mix dialyzer", "dep:dialyxir"),
-            UsualCheck("build", "mix", "mix compile --warnings-as-errors", "*", "apt install elixir"),
+            UsualCheck("build", "mix", "mix compile --warnings-as-errors", "*"),
         ),
         r"_test\.exs$",
         (("mix.lock", "mix deps.get"),),
@@ -338,20 +303,23 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     Language(
         "solidity",
-        ("foundry.toml", "hardhat.config.js", "hardhat.config.ts"),
         (
-            UsualCheck("test", "forge", "forge test --offline", "file:foundry.toml"),
+            "foundry.toml",
+            *(f"hardhat.config.{ending}" for ending in ("js", "ts", "cjs", "mjs", "cts")),
+            "truffle-config.js",
+        ),
+        (
             UsualCheck(
-                "test", "hardhat", "npx hardhat test", "file:hardhat.config.js file:hardhat.config.ts"
+                "test", "forge", "forge test --offline", "file:foundry.toml file:remappings.txt import:forge"
             ),
+            UsualCheck("test", "hardhat", "npx hardhat test", _HARDHAT),
+            UsualCheck("test", "truffle", "npx truffle test", "file:truffle-config.js dep:truffle"),
             UsualCheck("lint", "solhint", "npx solhint 'contracts/**/*.sol'", "file:.solhint.json"),
             UsualCheck("format", "forge", "forge fmt --check", "file:foundry.toml"),
-            UsualCheck("build", "forge", "forge build --offline", "file:foundry.toml"),
-            UsualCheck(
-                "build", "hardhat", "npx hardhat compile", "file:hardhat.config.js file:hardhat.config.ts"
-            ),
+            UsualCheck("build", "forge", "forge build --offline", "file:foundry.toml import:forge"),
+            UsualCheck("build", "hardhat", "npx hardhat compile", _HARDHAT),
         ),
-        r"\.t\.sol$|(?:^|/)test/[^/]+\.(?:js|ts)$",
+        r"\.t\.sol$|(?:^|/)test/[^/]+\.(?:js|ts|sol)$",
     ),
 )
 # For every repository, whatever its language.
@@ -361,14 +329,12 @@ COMMON: tuple[UsualCheck, ...] = (
         "gitleaks",
         "gitleaks dir . --no-banner",
         "*",
-        "https://github.com/gitleaks/gitleaks/releases",
     ),
     UsualCheck(
         "security",
         "semgrep",
         "semgrep scan --error --metrics=off --config .semgrep.yml",
         "file:.semgrep.yml",
-        _pip("semgrep"),
         note="with the rules of this repository, so that no network is needed",
     ),
     UsualCheck(
@@ -376,9 +342,8 @@ COMMON: tuple[UsualCheck, ...] = (
         "semgrep",
         "semgrep scan --error --metrics=off --config auto",
         "*",
-        _pip("semgrep"),
         network=True,
-        note="fetches its rules",
+        note="its rules come from the network (semgrep.dev); rules in .semgrep.yml would need none",
     ),
 )
 BY_NAME: dict[str, Language] = {language.name: language for language in LANGUAGES}

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec import json as json_
 from msgspec.structs import replace
 
+from ralph.core.decide.grants import OpenWaiver, open_waivers
 from ralph.core.decide.stuck.health import Health, health
 from ralph.core.model.gate import Grade
 from ralph.core.model.loop import Loop
@@ -95,6 +96,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     judge: JudgeLine | None
     plan: PlanLine | None
     not_yet: tuple[str, ...]
+    asked: tuple[OpenWaiver, ...] = ()  # what a user's word would settle
     unproven: tuple[str, ...]
     best: int | None
     breaker: Health
@@ -165,6 +167,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         judge=judge_line(loop),
         plan=plan_line(loop),
         not_yet=loop.proof.not_yet,
+        asked=open_waivers(loop) if loop.outcome == "blocked" else (),
         unproven=loop.proof.unproven,
         best=loop.progress.best.iteration if loop.progress.best else None,
         breaker=health(loop),

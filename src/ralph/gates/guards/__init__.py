@@ -14,9 +14,16 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from ralph.core.model.verdict import GuardResult
+from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import Asked, Broken, Change, Executed, GuardFacts, Overlay
-from ralph.gates.guards._base.kinds import KINDS, accuses
+from ralph.gates.guards._base.kinds import (
+    ABOUT_TESTS,
+    KINDS,
+    accuses,
+    is_accusing,
+    kind_of,
+    with_way_out,
+)
 from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards.hygiene import junk, secrets, stubs
 from ralph.gates.guards.integrity import (
@@ -71,6 +78,7 @@ __all__ = [
     "witnesses",
 ]
 
+_GONE = frozenset(("inventory.deleted", "inventory.skipped"))
 Check = Callable[[GuardFacts], GuardResult]
 READ: dict[str, Check] = {
     protected.NAME: protected.check,
@@ -99,20 +107,52 @@ REGISTRY: dict[str, Check] = {**READ, **CALLED}
 
 def inspect(facts: GuardFacts, checks: dict[str, Check] = REGISTRY) -> tuple[GuardResult, ...]:
     """These guards' results for one tree, with the user's waivers applied."""
-    return tuple(_waive(check(facts), facts.waivers) for check in checks.values())
+    return tuple(_waive(check(facts), facts) for check in checks.values())
 
 
-def _waive(result: GuardResult, waivers: dict[str, str]) -> GuardResult:
+def _waive(result: GuardResult, facts: GuardFacts) -> GuardResult:
     """Waived findings no longer block; they stay in the summary with the user's reason."""
     kept, waived = [], []
-    for finding in result.findings:
-        # By its whole key, or by its kind: "inventory.deleted".
-        reason = waivers.get(finding.key, waivers.get(finding.key.split(":", 1)[0]))
+    for finding in map(with_way_out, result.findings):
+        reason = _reason(finding, facts.waivers)
+        if reason is None and not is_accusing(finding, otherwise=result.integrity):
+            reason = _reason(finding, facts.granted, apart=_GONE)
         if reason is None:
             kept.append(finding)
         else:
             waived.append(f"{finding.key} ({reason or 'no reason given'})")
-    if not waived:
-        return result
-    left = replace(result, findings=tuple(kept), summary=f"{result.summary}; waived: {', '.join(waived)}")
-    return replace(left, integrity=accuses(left))
+    left = replace(result, findings=tuple(kept))
+    if waived:
+        left = replace(left, summary=f"{result.summary}; waived: {', '.join(waived)}")
+    return replace(left, integrity=accuses(left)) if result.findings else result
+
+
+def _reason(finding: Finding, waivers: dict[str, str], apart: frozenset[str] = frozenset()) -> str | None:
+    """By its whole key, or by its kind; a question about a test also by any other one about that test.
+
+    `apart`: kinds that only their own name settles, because nobody has seen them yet.
+    """
+    for name in (finding.key, kind_of(finding)):
+        if name in waivers:
+            return waivers[name]
+    if not finding.asks or kind_of(finding) not in ABOUT_TESTS - apart:
+        return None
+    subject = _subject(finding.key)
+    return next(
+        (
+            reason
+            for key, reason in waivers.items()
+            if key.partition(":")[0] in ABOUT_TESTS and _covers(_subject(key), subject)
+        ),
+        None,
+    )
+
+
+def _covers(waived: str, subject: str) -> bool:
+    return bool(waived) and (subject == waived or subject.startswith(f"{waived}::"))
+
+
+def _subject(key: str) -> str:
+    """The test that a key is about, as all guards would write it: without class dots and parameters."""
+    path, colons, name = key.partition(":")[2].partition("[")[0].partition("::")
+    return path + colons + name.replace(".", "::")

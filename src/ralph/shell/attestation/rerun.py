@@ -22,7 +22,7 @@ from ralph.core.model.order import BoxTerms, StartPoint
 from ralph.core.model.verdict import Reading, Verdict
 from ralph.core.proof.causes import is_missing
 from ralph.gates.readers import READERS
-from ralph.gates.seal import SHELL, exec_argv
+from ralph.gates.seal import COMMAND, SHELL, exec_argv
 from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Approval, AskedItem
 from ralph.shell.git.project import Project
@@ -80,7 +80,10 @@ def _words(gate: Gate) -> str:
     more = [f"in {gate.cwd}"] if gate.cwd != "." else []
     more += ["with network"] if gate.network else ["without network"]
     more += [f"{name}={value}" for name, value in sorted(gate.env.items())]
-    more += [f"arguments added: {shlex.join(gate.reporter)}"] if gate.reporter else []
+    if gate.reporter[:1] == (COMMAND,):
+        more += [f"in this form: {shlex.join(gate.reporter[1:])}"]
+    elif gate.reporter:
+        more += [f"arguments added: {shlex.join(gate.reporter)}"]
     more += [f"PATH begins with {os.pathsep.join(gate.path)}"] if gate.path else []
     return escape_invisible(f'gate "{gate.name}" executes {gate.run} ({", ".join(more)})')
 

@@ -181,6 +181,14 @@ _PLAIN = (
         union=True,
     ),
     Option(
+        "guards.allow_asked",
+        "kinds",
+        "Kinds of findings, parted by commas, that are waived when the agent asks; none that accuses.",
+        "",
+        "--allow-asked",
+        project="user",
+    ),
+    Option(
         "guards.quarantine",
         "quarantine",
         'Flaky tests that neither block nor prove: id = "OWNER until YYYY-MM-DD: reason".',
@@ -319,6 +327,7 @@ _RULE_WORDS = {
 }
 _KIND_WORDS = {
     "names": "text", "word": "text", "switch": "true or false", "count": "number", "iterations": "number",
+    "kinds": "text",
     "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
     "waivers": "table", "prefix": "text", "quarantine": "table", "score": "number", "dimensions": "tables",
 }  # fmt: skip

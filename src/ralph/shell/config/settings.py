@@ -123,6 +123,7 @@ class ProjectConfig(Struct, frozen=True):
 
 class GuardSettings(Struct, frozen=True):
     allow: dict[str, str] = {}
+    allow_asked: str = ""
     quarantine: dict[str, str] = {}
 
 
@@ -184,7 +185,7 @@ class Settings(Struct, frozen=True):
 Kind = Literal[
     "text", "word", "names", "choice", "switch", "count", "iterations", "days", "duration", "money", "size",
     "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
-    "quarantine", "score", "dimensions",
+    "quarantine", "score", "dimensions", "kinds",
 ]  # fmt: skip
 
 # What a repository's file may do with a key:

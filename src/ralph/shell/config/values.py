@@ -125,6 +125,22 @@ def _names(_option: Option, raw: object) -> str:
     return ",".join(parts)
 
 
+def _kinds(_option: Option, raw: object) -> str:
+    from ralph.gates.guards import KINDS  # takes a while to load, and is seldom asked
+
+    parts = [part.strip() for part in raw.split(",") if part.strip()] if isinstance(raw, str) else [""]
+    for part in parts:
+        if part not in KINDS:
+            raise ValueError(
+                f"kinds of findings such as inventory.deleted (docs/guards.md); not {show_bad_value(part)}"
+            )
+        if not KINDS[part].grantable:
+            raise ValueError(
+                f"kinds that may be granted unseen; {part} accuses: look at it first, then use --allow"
+            )
+    return ",".join(parts)
+
+
 def _prefix(_option: Option, raw: object) -> str:
     if not isinstance(raw, str) or len(raw) > 100 or not _PREFIX.fullmatch(raw):
         raise ValueError('the beginning of a branch name such as "ralph" or "bots/ralph"')
@@ -279,6 +295,7 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "text": _text,
     "word": _word,
     "names": _names,
+    "kinds": _kinds,
     "choice": _choice,
     "switch": _switch,
     "count": _count,

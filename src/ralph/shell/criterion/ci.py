@@ -32,6 +32,11 @@ _GITLAB_WORDS = frozenset(
         "after_script",
     }
 )
+_EVERY_CHANGE = frozenset({"push", "pull_request", "pull_request_target", "merge_group", "workflow_call"})
+_ASIDE = re.compile(
+    r"nightly|weekly|cron|sched|release|publish|deploy|bench|perf|docs?\b|fuzz|old|legacy|compat|alternative|canary"
+    r"|multiple|e2e|integration|intense|downstream|upstream|experimental|coverage|mutation|miri|sanitiz|valgrind|minimal"
+)
 _SH = re.compile(
     r"\bsh\s*\(?\s*(?:script:\s*)?(?:'''(.*?)'''|\"\"\"(.*?)\"\"\"|'([^'\n]*)'|\"([^\"\n]*)\")", re.DOTALL
 )
@@ -53,28 +58,41 @@ def commands(path: str, text: str) -> list[CiCommand]:
 
 
 def _actions(path: str, document: dict[str, Any]) -> Iterator[CiCommand]:
+    begins = document.get("on") or document.get("true")  # YAML 1.1 takes `on` for a truth
+    often = {begins} if isinstance(begins, str) else set(begins or ())
+    aside = (
+        bool(often and not often & _EVERY_CHANGE)
+        or _ASIDE.search(posixpath.basename(path).lower()) is not None
+    )
     for name, job in _mapping(document.get("jobs")).items():
-        if not isinstance(job, dict):
+        if not isinstance(job, dict) or _may_fail(job):
             continue
         words = f"{name} {job.get('name', '')}" + (" deploy" if "environment" in job else "")
         folder = _folder(_mapping(_mapping(job.get("defaults")).get("run")).get("working-directory"))
         steps = job.get("steps")
         for one in steps if isinstance(steps, list) else ():
-            if isinstance(one, dict) and isinstance(one.get("run"), Mark):
+            if isinstance(one, dict) and isinstance(one.get("run"), Mark) and not _may_fail(one):
+                cwd = _folder(one.get("working-directory")) or folder or "."
                 yield from _lines(
-                    path, one["run"], _folder(one.get("working-directory")) or folder or ".", words
+                    path, one["run"], cwd, words, aside=aside or bool(_ASIDE.search(name.lower()))
                 )
+
+
+def _may_fail(job: dict[str, Any]) -> bool:
+    """Does CI itself not mind when this is red, or never execute it?"""
+    return (
+        str(job.get("continue-on-error", job.get("allow_failure", ""))) == "true" or job.get("if") == "false"
+    )
 
 
 def _gitlab(path: str, document: dict[str, Any]) -> Iterator[CiCommand]:
     for name, job in document.items():
-        if name in _GITLAB_WORDS or name.startswith(".") or not isinstance(job, dict):
+        if name in _GITLAB_WORDS or name.startswith(".") or not isinstance(job, dict) or _may_fail(job):
             continue
         words = f"{name} {job.get('stage', '')}" + (" deploy" if "environment" in job else "")
+        aside = job.get("when") == "manual" or _ASIDE.search(name.lower()) is not None
         script = job.get("script")
-        for one in script if isinstance(script, list) else [script]:
-            if isinstance(one, Mark):
-                yield from _lines(path, one, ".", words)
+        yield from _script_list(path, script if isinstance(script, list) else [script], words, aside=aside)
 
 
 def _any_steps(path: str, value: Any, name: str) -> Iterator[CiCommand]:
@@ -90,9 +108,7 @@ def _any_steps(path: str, value: Any, name: str) -> Iterator[CiCommand]:
             folder = _folder(value.get("working_directory") or value.get("workingDirectory")) or "."
             yield from _lines(path, inner, folder, name)
         elif key in ("script", "commands") and isinstance(inner, list):
-            for one in inner:
-                if isinstance(one, Mark):
-                    yield from _lines(path, one, ".", name)
+            yield from _script_list(path, inner, name)
         else:
             own = key if name.count("/") < 2 else ""
             yield from _any_steps(path, inner, f"{name}/{own}" if own else name)
@@ -109,7 +125,7 @@ def _jenkins(path: str, text: str) -> list[CiCommand]:
     return found
 
 
-def _lines(path: str, block: Mark, cwd: str, job: str) -> Iterator[CiCommand]:
+def _lines(path: str, block: Mark, cwd: str, job: str, *, aside: bool = False) -> Iterator[CiCommand]:
     """One for each line of a block, so that each candidate names its own line."""
     joined: list[str] = []
     first = 0
@@ -120,10 +136,27 @@ def _lines(path: str, block: Mark, cwd: str, job: str) -> Iterator[CiCommand]:
             break
     for number, text in enumerate(texts):
         first = first if joined else number
-        joined.append(text.rstrip().removesuffix("\\"))
-        if not text.rstrip().endswith("\\"):
-            yield CiCommand(run=" ".join(joined), where=f"{path}:{block.line + first}", cwd=cwd, job=job)
+        joined.append(text.strip().removesuffix("\\"))
+        if not text.rstrip().endswith(("\\", "&&", "||", "|")):
+            where = f"{path}:{block.line + first}"
+            yield CiCommand(run=" ".join(joined).strip(), where=where, cwd=cwd, job=job, aside=aside)
             joined = []
+        cwd = cwd if joined else _folder_after(text, cwd)  # it counts for the lines after it
+
+
+def _script_list(path: str, items: list[Any], job: str, *, aside: bool = False) -> Iterator[CiCommand]:
+    """The items of one script, which are executed in one shell."""
+    cwd = "."
+    for one in items:
+        if isinstance(one, Mark):
+            yield from _lines(path, one, cwd, job, aside=aside)
+            cwd = _folder_after(one, cwd)
+
+
+def _folder_after(text: str, cwd: str) -> str:
+    """The folder after a line that changes it."""
+    hit = re.fullmatch(r"\s*(?:cd|pushd)\s+([\w./-]+)\s*", text)
+    return _folder(posixpath.join(cwd, hit.group(1))) or cwd if hit else cwd
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -62,10 +62,36 @@ def localise_candidate(made: Candidate, here: Here) -> Candidate:
             return replace(made, run=local, was=made.run if local != made.run else "", resolved=True)
     local, ready = _local(made.run, made.cwd, here)
     word = _first(local)
-    hint = made.hint or tools.HINTS.get(os.path.basename(word), "")
+    hint = made.hint or _hint(made.run, made.cwd, here)
     if only_ours(word, here.top):
         hint = f"{hint or f'python -m pip install {word}'} (it was found only in Ralph's own environment)"
     return replace(made, resolved=ready, hint=hint)
+
+
+_LOCKS = (
+    ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
+    ("yarn.lock", "yarn install --frozen-lockfile"),
+    ("bun.lock", "bun install --frozen-lockfile"),
+    ("bun.lockb", "bun install --frozen-lockfile"),
+    ("package-lock.json", "npm ci"),
+)
+
+
+def _hint(run: str, cwd: str, here: Here) -> str:
+    """What installs the first thing that is missing: a program, else the dependencies of the package."""
+    for words in split(run):
+        name = words[0]
+        runs_modules = name in _PACKAGERS or name in ("npx", "bunx", "pnpx")
+        if here.locate(name, cwd) and runs_modules and _needs_modules(here, cwd):
+            folder = os.path.join(here.top, cwd)
+            locked = (line for lock, line in _LOCKS if os.path.exists(os.path.join(folder, lock)))
+            return next(locked, f"{'npm' if name == 'npx' else name} install")
+        if name.startswith(("vendor/", "./vendor/")):
+            return "composer install"
+        inner = _strip_launcher(words) if name in _LAUNCHERS and here.locate(name, cwd) else words
+        if inner and not here.locate(inner[0], cwd):
+            return tools.install_line(inner[0])
+    return ""
 
 
 def _single_command(made: Candidate) -> str:

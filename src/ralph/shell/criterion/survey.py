@@ -53,6 +53,7 @@ _ARTIFACT = re.compile(
     r"(?:^|/)(?:use-?cases?|requirements|specs?|docs|stories|features|prd|\.ralph|\.aiwg)/", re.IGNORECASE
 )
 BACKLOG = re.compile(r"(?:^|/)feature_list\.json$")
+_MAIN = re.compile(r"(?:ci|tests?|main|build|checks?|verify|unit|run[_-]?tests?|pytest)\.ya?ml")
 MAX_DEPTH = 4  # folders below the top in which packages are looked for
 MAX_PACKAGES = 60
 MAX_PROBED_TESTS = 12  # test files that are looked into for their framework
@@ -72,10 +73,10 @@ def survey(project: Project, rev: str, task: str, env: Mapping[str, str]) -> Pro
     )
     files, skipped = read_files(project, listed, wanted)
     texts = {path: data.decode("utf-8", "replace") for path, data in files.items()}
-    manifests = _packages(files, names, tests, texts)
+    manifests = _packages(files, names, tests, texts, listed.paths)
     scripts = _scripts(manifests, texts)
     found, demands, more = _candidates(listed, texts, manifests, scripts, task)
-    found = [resolve_script(one, scripts) for one in found]
+    found = [resolve_script(one, _made_later(listed) | scripts) for one in found]
     found = [_script_file(one, project, listed) for one in found]
     here = Here(project.top, env)
     return ProjectFacts(
@@ -105,7 +106,9 @@ def _documents(listed: Listed) -> list[str]:
 
 
 def _ci_files(listed: Listed) -> list[str]:
-    return [path for path in listed.paths if ci.FILES.fullmatch(path)][:30]
+    """The main verification first."""
+    found = [path for path in listed.paths if ci.FILES.fullmatch(path)]
+    return sorted(found, key=lambda path: _MAIN.fullmatch(posixpath.basename(path)) is None)[:30]
 
 
 def _items(listed: Listed, task: str) -> list[str]:
@@ -128,6 +131,7 @@ def _packages(
     names: Mapping[str, list[str]],
     tests: list[str],
     texts: Mapping[str, str],
+    paths: tuple[str, ...],
 ) -> tuple[Manifest, ...]:
     found: dict[tuple[str, str], Manifest] = {}
     for path, data in files.items():
@@ -136,37 +140,54 @@ def _packages(
         made = read_manifest(path, data, names.get(posixpath.dirname(path) or ".", ()))
         old = found.get((made.folder, made.language))
         if old is not None:  # setup.py beside pyproject.toml: one package
-            made = replace(old, signs=made.signs | old.signs, scripts=made.scripts | old.scripts)
+            places = {
+                sign: f"{made.path}:{line or 1}" for sign, line in made.signs.items() if sign not in old.signs
+            }
+            made = replace(
+                old,
+                signs=made.signs | old.signs,
+                scripts=made.scripts | old.scripts,
+                places=places | old.places,
+            )
         found[made.folder, made.language] = made
     if not any(language == "python" for _, language in found) and any(path.endswith(".py") for path in tests):
         path = next(path for path in tests if path.endswith(".py"))
         found[".", "python"] = Manifest(path=path, folder=".", language="python", signs={})
-    return tuple(replace(one, signs=one.signs | _imports(one, tests, texts)) for one in found.values())
+    contracts = [path for path in paths if path.endswith(".sol")]
+    if contracts and not any(language == "solidity" for _, language in found):
+        # Contracts without a file of their tool at hand: what the top says of its dependencies tells which.
+        signs = {f"file:{name}": 0 for name in names.get(".", ())}
+        for one in [one for one in found.values() if one.folder == "."]:
+            signs |= one.signs
+        signs |= {"import:forge": 0} if any(path.endswith(".t.sol") for path in contracts) else {}
+        found[".", "solidity"] = Manifest(path=contracts[0], folder=".", language="solidity", signs=signs)
+    return tuple(_with_imports(one, tests, texts) for one in found.values())
 
 
-def _imports(manifest: Manifest, tests: list[str], texts: Mapping[str, str]) -> dict[str, int]:
-    """What the tests of a package are written for, as far as their first lines tell."""
-    found: dict[str, int] = {}
+_IMPORTS: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
+    "python": (
+        ("import:pytest", re.compile(r"^\s*(?:import|from) pytest\b|^(?:async )?def test_", re.MULTILINE)),
+        ("import:unittest", re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)),
+    ),
+    "node": (("import:node:test", re.compile(r"node:test")),),
+}
+
+
+def _with_imports(manifest: Manifest, tests: list[str], texts: Mapping[str, str]) -> Manifest:
+    """With what the tests of a package are written for, as far as their first lines tell, and where."""
+    found: dict[str, str] = {}
     lead = "" if manifest.folder == "." else manifest.folder + "/"
     for path in tests:
-        if not path.startswith(lead) or path not in texts:
+        own = path.endswith(".py") == (manifest.language == "python")
+        if not path.startswith(lead) or path not in texts or not own:
             continue
         head = texts[path][:4000]
-        for word in ("pytest", "unittest"):
-            if (
-                re.search(rf"^\s*(?:import|from) {word}\b", head, re.MULTILINE)
-                and manifest.language == "python"
-            ):
-                found[f"import:{word}"] = 0
-        if (
-            manifest.language == "python"
-            and path.endswith(".py")
-            and re.search(r"^(?:async )?def test_", head, re.MULTILINE)
-        ):
-            found["import:pytest"] = 0
-        if "node:test" in head and manifest.language == "node":
-            found["import:node:test"] = 0
-    return found
+        for sign, pattern in _IMPORTS.get(manifest.language, ()):
+            if hit := pattern.search(head):
+                line = head.count("\n", 0, hit.start() + len(hit.group()) - len(hit.group().lstrip())) + 1
+                found.setdefault(sign, f"{path}:{line}")
+    signs = manifest.signs | dict.fromkeys(found, 0)
+    return replace(manifest, signs=signs, places=manifest.places | found)
 
 
 def _scripts(
@@ -183,6 +204,13 @@ def _scripts(
         elif name.lower().lstrip(".") == "justfile":
             found.setdefault(f"{folder}/just", just_recipes(text))
     return found
+
+
+def _made_later(listed: Listed) -> dict[str, dict[str, tuple[str, int]]]:
+    """Folders whose Makefile is made by configure: it is there when the tests are executed, with these."""
+    names = ("Makefile.am", "Makefile.in")
+    folders = {posixpath.dirname(path) or "." for path in listed.paths if posixpath.basename(path) in names}
+    return {f"{folder}/make": dict.fromkeys(("check", "all", "test"), ("", 0)) for folder in folders}
 
 
 def _candidates(

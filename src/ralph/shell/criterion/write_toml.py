@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ralph.core.criterion.gates_for_project import Planned
-from ralph.core.criterion.proposal import Trial
+from ralph.core.criterion.proposal import Trial, why_missing
 from ralph.errors import Bug, UserError
 from ralph.shell.config.schema import quote_text
 from ralph.shell.criterion.init_plan import InitPlan
@@ -114,8 +114,7 @@ def _gate(one: Planned, trial: Trial | None) -> str:
     said = f"# tried: {trial.status}, {_plain(trial.summary)}" if trial else "# not tried"
     if usable(one, trial):
         return "\n".join([said, *lines]) + "\n"
-    hint = f"; install it with: {one.hint}" if one.hint else ""
-    why = "# not usable here" + (f": {_plain(trial.summary)}" if trial else ": its tool was not found") + hint
+    why = f"# not usable here: {_plain(trial.summary if trial else why_missing(one.run, one.hint))}"
     return "\n".join([why, *(f"# {line}" for line in lines)]) + "\n"
 
 

@@ -75,7 +75,7 @@ def _ours(gate: Gate, path: str, repo: str) -> Reading | None:
             and tools.find_executable(words[0], path=path, cwd=repo) is None
             and only_ours(words[0], repo)
         ):
-            hint = tools.HINTS.get(words[0], f"python -m pip install {words[0]}")
+            hint = tools.install_line(words[0]) or f"python -m pip install {words[0]}"
             said = f'command not found: "{words[0]}", {tools.OURS}; install it with: {hint}'
             return Reading("error", said, cause="missing")
     return None

@@ -32,7 +32,7 @@ from ralph.gates.guards import (
     witnesses,
 )
 from ralph.shell.gate_run.answers import GateCall, Heard
-from ralph.shell.gate_run.guard_calls import Batch, answers, call_gates, narrow_gate
+from ralph.shell.gate_run.guard_calls import Batch, answers, call_gates, forgive_base_flakes, narrow_gate
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import compare_trees
 from ralph.shell.git.trees import edited_tree, overlay_tree
@@ -67,8 +67,10 @@ def run_guards(
         before = edited_tree(store, base_tree, show.edit) if show.edit else base_tree
         trees["witness"] = overlay_tree(store, tree, before, restore=show.take, drop=show.drop)
     batch = Batch(settled=loop.proof.doubted_tree == tree)
-    if not call_gates(judge, facts, trees, show, batch, attend):
+    patience = {name: _patience(verdict.seconds) for name, verdict in loop.proof.finals.items()}
+    if not call_gates(judge, facts, trees, show, batch, attend, patience):
         return batch.missing
+    forgive_base_flakes(judge, facts, batch, attend)
     facts = replace(
         facts,
         overlay=batch.overlay if over is not None else None,
@@ -128,7 +130,8 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
             name: seen for name, verdict in loop.proof.finals.items() if (seen := judge.how_executed(verdict))
         },
         protect=order.protect,
-        waivers=order.criterion.waivers,
+        waivers=loop.sealed.criterion.waivers,
+        granted=loop.sealed.criterion.granted,
         base_paths=trees.base_paths,
         task=order.task,
         task_class=order.criterion.task_class,
@@ -147,7 +150,7 @@ def _try_sabotage(
     gates = [gate for gate in facts.gates if gate.name in batch.witness and _shows(gate, facts, shown)]
     seconds = max([SABOTAGE_SECONDS, *(loop.proof.finals[gate.name].seconds for gate in gates)])
     until = judge.site.clock.monotonic() + seconds
-    patience = max([SABOTAGE_CALL_SECONDS, *(4 * loop.proof.finals[gate.name].seconds for gate in gates)])
+    patience = max((_patience(loop.proof.finals[gate.name].seconds) for gate in gates), default=0.0)
     noticed: dict[str, bool] = {}
     owed: dict[str, str] = {}
     wanted: list[GateCall] = []
@@ -174,6 +177,11 @@ def _try_sabotage(
     if heard_of < total:
         return None
     return tuple(Broken(item.name, noticed.get(item.name), item.other) for item in asked)
+
+
+def _patience(seconds: float) -> float:
+    """How long a call on other source may take, by what the gate took on the result."""
+    return max(SABOTAGE_CALL_SECONDS, 4 * seconds)
 
 
 def _broken_tree(judge: Judge, tree: str, item: Sabotage) -> str:
@@ -206,6 +214,8 @@ def _bound_result(result: GuardResult) -> GuardResult:
             path=finding.path[:300],
             line=finding.line,
             severity=finding.severity,
+            way=one_line(finding.way, 400),
+            asks=finding.asks,
         )
         for finding in result.findings[:MAX_SHOWN]
     )

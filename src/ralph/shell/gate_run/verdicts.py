@@ -7,7 +7,6 @@ means the core's.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -18,12 +17,12 @@ from ralph.core.model.verdict import Reading, Stage, Verdict
 from ralph.core.proof.causes import TRIES, is_missing
 from ralph.core.proof.flaky import changed_keys, skip_tests
 from ralph.gates.guards._base.facts import Executed
-from ralph.gates.plant_canary import Planted, plant, take_out_canaries
+from ralph.gates.plant_canary import Planted, take_out_canaries
 from ralph.shell.dependencies.built import Deps
 from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.extra_calls import BaseFlakes, with_canary
 from ralph.shell.gate_run.gate_call import GateCaller
 from ralph.shell.gate_run.make_verdict import make_verdict
-from ralph.shell.git import trees
 from ralph.shell.git.checkout import Submodule
 from ralph.shell.ports import Attention
 from ralph.shell.sandbox.site import Site
@@ -48,6 +47,7 @@ class Judge:
         self._caller = GateCaller(site, modules)
         self._base: dict[str, Reading] = {}
         self.found: dict[str, tuple[str, ...]] = {}  # by gate: what its base misses and the checkout has
+        self.flakes = BaseFlakes(site, self.hear, self.slot)
 
     def judge(
         self,
@@ -66,9 +66,8 @@ class Judge:
         `settled`: that has been done on this tree where it was in doubt who ended a call.
         """
         again = stage == "baseline" and self.site.order.criterion.confirm > 1
-        fresh = stage == "final"
-        purpose = "fresh" if fresh else "kept"
-        wanted = [GateCall(gate, tree, stage, self.slot(gate, purpose), fresh) for gate in gates]
+        kept = "fresh" if (fresh := stage == "final") else "kept"
+        wanted = [GateCall(gate, tree, stage, self.slot(gate, kept), fresh) for gate in gates]
         heard: dict[str, list[Heard]] = {gate.name: [] for gate in gates}
         planted: dict[str, Planted] = {}
         anew: list[Gate] = []
@@ -86,15 +85,13 @@ class Judge:
                     wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
                     continue
             if stage == "baseline" and not mine and answer.reading.status != "pass":
-                paths, reading = self._look_for_missing(answer)
-                if paths:
+                reading = self._look_for_missing(answer)
+                if reading is None:
                     anew.append(gate)
-                    self.found[gate.name] = (*self.found.get(gate.name, ()), *paths)
                     continue
                 if reading is not answer.reading:  # no agent is called, so nothing is to be confirmed
-                    yield self._verdict(
-                        gate, tree, stage, [replace(answer, reading=reading)], baseline, readings
-                    )
+                    only = [replace(answer, reading=reading)]
+                    yield self._verdict(gate, tree, stage, only, baseline, readings)
                     continue
             mine.append(answer)
             if again and len(mine) == 1 and answer.evidence:
@@ -103,13 +100,18 @@ class Judge:
                     planted[gate.name] = bird
                 wanted.append(call)
                 continue
+            base = self.base_reading(gate.name, baseline) if fresh else None
+            if len(mine) == 1 and self.flakes.may_be_old(gate, mine[0].reading, tree, base):
+                wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
+                continue
+            mine = self.flakes.settle(gate, mine, tree, base, attend)
             yield self._verdict(gate, tree, stage, mine, baseline, readings)
         if anew:  # each time with something more, so it comes to an end
             self.deps.add(tuple(dict.fromkeys(path for gate in anew for path in self.found[gate.name])))
             yield from self.judge(tuple(anew), tree, stage, baseline, attend, readings, settled=settled)
 
-    def _look_for_missing(self, answer: Heard) -> tuple[tuple[str, ...], Reading]:
-        """Files that a red base lacks by its own words, to be shared; else how it is to be read.
+    def _look_for_missing(self, answer: Heard) -> Reading | None:
+        """How a red base is to be read; None: it is to be called anew with what it lacks by its own words.
 
         A base of which nothing loads for want of what is in no commit is no base to begin from.
         """
@@ -122,10 +124,13 @@ class Judge:
             said.append(blobs.get(site.state.blobs, stored.output).decode("utf-8", "replace"))
         missed = find_missed(site.store, answer.call.tree, "\n".join(said), site.order.repo, gate.cwd)
         fresh = tuple(path for path in missed.shared if not self.deps.has(path))
+        if fresh:
+            self.found[gate.name] = (*self.found.get(gate.name, ()), *fresh)
+            return None
         why = missed.why() if not (reading.counts and reading.counts.passed) else ""
         if why:
             reading = replace(reading, status="error", cause="missing", summary=why)
-        return fresh, reading
+        return reading
 
     def patiently(
         self,
@@ -178,21 +183,10 @@ class Judge:
         slot: str,
         otherwise: str,
         prefer: Collection[str] = (),
+        known: str = "",
     ) -> tuple[GateCall, Planted | None]:
         """The gate once more on this tree, with canaries where some can be put; else as it is."""
-        store = self.site.store
-        bird = plant(
-            gate,
-            reading,
-            lambda: trees.list_tree(store, tree),
-            lambda path: trees.read_blob(store, tree, path),
-            "".join(secrets.choice("abcdef") + secrets.choice("0123456789") for _ in range(4)),
-            prefer,
-        )
-        if bird is None:
-            return GateCall(gate, tree, otherwise, slot), None
-        changed = trees.edited_tree(store, tree, {bird.path: bird.content})
-        return GateCall(bird.gate, changed, "canary", slot), bird
+        return with_canary(self.site, gate, tree, reading, slot, otherwise, prefer, known)
 
     def _verdict(
         self,

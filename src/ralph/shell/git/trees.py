@@ -129,11 +129,11 @@ def overlay_tree(
 
 
 def edited_tree(store: Store, tree: str, files: Mapping[str, bytes]) -> str:
-    """The tree with other contents for some files it has."""
+    """The tree with other contents for some files, or with files more."""
     wanted = tree_entries(store, tree)
     for path, content in files.items():
         oid = private_call(store, ["hash-object", "-w", "--stdin"], stdin=content).out.decode().strip()
-        wanted[path] = TreeEntry(wanted[path].mode, oid)
+        wanted[path] = TreeEntry(wanted[path].mode if path in wanted else "100644", oid)
     return write_entries(store, wanted)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from ralph.core.toolchains.install_lines import INSTALL_LINES
 from ralph.shell.sandbox.own_env import only_ours
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/nix", "/gnu", "/snap")
@@ -49,23 +50,10 @@ SECRET = (
 )
 MAX_DEPTH = 8
 
-HINTS: dict[str, str] = {
-    **{name: f"python -m pip install {name}" for name in ("pytest", "ruff", "mypy", "tox", "uv", "coverage")},
-    **{name: f"npm install -g {name}" for name in ("pnpm", "yarn", "eslint")},
-    **{name: f"npm install --save-dev {name}" for name in ("jest", "vitest")},
-    **{name: f"apt install {name}" for name in ("npm", "cargo", "make", "git", "python3")},
-    "node": "apt install nodejs",
-    "npx": "apt install npm",
-    "tsc": "npm install -g typescript",
-    "go": "apt install golang",
-    "bwrap": "apt install bubblewrap",
-    "python": "apt install python-is-python3",
-    "poetry": "pipx install poetry",
-    "claude": "npm install -g @anthropic-ai/claude-code",
-    "codex": "npm install -g @openai/codex",
-    "gemini": "npm install -g @google/gemini-cli",
-    "opencode": "npm install -g opencode-ai",
-}
+
+def install_line(word: str) -> str:
+    """The command that installs a program; "" where nobody knows one."""
+    return INSTALL_LINES.get(os.path.basename(word), "")
 
 
 OURS = "it was found only in Ralph's own environment, which is not your project's"
@@ -118,7 +106,7 @@ def resolve(
     if found is None:
         there = "/" in word and os.path.exists(os.path.join(cwd, word))
         why = "it is not executable" if there else "it does not exist" if "/" in word else "it is not on PATH"
-        fix = f"chmod +x {word}" if there else HINTS.get(os.path.basename(word), "")
+        fix = f"chmod +x {word}" if there else install_line(word)
         if only_ours(word, repo):
             why, fix = OURS, fix or f"python -m pip install {word}"
         return MissingTool(word=word, why=why, hint=fix)

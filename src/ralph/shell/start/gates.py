@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -43,6 +43,7 @@ def seal_criterion(
         gates=gates,
         min_grade=settings.min_grade,
         waivers=settings.guards.allow,
+        allow_asked=tuple(filter(None, settings.guards.allow_asked.split(","))),
         until=request.until,
         confirm=int(settings.confirm),
         quarantine=held,
@@ -66,16 +67,20 @@ def seal_gates(
     """
     listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
     paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
+    here = project.prefix.rstrip("/") or "."
+
+    def content(path: str) -> bytes | None:
+        return user_call(project, ["cat-file", "blob", f"{base}:{path}"]).out if path in paths else None
+
     gates: list[Gate] = []
     for text in request.checks:
         name, run = _name_check(text, [gate.name for gate in gates])
-        gates.append(seal(name, run, cwd=project.prefix.rstrip("/") or ".", tree_paths=paths, proof=True))
+        gates.append(seal(name, run, cwd=here, tree_paths=paths, proof=True, content=content))
     for text in request.hidden_checks:
         name, run = _name_check(text, [gate.name for gate in gates], "hidden")
-        cwd = project.prefix.rstrip("/") or "."
-        gate = seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN)
+        gate = seal(name, run, cwd=here, tree_paths=paths, proof=True, origin=HIDDEN)
         gates.append(unseen(gate, project.top, paths))
-    gates += [_inferred_gate(check, paths) for check in request.inferred]
+    gates += [_inferred_gate(check, paths, content) for check in request.inferred]
     alone = not gates and not any(spec.proof for spec in settings.gates.values())
     fitting = fitting_gates(request.until, request.task, {n: s.run for n, s in settings.gates.items()}, aims)
     for name, spec in settings.gates.items():
@@ -86,7 +91,7 @@ def seal_gates(
         table["proof"] = spec.required and (
             spec.proof or (alone and alone_is_proof and (not fitting or name in fitting))
         )
-        gate = seal(name, table.pop("run"), tree_paths=paths, origin=origin, **table)
+        gate = seal(name, table.pop("run"), tree_paths=paths, origin=origin, content=content, **table)
         gates.append(unseen(gate, project.top, paths) if origin == HIDDEN else gate)
     if not any(gate.required for gate in gates):
         raise UserError(
@@ -98,7 +103,7 @@ def seal_gates(
     return tuple(_with_tool(gate, project, env) for gate in gates)
 
 
-def _inferred_gate(check: Check, paths: frozenset[str]) -> Gate:
+def _inferred_gate(check: Check, paths: frozenset[str], content: Callable[[str], bytes | None]) -> Gate:
     return seal(
         check.name,
         check.run,
@@ -110,6 +115,7 @@ def _inferred_gate(check: Check, paths: frozenset[str]) -> Gate:
         maximum=check.maximum,
         fail_on="P2" if check.counted == "findings" else "P1",
         origin="inferred",
+        content=content,
     )
 
 

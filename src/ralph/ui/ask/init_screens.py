@@ -11,7 +11,7 @@ import click
 from ralph.app.criterion.init import NAME, InitFile, InitPlan, is_usable, write_init
 from ralph.app.words.format import brief_seconds, safe, safe_lines
 from ralph.core.criterion.gates_for_project import Planned
-from ralph.core.criterion.proposal import Trial
+from ralph.core.criterion.proposal import Trial, why_missing
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Verdict
 
@@ -26,10 +26,9 @@ def plan_lines(plan: InitPlan) -> list[str]:
         if one.executes:
             rows.append(f"  {'':12} {'':9} its script: {safe(one.executes, 400)}")
         if not one.resolved:
-            hint = f": {one.hint}" if one.hint else ""
-            rows.append(f"  {'':12} {'':9} missing here{hint}")
+            rows.append(f"  {'':12} {'':9} {safe(why_missing(one.run, one.hint), 300)}")
         elif one.network:
-            rows.append(f"  {'':12} {'':9} needs the network, so it is not tried now")
+            rows.append(f"  {'':12} {'':9} needs the network, so it is not tried now; without it, no verdict")
     if plan.setup:
         rows.append(f"  setup        {safe(plan.setup)}  ({plan.setup_why}; not tried)")
     if plan.share:

@@ -17,6 +17,7 @@ METAVARS = {
     "count": "N",
     "iterations": "N",
     "names": "NAME",
+    "kinds": "KIND,…",
     "word": "NAME",
 }
 SETTINGS = {flag: option for flag, option in FLAGS.items() if flag != "--display"}

@@ -69,6 +69,7 @@ class GuardFacts(Struct, frozen=True):
     executed: dict[str, Executed] = {}
     protect: tuple[str, ...] = ()
     waivers: dict[str, str] = {}  # finding key, or its part before the colon -> the user's reason
+    granted: dict[str, str] = {}  # the same, granted before it was seen: never for what accuses
     base_paths: frozenset[str] = frozenset()  # every file of the base; empty = not known
     task: str = ""
     task_class: TaskClass = "custom"

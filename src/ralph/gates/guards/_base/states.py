@@ -62,6 +62,10 @@ class KnownStates(Struct, frozen=True):
         state = self.over.file(path)
         return state == "pass" or (not state and self.over.green)
 
+    def was_red(self, path: str, name: str) -> bool:
+        """It failed at the base: whoever bends it bends what was to be made green."""
+        return self.base.of(path, name) == "fail"
+
     def ran(self, path: str, name: str) -> bool:
         return self.final.of(path, name) == "pass"
 

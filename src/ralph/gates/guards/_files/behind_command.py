@@ -6,6 +6,7 @@ the repository it is made of in the end.
 
 from __future__ import annotations
 
+import configparser
 import posixpath
 import re
 from collections.abc import Callable
@@ -25,6 +26,9 @@ _FAMILIES = (
     ("justfile", "Justfile", ".justfile"),
     ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"),
 )
+_PACKAGE_KEYS = {tool: tool for tool in ("jest", "mocha", "vitest", "ava", "nyc", "c8", "tap")} | {
+    "eslint": "eslintConfig"
+}
 _LISTS = (".toml", ".ini", ".cfg", ".json5", ".yml", ".yaml", ".py", ".js", ".ts")
 
 
@@ -84,6 +88,12 @@ def _is_task_file(path: str) -> bool:
     return name == "package.json" or name.endswith("makefile")
 
 
+def is_task_file(path: str) -> bool:
+    """Does it say what is executed, and not only how a tool is set?"""
+    name = path.rsplit("/", 1)[-1].lower()
+    return _is_task_file(path) or name == "tox.ini" or name.startswith("taskfile.")
+
+
 def _text_about(run: str, path: str, read: Callable[[str], bytes | None]) -> str:
     """What a file says about this command."""
     text = (read(path) or b"")[:500_000].decode("utf-8", "replace")
@@ -113,10 +123,19 @@ def _scripts(run: str, text: str) -> str:
 
 def _recipes(run: str, text: str) -> str:
     """The recipes of the targets in this command and what they depend on; the first one without a target."""
+    return _follow_targets(run, _rules(text))
+
+
+def _rules(text: str) -> dict[str, str]:
+    """Target -> all that is said of it: of two recipes make takes the last one."""
     rules: dict[str, str] = {}
     for match in _RULE.finditer(text):
         for target in match.group(1).split():
-            rules.setdefault(target, match.group(2))
+            rules[target] = f"{rules[target]}\n{match.group(2)}" if target in rules else match.group(2)
+    return rules
+
+
+def _follow_targets(run: str, rules: dict[str, str]) -> str:
     wanted = [word for word in run.split() if word in rules]
     todo = wanted or [name for name in rules if not name.startswith(".")][:1]
     found: dict[str, str] = {}
@@ -126,3 +145,65 @@ def _recipes(run: str, text: str) -> str:
             found[target] = rules[target]
             todo += found[target].split()
     return "\n".join(found.values())
+
+
+def what_gate_reads(gate: Gate, path: str, text: str, base: str, paths: frozenset[str]) -> object:
+    """The part of one of its own files that matters to a gate, to be held against the base's.
+
+    Of a Makefile: what its targets lead to, all that is no rule, and rules that could join unasked. Of a
+    package.json: the scripts that it calls and the settings of the tools in them. Of a tox.ini: its
+    environments and the settings of the tools in them. Of anything else the whole.
+    """
+    name = path.rsplit("/", 1)[-1].lower()
+    if name.endswith("makefile"):
+        rules = _rules(text)
+        others = [line for line in _RULE.sub("", text).split("\n") if line.strip() and line[0] != "#"]
+        return _follow_targets(gate.run, rules), others, _joining(rules, base, paths)
+    if name == "package.json":
+        called = _scripts(gate.run, text)
+        settings = _package_settings(text)
+        if settings is None or not called:  # a script of the gate's own may call any of them
+            return text
+        return called, _of_tools(settings, called)
+    if name == "tox.ini":
+        try:
+            parser = configparser.RawConfigParser(strict=False)
+            parser.read_string(text)
+        except configparser.Error:
+            return text
+        sections = {name: dict(parser.items(name)) for name in parser.sections()}
+        some = set(re.findall(r"[\w.-]+", gate.run)) if re.search(r"\s-e", gate.run) else None
+        envs = {
+            name: said
+            for name, said in sections.items()
+            if name == "tox"
+            or (name.split(":")[0] == "testenv" and (":" not in name or some is None or name[8:] in some))
+        }
+        return envs, _of_tools({name: said for name, said in sections.items() if name not in envs}, str(envs))
+    return text
+
+
+def _joining(rules: dict[str, str], base: str, paths: frozenset[str]) -> dict[str, str]:
+    """Rules that make may use unasked: patterns, special targets, a new name that the base uses otherwise."""
+    known, used = _rules(base), set(re.findall(r"[\w./-]+", base))
+    return {
+        target: said
+        for target, said in rules.items()
+        if "%" in target
+        or (target.startswith(".") and target != ".PHONY")
+        or (target not in known and (target in used or target in paths))
+    }
+
+
+def _of_tools(settings: dict[str, Any], text: str) -> dict[str, Any]:
+    """Those of tools that a text speaks of."""
+    return {name: said for name, said in settings.items() if re.split(r"[:_-]", name)[-1] in text}
+
+
+def _package_settings(text: str) -> dict[str, Any] | None:
+    """Settings of tools in a package.json, by the tool; None when it cannot be read."""
+    try:
+        parsed = msgspec.json.decode(text or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return {tool: parsed[key] for tool, key in _PACKAGE_KEYS.items() if key in parsed}

@@ -44,30 +44,20 @@ def settings_changed(path: str, base: bytes | None, result: bytes | None) -> boo
         before, after = look(base), look(result)
     except (ValueError, TypeError, configparser.Error, msgspec.DecodeError, RecursionError, AttributeError):
         return base != result
-    _drop_new_markers(before, after)
     if name == "package.json":
         return _scripts_changed(before.pop("scripts"), after.pop("scripts")) or before != after
     return before != after
 
 
-def _drop_new_markers(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """A mark that is registered in addition selects nothing: the base's tests do not have it."""
-    for old, new in zip(_pytest_tables(before), _pytest_tables(after), strict=True):
-        had, has = old.get("markers"), new.get("markers")
-        if has is not None and set(_as_lines(had)) <= set(_as_lines(has)):
-            old.pop("markers", None)
-            new.pop("markers")
-
-
-def _pytest_tables(seen: dict[str, Any]) -> list[dict[str, Any]]:
-    table = seen.get("pytest", {})
-    inner = table.get("ini_options", {}) if isinstance(table, dict) else {}
-    return [each if isinstance(each, dict) else {} for each in (table, inner, seen.get("tool:pytest", {}))]
-
-
-def _as_lines(value: Any) -> list[str]:
-    lines = value.split("\n") if isinstance(value, str) else value or []
-    return [str(line).strip() for line in lines if str(line).strip()]
+def ralph_changed(path: str, base: bytes | None, result: bytes | None) -> bool:
+    """Did Ralph's own table in a pyproject.toml change?"""
+    if path.rsplit("/", 1)[-1] != "pyproject.toml":
+        return False
+    try:
+        old, new = (tomllib.loads((data or b"").decode("utf-8")) for data in (base, result))
+        return bool(old.get("tool", {}).get("ralph") != new.get("tool", {}).get("ralph"))
+    except (ValueError, AttributeError, RecursionError):
+        return any(b"tool.ralph" in (data or b"") for data in (base, result))
 
 
 def _toml(data: bytes | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.texts import decode, is_testing, pairs
+from ralph.gates.guards._base.texts import Pair, decode, is_testing, pairs
 from ralph.gates.guards._files.behind_command import text_behind
 from ralph.gates.guards._files.test_marks import defines_tests, imports_library
 from ralph.gates.guards._parts.py_parts import is_test_node
@@ -26,6 +26,7 @@ from ralph.gates.runners import recognise
 _READ = 300  # files looked into at most, to learn who uses a file
 _PYTEST_CONFIGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _SOURCE = re.compile(r"(?:^|/)(?:src|lib|app|source|pkg|internal|cmd)/")
+_TESTS = re.compile(r"^\s*(?:async\s+)?def\s+test|^class\s+Test", re.MULTILINE)
 _EXPORTS = re.compile(r"^\s*export\b|\bmodule\.exports\b|^\s*exports\.\w+\s*=", re.MULTILINE)
 _RELATIVE = re.compile(r"""(?:from|require\(|import\(?)\s*["']\.{1,2}/""")
 _FAMILIES = (("js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), ("py",), ("go",), ("rb",))
@@ -80,8 +81,10 @@ def _changed_tests(facts: GuardFacts) -> Tests:
             for path, text in ((pair.change.before, pair.old), (pair.path, pair.new))
             if text and (defines_tests(path, text) or path in collected or path in named)
         ]
-        if not holds and pair.change.before.endswith(".py") and runs_doctests(facts, pair.change.before):
-            mixed |= both
+        if _has_only_doctests(facts, pair) and (
+            both & collected or holds or runs_doctests(facts, pair.change.before)
+        ):
+            mixed |= both  # whoever collects its examples, it is the product
             continue
         if not holds:
             if any(
@@ -96,6 +99,14 @@ def _changed_tests(facts: GuardFacts) -> Tests:
         else:
             whole |= both
     return Tests(frozenset(whole), frozenset(mixed))
+
+
+def _has_only_doctests(facts: GuardFacts, pair: Pair) -> bool:
+    """No test but the examples in its docstrings, which it had already if a runner knew it at the base."""
+    known = any(pair.change.before in reading.files.values() for reading in facts.base.values())
+    texts = [text for text in (pair.old, pair.new) if text]
+    plain = not any(defines_tests(pair.path, text) or _TESTS.search(text) for text in texts)
+    return pair.path.endswith(".py") and plain and any(">>>" in text for text in texts[: 1 if known else 2])
 
 
 def _named_by_gates(facts: GuardFacts) -> set[str]:

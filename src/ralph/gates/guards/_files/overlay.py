@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
+
 from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import Change, GuardFacts, Overlay
+from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._files.behind_command import files_behind_gates, gate_it_overrides
 from ralph.gates.guards._files.config_diff import settings_changed
 from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
 from ralph.gates.judging_paths import is_config, is_hijack, is_test
+
+# Its attributes are those of the module it stands for, also when a test patches one.
+_PYTHON_ALIAS = """\
+import importlib, sys, types
+_now = importlib.import_module({name!r})
+class _Renamed(types.ModuleType):
+    def __getattr__(self, name): return getattr(_now, name)
+    def __setattr__(self, name, value):
+        (super().__setattr__ if name.startswith("__") else _now.__setattr__)(name, value)
+    def __delattr__(self, name): delattr(_now, name)
+sys.modules[__name__].__class__ = _Renamed
+"""
 
 
 def overlay_request(facts: GuardFacts) -> Overlay | None:
@@ -41,6 +57,11 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
     drop -= restore
     if not restore and not drop and not edit:
         return None
+    for change in facts.changes:
+        judges = is_judging_path(change.before, known, own) or is_judging_path(change.path, known, own)
+        renamed = change.status == "R" and not judges and change.before not in restore
+        if renamed and (made := _old_name_of(facts, change)) is not None:
+            edit[change.before] = made
     return Overlay(tuple(sorted(restore)), tuple(sorted(drop)), edit)
 
 
@@ -61,6 +82,29 @@ def _take_back(
             drop.add(change.path)
     elif made != new:
         edit[change.path] = made
+
+
+def _old_name_of(facts: GuardFacts, change: Change) -> bytes | None:
+    """A module under its old name that is the renamed one, so that the base's tests still find it."""
+    new, ending = change.path, change.path.rsplit(".", 1)[-1]
+    if ending != change.before.rsplit(".", 1)[-1]:
+        return None
+    if ending == "py":
+        parts = new.removesuffix(".py").removesuffix("/__init__").split("/")
+        at = len(parts) - 1
+        while at and facts.read_result("/".join([*parts[:at], "__init__.py"])) is not None:
+            at -= 1
+        name = ".".join(parts[at:])
+        return _PYTHON_ALIAS.format(name=name).encode()
+    if ending in ("js", "mjs", "cjs", "ts", "mts", "cts"):
+        where = posixpath.relpath(new, posixpath.dirname(change.before) or ".")
+        where = where if where.startswith(".") else f"./{where}"
+        text = decode(facts.read_result(new))
+        if ending == "cjs" or re.search(r"\bmodule\.exports\b|^exports\.", text, re.MULTILINE):
+            return f"module.exports = require({where!r});\n".encode()
+        default = f"export {{ default }} from {where!r};\n" if "export default" in text else ""
+        return f"export * from {where!r};\n{default}".encode()
+    return None
 
 
 def is_judging_path(path: str, known: set[str], own: set[str]) -> bool:

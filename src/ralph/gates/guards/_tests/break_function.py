@@ -107,7 +107,8 @@ def _length(node: _Function) -> int:
 
 def _with_body(lines: list[str], node: _Function, *, other: bool) -> str:
     """The text with the body between its first statement and its end replaced."""
-    first, last = node.body[0], node.body[-1]
+    told = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
+    first, last = node.body[1 if told else 0], node.body[-1]  # examples in its docstring are tests
     assert last.end_lineno is not None
     assert last.end_col_offset is not None
     marks = first.decorator_list if isinstance(first, _Function | ast.ClassDef) else []

@@ -57,9 +57,9 @@ def _statements_of(tree: ast.Module) -> set[str]:
 
 
 def _last(name: str) -> str:
-    """Function and parameters: the part of an id that a move keeps."""
+    """Function and parameters: the part of an id that a move keeps; not the module's name before it."""
     place, bracket, parameters = name.partition("[")
-    return place.rsplit("::", 1)[-1] + bracket + parameters
+    return place.rsplit("::", 1)[-1].rsplit(".", 1)[-1] + bracket + parameters
 
 
 def _bodies(path: str, read: Callable[[str], bytes | None], cache: dict[str, Bodies]) -> Bodies:

@@ -1,7 +1,7 @@
 """Guard "stubs": added lines hold no unfinished work. Hygiene: not yet.
 
-A comment `ralph: allow stubs <reason>` on the line, or on the one above it, keeps one on purpose. A comment
-that names its issue or an address is a plan, not a stub.
+A comment `ralph: allow stubs <reason>` on the line, or on the one above it, keeps one on purpose, if it
+stood there at the base: an agent waives nothing. A comment that names its issue or an address is a plan.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ralph.gates.guards._base.texts import (
     is_testing,
     label,
     new_lines,
+    new_numbers,
     pairs,
     remarks,
 )
@@ -59,16 +60,17 @@ def check(facts: GuardFacts) -> GuardResult:
         if _CODE.search(path):
             if not is_testing(path) and not is_aside(path) and not _GENERATED.search(by_path[path].new[:400]):
                 findings += _comments(facts, by_path[path], lines)
-            findings += _find_thrown(by_path[path], lines)
+            findings += _find_thrown(facts, by_path[path], lines)
     findings += _functions(facts)
     return guard_result(
         NAME, facts, findings, good="no stub in added lines", bad="unfinished work in added lines"
     )
 
 
-def _is_allowed(pair: Pair, number: int) -> bool:
+def _is_allowed(facts: GuardFacts, pair: Pair, number: int) -> bool:
     lines = pair.new.split("\n")
-    return any(_ALLOW.search(line) for line in lines[max(0, number - 2) : number])
+    near = (one for one in (number - 1, number) if 0 < one <= len(lines) and _ALLOW.search(lines[one - 1]))
+    return any(one not in new_numbers(facts, pair.path) for one in near)
 
 
 def _comments(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
@@ -80,7 +82,7 @@ def _comments(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[
     for line in suspects:
         remark = said.get(line.number, "")
         word = _WORD.search(remark.lstrip("#/*<!- "))
-        if word and not _PLANNED.search(remark) and not _is_allowed(pair, line.number):
+        if word and not _PLANNED.search(remark) and not _is_allowed(facts, pair, line.number):
             name = word.group().strip(" \t#/*:-")
             text = f"a comment says {name} in {pair.path}, line {line.number}: do it, or name its issue"
             found.append(
@@ -89,12 +91,12 @@ def _comments(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[
     return found
 
 
-def _find_thrown(pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
+def _find_thrown(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
     if pair.path.endswith((".py", ".pyi")) or is_testing(pair.path):
         return []
     found = []
     for line in lines:
-        if _THROWN.search(line.text) and not _is_allowed(pair, line.number):
+        if _THROWN.search(line.text) and not _is_allowed(facts, pair, line.number):
             text = f"line {line.number} of {pair.path} says that something is not implemented"
             found.append(
                 Finding(_key("placeholder", pair.path, line.text), text, path=pair.path, line=line.number)
@@ -119,7 +121,7 @@ def _functions(facts: GuardFacts) -> list[Finding]:
         before = parse_once(facts, "old", pair.change.before, pair.old) if pair.old else None
         try:
             for stub in stub_functions(tree, before, is_tests=is_testing(pair.path)):
-                allowed = _is_allowed(pair, stub.line) or _is_allowed(pair, stub.inner)
+                allowed = any(_is_allowed(facts, pair, line) for line in (stub.line, stub.inner))
                 if not allowed and stub.dump not in _small_base_functions(facts):
                     key = f"stubs.{stub.kind}:{pair.path}:{stub.name}"
                     found.append(Finding(key, f"{stub.name} {stub.says}", path=pair.path, line=stub.line))

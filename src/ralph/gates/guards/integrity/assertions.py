@@ -1,7 +1,8 @@
 """Guard "assertions": the base's tests still ask what they asked, by their syntax trees.
 
 Where the readings show that a test's version from the base passes over the new source, its change is the
-author's business; only a new skip or an assertion that can no longer fail is then held against it.
+author's business; only a new skip or an assertion that can no longer fail is then held against it. What a
+test that was green asks otherwise may be what was wanted, so it asks; of a red one it accuses.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ def _compare_seen(seen: _Seen, both: _Both, pool: Pool, shown: KnownStates) -> I
         text = f"{seen.name} is defined a second time, and the later one hides it"
         yield Finding(key, text, path=where, line=doubled)
     for problem in compare(seen.before, seen.after, pool, passes=passes, ran=ran):
-        yield _finding(seen, where, problem)
+        red = shown.was_red(seen.path, seen.name) if is_test else shown.base.file(seen.path) == "fail"
+        yield _finding(seen, where, problem, asks=not red)
 
 
 def _module(facts: GuardFacts, side: str, path: str, text: str) -> PyOutline | None:
@@ -181,6 +183,6 @@ def _pool(before: list[Test], after: list[Test], new: dict[str, PyOutline]) -> P
     return Pool(asserts, cases, asserting)
 
 
-def _finding(seen: _Seen, where: str, problem: Weakening) -> Finding:
+def _finding(seen: _Seen, where: str, problem: Weakening, *, asks: bool) -> Finding:
     key = f"assertions.{problem.kind}:{seen.path}::{seen.name}"
-    return Finding(key, f"{seen.name}: {problem.says}", path=where, line=problem.line)
+    return Finding(key, f"{seen.name}: {problem.says}", path=where, line=problem.line, asks=asks)

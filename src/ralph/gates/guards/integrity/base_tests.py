@@ -1,15 +1,29 @@
-"""Guard "base_tests": the base's tests and configs, run over the new source, agree with the result."""
+"""Guard "base_tests": the base's tests and configs, run over the new source, agree with the result.
+
+What was red at the base and is green only without them accuses. What was green asks: the change may be meant
+to make it otherwise, and nobody can see that from here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
-from ralph.core.proof.compare import compare, red_keys
+from ralph.core.proof.compare import COLLECT, compare, red_keys
+from ralph.gates.guards._base.asked_for import wants_other_tests
 from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.texts import decode
+from ralph.gates.guards._files.behind_command import files_behind_gates, text_behind
+from ralph.gates.guards._files.overlay import overlay_request
+from ralph.gates.guards._files.removed import removed_on_request
+from ralph.gates.guards._tests.moved import only_lost
+from ralph.gates.judging_paths import is_config
 
 NAME = "base_tests"
-_MAX_SHOWN = 5
 _EMPTY = ("no-tests", "all-skipped")
+_SETTINGS = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".coveragerc", "package.json")
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -27,34 +41,108 @@ def check(facts: GuardFacts) -> GuardResult:
             findings.append(Finding(f"base_tests.missing:{gate.name}", text))
             continue
         judged += 1
-        red = _red(gate, facts.base.get(gate.name), over, facts.final.get(gate.name))
-        if red:
-            findings.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {red}"))
-    good = f"the base's tests and configs agree over the new source ({judged} gates)"
-    bad = "the base's tests and configs do not agree with the result"
-    return GuardResult(
-        NAME, facts.tree, applied=True, summary=bad if findings else good, findings=tuple(findings)
+        findings += _findings(facts, gate, over)
+    return guard_result(
+        NAME,
+        facts,
+        findings,
+        good=f"the base's tests and configs agree over the new source ({judged} gates)",
+        bad="the base's tests and configs do not agree with the result",
     )
 
 
-def _red(gate: Gate, base: Reading | None, over: Reading, final: Reading | None) -> str:
-    """Why the overlay speaks against the result; "" when it does not."""
+def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
+    base = facts.base.get(gate.name)
+    keys = _red(gate, base, over, facts.final.get(gate.name))
+    if keys and _only_coverage(facts, gate, over):
+        return []
+    removed = removed_on_request(facts, gate)
+    found = []
+    for key in keys:
+        if key == "exit":
+            text = f"red with the base's tests and configs over the new source ({over.summary})"
+            found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=True))
+            continue
+        if base is not None and _goes_with_product(key, base, facts, gate, removed):
+            continue
+        subject = key.removeprefix(COLLECT)
+        whole = f"base_tests.red:{gate.name}"  # as one was waived before tests were named here
+        text = f"{gate.name}: {subject} is red with the base's tests and configs over the new source"
+        asks = not _was_red(key, base, gate) or wants_other_tests(facts.task)
+        found.append(
+            Finding(
+                whole if whole in facts.waivers else f"base_tests.red:{subject}",
+                text,
+                path=over.files.get(key, ""),
+                asks=asks,
+            )
+        )
+    return found
+
+
+def _red(gate: Gate, base: Reading | None, over: Reading, final: Reading | None) -> list[str]:
+    """What the overlay holds against the result."""
     if over.status == "pass":
-        return ""
+        return []
     if base is not None and base.cause in _EMPTY and over.cause in _EMPTY:
-        return ""  # the base has no tests of its own here, so there is nothing to hold against the result
+        return []  # the base has no tests of its own here, so there is nothing to hold against the result
     if gate.proof:
         # Red before and in the result itself: nothing that anybody hides, and an item of a plan may leave it.
         old = red_keys(base, gate.fail_on) if base is not None else frozenset()
         open_ = old & red_keys(final, gate.fail_on) if final is not None else frozenset()
-        keys = sorted(red_keys(over, gate.fail_on) - open_)
-    else:
-        keys = list(compare(base, over, fail_on=gate.fail_on).new_red)
-        if over.status == "error" and base is not None and base.status != "error" and not keys:
-            keys = ["exit"]
-    if not keys:
-        return ""
-    if keys == ["exit"]:
-        return f"red with the base's tests and configs over the new source ({over.summary})"
-    more = f" and {len(keys) - _MAX_SHOWN} more" if len(keys) > _MAX_SHOWN else ""
-    return f"red with the base's tests and configs over the new source: {', '.join(keys[:_MAX_SHOWN])}{more}"
+        return sorted(red_keys(over, gate.fail_on) - open_)
+    keys = list(compare(base, over, fail_on=gate.fail_on).new_red)
+    if over.status == "error" and base is not None and base.status != "error" and not keys:
+        return ["exit"]
+    return keys
+
+
+def _was_red(key: str, base: Reading | None, gate: Gate) -> bool:
+    """Was it red before, or is it a file of which something was?"""
+    if base is None or key in red_keys(base, gate.fail_on):
+        return True
+    where = key.removeprefix(COLLECT)
+    return any(
+        state == "fail" and base.files.get(test) == where for test, state in (base.tests or {}).items()
+    )
+
+
+def _goes_with_product(
+    key: str, base: Reading, facts: GuardFacts, gate: Gate, removed: Callable[[str], bool]
+) -> bool:
+    """A test of what the task wants taken away, or a file whose other tests stand in the result unchanged."""
+    final = facts.final.get(gate.name)
+    passing = {name for name, state in (final.tests or {}).items() if state == "pass"} if final else set()
+    where = key.removeprefix(COLLECT)
+    if not key.startswith(COLLECT):
+        return (
+            base.tests is not None and base.tests.get(key) == "pass" and key not in passing and removed(key)
+        )
+    tests = {name: state for name, state in (base.tests or {}).items() if base.files.get(name) == where}
+    kept = only_lost(where, facts)
+    return bool(tests) and all(
+        (kept and name in passing) or (state == "pass" and removed(name)) for name, state in tests.items()
+    )
+
+
+def _only_coverage(facts: GuardFacts, gate: Gate, over: Reading) -> bool:
+    """Without the new tests too little is covered: that is what they were written for.
+
+    Not where settings changed with them: those say what is measured.
+    """
+    red, base = red_keys(over, gate.fail_on), facts.base.get(gate.name)
+    if over.status != "fail" or red != ({"coverage.total"} if gate.read == "coverage" else {"exit"}):
+        return False
+    if gate.read != "coverage":
+        said = [text_behind(gate, facts.read_base), *(decode(facts.read_base(path)) for path in _SETTINGS)]
+        green = [name for name, state in (base.tests or {}).items() if state == "pass"] if base else []
+        seen = over.tests or {}
+        if (
+            not seen
+            or any(seen.get(name) != "pass" for name in green)
+            or not any("cov" in one for one in said)
+        ):
+            return False
+    request = overlay_request(facts)
+    touched = {*request.restore, *request.drop} if request is not None else set()
+    return not any(is_config(path) or path in files_behind_gates(facts) for path in touched)

@@ -1,7 +1,8 @@
 """Guard "inventory": every test known at the base is still there and still means what it meant.
 
 Three readings tell: the base, the result as it is, and the overlay (the base's tests over the new
-source). A test whose base version passes over the new source may move or be renamed freely.
+source). A test whose base version passes over the new source may move or be renamed freely. One that was red
+and is bent accuses; one that was green may be meant to say something else now, so it asks.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from msgspec import Struct
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading, TestState
 from ralph.core.proof.compare import COLLECT
+from ralph.gates.guards._base.asked_for import wants_other_tests
 from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import find_moves, only_lost
 
 NAME = "inventory"
@@ -50,14 +54,12 @@ def check(facts: GuardFacts) -> GuardResult:
         names = ", ".join(blind) or "none"
         text = f"the inventory is unknown: no gate tells its tests ({names})"
         return GuardResult(NAME, facts.tree, applied=False, summary=text)
-    return GuardResult(
+    return guard_result(
         NAME,
-        facts.tree,
-        applied=True,
-        summary=f"{len(findings)} of the base's tests missing or changed"
-        if findings
-        else "every base test is there",
-        findings=tuple(findings),
+        facts,
+        findings,
+        good="every base test is there",
+        bad="tests of the base are missing or changed",
     )
 
 
@@ -79,6 +81,7 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
     over = (facts.overlay or {}).get(gate.name)
     now, then = _view(final), _view(over) if over and over.tests is not None else None
     moved = find_moves(base, final, facts)
+    removed = removed_on_request(facts, gate)
     findings = []
     for name, state in sorted((base.tests or {}).items()):
         path = base.files.get(name, "")
@@ -89,12 +92,14 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
             older = None
         seen = _Seen(state, shown, older)
         what = _judge(seen)
-        if what == "deleted" and moved(name):
+        if what == "deleted" and (moved(name) or (state != "fail" and removed(name))):
             continue
         if what == "weakened" and then and path in then.broken and only_lost(path, facts):
             continue  # the base's file asks for what is gone; this test is the same, and passes
         if what:
-            findings.append(Finding(f"inventory.{what}:{name}", _SENTENCES[what].format(id=name), path=path))
+            asks = older == "pass" if what == "skipped" else state != "fail" or wants_other_tests(facts.task)
+            text = _SENTENCES[what].format(id=name)
+            findings.append(Finding(f"inventory.{what}:{name}", text, path=path, asks=asks))
     return findings
 
 

@@ -1,33 +1,37 @@
 """Guard "protected": what judges the work was not edited by the work.
 
-Ralph's own config, CI, the files a gate's command is made of (followed into the scripts that a recipe calls),
-runner configs of the base and the user's `protect` globs. Changed tests are no finding here: the overlay
-judges those. Files that hold other things too (pyproject.toml, package.json, …) count only when a runner's
-settings in them changed; what only adds to a conftest.py or a Makefile is welcome (`additions`).
+Ralph's own config, the files a gate's command is made of (followed into the scripts that a recipe calls, and
+only what the gate reads in them), and the user's `protect` globs. Tests and settings of runners are no
+finding here: the overlay judges the new source by those of the base. A changed workflow asks, unless the task
+names it.
 """
 
 from __future__ import annotations
 
 from ralph.core.model.verdict import Finding, GuardResult
+from ralph.gates.guards._base.asked_for import names_path
 from ralph.gates.guards._base.facts import Change, GuardFacts
+from ralph.gates.guards._base.kinds import guard_result
 from ralph.gates.guards._base.texts import decode
-from ralph.gates.guards._files.additions import adds_fixtures, adds_targets
-from ralph.gates.guards._files.behind_command import files_behind_gates, gate_it_overrides
+from ralph.gates.guards._files.behind_command import (
+    files_behind_gates,
+    gate_it_overrides,
+    is_task_file,
+    what_gate_reads,
+)
+from ralph.gates.guards._files.config_diff import ralph_changed
 from ralph.gates.guards._files.overlay import changed_settings
-from ralph.gates.judging_paths import is_ci, is_config, is_ralph, matches
+from ralph.gates.judging_paths import is_ci, is_ralph, matches
 
 NAME = "protected"
+_SETTINGS = (".toml", ".ini", ".cfg", ".json", ".json5", ".yml", ".yaml")
 _VERBS = {"A": "was added", "M": "was changed", "D": "was deleted", "R": "was moved", "T": "was replaced"}
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    findings = tuple(finding for change in facts.changes for finding in _findings(change, facts))
-    return GuardResult(
-        NAME,
-        facts.tree,
-        applied=True,
-        summary=f"{len(findings)} protected files changed" if findings else "no protected file changed",
-        findings=findings,
+    findings = [finding for change in facts.changes for finding in _findings(change, facts)]
+    return guard_result(
+        NAME, facts, findings, good="no protected file changed", bad="protected files changed"
     )
 
 
@@ -48,37 +52,33 @@ def _kind(path: str, existed: bool, change: Change, facts: GuardFacts) -> tuple[
     pattern = next((pattern for pattern in facts.protect if matches(path, pattern)), None)
     if pattern is not None:
         return "path", f"it is protected by {pattern}"
-    if is_ralph(path):
+    if is_ralph(path) or ralph_changed(path, *_both(path, change, facts)):
         return "ralph", "it says how work here is judged"
-    if is_ci(path):
-        return "ci", "it belongs to continuous integration"
     if not existed and (gate := gate_it_overrides(path, facts)):
         return "gate", f"gate {gate} would read it in place of its own file"
     owner = files_behind_gates(facts).get(path)
-    if not existed or (owner is None and not is_config(path)):
-        return None
-    if not _differs(change, facts) or _only_adds(change, facts):
-        return None
-    if owner is not None:
+    if existed and owner is not None and _read_otherwise(path, owner, change, facts):
         return "gate", f"gate {owner} is made of it"
-    return "config", "it configures a test runner or a checker"
+    if existed and owner is None and is_ci(path) and not names_path(facts.task, path):
+        return "ci", "it belongs to continuous integration, and the task does not name it"
+    return None
 
 
-def _only_adds(change: Change, facts: GuardFacts) -> bool:
-    """A fixture more in conftest.py, a target more in a Makefile: nothing of the base is judged otherwise."""
-    if change.status != "M":
-        return False
-    old, new = decode(facts.read_base(change.path)), decode(facts.read_result(change.path))
-    name = change.path.rsplit("/", 1)[-1]
-    if name == "conftest.py":
-        return adds_fixtures(facts, change.path, old, new)
-    return name in ("Makefile", "makefile", "GNUmakefile") and adds_targets(old, new, facts.base_paths)
+def _both(path: str, change: Change, facts: GuardFacts) -> tuple[bytes | None, bytes | None]:
+    new = facts.read_result(change.path) if change.status != "D" else None
+    return facts.read_base(path) if change.status != "A" else None, new
 
 
-def _differs(change: Change, facts: GuardFacts) -> bool:
-    if not changed_settings(facts, change):
-        return False
-    old = change.old_path or change.path
+def _read_otherwise(path: str, owner: str, change: Change, facts: GuardFacts) -> bool:
+    """Does the gate that is made of this file find something else in it now?"""
     if change.status != "M":
         return True
-    return facts.read_base(old) != facts.read_result(change.path)
+    if path.endswith(_SETTINGS) and not is_task_file(path):
+        return False  # the overlay judges the new source by the base's settings
+    both = _both(path, change, facts)
+    old, new = map(decode, both)
+    if not old or not new:
+        return both[0] != both[1]
+    gate = next(gate for gate in facts.gates if gate.name == owner)
+    before, after = (what_gate_reads(gate, path, text, old, facts.base_paths) for text in (old, new))
+    return before != after and changed_settings(facts, change)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ralph.core.model.verdict import GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._tests.break_function import broken_versions
-from ralph.gates.guards.integrity.witness import source_changes, witnesses
+from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witnesses
 
 NAME = "sabotage"
 MAX_BREAKS = 8
@@ -46,6 +46,7 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
                 found.append(Sabotage(label, change.path, foreign[name], other=True))
         if not broken:
             files.append(Sabotage(f"{change.path}: taken back", change.path, None))
+    files += [Sabotage(f"{change.path}: brought back", change.path, None) for change in deleted_source(facts)]
     return tuple([*_spread(found), *files][:MAX_BREAKS])
 
 
@@ -57,6 +58,17 @@ def _spread(found: list[Sabotage]) -> list[Sabotage]:
         turns[item.path] = turns.get(item.path, -1) + 1
         ranked.append((turns[item.path], order, item))
     return [item for _, _, item in sorted(ranked, key=lambda row: row[:2])]
+
+
+def _why_none(facts: GuardFacts) -> str:
+    if not witnesses(facts)[0]:
+        return "not tried: there is no witness that could notice it"
+    moved = [change.path for change in source_changes(facts)]
+    if not moved:
+        return "nothing of the change could be broken: no source file differs"
+    more = f" and {len(moved) - _MAX_SHOWN} more" if len(moved) > _MAX_SHOWN else ""
+    names = ", ".join(moved[:_MAX_SHOWN]) + more
+    return f"nothing of the change could be broken: only the name or the mode differs of {names}"
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -78,7 +90,7 @@ def check(facts: GuardFacts) -> GuardResult:
     if left:
         words += f"; {left} not tried, the time was up"
     if not facts.sabotage:
-        words = "nothing of the change could be broken: no source file differs"
+        words = _why_none(facts)
     return GuardResult(
         NAME,
         facts.tree,

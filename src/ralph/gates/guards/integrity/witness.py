@@ -22,8 +22,7 @@ from ralph.gates.judging_paths import is_config, is_test
 
 NAME = "witness"
 _MAX_SHOWN = 3
-# Classes in which nothing new is to be shown: what was green stays green, or prose changed.
-_NO_WITNESS = frozenset({"regression", "docs"})
+_DOCUMENT = re.compile(r"\.(?:md|markdown|rst|adoc)$|(?:^|/)(?:LICENSE|AUTHORS|NOTICE|CHANGELOG|README)$")
 _WRONG = re.compile(r"\b(?:SyntaxError|IndentationError|TabError)\b|fixture '[^'\n]*' not found")
 _MISSING = re.compile(
     r"cannot import name '(?P<a>\w+)'|No module named '(?P<b>[\w.]+)'"
@@ -56,8 +55,8 @@ def shown_by_user(gate: Gate, base: Reading | None, final: Reading | None) -> bo
 
 
 def needs_witness(facts: GuardFacts) -> bool:
-    """Only where the user gave no witness, and the task is one that wants to be shown."""
-    if facts.task_class in _NO_WITNESS:
+    """Only where the user gave no witness, and more than documents changed; whatever the class is called."""
+    if all(_DOCUMENT.search(change.path) and not is_test(change.path) for change in facts.changes):
         return False
     return not any(
         shown_by_user(gate, facts.base.get(gate.name), facts.final.get(gate.name)) for gate in facts.gates
@@ -106,7 +105,7 @@ def _is_testing(change: Change, known: set[str]) -> bool:
 
 def check(facts: GuardFacts) -> GuardResult:
     if not needs_witness(facts):
-        text = "not needed: the task is shown by a check of the user, or shows nothing new"
+        text = "not needed: the task is shown by a check of the user, or only documents changed"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
     if facts.witness is None:
         text = "no test was added or changed that could show the new behaviour"
@@ -134,6 +133,16 @@ def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
         if final.status != "pass" and (final.status != "fail" or final.tests is None):
             continue  # beside old red, which an item of a plan may leave, its green tests still show it
         if over.status == "pass":
+            why = _skipped_words(over, final) or why
+            continue
+        if over.status == "error" and over.cause in ("timeout", "killed", "memory"):
+            why = (
+                f"on the base source {gate.name} came to no end ({over.summary}), which may have any reason; "
+                "a test with a time limit of its own would be red there"
+            )
+            continue
+        if over.cause == "all-skipped":
+            why = _skipped_words(over, final) or why
             continue
         if final.tests is None:
             text = " ".join(finding.message for finding in over.findings)
@@ -144,9 +153,24 @@ def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
             continue
         found, wrong = _by_test(facts, over, final, added)
         shown += found
+        if not found and (skipped := _skipped_words(over, final)):
+            why = skipped
         if wrong and not found:
             why = f"they are red on the base source for another reason than the change ({wrong})"
     return tuple(sorted(shown)), "" if shown else why
+
+
+def _skipped_words(over: Reading, final: Reading) -> str:
+    """Tests that are green now and were not executed on the base source; "" = none."""
+    names = [
+        name
+        for name, state in (final.tests or {}).items()
+        if state == "pass" and (over.tests or {}).get(name) == "skipped"
+    ]
+    if not names:
+        return ""
+    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
+    return f"skipped on the base source, so they say nothing about it: {', '.join(names[:_MAX_SHOWN])}{more}"
 
 
 def _by_test(
@@ -202,6 +226,17 @@ def source_changes(facts: GuardFacts) -> list[Change]:
         change
         for change in facts.changes
         if change.status in "AMR"
+        and not is_judging_path(change.path, known, set())
+        and not is_config(change.path)
+    ]
+
+
+def deleted_source(facts: GuardFacts) -> list[Change]:
+    known = set(changed_tests(facts).whole)
+    return [
+        change
+        for change in facts.changes
+        if change.status == "D"
         and not is_judging_path(change.path, known, set())
         and not is_config(change.path)
     ]

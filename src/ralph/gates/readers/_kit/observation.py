@@ -23,6 +23,7 @@ TAIL_CHARS = 4000
 MESSAGE_LINES = 30
 MESSAGE_CHARS = 3000
 SUCCESS = "although the exit code is 0"  # said of a report with something red in it
+MAX_REASON = 200
 MAX_SHOWN_TESTS = 200  # failing tests that get a text of their own; their ids are all kept
 _RANK: dict[str, int] = {"pass": 0, "skipped": 1, "fail": 2}
 _MISSING = re.compile(
@@ -33,9 +34,14 @@ _MISSING = re.compile(
     r"|npm error could not determine executable to run)$",
     re.MULTILINE,
 )
+# As dash, bash, zsh and make say it of a word of a script.
 _NOT_FOUND = re.compile(
-    r": (?P<name>[^\s:/]*/[^\s:]*): (?:not found|No such file or directory|Permission denied)$", re.MULTILINE
+    r"^(?:[\w./-]*sh|g?make)(?:\[\d+\])?: (?:line )?(?:\d+: )?(?P<name>[^\s:]+): "
+    r"(?:command not found|not found|No such file or directory|Permission denied)$",
+    re.MULTILINE,
 )
+_MAKE_127 = re.compile(r"^g?make(?:\[\d+\])?: \*\*\* .*Error 12[67]$", re.MULTILINE)
+_REASON = re.compile(r"^(?:E +)?((?:[\w.]+\.)?\w*(?:Error|Exception)(?: \[\w+\])?: [^\n]+)$", re.MULTILINE)
 
 
 class Observation(Struct, frozen=True):
@@ -76,18 +82,49 @@ def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
         return error_reading("killed", f"killed by signal {signal}", obs)
     if obs.exit_code in (126, 127):
         return _not_started("cannot be executed" if obs.exit_code == 126 else "not found", obs, gate)
+    if (unread := _rules_not_fetched(obs, gate)) is not None:
+        return unread
     if obs.exit_code and obs.report is None and (hit := _MISSING.search(clean(obs.output[-8_000:]))):
         return error_reading("missing", hit.group(0).strip(), obs)
+    if obs.exit_code and obs.report is None and _MAKE_127.search(clean(obs.output[-8_000:])):
+        return _not_started("not found", obs, gate)
     return None
+
+
+# Scanners that get rules or advisories from the network, and how they say that they got none.
+_SCANNER = re.compile(
+    r"(?:^|[\s/])(?:semgrep|pip-audit|govulncheck|osv-scanner|trivy|safety|bundle-audit)\b|\baudit\b"
+)
+_UNFETCHED = re.compile(
+    r"^.*(?:(?:failed|unable) to (?:download|fetch|resolve|connect|get)|could not (?:download|fetch"
+    r"|resolve|connect)"
+    r"|couldn't fetch|max retries exceeded|name or service not known|failure in name resolution|ENOTFOUND"
+    r"|EAI_AGAIN|ECONNREFUSED|no such host|connection (?:refused|error|timed out)|network is unreachable).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NO_RULES = re.compile(
+    r"^.*\b(?:ran 0 rules|no rules (?:were )?(?:found|run|loaded))\b.*$", re.IGNORECASE | re.MULTILINE
+)
+
+
+def _rules_not_fetched(obs: Observation, gate: Gate) -> Reading | None:
+    """A scanner without its rules has looked at nothing: neither red nor green is a verdict of it."""
+    if not _SCANNER.search(gate.run):
+        return None
+    said = clean(obs.output[-8_000:])
+    hit = (_UNFETCHED.search(said) if obs.exit_code else None) or _NO_RULES.search(said)
+    if hit is None:
+        return None
+    return error_reading("missing", f"its rules could not be fetched: {hit.group(0).strip()[:200]}", obs)
 
 
 def _not_started(why: str, obs: Observation, gate: Gate) -> Reading:
     """A tool that is not there cannot judge. A program of the repository itself may be the very task."""
-    word = gate.argv[0]
-    if gate.argv[:2] == ("/bin/sh", "-c"):
-        named = _NOT_FOUND.search(clean(obs.output[-8_000:]))
-        word = named["name"] if named else gate.run.split(maxsplit=1)[0]
-    summary = f"command not found: {word} ({why})"
+    shell = gate.argv[:2] == ("/bin/sh", "-c")
+    named = _NOT_FOUND.search(clean(obs.output[-8_000:])) if obs.ended == "exited" else None
+    word = named["name"] if named else gate.run.split(maxsplit=1)[0] if shell else gate.argv[0]
+    asks = f", which {gate.run} asks for" if named and not shell and word != gate.argv[0] else ""
+    summary = f"command not found: {word} ({why}{asks})"
     installed = not {".venv", "venv", "node_modules"}.isdisjoint(word.split("/"))
     if "/" in word and not word.startswith(("/", "~")) and not installed:
         return Reading("fail", summary, findings=(Finding("exit", summary),))
@@ -98,9 +135,16 @@ def lost_report(obs: Observation, problem: str) -> Reading:
     """No usable report. A red exit code is still a judgement; a green one without evidence is none."""
     said = last_lines(obs)
     if obs.exit_code:
-        summary = f"exit code {obs.exit_code}, {problem}"
+        reason = reason_in(said)
+        summary = f"exit code {obs.exit_code}, {problem}" + (f": {reason}" if reason else "")
         return Reading("fail", summary, cause="torn-report", findings=(Finding("exit", said or summary),))
     return error_reading("torn-report", f"exit code 0, but {problem}", obs)
+
+
+def reason_in(text: str) -> str:
+    """The last error that a text names, in one line: why something could not be loaded."""
+    found = _REASON.findall(text)
+    return found[-1].strip()[:MAX_REASON] if found else ""
 
 
 def report_problem(obs: Observation) -> str:
@@ -171,7 +215,8 @@ def settle_tests(
     findings = [*broken, *[finding for finding in findings if finding not in broken]][:MAX_SHOWN_TESTS]
     words = in_words(counts)
     if broken:
-        words += f", {len(broken)} could not be loaded"
+        reason = reason_in(broken[0].message)
+        words += f", {len(broken)} could not be loaded" + (f" ({reason})" if reason else "")
     if counts.failed or broken or red:
         if red and not counts.failed and not broken:
             findings.append(Finding("exit", f"{red}\n{last_lines(obs)}".strip()))

@@ -18,6 +18,16 @@ from ralph.errors import UserError
 @click.option(
     "--done", "done", multiple=True, metavar="ITEM", help="An item of the plan that you have done yourself."
 )
+@click.option(
+    "--allow", "allow", multiple=True, metavar="ID=REASON", help="Waive a finding that was asked about."
+)
+@click.option(
+    "--allow-asked",
+    "allow_asked",
+    default="",
+    metavar="KIND,…",
+    help="Waive these kinds when the agent asks.",
+)
 @click.option("--max-iterations", default="", metavar="+N", help="So many iterations more.")
 @click.option("--max-time", default="", metavar="+4h", help="So much time more.")
 @click.option("--max-cost", default="", metavar="+USD", help="So much money more.")
@@ -34,6 +44,7 @@ def command(**given: Any) -> int:
     \b
     Examples:
       ralph resume --last
+      ralph resume fix-auth --allow "inventory.deleted:tests/test_a.py::test_old=it goes with its feature"
       ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
     """
     from ralph.app.resume import MoreRoom, ResumeRequest, loop_to_resume, prepare_resume, refuse_final
@@ -49,7 +60,13 @@ def command(**given: Any) -> int:
         tokens=int(_number(given["max_tokens"], "--max-tokens", units.parse_count)),
     )
     request = ResumeRequest(
-        loop=name, more=more, note=given["steer"], done=given["done"], author=env.get("USER", "")
+        loop=name,
+        more=more,
+        note=given["steer"],
+        done=given["done"],
+        allow=given["allow"],
+        allow_asked=given["allow_asked"],
+        author=env.get("USER", ""),
     )
     prepared = prepare_resume(request, env)
     return drive_and_show(

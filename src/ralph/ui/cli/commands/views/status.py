@@ -125,6 +125,7 @@ def details(row: ListRow, now: float) -> list[str]:
     lines += [f"  alert      {safe(sentence, 300)}" for sentence in _breaker(body).get("alerts", ())]
     lines += _judge_lines(body)
     lines += _plan_lines(body)
+    lines += [f"  asked      {safe(one['key'] + ': ' + one['says'], 300)}" for one in body.get("asked", ())]
     lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
     lines += [f"  unproven   {safe(sentence, 300)}" for sentence in body.get("unproven", ())]
     return lines + table(steps(row), "  ")

@@ -1,0 +1,209 @@
+"""What a package manager's script, a line of shell or a file given to node runs in the end, test by test.
+
+The command stays what it is, `npm test` with arguments behind it, where the runner comes last in its script.
+Elsewhere (`tape test/*.js | tap-spec`, `ava && tsd`) the script's own text is sealed with the reporter at its
+place. A text that is not understood for certain is read by its exit code.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ralph.gates.command import needs_shell, split_text
+from ralph.gates.more_runners import KEEP_STREAM, STREAMS
+from ralph.gates.runners import KnownRunner, base_name, insert, recognise, reporter, skip_launchers
+
+COMMAND = "{command}"  # first word of a reporter that is the whole command instead of more arguments
+_Content = Callable[[str], bytes | None]
+_MANAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
+_RUNNERS = frozenset({"mocha", "ava", "tape", "tap", "uvu", "jest", "vitest", "node"})
+_SILENT = frozenset({"-s", "--silent", "--loglevel=silent"})
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_FORMATTER = re.compile(r"(?:tap-[\w-]+|faucet|colortap(?:e)?|tnyan|tap|tee)\Z")
+_LIBRARY = re.compile(r"""(?:from|require\(|import)\s*["'](tape|tap|uvu)["']""")
+_PATH = 'PATH="$PWD/node_modules/.bin:$PATH"; export PATH; '
+_MAX_DEPTH = 5
+
+
+class SeenCommand(Struct, frozen=True):
+    name: str  # of the runner, and of its reader
+    argv: tuple[str, ...]  # what is executed, {report} in it
+
+
+class _Script(Struct, frozen=True):
+    manager: str
+    name: str
+    body: str
+    around: tuple[str, str]  # what the manager runs before and after it
+
+
+def keep_stream(argv: tuple[str, ...]) -> tuple[str, ...]:
+    return ("/bin/sh", "-c", KEEP_STREAM, "sh", *argv)
+
+
+def see_through(argv: tuple[str, ...], run: str, cwd: str, content: _Content) -> SeenCommand | None:
+    """None where no runner is found that could tell more than its exit code."""
+    if argv[:2] == ("/bin/sh", "-c"):
+        return _in_text(run, cwd, content, "", 0)
+    seen = _in_script(argv, cwd, content, 0) or _in_file(argv, cwd, content)
+    return seen if seen is None or seen.name not in STREAMS else SeenCommand(seen.name, _kept(seen.argv))
+
+
+def _kept(argv: tuple[str, ...]) -> tuple[str, ...]:
+    return argv if argv[:2] == ("/bin/sh", "-c") else keep_stream(argv)
+
+
+def _in_script(argv: tuple[str, ...], cwd: str, content: _Content, depth: int) -> SeenCommand | None:
+    script = _script(argv, cwd, content)
+    if script is None or depth >= _MAX_DEPTH:
+        return None
+    parts = split_text(script.body)
+    if parts and parts[-1].text.strip():
+        last = tuple(_words(parts[-1].text))
+        inner = _plain(last, cwd, content, depth)
+        alone = len(parts) == 1 or parts[-2].after in ("&&", ";")
+        others = [part for part in parts[:-1] if _plain(tuple(_words(part.text)), cwd, content, depth)]
+        if inner is not None and alone and not others:
+            added = inner.argv[len(last) :] if inner.argv[: len(last)] == last else None
+            if added is not None:  # what a manager is given goes to the end of its script
+                apart = ("--",) if added and script.manager == "npm" and "--" not in argv else ()
+                return SeenCommand(inner.name, (*argv, *apart, *added))
+    if "--" in argv:
+        return None  # the user's own arguments would not reach the right place
+    before, after = script.around
+    text = " && ".join(
+        part
+        for part in (
+            before and f"{script.manager} run {before}",
+            "{body}",
+            after and f"{script.manager} run {after}",
+        )
+        if part
+    )
+    return _in_text(script.body, cwd, content, text, depth)
+
+
+def _plain(words: tuple[str, ...], cwd: str, content: _Content, depth: int) -> SeenCommand | None:
+    """One simple command: a runner with its reporter at the end, a script in turn, or a file of tests."""
+    at = skip_launchers(words)
+    runner = recognise(words)
+    if runner is not None:
+        return _with_reporter(words, runner) if runner.name in _RUNNERS else None
+    if at >= len(words):
+        return None
+    nested = _in_script(words, cwd, content, depth + 1) if at == 0 else None
+    return nested or _in_file(words, cwd, content)
+
+
+def _with_reporter(words: tuple[str, ...], runner: KnownRunner) -> SeenCommand:
+    added = reporter(runner, words)
+    if runner.name in STREAMS:
+        end = words.index("--") if "--" in words else len(words)
+        return SeenCommand(runner.name, (*words[:end], *added[1:], *words[end:]))
+    return SeenCommand(runner.name, insert(runner, words, added))
+
+
+def _in_file(words: tuple[str, ...], cwd: str, content: _Content) -> SeenCommand | None:
+    """`node test.js`, where the file says whose tests it holds."""
+    at = skip_launchers(words)
+    if at >= len(words) or base_name(words[at]) != "node":
+        return None
+    files = [word for word in words[at + 1 :] if re.search(r"\.[cm]?[jt]sx?\Z", word)]
+    if len(files) != 1 or files[0] != words[-1]:
+        return None
+    path = posixpath.normpath(posixpath.join(cwd, files[0]))
+    hit = _LIBRARY.search((content(path) or b"").decode("utf-8", "replace"))
+    return SeenCommand(hit[1], words) if hit else None
+
+
+def _in_text(text: str, cwd: str, content: _Content, frame: str, depth: int) -> SeenCommand | None:
+    """A text of shell with the reporter behind its only runner. `frame` is put around it."""
+    parts = split_text(text)
+    if parts is None:
+        return None
+    found = [
+        (at, seen)
+        for at, part in enumerate(parts)
+        if (seen := _plain(tuple(_words(part.text)), cwd, content, depth))
+    ]
+    if len(found) != 1:
+        return None
+    at, seen = found[0]
+    words = tuple(_words(parts[at].text))
+    if at and parts[at - 1].after == "|":
+        return None
+    end = at
+    while parts[end].after == "|":
+        end += 1
+        last = _words(parts[end].text)
+        if not last or not _FORMATTER.match(base_name(last[skip_launchers(tuple(last))])):
+            return None
+    if end > at and seen.name not in STREAMS:
+        return None
+    whole = seen.argv[:2] == ("/bin/sh", "-c")  # a script of its own, which keeps its stream itself
+    if seen.name == "node" and not whole:  # its options stand before its files
+        added = shlex.join(word for word in seen.argv if word not in words)
+        told = re.sub(r"--test(?=\s|\Z)", f"--test {added}", parts[at].text, count=1)
+    elif seen.argv[: len(words)] == words:  # its own words as they are: patterns are for the shell
+        told = f"{parts[at].text.strip()} {shlex.join(seen.argv[len(words) :])}".strip()
+    elif whole or not needs_shell(parts[at].text.strip()):
+        told = shlex.join(seen.argv)
+    else:
+        return None  # arguments in the midst of it, among words that the shell has yet to fill in
+    if seen.name in STREAMS and not whole:
+        told = f'{told} > "{{report}}"'
+    made = "".join(
+        told + parts[end].after if number == at else part.text + part.after
+        for number, part in enumerate(parts)
+        if number <= at or number > end
+    )
+    made = frame.replace("{body}", made) if frame else made
+    lead = _PATH if frame else ""
+    if seen.name in STREAMS and not whole:
+        return SeenCommand(
+            seen.name, ("/bin/sh", "-c", f'{lead}( {made} ); code=$?; cat "{{report}}"; exit $code')
+        )
+    return SeenCommand(seen.name, ("/bin/sh", "-c", f"{lead}{made}"))
+
+
+def _words(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return []
+    while words and _ASSIGNMENT.match(words[0]):
+        words.pop(0)
+    return words
+
+
+def _script(argv: tuple[str, ...], cwd: str, content: _Content) -> _Script | None:
+    """The script that this command names, where it names one and nothing else."""
+    manager = base_name(argv[0])
+    rest = [word for word in argv[1:] if word not in _SILENT]
+    if manager not in _MANAGERS or not rest:
+        return None
+    asked = rest[0] in ("run", "run-script")
+    rest = rest[1:] if asked else rest
+    if not rest or rest[0].startswith("-") or (manager == "bun" and not asked):
+        return None
+    if manager == "npm" and not asked and rest[0] not in ("test", "t", "tst"):
+        return None
+    name = "test" if rest[0] in ("t", "tst") and manager == "npm" else rest[0]
+    if rest[1:] and (manager != "npm" or rest[1] != "--"):
+        return None
+    path = posixpath.normpath(posixpath.join(cwd, "package.json"))
+    try:
+        scripts: Any = msgspec.json.decode(content(path) or b"{}", type=dict[str, Any]).get("scripts")
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    if not isinstance(scripts, dict) or not isinstance(scripts.get(name), str):
+        return None
+    before, after = (f"{when}{name}" if f"{when}{name}" in scripts else "" for when in ("pre", "post"))
+    return _Script(manager, name, scripts[name], (before, after))

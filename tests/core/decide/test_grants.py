@@ -1,0 +1,91 @@
+"""What guards ask about waits for a user's word: the loop ends asking, a grant is judged on the same tree."""
+
+import builders as b
+import msgspec.structs
+
+from ralph.core.decide.grants import open_waivers
+from ralph.core.decide.machine import decide
+from ralph.core.model import actions
+from ralph.core.model import events as e
+from ralph.core.model.agent import AskedWaiver, Claim
+from ralph.core.model.verdict import Finding, GuardResult
+
+replace = msgspec.structs.replace
+KEY = "inventory.weakened:test_a"
+ASK = AskedWaiver("inventory.weakened", "test_a", "the rule is new")
+BLOCKED = Claim("BLOCKED", recommendation="may it change?", asks=(ASK,))
+
+
+def asking(tree="t1", *keys):
+    findings = tuple(Finding(key, f"{key} differs", asks=True) for key in keys or (KEY,))
+    return GuardResult("inventory", tree, applied=True, summary="s", findings=findings, integrity=False)
+
+
+def todo(loop):
+    return loop.todo[0]
+
+
+def test_a_question_is_told_once_and_then_the_user_is_asked():
+    """The agent may answer first; when it leaves the same tree again, the loop waits and accuses nobody."""
+    first = b.conclude(b.guarding(b.based()), asking())
+    assert isinstance(todo(first), actions.RunAgent)
+    again = decide(b.answer(b.call(first)), b.snapshot("t1", first)).loop
+    assert (todo(again).outcome, again.progress.integrity_hits, again.progress.accused_trees) == (
+        "blocked",
+        0,
+        (),
+    )
+    assert todo(again).reason == f"your word is needed, because this may be what you want: {KEY} differs"
+
+
+def test_a_limit_does_not_hide_the_question():
+    """The last iteration ends asking, not exhausted."""
+    sealed = replace(b.order(b.gate()), limits=b.Limits(iterations=1))
+    assert todo(b.conclude(b.guarding(b.based(sealed)), asking())).outcome == "blocked"
+    mixed = (asking(), b.guard("t1", "TODO", name="stubs", integrity=False))
+    assert todo(b.conclude(b.guarding(b.based(sealed)), *mixed)).outcome == "exhausted"
+
+
+def ended_asking():
+    loop = b.work(b.based(), "t1", claim=BLOCKED)
+    return b.close(b.judge(loop, b.red()))
+
+
+def test_the_agent_asks_and_the_user_grants():
+    """BLOCKED names what is asked for; granted with who and why, the tree is judged again without a call."""
+    loop = ended_asking()
+    assert (loop.outcome, "the rule is new" in loop.reason) == ("blocked", True)
+    assert [one.key for one in open_waivers(loop)] == [KEY]
+    after = decide(loop, e.ResumeAsked(author="ann", allow={KEY: "yes"})).loop
+    assert after.sealed.criterion.waivers == {KEY: "yes (granted by ann)"}
+    assert (after.call.claim, open_waivers(after)) == (None, ())
+    assert todo(after) == actions.RunGates(stage="fast", tree="t1", gates=("test",))
+    plain = decide(loop, e.ResumeAsked(author="ann")).loop
+    assert isinstance(todo(plain), actions.RunAgent)
+    assert plain.sealed.criterion.waivers == {}
+
+
+def test_what_was_granted_beforehand_needs_no_asking():
+    """By its kind, when the agent asks, apart from waivers of what was seen; the rest still blocks."""
+    sealed = b.order(b.gate())
+    sealed = replace(sealed, criterion=replace(sealed.criterion, allow_asked=("inventory.weakened",)))
+    other = AskedWaiver("protected.gate", "Makefile", "a new target")
+    after = b.answer(b.call(b.based(sealed)), BLOCKED)
+    assert after.call.claim is None
+    assert after.sealed.criterion.granted == {KEY: "the rule is new (asked by the agent, granted beforehand)"}
+    assert after.sealed.criterion.waivers == {}
+    after = b.answer(b.call(b.based(sealed)), replace(BLOCKED, asks=(ASK, other)))
+    assert after.call.claim is not None
+    assert after.call.claim.asks == (other,)
+
+
+def test_one_waiver_for_each_thing():
+    """A file covers its tests, whichever guards spoke of them."""
+    keys = (
+        "inventory.deleted:t.py::a",
+        "base_tests.red:t.py::a",
+        "base_tests.red:t.py",
+        "inventory.deleted:u.py::b",
+    )
+    loop = b.conclude(b.guarding(b.based()), asking("t1", *keys))
+    assert [one.key for one in open_waivers(loop)] == ["base_tests.red:t.py", "inventory.deleted:u.py::b"]

@@ -1,0 +1,64 @@
+"""Honest work that looks like weakening is asked about, never accused; a user's word settles it."""
+
+import pytest
+from kit import agent
+
+from ralph.core.model import events as e
+
+pytestmark = pytest.mark.slow
+TASK = "make the tests pass, and let sub(a, b) give b - a from now on"
+KEY = "inventory.weakened:test_calc.CalcTest.test_sub"
+
+
+def accused(done):
+    results = [result for event in done.all(e.GuardsEnded) for result in event.results]
+    return [result for result in results if result.integrity and result.findings]
+
+
+def test_the_agent_asks_and_one_command_grants_it(place):
+    """BLOCKED with a waiver ends with the command that grants it; granted, the same tree is verified."""
+    done = place.loop(agent("changes_rule", "asks"), task=TASK)
+    loop = place.expect(done, "blocked", 3, 1)
+    command = f"ralph resume {loop.sealed.loop} --allow '{KEY}=…'"
+    assert command in done.text, done.report()
+    assert "the task turns sub around" in done.text
+    assert "tamper" not in done.text
+    assert not accused(done)
+    status = place.ralph("status", loop.sealed.loop)
+    assert command in status.text
+    assert KEY in place.ralph("report", loop.sealed.loop).text
+    granted = place.ralph(
+        "resume",
+        loop.sealed.loop,
+        "--allow",
+        f"{KEY}=the rule is new",
+        "--display",
+        "plain",
+        env={"USER": "ann"},
+    )
+    loop = place.expect(
+        granted, "verified", 0, 1, grade="B", says=f"{KEY} (the rule is new (granted by ann))"
+    )
+    assert granted.all(e.ResumeAsked)[-1].allow == {KEY: "the rule is new"}
+    assert "the rule is new (granted by ann)" in place.ralph("report", loop.sealed.loop).text
+
+
+def test_who_does_not_ask_is_asked_about(place):
+    """The agent is told once what to do; when it keeps its change, the user is asked and nobody accused."""
+    done = place.loop(agent("changes_rule", "silent"), task=TASK)
+    loop = place.expect(done, "blocked", 3, 2, says=("your word is needed", f"--allow '{KEY}=…'"))
+    assert "tamper" not in done.text
+    assert not accused(done)
+    assert any(
+        "ALLOW: inventory.weakened test_calc.CalcTest.test_sub because" in one for one in loop.proof.not_yet
+    )
+    assert "ALLOW: inventory.weakened" in place.prompt(done.all(e.AgentStarted)[1].prompt)
+
+
+def test_kinds_granted_beforehand(place):
+    """What was granted by its kind is given when the agent asks, and is told; what accuses never is."""
+    done = place.loop(agent("changes_rule", "asks"), "--allow-asked", "inventory.weakened", task=TASK)
+    place.expect(done, "verified", 0, 1, says="asked by the agent, granted beforehand")
+    refused = place.loop(agent("changes_rule", "asks"), "--allow-asked", "environment.patch", task=TASK)
+    assert refused.code == 2
+    assert "environment.patch accuses" in refused.text

@@ -1,0 +1,189 @@
+"""What was red and is bent accuses, what was green asks; and every finding names its way out."""
+
+import pytest
+from guardkit import facts_of, read_as
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, GuardResult, Reading
+from ralph.core.proof.exit_gate import guard_words
+from ralph.gates.guards import KINDS, REGISTRY, inspect, overlay_request
+from ralph.gates.guards._base.asked_for import names_path, wants_other_tests, wants_removal
+
+PATH = "tests/test_a.py"
+TEST = "from app import f\n\n\ndef test_a():\n    assert f() == 1\n"
+OTHER = TEST.replace("== 1", "== 2")
+
+
+def result_with(finding, **fields):
+    """What becomes of one finding of any guard."""
+    made = GuardResult(finding.key.split(".")[0], "t", applied=True, summary="s", findings=(finding,))
+    return inspect(facts_of({}, {}, **fields), {"one": lambda _: made})[0]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_finding_names_its_way_out(name):
+    """What to change, and how to ask for the waiver; whatever the guard."""
+    found = result_with(Finding(f"{name}:a/b.py::c", "something is so")).findings[0]
+    words = guard_words(found)
+    assert words.startswith("something is so")
+    assert KINDS[name].way in words
+    assert f"BLOCKED with ALLOW: {name} a/b.py::c because" in words
+
+
+def test_every_guard_has_kinds_with_a_way_out_or_finds_nothing():
+    """The table is complete: guards without kinds only measure."""
+    silent = {guard for guard in REGISTRY if not any(kind.startswith(f"{guard}.") for kind in KINDS)}
+    assert silent == {"witness", "sabotage"}
+    assert all(kind.way for kind in KINDS.values())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_accuses_is_never_granted_unseen(name):
+    """A word given beforehand counts for questions and hygiene; one on the finding itself always does."""
+    key = f"{name}:x"
+    for asks in (False, True):
+        result = result_with(Finding(key, "m", asks=asks), granted={key: "why"})
+        weight = KINDS[name].weight
+        assert bool(result.findings) == (weight == "accuses" or (weight == "accuses or asks" and not asks))
+        assert not result_with(Finding(key, "m", asks=asks), waivers={key: "why"}).findings
+
+
+def judged(base, over, new=OTHER, **fields):
+    green = read_as(test_a="pass")
+    facts = facts_of(
+        {PATH: TEST}, {PATH: new}, base=base, final=fields.pop("final", green), overlay=over, **fields
+    )
+    results = inspect(facts, {name: REGISTRY[name] for name in ("inventory", "base_tests", "assertions")})
+    return results, {finding.key.split(":")[0]: finding.asks for one in results for finding in one.findings}
+
+
+def test_a_red_test_that_was_bent_accuses_and_a_green_one_asks():
+    """The same edit, by what the test said at the base: fitted to the source, or meant to be new."""
+    red, green = read_as(test_a="fail"), read_as(test_a="pass")
+    wanted = {"inventory.weakened", "base_tests.red", "assertions.expected"}
+    results, found = judged(red, red)
+    assert found == dict.fromkeys(wanted, False)
+    assert all(result.integrity for result in results)
+    results, found = judged(green, red)
+    assert found == dict.fromkeys(wanted, True)
+    assert not any(result.integrity for result in results)
+
+
+def test_intent_accuses_also_on_a_green_test():
+    """A skip or an assertion that cannot fail is no new behaviour."""
+    green, red = read_as(test_a="pass"), read_as(test_a="fail")
+    results, found = judged(green, red, TEST.replace("f() == 1", "f() or True"))
+    assert not found["assertions.tautology"]
+    assert any(result.integrity for result in results)
+
+
+def test_a_word_on_a_test_settles_all_questions_about_it():
+    """Whichever of the guards it names; but no accusation, and no other test."""
+    red, green = read_as(test_a="fail"), read_as(test_a="pass")
+    word = {f"base_tests.red:{PATH}::test_a": "the rule is new"}
+    assert judged(green, red, waivers=word)[1] == {}
+    assert judged(green, red, waivers={f"inventory.deleted:{PATH}": "all of it"})[1] == {}
+    assert judged(green, red, waivers={f"inventory.deleted:{PATH}::test_b": "no"})[1] != {}
+    gone = {"final": {"tests": Reading("pass", "", tests={})}, "new": ""}
+    unseen = {f"inventory.weakened:{PATH}::test_a": "granted by its kind"}
+    assert judged(green, red, granted=unseen)[1] == {}
+    assert judged(green, red, granted=unseen, **gone)[1] == {"inventory.deleted": True}
+    assert set(judged(red, red, waivers=word)[1]) == {"inventory.weakened", "assertions.expected"}
+
+
+def test_tests_for_coverage_are_what_makes_it_green():
+    """Nothing is red without them but the number; with other settings beside them it is not believed."""
+    gate = Gate(name="tests", run="pytest --cov=src", argv=("pytest", "--cov=src"), read="pytest", proof=True)
+    low = Reading("fail", "", tests={"a": "pass"}, findings=(Finding("exit", "total 50 < 80"),))
+    green = {"tests": Reading("pass", "", tests={"a": "pass", "b": "pass"})}
+    given = {"gates": (gate,), "base": {"tests": low}, "final": green, "overlay": {"tests": low}}
+    more = {"tests/test_b.py": "def test_b(): pass\n"}
+    assert REGISTRY["base_tests"](facts_of({}, more, **given)).findings == ()
+    settings = ({".coveragerc": "[run]\n"}, {".coveragerc": "[run]\nomit = src/*\n", **more})
+    assert REGISTRY["base_tests"](facts_of(*settings, **given)).findings
+
+
+REMOVED = {"src/app.py": "def f():\n    return 1\n\n\ndef monthly():\n    return 2\n", PATH: TEST}
+GONE = {"src/app.py": "def f():\n    return 1\n"}
+MONTHLY = TEST.replace("import f", "import f, monthly") + "\n\ndef test_m():\n    assert monthly() == 2\n"
+
+
+@pytest.mark.parametrize(
+    ("task", "source", "state", "found"),
+    [
+        ("remove monthly(): nobody uses it", GONE["src/app.py"], "pass", {}),
+        ("tidy up", GONE["src/app.py"], "pass", {"inventory.deleted": True, "base_tests.red": True}),
+        (
+            "remove monthly()",
+            GONE["src/app.py"],
+            "fail",
+            {"inventory.deleted": False, "base_tests.red": False},
+        ),
+        (
+            "remove monthly()",
+            GONE["src/app.py"] + "\n\nmonthly = f\n",
+            "pass",
+            {"inventory.deleted": True, "base_tests.red": True},
+        ),
+    ],
+)
+def test_a_test_goes_with_what_the_task_takes_away(task, source, state, found):
+    """Gone from the product, on request, and green before: else it is asked about, or accuses."""
+    base = read_as(test_a="pass", test_m=state)
+    over = {"tests": Reading("fail", "", tests={}, findings=(Finding(f"collect:{PATH}", "cannot import"),))}
+    facts = facts_of(
+        {**REMOVED, PATH: MONTHLY},
+        {"src/app.py": source, PATH: TEST},
+        base=base,
+        final=read_as(test_a="pass"),
+        overlay=over,
+        task=task,
+    )
+    results = inspect(facts, {name: REGISTRY[name] for name in ("inventory", "base_tests")})
+    assert {one.key.split(":")[0]: one.asks for result in results for one in result.findings} == found
+
+
+def test_a_renamed_module_is_found_under_its_old_name():
+    """The base's tests run over the renamed module itself: nothing but its name is forgiven."""
+    facts = facts_of(
+        {"src/app.py": "x = 1\n", "src/pkg/__init__.py": "", "lib/q.js": "module.exports = 1\n", PATH: TEST},
+        {
+            "src/pkg/core.py": "x = 1\n",
+            "src/pkg/__init__.py": "",
+            "lib/s.js": "module.exports = 1\n",
+            PATH: OTHER,
+        },
+        moved={"src/pkg/core.py": "src/app.py", "lib/s.js": "lib/q.js"},
+    )
+    request = overlay_request(facts)
+    assert request is not None
+    assert b"import_module('pkg.core')" in request.edit["src/app.py"]
+    assert request.edit["lib/q.js"] == b"module.exports = require('./s.js');\n"
+
+
+def test_a_source_with_doctests_is_no_test():
+    """Its examples are put back, its code is the work: whoever collects it."""
+    old = 'from app import g\n\n\ndef f():\n    """\n    >>> f()\n    1\n    """\n    return 0\n'
+    ids = {"src/a.py::a.f": "fail"}
+    seen = {"tests": Reading("fail", "", tests=ids, files=dict.fromkeys(ids, "src/a.py"))}
+    facts = facts_of(
+        {"src/a.py": old},
+        {"src/a.py": old.replace("return 0", "return 1")},
+        base=seen,
+        final=seen,
+        known=("src/app.py",),
+    )
+    assert overlay_request(facts) is None
+
+
+def test_words_of_a_task():
+    """Only plain words count, and only for what they name."""
+    assert wants_other_tests("change the rule and update the tests accordingly")
+    assert not wants_other_tests("make the tests pass")
+    assert not wants_other_tests("fix the tests")
+    assert wants_removal("drop the legacy export", "legacy_export")
+    assert not wants_removal("add a legacy export", "legacy_export")
+    assert not wants_removal("remove it", "legacy_export")
+    assert names_path("run it on pushes (.github/workflows/ci.yml)", ".github/workflows/ci.yml")
+    assert names_path("change ci.yml", ".github/workflows/ci.yml")
+    assert not names_path("speed up ci", ".github/workflows/ci.yml")

@@ -1,0 +1,109 @@
+"""What inference chooses is what was asked: init agrees, reasons cite their line, what is missing is said."""
+
+import pytest
+from infer_projects import projects
+from test_survey import machine, make  # noqa: F401
+
+from ralph.core.model.gate import Gate
+from ralph.gates.readers import Observation
+from ralph.gates.readers.by_exit import read
+from ralph.shell.criterion import propose
+from ralph.shell.criterion.init_plan import make_plan
+from ralph.shell.git.project import find_project
+
+TASK = "make the tests pass"
+CI = "on: [push]\njobs:\n  t:\n    steps:\n"
+
+
+def asked(files, tmp_path, machine):  # noqa: F811
+    repo = make(tmp_path, files)
+    return propose(TASK, cwd=str(repo), env={"PATH": str(machine[0]), "HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize(("name", "files", "_asked"), projects()[::4])
+def test_init_and_infer_agree(name, files, _asked, tmp_path, machine):  # noqa: F811
+    """Every test command that infer proposes is a gate of init, in the same folder."""
+    made = asked(files, tmp_path, machine)
+    env = {"PATH": str(machine[0]), "HOME": str(tmp_path)}
+    plan = make_plan(find_project(str(tmp_path)), env, "full")
+    gates = {(one.run, one.cwd) for one in plan.gates}
+    assert {(one.run, one.cwd) for one in made.checks if one.kind == "test"} <= gates, name
+
+
+PACKAGE = '{"scripts": {"test": "%s", "test:unit": "mocha"}, "devDependencies": {"mocha": "1"}}'
+CHOSEN = {
+    "a sibling narrower than CI": (
+        {"README.md": "`npm run test:unit`\n", "package.json": PACKAGE % "mocha && tsd", "ci": "npm test"},
+        "npm test",
+    ),
+    "an example of one test": (
+        {
+            "CONTRIBUTING.md": "`pytest tests/test_a.py::test_x`\n",
+            "ci": "pytest -q",
+            "tests/test_a.py": "import pytest\n",
+        },
+        "pytest -q",
+    ),
+    "a workflow for nightly runs": (
+        {
+            ".github/workflows/a-nightly.yml": CI + "      - run: pytest --slow\n",
+            "ci": "pytest -q",
+            "tests/test_a.py": "import pytest\n",
+        },
+        "pytest -q",
+    ),
+    "contracts alone": ({"src/A.sol": "", "test/A.t.sol": ""}, "forge test --offline"),
+    "an undefined variable of make": (
+        {"Makefile": "test:\n\t$(RUNNER) tests\n", "ci": "make test", "test_a.py": "import pytest\n"},
+        "pytest",
+    ),
+    "a recipe whose failure is ignored": (
+        {"Makefile": "test:\n\t-pytest tests\n", "test_a.py": "import pytest\n"},
+        "pytest",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_the_command_that_tests_most_is_chosen(name, tmp_path, machine):  # noqa: F811
+    """Not the narrower, the example, the one aside, or the one that cannot fail."""
+    files, expected = CHOSEN[name]
+    files = dict(files)
+    if "ci" in files:
+        files[".github/workflows/ci.yml"] = f"{CI}      - run: {files.pop('ci')}\n"
+    made = asked(files, tmp_path, machine)
+    assert [one.run for one in made.checks] in ([expected], ["mocha && tsd"]), made
+
+
+def test_reasons_cite_the_file_that_says_it(tmp_path, machine):  # noqa: F811
+    """A requirement in a second file is cited there, by the line that asks for it."""
+    files = {
+        "pyproject.toml": "[project]\nname = 'x'\n",
+        "requirements.txt": "six\n\npytest\n",
+        "tests/a.txt": "",
+    }
+    made = asked(files, tmp_path, machine)
+    assert any("requirements.txt:3" in text for text in made.rationale), made.rationale
+
+
+def test_what_is_not_installed_is_said_with_its_line(tmp_path, machine):  # noqa: F811
+    """The right command stays the answer, with what installs its tool or its dependencies."""
+    files = {"package.json": PACKAGE % "mocha && tsd", "package-lock.json": "{}", "test/a.js": "x"}
+    made = asked(files, tmp_path, machine)
+    assert made.checks[0].run == "npm test"
+    assert "its dependencies are not installed here; install them with: npm ci" in made.warnings
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "status"),
+    [
+        (7, b"[ERROR] Failed to download configuration from https://semgrep.dev/c/auto", "error"),
+        (0, b"Ran 0 rules on 12 files: 0 findings.", "error"),
+        (1, b"Ran 300 rules on 12 files: 2 findings.", "fail"),
+        (0, b"Ran 300 rules on 12 files: 0 findings.", "pass"),
+    ],
+)
+def test_a_scanner_without_rules_gives_no_verdict(code, output, status):
+    """Rules that could not be fetched make neither red nor green."""
+    gate = Gate(name="semgrep", run="semgrep scan --error --config auto", argv=("semgrep",))
+    assert read(Observation(exit_code=code, output=output, ended="exited"), gate).status == status
