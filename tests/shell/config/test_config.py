@@ -375,7 +375,7 @@ TIGHTEN = [
     ('sandbox = "none"', 'sandbox = "auto"', "auto"),
     ('net = "off"', 'net = "on"', "off"),
     ("", 'net = "off"', "off"),
-    ("", 'min_grade = "D"', "C"),
+    ("", 'min_grade = "D"', "B"),
     ("", 'min_grade = "A"', "A"),
     ('history = "base"', 'history = "shared"', "base"),
     ("", "max_loops = 9", 4),
