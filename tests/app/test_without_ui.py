@@ -59,7 +59,7 @@ def go_on(request, watcher, stint=None):
 
 room = {"min_free": started.min_free, "max_loops": started.max_loops}
 go_on(DriveRequest(name=name, **room), Pausing(), started.stint)
-tell(*[one.text for one in steer_loop(name, "be kind", env).steers])
+tell(*[one.text for one in steer_loop(name, "be kind", env).control.steers])
 go_on(prepare_resume(ResumeRequest(loop=name, more=MoreRoom(iterations=2), author="test"), env), Quiet())
 
 record = read_loop(find_loop(name[:8], env), env)

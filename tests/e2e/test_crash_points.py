@@ -84,7 +84,7 @@ BEGINNING = (
     "process.client.start_call:return:1",
     "gate_run.gate_call.GateCaller._read:return:1",  # evidence there, no verdict
     "run.performer.RealPerformer.open_call:return:1",
-    "agent_call.call.Caller._start:call:1",
+    "agent_call.launch.launch_call:call:1",
     "process.fork_client.ForkClient.keeper:call:1",
     "process.fork_client.ForkClient.keeper:return:1",
     "agent_call.call.Caller._account:call:1",
