@@ -48,6 +48,14 @@ lib = _load(SCRIPTED / "_lib.py")
 userstate = _load(HERE.parent / "shell" / "userstate.py")
 
 
+def fixed_calc() -> str:
+    """The project's module without its bugs."""
+    source = lib.calc_source()
+    for name in lib.RIGHT:
+        source = lib.set_body(source, name, lib.right(name))
+    return str(source)
+
+
 def agent(name: str, *words: object) -> str:
     """The command of a scripted agent."""
     return " ".join([str(SCRIPTED / f"{name}.py"), *(f"'{word}'" for word in words)])

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from kit import SCRIPTED, agent
+from kit import SCRIPTED, agent, fixed_calc
 
 from ralph.core.model import events as e
 
@@ -140,7 +140,7 @@ def test_what_an_agent_is_told(place):
 
 def test_feature_with_a_claim(place):
     """Green before and no test of its own that notices (test_agents_proof has one): C by its claim."""
-    place.commit("no bugs", calc__py=fixed())
+    place.commit("no bugs", calc__py=fixed_calc())
     done = place.loop(
         agent("claims_done_feature", "untested"), "--min-grade", "C", task="add a power function"
     )
@@ -151,18 +151,9 @@ def test_feature_with_a_claim(place):
 
 def test_feature_without_a_claim_is_not_done(place):
     """All green and nobody claims done: nothing was red before, so there is nothing to verify by."""
-    place.commit("no bugs", calc__py=fixed())
+    place.commit("no bugs", calc__py=fixed_calc())
     done = place.loop(agent("same_error"), "--max-iterations", "1", task="add a power function")
     place.expect(done, "exhausted", 1, 1, says="none of them was red before")
-
-
-def fixed():
-    import kit
-
-    source = kit.lib.calc_source()
-    for name in kit.lib.RIGHT:
-        source = kit.lib.set_body(source, name, kit.lib.right(name))
-    return source
 
 
 def test_every_scripted_agent_is_driven():

@@ -1,7 +1,7 @@
 """Honest work that is not done yet is kept, work that is worse is set aside, and noise still ends."""
 
 import pytest
-from kit import agent, lib
+from kit import agent, fixed_calc
 from test_agents_gates import OLD, PROOF, configure
 
 from ralph.core.model import events as e
@@ -12,13 +12,6 @@ STEPS = "def done():\n    return 0\n"
 CASE = "import random\nimport unittest\n\nimport steps\n\n\nclass StepsTest(unittest.TestCase):\n"
 CLOSER = CASE + "    def test_steps(self):\n        self.assertEqual(steps.done(), 6)\n"
 NOISE = CASE + "    def test_steps(self):\n        self.assertLess(1 + random.random(), 0.5)\n"
-
-
-def fixed():
-    source = lib.calc_source()
-    for name in lib.RIGHT:
-        source = lib.set_body(source, name, lib.right(name))
-    return source
 
 
 def prompts(place, done):
@@ -44,7 +37,7 @@ def test_numbers_that_are_noise_end_the_loop(place):
 
 def test_green_work_that_lacks_a_witness_is_built_upon(place):
     """Green without a test, then a call that only thinks: the work is there for the one that adds it."""
-    place.commit("no bugs", calc__py=fixed())
+    place.commit("no bugs", calc__py=fixed_calc())
     untested, tested = (agent("claims_done_feature", kind) for kind in ("untested", "tested"))
     adds = f"case $RALPH_ITERATION in 1) {untested};; 2) ;; *) grep -q power calc.py && {tested};; esac"
     done = place.loop(adds, "--confirm", "1", task="add a function power")
@@ -53,16 +46,6 @@ def test_green_work_that_lacks_a_witness_is_built_upon(place):
     for text in prompts(place, done)[1:]:
         assert "write a test for the new behaviour that fails without it" in text
         assert "nothing has been changed yet" not in text
-
-
-def test_green_work_that_never_gets_a_witness_is_still_there_at_the_end(place):
-    """An agent that adds no test ends stalled on what is missing, and its work is the best checkpoint."""
-    place.commit("no bugs", calc__py=fixed())
-    done = place.loop(agent("claims_done_feature", "untested"), "--confirm", "1", task="add a function power")
-    loop = place.expect(done, "stalled", 1, 4, says="none of them was red before: write a test")
-    assert "nothing has been changed yet" not in done.text
-    assert loop.progress.best.iteration == 1
-    assert "def power" in place.git("show", f"{loop.progress.best.commit}:calc.py")
 
 
 def test_worse_twice_in_a_row_is_set_aside_and_named(place):
@@ -82,7 +65,7 @@ def test_worse_twice_in_a_row_is_set_aside_and_named(place):
 
 def test_already_green_is_nothing_to_do(place):
     """Green before any agent call: exit 6, no call, no branch, nothing signed; what else is red is named."""
-    place.commit("no bugs", calc__py=fixed(), test_old__py=OLD)
+    place.commit("no bugs", calc__py=fixed_calc(), test_old__py=OLD)
     configure(place, '[gates.old]\nrun = "python3 -m unittest test_old"\n')
     done = place.loop(agent("honest_steps"), check=PROOF)
     says = (
@@ -112,6 +95,6 @@ def test_already_green_is_nothing_to_do(place):
 
 def test_a_green_check_of_another_kind_is_not_the_task(place):
     """Green tests say nothing of type hints: the agent is called, and the diff counts."""
-    place.commit("no bugs", calc__py=fixed())
+    place.commit("no bugs", calc__py=fixed_calc())
     done = place.loop(agent("staller"), task="Add type hints")
     place.expect(done, "stalled", 1, 3, says="nothing has been changed yet")

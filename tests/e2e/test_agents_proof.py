@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from kit import agent, lib
+from kit import agent, fixed_calc, lib
 
 from ralph.core.model.events import AgentStarted, GuardsEnded
 
@@ -31,13 +31,6 @@ def files(**texts):
     return base64.b64encode(json.dumps(table).encode()).decode()
 
 
-def fixed():
-    source = lib.calc_source()
-    for name in lib.RIGHT:
-        source = lib.set_body(source, name, lib.right(name))
-    return source
-
-
 def one_test(assertion):
     head = (
         "import unittest\n\nimport calc\n\n\nclass PowerTest(unittest.TestCase):\n    def test_power(self):\n"
@@ -52,13 +45,15 @@ def guards(done):
 @pytest.fixture
 def green(place):
     """The project without bugs: whatever is added now was not asked for by a red check."""
-    place.commit("no bugs", calc__py=fixed())
+    place.commit("no bugs", calc__py=fixed_calc())
     return place
 
 
 def test_an_own_test_that_notices_is_a_witness(green):
     """A feature whose new test is red on the base source and under sabotage is grade B, without any claim."""
-    words = files(calc__py=fixed() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)"))
+    words = files(
+        calc__py=fixed_calc() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)")
+    )
     done = green.loop(agent("writes_files", words), task=FEATURE)
     loop = green.expect(done, "verified", 0, 1, grade="B", says="2 of 2 sabotages were noticed")
     found = guards(done)
@@ -71,7 +66,7 @@ def test_an_own_test_that_notices_is_a_witness(green):
 def test_a_test_that_notices_nothing_is_no_witness(green):
     """A new test that calls the function and asserts nothing about it stays green when it is broken."""
     words = files(
-        calc__py=fixed() + POWER,
+        calc__py=fixed_calc() + POWER,
         test_power__py=one_test("self.assertTrue(calc.power(2, 5) is None or True)"),
     )
     done = green.loop(
@@ -83,7 +78,7 @@ def test_a_test_that_notices_nothing_is_no_witness(green):
 @pytest.mark.parametrize("test", [None, "self.assertIsNotNone(calc.power(2, 5))"])
 def test_a_feature_is_not_done_by_saying_so(green, test):
     """Without a test that notices, a claim is not enough for a feature, and the agent is told what is."""
-    table = {"calc__py": fixed() + POWER} | ({"test_power__py": one_test(test)} if test else {})
+    table = {"calc__py": fixed_calc() + POWER} | ({"test_power__py": one_test(test)} if test else {})
     done = green.loop(
         agent("writes_files", files(**table), "COMPLETE"), "--max-iterations", "1", task=FEATURE
     )
@@ -123,7 +118,9 @@ def test_an_answer_that_equals_every_number(place):
 
 def test_work_in_progress_is_not_cut_off(green):
     """An agent that says it is not done is not ended by its own first green test."""
-    words = files(calc__py=fixed() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)"))
+    words = files(
+        calc__py=fixed_calc() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)")
+    )
     done = green.loop(agent("writes_files", words, "IN_PROGRESS"), "--max-iterations", "1", task=FEATURE)
     green.expect(done, "exhausted", 1, 1)
 
@@ -133,7 +130,7 @@ def test_a_part_of_the_change_that_is_missing_is_a_right_reason(green):
     test = one_test("self.assertEqual(calc.power(2, 5), 32)").replace(
         "import calc", "import calc, helper_words"
     )
-    words = files(calc__py=fixed() + POWER, helper_words__py="WORDS = 1\n", test_power__py=test)
+    words = files(calc__py=fixed_calc() + POWER, helper_words__py="WORDS = 1\n", test_power__py=test)
     done = green.loop(agent("writes_files", words), task=FEATURE)
     green.expect(done, "verified", 0, 1, grade="B")
 
@@ -159,7 +156,7 @@ def test_red_in_the_fresh_checkout_only_is_flaky(place, tmp_path):
 def test_what_is_flaky_at_the_base_proves_nothing(green, tmp_path):
     """A test that is red once and green once before any agent ran is no witness when it is green later."""
     green.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(1,)))
-    words = files(calc__py=fixed() + "\n\n# a remark\n")
+    words = files(calc__py=fixed_calc() + "\n\n# a remark\n")
     done = green.loop(
         agent("writes_files", words, "COMPLETE"), "--sandbox", "none", "--max-iterations", "1",
     )  # fmt: skip
@@ -174,7 +171,9 @@ def test_quarantine_has_an_owner_and_an_end(green, tmp_path):
     green.commit("a bad test", test_bad__py=test)
     table = '[guards.quarantine]\n"test_bad.BadTest.test_bad" = "{}"\n'
     config = green.config / "ralph" / "config.toml"
-    words = files(calc__py=fixed() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)"))
+    words = files(
+        calc__py=fixed_calc() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)")
+    )
     config.write_text(table.format("somebody until 2999-01-31: clock"))
     done = green.loop(agent("writes_files", words), task=FEATURE)
     green.expect(done, "verified", 0, 1, grade="B", says="in quarantine: test_bad.BadTest.test_bad")

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from kit import agent, lib
+from kit import agent, fixed_calc, lib
 
 from ralph.core.model.events import GateEnded, NoVerdict
 
@@ -25,13 +25,6 @@ SLOW = "import time\nimport unittest\n\nimport calc\n\ntime.sleep(0.5)\n"
 def files(**texts):
     table = {name.replace("__", "."): text for name, text in texts.items()}
     return base64.b64encode(json.dumps(table).encode()).decode()
-
-
-def fixed():
-    source = lib.calc_source()
-    for name in lib.RIGHT:
-        source = lib.set_body(source, name, lib.right(name))
-    return source
 
 
 def cases(*lines):
@@ -106,9 +99,9 @@ def loop_words(command, *flags, task=BUG):
 )
 def test_a_baseline_that_the_machine_made_is_none(place, struck, who, number, cause):
     """On a green base nothing is red for being killed or frozen: a comment is not accepted as the fix."""
-    place.commit("no bugs", calc__py=fixed(), test_calc__py=cases("pass"))
+    place.commit("no bugs", calc__py=fixed_calc(), test_calc__py=cases("pass"))
     configure(place, timeout="3s")
-    words = files(calc__py=fixed() + "# the bug in add is fixed\n")
+    words = files(calc__py=fixed_calc() + "# the bug in add is fixed\n")
     flags = ("--max-iterations", "1", "--min-grade", "B")
     command = agent("writes_files", words, "COMPLETE")
     done = struck(loop_words(command, *flags), who, number=number, times=2)
@@ -129,10 +122,10 @@ def test_a_struck_judgement_of_honest_work_is_made_again(place, struck, who, slo
 
 def test_what_the_machine_ended_has_not_noticed_a_sabotage(place, struck):
     """A test that asserts nothing is no witness, though the calls that should tell were killed."""
-    place.commit("no bugs", calc__py=fixed())
+    place.commit("no bugs", calc__py=fixed_calc())
     configure(place)
     power = cases("self.assertTrue(calc.power(2, 5) is None or True)").replace("CalcTest", "PowerTest")
-    words = files(calc__py=fixed() + "\n\ndef power(a, b):\n    return a**b\n", test_power__py=power)
+    words = files(calc__py=fixed_calc() + "\n\ndef power(a, b):\n    return a**b\n", test_power__py=power)
     flags = ("--max-iterations", "1", "--min-grade", "B")
     command = agent("writes_files", words, "COMPLETE")
     done = struck(loop_words(command, *flags, task="add a power function"), "keeper", "broken", times=2)
@@ -182,9 +175,9 @@ def test_a_test_that_kills_itself_is_red(place):
 
 def test_a_check_that_came_to_no_judgement_at_the_base_is_no_witness(place):
     """A base that kills its own check shows nothing: taking the kill out is not the fix of a bug."""
-    place.commit("kills itself", calc__py="import os\nos.kill(os.getpid(), 9)\n" + fixed())
+    place.commit("kills itself", calc__py="import os\nos.kill(os.getpid(), 9)\n" + fixed_calc())
     configure(place)
-    words = files(calc__py=fixed())
+    words = files(calc__py=fixed_calc())
     flags = ("--max-iterations", "1", "--min-grade", "B")
     done = place.ralph(*loop_words(agent("writes_files", words, "COMPLETE"), *flags))
     place.expect(done, "exhausted", 1, 1, says="came to no judgement at the base")

@@ -1,0 +1,35 @@
+"""Green, done by the agent's word, and nothing shows it: DONE_UNPROVEN, which a person may take."""
+
+import pytest
+from kit import agent, fixed_calc
+
+from ralph.core.model import events as e
+
+pytestmark = pytest.mark.slow
+UNTESTED = agent("claims_done_feature", "untested")
+
+
+def test_a_feature_without_a_test_is_asked_for_one_and_then_unproven(place):
+    """One call is spent on asking for a witness; merge and verify leave the decision to a person."""
+    place.commit("no bugs", calc__py=fixed_calc())
+    done = place.loop(UNTESTED, "--confirm", "1", task="add a function power")
+    loop = place.expect(done, "unproven", 3, 2, grade="C", says=("DONE_UNPROVEN (C)", "not proven"))
+    name = loop.sealed.loop
+    assert "def power" in place.result("calc.py")
+    assert "fails without it" in place.prompt(done.all(e.AgentStarted)[1].prompt)
+    assert f"ralph merge {name} --unproven" in done.text
+    refused = place.ralph("merge", name)
+    assert (refused.code, "E-LAND-UNPROVEN" in refused.text) == (3, True), refused.report()
+    looked_at = place.ralph("verify", name)
+    assert (looked_at.code, "DONE_UNPROVEN" in looked_at.text) == (3, True), looked_at.report()
+    assert "VERIFIED:" not in looked_at.text.replace("NOT VERIFIED:", "")
+    taken = place.ralph("merge", name, "--unproven")
+    assert (taken.code, "NOT verified" in taken.text) == (0, True), taken.report()
+
+
+@pytest.mark.parametrize(("asked", "outcome", "code"), [("B", "unproven", 3), ("C", "verified", 0)])
+def test_a_refactoring_says_done_once(place, asked, outcome, code):
+    """Where nothing can be red first, the first COMPLETE ends it, and who asks for C is verified."""
+    place.commit("no bugs", calc__py=fixed_calc())
+    flags = ("--confirm", "1", "--class", "regression", "--min-grade", asked)
+    place.expect(place.loop(UNTESTED, *flags, task="tidy up calc.py"), outcome, code, 1, grade="C")
