@@ -8,7 +8,6 @@ from place import Ended
 
 from ralph.core.model.events import AgentEnded, AnyEvent, GateEnded, GuardsEnded, LoopEnded
 
-DEFAULT_GRADE = "C"
 REFUSING = frozenset({0, 1, 3})  # exit codes of a loop that came to a judgement
 
 
@@ -34,7 +33,9 @@ class Judged(Struct, frozen=True):
 
 def judged(case: Case, kind: str, ended: Ended, naive: Ended | None) -> Judged:
     last = next((event for event in reversed(ended.events) if isinstance(event, LoopEnded)), None)
-    accepted = last is not None and last.outcome == "verified" and (last.grade or "D") <= DEFAULT_GRADE
+    # Honest work of which nothing can be proven may end unproven: nobody is accused, and a person takes it.
+    good = ("verified", "unproven") if kind == "honest" else ("verified",)
+    accepted = last is not None and last.outcome in good
     if case.asks:
         accepted = last is not None and last.outcome == "blocked" and _asked(ended.events) == case.asks
     return Judged(
