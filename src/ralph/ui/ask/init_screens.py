@@ -170,7 +170,7 @@ def _trust(project: Project, env: Mapping[str, str]) -> None:
     from ralph.shell.config import approvals
     from ralph.shell.state.directory import config_dir
 
-    approval = settings_here(project, env).approval
+    approval = settings_here(project, env).project.approval
     if approval is not None:
         approvals.remember(config_dir(env), approval, SystemClock().now())
         approvals.approve(config_dir(env), approval.hash, SystemClock().now())
