@@ -74,8 +74,6 @@ REAL_TIME = {  # ... and what no script can hurry; everybody else is given a clo
     "ralph.shell.landing.recover": "waits for a git that outlived its Ralph",
     "ralph.shell.run.open": "an edge: drives a loop when no clock is given",
     "ralph.shell.landing.commands": "an edge: holds a loop for one command",
-    "ralph.shell.attestation.rerun": "an edge: judges a tree once, outside a loop",
-    "ralph.shell.criterion.gates_here": "an edge: judges a tree once, outside a loop",
 }
 IRREGULAR = frozenset(
     """left told heard begun given taken held kept known made said seen sent shown stood torn written built

@@ -75,7 +75,7 @@ class Deps:
             return Reading("error", why, cause="missing")
         if order.box.setup:
             changed = bool(shared.lockfiles_changed(store, base, tree))
-            made = self._built(tree if changed else base, attend, own=changed)
+            made = self._make_build(tree if changed else base, attend, own=changed)
             if not isinstance(made, tuple):
                 return made
             there = {mount.at for mount in made}
@@ -87,9 +87,9 @@ class Deps:
         users = [os.path.join(self._site.order.repo, path) for path in paths]
         if self._site.boxed:
             return tuple(SharedMount(path, path) for path in users)
-        return tuple(SharedMount(self._copied(path), path) for path in users)
+        return tuple(SharedMount(self._copy_of(path), path) for path in users)
 
-    def _copied(self, path: str) -> str:
+    def _copy_of(self, path: str) -> str:
         """Without a box nothing keeps a check from writing to what is the user's, so it gets a copy of it."""
         copy = os.path.join(
             self._site.folder, "deps", "copy-" + hashlib.sha256(path.encode()).hexdigest()[:16]
@@ -104,7 +104,9 @@ class Deps:
             os.rename(f"{copy}.new", copy)
         return copy
 
-    def _built(self, tree: str, attend: Attention, *, own: bool) -> tuple[SharedMount, ...] | Reading | None:
+    def _make_build(
+        self, tree: str, attend: Attention, *, own: bool
+    ) -> tuple[SharedMount, ...] | Reading | None:
         site = self._site
         top = site.folder if own else site.state.root
         place = os.path.join(top, "deps", self._key(tree))

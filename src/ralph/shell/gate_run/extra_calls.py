@@ -68,7 +68,7 @@ class BaseFlakes:
         self._tried: dict[str, set[str]] = {}
 
     def may_be_old(self, gate: Gate, now: Reading, tree: str, base: Reading | None) -> bool:
-        return bool(self._untouched(gate, now, tree, base))
+        return bool(self._red_in_same_files(gate, now, tree, base))
 
     def settle(
         self, gate: Gate, heard: list[Heard], tree: str, base: Reading | None, attend: Attention
@@ -77,7 +77,7 @@ class BaseFlakes:
         if len(heard) < 2 or base is None:
             return heard
         first, second = heard[0].reading, heard[1].reading
-        red = self._untouched(gate, first, tree, base)
+        red = self._red_in_same_files(gate, first, tree, base)
         if not red or any((second.tests or {}).get(name) != "pass" for name in red):
             return heard
         forgiven = forgive_flakes(first, self._on_base(gate, red, base, attend), gate.fail_on)
@@ -87,12 +87,12 @@ class BaseFlakes:
         self, gate: Gate, now: Reading, tree: str, base: Reading | None, attend: Attention
     ) -> Reading:
         """A further reading of a tree whose final one was green, without what is flaky at the base too."""
-        red = self._untouched(gate, now, tree, base)
+        red = self._red_in_same_files(gate, now, tree, base)
         if not red or base is None:
             return now
         return forgive_flakes(now, self._on_base(gate, red, base, attend), gate.fail_on)
 
-    def _untouched(self, gate: Gate, now: Reading, tree: str, base: Reading | None) -> frozenset[str]:
+    def _red_in_same_files(self, gate: Gate, now: Reading, tree: str, base: Reading | None) -> frozenset[str]:
         """The red tests of a reading, when all that is red may be old flakes: green or flaky at the base, and
         in files that are the same there; else nothing."""
         red = red_keys(now, gate.fail_on) - {"exit"}

@@ -35,14 +35,14 @@ def removed_on_request(facts: GuardFacts, gate: Gate) -> Callable[[str], bool]:
     paths = base.files if base is not None else {}
 
     @lru_cache(maxsize=1)
-    def gone() -> frozenset[str]:
+    def names() -> frozenset[str]:
         return _gone_names(facts)
 
-    def removed(name: str) -> bool:
+    def is_removed(name: str) -> bool:
         path = paths.get(name, "")
-        return bool(path) and bool(gone()) and bool(_words_of_test(facts, path, name) & gone())
+        return bool(path) and bool(names()) and bool(_words_of_test(facts, path, name) & names())
 
-    return removed
+    return is_removed
 
 
 def _gone_names(facts: GuardFacts) -> frozenset[str]:
