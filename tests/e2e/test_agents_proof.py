@@ -149,7 +149,7 @@ def test_red_in_the_fresh_checkout_only_is_flaky(place, tmp_path):
     """The verdict itself says flaky, not fail."""
     place.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(4,)))
     done = place.loop(agent("honest_steps", "1"), "--sandbox", "none", "--max-iterations", "1")
-    loop = place.expect(done, "exhausted", 1, 1, says="green once and red once on one tree")
+    loop = place.expect(done, "exhausted", 1, 1, says="passed once and failed once on the same tree")
     assert loop.proof.finals["check"].status == "flaky"
 
 

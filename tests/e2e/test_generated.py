@@ -33,8 +33,9 @@ try: open({STAMP!r}, 'w').write('import value; value.a = value.b')
 except OSError: pass"""
     agent = shape.mends("value.py", "return 0", "return 1", own)
     loop = shape.judged(agent, CHECK, "--sandbox", sandbox, "--max-iterations", "1")
-    assert loop.sealed.share == (STAMP,)
-    assert userstate.git(shape.repo, "ls-tree", "-r", "--name-only", loop.branch).split() == sorted(FILES)
+    assert loop.sealed.box.share == (STAMP,)
+    listed = userstate.git(shape.repo, "ls-tree", "-r", "--name-only", loop.landing.branch)
+    assert listed.split() == sorted(FILES)
     logs = shape.ralph("logs", "l1").out
     assert f"with {STAMP} of your checkout" in logs
 

@@ -312,7 +312,7 @@ class Machine(RuleBasedStateMachine):
         if loop.outcome != "unproven":
             return
         proof = [gate.name for gate in loop.sealed.criterion.proof]
-        assert loop.work.tree != loop.sealed.base_tree
+        assert loop.work.tree != loop.sealed.base.tree
         assert all(books.final.get((loop.work.tree, name)) == "pass" for name in proof)
         assert books.found[loop.work.tree] == ()
         assert loop.landing.result
