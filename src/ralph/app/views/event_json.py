@@ -13,6 +13,7 @@ import msgspec
 
 from ralph.app.words.format import iso, safe_lines
 from ralph.core.model import events as e
+from ralph.core.model.parts import flat_fields
 from ralph.shell.journal.entries import decode_row
 from ralph.shell.journal.store import JournalRow
 
@@ -48,7 +49,7 @@ def _line(seq: int, loop: str, at: float, kind: str, body: dict[str, Any]) -> by
 def _full(value: Any) -> Any:
     """Every field, also those that the journal leaves out because they have their default."""
     if isinstance(value, msgspec.Struct):
-        return {name: _full(getattr(value, name)) for name in value.__struct_fields__}
+        return {name: _full(part) for name, part in flat_fields(value).items()}
     if isinstance(value, list | tuple):
         return [_full(item) for item in value]
     if isinstance(value, dict):

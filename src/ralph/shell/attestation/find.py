@@ -137,7 +137,7 @@ def _loop(state: State, name: str, record: Record) -> FoundProof:
         candidates = (sealed,) if sealed else ()
         if sealed is None:
             why = f"it is {loop.outcome or loop.phase}"
-            if loop.outcome == "verified":
+            if loop.outcome in ("verified", "unproven"):
                 why = f"`ralph bundle {name}` makes one"
             elif loop.outcome == "satisfied":
                 why = "there was nothing to do, and what Ralph did not bring about it does not sign"
