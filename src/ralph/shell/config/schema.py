@@ -98,11 +98,11 @@ _PLAIN = (
     ),
     Option(
         "min_grade",
-        "choice",
-        "Weakest proof that counts as verified; for features and fixes B, unless you say otherwise.",
+        "grades",
+        'Weakest proof that counts as verified, also by class of task: "B, regression=C"; '
+        "for features and fixes B, unless you say otherwise.",
         "C",
         "--min-grade",
-        choices=("D", "C", "B", "A"),
         project="tighten",
     ),
     Option(
@@ -321,6 +321,7 @@ _KIND_WORDS = {
     "names": "text", "word": "text", "switch": "true or false", "count": "number", "iterations": "number",
     "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
     "waivers": "table", "prefix": "text", "quarantine": "table", "score": "number", "dimensions": "tables",
+    "grades": "D, C, B or A, also by class",
 }  # fmt: skip
 
 

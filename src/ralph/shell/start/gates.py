@@ -17,6 +17,7 @@ from ralph.core.toolchains.kinds import proof_kinds
 from ralph.errors import UserError
 from ralph.gates.seal import seal
 from ralph.shell import config
+from ralph.shell.config.grades import grade_for
 from ralph.shell.config.values import current_quarantine
 from ralph.shell.git.project import Project, user_call
 from ralph.shell.sandbox import tools
@@ -59,9 +60,10 @@ def _least(settings: config.Settings, chosen: TaskClass, *, bare: bool) -> Grade
     The items of a plan are held to the criteria that they serve; without specs (`bare`) there are none.
     """
     said = settings.origins["min_grade"].layer not in ("defaults", "project")
+    grade = grade_for(settings.min_grade, chosen)
     if said or bare or chosen not in NEEDS_WITNESS:
-        return settings.min_grade
-    return min(settings.min_grade, OWN_WITNESS)  # "A" sorts before "B"
+        return grade
+    return min(grade, OWN_WITNESS)  # "A" sorts before "B"
 
 
 def seal_gates(

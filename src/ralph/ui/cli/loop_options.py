@@ -18,6 +18,7 @@ METAVARS = {
     "iterations": "N",
     "names": "NAME",
     "word": "NAME",
+    "grades": "GRADE",
 }
 SETTINGS = {flag: option for flag, option in FLAGS.items() if flag != "--display"}
 
