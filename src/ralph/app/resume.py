@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -11,9 +12,11 @@ from ralph.app.place import journal_of, project_of
 from ralph.app.records import read_loop
 from ralph.app.settings import settings_to_resume
 from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
+from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import FINAL, RESUMABLE
 from ralph.errors import NothingToDo, UserError
+from ralph.shell.git.project import find_project
 from ralph.shell.journal.selection import choose_loop, find_loop
 
 
@@ -31,6 +34,8 @@ class ResumeRequest(Struct, frozen=True, kw_only=True):
     more: MoreRoom = MoreRoom()
     note: str = ""  # joins the next prompt
     done: tuple[str, ...] = ()  # items of the plan that a human has done
+    checks: tuple[str, ...] = ()  # CMD or NAME=CMD: gates that join the order
+    cwd: str = ""  # where those are meant from
     author: str = ""
 
 
@@ -68,11 +73,31 @@ def prepare_resume(request: ResumeRequest, env: Mapping[str, str]) -> DriveReque
         name=request.loop,
         min_free=settings.retention.min_free,
         max_loops=settings.max_loops,
-        first=_first_events(loop, request),
+        first=_first_events(loop, request, _joining_gates(loop, request, env)),
     )
 
 
-def _first_events(loop: Loop, request: ResumeRequest) -> tuple[AnyEvent, ...]:
+def _joining_gates(loop: Loop, request: ResumeRequest, env: Mapping[str, str]) -> tuple[Gate, ...]:
+    """The checks that were asked for, sealed; a loop that is held to other terms is refused."""
+    if not request.checks:
+        return ()
+    order = loop.sealed
+    if order.brief is not None:
+        raise UserError(
+            "a plan is held to the checks that it began with",
+            code="E-RESUME-CHECK",
+            why="its items were verified by those; a further check is a loop of its own",
+            next=f"ralph status {order.loop}",
+        )
+    from ralph.shell.start.gates import seal_joining
+
+    inside = project_of(request.cwd) == order.repo
+    cwd = os.path.relpath(os.path.realpath(request.cwd), order.repo) if inside else order.prefix or "."
+    project = find_project(order.repo)
+    return seal_joining(request.checks, order.criterion, project, order.base.commit, cwd, env)
+
+
+def _first_events(loop: Loop, request: ResumeRequest, gates: tuple[Gate, ...]) -> tuple[AnyEvent, ...]:
     raised = ResumeAsked(
         author=request.author,
         more_iterations=request.more.iterations,
@@ -80,13 +105,14 @@ def _first_events(loop: Loop, request: ResumeRequest) -> tuple[AnyEvent, ...]:
         more_cost=request.more.cost,
         more_tokens=request.more.tokens,
         done=_done_by_hand(loop, request.done),
+        gates=gates,
     )
     note = (Steered(text=request.note, author=request.author),) if request.note else ()
     if loop.phase in ("paused", "ended"):
         return (raised, *note)
     if raised != ResumeAsked(author=request.author):
         raise UserError(
-            "limits are raised and items named as done only when a loop is paused or has ended",
+            "limits are raised, checks added and items named as done only when a loop is paused or has ended",
             code="E-RESUME-LIMITS",
             why=f"it is {loop.phase}: take it up first",
             next=f"ralph resume {loop.sealed.loop}",

@@ -145,6 +145,8 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     loop = _note_claim(loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven), answer)
     accused = _is_accused(loop)
     loop = measure.note_footprint(loop, accused=accused)
+    if loop.proof.again:  # nobody was called since: this says nothing of how the work is going
+        return pause_or_call(loop.with_progress(history=()))
     reds, missing = measure.red_verdicts(loop, loop.newest_verdicts), next_item.missing_for_tick(loop)
     loop = apply.record_judgement(loop, reds, missing, accused=accused, base=measure.base_checkpoint(loop))
     if accused:
@@ -201,6 +203,11 @@ def pause_loop(loop: Loop) -> Loop:
         reason=loop.control.pause_reason,
         todo=(),
     )
+
+
+def hold(loop: Loop) -> Loop:
+    """Pause at once and keep what is owed, to be taken up again as it stands."""
+    return pause_loop(loop).with_control(held_todo=loop.todo, held_phase=loop.phase)
 
 
 def _ending(loop: Loop) -> Finish | None:
@@ -274,12 +281,12 @@ def limit_or_call(loop: Loop) -> Loop:
         if isinstance(step, Finish):
             return finish(replace(loop, phase="working"), step)
         if step == "judge":
-            return _judge_again(loop)
+            return judge_again(loop)
     return _call(loop) if ending is None else finish(replace(loop, phase="working"), ending)
 
 
-def _judge_again(loop: Loop) -> Loop:
-    """The whole of a plan, on a tree that nobody changed since: as if a call had left it."""
+def judge_again(loop: Loop) -> Loop:
+    """A tree that nobody changed since it was judged: as if a call had left it."""
     todo = RunGates(stage="fast", tree=loop.work.tree, gates=gate_names(loop))
     return replace(
         loop.with_proof(stage="fast", verdicts={}, verdicts_tree=loop.work.tree, finals_tree=""),

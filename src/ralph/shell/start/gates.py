@@ -80,15 +80,10 @@ def seal_gates(
 
     Of those, the ones that check what the task is about (`aims`), when there are such.
     """
-    listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
-    paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
-    gates: list[Gate] = []
-    for text in request.checks:
-        name, run = _name_check(text, [gate.name for gate in gates])
-        gates.append(seal(name, run, cwd=project.prefix.rstrip("/") or ".", tree_paths=paths, proof=True))
+    paths, cwd = _paths(project, base), project.prefix.rstrip("/") or "."
+    gates = _seal_checks(request.checks, paths, cwd, [])
     for text in request.hidden_checks:
         name, run = _name_check(text, [gate.name for gate in gates], "hidden")
-        cwd = project.prefix.rstrip("/") or "."
         gate = seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN)
         gates.append(unseen(gate, project.top, paths))
     gates += [_inferred_gate(check, paths) for check in request.inferred]
@@ -112,6 +107,27 @@ def seal_gates(
             next=f'ralph loop "{_short(request.task)}" --check "pytest -q"',
         )
     return tuple(_with_tool(gate, project, env) for gate in gates)
+
+
+def seal_joining(
+    checks: tuple[str, ...], known: Criterion, project: Project, base: str, cwd: str, env: Mapping[str, str]
+) -> tuple[Gate, ...]:
+    """Checks that join what is `known`: sealed as `--check` is at the start, against the same base."""
+    gates = _seal_checks(checks, _paths(project, base), cwd, [gate.name for gate in known.gates])
+    return tuple(_with_tool(gate, project, env) for gate in gates)
+
+
+def _paths(project: Project, base: str) -> frozenset[str]:
+    listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
+    return frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
+
+
+def _seal_checks(checks: tuple[str, ...], paths: frozenset[str], cwd: str, taken: list[str]) -> list[Gate]:
+    gates: list[Gate] = []
+    for text in checks:
+        name, run = _name_check(text, [*taken, *(gate.name for gate in gates)])
+        gates.append(seal(name, run, cwd=cwd, tree_paths=paths, proof=True))
+    return gates
 
 
 def _inferred_gate(check: Check, paths: frozenset[str]) -> Gate:

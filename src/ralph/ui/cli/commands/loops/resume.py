@@ -18,6 +18,13 @@ from ralph.errors import UserError
 @click.option(
     "--done", "done", multiple=True, metavar="ITEM", help="An item of the plan that you have done yourself."
 )
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="A further check, CMD or NAME=CMD, to be red at the base and green in the end; repeatable.",
+)
 @click.option("--max-iterations", default="", metavar="+N", help="So many iterations more.")
 @click.option("--max-time", default="", metavar="+4h", help="So much time more.")
 @click.option("--max-cost", default="", metavar="+USD", help="So much money more.")
@@ -31,10 +38,14 @@ def command(**given: Any) -> int:
     Verified, satisfied and aborted loops are final. A loop that used up a limit needs room: raise that limit.
     A stalled one gets exactly one iteration to show that it can go on.
 
+    --check adds what would prove the task: it is judged at the base first, then on the work that is there. An
+    unproven loop whose new check was red before and is green now is verified without another agent call.
+
     \b
     Examples:
       ralph resume --last
       ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
+      ralph resume fix-auth --check "python3 tools/login_twice.py"
     """
     from ralph.app.resume import MoreRoom, ResumeRequest, loop_to_resume, prepare_resume, refuse_final
     from ralph.ui.ask.drive_loop import drive_and_show
@@ -49,7 +60,13 @@ def command(**given: Any) -> int:
         tokens=int(_number(given["max_tokens"], "--max-tokens", units.parse_count)),
     )
     request = ResumeRequest(
-        loop=name, more=more, note=given["steer"], done=given["done"], author=env.get("USER", "")
+        loop=name,
+        more=more,
+        note=given["steer"],
+        done=given["done"],
+        checks=given["checks"],
+        cwd=os.getcwd(),
+        author=env.get("USER", ""),
     )
     prepared = prepare_resume(request, env)
     return drive_and_show(
