@@ -88,6 +88,18 @@ def test_dry_run(place):
     place.same_user()
 
 
+def test_dry_run_shows_the_grade_of_the_class(place):
+    """Grades by class: the order holds the one grade of its own class; a slip ends before anything starts."""
+    grades = "A, regression=C, docs=D"
+    for task, words in (("refactor calc.py", "grade C"), ("fix the tests", "grade A")):
+        done = place.loop(agent("honest_steps"), "--dry-run", "--min-grade", grades, task=task)
+        assert done.code == 0, done.report()
+        assert f"{words} or better" in done.out
+    slip = place.loop(agent("honest_steps"), "--dry-run", "--min-grade", "B, chores=C")
+    assert slip.code == 2, slip.report()
+    assert "expected classes among" in slip.err
+
+
 def test_without_changes(place):
     """By default a loop sees the commit and none of the user's unfinished work."""
     done = place.loop(f"ls > listed.txt; cat README.md >> listed.txt; {agent('honest_steps', 1)}")

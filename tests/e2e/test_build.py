@@ -209,6 +209,7 @@ def test_found_work_and_a_box_for_a_human(shop):
     assert f"ralph merge {name} --checkpoint 4" in done.out
     wrong = shop.ralph("resume", loop.sealed.loop, "--done", "upper")
     assert "E-RESUME-ITEM" in wrong.err
+    assert "[E-RESUME-CHECK]" in shop.ralph("resume", loop.sealed.loop, "--check", "true").err
     again = shop.ralph("resume", loop.sealed.loop, "--done", "sign", "--display", "plain", limit=120)
     assert (again.code, again.loop.outcome) == (0, "verified"), again.report()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,11 +13,13 @@ from ralph.app.place import journal_of, project_of
 from ralph.app.records import read_loop
 from ralph.app.settings import settings_to_resume
 from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
+from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import FINAL, RESUMABLE
 from ralph.errors import NothingToDo, UserError
 from ralph.shell.config.schema import FLAGS
 from ralph.shell.config.values import parse_text, parse_words
+from ralph.shell.git.project import find_project
 from ralph.shell.journal.selection import choose_loop, find_loop
 
 
@@ -36,6 +39,8 @@ class ResumeRequest(Struct, frozen=True, kw_only=True):
     done: tuple[str, ...] = ()  # items of the plan that a human has done
     allow: tuple[str, ...] = ()  # findings to waive, each as ID=REASON
     allow_asked: str = ""  # kinds that are granted when the agent asks, with commas
+    checks: tuple[str, ...] = ()  # CMD or NAME=CMD: gates that join the order
+    cwd: str = ""  # where those are meant from
     author: str = ""
 
 
@@ -73,11 +78,30 @@ def prepare_resume(request: ResumeRequest, env: Mapping[str, str]) -> DriveReque
         name=request.loop,
         min_free=settings.retention.min_free,
         max_loops=settings.max_loops,
-        first=_first_events(loop, request),
+        first=_first_events(loop, request, _joining_gates(loop, request, env)),
     )
 
 
-def _first_events(loop: Loop, request: ResumeRequest) -> tuple[AnyEvent, ...]:
+def _joining_gates(loop: Loop, request: ResumeRequest, env: Mapping[str, str]) -> tuple[Gate, ...]:
+    """The checks that were asked for, sealed; a loop that is held to other terms is refused."""
+    if not request.checks:
+        return ()
+    order = loop.sealed
+    if order.brief is not None:
+        raise UserError(
+            "a plan is held to the checks that it began with",
+            code="E-RESUME-CHECK",
+            why="its items were verified by those; a further check is a loop of its own",
+            next=f"ralph status {order.loop}",
+        )
+    from ralph.shell.start.gates import seal_joining
+
+    inside = project_of(request.cwd) == order.repo
+    cwd = os.path.relpath(os.path.realpath(request.cwd), order.repo) if inside else order.prefix or "."
+    return seal_joining(request.checks, loop, find_project(order.repo), cwd, env)
+
+
+def _first_events(loop: Loop, request: ResumeRequest, gates: tuple[Gate, ...]) -> tuple[AnyEvent, ...]:
     raised = ResumeAsked(
         author=request.author,
         more_iterations=request.more.iterations,
@@ -86,6 +110,7 @@ def _first_events(loop: Loop, request: ResumeRequest) -> tuple[AnyEvent, ...]:
         more_tokens=request.more.tokens,
         done=_done_by_hand(loop, request.done),
         **_waivers(request),
+        gates=gates,
     )
     told = [f"allowed from now on: {key} ({why})" for key, why in raised.allow.items()]
     told += [request.note] if request.note else []
@@ -94,7 +119,7 @@ def _first_events(loop: Loop, request: ResumeRequest) -> tuple[AnyEvent, ...]:
         return (raised, *note)
     if raised != ResumeAsked(author=request.author):
         raise UserError(
-            "limits, waivers and items done by hand are taken only when a loop is paused or has ended",
+            "limits, checks, waivers and items done by hand join a loop only while it is paused or has ended",
             code="E-RESUME-LIMITS",
             why=f"it is {loop.phase}: take it up first",
             next=f"ralph resume {loop.sealed.loop}",

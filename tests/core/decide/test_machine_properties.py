@@ -102,7 +102,12 @@ EVENTS = st.one_of(
     st.builds(e.WaitOver, **clocks),
     st.builds(e.Steered, text=st.just("x")),
     st.builds(e.PauseAsked, now=st.booleans()),
-    st.builds(e.ResumeAsked, more_iterations=st.integers(0, 1), more_time=st.floats(0, 50)),
+    st.builds(
+        e.ResumeAsked,
+        more_iterations=st.integers(0, 1),
+        more_time=st.floats(0, 50),
+        gates=st.sampled_from([(), (b.gate("joined"),)]),
+    ),
     st.builds(e.AbortAsked),
     st.builds(e.ResultPublished, branch=st.just("r"), commit=st.just("c"), tree=trees),
     st.builds(

@@ -6,6 +6,7 @@ import builders as b
 import pytest
 import test_after_judging
 import test_after_judging_endings
+import test_joined_gates
 import test_machine_asked
 import test_machine_faults
 import test_machine_judge
@@ -31,6 +32,7 @@ LAWS = (
     test_no_verdict,
     test_after_judging,
     test_after_judging_endings,
+    test_joined_gates,
     test_next_item,
 )
 ROWS = [row for law in LAWS for row in law.ROWS]

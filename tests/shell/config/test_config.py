@@ -377,6 +377,9 @@ TIGHTEN = [
     ("", 'net = "off"', "off"),
     ("", 'min_grade = "D"', "B"),
     ("", 'min_grade = "A"', "A"),
+    ('min_grade = "B"', 'min_grade = "B, docs=C"', "B"),
+    ('min_grade = "B, docs=C"', 'min_grade = "A, docs=B"', "A, docs=B"),
+    ('min_grade = "B, docs=C"', 'min_grade = "B"', "B"),
     ('history = "base"', 'history = "shared"', "base"),
     ("", "max_loops = 9", 4),
     ("", "retention.keep_days = 0", 30),
@@ -399,6 +402,53 @@ def test_a_project_tightens_and_never_loosens(place, own, said, held):
     honoured = settings.origins[key].layer == "project"
     assert honoured == (not settings.warnings)
     assert all(key in warning and "ralph.toml:1" in warning for warning in settings.warnings)
+
+
+def test_grades_are_tightened_class_by_class(place):
+    """What is stricter in a project's grades holds, what is looser does not, and the warning says both."""
+    place.own('min_grade = "B, docs=C"\n')
+    place.project('min_grade = "A, docs=D, regression=C"\n')
+    settings = place.load()
+    assert settings.min_grade == "A, regression=B, docs=C"
+    (warning,) = settings.warnings
+    assert "looser than your B, docs=C, so A, regression=B, docs=C holds" in warning
+    assert warning.endswith("--min-grade 'A, regression=C, docs=D'")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("A", "A"),
+        (" B ,docs = C,regression=C ", "B, regression=C, docs=C"),
+        ("B, docs=B", "B"),
+    ],
+)
+def test_grades_by_class_are_read_alike_in_every_layer(place, said, kept):
+    place.own(f'min_grade = "{said}"\n')
+    for given in ({}, {"flags": {"--min-grade": said}}, {"env": {"RALPH_MIN_GRADE": said}}):
+        settings = place.load(**given)
+        assert settings.min_grade == kept
+        assert {row.key: row.value for row in config.rows(settings)}["min_grade"] == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ('"Z"', "a grade (D, C, B, A)"),
+        ('""', "a grade (D, C, B, A)"),
+        ("3", "a grade (D, C, B, A)"),
+        ('"docs=C"', "a grade (D, C, B, A)"),
+        ('"B, C"', "a grade (D, C, B, A)"),
+        ('"B, docs=E"', "a grade (D, C, B, A)"),
+        ('"B,"', "a grade (D, C, B, A)"),
+        ('"B, refactoring=C"', "classes among test-pass, "),
+        ('"B, docs=C, docs=D"', "one grade for docs, not two"),
+        ("{ docs = 'C' }", "a grade (D, C, B, A)"),
+    ],
+)
+def test_bad_grades_are_refused_with_what_was_expected(place, said, expected):
+    place.own(f"min_grade = {said}\n")
+    assert f"expected {expected}" in place.refused()
 
 
 def test_what_the_user_typed_stands_over_a_project(place):
@@ -482,7 +532,7 @@ def test_every_plain_key_has_a_variable_that_works(place, option):
         "duration": "2h", "money": "$3", "size": "3 GB", "count": "3",
         "iterations": "3", "days": "3", "inners": "a:b", "inner": "docs", "waivers": "stubs=why",
         "prefix": "bots", "names": "p", "kinds": "inventory.deleted", "word": "m", "text": "make x",
-        "switch": "true", "score": "8",
+        "switch": "true", "score": "8", "grades": "B, docs=C",
     }[option.kind]  # fmt: skip
     place.own("[profiles.p]\nenv = {}\n")
     by_env = place.load(env={option.env: sample})

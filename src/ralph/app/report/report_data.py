@@ -267,7 +267,11 @@ def _interventions(events: tuple[e.AnyEvent, ...]) -> list[Intervention]:
                 )
             case e.ResumeAsked():
                 found.append(
-                    Intervention(iso(event.at), f"resume{_raised_limits(event)}", safe(event.author))
+                    Intervention(
+                        iso(event.at),
+                        f"resume{_raised_limits(event)}{_joined_gates(event)}",
+                        safe(event.author),
+                    )
                 )
             case e.PauseAsked():
                 found.append(
@@ -298,6 +302,10 @@ def _raised_limits(event: e.ResumeAsked) -> str:
     )
     words = [text for amount, text in more if amount]
     return f", limits raised by {', '.join(words)}" if words else ""
+
+
+def _joined_gates(event: e.ResumeAsked) -> str:
+    return "".join(f", check added: {safe(gate.name, 40)} ({safe(gate.run, 200)})" for gate in event.gates)
 
 
 def _reproduce(loop: Loop) -> tuple[str, ...]:

@@ -69,8 +69,8 @@ def merge(
             _refuse_unproven(loop, agreed=request.unproven)
             verified, note = False, "green, but not proven"
         if _parent_base(loop) != old:
-            new, note = _merge_moved_branch(held, env, attend, old, new, rejudge=request.rejudge)
-            verified = verified and not note
+            new, merged = _merge_moved_branch(held, env, attend, old, new, rejudge=request.rejudge)
+            verified, note = verified and not merged, merged or note
         order = loop.sealed
         start = order.base.commit if order.with_changes and _parent_base(loop) == old else None
         plan = Landing(old=old, new=new, user_start=start)
@@ -181,9 +181,8 @@ def _finish_landing(held: HeldLoop) -> Landed:
         raise NothingToDo(
             "the interrupted landing had changed nothing", code="E-LAND-NOT", next=f"ralph merge {order.loop}"
         )
-    return Landed(
-        branch=branch, old=plan.old, new=plan.new, verified=True, note="finished after an interruption"
-    )
+    verified = loop.outcome == "verified" and plan.new == loop.landing.result
+    return Landed(branch, plan.old, plan.new, verified, note="finished after an interruption")
 
 
 def _resume_landing(held: HeldLoop, plan: Landing) -> bool:

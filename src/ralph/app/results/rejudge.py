@@ -44,19 +44,11 @@ def rejudge_tree(held: HeldLoop, env: Mapping[str, str], attend: Attention, tree
             why=f'gate "{missing.gate}" gave no answer: {missing.summary}',
             next=f"ralph merge {name} --rejudge",
         )
-    answer = exit_gate.decide_exit(
-        loop.sealed.criterion,
-        loop.proof.baseline,
-        verdicts,
-        None,
-        changed=True,
-        claim=loop.call.claim,
-        protection=site.level,
-    )
-    if not answer.verified:
+    red = exit_gate.red_sentences(loop.sealed.criterion, loop.proof.baseline, verdicts)
+    if red:
         raise NeedsHuman(
             "the merged tree does not pass its checks",
             code="E-LAND-RED",
-            why="; ".join(answer.not_yet),
+            why="; ".join(red),
             next=f"git merge {loop.landing.branch}",
         )

@@ -134,7 +134,7 @@ def _is_last_word(loop: Loop, criterion: Criterion) -> bool:
     if loop.rules < 3:
         return False
     if loop.build is not None:  # of the whole of a plan: each item was held to its own terms
-        return loop.build.item is None
+        return loop.build.item is None or next_item.is_mend_item(loop.build.item)
     if claim is None or claim.status != "COMPLETE":
         return False
     return criterion.task_class in WITHOUT_WITNESS or loop.proof.claimed_tree == loop.work.tree
@@ -145,6 +145,8 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     loop = _note_claim(loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven), answer)
     accused = _is_accused(loop)
     loop = measure.note_footprint(loop, accused=accused)
+    if loop.proof.again:  # nobody was called since: this says nothing of how the work is going
+        return pause_or_call(loop.with_progress(history=()))
     reds, missing = measure.red_verdicts(loop, loop.newest_verdicts), next_item.missing_for_tick(loop)
     loop = apply.record_judgement(loop, reds, missing, accused=accused, base=measure.base_checkpoint(loop))
     if accused:
@@ -201,6 +203,11 @@ def pause_loop(loop: Loop) -> Loop:
         reason=loop.control.pause_reason,
         todo=(),
     )
+
+
+def hold(loop: Loop) -> Loop:
+    """Pause at once and keep what is owed, to be taken up again as it stands."""
+    return pause_loop(loop).with_control(held_todo=loop.todo, held_phase=loop.phase)
 
 
 def _ending(loop: Loop) -> Finish | None:

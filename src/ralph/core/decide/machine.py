@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ralph.core.decide import after_fault, on_landing, opinion, plan_readers
+from ralph.core.decide import after_fault, on_baseline, opinion, plan_readers
 from ralph.core.decide import on_event as h
 from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
@@ -62,7 +62,9 @@ _AFTER_JUDGING: tuple[Phase, ...] = ("judging", "working", "waiting", "paused")
 TABLE: dict[tuple[Phase, type[e.Event]], Transition] = {
     ("new", e.LoopStarted): Transition(h.loop_started, ("baseline",)),
     ("baseline", e.WorkspaceMade): Transition(h.workspace_made, ("baseline", "working")),
-    ("baseline", e.GateEnded): Transition(h.baseline_gate_ended, ("baseline", "working", "paused")),
+    ("baseline", e.GateEnded): Transition(
+        on_baseline.baseline_gate_ended, ("baseline", "working", "judging", "paused")
+    ),
     ("baseline", e.NoVerdict): Transition(after_fault.no_verdict, ("baseline", "paused")),
     ("baseline", e.TestsTied): Transition(h.tests_tied, ("working", "paused")),
     ("working", e.ReadersStarted): Transition(plan_readers.readers_started, ("working",)),
@@ -85,9 +87,9 @@ TABLE: dict[tuple[Phase, type[e.Event]], Transition] = {
     ("paused", e.ResumeAsked): Transition(h.resume_asked, ("baseline", "working", "judging", "waiting")),
     ("ended", e.ResumeAsked): Transition(h.resume_asked, ("baseline", "working", "waiting", "judging")),
     ("ended", e.Steered): Transition(h.user_steered, ("ended",)),
-    ("ended", e.LandingStarted): Transition(on_landing.landing_started, ("ended",)),
-    ("ended", e.LandingEnded): Transition(on_landing.landing_ended, ("ended",)),
-    ("ended", e.LoopDropped): Transition(on_landing.loop_dropped, ("ended",)),
+    ("ended", e.LandingStarted): Transition(h.landing_started, ("ended",)),
+    ("ended", e.LandingEnded): Transition(h.landing_ended, ("ended",)),
+    ("ended", e.LoopDropped): Transition(h.loop_dropped, ("ended",)),
     **{(phase, e.StintStarted): Transition(h.stint_started, (phase,)) for phase in _LIVE},
     **{(phase, e.Steered): Transition(h.user_steered, (phase,)) for phase in _LIVE},
     **{(phase, e.AbortAsked): Transition(h.abort_asked, (phase,)) for phase in _LIVE},

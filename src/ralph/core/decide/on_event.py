@@ -10,9 +10,18 @@ from typing import NoReturn
 
 import msgspec.structs
 
-from ralph.core.decide import after_judging, count_spend, failover, grants, next_item, opinion, plan_facts
+from ralph.core.decide import (
+    after_judging,
+    count_spend,
+    failover,
+    grants,
+    next_item,
+    on_baseline,
+    opinion,
+    plan_facts,
+)
 from ralph.core.decide.after_fault import after_fault
-from ralph.core.decide.stuck import apply, measure
+from ralph.core.decide.stuck import apply
 from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
 from ralph.core.model.actions import (
     Finish,
@@ -37,6 +46,9 @@ from ralph.core.model.events import (
     GateEnded,
     GuardsEnded,
     ItemPublished,
+    LandingEnded,
+    LandingStarted,
+    LoopDropped,
     LoopEnded,
     LoopStarted,
     PauseAsked,
@@ -89,41 +101,7 @@ def stint_started(loop: Loop, event: StintStarted) -> Loop:
 def workspace_made(loop: Loop, event: WorkspaceMade) -> Loop:
     if not isinstance(_owed(loop), MakeWorkspace):
         _illegal(loop, event, "no workspace was asked for")
-    return _take_baseline(loop.with_work(workspace=event.path))
-
-
-def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
-    verdict = event.verdict
-    owed = _gates_still_owed(loop, event)
-    loop = loop.with_proof(baseline={**loop.proof.baseline, verdict.gate: verdict})
-    order = loop.sealed
-    if event.shares:  # every later tree is judged with them, by whoever drives the loop
-        share = tuple(dict.fromkeys((*order.box.share, *event.shares)))
-        order = replace(order, box=replace(order.box, share=share))
-        loop = replace(loop, order=order)
-    if owed.gates:
-        return replace(loop, todo=(owed,))
-    broken = exit_gate.cannot_start(order.criterion, loop.proof.baseline)
-    if broken:
-        return after_judging.finish(loop, Finish("broken", broken))
-    loop = loop.with_progress(best=measure.base_checkpoint(loop))
-    loop = loop.with_proof(verdicts=dict(loop.proof.baseline), verdicts_tree=loop.work.tree)
-    ending = _nothing_to_do(loop) if loop.build is None else None
-    if ending is not None:
-        return after_judging.finish(loop, ending)
-    if after_judging.needs_test_links(loop):
-        return replace(loop, todo=(TieTests(tree=loop.work.tree),))
-    return after_judging.pause_or_call(loop)
-
-
-def _nothing_to_do(loop: Loop) -> Finish | None:
-    criterion, baseline = loop.sealed.criterion, loop.proof.baseline
-    if loop.rules < 2:
-        said = "already satisfied: the proof was green before any agent call"
-        return Finish("verified", said) if exit_gate.satisfied_first(criterion, baseline) else None
-    if not exit_gate.already_satisfied(criterion, baseline):
-        return None
-    return Finish("satisfied", exit_gate.satisfied_words(criterion, baseline))
+    return on_baseline.take_baseline(loop.with_work(workspace=event.path))
 
 
 def tests_tied(loop: Loop, event: TestsTied) -> Loop:
@@ -149,7 +127,7 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
         fault=None,
         times=(*loop.call.times, event.at)[-(loop.limits.calls_per_hour or 1) :],
     )
-    loop = loop.with_work(tree_before=event.tree or loop.work.tree_before)
+    loop = loop.with_proof(again=False).with_work(tree_before=event.tree or loop.work.tree_before)
     loop = loop.with_control(steers=(), steers_in_call=loop.control.steers)
     return replace(loop, spend=count_spend.add_started_call(loop.spend))
 
@@ -227,12 +205,12 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
     loop = replace(
         loop.with_proof(stage="fast", verdicts={}, verdicts_tree=event.tree), phase="judging", todo=(todo,)
     )
-    return _hold(loop) if loop.control.pause_now else loop
+    return after_judging.hold(loop) if loop.control.pause_now else loop
 
 
 def gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
-    owed = _gates_still_owed(loop, event)
+    owed = on_baseline.gates_still_owed(loop, event)
     if owed.stage == "final":
         loop = loop.with_proof(finals={**loop.proof.finals, verdict.gate: verdict})
     else:
@@ -290,7 +268,7 @@ def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
     if loop.phase == "waiting":
         return after_judging.pause_loop(loop)
     if not loop.call.running and (now or isinstance(owed, RunAgent)):
-        return _hold(loop)
+        return after_judging.hold(loop)
     return loop
 
 
@@ -302,6 +280,10 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         _illegal(loop, event, "it was dropped or landed")
     if loop.todo:
         _illegal(loop, event, "it is about to end")
+    if event.gates and loop.build is not None:
+        _illegal(loop, event, "a plan is held to the gates that it began with")
+    if {gate.name for gate in event.gates} & {gate.name for gate in loop.sealed.criterion.gates}:
+        _illegal(loop, event, "a gate of that name is in the order")
     held, held_phase, ended = loop.control.held_todo, loop.control.held_phase, loop.phase == "ended"
     loop = replace(
         loop.with_control(held_todo=(), held_phase="working", pause_reason="", pause_now=False),
@@ -310,7 +292,9 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         reason="",
     )
     loop = grants.grant(plan_facts.tick_human_items(loop, event.done), event)
-    if held:
+    if event.gates:
+        loop = on_baseline.join_gates(loop, event.gates)
+    if held and not event.gates:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
         loop = loop.with_agents(faults_in_row=0, outages_in_row=0, denials_in_row=0, programs={})
@@ -320,8 +304,10 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         )
         loop = replace(loop, jury=reset_counts(loop.jury))
         loop = plan_facts.reopen_blocked_items(loop)
+    if event.gates and not (ended and loop.progress.best is None):
+        return on_baseline.take_missing_baseline(loop, held, held_phase)
     if loop.progress.best is None:
-        return _take_baseline(loop)
+        return on_baseline.take_baseline(loop)
     answered = ended and event.allow and loop.build is None and loop.work.tree != loop.sealed.base.tree
     return after_judging.judge_again(loop) if answered else after_judging.limit_or_call(loop)
 
@@ -367,34 +353,27 @@ def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
     )
 
 
-def _take_baseline(loop: Loop) -> Loop:
-    """Ask for every gate on the base tree; a criterion without gates cannot even begin."""
-    names = after_judging.gate_names(loop)
-    loop = replace(loop.with_proof(baseline={}), phase="baseline")
-    brief = loop.sealed.brief
-    if brief is not None and brief.mode == "plan":  # a plan is held to its own rules, not to gates
-        return after_judging.limit_or_call(
-            replace(loop.with_progress(best=measure.base_checkpoint(loop)), phase="working")
-        )
-    if not names:
-        return after_judging.finish(loop, Finish("broken", exit_gate.cannot_start(loop.sealed.criterion, {})))
-    return replace(loop, todo=(RunGates(stage="baseline", tree=loop.work.tree, gates=names),))
-
-
 def _owed(loop: Loop) -> object:
     return loop.todo[0] if loop.todo else None
 
 
-def _gates_still_owed(loop: Loop, event: GateEnded) -> RunGates:
-    """What is still owed after this verdict; a verdict on another tree is not a verdict."""
-    owed, verdict = _owed(loop), event.verdict
-    if not isinstance(owed, RunGates) or (verdict.stage, verdict.tree) != (owed.stage, owed.tree):
-        _illegal(loop, event, "no verdict was asked for on this tree")
-    if verdict.gate not in owed.gates:
-        _illegal(loop, event, f"gate {verdict.gate} was not asked for or has answered")
-    return replace(owed, gates=tuple(name for name in owed.gates if name != verdict.gate))
+def landing_started(loop: Loop, event: LandingStarted) -> Loop:
+    wanted = {"land": "", "undo": "landed"}[event.direction]
+    underway = {"land": "landing", "undo": "undoing"}[event.direction]
+    if loop.landing.state not in (wanted, underway) or loop.landing.was_dropped:
+        _illegal(loop, event, f"landing state is {loop.landing.state or 'none'}")
+    return loop.with_landing(state=underway, old=event.old, new=event.new)
 
 
-def _hold(loop: Loop) -> Loop:
-    """Pause at once and keep what is owed, to be taken up again as it stands."""
-    return after_judging.pause_loop(loop).with_control(held_todo=loop.todo, held_phase=loop.phase)
+def landing_ended(loop: Loop, event: LandingEnded) -> Loop:
+    underway = {"land": "landing", "undo": "undoing"}[event.direction]
+    if loop.landing.state != underway:
+        _illegal(loop, event, f"landing state is {loop.landing.state or 'none'}")
+    after = {("land", True): "landed", ("land", False): "", ("undo", True): "", ("undo", False): "landed"}
+    return loop.with_landing(state=after[event.direction, event.done])
+
+
+def loop_dropped(loop: Loop, event: LoopDropped) -> Loop:
+    if loop.landing.state in ("landing", "undoing"):
+        _illegal(loop, event, "a landing is under way")
+    return loop.with_landing(was_dropped=True)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ralph.core.model.agent import AgentSession, Claim, Fault
-from ralph.core.model.gate import Grade
+from ralph.core.model.gate import Gate, Grade
 from ralph.core.model.order import Order
 from ralph.core.model.outcome import Outcome
 from ralph.core.model.parts import flat_struct, flat_type, from_flat
@@ -216,6 +216,7 @@ class ResumeAsked(Event, frozen=True, tag="ResumeAsked"):
     done: tuple[str, ...] = ()  # items of the plan that a human has done
     allow: dict[str, str] = {}  # findings that the user waives now -> why
     allow_asked: tuple[str, ...] = ()  # kinds that are granted when the agent asks
+    gates: tuple[Gate, ...] = ()  # sealed now: they join the order
 
 
 class AbortAsked(Event, frozen=True, tag="AbortAsked"):

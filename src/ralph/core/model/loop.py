@@ -81,6 +81,7 @@ class ProofState(Struct, frozen=True):
     unproven: tuple[str, ...] = ()
     no_answers: tuple[tuple[str, str, str], ...] = ()  # stage, tree and gate, each time that none came
     doubted_tree: str = ""  # one call on it may have been ended from outside: that is believed once
+    again: bool = False  # gates joined, and no agent was called since: the tree at hand is judged anew
 
 
 class ProgressState(Struct, frozen=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -22,6 +23,7 @@ from ralph.errors import UserError
 from ralph.shell.config import files
 from ralph.shell.config.ask import approval_of
 from ralph.shell.config.files import Layer
+from ralph.shell.config.grades import stricter_grades
 from ralph.shell.config.schema import BY_KEY, LIMIT_KEYS, NAMED, OPTIONS, format_value, option_of
 from ralph.shell.config.settings import (
     AgentSpec,
@@ -150,19 +152,24 @@ def _permitted_layer(
 def _tighten_entry(
     option: Option, entry: SettingEntry, own: SettingEntry, warnings: list[str]
 ) -> SettingEntry:
-    if option.choices:
+    kept = own
+    if option.kind == "grades":
+        held = stricter_grades(str(entry.value), str(own.value))
+        looser = held != entry.value
+        kept = own if held == own.value else SettingEntry(held, entry.origin)
+    elif option.choices:
         looser = option.choices.index(str(entry.value)) < option.choices.index(str(own.value))
     else:
         looser = _bound(entry.value) > _bound(own.value)
     if not looser:
         return entry
-    asked, kept = format_value(option, entry.value), format_value(option, own.value)
-    how = f"{option.flag} {asked}" if option.flag else f"{option.key} in your own config.toml"
+    asked, yours, holds = (format_value(option, one.value) for one in (entry, own, kept))
+    how = f"{option.flag} {shlex.quote(asked)}" if option.flag else f"{option.key} in your own config.toml"
     warnings.append(
-        f"{entry.origin.where}: {option.key} = {asked} is looser than your {kept}, so {kept} holds; "
+        f"{entry.origin.where}: {option.key} = {asked} is looser than your {yours}, so {holds} holds; "
         f"to allow it: {how}"
     )
-    return own
+    return kept
 
 
 def _bound(value: Value) -> float:
@@ -251,8 +258,6 @@ def _settings(entries: Layer) -> Settings:
 
 
 def _error(problems: list[ConfigProblem]) -> UserError:
-    import shlex
-
     number = len(problems)
     lines = [f"{problem.where}: {problem.text}" for problem in problems[:_MAX_SHOWN]]
     if number > _MAX_SHOWN:

@@ -98,11 +98,11 @@ _PLAIN = (
     ),
     Option(
         "min_grade",
-        "choice",
-        "Weakest proof that counts as verified; green work with less ends as DONE_UNPROVEN.",
+        "grades",
+        'Weakest proof that counts as verified, also by class of task: "B, regression=C"; '
+        "green work with less ends as DONE_UNPROVEN.",
         "B",
         "--min-grade",
-        choices=("D", "C", "B", "A"),
         project="tighten",
     ),
     Option(
@@ -330,6 +330,7 @@ _KIND_WORDS = {
     "kinds": "text",
     "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
     "waivers": "table", "prefix": "text", "quarantine": "table", "score": "number", "dimensions": "tables",
+    "grades": "D, C, B or A, also by class",
 }  # fmt: skip
 
 

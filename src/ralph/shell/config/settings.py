@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from ralph.core.model.gate import Grade, Severity
+from ralph.core.model.gate import Severity
 from ralph.core.model.order import BoxTerms
 from ralph.core.model.parts import InPlace
 from ralph.core.model.spend import Limits
@@ -156,7 +156,7 @@ class Settings(Struct, frozen=True):
     keep_session: bool = False
     limits: Limits = Limits()
     on_fail: Literal["auto", "keep", "revert"] = "auto"
-    min_grade: Grade = "B"
+    min_grade: str = "B"  # with grades by class, see `grades`
     confirm: str = "3"
     box: Annotated[BoxTerms, InPlace()] = BoxTerms()
     net: Literal["on", "off"] = "on"
@@ -185,7 +185,7 @@ class Settings(Struct, frozen=True):
 Kind = Literal[
     "text", "word", "names", "choice", "switch", "count", "iterations", "days", "duration", "money", "size",
     "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
-    "quarantine", "score", "dimensions", "kinds",
+    "quarantine", "score", "dimensions", "kinds", "grades",
 ]  # fmt: skip
 
 # What a repository's file may do with a key:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 
 from ralph.core.text import units
-from ralph.shell.config import judge
+from ralph.shell.config import grades, judge
 from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Option, Value
 
@@ -315,6 +315,7 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "prefix": _prefix,
     "quarantine": _quarantine,
     "score": _score,
+    "grades": lambda _option, raw: grades.grades_text(raw),
     "dimensions": lambda _option, raw: judge.dimensions_text(raw),
 }
 

@@ -7,6 +7,7 @@ the base never shows may be the change's doing.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Collection, Iterator
 
@@ -24,6 +25,7 @@ from ralph.shell.git import trees
 from ralph.shell.ports import Attention
 from ralph.shell.sandbox.site import Site
 
+_FLAKES_ASKED = re.compile(r"flak|intermittent|now and then|sometimes|random|unstable|race", re.IGNORECASE)
 MAX_TESTS = 5  # a suite that falls apart is no flake
 MAX_CALLS = 12
 MAX_SECONDS = 60.0
@@ -102,6 +104,8 @@ class BaseFlakes:
             return frozenset()
         if any(now.tests.get(name) != "fail" for name in red):
             return frozenset()  # a file that cannot be loaded, or a report that contradicts itself
+        if _FLAKES_ASKED.search(self._site.order.task) or any(self._is_named(name) for name in red):
+            return frozenset()  # they are what the task is about
         if gate.proof and base.status != "pass" and not red_keys(base, gate.fail_on) - {*base.flaky, "exit"}:
             return frozenset()  # flaky tests are all that was red: they may be what the task is about
         if any(base.tests.get(name) != "pass" and name not in base.flaky for name in red):
@@ -116,7 +120,10 @@ class BaseFlakes:
     def _on_base(
         self, gate: Gate, names: Collection[str], base: Reading, attend: Attention
     ) -> frozenset[str]:
-        """Those of these tests that fail on the base as well, now and then."""
+        """Those of these tests that fail on the base as well, now and then: red and green by one command.
+
+        One that is always red by itself only depends on others, which tells nothing of the change.
+        """
         shown = self._shown.setdefault(gate.name, set(base.flaky))
         tried = self._tried.setdefault(gate.name, set())
         left = set(names) - shown - tried
@@ -128,6 +135,8 @@ class BaseFlakes:
         narrow = narrow_to_files(gate, files, known.__contains__) if files else gate
         until = self._site.clock.monotonic() + MAX_SECONDS
         tree = self._site.order.base.tree
+        failed: set[str] = set()
+        passed: set[str] = set()
         for _ in range(MAX_CALLS):
             if not left or self._site.clock.monotonic() > until:
                 break
@@ -136,10 +145,16 @@ class BaseFlakes:
             if not answers:
                 break  # asked to stop
             tests = answers[0].reading.tests or {}
-            seen = {name for name in left if tests.get(name) == "fail"}
-            shown |= seen
-            left -= seen
+            failed |= {name for name in left if tests.get(name) == "fail"}
+            passed |= {name for name in left if tests.get(name) == "pass"}
+            shown |= failed & passed
+            left -= failed & passed
         return frozenset(shown & set(names))
+
+    def _is_named(self, name: str) -> bool:
+        """Does the task speak of this test?"""
+        short = re.split(r"[.:/ ]", name.partition("[")[0])[-1]
+        return bool(short) and short in self._site.order.task
 
     def _file(self, gate: Gate, name: str, base: Reading) -> str:
         if name in base.files or gate.read != "unittest":

@@ -103,8 +103,6 @@ def forgive_base_flakes(judge: Judge, facts: GuardFacts, batch: Batch, attend: A
         if gate.name in batch.repeats:
             again = tuple(plain(reading) for reading in batch.repeats[gate.name])
             batch.repeats = {**batch.repeats, gate.name: again}
-        if gate.name in batch.overlay:
-            batch.overlay = {**batch.overlay, gate.name: plain(batch.overlay[gate.name])}
 
 
 def answers(

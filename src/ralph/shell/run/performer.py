@@ -284,7 +284,7 @@ class RealPerformer:
     def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished:
         site, order = self.site, self.site.order
         commit = self._find_published(action.tree)
-        if commit is None:
+        if commit is None or commit == loop.landing.result:  # published before, with what was proven then
             message = build.result_message(loop, action)
             commit = commit_tree(
                 site.store, action.tree, [order.base.commit], message, int(loop.last_work_at)

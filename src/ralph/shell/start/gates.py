@@ -11,11 +11,13 @@ import msgspec
 from ralph.core.criterion.named_tools import fitting_gates
 from ralph.core.criterion.proposal import Check
 from ralph.core.model.gate import Criterion, Gate
+from ralph.core.model.loop import Loop
 from ralph.core.prompt.facts import HIDDEN
 from ralph.core.toolchains.kinds import proof_kinds
 from ralph.errors import UserError
 from ralph.gates.seal import seal
 from ralph.shell import config
+from ralph.shell.config.grades import grade_for
 from ralph.shell.config.values import current_quarantine
 from ralph.shell.git.project import Project, user_call
 from ralph.shell.sandbox import tools
@@ -41,7 +43,7 @@ def seal_criterion(
     criterion = Criterion(
         task_class=chosen,
         gates=gates,
-        min_grade=settings.min_grade,
+        min_grade=grade_for(settings.min_grade, chosen),
         waivers=settings.guards.allow,
         allow_asked=tuple(filter(None, settings.guards.allow_asked.split(","))),
         until=request.until,
@@ -65,20 +67,12 @@ def seal_gates(
 
     Of those, the ones that check what the task is about (`aims`), when there are such.
     """
-    listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).out
-    paths = frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
-    here = project.prefix.rstrip("/") or "."
-
-    def content(path: str) -> bytes | None:
-        return user_call(project, ["cat-file", "blob", f"{base}:{path}"]).out if path in paths else None
-
-    gates: list[Gate] = []
-    for text in request.checks:
-        name, run = _name_check(text, [gate.name for gate in gates])
-        gates.append(seal(name, run, cwd=here, tree_paths=paths, proof=True, content=content))
+    paths, cwd = _paths(project, base), project.prefix.rstrip("/") or "."
+    content = _reader(project, base, paths)
+    gates = _seal_checks(request.checks, paths, content, cwd, [])
     for text in request.hidden_checks:
         name, run = _name_check(text, [gate.name for gate in gates], "hidden")
-        gate = seal(name, run, cwd=here, tree_paths=paths, proof=True, origin=HIDDEN)
+        gate = seal(name, run, cwd=cwd, tree_paths=paths, proof=True, origin=HIDDEN)
         gates.append(unseen(gate, project.top, paths))
     gates += [_inferred_gate(check, paths, content) for check in request.inferred]
     alone = not gates and not any(spec.proof for spec in settings.gates.values())
@@ -101,6 +95,54 @@ def seal_gates(
             next=f'ralph loop "{_short(request.task)}" --check "pytest -q"',
         )
     return tuple(_with_tool(gate, project, env) for gate in gates)
+
+
+def seal_joining(
+    checks: tuple[str, ...], loop: Loop, project: Project, cwd: str, env: Mapping[str, str]
+) -> tuple[Gate, ...]:
+    """Checks that join a loop: sealed as `--check` is at its start, against the same base."""
+    known, base = loop.sealed.criterion, loop.sealed.base.commit
+    paths = _paths(project, base)
+    gates = _seal_checks(
+        checks, paths, _reader(project, base, paths), cwd, [gate.name for gate in known.gates]
+    )
+    added = _paths(project, loop.landing.result) - paths if loop.landing.result else frozenset[str]()
+    for gate in gates:
+        made = seal(gate.name, gate.run, cwd=cwd, tree_paths=added).own_files
+        if made:  # red at the base only because it is not there
+            raise UserError(
+                f"{made[0]} is not in the base of this loop",
+                code="E-CHECK-MADE",
+                why="it came with the work, and a check that the agent wrote does not prove that work",
+                next="ralph resume --help",
+            )
+    return tuple(_with_tool(gate, project, env) for gate in gates)
+
+
+def _paths(project: Project, commit: str) -> frozenset[str]:
+    listed = user_call(project, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit]).out
+    return frozenset(os.fsdecode(path) for path in listed.split(b"\0")[:-1])
+
+
+def _reader(project: Project, commit: str, paths: frozenset[str]) -> Callable[[str], bytes | None]:
+    def content(path: str) -> bytes | None:
+        return user_call(project, ["cat-file", "blob", f"{commit}:{path}"]).out if path in paths else None
+
+    return content
+
+
+def _seal_checks(
+    checks: tuple[str, ...],
+    paths: frozenset[str],
+    content: Callable[[str], bytes | None],
+    cwd: str,
+    taken: list[str],
+) -> list[Gate]:
+    gates: list[Gate] = []
+    for text in checks:
+        name, run = _name_check(text, [*taken, *(gate.name for gate in gates)])
+        gates.append(seal(name, run, cwd=cwd, tree_paths=paths, proof=True, content=content))
+    return gates
 
 
 def _inferred_gate(check: Check, paths: frozenset[str], content: Callable[[str], bytes | None]) -> Gate:

@@ -19,6 +19,7 @@ METAVARS = {
     "names": "NAME",
     "kinds": "KIND,…",
     "word": "NAME",
+    "grades": "GRADE",
 }
 SETTINGS = {flag: option for flag, option in FLAGS.items() if flag != "--display"}
 

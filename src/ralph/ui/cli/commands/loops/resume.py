@@ -28,6 +28,13 @@ from ralph.errors import UserError
     metavar="KIND,…",
     help="Waive these kinds when the agent asks.",
 )
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="A further check, CMD or NAME=CMD, to be red at the base and green in the end; repeatable.",
+)
 @click.option("--max-iterations", default="", metavar="+N", help="So many iterations more.")
 @click.option("--max-time", default="", metavar="+4h", help="So much time more.")
 @click.option("--max-cost", default="", metavar="+USD", help="So much money more.")
@@ -41,11 +48,15 @@ def command(**given: Any) -> int:
     Verified, satisfied and aborted loops are final. A loop that used up a limit needs room: raise that limit.
     A stalled one gets exactly one iteration to show that it can go on.
 
+    --check adds what would prove the task: it is judged at the base first, then on the work that is there. An
+    unproven loop whose new check was red before and is green now is verified without another agent call.
+
     \b
     Examples:
       ralph resume --last
       ralph resume fix-auth --allow "inventory.deleted:tests/test_a.py::test_old=it goes with its feature"
       ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
+      ralph resume fix-auth --check "python3 tools/login_twice.py"
     """
     from ralph.app.resume import MoreRoom, ResumeRequest, loop_to_resume, prepare_resume, refuse_final
     from ralph.ui.ask.drive_loop import drive_and_show
@@ -66,6 +77,8 @@ def command(**given: Any) -> int:
         done=given["done"],
         allow=given["allow"],
         allow_asked=given["allow_asked"],
+        checks=given["checks"],
+        cwd=os.getcwd(),
         author=env.get("USER", ""),
     )
     prepared = prepare_resume(request, env)
