@@ -118,11 +118,12 @@ NEEDS_SETUP = {
 }
 
 
-def asked(tmp_path, files):
-    top = make_repo(tmp_path / "repo", FILES)
+def asked(tmp_path, files, base=None):
+    start = FILES | (base or {})
+    top = make_repo(tmp_path / "repo", start)
     write(top, HAVE)
     loop = begin(top, tmp_path / "state")
-    write(loop.ws, {path: text for path, text in (FILES | files).items() if text is not None})
+    write(loop.ws, {path: text for path, text in (start | files).items() if text is not None})
     for path in [path for path, text in files.items() if text is None]:
         (loop.ws / path).unlink()
     base = loop.start.base_tree
@@ -142,6 +143,106 @@ def test_what_is_installed_is_not_enough(tmp_path, name):
     """What is added, wants another version, or is used although it is asked for no more, needs setup."""
     (path,) = [path for path in NEEDS_SETUP[name] if path in FILES]
     assert asked(tmp_path, NEEDS_SETUP[name]) == [path]
+
+
+UV = """[[package]]
+name = "click"
+version = "8.1.7"
+source = { registry = "https://a/simple" }
+wheels = [{ url = "https://a/click.whl", hash = "sha256:aa", size = 1 }]
+"""
+POETRY = """[[package]]
+name = "click"
+version = "8.1.7"
+files = [{ file = "click.whl", hash = "sha256:aa" }, { file = "click.tgz", hash = "sha256:bb" }]
+[package.source]
+type = "legacy"
+url = "https://a/simple"
+"""
+OLD_POETRY = """[[package]]
+name = "click"
+version = "8.1.7"
+[metadata.files]
+click = [{ file = "click.whl", hash = "sha256:aa" }]
+"""
+NODE_LOCK = """{"packages": {"node_modules/tape": {"version": "5.2.0", "resolved": "https://a/t.tgz",
+"integrity": "sha512-aa"}, "node_modules/absent": {"version": "1.0.0", "resolved": "https://a/n.tgz"}}}"""
+YARN = """# yarn lockfile v1
+
+
+tape@^5.0.0, tape@^5.1.0:
+  version "5.2.0"
+  resolved "https://a/tape.tgz#aa"
+  integrity sha512-aa
+  dependencies:
+    left "1"
+
+left@1:
+  version "1.0.0"
+  resolved "https://a/left.tgz#bb"
+"""
+HASHED = "six==1.16.0 \\\n  --hash=sha256:aa \\\n  --hash=sha256:bb\n"
+POETRY_GIT = '[tool.poetry.dependencies]\nclick = { git = "https://a/c", rev = "1" }\n'
+POETRY_INDEX = '[tool.poetry.dependencies]\nclick = { version = "^8", source = "a" }\n'
+DIRECT = '[project]\ndependencies = ["click @ git+https://a/c"]\n'
+NODE_GIT = '{"dependencies": {"tape": "git+https://a/tape"}}'
+MOVED = [
+    ("uv.lock", UV, "https://a/simple", "https://b/simple"),
+    ("uv.lock", UV, "https://a/click", "https://b/click"),
+    ("uv.lock", UV, "sha256:aa", "sha256:cc"),
+    (
+        "uv.lock",
+        UV,
+        'version = "8.1.7"\nsource = { registry = "https://a/simple" }',
+        'source = { directory = "e" }',
+    ),
+    ("uv.lock", UV.replace("click", "absent"), "https://a/simple", "https://b/simple"),
+    ("poetry.lock", POETRY, "https://a", "https://b"),
+    ("poetry.lock", POETRY, "sha256:bb", "sha256:cc"),
+    ("poetry.lock", OLD_POETRY, "sha256:aa", "sha256:cc"),
+    ("package-lock.json", NODE_LOCK, "https://a/t", "https://b/t"),
+    ("package-lock.json", NODE_LOCK, "https://a/n", "https://b/n"),
+    ("package-lock.json", NODE_LOCK, "sha512-aa", "sha512-cc"),
+    (
+        "package-lock.json",
+        NODE_LOCK,
+        '"version": "5.2.0", "resolved": "https://a/t.tgz"',
+        '"resolved": "e", "link": true',
+    ),
+    ("yarn.lock", YARN, "https://a/left", "https://b/left"),
+    ("yarn.lock", YARN, "sha512-aa", "sha512-cc"),
+    ("requirements.txt", HASHED, "sha256:aa", "sha256:cc"),
+    ("requirements.txt", HASHED, "==1.16.0 \\\n  --hash=sha256:aa", ">=1.16 \\\n  --hash=sha256:cc"),
+    ("pyproject.toml", POETRY_GIT, "https://a", "https://b"),
+    ("pyproject.toml", POETRY_GIT, 'rev = "1"', 'rev = "2"'),
+    ("pyproject.toml", POETRY_INDEX, 'source = "a"', 'source = "b"'),
+    ("pyproject.toml", DIRECT, "https://a", "https://b"),
+    ("package.json", NODE_GIT, "https://a", "https://b"),
+]
+STAYED = [
+    ("uv.lock", UV, "size = 1", 'upload-time = "now"'),
+    ("uv.lock", UV, "[[package]]", '[[package]]\nname = "six"\nversion = "1.16.0"\n[[package]]'),
+    ("poetry.lock", POETRY, "[[package]]", "# by another poetry\n[[package]]"),
+    (
+        "package-lock.json",
+        NODE_LOCK,
+        '"node_modules/absent"',
+        '"node_modules/new": {"version": "1"}, "node_modules/absent"',
+    ),
+    ("yarn.lock", YARN, "tape@^5.0.0, ", ""),
+    ("requirements.txt", HASHED, "sha256:aa \\\n  --hash=sha256:bb", "sha256:bb --hash=sha256:aa  # both"),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "old", "new", "moved"),
+    [(*case, True) for case in MOVED] + [(*case, False) for case in STAYED],
+)
+def test_another_source_or_hash_at_the_same_version_needs_setup(tmp_path, path, text, old, new, moved):
+    """What is installed came from where the base said: a lockfile that points elsewhere is not met by it."""
+    assert old in text
+    found = asked(tmp_path, {path: text.replace(old, new, 1)}, {path: text})
+    assert found == ([path] if moved else [])
 
 
 def test_a_module_is_known_by_what_its_distribution_brought(tmp_path):

@@ -61,7 +61,8 @@ class Installed:
         if want.kind == "npm":
             return any(npm_allows(want.spec, version) for version in self._packages(want.name, folder))
         if want.kind == "pinned":
-            return want.spec in self._at(posixpath.join(folder, want.name))
+            found = list(self._at(posixpath.join(folder, want.name)))
+            return want.spec in found or (not want.spec and bool(found))
         return True
 
     def present(self, want: Want, folder: str) -> bool:
@@ -186,6 +187,8 @@ def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) 
     if want.kind == "script":  # one that is new is not there, which a test would say; an old one is stale
         return any(old.kind == "script" and old.name == want.name for old in was)
     former = [old for old in was if _same(old, want)]
+    if _moved(installed, want, folder, former):
+        return True
     if former and not any(installed.has(old, folder) for old in former):
         return False  # the user works with something else than the base asks for, and goes on with it
     mates = [old for old in was if old.group == want.group]
@@ -194,6 +197,14 @@ def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) 
         return bool(mates) and known and not installed.has(want, folder)
     # Few install all of an extra or of what development needs: what is absent is wrong only where it is used.
     return (not want.group or installed.present(want, folder)) and not installed.has(want, folder)
+
+
+def _moved(installed: Installed, want: Want, folder: str, former: list[Want]) -> bool:
+    """Does it come from elsewhere, or hash to something else, than what is there at the same version?"""
+    held = [
+        old for old in former if want.group != "lock" or old.spec == want.spec or installed.has(old, folder)
+    ]
+    return bool(held) and all(old.source != want.source for old in held)
 
 
 def _same(old: Want, want: Want) -> bool:
