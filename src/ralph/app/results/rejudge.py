@@ -52,6 +52,7 @@ def rejudge_tree(held: HeldLoop, env: Mapping[str, str], attend: Attention, tree
         changed=True,
         claim=loop.call.claim,
         protection=site.level,
+        generated=loop.proof.generated,
     )
     if not answer.verified:
         raise NeedsHuman(
