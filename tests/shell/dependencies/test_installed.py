@@ -9,6 +9,7 @@ from gitkit import begin, make_repo, write
 
 from ralph.shell.dependencies.installed import Installed, unmet
 from ralph.shell.dependencies.ranges import npm_allows, pip_allows
+from ralph.shell.dependencies.requirements import Want
 from ralph.shell.git.snapshot import take_snapshot
 
 PYPROJECT = """[project]
@@ -145,6 +146,31 @@ def test_what_is_installed_is_not_enough(tmp_path, name):
     assert asked(tmp_path, NEEDS_SETUP[name]) == [path]
 
 
+@pytest.mark.parametrize(
+    ("spec", "enough"),
+    [
+        ("workspace:*", True),
+        ("workspace:^1", True),
+        ("file:packages/own", True),
+        ("link:./packages/own", True),
+        ("file:packages/other", False),
+        ("file:../own", False),
+        ("1.0.0", True),
+    ],
+)
+def test_a_folder_of_the_repository_is_there_where_it_is_linked(tmp_path, spec, enough):
+    """What a workspace links is installed; a package of the registry by the same name is something else."""
+    write(
+        tmp_path, {"packages/own/package.json": '{"version": "1.0.0"}', "packages/other/package.json": "{}"}
+    )
+    write(tmp_path, {"node_modules/far/package.json": '{"version": "1.0.0"}'})
+    (tmp_path / "node_modules/own").symlink_to("../packages/own")
+    have = Installed(str(tmp_path), ("node_modules",))
+    assert have.has(Want("npm", "own", spec), "") is enough
+    assert have.has(Want("npm", "far", spec), "") is (spec == "1.0.0")
+    assert not have.has(Want("npm", "absent", spec), "packages/other")
+
+
 UV = """[[package]]
 name = "click"
 version = "8.1.7"
@@ -257,7 +283,14 @@ NPM = """^1.2:1.9.0 ~1.2.3:1.2.9 ~1:1.9.0 1.x:1.4.2 *:3.1.1 :3.1.1 >=1_<2:1.5.0 
 NPM_NOT = """^1.2:2.0.0 ^0.2.3:0.3.0 ^0.0.3:0.0.4 ~1.2.3:1.3.0 1.x:2.0.0 >=_1.0.0_<_2:2.0.0 latest:1.0.0
 1.2.3:1.2.4 git+https://x:1.0.0 >1.2.3:1.2.3 file:../x:1.0.0 ^0:1.0.0 npm:x@1:1.0.0 ^1.0.0:1.1.0-rc.1"""
 PIP = ">=2:2.1 ~=1.4.2:1.4.9 ~=1.4:1.9 ==1.2.*:1.2.7 ==1.0:1 :1.0 >=3.8:3.11.2 (>=2):2.1 !=1.5,>=1:1.6"
-PIP_NOT = ">=2,<3:3.0 ~=1.4.2:1.5 ~=1.4:2.0 !=1.2.*:1.2.7 ===1:1 >=1.0:2.0rc1 @http://x:1"
+PIP += """ >=1.0rc1:1.0 >=1.0rc1:1.0rc2 ==2.0.post1:2.0.post1 ==1.0+cpu:1.0+cpu ==1.0:1.0+cpu ===1.0:1.0
+===1:1
+>=1.0.post1:1.0.post2 ==1.0rc1:1.0c1 ~=1.0rc1:1.5 <2.0rc2:2.0rc1 ===x-y:x-y >=1.0.dev1:1.0a1
+==1!2.0:1!2.0 ==1.0-1:1.0.post1"""
+PIP_NOT = ">=2,<3:3.0 ~=1.4.2:1.5 ~=1.4:2.0 !=1.2.*:1.2.7 ===1:1.0 >=1.0:2.0rc1 @http://x:1"
+PIP_NOT += """ >=1.0:1.0rc1 ==2.0.post1:2.0 ==1.0+cpu:1.0+cu121 ==1.0+cpu:1.0 >1.0:1.0.post1 <2.0:2.0rc1
+>=1.0rc2:1.0rc1
+!=2.0rc2:2.0rc1 ==1.0rc1:1.0 >=1.0.post2:1.0.post1 >=1:1x >=x:1 >=2:1!1rc1"""
 
 
 @pytest.mark.parametrize(

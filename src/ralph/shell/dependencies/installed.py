@@ -22,6 +22,7 @@ from ralph.shell.git.trees import read_blob, tree_entries
 
 _INFO = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)\.(?:dist|egg)-info")
 _MARKER = re.compile(r"""python_(?:full_)?version\s*(<=|>=|==|!=|<|>)\s*["']([\d.]+)["']""")
+_LOCAL = re.compile(r"(workspace|file|link|portal):(.*)")
 _SOURCES = ("*.py", "*.pyi", "*.js", "*.cjs", "*.mjs", "*.jsx", "*.ts", "*.cts", "*.mts", "*.tsx", "*.vue")
 
 _NATIVE = (
@@ -59,6 +60,8 @@ class Installed:
                 return True
             return any(_fits(want, version) for version in self.distributions().get(want.name, ()))
         if want.kind == "npm":
+            if local := _LOCAL.fullmatch(want.spec):
+                return self._linked(want.name, folder, local[1], local[2])
             return any(npm_allows(want.spec, version) for version in self._packages(want.name, folder))
         if want.kind == "pinned":
             found = list(self._at(posixpath.join(folder, want.name)))
@@ -113,6 +116,19 @@ class Installed:
                 yield from found
                 return
             folder = posixpath.dirname(folder)
+
+    def _linked(self, name: str, folder: str, how: str, said: str) -> bool:
+        """Is a folder of this repository there under the name, and is it the one that was named?"""
+        above = folder
+        while not os.path.isdir(place := os.path.join(self._top, above, "node_modules", name)):
+            if not above:
+                return False
+            above = posixpath.dirname(above)
+        real = os.path.realpath(place)
+        if how != "workspace":
+            return real == os.path.realpath(os.path.join(self._top, folder, said))
+        own = real.startswith(os.path.realpath(self._top) + os.sep)
+        return own and f"{os.sep}node_modules{os.sep}" not in real[len(os.path.realpath(self._top)) :]
 
     def _at(self, path: str) -> Iterator[str]:
         if any(path.startswith(folder + "/") for folder in self._folders):
