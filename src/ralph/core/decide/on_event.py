@@ -100,8 +100,7 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     if event.shares:  # every later tree is judged with them, by whoever drives the loop
         share = tuple(dict.fromkeys((*order.box.share, *event.shares)))
         order = replace(order, box=replace(order.box, share=share))
-        generated = tuple(dict.fromkeys((*loop.proof.generated, *event.shares)))
-        loop = replace(loop, order=order).with_proof(generated=generated)
+        loop = replace(loop, order=order).with_proof(generated=(*loop.proof.generated, *event.shares))
     if owed.gates:
         return replace(loop, todo=(owed,))
     broken = exit_gate.cannot_start(order.criterion, loop.proof.baseline)

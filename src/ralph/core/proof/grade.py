@@ -89,7 +89,9 @@ def prove(
     open_points += [f"waived: {key} ({reason})" for key, reason in sorted(criterion.exceptions.items())]
     open_points += [f"in quarantine: {key} ({why})" for key, why in sorted(criterion.quarantine.items())]
     if generated:  # what they are made from is known for some kinds of file only
-        open_points.append(f"{_names(list(generated))}: your checkout's own, not made from this tree")
+        open_points.append(
+            f"{_names(list(dict.fromkeys(generated)))}: your checkout's own, not made from this tree"
+        )
     if (criterion.exceptions or criterion.quarantine or generated) and grade == "A":
         grade = "B"
     return Proof(

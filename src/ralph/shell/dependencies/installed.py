@@ -61,7 +61,7 @@ class Installed:
             return any(_fits(want, version) for version in self.distributions().get(want.name, ()))
         if want.kind == "npm":
             if local := _LOCAL.fullmatch(want.spec):
-                return self._linked(want.name, folder, local[1], local[2])
+                return self._links_to(want.name, folder, local[1], local[2])
             return any(npm_allows(want.spec, version) for version in self._packages(want.name, folder))
         if want.kind == "pinned":
             found = list(self._at(posixpath.join(folder, want.name)))
@@ -117,7 +117,7 @@ class Installed:
                 return
             folder = posixpath.dirname(folder)
 
-    def _linked(self, name: str, folder: str, how: str, said: str) -> bool:
+    def _links_to(self, name: str, folder: str, how: str, said: str) -> bool:
         """Is a folder of this repository there under the name, and is it the one that was named?"""
         above = folder
         while not os.path.isdir(place := os.path.join(self._top, above, "node_modules", name)):
@@ -203,7 +203,7 @@ def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) 
     if want.kind == "script":  # one that is new is not there, which a test would say; an old one is stale
         return any(old.kind == "script" and old.name == want.name for old in was)
     former = [old for old in was if _same(old, want)]
-    if _moved(installed, want, folder, former):
+    if _comes_from_elsewhere(installed, want, folder, former):
         return True
     if former and not any(installed.has(old, folder) for old in former):
         return False  # the user works with something else than the base asks for, and goes on with it
@@ -215,7 +215,7 @@ def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) 
     return (not want.group or installed.present(want, folder)) and not installed.has(want, folder)
 
 
-def _moved(installed: Installed, want: Want, folder: str, former: list[Want]) -> bool:
+def _comes_from_elsewhere(installed: Installed, want: Want, folder: str, former: list[Want]) -> bool:
     """Does it come from elsewhere, or hash to something else, than what is there at the same version?"""
     held = [
         old for old in former if want.group != "lock" or old.spec == want.spec or installed.has(old, folder)
