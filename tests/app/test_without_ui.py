@@ -74,7 +74,7 @@ back = undo(name, env)
 tell(back.new == landed.old, open("work.txt").read())
 tell(len(find_belongings(name, env).refs) > 0)
 drop(name, env)
-tell(read_loop(name, env).loop.dropped)
+tell(read_loop(name, env).loop.landing.was_dropped)
 tell(*sorted(name for name in sys.modules if name.startswith(("ralph.ui", "click", "rich"))))
 """
 

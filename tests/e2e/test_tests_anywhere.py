@@ -93,9 +93,9 @@ def looped(shape, case, path, old, new):
 
 @pytest.mark.parametrize("case", CASES)
 def test_weakened_tests_are_refused(shape, case):
-    """The test now accepts what the source does: green, and not done."""
+    """The test now accepts what the source does: green, and not done, whether accused or asked about."""
     done = looped(shape, case, CASES[case][2], "add(1, 2), 3", "add(1, 2), -1")
-    assert (done.loop.outcome, done.code) == ("exhausted", 1), done.report()
+    assert (done.loop.outcome, done.code) in (("exhausted", 1), ("blocked", 3)), done.report()
 
 
 @pytest.mark.parametrize("case", ["calc.py", "mod tests", "t/*.t", "sums.js"])

@@ -7,6 +7,8 @@ from typing import Any
 import builders as b
 import pytest
 
+from ralph.core.decide.machine import decide
+from ralph.core.model import events as e
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.verdict import GuardResult, Verdict
 from ralph.core.proof.grade import Proof, at_least, prove
@@ -16,6 +18,7 @@ PASSED = b.green(per_test=True, witness_count=2)
 BY_EXIT = "test: read by exit code only, not per test"
 NOTHING_RED = "nothing that was red before is green now: only that nothing got worse is shown"
 UNKNOWN = "checks read by exit code only: which tests exist is not known"
+NOT_MADE = "your checkout's own, not made from this tree"
 BOX = "sandbox {}: which files the checks loaded is not proven"
 
 
@@ -29,12 +32,14 @@ def proof(
     olds: tuple[Verdict, ...] = (),
     waivers: dict[str, str] | None = None,
     quarantine: dict[str, str] | None = None,
+    generated: tuple[str, ...] = (),
 ) -> Proof:
     criterion = Criterion(
         task_class="bug-fix", gates=(b.gate(), *others), waivers=waivers or {}, quarantine=quarantine or {}
     )
     baseline = {verdict.gate: verdict for verdict in (*((base,) if base else ()), *olds)}
-    return prove(criterion, baseline, {verdict.gate: verdict for verdict in (now, *more)}, guards, protection)
+    verdicts = {verdict.gate: verdict for verdict in (now, *more)}
+    return prove(criterion, baseline, verdicts, guards, protection, generated)
 
 
 def measured(name: str, applied: bool = True, summary: str = "", **counted: int) -> GuardResult:
@@ -212,6 +217,16 @@ ROWS: list[tuple[str, Proof, Proof]] = [
         Proof("A", True, False, ()),
     ),
     (
+        "B: with generated files of the user's checkout",
+        proof(TESTS, PASSED, generated=("gen/models.py", "x/_version.py", "gen/models.py")),
+        Proof("B", True, False, (f"gen/models.py, x/_version.py: {NOT_MADE}",)),
+    ),
+    (
+        "C: generated files raise nothing",
+        proof(b.green(), PASSED, generated=("gen/models.py",)),
+        Proof("C", False, False, (NOTHING_RED, f"gen/models.py: {NOT_MADE}")),
+    ),
+    (
         "B: a quarantine",
         proof(TESTS, PASSED, quarantine={"z": "b until …", "a": "c until …"}),
         Proof("B", True, False, ("in quarantine: a (c until …)", "in quarantine: z (b until …)")),
@@ -243,3 +258,13 @@ def test_grade(proven: Proof, expected: Proof) -> None:
 def test_at_least(grade: Any, minimum: Any, enough: bool) -> None:
     """A is the strongest, D the weakest."""
     assert at_least(grade, minimum) is enough
+
+
+def test_generated_files_that_the_base_needed_stay_open_for_every_later_tree() -> None:
+    """The checks run with the user's own file, whatever the agent makes of what it was made from."""
+    at_base = b.at_base(TESTS)
+    needed = e.GateEnded(iteration=0, verdict=at_base, shares=("gen/models.py",))
+    loop = decide(b.started(), needed).loop
+    ended = b.close(b.conclude(b.guarding(loop, "t1", PASSED), b.guard()))
+    assert (ended.outcome, ended.grade) == ("verified", "B")
+    assert ended.proof.unproven == (f"gen/models.py: {NOT_MADE}",)

@@ -9,6 +9,7 @@ from gitkit import begin, make_repo, write
 
 from ralph.shell.dependencies.installed import Installed, unmet
 from ralph.shell.dependencies.ranges import npm_allows, pip_allows
+from ralph.shell.dependencies.requirements import Want
 from ralph.shell.git.snapshot import take_snapshot
 
 PYPROJECT = """[project]
@@ -118,11 +119,12 @@ NEEDS_SETUP = {
 }
 
 
-def asked(tmp_path, files):
-    top = make_repo(tmp_path / "repo", FILES)
+def asked(tmp_path, files, base=None):
+    start = FILES | (base or {})
+    top = make_repo(tmp_path / "repo", start)
     write(top, HAVE)
     loop = begin(top, tmp_path / "state")
-    write(loop.ws, {path: text for path, text in (FILES | files).items() if text is not None})
+    write(loop.ws, {path: text for path, text in (start | files).items() if text is not None})
     for path in [path for path, text in files.items() if text is None]:
         (loop.ws / path).unlink()
     base = loop.start.base_tree
@@ -144,6 +146,131 @@ def test_what_is_installed_is_not_enough(tmp_path, name):
     assert asked(tmp_path, NEEDS_SETUP[name]) == [path]
 
 
+@pytest.mark.parametrize(
+    ("spec", "enough"),
+    [
+        ("workspace:*", True),
+        ("workspace:^1", True),
+        ("file:packages/own", True),
+        ("link:./packages/own", True),
+        ("file:packages/other", False),
+        ("file:../own", False),
+        ("1.0.0", True),
+    ],
+)
+def test_a_folder_of_the_repository_is_there_where_it_is_linked(tmp_path, spec, enough):
+    """What a workspace links is installed; a package of the registry by the same name is something else."""
+    write(
+        tmp_path, {"packages/own/package.json": '{"version": "1.0.0"}', "packages/other/package.json": "{}"}
+    )
+    write(tmp_path, {"node_modules/far/package.json": '{"version": "1.0.0"}'})
+    (tmp_path / "node_modules/own").symlink_to("../packages/own")
+    have = Installed(str(tmp_path), ("node_modules",))
+    assert have.has(Want("npm", "own", spec), "") is enough
+    assert have.has(Want("npm", "far", spec), "") is (spec == "1.0.0")
+    assert not have.has(Want("npm", "absent", spec), "packages/other")
+
+
+UV = """[[package]]
+name = "click"
+version = "8.1.7"
+source = { registry = "https://a/simple" }
+wheels = [{ url = "https://a/click.whl", hash = "sha256:aa", size = 1 }]
+"""
+POETRY = """[[package]]
+name = "click"
+version = "8.1.7"
+files = [{ file = "click.whl", hash = "sha256:aa" }, { file = "click.tgz", hash = "sha256:bb" }]
+[package.source]
+type = "legacy"
+url = "https://a/simple"
+"""
+OLD_POETRY = """[[package]]
+name = "click"
+version = "8.1.7"
+[metadata.files]
+click = [{ file = "click.whl", hash = "sha256:aa" }]
+"""
+NODE_LOCK = """{"packages": {"node_modules/tape": {"version": "5.2.0", "resolved": "https://a/t.tgz",
+"integrity": "sha512-aa"}, "node_modules/absent": {"version": "1.0.0", "resolved": "https://a/n.tgz"}}}"""
+YARN = """# yarn lockfile v1
+
+
+tape@^5.0.0, tape@^5.1.0:
+  version "5.2.0"
+  resolved "https://a/tape.tgz#aa"
+  integrity sha512-aa
+  dependencies:
+    left "1"
+
+left@1:
+  version "1.0.0"
+  resolved "https://a/left.tgz#bb"
+"""
+HASHED = "six==1.16.0 \\\n  --hash=sha256:aa \\\n  --hash=sha256:bb\n"
+POETRY_GIT = '[tool.poetry.dependencies]\nclick = { git = "https://a/c", rev = "1" }\n'
+POETRY_INDEX = '[tool.poetry.dependencies]\nclick = { version = "^8", source = "a" }\n'
+DIRECT = '[project]\ndependencies = ["click @ git+https://a/c"]\n'
+NODE_GIT = '{"dependencies": {"tape": "git+https://a/tape"}}'
+MOVED = [
+    ("uv.lock", UV, "https://a/simple", "https://b/simple"),
+    ("uv.lock", UV, "https://a/click", "https://b/click"),
+    ("uv.lock", UV, "sha256:aa", "sha256:cc"),
+    (
+        "uv.lock",
+        UV,
+        'version = "8.1.7"\nsource = { registry = "https://a/simple" }',
+        'source = { directory = "e" }',
+    ),
+    ("uv.lock", UV.replace("click", "absent"), "https://a/simple", "https://b/simple"),
+    ("poetry.lock", POETRY, "https://a", "https://b"),
+    ("poetry.lock", POETRY, "sha256:bb", "sha256:cc"),
+    ("poetry.lock", OLD_POETRY, "sha256:aa", "sha256:cc"),
+    ("package-lock.json", NODE_LOCK, "https://a/t", "https://b/t"),
+    ("package-lock.json", NODE_LOCK, "https://a/n", "https://b/n"),
+    ("package-lock.json", NODE_LOCK, "sha512-aa", "sha512-cc"),
+    (
+        "package-lock.json",
+        NODE_LOCK,
+        '"version": "5.2.0", "resolved": "https://a/t.tgz"',
+        '"resolved": "e", "link": true',
+    ),
+    ("yarn.lock", YARN, "https://a/left", "https://b/left"),
+    ("yarn.lock", YARN, "sha512-aa", "sha512-cc"),
+    ("requirements.txt", HASHED, "sha256:aa", "sha256:cc"),
+    ("requirements.txt", HASHED, "==1.16.0 \\\n  --hash=sha256:aa", ">=1.16 \\\n  --hash=sha256:cc"),
+    ("pyproject.toml", POETRY_GIT, "https://a", "https://b"),
+    ("pyproject.toml", POETRY_GIT, 'rev = "1"', 'rev = "2"'),
+    ("pyproject.toml", POETRY_INDEX, 'source = "a"', 'source = "b"'),
+    ("pyproject.toml", DIRECT, "https://a", "https://b"),
+    ("package.json", NODE_GIT, "https://a", "https://b"),
+]
+STAYED = [
+    ("uv.lock", UV, "size = 1", 'upload-time = "now"'),
+    ("uv.lock", UV, "[[package]]", '[[package]]\nname = "six"\nversion = "1.16.0"\n[[package]]'),
+    ("poetry.lock", POETRY, "[[package]]", "# by another poetry\n[[package]]"),
+    (
+        "package-lock.json",
+        NODE_LOCK,
+        '"node_modules/absent"',
+        '"node_modules/new": {"version": "1"}, "node_modules/absent"',
+    ),
+    ("yarn.lock", YARN, "tape@^5.0.0, ", ""),
+    ("requirements.txt", HASHED, "sha256:aa \\\n  --hash=sha256:bb", "sha256:bb --hash=sha256:aa  # both"),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "old", "new", "moved"),
+    [(*case, True) for case in MOVED] + [(*case, False) for case in STAYED],
+)
+def test_another_source_or_hash_at_the_same_version_needs_setup(tmp_path, path, text, old, new, moved):
+    """What is installed came from where the base said: a lockfile that points elsewhere is not met by it."""
+    assert old in text
+    found = asked(tmp_path, {path: text.replace(old, new, 1)}, {path: text})
+    assert found == ([path] if moved else [])
+
+
 def test_a_module_is_known_by_what_its_distribution_brought(tmp_path):
     """PyYAML is imported as yaml."""
     write(tmp_path, HAVE)
@@ -156,7 +283,14 @@ NPM = """^1.2:1.9.0 ~1.2.3:1.2.9 ~1:1.9.0 1.x:1.4.2 *:3.1.1 :3.1.1 >=1_<2:1.5.0 
 NPM_NOT = """^1.2:2.0.0 ^0.2.3:0.3.0 ^0.0.3:0.0.4 ~1.2.3:1.3.0 1.x:2.0.0 >=_1.0.0_<_2:2.0.0 latest:1.0.0
 1.2.3:1.2.4 git+https://x:1.0.0 >1.2.3:1.2.3 file:../x:1.0.0 ^0:1.0.0 npm:x@1:1.0.0 ^1.0.0:1.1.0-rc.1"""
 PIP = ">=2:2.1 ~=1.4.2:1.4.9 ~=1.4:1.9 ==1.2.*:1.2.7 ==1.0:1 :1.0 >=3.8:3.11.2 (>=2):2.1 !=1.5,>=1:1.6"
-PIP_NOT = ">=2,<3:3.0 ~=1.4.2:1.5 ~=1.4:2.0 !=1.2.*:1.2.7 ===1:1 >=1.0:2.0rc1 @http://x:1"
+PIP += """ >=1.0rc1:1.0 >=1.0rc1:1.0rc2 ==2.0.post1:2.0.post1 ==1.0+cpu:1.0+cpu ==1.0:1.0+cpu ===1.0:1.0
+===1:1
+>=1.0.post1:1.0.post2 ==1.0rc1:1.0c1 ~=1.0rc1:1.5 <2.0rc2:2.0rc1 ===x-y:x-y >=1.0.dev1:1.0a1
+==1!2.0:1!2.0 ==1.0-1:1.0.post1"""
+PIP_NOT = ">=2,<3:3.0 ~=1.4.2:1.5 ~=1.4:2.0 !=1.2.*:1.2.7 ===1:1.0 >=1.0:2.0rc1 @http://x:1"
+PIP_NOT += """ >=1.0:1.0rc1 ==2.0.post1:2.0 ==1.0+cpu:1.0+cu121 ==1.0+cpu:1.0 >1.0:1.0.post1 <2.0:2.0rc1
+>=1.0rc2:1.0rc1
+!=2.0rc2:2.0rc1 ==1.0rc1:1.0 >=1.0.post2:1.0.post1 >=1:1x >=x:1 >=2:1!1rc1"""
 
 
 @pytest.mark.parametrize(

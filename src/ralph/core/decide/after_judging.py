@@ -121,6 +121,7 @@ def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...]
         unchanged_ok=unchanged_ok,
         claim=claim,
         protection=loop.work.protection,
+        generated=loop.proof.generated,
         tolerance=tolerance,
         last_word=_is_last_word(loop, criterion),
     )

@@ -204,6 +204,7 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         changed=True,
         claim=Claim(status="COMPLETE"),  # each item had its own; of the whole, the dual condition tells
         protection=loop.work.protection,
+        generated=loop.proof.generated,
         tolerance=tolerance,
         last_word=loop.rules > 2,  # of every item the agent has said so
     )

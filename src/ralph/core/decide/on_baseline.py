@@ -79,7 +79,8 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     if event.shares:  # every later tree is judged with them, by whoever drives the loop
         share = tuple(dict.fromkeys((*order.box.share, *event.shares)))
         order = replace(order, box=replace(order.box, share=share))
-        loop = replace(loop, order=order)
+        generated = (*loop.proof.generated, *event.shares)
+        loop = replace(loop, order=order).with_proof(generated=generated)
     if owed.gates:
         return replace(loop, todo=(owed, *rest))
     broken = exit_gate.cannot_start(order.criterion, loop.proof.baseline)

@@ -70,6 +70,7 @@ class ProofState(Struct, frozen=True):
 
     stage: Stage = "baseline"
     baseline: dict[str, Verdict] = {}
+    generated: tuple[str, ...] = ()  # ignored files of the user's checkout that the checks need
     verdicts: dict[str, Verdict] = {}  # newest verdict of each gate, of verdicts_tree
     verdicts_tree: str = ""
     finals: dict[str, Verdict] = {}  # verdicts from a fresh checkout, of finals_tree

@@ -98,6 +98,7 @@ def decide_exit(
     unchanged_ok: bool = False,
     claim: Claim | None,
     protection: str,
+    generated: tuple[str, ...] = (),
     tolerance: Tolerance = "task",
     last_word: bool = False,
 ) -> Exit:
@@ -116,7 +117,7 @@ def decide_exit(
         return Exit(verified=False, not_yet=tuple(not_yet))
     if not changed and not unchanged_ok:
         return Exit(verified=False, not_yet=("nothing has been changed yet",))
-    proof = prove(criterion, baseline, now, guards or (), protection)
+    proof = prove(criterion, baseline, now, guards or (), protection, generated)
     missing = _short_of(proof, criterion, claim)
     if guards is None and changed and not _in_progress(claim) and at_least(OWN_WITNESS, criterion.min_grade):
         missing = ()  # the guards may find a witness among the agent's own tests

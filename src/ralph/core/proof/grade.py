@@ -52,6 +52,7 @@ def prove(
     now: dict[str, Verdict],
     guards: tuple[GuardResult, ...],
     protection: str,
+    generated: tuple[str, ...] = (),
 ) -> Proof:
     """Grade a result whose proof gates are green; the caller has seen to that."""
     open_points: list[str] = []
@@ -87,7 +88,11 @@ def prove(
     open_points += _old_red(criterion.gates, baseline, now)
     open_points += [f"waived: {key} ({reason})" for key, reason in sorted(criterion.exceptions.items())]
     open_points += [f"in quarantine: {key} ({why})" for key, why in sorted(criterion.quarantine.items())]
-    if (criterion.exceptions or criterion.quarantine) and grade == "A":
+    if generated:  # what they are made from is known for some kinds of file only
+        open_points.append(
+            f"{_names(list(dict.fromkeys(generated)))}: your checkout's own, not made from this tree"
+        )
+    if (criterion.exceptions or criterion.quarantine or generated) and grade == "A":
         grade = "B"
     return Proof(
         grade=grade,

@@ -22,6 +22,7 @@ from ralph.shell.git.trees import read_blob, tree_entries
 
 _INFO = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)\.(?:dist|egg)-info")
 _MARKER = re.compile(r"""python_(?:full_)?version\s*(<=|>=|==|!=|<|>)\s*["']([\d.]+)["']""")
+_LOCAL = re.compile(r"(workspace|file|link|portal):(.*)")
 _SOURCES = ("*.py", "*.pyi", "*.js", "*.cjs", "*.mjs", "*.jsx", "*.ts", "*.cts", "*.mts", "*.tsx", "*.vue")
 
 _NATIVE = (
@@ -59,9 +60,12 @@ class Installed:
                 return True
             return any(_fits(want, version) for version in self.distributions().get(want.name, ()))
         if want.kind == "npm":
+            if local := _LOCAL.fullmatch(want.spec):
+                return self._links_to(want.name, folder, local[1], local[2])
             return any(npm_allows(want.spec, version) for version in self._packages(want.name, folder))
         if want.kind == "pinned":
-            return want.spec in self._at(posixpath.join(folder, want.name))
+            found = list(self._at(posixpath.join(folder, want.name)))
+            return want.spec in found or (not want.spec and bool(found))
         return True
 
     def present(self, want: Want, folder: str) -> bool:
@@ -112,6 +116,19 @@ class Installed:
                 yield from found
                 return
             folder = posixpath.dirname(folder)
+
+    def _links_to(self, name: str, folder: str, how: str, said: str) -> bool:
+        """Is a folder of this repository there under the name, and is it the one that was named?"""
+        above = folder
+        while not os.path.isdir(place := os.path.join(self._top, above, "node_modules", name)):
+            if not above:
+                return False
+            above = posixpath.dirname(above)
+        real = os.path.realpath(place)
+        if how != "workspace":
+            return real == os.path.realpath(os.path.join(self._top, folder, said))
+        own = real.startswith(os.path.realpath(self._top) + os.sep)
+        return own and f"{os.sep}node_modules{os.sep}" not in real[len(os.path.realpath(self._top)) :]
 
     def _at(self, path: str) -> Iterator[str]:
         if any(path.startswith(folder + "/") for folder in self._folders):
@@ -186,6 +203,8 @@ def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) 
     if want.kind == "script":  # one that is new is not there, which a test would say; an old one is stale
         return any(old.kind == "script" and old.name == want.name for old in was)
     former = [old for old in was if _same(old, want)]
+    if _comes_from_elsewhere(installed, want, folder, former):
+        return True
     if former and not any(installed.has(old, folder) for old in former):
         return False  # the user works with something else than the base asks for, and goes on with it
     mates = [old for old in was if old.group == want.group]
@@ -194,6 +213,14 @@ def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) 
         return bool(mates) and known and not installed.has(want, folder)
     # Few install all of an extra or of what development needs: what is absent is wrong only where it is used.
     return (not want.group or installed.present(want, folder)) and not installed.has(want, folder)
+
+
+def _comes_from_elsewhere(installed: Installed, want: Want, folder: str, former: list[Want]) -> bool:
+    """Does it come from elsewhere, or hash to something else, than what is there at the same version?"""
+    held = [
+        old for old in former if want.group != "lock" or old.spec == want.spec or installed.has(old, folder)
+    ]
+    return bool(held) and all(old.source != want.source for old in held)
 
 
 def _same(old: Want, want: Want) -> bool:

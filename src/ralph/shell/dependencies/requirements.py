@@ -29,7 +29,15 @@ OPAQUE = (
     "mix.lock",
 )
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*?)\s*(?:;\s*([^#]*?)\s*)?(?:\s#.*)?")
-_YARN = re.compile(r'^"?(@?[^@\s"]+)@[^\n]*:\n(?:  [^\n]*\n)*?  version:? "?([^"\n]+)"?$', re.MULTILINE)
+_YARN = re.compile(r'^"?(@?[^@\s"]+)@[^\n]*:\n((?:  [^\n]*(?:\n|\Z))+)', re.MULTILINE)
+_YARN_FIELD = re.compile(r'^  (version|resolved|integrity) "?([^"\n]+)"?$', re.MULTILINE)
+_HASH = re.compile(r"\s--hash[= ]\s*(\S+)")
+# Where a lockfile says that a package comes from, and what its files hash to; by uv, poetry, pdm and pylock.
+_ORIGIN = (
+    *("source", "sdist", "wheels", "files", "archive", "vcs", "directory", "index"),
+    *("url", "git", "ref", "revision", "path", "editable"),
+)
+_POETRY_ORIGIN = ("git", "url", "path", "file", "source", "branch", "tag", "rev", "subdirectory")
 _SETUP_LISTS = {"install_requires": "", "setup_requires": "setup", "tests_require": "test"}
 _SETUP_WORDS = {*_SETUP_LISTS, "extras_require", "entry_points", "python_requires"}
 
@@ -42,6 +50,7 @@ class Want(msgspec.Struct, frozen=True, order=True):
     spec: str = ""
     group: str = ""
     marker: str = ""
+    source: str = ""  # where it comes from and what it hashes to, as far as its file says
 
 
 class Requirements(msgspec.Struct, frozen=True):
@@ -79,7 +88,8 @@ def pip_want(text: str, group: str = "") -> Want:
     match = _NAME.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"not a requirement: {text}")
-    return Want("pip", plain(match[1]), "".join(match[2].split()), group, match[3] or "")
+    spec = "".join(match[2].split())
+    return Want("pip", plain(match[1]), spec, group, match[3] or "", spec if spec.startswith("@") else "")
 
 
 def plain(name: str) -> str:
@@ -89,12 +99,14 @@ def plain(name: str) -> str:
 
 def _requirements_txt(text: str, group: str) -> Requirements:
     wants, rest = set(), []
-    for line in text.replace("\\\n", " ").splitlines():
-        said = re.sub(r"(^|\s)(#.*|--hash=\S+)", "", line).strip()
+    for written in text.replace("\\\n", " ").splitlines():
+        line = re.sub(r"(^|\s)#.*", "", written)
+        said = _HASH.sub("", line).strip()
         if said.startswith("-") or "://" in said:
             rest.append(said)
         elif said:
-            wants.add(pip_want(said, group))
+            hashes = " ".join(sorted(_HASH.findall(line)))
+            wants.add(msgspec.structs.replace(pip_want(said, group), source=hashes))
     return Requirements(frozenset(wants), "\n".join(sorted(rest)))
 
 
@@ -102,10 +114,25 @@ def _pins(text: str) -> Requirements:
     data = tomllib.loads(text)
     packages = data.get("package", data.get("packages", []))
     # Much of it is for other systems and extras, and not installed; what is there must be right.
-    wants = {
-        Want("pip", plain(one["name"]), f"=={one['version']}", "lock") for one in packages if "version" in one
-    }
+    hashes = _table(_table(data.get("metadata")).get("files"))  # of all packages, in old files of poetry
+    wants = set()
+    for one in packages:
+        spec = f"=={one['version']}" if "version" in one else ""
+        source = _origin({"files": hashes.get(one["name"]), **one}, _ORIGIN)
+        wants.add(Want("pip", plain(one["name"]), spec, "lock", source=source))
     return Requirements(frozenset(wants))
+
+
+def _origin(one: Mapping[str, object], keys: tuple[str, ...]) -> str:
+    found = {key: _lasting(one[key]) for key in keys if one.get(key)}
+    return _words(found) if found else ""
+
+
+def _lasting(value: object) -> object:
+    """Without the order of files, and what tools add to them later."""
+    if isinstance(value, dict):
+        return {key: _lasting(one) for key, one in value.items() if key not in ("size", "upload-time")}
+    return sorted(_words(_lasting(one)) for one in value) if isinstance(value, list) else value
 
 
 def _pyproject(text: str) -> Requirements:
@@ -139,7 +166,10 @@ def _poetry_want(name: str, spec: object, group: str) -> Want:
     if isinstance(spec, dict) and spec.get("optional"):
         group = group or "optional"
     # Poetry's carets are npm's; the name of the kind says who compares them.
-    return Want("python" if name == "python" else "pip", plain(name), f"poetry {said}", group)
+    kind = "python" if name == "python" else "pip"
+    origin = _origin(spec, _POETRY_ORIGIN) if isinstance(spec, dict) else ""
+    listed = _words(spec) if isinstance(spec, list) else ""
+    return Want(kind, plain(name), f"poetry {said}", group, source=origin or listed)
 
 
 def _words(value: object) -> str:
@@ -261,7 +291,7 @@ def _package(text: str) -> Requirements:
     data = msgspec.json.decode(text, type=dict[str, object])
     groups = {"dependencies": "", "devDependencies": "dev", "optionalDependencies": "optional"}
     wants = {
-        Want("npm", name, str(spec), group)
+        Want("npm", name, str(spec), group, source=str(spec) if re.search("[:/]", str(spec)) else "")
         for key, group in groups.items()
         for name, spec in _table(data.get(key)).items()
     }
@@ -277,9 +307,15 @@ def _table(value: object) -> dict[str, object]:
 def _package_lock(text: str) -> Requirements:
     packages = msgspec.json.decode(text, type=dict[str, object])["packages"]
     wants = {
-        Want("pinned", path, str(one.get("version", "")), "lock")
+        Want(
+            "pinned",
+            path,
+            str(one.get("version", "")),
+            "lock",
+            source=_origin(one, ("name", "resolved", "integrity", "link")),
+        )
         for path, one in _table(packages).items()
-        if path and isinstance(one, dict) and not one.get("link")
+        if path and isinstance(one, dict)
     }
     return Requirements(frozenset(wants))
 
@@ -288,7 +324,12 @@ def _yarn(text: str) -> Requirements:
     found = _YARN.findall(text)
     if not found or "__metadata" in text:
         raise ValueError("not a lockfile of yarn 1")
-    return Requirements(frozenset(Want("npm", name, version, "lock") for name, version in found))
+    wants = set()
+    for name, body in found:
+        said = dict(_YARN_FIELD.findall(body))
+        source = _origin(said, ("resolved", "integrity"))
+        wants.add(Want("npm", name, said["version"], "lock", source=source))
+    return Requirements(frozenset(wants))
 
 
 _READERS: dict[str, Callable[[str], Requirements]] = {
