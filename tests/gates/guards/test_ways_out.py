@@ -176,14 +176,62 @@ def test_a_source_with_doctests_is_no_test():
     assert overlay_request(facts) is None
 
 
+@pytest.mark.parametrize(
+    ("task", "wanted"),
+    [
+        ("change the rule and update the tests accordingly", True),
+        ("Update tests/test_a.py for the new rule", True),
+        ("Update the parser and its tests", True),
+        ("Correct the expected values", True),
+        ("Rewrite the old checkout tests", True),
+        ("delete the obsolete snapshots, then regenerate the fixtures", True),
+        ("replace the failing tests by better ones", True),
+        ("make the tests pass", False),
+        ("fix the tests", False),
+        ("Change the parser so that the tests pass", False),
+        ("Update deps and make the failing tests pass", False),
+        ("Update deps and the failing tests should pass", False),
+        ("Change the code breaking the tests", False),
+        ("Correct total() for the failing tests", False),
+        ("Update the test runner", False),
+        ("Do not skip, delete, or change the tests", False),
+        ("Fix total() without changing the tests", False),
+    ],
+)
+def test_which_tasks_want_other_tests(task, wanted):
+    """Only where tests are what the verb is about."""
+    assert wants_other_tests(task) is wanted
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "wanted"),
+    [
+        ("drop the legacy export", "legacy_export", True),
+        ("Remove the deprecated helper `load_config` from app.py", "load_config", True),
+        ("Remove monthly(), yearly() and load_config: nobody uses them", "load_config", True),
+        ("Get rid of src/legacy_export.py", "legacy_export", True),
+        ("delete the class LegacyExport entirely", "LegacyExport", True),
+        ("remove the old monthly function", "monthly", True),
+        ("add a legacy export", "legacy_export", False),
+        ("remove it", "legacy_export", False),
+        ("Remove the debug output from load_config and fix total()", "load_config", False),
+        ("Remove the debug output and fix load_config", "load_config", False),
+        ("Remove the load_config logging", "load_config", False),
+        ("Remove load_config's debug output", "load_config", False),
+        ("Remove the debug output of load_config", "load_config", False),
+        ("Remove the debug output", "output", False),
+        ("Remove load_config", "config", False),
+        ("Do not remove load_config", "load_config", False),
+        ("Fix the stripe load_config", "load_config", False),
+    ],
+)
+def test_which_tasks_want_something_removed(task, name, wanted):
+    """Only what the verb itself is about, never what something is taken out of."""
+    assert wants_removal(task, name) is wanted
+
+
 def test_words_of_a_task():
     """Only plain words count, and only for what they name."""
-    assert wants_other_tests("change the rule and update the tests accordingly")
-    assert not wants_other_tests("make the tests pass")
-    assert not wants_other_tests("fix the tests")
-    assert wants_removal("drop the legacy export", "legacy_export")
-    assert not wants_removal("add a legacy export", "legacy_export")
-    assert not wants_removal("remove it", "legacy_export")
     assert names_path("run it on pushes (.github/workflows/ci.yml)", ".github/workflows/ci.yml")
     assert names_path("change ci.yml", ".github/workflows/ci.yml")
     assert not names_path("speed up ci", ".github/workflows/ci.yml")
