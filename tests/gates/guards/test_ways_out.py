@@ -2,6 +2,7 @@
 
 import pytest
 from guardkit import facts_of, read_as
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
@@ -101,6 +102,15 @@ def test_tests_for_coverage_are_what_makes_it_green():
     assert REGISTRY["base_tests"](facts_of({}, more, **given)).findings == ()
     settings = ({".coveragerc": "[run]\n"}, {".coveragerc": "[run]\nomit = src/*\n", **more})
     assert REGISTRY["base_tests"](facts_of(*settings, **given)).findings
+
+
+@pytest.mark.parametrize(("base", "asks"), [("fail", False), ("pass", True)])
+def test_a_check_by_exit_code_that_was_red_and_is_bent_accuses(base, asks):
+    """As for a test that is read by name."""
+    red = {"tests": Reading("fail", "exit code 1", findings=(Finding("exit", "no"),))}
+    given = {"base": {"tests": replace(red["tests"], status=base)}, "final": {"tests": Reading("pass", "")}}
+    facts = facts_of({PATH: TEST}, {PATH: OTHER}, overlay=red, **given)
+    assert [one.asks for one in REGISTRY["base_tests"](facts).findings] == [asks]
 
 
 REMOVED = {"src/app.py": "def f():\n    return 1\n\n\ndef monthly():\n    return 2\n", PATH: TEST}

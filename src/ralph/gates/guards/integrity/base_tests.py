@@ -61,7 +61,8 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
     for key in keys:
         if key == "exit":
             text = f"red with the base's tests and configs over the new source ({over.summary})"
-            found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=True))
+            asks = not _was_red(key, base, gate) or wants_other_tests(facts.task)
+            found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=asks))
             continue
         if base is not None and _goes_with_product(key, base, facts, gate, removed):
             continue
