@@ -95,11 +95,22 @@ def test_a_word_on_a_test_settles_all_questions_about_it():
 def test_tests_for_coverage_are_what_makes_it_green():
     """Nothing is red without them but the number; with other settings beside them it is not believed."""
     gate = Gate(name="tests", run="pytest --cov=src", argv=("pytest", "--cov=src"), read="pytest", proof=True)
-    low = Reading("fail", "", tests={"a": "pass"}, findings=(Finding("exit", "total 50 < 80"),))
+    low = Reading(
+        "fail",
+        "",
+        tests={"a": "pass"},
+        findings=(Finding("exit", "Required test coverage of 80% not reached"),),
+    )
     green = {"tests": Reading("pass", "", tests={"a": "pass", "b": "pass"})}
     given = {"gates": (gate,), "base": {"tests": low}, "final": green, "overlay": {"tests": low}}
     more = {"tests/test_b.py": "def test_b(): pass\n"}
     assert REGISTRY["base_tests"](facts_of({}, more, **given)).findings == ()
+    other = {"tests": replace(low, findings=(Finding("exit", "recovery failed"),))}
+    assert REGISTRY["base_tests"](facts_of({}, more, **{**given, "overlay": other})).findings
+    for run in ("pytest --discover", "pytest --cov=src && ./check"):
+        assert REGISTRY["base_tests"](
+            facts_of({}, more, **{**given, "gates": (replace(gate, run=run),)})
+        ).findings
     settings = ({".coveragerc": "[run]\n"}, {".coveragerc": "[run]\nomit = src/*\n", **more})
     assert REGISTRY["base_tests"](facts_of(*settings, **given)).findings
 
