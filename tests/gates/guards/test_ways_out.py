@@ -9,6 +9,7 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.exit_gate import guard_words
 from ralph.gates.guards import KINDS, REGISTRY, inspect, overlay_request
 from ralph.gates.guards._base.asked_for import names_path, wants_other_tests, wants_removal
+from ralph.gates.judging_paths import is_test
 
 PATH = "tests/test_a.py"
 TEST = "from app import f\n\n\ndef test_a():\n    assert f() == 1\n"
@@ -122,6 +123,15 @@ def test_a_check_by_exit_code_that_was_red_and_is_bent_accuses(base, asks):
     given = {"base": {"tests": replace(red["tests"], status=base)}, "final": {"tests": Reading("pass", "")}}
     facts = facts_of({PATH: TEST}, {PATH: OTHER}, overlay=red, **given)
     assert [one.asks for one in REGISTRY["base_tests"](facts).findings] == [asks]
+
+
+@pytest.mark.parametrize(
+    ("path", "test"),
+    [("index.test-d.ts", True), ("test-d/index.ts", True), ("index.d.ts", False), ("src/latest-d.ts", False)],
+)
+def test_tests_of_types_are_tests(path, test):
+    """What tsd runs."""
+    assert is_test(path) is test
 
 
 REMOVED = {"src/app.py": "def f():\n    return 1\n\n\ndef monthly():\n    return 2\n", PATH: TEST}
