@@ -14,10 +14,10 @@ _CODE = (
 )
 _TEST = re.compile(
     rf"(?:^|/)(?:(?:test|spec|e2e)[_-][^/]*\.{_CODE}|[^/]*[_-](?:tests?|specs?|e2e|SUITE|tests_SUITE)\.{_CODE}"
-    rf"|[^/]*\.(?:tests?|specs?|e2e|e2e-spec|cy|it)\.{_CODE}|[^/]*\.(?:snap|t|bats|feature|robot)"
+    rf"|[^/]*\.(?:tests?|specs?|e2e|e2e-spec|test-d|cy|it)\.{_CODE}|[^/]*\.(?:snap|t|bats|feature|robot)"
     r"|[^/]*(?:Tests?|TestCase|Specs?|[a-z0-9]IT|ITCase)\.(?:java|kt|cs|fs|vb|scala|groovy|swift|php|m|mm|dart|hs)"
     rf"|runtests\.jl|(?:tests?|specs?)\.{_CODE})\Z"
-    r"|(?:^|/)(?:tests|__tests__|__test__|__specs__|__snapshots__|__mocks__|testdata|testthat)/"
+    r"|(?:^|/)(?:tests|__tests__|__test__|__specs__|__snapshots__|__mocks__|test-d|testdata|testthat)/"
     r"|(?:^|/)src/(?:test|androidTest|integrationTest|testFixtures|it)/|(?:^|/)t/(?:lib/|data/)"
 )
 # Folders of tests at the top of a project or a package; below a folder of source they may be the product.

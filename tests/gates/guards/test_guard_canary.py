@@ -241,16 +241,18 @@ def test_only_where_the_runner_collects(run, tests, files, host):
     assert (bird and bird.path) == host
 
 
-@pytest.mark.parametrize(("host", "found"), [("t.py", ALL), ("u.py", ())])
-def test_another_file_than_at_the_base(host, found):
-    """Canaries that are not run where none stood at the base accuse nobody; the grade says so."""
+@pytest.mark.parametrize(
+    ("host", "ran", "found"), [("t.py", "t.py", ALL), ("u.py", "t.py", ()), ("u.py", "u.py", ALL)]
+)
+def test_another_file_than_at_the_base(host, ran, found):
+    """Where none stood at the base they accuse only beside tests that did run; else the grade says so."""
     now = replace(seen("pass"), canary=Canary(unseen=ALL, host=host))
     facts = facts_of(
         {},
         {},
         gates=(PLAIN,),
         base={"tests": replace(seen("pass"), canary=Canary(red=ENDED, host="t.py"))},
-        final={"tests": seen("pass")},
+        final={"tests": replace(seen("pass"), files={"t.py::test_x": ran})},
         repeats={"tests": (now,)},
     )
     result = REGISTRY["canary"](facts)

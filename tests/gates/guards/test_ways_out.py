@@ -2,12 +2,14 @@
 
 import pytest
 from guardkit import facts_of, read_as
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.exit_gate import guard_words
 from ralph.gates.guards import KINDS, REGISTRY, inspect, overlay_request
 from ralph.gates.guards._base.asked_for import names_path, wants_other_tests, wants_removal
+from ralph.gates.judging_paths import is_test
 
 PATH = "tests/test_a.py"
 TEST = "from app import f\n\n\ndef test_a():\n    assert f() == 1\n"
@@ -94,13 +96,42 @@ def test_a_word_on_a_test_settles_all_questions_about_it():
 def test_tests_for_coverage_are_what_makes_it_green():
     """Nothing is red without them but the number; with other settings beside them it is not believed."""
     gate = Gate(name="tests", run="pytest --cov=src", argv=("pytest", "--cov=src"), read="pytest", proof=True)
-    low = Reading("fail", "", tests={"a": "pass"}, findings=(Finding("exit", "total 50 < 80"),))
+    low = Reading(
+        "fail",
+        "",
+        tests={"a": "pass"},
+        findings=(Finding("exit", "Required test coverage of 80% not reached"),),
+    )
     green = {"tests": Reading("pass", "", tests={"a": "pass", "b": "pass"})}
     given = {"gates": (gate,), "base": {"tests": low}, "final": green, "overlay": {"tests": low}}
     more = {"tests/test_b.py": "def test_b(): pass\n"}
     assert REGISTRY["base_tests"](facts_of({}, more, **given)).findings == ()
+    other = {"tests": replace(low, findings=(Finding("exit", "recovery failed"),))}
+    assert REGISTRY["base_tests"](facts_of({}, more, **{**given, "overlay": other})).findings
+    for run in ("pytest --discover", "pytest --cov=src && ./check"):
+        assert REGISTRY["base_tests"](
+            facts_of({}, more, **{**given, "gates": (replace(gate, run=run),)})
+        ).findings
     settings = ({".coveragerc": "[run]\n"}, {".coveragerc": "[run]\nomit = src/*\n", **more})
     assert REGISTRY["base_tests"](facts_of(*settings, **given)).findings
+
+
+@pytest.mark.parametrize(("base", "asks"), [("fail", False), ("pass", True)])
+def test_a_check_by_exit_code_that_was_red_and_is_bent_accuses(base, asks):
+    """As for a test that is read by name."""
+    red = {"tests": Reading("fail", "exit code 1", findings=(Finding("exit", "no"),))}
+    given = {"base": {"tests": replace(red["tests"], status=base)}, "final": {"tests": Reading("pass", "")}}
+    facts = facts_of({PATH: TEST}, {PATH: OTHER}, overlay=red, **given)
+    assert [one.asks for one in REGISTRY["base_tests"](facts).findings] == [asks]
+
+
+@pytest.mark.parametrize(
+    ("path", "test"),
+    [("index.test-d.ts", True), ("test-d/index.ts", True), ("index.d.ts", False), ("src/latest-d.ts", False)],
+)
+def test_tests_of_types_are_tests(path, test):
+    """What tsd runs."""
+    assert is_test(path) is test
 
 
 REMOVED = {"src/app.py": "def f():\n    return 1\n\n\ndef monthly():\n    return 2\n", PATH: TEST}
@@ -176,14 +207,62 @@ def test_a_source_with_doctests_is_no_test():
     assert overlay_request(facts) is None
 
 
+@pytest.mark.parametrize(
+    ("task", "wanted"),
+    [
+        ("change the rule and update the tests accordingly", True),
+        ("Update tests/test_a.py for the new rule", True),
+        ("Update the parser and its tests", True),
+        ("Correct the expected values", True),
+        ("Rewrite the old checkout tests", True),
+        ("delete the obsolete snapshots, then regenerate the fixtures", True),
+        ("replace the failing tests by better ones", True),
+        ("make the tests pass", False),
+        ("fix the tests", False),
+        ("Change the parser so that the tests pass", False),
+        ("Update deps and make the failing tests pass", False),
+        ("Update deps and the failing tests should pass", False),
+        ("Change the code breaking the tests", False),
+        ("Correct total() for the failing tests", False),
+        ("Update the test runner", False),
+        ("Do not skip, delete, or change the tests", False),
+        ("Fix total() without changing the tests", False),
+    ],
+)
+def test_which_tasks_want_other_tests(task, wanted):
+    """Only where tests are what the verb is about."""
+    assert wants_other_tests(task) is wanted
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "wanted"),
+    [
+        ("drop the legacy export", "legacy_export", True),
+        ("Remove the deprecated helper `load_config` from app.py", "load_config", True),
+        ("Remove monthly(), yearly() and load_config: nobody uses them", "load_config", True),
+        ("Get rid of src/legacy_export.py", "legacy_export", True),
+        ("delete the class LegacyExport entirely", "LegacyExport", True),
+        ("remove the old monthly function", "monthly", True),
+        ("add a legacy export", "legacy_export", False),
+        ("remove it", "legacy_export", False),
+        ("Remove the debug output from load_config and fix total()", "load_config", False),
+        ("Remove the debug output and fix load_config", "load_config", False),
+        ("Remove the load_config logging", "load_config", False),
+        ("Remove load_config's debug output", "load_config", False),
+        ("Remove the debug output of load_config", "load_config", False),
+        ("Remove the debug output", "output", False),
+        ("Remove load_config", "config", False),
+        ("Do not remove load_config", "load_config", False),
+        ("Fix the stripe load_config", "load_config", False),
+    ],
+)
+def test_which_tasks_want_something_removed(task, name, wanted):
+    """Only what the verb itself is about, never what something is taken out of."""
+    assert wants_removal(task, name) is wanted
+
+
 def test_words_of_a_task():
     """Only plain words count, and only for what they name."""
-    assert wants_other_tests("change the rule and update the tests accordingly")
-    assert not wants_other_tests("make the tests pass")
-    assert not wants_other_tests("fix the tests")
-    assert wants_removal("drop the legacy export", "legacy_export")
-    assert not wants_removal("add a legacy export", "legacy_export")
-    assert not wants_removal("remove it", "legacy_export")
     assert names_path("run it on pushes (.github/workflows/ci.yml)", ".github/workflows/ci.yml")
     assert names_path("change ci.yml", ".github/workflows/ci.yml")
     assert not names_path("speed up ci", ".github/workflows/ci.yml")

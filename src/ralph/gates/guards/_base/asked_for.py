@@ -4,27 +4,65 @@ from __future__ import annotations
 
 import re
 
-_OTHER_TESTS = re.compile(
-    r"\b(?:updat|adapt|adjust|rewrit|rewrot|chang|correct|remov|delet|replac|drop|regenerat|refresh)\w*\b[^.;\n]{0,80}"
-    r"\b(?:tests?|specs?|snapshots?|expectations?|fixtures?|expected)\b",
+_ENDS = r"(?:e|es|ed|ing)"
+_REMOVE = (
+    rf"(?:remov{_ENDS}|removal\s+of|delet{_ENDS}|deletion\s+of|drop(?:s|ped|ping)?|retir{_ENDS}|eliminat{_ENDS}"
+    rf"|purg{_ENDS}|discard(?:s|ed|ing)?|discontinu{_ENDS}|rip(?:ping)?\s+out|get(?:ting)?\s+rid\s+of"
+    r"|strip(?:s|ped|ping)?(?:\s+out)?)"
+)
+_CHANGE = (
+    rf"(?:updat{_ENDS}|adapt(?:s|ed|ing)?|adjust(?:s|ed|ing)?|rewrit{_ENDS}|chang{_ENDS}|correct(?:s|ed|ing)?"
+    rf"|replac{_ENDS}|regenerat{_ENDS}|refresh(?:es|ed|ing)?|{_REMOVE})"
+)
+_THE = r"(?:(?:the|an?|all|any|both|each|every|our|its|their|this|that|these|those|of)\s+)*"
+_JOINS = r"(?:\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+)"
+# A word of the verb's object; none that begins something else: "the output from x", "code breaking the x".
+_WORD = (
+    r"(?:(?!(?:from|in|of|out|for|to|on|at|by|with|so|that|which|who|whose|when|where|while|until|if|inside|within"
+    r"|into|then|but|as|because|using|via|and|or|the|an?|all|any|our|its|their|is|are|was|were|make|fix|let)\b"
+    r"|(?!failing|existing)\w+ing\b)[\w./()-]+)"
+)
+_OLD = (
+    r"(?:(?:old|unused|dead|deprecated|obsolete|legacy|whole|entire|public|private|internal|function|class|module)"
+    r"\s+)*"
+)
+# What may stand behind the object itself: "the load_config logging" is about the logging.
+_BEHIND = (
+    r"(?=\s*(?:\Z|[.,;:!?)(\n\u2013\u2014]|-\s|(?:and|or|but|from|in|of|for|to|on|at|by|with|so|that|which|whose|when"
+    r"|where|if|as|since|because|it|they|nobody|completely|entirely|altogether|accordingly|too|again|now|instead"
+    r"|also|under|functions?|methods?|class(?:es)?|modules?|files?|helpers?|commands?|options?|api|endpoints?|features?"
+    r"|expecting|cases?|suites?|data|values?|outputs?|results?|accompanying|there|here)\b))"
+    r"(?!(?:\s+\w+){0,3}\s+(?:pass|passes|green|succeed|succeeds)\b)"
+)
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|without|nor|no|avoid|cannot|instead\s+of|rather\s+than)|n['\u2019]t)\b"
+    r"(?:(?!\b(?:so|but|instead|then|please)\b)[^.;:!?\n]){0,60}\Z",
     re.IGNORECASE,
 )
-_REMOVES = re.compile(
-    r"\b(?:remov|delet|drop|retir|eliminat|purg|discard|discontinu|rip out|get(?:ting)? rid of|strip)\w*",
-    re.IGNORECASE,
-)
+_TESTS = r"(?:tests?|specs?|snapshots?|expectations?|fixtures?|expected(?:\s+\w+)?)(?:[/.][\w./-]*\w)?"
 
 
 def wants_other_tests(task: str) -> bool:
     """Does it speak of changing tests or what they expect? To "fix" them may mean either: that counts not."""
-    return bool(_OTHER_TESTS.search(task))
+    return _has_object(task, _CHANGE, rf"{_THE}(?:{_WORD}\s+){{0,3}}{_TESTS}")
 
 
 def wants_removal(task: str, name: str) -> bool:
-    """Does it ask for something to be taken away, and name this (`legacy_export`: "the legacy export")?"""
-    words = set(re.findall(r"[a-z0-9]+", task.lower()))
+    """Is this to be taken away (`legacy_export`: "the legacy export")? Something in it is not enough."""
     parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
-    return bool(_REMOVES.search(task)) and bool(parts) and {part.lower() for part in parts} <= words
+    words = r"[\s_-]*".join(parts)
+    marked = len(parts) > 1 or re.search(rf"`{words}\b|\b{words}\(", task, re.IGNORECASE)
+    before = rf"(?:{_WORD}\s+){{0,3}}" if marked else _OLD  # a plain word may be the end of any other name
+    whole = rf"(?:[\w-]+[./])*_*{words}_*(?:\(\)|\.\w+)?(?![\w-]|\.\w)"
+    return bool(parts) and _has_object(task, _REMOVE, rf"{_THE}{before}{whole}")
+
+
+def _has_object(task: str, verb: str, wanted: str) -> bool:
+    """Is it what the verb is about, alone or in a list, and without a "not" before it?"""
+    plain = re.sub(r"[`\"*\u201c\u201d]|(?<!\w)'|'(?!\w)", "", task)
+    others = rf"(?:{_THE}{_WORD}(?:\s+{_WORD}){{0,4}}{_JOINS}){{0,6}}"
+    found = re.finditer(rf"\b{verb}\s+{others}{wanted}{_BEHIND}", plain, re.IGNORECASE)
+    return any(not _NEGATED.search(plain[: match.start()]) for match in found)
 
 
 def names_path(task: str, path: str) -> bool:

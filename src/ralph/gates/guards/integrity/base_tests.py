@@ -6,6 +6,7 @@ to make it otherwise, and nobody can see that from here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from ralph.core.model.gate import Gate
@@ -23,6 +24,10 @@ from ralph.gates.judging_paths import is_config
 
 NAME = "base_tests"
 _EMPTY = ("no-tests", "all-skipped")
+_COVERAGE = re.compile(r"\b(?:cov|coverage|coveragerc|nyc|c8)\b|\bcoverage\w*[tT]hreshold")
+_TOO_LOW = re.compile(
+    r"required (?:test )?coverage of|coverage failure|fail[-_ ]under|\bcoverage\b.*\bthreshold", re.IGNORECASE
+)
 _SETTINGS = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".coveragerc", "package.json")
 
 
@@ -61,7 +66,8 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
     for key in keys:
         if key == "exit":
             text = f"red with the base's tests and configs over the new source ({over.summary})"
-            found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=True))
+            asks = not _was_red(key, base, gate) or wants_other_tests(facts.task)
+            found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=asks))
             continue
         if base is not None and _goes_with_product(key, base, facts, gate, removed):
             continue
@@ -140,7 +146,9 @@ def _only_coverage(facts: GuardFacts, gate: Gate, over: Reading) -> bool:
         if (
             not seen
             or any(seen.get(name) != "pass" for name in green)
-            or not any("cov" in one for one in said)
+            or not any(_COVERAGE.search(one) for one in said)
+            or not any(_TOO_LOW.search(one.message) for one in over.findings if one.key == "exit")
+            or any(sign in said[0] for sign in ("&&", "||", ";"))  # the exit code may be another command's
         ):
             return False
     request = overlay_request(facts)

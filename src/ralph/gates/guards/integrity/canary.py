@@ -30,7 +30,8 @@ def check(facts: GuardFacts) -> GuardResult:
         if now is None:
             blind.append(f"{gate.name}: no test that must fail could be run with it")
             continue
-        found = list(_against(gate, before, now))
+        ran = {final.files.get(name) for name, state in final.tests.items() if state == "pass"}
+        found = list(_against(gate, before, now, collected=now.host in ran))
         findings += found
         if not found and not now.red:
             where = "in another file than at the base" if before and before.red else "here and at the base"
@@ -48,7 +49,7 @@ def check(facts: GuardFacts) -> GuardResult:
     )
 
 
-def _against(gate: Gate, before: Canary | None, now: Canary) -> list[Finding]:
+def _against(gate: Gate, before: Canary | None, now: Canary, *, collected: bool) -> list[Finding]:
     """A kind that never failed at the base says nothing here."""
     means = MEANS.get(gate.read, {})
     known = before.red if before is not None else ()
@@ -69,7 +70,7 @@ def _against(gate: Gate, before: Canary | None, now: Canary) -> list[Finding]:
         )
         for kind in now.unseen
         if kind in known
-        and (not before or before.host in ("", now.host))  # another file may not be collected
+        and (collected or not before or before.host in ("", now.host))  # another file may not be run at all
     ]
     if before is not None and before.runner and now.runner:
         changed = sorted(
