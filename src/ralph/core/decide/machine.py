@@ -63,7 +63,7 @@ TABLE: dict[tuple[Phase, type[e.Event]], Transition] = {
     ("new", e.LoopStarted): Transition(h.loop_started, ("baseline",)),
     ("baseline", e.WorkspaceMade): Transition(h.workspace_made, ("baseline", "working")),
     ("baseline", e.GateEnded): Transition(
-        on_baseline.baseline_gate_ended, ("baseline", "working", "judging", "paused")
+        on_baseline.baseline_gate_ended, ("baseline", "working", "judging", "waiting", "paused")
     ),
     ("baseline", e.NoVerdict): Transition(after_fault.no_verdict, ("baseline", "paused")),
     ("baseline", e.TestsTied): Transition(h.tests_tied, ("working", "paused")),
