@@ -14,6 +14,7 @@ from ralph.core.model.agent import Claim
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.spend import Limits
+from ralph.core.model.verdict import Checkpoint
 from ralph.errors import IllegalEvent
 
 NEW = b.gate("new")
@@ -49,7 +50,24 @@ AT_BASE = actions.RunGates(stage="baseline", tree=BASE, gates=("new",))
 AGAIN = actions.RunGates(stage="fast", tree="t1", gates=("test", "new"))
 ASKED_PAUSE = decide(joined(UNPROVEN), e.PauseAsked(reason="lunch")).loop
 IN = b.at_base(NEW_RED)
+RESTING = joined(decide(b.waiting(), e.PauseAsked(reason="lunch")).loop)  # its agent is at a limit
+BOTH_RED = {"test": b.at_base(b.red(count=3)), "new": IN}
+LIMIT = actions.Wait(seconds=300.0, why="limit: busy")
 ROWS = [
+    Row(
+        "nothing was changed yet and the agent rests: the wait goes on",
+        RESTING,
+        e.GateEnded(iteration=1, verdict=IN),
+        {
+            "phase": "waiting",
+            "proof.baseline": BOTH_RED,
+            "proof.verdicts": BOTH_RED,
+            "proof.verdicts_tree": BASE,
+            "progress.best": Checkpoint(0, BASE, "c0", passing=0, red=4),
+            "control.wait_reason": "limit: busy",
+            "todo": (LIMIT,),
+        },
+    ),
     Row(
         "the base verdicts are in: the tree at hand is judged by every gate",
         joined(UNPROVEN),
