@@ -52,7 +52,7 @@ ASKED_PAUSE = decide(joined(UNPROVEN), e.PauseAsked(reason="lunch")).loop
 IN = b.at_base(NEW_RED)
 RESTING = joined(decide(b.waiting(), e.PauseAsked(reason="lunch")).loop)  # its agent is at a limit
 BOTH_RED = {"test": b.at_base(b.red(count=3)), "new": IN}
-LIMIT = actions.Wait(seconds=300.0, why="limit: busy")
+LIMIT = actions.Wait(seconds=300.0, until=None, why="limit: busy")
 ROWS = [
     Row(
         "nothing was changed yet and the agent rests: the wait goes on",
