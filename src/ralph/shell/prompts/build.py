@@ -26,6 +26,7 @@ from ralph.core.prompt.facts import (
     render,
 )
 from ralph.core.prompt.standing_rules import Kind
+from ralph.core.proof.grade import at_least
 from ralph.core.text.clean import one_line
 from ralph.errors import RalphError
 from ralph.shell.prompts.sources import PromptFiles, shipped_template
@@ -115,8 +116,10 @@ def result_message(loop: Loop, action: PublishResult) -> str:
     """The message of the result's commit: the task, the proof, what is not proven."""
     order = loop.sealed
     lines = [one_line(order.task, 72), ""]
+    proven = at_least(action.grade, order.criterion.min_grade)
+    word = "Verified by ralph" if proven else "Green, but not proven, by ralph"
     lines += [
-        f"Verified by ralph: grade {action.grade}, sandbox {loop.work.protection}, tree {action.tree}.",
+        f"{word}: grade {action.grade}, sandbox {loop.work.protection}, tree {action.tree}.",
         "",
     ]
     for gate in order.criterion.gates:
