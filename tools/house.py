@@ -3,7 +3,7 @@
 tools/house.py           prints what breaks a rule and ends with 1
 tools/house.py --report  prints the numbers behind the rules
 
-What each rule is for, and where the code does not keep it yet, is in design/house.md.
+What each rule is for is in design/house.md.
 """
 
 from __future__ import annotations
