@@ -37,6 +37,7 @@ def test_a_new_check_proves_what_is_there_without_another_call(unproven):
     assert 'gate "power" cannot run' in broken.reason
     loop = unproven.expect(resume(unproven, f"power=python3 -c '{POWER}'"), "verified", 0, 2, grade="B")
     assert loop.work.tree == before.work.tree
+    assert "check power: python3 -c" in unproven.ralph("logs", loop.sealed.loop).text
     gate = loop.sealed.criterion.gate("power")
     assert (gate.proof, gate.required, bool(gate.tool_sha)) == (True, True, True)
     message = unproven.git("log", "-1", "--format=%B", loop.landing.result)

@@ -233,6 +233,8 @@ def _resume(event: e.ResumeAsked) -> str:
     )
     words = [text for amount, text in more if amount]
     words += [f"done: {safe(name, 60)}" for name in event.done]
+    words += [f"check {safe(gate.name, 40)}: {safe(gate.run, 120)}" for gate in event.gates]
+    words += [f"allowed {safe(key, 120)}: {safe(why, 120)}" for key, why in event.allow.items()]
     by = f"by {safe(event.author, 60)}" if event.author else "asked by the user"
     return "  ".join([by, *words])
 
