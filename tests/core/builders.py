@@ -101,13 +101,13 @@ def call(loop: Loop, at: float = 0.0) -> Loop:
     owed = loop.todo[0]
     assert isinstance(owed, actions.RunAgent), loop.todo
     started = e.AgentStarted(iteration=owed.iteration, call=owed.call, agent="demo", prompt="p", at=at)
-    return decide(loop, started).loop
+    return decide(loop, started)
 
 
 def answer(loop: Loop, claim: Claim | None = None, fault: Fault | None = None, **more: Any) -> Loop:
     """The open call ended: a snapshot is owed."""
     ended = e.AgentEnded(iteration=loop.iteration, call=loop.call.number, claim=claim, fault=fault, **more)
-    return decide(loop, ended).loop
+    return decide(loop, ended)
 
 
 def snapshot(tree: str, loop: Loop, lines: int = 0) -> e.CheckpointMade:
@@ -119,7 +119,7 @@ def work(
 ) -> Loop:
     """One agent call that left this tree."""
     loop = answer(call(loop), claim, fault, **more)
-    return decide(loop, snapshot(tree, loop, lines)).loop
+    return decide(loop, snapshot(tree, loop, lines))
 
 
 def iterate(loop: Loop, tree: str, *verdicts: Verdict, **more: Any) -> Loop:
@@ -131,7 +131,7 @@ def iterate(loop: Loop, tree: str, *verdicts: Verdict, **more: Any) -> Loop:
 def restored(loop: Loop) -> Loop:
     if loop.todo and isinstance(loop.todo[0], actions.RestoreWorkspace):
         back = e.WorkspaceRestored(iteration=loop.iteration, tree=loop.todo[0].to.tree)
-        return decide(loop, back).loop
+        return decide(loop, back)
     return loop
 
 
@@ -144,17 +144,17 @@ def guarding(loop: Loop, tree: str = "t1", *verdicts: Verdict, claim: Claim | No
 def conclude(loop: Loop, *results: GuardResult) -> Loop:
     owed = loop.todo[0]
     assert isinstance(owed, actions.RunGuards), loop.todo
-    return decide(loop, e.GuardsEnded(iteration=loop.iteration, tree=owed.tree, results=results)).loop
+    return decide(loop, e.GuardsEnded(iteration=loop.iteration, tree=owed.tree, results=results))
 
 
 def close(loop: Loop) -> Loop:
     """Do what is owed at the end: publish, then end."""
     if isinstance(loop.todo[0], actions.PublishResult):
         tree = loop.todo[0].tree
-        loop = decide(loop, e.ResultPublished(branch="ralph/fix-1", commit=f"r-{tree}", tree=tree)).loop
+        loop = decide(loop, e.ResultPublished(branch="ralph/fix-1", commit=f"r-{tree}", tree=tree))
     owed = loop.todo[0]
     assert isinstance(owed, actions.Finish), loop.todo
-    return decide(loop, e.LoopEnded(outcome=owed.outcome, reason=owed.reason, grade=owed.grade)).loop
+    return decide(loop, e.LoopEnded(outcome=owed.outcome, reason=owed.reason, grade=owed.grade))
 
 
 def verified() -> Loop:
@@ -169,13 +169,13 @@ def faulted(count: int, kind: Any = "crash") -> Loop:
     """So many calls in a row that failed and left nothing."""
     loop = based()
     for turn in range(count):
-        loop = work(decide(loop, e.WaitOver()).loop if turn else loop, BASE, fault=Fault(kind, "busy"))
+        loop = work(decide(loop, e.WaitOver()) if turn else loop, BASE, fault=Fault(kind, "busy"))
     return loop
 
 
 def paused_judging() -> Loop:
     """Paused at once while a snapshot was being judged."""
-    return decide(work(based(), "t1", COMPLETE), e.PauseAsked(now=True)).loop
+    return decide(work(based(), "t1", COMPLETE), e.PauseAsked(now=True))
 
 
 def outcome(kind: str) -> Loop:
@@ -193,7 +193,7 @@ def outcome(kind: str) -> Loop:
         case "blocked":
             return close(iterate(based(), "t1", claim=Claim("BLOCKED", recommendation="which one?")))
         case "aborted":
-            return close(decide(based(), e.AbortAsked()).loop)
+            return close(decide(based(), e.AbortAsked()))
         case "broken":
             return close(work(based(), BASE, fault=Fault("missing", "no such file")))
     raise AssertionError(kind)

@@ -159,7 +159,7 @@ def _journal(state: State, events: list) -> None:
                 assert isinstance(owed, actions.Finish), loop.todo
                 event = e.LoopEnded(outcome=owed.outcome, reason=owed.reason, grade=owed.grade)  # noqa: PLW2901
             event = replace(event, at=START + seq, took=1.0)  # noqa: PLW2901
-            loop = decide(loop, event).loop
+            loop = decide(loop, event)
             row = SummaryRow(
                 loop=NAME,
                 repo=loop.sealed.repo,

@@ -72,7 +72,7 @@ class Maker:
     def add(self, event, took=1.0):
         self.at += took
         event = replace(event, at=self.at, took=took)
-        self.loop = decide(self.loop, event).loop
+        self.loop = decide(self.loop, event)
         self.events.append(event)
         return self
 
@@ -161,7 +161,7 @@ def record_all(state_dir, *makers):
         for maker in makers:
             loop = Loop()
             for seq, event in enumerate(maker.events):
-                loop = decide(loop, event).loop
+                loop = decide(loop, event)
                 name, at = loop.sealed.loop, int(event.at * 1000)
                 row = SummaryRow(
                     loop=name,

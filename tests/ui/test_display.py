@@ -44,7 +44,7 @@ def play(maker, mode="plain", as_json=False, env=None, stderr=None):
     loop = Loop()
     with make_watcher(mode, as_json=as_json, stdout=out, stderr=err, env=env or {}) as watcher:
         for seq, event in enumerate(maker.events, 1):
-            loop = decide(loop, event).loop
+            loop = decide(loop, event)
             watcher.event(seq, event, loop)
             if isinstance(event, e.StintStarted):
                 watcher.begin(loop, event.words)

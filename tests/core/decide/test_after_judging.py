@@ -365,7 +365,7 @@ GUARDED = [
     ),
     Row(
         "a finding in the last iteration before a pause",
-        *found(HYGIENE, loop=decide(b.guarding(READY), e.PauseAsked(reason="lunch")).loop),
+        *found(HYGIENE, loop=decide(b.guarding(READY), e.PauseAsked(reason="lunch"))),
         {
             "phase": "paused",
             "reason": "lunch",
@@ -410,12 +410,12 @@ STALLS = [
     ),
     Row(
         "stalled comes before a pause",
-        *last(decide(same_error(4), e.PauseAsked()).loop, b.red(tree="t5", count=3)),
+        *last(decide(same_error(4), e.PauseAsked()), b.red(tree="t5", count=3)),
         {"phase": "judging", "todo": done("stalled", "the same error 5 times in a row")},
     ),
     Row(
         "a demand for another approach survives a pause",
-        *last(decide(same_error(2), e.PauseAsked()).loop, b.red(tree="t3", count=3)),
+        *last(decide(same_error(2), e.PauseAsked()), b.red(tree="t3", count=3)),
         {"phase": "paused", "progress.redirect": asked(THREE_TIMES, "same-error", 1)},
     ),
     Row(
@@ -442,6 +442,5 @@ ROWS = [*JUDGED, *GUARDED, *STALLS]
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_line(row: Row) -> None:
     """What follows a judgement is what its line says."""
-    after, actions = decide(row.before, row.event)
+    after = decide(row.before, row.event)
     assert {name: b.fields(after)[name] for name in row.changes} == row.changes
-    assert actions == after.todo

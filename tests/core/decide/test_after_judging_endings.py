@@ -102,7 +102,7 @@ ENDINGS = [
     ),
     Row(
         "a pause asked during the judgement comes after it",
-        *last(decide(judging(), e.PauseAsked(reason="lunch")).loop, RED),
+        *last(decide(judging(), e.PauseAsked(reason="lunch")), RED),
         {
             "phase": "paused",
             "reason": "lunch",
@@ -127,7 +127,7 @@ def tried(loop: Loop, tree: str, test: Verdict, lint: Verdict, lines: int = 0) -
 
 
 def both(loop: Loop, tree: str, test: Verdict, lint: Verdict, lines: int = 0) -> Loop:
-    return b.restored(decide(*tried(loop, tree, test, lint, lines)).loop)
+    return b.restored(decide(*tried(loop, tree, test, lint, lines)))
 
 
 FIVE = pair(b.red(count=5))
@@ -275,7 +275,7 @@ TAKEN = [
     ),
     Row(
         "a pause comes first, and what goes back goes after it",
-        *last(decide(worse_once(), e.PauseAsked()).loop, b.red(tree="t2", count=9)),
+        *last(decide(worse_once(), e.PauseAsked()), b.red(tree="t2", count=9)),
         {"phase": "paused", "work.tree": "t2", "todo": (), "control.held_todo": back(9)},
     ),
 ]
@@ -303,11 +303,11 @@ def calls(cap: int, *times: float) -> Loop:
     loop = b.based(sealed(Limits(calls_per_hour=cap), on_fail="keep"))
     for turn, at in enumerate(times):
         if turn:
-            loop = decide(*hour(loop, at)).loop
+            loop = decide(*hour(loop, at))
         if loop.phase == "waiting":
-            loop = decide(loop, e.WaitOver(at=at)).loop
+            loop = decide(loop, e.WaitOver(at=at))
         loop = b.answer(b.call(loop, at))
-        loop = decide(loop, replace(b.snapshot(f"t{turn + 1}", loop), at=at)).loop
+        loop = decide(loop, replace(b.snapshot(f"t{turn + 1}", loop), at=at))
     return loop
 
 
@@ -406,9 +406,8 @@ ROWS = [*ENDINGS, *BESTS, *TAKEN, *WAITS]
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_line(row: Row) -> None:
     """How a loop ends, goes back or waits is what its line says."""
-    after, actions = decide(row.before, row.event)
+    after = decide(row.before, row.event)
     assert {name: b.fields(after)[name] for name in row.changes} == row.changes
-    assert actions == after.todo
 
 
 def test_only_so_many_footprints_are_kept() -> None:

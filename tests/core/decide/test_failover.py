@@ -25,7 +25,7 @@ def called(loop: Loop, at: float = START) -> Loop:
     owed = loop.todo[0]
     assert isinstance(owed, actions.RunAgent), loop.todo
     started = e.AgentStarted(owed.iteration, owed.call, "x", "p", using=owed.agent, at=at)  # type: ignore[call-arg]
-    return decide(loop, started).loop
+    return decide(loop, started)
 
 
 def failed(loop: Loop, kind: str, *, reset: float | None = None, at: float = START, tree: str = BASE) -> Loop:
@@ -37,9 +37,9 @@ def failed(loop: Loop, kind: str, *, reset: float | None = None, at: float = STA
         fault=Fault(kind, "busy", reset),
         at=at,  # type: ignore[arg-type]
     )
-    loop = decide(loop, ended).loop
+    loop = decide(loop, ended)
     snap = e.CheckpointMade(iteration=loop.iteration, tree=tree, commit=loop.work.commit, at=at)
-    return decide(loop, snap).loop
+    return decide(loop, snap)
 
 
 READY = b.based(TWO)
@@ -82,7 +82,7 @@ def test_crashes_in_a_row_are_broken():
     loop = failed(READY, "crash")
     for _ in range(FAULT_CAP - 1):
         assert isinstance(loop.todo[0], actions.Wait)
-        loop = failed(decide(loop, e.WaitOver(at=START)).loop, "crash")
+        loop = failed(decide(loop, e.WaitOver(at=START)), "crash")
     assert loop.todo == (actions.RunAgent(iteration=1, call=FAULT_CAP + 1, agent=1),)
     assert loop.agents.rest_until == {0: START + failover.BROKEN}
 
@@ -93,8 +93,8 @@ def test_the_wanted_one_comes_back():
     loop = called(loop, START + 10)
     assert loop.call.agent == 1
     loop = b.answer(loop)
-    loop = decide(loop, e.CheckpointMade(1, "t1", "c-t1", at=START + 60)).loop
-    loop = decide(loop, e.GateEnded(1, b.red(tree="t1"), at=START + 60)).loop
+    loop = decide(loop, e.CheckpointMade(1, "t1", "c-t1", at=START + 60))
+    loop = decide(loop, e.GateEnded(1, b.red(tree="t1"), at=START + 60))
     loop = b.restored(loop)
     assert loop.todo == (actions.RunAgent(iteration=2, call=3, agent=0),)
 
@@ -106,7 +106,7 @@ def test_all_at_their_limit_wait_for_the_first_that_is_back():
     assert isinstance(loop.todo[0], actions.Wait)
     assert (loop.todo[0].until, loop.todo[0].seconds) == (START + 90, 90)
     assert "all agents rest" in loop.todo[0].why
-    loop = decide(loop, e.WaitOver(at=START + 91)).loop
+    loop = decide(loop, e.WaitOver(at=START + 91))
     assert loop.todo == (actions.RunAgent(iteration=1, call=3, agent=1),)
 
 

@@ -29,7 +29,7 @@ def test_a_question_is_told_once_and_then_the_user_is_asked():
     """The agent may answer first; when it leaves the same tree again, the loop waits and accuses nobody."""
     first = b.conclude(b.guarding(b.based()), asking())
     assert isinstance(todo(first), actions.RunAgent)
-    again = decide(b.answer(b.call(first)), b.snapshot("t1", first)).loop
+    again = decide(b.answer(b.call(first)), b.snapshot("t1", first))
     assert (todo(again).outcome, again.progress.integrity_hits, again.progress.accused_trees) == (
         "blocked",
         0,
@@ -56,11 +56,11 @@ def test_the_agent_asks_and_the_user_grants():
     loop = ended_asking()
     assert (loop.outcome, "the rule is new" in loop.reason) == ("blocked", True)
     assert [one.key for one in open_waivers(loop)] == [KEY]
-    after = decide(loop, e.ResumeAsked(author="ann", allow={KEY: "yes"})).loop
+    after = decide(loop, e.ResumeAsked(author="ann", allow={KEY: "yes"}))
     assert after.sealed.criterion.waivers == {KEY: "yes (granted by ann)"}
     assert (after.call.claim, open_waivers(after)) == (None, ())
     assert todo(after) == actions.RunGates(stage="fast", tree="t1", gates=("test",))
-    plain = decide(loop, e.ResumeAsked(author="ann")).loop
+    plain = decide(loop, e.ResumeAsked(author="ann"))
     assert isinstance(todo(plain), actions.RunAgent)
     assert plain.sealed.criterion.waivers == {}
 

@@ -43,7 +43,7 @@ def opened(loop: Loop, at: float = 0.0) -> Loop:
     event = e.JudgeStarted(
         iteration=loop.iteration, call=owed.call, tree=owed.tree, agent="critic", prompt="q", at=at
     )
-    return decide(loop, event).loop
+    return decide(loop, event)
 
 
 def said(loop: Loop, score: float | None = 8.0, **more: Any) -> e.JudgeEnded:
@@ -74,7 +74,7 @@ def said(loop: Loop, score: float | None = 8.0, **more: Any) -> e.JudgeEnded:
 
 def heard(loop: Loop, score: float | None = 8.0, **more: Any) -> Loop:
     loop = opened(loop)
-    return decide(loop, said(loop, score, **more)).loop
+    return decide(loop, said(loop, score, **more))
 
 
 def fault(kind: Any, **more: Any) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def fault(kind: Any, **more: Any) -> dict[str, Any]:
 
 OPEN = opened(asking())
 OPEN_REQUIRED = opened(asking(REQUIRED))
-PAUSING = opened(decide(asking(REQUIRED), e.PauseAsked(reason="lunch")).loop)
+PAUSING = opened(decide(asking(REQUIRED), e.PauseAsked(reason="lunch")))
 WAITING = heard(asking(REQUIRED), **fault("network"))
 STUCK = b.close(heard(asking(REQUIRED), **fault("auth")))
 PAID = Spend(calls=2, blind=1, tokens=10, cost=0.5)
@@ -249,9 +249,8 @@ ROWS = [*EXACT, *PLANNED]
 @pytest.mark.parametrize("row", EXACT, ids=lambda row: row.name)
 def test_line(row: Row) -> None:
     """Each fact changes exactly the named fields, and what is owed follows."""
-    after, actions = decide(row.before, row.event)
+    after = decide(row.before, row.event)
     assert b.changes(row.before, after) == row.changes
-    assert actions == after.todo
 
 
 def finish(loop: Loop) -> actions.Finish:
@@ -302,7 +301,7 @@ def test_refused_too_often_is_a_humans_matter(scores: tuple[float, ...], refusal
         "6.90 of 10, 7.00 asked for: correct 6.9. do more"
     )
     assert loop.proof.not_yet == (f"{JUDGE}: 6.90 of 10, 7.00 asked for: correct 6.9",)
-    resumed = decide(b.close(loop), e.ResumeAsked()).loop
+    resumed = decide(b.close(loop), e.ResumeAsked())
     assert loop.jury.opinion is not None
     assert resumed.jury == Jury(opinion=replace(loop.jury.opinion, tree=""))
 
@@ -345,7 +344,7 @@ def test_trouble_with_the_judge_is_no_verdict(kind: Any, count: int) -> None:
     loop = heard(asking(REQUIRED), **fault(kind))
     for _ in range(count - 1):
         assert loop.phase == "waiting"
-        loop = heard(decide(loop, e.WaitOver()).loop, **fault(kind))
+        loop = heard(decide(loop, e.WaitOver()), **fault(kind))
     assert finish(loop) == actions.Finish("blocked", f"the judge cannot be asked: {kind}: busy")
     assert (loop.jury, loop.grade) == (Jury(prompt="q"), None)
 
@@ -355,21 +354,21 @@ def test_each_further_wait_is_twice_as_long() -> None:
     loop, waits = heard(asking(REQUIRED), **fault("limit")), []
     while loop.phase == "waiting":
         waits.append(loop.todo[0].seconds)  # type: ignore[union-attr]
-        loop = heard(decide(loop, e.WaitOver()).loop, **fault("limit"))
+        loop = heard(decide(loop, e.WaitOver()), **fault("limit"))
     assert waits == [300.0, 600.0, 1200.0, 2400.0, *[3600.0] * 5]
     assert heard(asking(REQUIRED), **fault("turns")).todo[0].seconds == 1.0  # type: ignore[union-attr]
 
 
 def test_a_pause_does_not_wait_for_the_judge() -> None:
     """Where a pause was asked for, trouble with the judge pauses at once and keeps the question."""
-    loop = decide(PAUSING, said(PAUSING, **fault("network"))).loop
+    loop = decide(PAUSING, said(PAUSING, **fault("network")))
     assert (loop.phase, loop.reason, loop.control.held_todo) == ("paused", "lunch", (LAST_QUESTION,))
 
 
 def test_an_opinion_closes_every_count() -> None:
     """What went wrong before the judge was heard is not held against the next question."""
-    loop = decide(heard(asking(REQUIRED), **fault("network")), e.WaitOver()).loop
-    loop = decide(heard(loop, **fault("crash")), e.WaitOver()).loop
+    loop = decide(heard(asking(REQUIRED), **fault("network")), e.WaitOver())
+    loop = decide(heard(loop, **fault("crash")), e.WaitOver())
     assert (loop.jury.limits_hit, loop.jury.faults) == (1, 1)
     loop = heard(loop, None)
     assert (loop.jury.tries, loop.jury.trouble) == (1, "no JSON")
@@ -388,12 +387,12 @@ def test_a_named_time_is_waited_for() -> None:
     """A limit that names its reset is waited out until then, where the time limit allows it."""
     loop = heard(asking(REQUIRED), **fault("limit", reset_at=50.0))
     assert loop.todo == (actions.Wait(seconds=50.0, until=50.0, why=f"{JUDGE}: limit: busy"),)
-    assert (loop.control.wait_until, decide(loop, e.WaitOver()).loop.control.wait_until) == (50.0, None)
+    assert (loop.control.wait_until, decide(loop, e.WaitOver()).control.wait_until) == (50.0, None)
     loop = heard(asking(REQUIRED, limits=Limits(time=40.0)), **fault("limit", reset_at=50.0))
     assert finish(loop).outcome == "exhausted"
-    paused = decide(loop_waiting(), e.PauseAsked()).loop
+    paused = decide(loop_waiting(), e.PauseAsked())
     assert paused.phase == "paused"
-    assert decide(paused, e.ResumeAsked()).loop.todo == (LAST_QUESTION,)
+    assert decide(paused, e.ResumeAsked()).todo == (LAST_QUESTION,)
 
 
 def loop_waiting() -> Loop:
@@ -426,7 +425,7 @@ def test_calls_of_the_judge_count_in_the_hour() -> None:
     """With a bound on calls an hour the judge waits like everybody else, where it is required."""
     loop = asking(REQUIRED, limits=Limits(calls_per_hour=1))
     assert loop.phase == "waiting"
-    assert isinstance(decide(loop, e.WaitOver(at=4000.0)).loop.todo[0], actions.AskJudge)
+    assert isinstance(decide(loop, e.WaitOver(at=4000.0)).todo[0], actions.AskJudge)
     loop = asking(limits=Limits(calls_per_hour=1))
     assert loop.todo == (PUBLISH,)
     assert loop.jury.opinion is not None
@@ -436,7 +435,7 @@ def test_calls_of_the_judge_count_in_the_hour() -> None:
 def test_the_whole_of_a_plan_is_judged_before_it_ends() -> None:
     """Items pass unasked; a refusal of the whole becomes one more item, and ignoring that blocks."""
     assert isinstance(WHOLE.todo[0], actions.PublishItem)
-    loop = decide(WHOLE, LAST_ITEM).loop
+    loop = decide(WHOLE, LAST_ITEM)
     owed = loop.todo[0]
     assert isinstance(owed, actions.AskJudge)
     assert isinstance(owed.then, actions.Finish)

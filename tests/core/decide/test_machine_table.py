@@ -30,10 +30,10 @@ JUDGING = b.work(READY, "t1")
 FINAL = b.judge(JUDGING, b.green())
 GUARDS = b.guarding(READY)
 PUBLISH = b.conclude(GUARDS, b.guard())
-FINISH = decide(PUBLISH, e.ResultPublished(branch="ralph/fix-1", commit="r", tree="t1")).loop
+FINISH = decide(PUBLISH, e.ResultPublished(branch="ralph/fix-1", commit="r", tree="t1"))
 WAITING = b.waiting()
 PAUSED = b.paused_judging()
-ABORTING = decide(CALLING, e.AbortAsked(reason="enough")).loop
+ABORTING = decide(CALLING, e.AbortAsked(reason="enough"))
 RESTORE = b.judge(b.work(b.iterate(READY, "t1", b.red(count=4)), "t2", lines=8), b.red(tree="t2", count=9))
 ASIDE = "it is set aside as refs/ralph/fix-1/rejected/2"
 FORGIVEN = (*RESTORE.progress.history[:-1], replace(RESTORE.progress.history[-1], worse=False))
@@ -157,7 +157,7 @@ BASELINE = [
     ),
     Row(
         "a pause asked during the baseline comes after it",
-        decide(b.started(), e.PauseAsked(reason="lunch")).loop,
+        decide(b.started(), e.PauseAsked(reason="lunch")),
         gate_ended(BASE_RED),
         {
             "proof.baseline": {"test": BASE_RED},
@@ -174,7 +174,7 @@ BASELINE = [
 CALLS = [
     Row(
         "a call is counted when it starts, before the agent is spawned",
-        decide(READY, e.Steered(text="use tabs")).loop,
+        decide(READY, e.Steered(text="use tabs")),
         e.AgentStarted(iteration=1, call=1, agent="demo", prompt="p"),
         {
             "call.number": 1,
@@ -285,7 +285,7 @@ SNAPSHOTS = [
     ),
     Row(
         "stopped now with a changed tree: the checkpoint is kept, its judgement waits for the resume",
-        b.answer(decide(CALLING, e.PauseAsked(now=True)).loop, fault=Fault("interrupted", "stopped")),
+        b.answer(decide(CALLING, e.PauseAsked(now=True)), fault=Fault("interrupted", "stopped")),
         b.snapshot("t1", SNAP, lines=8),
         {
             **CHANGED,
@@ -373,7 +373,7 @@ JUDGEMENT = [
     ),
     Row(
         "taken back while a pause is asked: no further call",
-        decide(RESTORE, e.PauseAsked(reason="lunch")).loop,
+        decide(RESTORE, e.PauseAsked(reason="lunch")),
         e.WorkspaceRestored(iteration=2, tree=BASE),
         {
             "work.tree": BASE,
@@ -392,6 +392,5 @@ ROWS = [*START, *BASELINE, *CALLS, *SNAPSHOTS, *JUDGEMENT]
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_line(row: Row) -> None:
     """Each fact changes exactly the named fields, and what is owed follows."""
-    after, actions = decide(row.before, row.event)
+    after = decide(row.before, row.event)
     assert b.changes(row.before, after) == row.changes
-    assert actions == after.todo

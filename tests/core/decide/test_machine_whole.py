@@ -54,7 +54,7 @@ def test_every_transition_is_tried() -> None:
     tried: dict[tuple[str, type[e.Event]], set[str]] = {}
     for row in ROWS:
         key = (row.before.phase, type(row.event))
-        tried.setdefault(key, set()).add(decide(row.before, row.event).loop.phase)
+        tried.setdefault(key, set()).add(decide(row.before, row.event).phase)
     assert tried == {key: set(rule.to) for key, rule in TABLE.items()}
 
 
@@ -99,7 +99,7 @@ def test_fold_begins_where_it_is_told() -> None:
 )
 def test_time_is_charged_to_whom_it_belongs(phase: str, spend: Spend) -> None:
     """Work and waiting count as what they are; a pause and the time after the end cost nothing."""
-    after = decide(IN_PHASE[phase], e.Steered(text="x", took=2.5, at=7.0)).loop
+    after = decide(IN_PHASE[phase], e.Steered(text="x", took=2.5, at=7.0))
     assert (after.spend, after.now) == (spend, 7.0)
 
 
@@ -112,7 +112,7 @@ def test_time_adds_up_and_never_runs_backwards() -> None:
 
 def test_commits_are_dated_by_the_work_and_not_by_what_people_say() -> None:
     """A steer, a pause or a new runner between an effect and its record changes no date."""
-    loop = decide(b.started(), e.GateEnded(iteration=0, verdict=b.at_base(b.red()), at=5.0)).loop
+    loop = decide(b.started(), e.GateEnded(iteration=0, verdict=b.at_base(b.red()), at=5.0))
     aside: list[e.AnyEvent] = [
         e.StintStarted(pid=1, host="h", version="1", protection="S2", at=6.0),
         e.Steered(text="x", at=6.0),
@@ -121,5 +121,5 @@ def test_commits_are_dated_by_the_work_and_not_by_what_people_say() -> None:
         e.AbortAsked(at=6.0),
     ]
     for event in aside:
-        loop = decide(loop, event).loop
+        loop = decide(loop, event)
         assert (loop.last_work_at, loop.now) == (5.0, 6.0)

@@ -49,7 +49,7 @@ def begun(sealed: Any = None, *good: str, verdict: Any = None) -> Loop:
     """The baseline is in, and how the criteria stand there."""
     loop = b.based(sealed or order(), verdict or b.green(per_test=True))
     if isinstance(loop.todo[0], actions.TieTests):
-        loop = decide(loop, e.TestsTied(tree=BASE, ties=ties(*good))).loop
+        loop = decide(loop, e.TestsTied(tree=BASE, ties=ties(*good)))
     return loop
 
 
@@ -59,14 +59,14 @@ def called(loop: Loop, tree: str, *, claim: Claim | None = None, said: str = "",
     word = Indication(loop.iteration, complete="done" in said, signal="signal" in said)
     loop = b.answer(loop, claim, indication=word)
     made = replace(b.snapshot(tree, loop), plan=plan)
-    return decide(loop, made).loop
+    return decide(loop, made)
 
 
 def judged(loop: Loop, tree: str, *good: str, verdict: Any = None, **other: str) -> Loop:
     """Fast verdicts and, in a loop with specs, how the criteria stand on this tree."""
     loop = b.judge(loop, verdict or b.green(tree=tree, per_test=True))
     if loop.todo and isinstance(loop.todo[0], actions.TieTests):
-        loop = decide(loop, e.TestsTied(tree=tree, ties=ties(*good, **other))).loop
+        loop = decide(loop, e.TestsTied(tree=tree, ties=ties(*good, **other)))
     return loop
 
 
@@ -79,7 +79,7 @@ def published(loop: Loop) -> Loop:
     owed = loop.todo[0]
     assert isinstance(owed, actions.PublishItem), (loop.todo, loop.proof.not_yet)
     done = e.ItemPublished(item=owed.item, branch="ralph/fix-1", commit=f"r-{owed.tree}", tree=owed.tree)
-    return decide(loop, done).loop
+    return decide(loop, done)
 
 
 def verified(loop: Loop, tree: str, *good: str, **more: Any) -> Loop:
@@ -287,7 +287,7 @@ def test_five_attempts_block_an_item() -> None:
         "blocked",
         "what is left is blocked, or waits for what is: a (5 attempts: criterion A-1: no test names it)",
     )
-    loop = decide(b.close(loop), e.ResumeAsked()).loop
+    loop = decide(b.close(loop), e.ResumeAsked())
     assert purpose(loop) == ("building", "a")  # a human looked at it
 
 
@@ -296,7 +296,7 @@ def test_only_a_human_can_tick_it() -> None:
     plan = Plan(items=(A, Item("sign", "sign it", human=True, chore=True)))
     loop = verified(begun(order(plan, ("A-1",))), "t1", "A-1")
     assert ended(loop) == ("blocked", "only a human can tick what is left: sign")
-    loop = decide(b.close(loop), e.ResumeAsked(done=("sign",))).loop
+    loop = decide(b.close(loop), e.ResumeAsked(done=("sign",)))
     assert loop.phase == "judging"  # nothing is left: the whole is looked at once more
     loop = concluded(judged(loop, "t1", "A-1"), "t1")
     assert purpose(loop) == ("closing", "")
@@ -317,7 +317,7 @@ def test_readers_come_before_the_plan() -> None:
     """Readers are counted when they begin, their notes last until the plan is made, and come only once."""
     assert READING.todo == (actions.RunReaders(call=1, count=2),)
     assert (READ.spend.calls, READ.spend.blind, READ.call.number) == (2, 2, 2)
-    loop = decide(READ, replace(NOTES, usages=(b.Usage(cost=0.5), b.Usage()))).loop
+    loop = decide(READ, replace(NOTES, usages=(b.Usage(cost=0.5), b.Usage())))
     assert (loop.spend.cost, loop.spend.blind) == (0.5, 1)
     assert loop.todo == (actions.RunAgent(iteration=1, call=3),)
     assert loop.build is not None
@@ -365,11 +365,11 @@ def test_the_whole_must_be_green() -> None:
         )
         bad = b.red("lint", count=2)
         loop = b.based(sealed, b.green(per_test=True), bad)
-        loop = decide(loop, e.TestsTied(tree=BASE, ties=ties())).loop
+        loop = decide(loop, e.TestsTied(tree=BASE, ties=ties()))
         loop = called(loop, "t1")
         both = (b.green(tree="t1", per_test=True), replace(bad, tree="t1", stage="fast"))
         loop = b.judge(loop, *both)
-        loop = decide(loop, e.TestsTied(tree="t1", ties=ties("A-1"))).loop
+        loop = decide(loop, e.TestsTied(tree="t1", ties=ties("A-1")))
         loop = b.conclude(b.judge(loop, *map(b.final, both)), *b.measured("t1"))
         return published(loop)
 
@@ -445,7 +445,7 @@ OUT_OF_CALLS = order(limits=Limits(calls_per_hour=1))
 
 def publishing(sealed: Any, *, pausing: bool = False) -> Loop:
     loop = concluded(judged(called(begun(sealed), "t1"), "t1", "A-1"), "t1")
-    return decide(loop, e.PauseAsked()).loop if pausing else loop
+    return decide(loop, e.PauseAsked()) if pausing else loop
 
 
 def publication(loop: Loop) -> e.ItemPublished:
@@ -454,7 +454,7 @@ def publication(loop: Loop) -> e.ItemPublished:
 
 def _mid(sealed: Any, *, pausing: bool = False) -> Loop:
     loop = b.judge(called(begun(sealed), "t1"), b.green(tree="t1", per_test=True))
-    return decide(loop, e.PauseAsked()).loop if pausing else loop
+    return decide(loop, e.PauseAsked()) if pausing else loop
 
 
 BLOCKED = b.close(
@@ -470,10 +470,10 @@ STARTING = b.fold(
     ]
 )
 READING = begun(order(None, brief={"readers": 2}))
-READ = decide(READING, e.ReadersStarted(call=1, count=2, agent="demo", prompts=("p", "p"))).loop
+READ = decide(READING, e.ReadersStarted(call=1, count=2, agent="demo", prompts=("p", "p")))
 NOTES = e.ReadersEnded(notes=(e.ReaderNote("a", "x"), e.ReaderNote("b", fault="crash: y")))
 NO_CALL = begun(order(None, brief={"readers": 1}, limits=Limits(calls_per_hour=2)))
-NO_CALL_READ = decide(NO_CALL, e.ReadersStarted(call=1, count=1, agent="demo", prompts=("p",))).loop
+NO_CALL_READ = decide(NO_CALL, e.ReadersStarted(call=1, count=1, agent="demo", prompts=("p",)))
 NO_CALL_READ = NO_CALL_READ.with_call(times=(0.0, 0.0))
 NOT_GOOD = e.TestsTied(tree="t1", ties=ties())
 ROWS = [
@@ -481,7 +481,7 @@ ROWS = [
     Row("ties of the base", OWED_BASE, e.TestsTied(tree=BASE, ties=ties()), {}),
     Row(
         "ties of the base, pausing",
-        decide(OWED_BASE, e.PauseAsked()).loop,
+        decide(OWED_BASE, e.PauseAsked()),
         e.TestsTied(tree=BASE, ties=ties()),
         {},
     ),
@@ -496,7 +496,7 @@ ROWS = [
     Row("published, no call left", publishing(OUT_OF_CALLS), publication(PUBLISHING), {}),
     Row("readers begin", READING, e.ReadersStarted(call=1, count=2, agent="demo", prompts=("p", "p")), {}),
     Row("readers end", READ, NOTES, {}),
-    Row("readers end, pausing", decide(READ, e.PauseAsked()).loop, NOTES, {}),
+    Row("readers end, pausing", decide(READ, e.PauseAsked()), NOTES, {}),
     Row("readers end, no call left", NO_CALL_READ, NOTES, {}),
     Row("a human has done the rest", BLOCKED, e.ResumeAsked(done=("sign",)), {}),
 ]

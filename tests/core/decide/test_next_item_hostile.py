@@ -55,7 +55,7 @@ def stuck(loop: Loop) -> Loop:
         loop = called(loop, "t2")
         if isinstance(loop.todo[0], actions.RunGates):
             loop = b.judge(loop, b.green(tree="t2", per_test=True), bad)
-            loop = decide(loop, e.TestsTied(tree="t2", ties=ties(*IDS))).loop
+            loop = decide(loop, e.TestsTied(tree="t2", ties=ties(*IDS)))
         loop = b.restored(loop)
     raise AssertionError(loop.todo)
 
@@ -66,9 +66,9 @@ def test_ties_of_a_tree_that_was_taken_back_prove_nothing() -> None:
     gates = (b.gate(), b.gate("lint", proof=False))
     sealed = replace(sealed, criterion=replace(sealed.criterion, gates=gates))
     loop = b.based(sealed, b.green(per_test=True), b.green("lint"))
-    loop = called(decide(loop, e.TestsTied(tree=BASE, ties=ties())).loop, "t1")
+    loop = called(decide(loop, e.TestsTied(tree=BASE, ties=ties())), "t1")
     both = (b.green(tree="t1", per_test=True), b.green("lint", tree="t1"))
-    loop = decide(b.judge(loop, *both), e.TestsTied(tree="t1", ties=ties("A-1"))).loop
+    loop = decide(b.judge(loop, *both), e.TestsTied(tree="t1", ties=ties("A-1")))
     loop = published(b.conclude(b.judge(loop, *map(b.final, both)), *b.measured("t1")))
     loop = stuck(loop)
     assert (loop.work.tree, loop.build is not None and loop.build.links.tree) == ("t1", "t1")
@@ -119,11 +119,11 @@ def test_blocked_while_planning_asks_a_human() -> None:
     asks = Claim("BLOCKED", recommendation="which data base?")
     loop = b.restored(called(begun(order(None)), BASE, claim=asks))
     assert ended(loop) == ("blocked", "the agent asks: which data base?")
-    loop = decide(b.close(loop), e.ResumeAsked()).loop
+    loop = decide(b.close(loop), e.ResumeAsked())
     assert purpose(loop) == ("planning", "")
     loop = b.restored(called(begun(order(None)), "t1", claim=asks, plan=e.PlanRead(plan=TWO)))
     assert ended(loop)[0] == "blocked"
-    assert purpose(decide(b.close(loop), e.ResumeAsked()).loop) == ("building", "a")
+    assert purpose(decide(b.close(loop), e.ResumeAsked())) == ("building", "a")
 
 
 def test_a_sound_plan_beats_blocked_where_only_a_plan_was_asked_for() -> None:
@@ -139,7 +139,7 @@ def test_permission_denied_while_planning() -> None:
     loop = begun(order(None))
     for _ in range(2):
         loop = b.answer(b.call(loop), denials=("Bash(rm)",))
-        loop = b.restored(decide(loop, b.snapshot(BASE, loop)).loop)
+        loop = b.restored(decide(loop, b.snapshot(BASE, loop)))
     assert ended(loop) == ("blocked", "permission was denied twice in a row: Bash(rm)")
 
 
@@ -158,7 +158,7 @@ def test_what_planning_anew_dropped_is_named() -> None:
     sealed = order(Plan(items=(A, Item("odd", "odd", chore=True), SIGN)), ("A-1",), brief={"planning": "x"})
     loop = planned(begun(sealed), A, Item("later", "later", optional=True, chore=True))
     loop = verified(loop, "t1", "A-1", said="done signal")
-    loop = decide(b.close(loop), e.ResumeAsked(done=("sign",))).loop
+    loop = decide(b.close(loop), e.ResumeAsked(done=("sign",)))
     loop = concluded(judged(loop, "t1", "A-1"), "t1")
     loop = called(loop, "t1", said="done signal")
     outcome, reason = ended(loop)
@@ -174,7 +174,7 @@ def test_work_on_an_item_counts_after_a_resume() -> None:
     plan = Plan(items=(Item("a", "do a", chore=True),))
     loop = judged(called(begun(order(plan, None, limits=Limits(iterations=1))), "t1"), "t1")
     assert ended(loop)[0] == "exhausted"
-    loop = decide(b.close(loop), e.ResumeAsked(more_iterations=2)).loop
+    loop = decide(b.close(loop), e.ResumeAsked(more_iterations=2))
     loop = called(loop, "t1", claim=SIGNAL)
     assert "nothing has been changed for a yet" not in loop.proof.not_yet
 

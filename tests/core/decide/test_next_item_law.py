@@ -178,7 +178,7 @@ def test_a_usable_plan_forgets_what_was_wrong_before() -> None:
     """Unsound ones in a row are counted; a sound one clears the count, the words, the notes and the item."""
     loop = called(begun(order(None)), BASE, plan=e.PlanRead(wrong=(Finding("x", "a circle", line=3),)))
     before = b.answer(b.call(loop))
-    after = decide(before, replace(b.snapshot("t1", before), plan=e.PlanRead(plan=TWO))).loop
+    after = decide(before, replace(b.snapshot("t1", before), plan=e.PlanRead(plan=TWO)))
     assert changes(before, after) == {
         "mode": "building",
         "why": "",
@@ -198,7 +198,7 @@ def test_a_plan_made_again_keeps_what_is_verified() -> None:
     loop = verified(begun(order(brief={"replan_every": 1, "clarity": {"A-1": 5, "B-1": 1}})), "t1", "A-1")
     before = b.answer(b.call(loop))
     more = Plan(items=(replace(A, state="done"), B, replace(B, id="c")))
-    after = decide(before, replace(b.snapshot("t5", before), plan=e.PlanRead(plan=more))).loop
+    after = decide(before, replace(b.snapshot("t5", before), plan=e.PlanRead(plan=more)))
     assert known(after).done_items == {"a": DoneItem("a", 1, "r-t1", "t1", "B")}
     assert states(after) == "a:done b:open c:open"
     board = known(after).board
@@ -252,7 +252,7 @@ def test_the_red_one_of_two_tests_is_named() -> None:
     """Where one test of a criterion passes and another fails, the other is what stands in the way."""
     loop = b.judge(called(begun(), "t1"), b.green(tree="t1", per_test=True))
     both = (CriterionTest("s", "A-1", "good", "pass"), CriterionTest("s", "A-1", "bad", "fail"))
-    loop = decide(loop, e.TestsTied(tree="t1", ties=both)).loop
+    loop = decide(loop, e.TestsTied(tree="t1", ties=both))
     assert loop.proof.not_yet == ("criterion A-1: bad fails",)
     loop = judged(called(begun(), "t1"), "t1", A_1="unknown")
     assert isinstance(loop.todo[0], actions.RunGates)  # no test ids are told: a green gate is all there is
@@ -317,7 +317,7 @@ def test_the_whole_is_looked_at_between_items_and_end() -> None:
     """After a resume everything is judged again: no item is at hand, and that is what the mode says."""
     plan = Plan(items=(A, Item("sign", "sign it", human=True, chore=True)))
     loop = b.close(verified(begun(order(plan, ("A-1",))), "t1", "A-1"))
-    loop = decide(loop, e.ResumeAsked(done=("sign",))).loop
+    loop = decide(loop, e.ResumeAsked(done=("sign",)))
     assert (known(loop).mode, known(loop).item, known(loop).why) == ("checking", None, "")
     assert known(loop).done_items["sign"] == DoneItem("sign", 1)
     good = concluded(judged(loop, "t1", "A-1"), "t1")
@@ -331,20 +331,20 @@ def test_a_pause_while_the_whole_is_looked_at_costs_no_call() -> None:
     """A pause that comes during the last look is heard before a closing call is asked for."""
     plan = Plan(items=(A, Item("sign", "sign it", human=True, chore=True)))
     loop = b.close(verified(begun(order(plan, ("A-1",))), "t1", "A-1"))
-    loop = decide(loop, e.ResumeAsked(done=("sign",))).loop
-    loop = decide(loop, e.PauseAsked()).loop
+    loop = decide(loop, e.ResumeAsked(done=("sign",)))
+    loop = decide(loop, e.PauseAsked())
     loop = concluded(judged(loop, "t1", "A-1"), "t1")
     assert (loop.phase, loop.todo) == ("paused", ())
-    assert purpose(decide(loop, e.ResumeAsked()).loop) == ("closing", "")
+    assert purpose(decide(loop, e.ResumeAsked())) == ("closing", "")
 
 
 def test_a_pause_does_not_keep_the_work_of_an_item_that_is_given_up() -> None:
     """Given up while a pause was asked for: the resume takes its work back before anything else."""
     loop = begun(order(limits=ROOM, brief={"attempts": 1}))
-    loop = decide(called(loop, "t1"), e.PauseAsked()).loop
+    loop = decide(called(loop, "t1"), e.PauseAsked())
     loop = judged(loop, "t1")
     assert (loop.phase, states(loop)) == ("paused", "a:blocked b:open")
-    loop = decide(loop, e.ResumeAsked()).loop
+    loop = decide(loop, e.ResumeAsked())
     owed = loop.todo[0]
     assert isinstance(owed, actions.RestoreWorkspace)
     assert (loop.phase, owed.to.tree) == ("working", BASE)
@@ -452,7 +452,7 @@ def test_what_an_iteration_may_add() -> None:
     many = tuple(Item(f"n{n}", f"new {n}", chore=True) for n in range(25))
     before = b.answer(b.call(begun()))
     read = e.PlanRead(found=many, ticked=tuple("abcdefg"))
-    after = decide(before, replace(b.snapshot("t1", before), plan=read)).loop
+    after = decide(before, replace(b.snapshot("t1", before), plan=read))
     assert [item.id for item in known(after).plan.items] == ["a", "b", *(f"n{n}" for n in range(20))]
     assert known(after).prompt_notes == (
         "boxes that you tick have no effect; Ralph ticks what it verified (a, b, c, d, e)",
@@ -496,16 +496,14 @@ STARTED = e.ReadersStarted(call=1, count=2, agent="demo", prompts=("p", "p"), at
 def test_readers_are_calls_of_the_hour() -> None:
     """Each counts by the clock, as far as the hourly limit looks back."""
     loop = begun(order(None, brief={"readers": 2}, limits=Limits(calls_per_hour=5)))
-    loop = decide(loop.with_call(times=(1.0, 2.0, 3.0, 4.0)), STARTED).loop
+    loop = decide(loop.with_call(times=(1.0, 2.0, 3.0, 4.0)), STARTED)
     assert (loop.call.times, loop.call.number, known(loop).planning.readers_running) == (
         (2.0, 3.0, 4.0, 7.0, 7.0),
         2,
         True,
     )
-    assert decide(READING, STARTED).loop.call.times == (7.0,)
-    told = decide(
-        READ, e.ReadersEnded(notes=(e.ReaderNote("x"),), usages=(Usage(5, 0.5), Usage(7, 0.25)))
-    ).loop
+    assert decide(READING, STARTED).call.times == (7.0,)
+    told = decide(READ, e.ReadersEnded(notes=(e.ReaderNote("x"),), usages=(Usage(5, 0.5), Usage(7, 0.25))))
     assert told.spend == replace(READ.spend, tokens=12, cost=0.75, blind=0)
     assert (known(told).planning.readers_running, known(told).planning.reader_notes) == (
         False,
@@ -523,7 +521,7 @@ def test_readers_are_calls_of_the_hour() -> None:
         (begun(), STARTED, "no readers were asked for"),
         (begun(), e.ReadersEnded(notes=()), "no readers were asked for"),
         (replace(begun(), todo=()), STARTED, "no readers were asked for"),
-        (decide(READ, e.AbortAsked()).loop, e.ReadersEnded(notes=()), "no readers were asked for"),
+        (decide(READ, e.AbortAsked()), e.ReadersEnded(notes=()), "no readers were asked for"),
     ],
 )
 def test_readers_that_nobody_asked_for(loop: Loop, event: e.AnyEvent, why: str) -> None:
@@ -576,7 +574,7 @@ def test_a_whole_that_turns_red_when_it_is_looked_at_again() -> None:
     """Every item is ticked and a check is red on the same tree: an item of Ralph's own, nothing goes."""
     plan = Plan(items=(A, Item("sign", "sign it", human=True, chore=True)))
     loop = b.close(verified(begun(order(plan, ("A-1",))), "t1", "A-1"))
-    loop = judged(decide(loop, e.ResumeAsked(done=("sign",))).loop, "t1", verdict=b.red(tree="t1"))
+    loop = judged(decide(loop, e.ResumeAsked(done=("sign",))), "t1", verdict=b.red(tree="t1"))
     assert (purpose(loop), loop.work.tree) == (("building", "mend"), "t1")
     assert known(loop).done_items.keys() == {"a", "sign"}
 
@@ -624,7 +622,7 @@ def test_a_tick_from_before_that_is_given_up_stays_so() -> None:
     )
     loop = verified(loop, "t2", "B-1")
     assert ended(loop)[0] == "blocked"
-    loop = decide(b.close(loop), e.ResumeAsked()).loop
+    loop = decide(b.close(loop), e.ResumeAsked())
     assert (purpose(loop), states(loop)) == (("building", "a"), "a:open b:done")
 
 
@@ -658,7 +656,7 @@ def test_ties_travel_as_differences() -> None:
     """What is not told of a criterion stands as before; the base's own are kept for a way back."""
     assert known(begun()).links.base_tests == ties()
     loop = b.judge(called(FIRST, "t2"), b.green(tree="t2", per_test=True))
-    loop = decide(loop, e.TestsTied(tree="t2", ties=ties("B-1")[1:])).loop
+    loop = decide(loop, e.TestsTied(tree="t2", ties=ties("B-1")[1:]))
     assert known(loop).links.tests == ties(*IDS)
     assert known(loop).links.base_tests == ties("A-1")
 
@@ -794,7 +792,7 @@ def test_the_best_of_work_that_is_given_up_is_no_place_to_go_back_to() -> None:
 
     def left(loop: Loop, tree: str, lines: int) -> Loop:
         loop = b.answer(b.call(loop))
-        return judged(decide(loop, b.snapshot(tree, loop, lines)).loop, tree, "A-1")
+        return judged(decide(loop, b.snapshot(tree, loop, lines)), tree, "A-1")
 
     loop = begun(order(limits=ROOM, brief={"attempts": 2}))
     loop = published(concluded(left(loop, "t1", 9), "t1"))

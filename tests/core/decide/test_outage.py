@@ -21,7 +21,7 @@ NOON = 12 * 3600.0
 def failed(loop: Loop, at: float, fault: Fault = DOWN) -> Loop:
     """One more call that failed with this and left nothing."""
     loop = b.answer(b.call(loop, at), fault=fault)
-    return decide(loop, replace(b.snapshot(loop.work.tree_before, loop), at=at)).loop
+    return decide(loop, replace(b.snapshot(loop.work.tree_before, loop), at=at))
 
 
 def based(**limits: float) -> Loop:
@@ -39,10 +39,10 @@ def test_the_address_is_looked_at() -> None:
 def test_faults_in_a_row_are_one_outage() -> None:
     """Further faults do not move its beginning; a call that worked ends it."""
     loop = failed(based(), NOON)
-    loop = failed(decide(loop, e.WaitOver(at=NOON + 60)).loop, NOON + 61)
+    loop = failed(decide(loop, e.WaitOver(at=NOON + 60)), NOON + 61)
     assert "since 12:00:00 UTC" in loop.control.wait_reason
     assert loop.todo[0].seconds == 40.0
-    loop = b.iterate(decide(loop, e.WaitOver(at=NOON + 90)).loop, "t1")
+    loop = b.iterate(decide(loop, e.WaitOver(at=NOON + 90)), "t1")
     loop = failed(loop, NOON + 3600)
     assert "since 13:00:00 UTC" in loop.control.wait_reason
 

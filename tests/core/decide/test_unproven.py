@@ -51,7 +51,7 @@ def test_a_published_result_without_proof_is_called_unproven() -> None:
 
 
 def test_it_can_be_taken_up_again() -> None:
-    loop = decide(b.close(claimed("regression", 1)), e.ResumeAsked()).loop
+    loop = decide(b.close(claimed("regression", 1)), e.ResumeAsked())
     assert loop.phase == "working"
     assert isinstance(loop.todo[0], RunAgent)
 

@@ -82,7 +82,7 @@ def test_the_facts_of_a_first_call() -> None:
 def test_the_facts_of_a_later_call() -> None:
     """A later prompt says what is missing, what was tried and taken back, and what the user said."""
     loop = LATER.with_progress(redirect="the same error", revert_note="iteration 1 was taken back")
-    loop = decide(loop, e.Steered(text="use tabs")).loop
+    loop = decide(loop, e.Steered(text="use tabs"))
     facts = told(loop, Feedback("test", "E  boom"), tried=("iteration 1: guessed",))
     assert (facts.iteration, facts.first) == (2, False)
     assert facts.not_yet == ("test: 2 failed", UNSHOWN)
@@ -238,7 +238,7 @@ def test_what_was_tried_and_demanded_is_told() -> None:
     loop = LATER.with_progress(
         redirect="the same error 3 times in a row", revert_note="iteration 1 was taken back"
     )
-    prompt = text(decide(loop, e.Steered(text="use tabs")).loop, tried=("guessed",))
+    prompt = text(decide(loop, e.Steered(text="use tabs")), tried=("guessed",))
     assert "the same error 3 times in a row. Do not repeat what was tried." in prompt
     assert "iteration 1 was taken back. The current folder holds the state that it went back to" in prompt
     assert "# Word from the user\n\n- use tabs\n" in prompt

@@ -282,12 +282,12 @@ def test_a_template_cannot_take_the_marks_off() -> None:
 
 def test_what_planning_left_besides_is_no_setback() -> None:
     """Planning ends with the workspace put back; the first item is not told that this was a setback."""
-    loop = decide(planning(), e.TestsTied(tree=b.BASE, ties=())).loop
+    loop = decide(planning(), e.TestsTied(tree=b.BASE, ties=()))
     loop = b.answer(b.call(loop))
     made = e.CheckpointMade(iteration=1, tree="t1", commit="c1", plan=e.PlanRead(plan=PLAN, outside=1))
-    loop = decide(loop, made).loop
+    loop = decide(loop, made)
     assert isinstance(loop.todo[0], actions.RestoreWorkspace)
-    loop = decide(loop, e.WorkspaceRestored(iteration=1, tree=b.BASE)).loop
+    loop = decide(loop, e.WorkspaceRestored(iteration=1, tree=b.BASE))
     assert kind_of(loop) == "build"
     text = prompt("build", loop)
     assert "it made things worse" not in text

@@ -264,7 +264,7 @@ def test_generated_files_that_the_base_needed_stay_open_for_every_later_tree() -
     """The checks run with the user's own file, whatever the agent makes of what it was made from."""
     at_base = b.at_base(TESTS)
     needed = e.GateEnded(iteration=0, verdict=at_base, shares=("gen/models.py",))
-    loop = decide(b.started(), needed).loop
+    loop = decide(b.started(), needed)
     ended = b.close(b.conclude(b.guarding(loop, "t1", PASSED), b.guard()))
     assert (ended.outcome, ended.grade) == ("verified", "B")
     assert ended.proof.unproven == (f"gen/models.py: {NOT_MADE}",)

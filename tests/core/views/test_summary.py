@@ -19,7 +19,7 @@ PAIR = b.order(b.gate(), b.gate("lint", proof=False, required=False))
 
 def test_a_verified_loop_in_one_row() -> None:
     """Every field of the row is the loop's own."""
-    loop = decide(b.verified(), e.Steered(text="x", at=9.0)).loop
+    loop = decide(b.verified(), e.Steered(text="x", at=9.0))
     assert flat_fields(summarise(loop, started=4.0)) == {
         "loop": "fix-1",
         "task": "make it work",
@@ -58,7 +58,7 @@ def test_a_verified_loop_in_one_row() -> None:
 
 def test_a_loop_that_has_just_begun() -> None:
     """Before anything is known nothing is made up."""
-    row = summarise(decide(b.Loop(), e.LoopStarted(rules=e.RULES, order=PAIR)).loop)
+    row = summarise(decide(b.Loop(), e.LoopStarted(rules=e.RULES, order=PAIR)))
     assert (row.started, row.best, row.state.outcome, row.state.familiar) == (0.0, None, None, "running")
     assert row.verdicts == (
         GateLine(gate="test", verdict="unknown", proof=True),

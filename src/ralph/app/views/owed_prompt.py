@@ -20,9 +20,9 @@ def about_to_call(loop: Loop) -> Loop | None:
     """The loop as it is when it calls its agent next, if that is what comes next."""
     try:
         if loop.phase == "paused":
-            loop = decide(loop, e.ResumeAsked(at=loop.now)).loop
+            loop = decide(loop, e.ResumeAsked(at=loop.now))
         elif loop.phase == "waiting":
-            loop = decide(loop, e.WaitOver(at=loop.now)).loop
+            loop = decide(loop, e.WaitOver(at=loop.now))
     except IllegalEvent:
         return None
     owed = loop.todo[0] if loop.todo else None

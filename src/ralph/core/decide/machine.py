@@ -1,4 +1,4 @@
-"""The machine: `decide(loop, event) -> (loop, actions)`.
+"""The machine: `decide(loop, event) -> Loop`.
 
 Theory of operation
 -------------------
@@ -35,7 +35,6 @@ from msgspec.structs import replace
 
 from ralph.core.decide import after_fault, on_baseline, opinion, plan_readers
 from ralph.core.decide import on_event as h
-from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import Phase
@@ -49,11 +48,6 @@ class Transition(NamedTuple):
 
     handler: Handler
     to: tuple[Phase, ...]
-
-
-class Step(NamedTuple):
-    loop: Loop
-    actions: tuple[model_actions.Action, ...]
 
 
 _LIVE: tuple[Phase, ...] = ("baseline", "working", "judging", "waiting", "paused")
@@ -102,8 +96,8 @@ TABLE: dict[tuple[Phase, type[e.Event]], Transition] = {
 _ASIDE = (e.StintStarted, e.Steered, e.PauseAsked, e.ResumeAsked, e.AbortAsked)
 
 
-def decide(loop: Loop, event: e.AnyEvent) -> Step:
-    """The loop after this fact, and what the shell owes it now. Raises IllegalEvent, changing nothing."""
+def decide(loop: Loop, event: e.AnyEvent) -> Loop:
+    """The loop after this fact, with what the shell owes it now. Raises IllegalEvent, changing nothing."""
     rule = TABLE.get((loop.phase, type(event)))
     if rule is None:
         raise IllegalEvent(f"{type(event).__name__} cannot happen in phase {loop.phase}")
@@ -113,14 +107,14 @@ def decide(loop: Loop, event: e.AnyEvent) -> Step:
         raise Bug(
             f"{type(event).__name__} led from {loop.phase} to {after.phase}, which its rule does not name"
         )
-    return Step(after, after.todo)
+    return after
 
 
 def fold(facts: Iterable[e.AnyEvent], loop: Loop | None = None) -> Loop:
     """The loop that these facts make."""
     loop = loop or Loop()
     for event in facts:
-        loop = decide(loop, event).loop
+        loop = decide(loop, event)
     return loop
 
 

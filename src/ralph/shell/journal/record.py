@@ -41,7 +41,7 @@ def load(reader: JournalReader, name: str) -> Record:
 
 def _fold_event(loop: Loop, event: AnyEvent, row: JournalRow) -> Loop:
     try:
-        return decide(loop, event).loop
+        return decide(loop, event)
     except IllegalEvent as exc:
         # For a reader this is no bug of the moment: the row stands, it just does not follow.
         raise JournalError(

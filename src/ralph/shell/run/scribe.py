@@ -48,7 +48,7 @@ class Scribe:
         """The loop after this fact, once it is on disk."""
         now, mark = self._clock.now(), self._clock.monotonic()
         event = msgspec.structs.replace(event, at=now, took=max(0.0, mark - self._mark))
-        after = decide(self.loop, event).loop
+        after = decide(self.loop, event)
         self._write(event, after, taken)
         self._mark, self.loop, self.seq = mark, after, self.seq + 1
         self._watcher.event(self.seq, event, after)

@@ -23,7 +23,7 @@ FEATURE = b.order(b.gate(), task_class="implement-feature", on_fail="keep")
 def left(loop: Loop, tree: str, **more: Any) -> Loop:
     """One call that left this tree and is red."""
     loop = b.answer(b.call(loop, at=7.0))
-    loop = decide(loop, replace(b.snapshot(tree, loop), at=8.0, **more)).loop
+    loop = decide(loop, replace(b.snapshot(tree, loop), at=8.0, **more))
     return b.judge(loop, b.red(tree=tree, count=3)) if loop.phase == "judging" else loop
 
 
@@ -48,7 +48,7 @@ def test_progress_is_progress_unless_tests_were_tampered_with() -> None:
 
 def test_an_accused_probe_overcomes_nothing() -> None:
     """Its score is above 0, and it opens again all the same."""
-    loop = decide(b.outcome("stalled"), e.ResumeAsked()).loop
+    loop = decide(b.outcome("stalled"), e.ResumeAsked())
     loop = b.conclude(b.guarding(loop), b.guard("t1", "test_a"))
     assert loop.progress.breaker.pulses[-1].score > 0
     assert loop.todo[0] == actions.Finish("stalled", loop.progress.breaker.why)
@@ -90,7 +90,7 @@ def test_what_an_iteration_came_to_in_one_line() -> None:
 
 
 def half_open() -> Loop:
-    return decide(b.waiting(), e.WaitOver()).loop
+    return decide(b.waiting(), e.WaitOver())
 
 
 def test_a_fault_that_left_work_came_through() -> None:
@@ -110,5 +110,5 @@ def test_who_broke_it() -> None:
     """An agent that cannot be started opens the breaker; a criterion that cannot be judged is not its."""
     assert b.outcome("broken").progress.breaker.state == "OPEN"
     assert b.based(None, b.red(status="error", cause="missing")).progress.breaker.state == "CLOSED"
-    aborted = decide(b.work(b.based(KEEP), "t1", fault=Fault("crash", "m")), e.AbortAsked()).loop
+    aborted = decide(b.work(b.based(KEEP), "t1", fault=Fault("crash", "m")), e.AbortAsked())
     assert aborted.progress.breaker.state == "CLOSED"

@@ -245,7 +245,7 @@ def test_a_stalled_loop_is_open_and_says_why() -> None:
 
 def test_resume_is_one_probe_and_nothing_gained_ends_it_again() -> None:
     """Exactly one iteration after the resume; it changed nothing, so the loop is stalled at once."""
-    loop = decide(stalled_loop(), e.ResumeAsked()).loop
+    loop = decide(stalled_loop(), e.ResumeAsked())
     assert loop.progress.breaker.state == "HALF_OPEN"
     assert isinstance(loop.todo[0], actions.RunAgent)
     loop = idle(loop)
@@ -257,7 +257,7 @@ def test_resume_is_one_probe_and_nothing_gained_ends_it_again() -> None:
 
 def test_a_probe_that_gains_something_closes_and_is_watched() -> None:
     """Fewer red than before: closed again, and the loop goes on; standing still at once would open it."""
-    loop = decide(stalled_loop(), e.ResumeAsked()).loop
+    loop = decide(stalled_loop(), e.ResumeAsked())
     loop = b.iterate(loop, "t1", b.red(count=1))
     assert (loop.progress.breaker.state, loop.progress.breaker.watch) == ("CLOSED", WATCH)
     assert isinstance(loop.todo[0], actions.RunAgent)
@@ -271,7 +271,7 @@ def test_the_probe_is_measured_against_what_stood_before_the_resume() -> None:
     loop = b.based(b.order(on_fail="keep"))
     for turn in range(5):
         loop = b.iterate(loop, f"t{turn + 1}")
-    loop = decide(b.close(loop), e.ResumeAsked()).loop
+    loop = decide(b.close(loop), e.ResumeAsked())
     loop = b.iterate(loop, "t9")
     assert loop.progress.breaker.pulses[-1].score == -1
     assert isinstance(loop.todo[0], actions.Finish)
@@ -279,17 +279,17 @@ def test_the_probe_is_measured_against_what_stood_before_the_resume() -> None:
 
 def test_a_verified_probe_closes() -> None:
     """The proof decides before any score."""
-    loop = decide(stalled_loop(), e.ResumeAsked()).loop
+    loop = decide(stalled_loop(), e.ResumeAsked())
     done = b.close(b.conclude(b.guarding(loop), b.guard()))
     assert (done.outcome, done.progress.breaker.state) == ("verified", "CLOSED")
 
 
 def test_a_fault_in_a_probe_is_waited_out_and_the_probe_still_is_one() -> None:
     """A limit refunds the iteration: open while it is waited for, half open again, judged by its own work."""
-    loop = decide(stalled_loop(), e.ResumeAsked()).loop
+    loop = decide(stalled_loop(), e.ResumeAsked())
     loop = b.work(loop, loop.work.tree, fault=Fault("limit", "busy"))
     assert (loop.phase, loop.progress.breaker.state) == ("waiting", "OPEN")
-    loop = decide(loop, e.WaitOver()).loop
+    loop = decide(loop, e.WaitOver())
     assert loop.progress.breaker.probing
     loop = idle(loop)
     assert loop.todo[0] == actions.Finish("stalled", loop.progress.breaker.why)
@@ -300,7 +300,7 @@ def test_a_fault_opens_while_it_is_waited_for_and_one_answer_closes() -> None:
     """Rule 18: a cooldown only where waiting can help, then one call that tries."""
     loop = b.waiting()
     assert (loop.progress.breaker.state, loop.progress.breaker.why) == ("OPEN", "limit: busy")
-    loop = decide(loop, e.WaitOver()).loop
+    loop = decide(loop, e.WaitOver())
     assert loop.progress.breaker.state == "HALF_OPEN"
     loop = b.iterate(loop, "t1")
     assert (loop.progress.breaker.state, loop.progress.breaker.why) == ("CLOSED", "a call came through")
@@ -322,13 +322,13 @@ def test_a_broken_loop_is_open() -> None:
     """Faults in a row end the loop with the breaker open, and a resume tries one call."""
     loop = b.close(b.faulted(3))
     assert (loop.outcome, loop.progress.breaker.state) == ("broken", "OPEN")
-    loop = decide(decide(loop, e.ResumeAsked()).loop, e.WaitOver()).loop
+    loop = decide(decide(loop, e.ResumeAsked()), e.WaitOver())
     assert loop.progress.breaker.state == "HALF_OPEN"
 
 
 def test_a_blocked_loop_goes_on_as_it_was() -> None:
     """An agent's question is no stall: the answer is followed by as many iterations as it takes."""
-    loop = decide(b.outcome("blocked"), e.ResumeAsked()).loop
+    loop = decide(b.outcome("blocked"), e.ResumeAsked())
     assert loop.progress.breaker.state == "CLOSED"
     assert isinstance(b.iterate(loop, "t2").todo[0], actions.RunAgent)
 
@@ -343,13 +343,13 @@ def obeyed(loop: Loop, move: str, number: int) -> Loop:
     """One move of somebody: the agent, the provider or a human."""
     if loop.phase == "ended":
         resumable = loop.outcome in ("stalled", "blocked", "broken", "exhausted")
-        return decide(loop, e.ResumeAsked(more_iterations=2)).loop if resumable else loop
+        return decide(loop, e.ResumeAsked(more_iterations=2)) if resumable else loop
     if loop.phase == "paused":
-        return decide(loop, e.ResumeAsked()).loop
+        return decide(loop, e.ResumeAsked())
     if move == "pause":
-        return decide(loop, e.PauseAsked(now=True)).loop
+        return decide(loop, e.PauseAsked(now=True))
     if loop.phase == "waiting":
-        return decide(loop, e.WaitOver(at=loop.now + 4000)).loop
+        return decide(loop, e.WaitOver(at=loop.now + 4000))
     if isinstance(loop.todo[0], actions.Finish):
         return b.close(loop)
     if move in KINDS:

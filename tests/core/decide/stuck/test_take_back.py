@@ -47,7 +47,7 @@ def test_numbers_alone_do_not_keep_a_loop_alive() -> None:
         "stalled", "the same error 10 times in a row, only its numbers change"
     )
     # The probe after a resume knows it by its outline.
-    probed = decide(b.close(loop), e.ResumeAsked()).loop
+    probed = decide(b.close(loop), e.ResumeAsked())
     again = b.judge(b.work(probed, "p1"), b.red(tree="p1", signature="77 != 9", outline="o"))
     assert owed(again).outcome == "stalled"
     better = b.judge(b.work(probed, "p1"), b.red(tree="p1", signature="another", outline="x"))
