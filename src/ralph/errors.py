@@ -80,13 +80,13 @@ class IllegalEvent(Bug):
 
 # One table; help and docs are generated from it.
 EXIT_CODES: tuple[tuple[int, str], ...] = (
-    (0, "verified, or the command did what it was asked"),
-    (1, "ended or paused, not verified (exhausted, stalled, aborted, gates fail)"),
-    (2, "usage or config"),
-    (3, "blocked: a human is needed (question, review, unproven result, login expired, approval)"),
-    (4, "setup (agent, git, tool or sandbox missing; journal unusable; broken by the machine)"),
-    (5, "at capacity or locked"),
-    (6, "nothing to do (of a loop: satisfied, what would prove the task was green before any agent call)"),
+    (0, "verified, or the command succeeded"),
+    (1, "ended or paused without being verified (exhausted, stalled, aborted, checks fail)"),
+    (2, "usage or configuration error"),
+    (3, "needs a human (question, review, unproven result, expired login, approval)"),
+    (4, "setup problem (agent, git, tool or sandbox missing; journal unusable; machine failure)"),
+    (5, "too many active loops, or the loop is in use"),
+    (6, "nothing to do (loop: satisfied, the checks passed before any agent call)"),
     (70, "bug in Ralph"),
     (130, "interrupted"),
     (143, "terminated"),

@@ -17,7 +17,7 @@ JUDGE = (
     Option(
         "judge.rubric",
         "choice",
-        "Whether an agent judges the result: auto = when there are dimensions, default = by Ralph's own.",
+        "Let an agent judge the result: auto = if there are dimensions, default = by Ralph's dimensions.",
         "auto",
         choices=("auto", "default", "none"),
         project="approve",
@@ -25,32 +25,32 @@ JUDGE = (
     Option(
         "judge.dimensions",
         "dimensions",
-        "Three to five tables with name, weight, what, and anchors at 1, 5 and 10; weights sum to 1.0.",
+        "Three to five tables with name, weight, what, and anchors at 1, 5 and 10; weights add up to 1.0.",
         (),
         project="approve",
     ),
     Option(
-        "judge.threshold", "score", "Weighted score that passes, from 5 to 10.", THRESHOLD, project="approve"
+        "judge.threshold", "score", "Lowest passing score, from 5 to 10.", THRESHOLD, project="approve"
     ),
     Option(
         "judge.required",
         "switch",
-        "true = below the threshold is not yet done; false = advice only.",
+        "true = a score below the threshold blocks; false = advice only.",
         False,
         project="approve",
     ),
     Option(
         "judge.after",
         "choice",
-        "Asked when the whole is verified, or also after each verified item of a plan.",
+        "Judge when the loop is verified, or also after each verified plan item.",
         "loop",
         choices=("loop", "item"),
         project="approve",
     ),
-    Option("judge.agent", "word", "Agent that judges; empty = the loop's own.", "", project="approve"),
+    Option("judge.agent", "word", "Agent that judges (default: the loop's agent).", "", project="approve"),
     Option("judge.model", "word", "Model that judges.", "", project="approve"),
     Option("judge.profile", "word", "Profile of the agent that judges.", "", project="approve"),
-    Option("judge.timeout", "duration", "Time of one call of the judge.", 600.0, project="approve"),
+    Option("judge.timeout", "duration", "Time limit of one judge call.", 600.0, project="approve"),
 )  # fmt: skip
 
 

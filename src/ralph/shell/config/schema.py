@@ -16,7 +16,7 @@ _LIMITS = (
     Option(
         "limits.iterations",
         "iterations",
-        'Agent calls a loop may spend. "unlimited" only as a flag, with a time or cost limit.',
+        'Maximum number of agent calls. "unlimited" works only as a flag, with a time or cost limit.',
         15,
         "--max-iterations",
         project="tighten",
@@ -24,7 +24,7 @@ _LIMITS = (
     Option(
         "limits.time",
         "duration",
-        "Time of a loop, waits included, pauses not.",
+        "Maximum duration of a loop, including waits but not pauses.",
         None,
         "--max-time",
         project="tighten",
@@ -32,7 +32,7 @@ _LIMITS = (
     Option(
         "limits.iteration_time",
         "duration",
-        "Time of one agent call.",
+        "Maximum duration of one agent call.",
         1800.0,
         "--iteration-timeout",
         project="tighten",
@@ -40,17 +40,17 @@ _LIMITS = (
     Option(
         "limits.idle",
         "duration",
-        "Time an agent may stay silent.",
+        "Stop an agent that prints nothing for this long.",
         None,
         "--idle-timeout",
         project="tighten",
     ),
-    Option("limits.cost", "money", "Money a loop may spend.", None, "--max-cost", project="tighten"),
-    Option("limits.tokens", "count", "Tokens a loop may spend.", None, "--max-tokens", project="tighten"),
+    Option("limits.cost", "money", "Maximum cost of a loop.", None, "--max-cost", project="tighten"),
+    Option("limits.tokens", "count", "Maximum number of tokens.", None, "--max-tokens", project="tighten"),
     Option(
         "limits.calls_per_hour",
         "count",
-        "Agent calls in any one hour; more wait.",
+        "Maximum agent calls per hour; further calls wait.",
         None,
         "--calls-per-hour",
         project="tighten",
@@ -68,7 +68,7 @@ _PLAIN = (
     Option(
         "model",
         "word",
-        "Model the agent is asked to use; empty = what its own settings say.",
+        "Model for the agent (empty: the agent's own default).",
         "",
         "--model",
     ),
@@ -83,7 +83,7 @@ _PLAIN = (
     Option(
         "keep_session",
         "switch",
-        "The agent's conversation goes on from iteration to iteration, instead of a fresh one each time.",
+        "Continue the agent's conversation across iterations instead of starting fresh each time.",
         False,
         "--keep-session",
     ),
@@ -91,7 +91,7 @@ _PLAIN = (
     Option(
         "on_fail",
         "choice",
-        "What happens to failed work: auto sets it aside only when it is worse twice in a row.",
+        "What to do with failed work: keep it, revert it, or (auto) revert it if worse twice in a row.",
         "auto",
         "--on-fail",
         choices=("auto", "keep", "revert"),
@@ -108,7 +108,7 @@ _PLAIN = (
     Option(
         "confirm",
         "choice",
-        "How often the final verdict must be green, each time in a fresh box; 1 also judges the base once.",
+        "How many times the final checks must pass, each in a fresh sandbox; 1 also checks the base once.",
         "3",
         "--confirm",
         choices=("1", "2", "3", "4", "5"),
@@ -117,7 +117,7 @@ _PLAIN = (
     Option(
         "sandbox",
         "choice",
-        "Box around agents and gates.",
+        "Sandbox agents and checks.",
         "auto",
         "--sandbox",
         choices=("none", "auto", "require"),
@@ -126,7 +126,7 @@ _PLAIN = (
     Option(
         "net",
         "choice",
-        "Network of the agent (gates have none unless their table says so).",
+        "Network access for the agent (checks have none unless their table enables it).",
         "on",
         "--net",
         choices=("on", "off"),
@@ -135,27 +135,27 @@ _PLAIN = (
     Option(
         "share",
         "inners",
-        "Ignored folders and files, such as .venv, that workspaces and checkouts share.",
+        "Ignored folders and files to share with workspaces and checkouts, such as .venv.",
         (),
         project="approve",
     ),
     Option(
         "setup",
         "text",
-        "Command that builds the dependencies, once a lockfile.",
+        "Command that installs dependencies, run once per lockfile.",
         "",
         project="approve",
     ),
     Option(
         "history",
         "choice",
-        "What the agent can read of the repository: every branch, or the base's history only.",
+        "History the agent can read: shared = every branch, base = only the base's history.",
         "shared",
         choices=("shared", "base"),
         project="tighten",
     ),
-    Option("branch_prefix", "prefix", "Result branches are PREFIX/NAME.", "ralph"),
-    Option("max_loops", "count", "Loops that may be active at once.", 4, project="tighten"),
+    Option("branch_prefix", "prefix", "Prefix of result branches: PREFIX/NAME.", "ralph"),
+    Option("max_loops", "count", "Maximum number of active loops.", 4, project="tighten"),
     Option(
         "display",
         "choice",
@@ -167,7 +167,7 @@ _PLAIN = (
     Option(
         "report.copy_to",
         "inner",
-        "Folder in the repository that gets a copy of each report.",
+        "Folder in the repository to copy each report to.",
         "",
         project="approve",
     ),
@@ -183,7 +183,7 @@ _PLAIN = (
     Option(
         "guards.allow_asked",
         "kinds",
-        "Kinds of findings, parted by commas, that are waived when the agent asks; none that accuses.",
+        "Waive findings of these kinds (comma-separated) when the agent asks; never integrity findings.",
         "",
         "--allow-asked",
         project="user",
@@ -199,38 +199,48 @@ _PLAIN = (
     Option(
         "protect.paths",
         "inners",
-        "Further paths whose change is a finding.",
+        "Additional paths that the agent must not change.",
         (),
         union=True,
     ),
-    Option("retention.keep_days", "days", "Days that ended loops are kept.", 30, project="user"),
+    Option("retention.keep_days", "days", "Days to keep ended loops.", 30, project="user"),
     Option(
         "retention.min_free",
         "size",
-        "Disk space below which no loop starts.",
+        "Free disk space required to start a loop.",
         1_000_000_000,
         project="user",
     ),
 )
 _GATES = (
-    Option("gates.*.run", "text", "The command.", project="approve"),
-    Option(
-        "gates.*.read", "choice", "What turns output into findings.", "auto", choices=READS, project="approve"
-    ),
+    Option("gates.*.run", "text", "Command to run.", project="approve"),
+    Option("gates.*.read", "choice", "How to read the output.", "auto", choices=READS, project="approve"),
     Option("gates.*.required", "switch", "false = advisory: shown, never blocks.", True, project="approve"),
     Option(
-        "gates.*.proof", "switch", "Part of the criterion: red before, green after.", False, project="approve"
+        "gates.*.proof",
+        "switch",
+        "Proves the task: must fail before and pass after.",
+        False,
+        project="approve",
     ),
-    Option("gates.*.timeout", "duration", "Longer is an error, never green.", 600.0, project="approve"),
-    Option("gates.*.network", "switch", "Whether it may use the network.", False, project="approve"),
-    Option("gates.*.cwd", "inner", "Folder it starts in, from the file's folder.", ".", project="approve"),
-    Option("gates.*.env", "env", "Environment variables it gets.", {}, project="approve"),
-    Option("gates.*.path", "dirs", "Folders put before PATH.", (), project="approve"),
-    Option("gates.*.exclusive", "switch", "Never beside another gate.", False, project="approve"),
+    Option(
+        "gates.*.timeout",
+        "duration",
+        "Time limit; a check that exceeds it does not pass.",
+        600.0,
+        project="approve",
+    ),
+    Option("gates.*.network", "switch", "Allow network access.", False, project="approve"),
+    Option("gates.*.cwd", "inner", "Working folder, relative to the config file.", ".", project="approve"),
+    Option("gates.*.env", "env", "Environment variables to set.", {}, project="approve"),
+    Option("gates.*.path", "dirs", "Folders to prepend to PATH.", (), project="approve"),
+    Option(
+        "gates.*.exclusive", "switch", "Never run in parallel with another check.", False, project="approve"
+    ),
     Option(
         "gates.*.fail_on",
         "choice",
-        "Mildest finding that fails it.",
+        "Least severe finding that fails the check.",
         "P1",
         choices=("P0", "P1", "P2"),
         project="approve",
@@ -238,24 +248,24 @@ _GATES = (
     Option(
         "gates.*.minimum", "percent", 'Lowest percentage, with read = "coverage".', None, project="approve"
     ),
-    Option("gates.*.hidden", "switch", "true = the agent is never told of it.", False, project="user"),
+    Option("gates.*.hidden", "switch", "true = never shown to the agent.", False, project="user"),
 )
 _AGENTS = (
-    Option("agents.*.command", "text", "Command of an agent of your own.", "", project="approve"),
-    Option("agents.*.env", "env", "Environment variables it gets.", {}, project="approve"),
-    Option("agents.*.write", "texts", "Further paths it may write.", (), project="approve"),
-    Option("agents.*.settings", "table", "Settings of its adapter.", {}, project="approve"),
+    Option("agents.*.command", "text", "Command of a custom agent.", "", project="approve"),
+    Option("agents.*.env", "env", "Environment variables to set.", {}, project="approve"),
+    Option("agents.*.write", "texts", "Additional paths it may write to.", (), project="approve"),
+    Option("agents.*.settings", "table", "Settings for its adapter.", {}, project="approve"),
 )
 _PROFILES = (
     Option("profiles.*.agent", "names", "The agent.", "", project="approve"),
     Option("profiles.*.model", "word", "The model.", "", project="approve"),
     Option("profiles.*.env", "env", "Environment variables the agent gets; no keys.", {}, project="approve"),
-    Option("profiles.*.key_from", "word", "Variable of yours that holds the key.", "", project="approve"),
-    Option("profiles.*.key_command", "text", "Or the command that prints it.", "", project="approve"),
-    Option("profiles.*.key_as", "word", "Variable in which the agent gets the key.", "", project="approve"),
-    Option("profiles.*.price_input", "money", "USD for a million tokens read.", None, project="approve"),
-    Option("profiles.*.price_output", "money", "USD for a million tokens written.", None, project="approve"),
-    Option("profiles.*.price_cached", "money", "USD for a million from the cache.", None, project="approve"),
+    Option("profiles.*.key_from", "word", "Environment variable that holds the key.", "", project="approve"),
+    Option("profiles.*.key_command", "text", "Command that prints the key.", "", project="approve"),
+    Option("profiles.*.key_as", "word", "Variable that passes the key to the agent.", "", project="approve"),
+    Option("profiles.*.price_input", "money", "USD per million input tokens.", None, project="approve"),
+    Option("profiles.*.price_output", "money", "USD per million output tokens.", None, project="approve"),
+    Option("profiles.*.price_cached", "money", "USD per million cached tokens.", None, project="approve"),
     *(Option(f"profiles.*.{limit.key}", limit.kind, limit.doc, None, project="approve") for limit in _LIMITS),
 )
 

@@ -45,7 +45,7 @@ def setting_options(function: Any) -> Any:
             **switch,
         )(function)
     for profile, names in PROFILE_FLAGS.items():
-        words = f"The same as --profile {profile}."
+        words = f"Same as --profile {profile}."
         function = click.option(*names, f"profile_{profile}", is_flag=True, help=words)(function)
     return function
 
@@ -69,27 +69,27 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "checks",
         multiple=True,
         metavar="[NAME=]CMD",
-        help="Command that proves the task; red now, green after. Repeatable.",
+        help="Command that proves the task: fails now, must pass at the end. Repeatable.",
     ),
     click.option(
         "--hidden-check",
         "hidden_checks",
         multiple=True,
         metavar="[NAME=]CMD",
-        help="Check that the agent is never told of; its files stand outside the repository. Repeatable.",
+        help="Check that the agent never sees; keep its files outside the repository. Repeatable.",
     ),
     click.option(
         "--agent-cmd",
         default="",
         metavar="CMD",
-        help="Any executable as the agent; the prompt comes on stdin or as {prompt_file}.",
+        help="Use any executable as the agent; it reads the prompt from stdin or {prompt_file}.",
     ),
     click.option(
         "--class",
         "task_class",
         default="",
         metavar="CLASS",
-        help="Kind of task; found from its verb when left out.",
+        help="Task class (default: inferred from the task's wording).",
     ),
     click.option(
         "--until",
@@ -97,21 +97,21 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "until",
         default="",
         metavar="TEXT",
-        help="In words, what must be true at the end; goes into the prompt.",
+        help="What must be true at the end, in words; added to the prompt.",
     ),
-    click.option("--base", default="", metavar="REV", help="Commit to start from, instead of HEAD."),
-    click.option("--with-changes", is_flag=True, help="Start from your uncommitted changes too."),
+    click.option("--base", default="", metavar="REV", help="Commit to start from (default: HEAD)."),
+    click.option("--with-changes", is_flag=True, help="Include your uncommitted changes."),
     click.option("--branch", default="", metavar="NAME", help="Name of the result branch."),
     click.option(
         "--allow-write",
         multiple=True,
         metavar="PATH",
-        help="Path outside the workspace that the agent may write. Repeatable.",
+        help="Let the agent write to PATH outside the workspace. Repeatable.",
     ),
     click.option(
-        "--loop-id", default="", metavar="NAME", help="Name of the loop, instead of one made from the task."
+        "--loop-id", default="", metavar="NAME", help="Name of the loop (default: made from the task)."
     ),
-    click.option("--steer", default="", metavar="TEXT", help="A note that joins the first prompt."),
+    click.option("--steer", default="", metavar="TEXT", help="Add a note to the first prompt."),
     setting_options,
     click.option(
         "--display",
@@ -119,17 +119,17 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(("auto", "live", "plain", "none")),
         help="How progress is shown.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md."),
-    click.option("--dry-run", is_flag=True, help="Show criterion, gates, box and limits; spend nothing."),
-    click.option("-y", "--yes", is_flag=True, help="Never ask."),
+    click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines; see docs/json.md."),
+    click.option("--dry-run", is_flag=True, help="Show criterion, checks, sandbox and limits, then exit."),
+    click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
     click.option(
         "--no-infer",
         "--no-infer-completion",
         "no_infer",
         is_flag=True,
-        help="Without a check, stop instead of looking for one.",
+        help="Stop instead of inferring a check when none is given.",
     ),
-    click.option("--auto-criteria", is_flag=True, help="Use an inferred check of medium confidence too."),
+    click.option("--auto-criteria", is_flag=True, help="Also use an inferred check of medium confidence."),
 )
 
 
@@ -140,24 +140,24 @@ READERS = click.option(
     default=0,
     type=click.IntRange(0, 16),
     metavar="[N]",
-    help="Calls that only read, at the same time, before the plan is made; 4 without a number.",
+    help="Run N read-only agents in parallel before planning (4 if N is omitted).",
 )
 READER_AGENT = click.option(
-    "--reader-agent", default="", metavar="NAME", help="Agent of the readers; the loop's own when left out."
+    "--reader-agent", default="", metavar="NAME", help="Agent for the readers (default: the loop's agent)."
 )
-READER_MODEL = click.option("--reader-model", default="", metavar="NAME", help="Model of the readers.")
+READER_MODEL = click.option("--reader-model", default="", metavar="NAME", help="Model for the readers.")
 PLAN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--replan-every",
         default=0,
         type=click.IntRange(0),
         metavar="N",
-        help="Plan anew after so many verified items. With a plan only.",
+        help="Re-plan after every N verified items. Needs a plan.",
     ),
     click.option(
         "--allow-baseline-red",
         is_flag=True,
-        help="What was red before may stay red at the end, tests by their names. With a plan only.",
+        help="Allow tests that already failed before the loop to keep failing. Needs a plan.",
     ),
     READERS,
     READER_AGENT,

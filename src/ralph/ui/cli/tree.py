@@ -16,37 +16,37 @@ from ralph.errors import EXIT_CODES
 # Order of the help: starting, watching, deciding, setting up.
 COMMANDS: dict[str, str] = {
     "loop": "Work on a task until it is verified done.",
-    "build": "Build what the specs say, item by item.",
-    "plan": "Make a plan from the specs, and change nothing else.",
-    "route": "Say what a sentence asks for, and start nothing.",
-    "status": "Show loops and where they stand.",
+    "build": "Build what the specs describe, item by item.",
+    "plan": "Plan from the specs without changing any code.",
+    "route": "Explain how a sentence would be interpreted.",
+    "status": "Show loops and their state.",
     "logs": "Show what happened in a loop.",
     "report": "Show the report of a loop.",
-    "prompt": "Show what an agent is told.",
-    "learnings": "Show what a loop learned, keep it in AGENTS.md.",
+    "prompt": "Show the prompts sent to an agent.",
+    "learnings": "Show a loop's learnings, or add them to AGENTS.md.",
     "diff": "Show what a loop changed.",
-    "merge": "Bring a verified result into your branch.",
-    "undo": "Take a landing back.",
-    "drop": "Remove everything of a loop.",
-    "resume": "Go on with a loop that stopped.",
+    "merge": "Merge a verified result into your branch.",
+    "undo": "Undo a merge.",
+    "drop": "Discard a loop and its result.",
+    "resume": "Continue a loop that stopped.",
     "steer": "Leave a note for the next iteration.",
-    "pause": "Stop a loop after its iteration.",
+    "pause": "Pause a loop after its current iteration.",
     "abort": "End loops for good.",
-    "gates": "List gates, or run them on your work tree.",
-    "infer": "Show what would prove a task here.",
-    "specs": "Start a spec, or check the ones you have.",
-    "init": "Find the checks of this project, write ralph.toml.",
-    "config": "Show the settings and where each came from.",
-    "approve": "Approve commands that a repository brings.",
-    "agents": "List the agents that can be used.",
-    "doctor": "Check this machine, and what the sandbox blocks.",
+    "gates": "List checks, or run them on your work tree.",
+    "infer": "Find checks that would prove a task.",
+    "specs": "Create a spec, or check existing ones.",
+    "init": "Find this project's checks and write ralph.toml.",
+    "config": "Show the settings and where each comes from.",
+    "approve": "Approve commands defined by a repository.",
+    "agents": "List and test agents.",
+    "doctor": "Check this machine and what the sandbox blocks.",
     "demo": "Watch Ralph work on a sample project.",
-    "clean": "Remove what is no longer needed.",
-    "completions": "Print the completion script of a shell.",
+    "clean": "Remove old workspaces and leftovers.",
+    "completions": "Print a shell completion script.",
     "version": "Show the version.",
-    "verify": "Check a proof, and run its gates again.",
+    "verify": "Check a proof and rerun its checks.",
     "bundle": "Export the proof of a verified loop.",
-    "keys": "Keys that sign proofs, and whom to trust.",
+    "keys": "Manage signing keys and whom to trust.",
 }
 
 # In which folder of `commands` the module of each command is.
@@ -144,7 +144,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
 def cli(ctx: click.Context, /) -> int | None:
     """Run a coding agent again and again until a task is verified done.
 
-    Without a command: the loops of this project.
+    Without a command, show the loops of this project.
 
     \b
     Example:

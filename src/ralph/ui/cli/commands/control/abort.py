@@ -11,9 +11,9 @@ from ralph.app.tell import abort_loop, refuse_ended
 
 @click.command(short_help="End loops for good.")
 @click.argument("loops", nargs=-1, required=True, metavar="LOOP…")
-@click.option("--reason", default="", metavar="TEXT", help="Why; kept in the record.")
+@click.option("--reason", default="", metavar="TEXT", help="Reason to record.")
 def command(loops: tuple[str, ...], reason: str) -> int:
-    """End each LOOP now. A running agent is stopped and what it left is kept as a checkpoint.
+    """End each LOOP now. Stops a running agent and keeps its work as a checkpoint.
 
     \b
     Example:

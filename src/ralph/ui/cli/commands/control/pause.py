@@ -9,13 +9,11 @@ import click
 from ralph.app.tell import pause_loop
 
 
-@click.command(short_help="Stop a loop after its iteration.")
+@click.command(short_help="Pause a loop after its current iteration.")
 @click.argument("loop")
-@click.option(
-    "--now", is_flag=True, help="Do not wait for the iteration: stop the agent and keep a checkpoint."
-)
+@click.option("--now", is_flag=True, help="Stop the agent now and keep a checkpoint.")
 def command(loop: str, now: bool) -> int:
-    """Stop LOOP after the iteration it is in; `ralph resume` goes on from there.
+    """Pause LOOP after its current iteration; `ralph resume` continues it.
 
     \b
     Example:

@@ -13,7 +13,7 @@ from ralph.app.tell import check_note, steer_loop
 @click.argument("loop")
 @click.argument("text")
 def command(loop: str, text: str) -> int:
-    """Leave TEXT for LOOP: it joins the next prompt, once, and stays in the record.
+    """Add TEXT to the next prompt of LOOP, once. It stays in the journal.
 
     \b
     Example:

@@ -9,16 +9,16 @@ import click
 from ralph.ui.cli.loop_options import loop_options, plan_ask, plan_options
 
 
-@click.command(short_help="Build what the specs say, item by item.")
+@click.command(short_help="Build what the specs describe, item by item.")
 @click.argument("task", required=False, default="")
 @plan_options
 @loop_options
 def command(**given: Any) -> int:
-    """Build what specs/ and IMPLEMENTATION_PLAN.md say (and TASK), one item an iteration.
+    """Build what specs/, IMPLEMENTATION_PLAN.md and TASK describe, one item per iteration.
 
-    Planning comes first when there is no plan, or when specs or code have changed since it was made. Each
-    item is judged like a task of its own, ticked and committed on the result branch only when it is verified;
-    each criterion of the specs must be named by a test that passes. The same as `ralph loop --plan`.
+    Plans first when there is no plan, or when specs or code have changed since it was written. Checks each
+    item like a separate task, and ticks and commits it on the result branch only when it is verified. Every
+    criterion of the specs must be named by a passing test. Same as `ralph loop --plan`.
 
     \b
     Examples:

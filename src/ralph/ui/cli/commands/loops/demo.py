@@ -23,19 +23,23 @@ TASK = "make the tests of the todo list pass"
 
 @click.command(short_help="Watch Ralph work on a sample project.")
 @click.option(
-    "--fail", "fails", is_flag=True, help="The agent only claims to be done; the loop ends stalled."
+    "--fail", "fails", is_flag=True, help="Show an agent that only claims to be done; the loop ends stalled."
 )
-@click.option("--crash", is_flag=True, help="The runner is killed in the middle; watch the loop go on.")
+@click.option("--crash", is_flag=True, help="Kill the runner halfway and watch the loop resume.")
 @click.option(
-    "--pace", default=0.4, show_default=True, metavar="SECONDS", help="How slowly the demo agent works."
+    "--pace",
+    default=0.4,
+    show_default=True,
+    metavar="SECONDS",
+    help="Delay between the demo agent's actions.",
 )
 @click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
-@click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines; see docs/json.md.")
 def command(fails: bool, crash: bool, pace: float, display: str, as_json: bool) -> int:
     """Make a sample project in a temporary folder and let the built-in demo agent work on it.
 
-    The demo agent is scripted and needs no key and no network. It runs through the same runner, box, gates
-    and journal as every other agent; in its second iteration it claims to be done and is not.
+    The demo agent is scripted and needs no key and no network. It uses the same runner, sandbox, checks and
+    journal as any other agent. In its second iteration it claims to be done when it is not.
 
     \b
     Examples:

@@ -15,16 +15,16 @@ from ralph.ui.cli.loop_options import loop_options, plan_ask, plan_options
     "--plan",
     "planned",
     is_flag=True,
-    help="Plan from specs/ or TASK first, then build item by item. Short: ralph build.",
+    help="Plan from specs/ or TASK first, then build item by item. Same as `ralph build`.",
 )
 @plan_options
 @loop_options
 def command(**given: Any) -> int:
-    """Work on TASK until Ralph itself has verified the result.
+    """Work on TASK until Ralph has verified the result.
 
-    The agent works in an isolated copy of your repository. What it says is a claim; the checks are run by
-    Ralph, on the commit, in a clean checkout. Your files are not touched: the result is a branch that
-    `ralph merge` brings in.
+    The agent works in an isolated copy of your repository. What it says is only a claim: Ralph runs the
+    checks itself, on the commit, in a clean checkout. Your files are not touched; the result is a branch that
+    you take with `ralph merge`.
 
     \b
     Examples:

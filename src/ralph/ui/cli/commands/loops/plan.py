@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from ralph.core.model.plan.items import Plan
 
 
-@click.command(short_help="Make a plan from the specs, and change nothing else.")
+@click.command(short_help="Plan from the specs without changing any code.")
 @click.argument("task", required=False, default="")
 @READERS
 @READER_AGENT
 @READER_MODEL
-@click.option("--refresh", is_flag=True, help="Make the plan anew, and show what changed.")
-@click.option("--force", is_flag=True, help="Replace a plan that has changes which are not committed.")
+@click.option("--refresh", is_flag=True, help="Re-plan, and show what changed.")
+@click.option("--force", is_flag=True, help="Replace a plan that has uncommitted changes.")
 @click.option(
     "--import",
     "imported",
     default="",
     metavar="FILE",
-    help="Take a PRD (Markdown, JSON stories) or a task list as the plan; no agent is called.",
+    help="Use a PRD (Markdown, JSON stories) or a task list as the plan, without calling an agent.",
 )
 @click.option(
-    "--show", is_flag=True, help="Print the plan of the loop named by TASK (else the newest) as it stands."
+    "--show", is_flag=True, help="Print the current plan of the loop named TASK (default: the newest)."
 )
 @pick_options("--agent-cmd", "--base", "--loop-id", "--steer")
 @setting_options
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 def command(**given: Any) -> int:
     """Compare specs/ (and TASK) with the code and write IMPLEMENTATION_PLAN.md.
 
-    The agent works on a copy and may change the plan only; whatever else it changes is thrown away and
-    counted. The plan is taken when it can be worked by: no circle, every criterion of the specs served by an
+    The agent works on a copy and may change only the plan; other changes are discarded and reported. Ralph
+    accepts a plan that is executable: no dependency cycle, and every criterion of the specs is covered by an
     item or listed as missing.
 
     \b

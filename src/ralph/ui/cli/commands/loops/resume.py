@@ -11,45 +11,53 @@ from ralph.core.text import units
 from ralph.errors import UserError
 
 
-@click.command(short_help="Go on with a loop that stopped.")
+@click.command(short_help="Continue a loop that stopped.")
 @click.argument("loop", required=False)
-@click.option("--last", is_flag=True, help="The newest loop of this project that can go on.")
-@click.option("--steer", default="", metavar="TEXT", help="A note that joins the next prompt.")
+@click.option("--last", is_flag=True, help="Resume the newest loop of this project that can continue.")
+@click.option("--steer", default="", metavar="TEXT", help="Add a note to the next prompt.")
 @click.option(
-    "--done", "done", multiple=True, metavar="ITEM", help="An item of the plan that you have done yourself."
+    "--done",
+    "done",
+    multiple=True,
+    metavar="ITEM",
+    help="Mark a plan item that you did yourself as done. Repeatable.",
 )
 @click.option(
-    "--allow", "allow", multiple=True, metavar="ID=REASON", help="Waive a finding that was asked about."
+    "--allow",
+    "allow",
+    multiple=True,
+    metavar="ID=REASON",
+    help="Waive a finding that waits for your decision. Repeatable.",
 )
 @click.option(
     "--allow-asked",
     "allow_asked",
     default="",
     metavar="KIND,…",
-    help="Waive these kinds when the agent asks.",
+    help="Waive findings of these kinds when the agent asks.",
 )
 @click.option(
     "--check",
     "checks",
     multiple=True,
     metavar="CMD",
-    help="A further check, CMD or NAME=CMD, to be red at the base and green in the end; repeatable.",
+    help="Add a check that fails on the base and must pass at the end. Repeatable.",
 )
-@click.option("--max-iterations", default="", metavar="+N", help="So many iterations more.")
-@click.option("--max-time", default="", metavar="+4h", help="So much time more.")
-@click.option("--max-cost", default="", metavar="+USD", help="So much money more.")
-@click.option("--max-tokens", default="", metavar="+N", help="So many tokens more.")
+@click.option("--max-iterations", default="", metavar="+N", help="Allow N more iterations.")
+@click.option("--max-time", default="", metavar="+4h", help="Allow more time.")
+@click.option("--max-cost", default="", metavar="+USD", help="Allow more cost.")
+@click.option("--max-tokens", default="", metavar="+N", help="Allow N more tokens.")
 @click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
-@click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md.")
-@click.option("-y", "--yes", is_flag=True, help="Never ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines; see docs/json.md.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def command(**given: Any) -> int:
-    """Go on with LOOP where its record stands: counters, spend and evidence are kept.
+    """Continue LOOP where it stopped, with its counters, spend and evidence.
 
-    Verified, satisfied and aborted loops are final. A loop that used up a limit needs room: raise that limit.
-    A stalled one gets exactly one iteration to show that it can go on.
+    Verified, satisfied and aborted loops are final. To resume a loop that reached a limit, raise that limit.
+    A stalled loop gets one iteration to make progress.
 
-    --check adds what would prove the task: it is judged at the base first, then on the work that is there. An
-    unproven loop whose new check was red before and is green now is verified without another agent call.
+    --check adds a check that proves the task. Ralph runs it on the base first, then on the work so far. If it
+    fails on the base and passes now, an unproven loop is verified without another agent call.
 
     \b
     Examples:

@@ -28,18 +28,17 @@ from ralph.errors import NothingToDo, UserError
 from ralph.ui.ask import route_screens
 
 HOSTS = ("auto", *MARKERS)
-HOST_HELP = "Hand over to the goal command of this host, where it has one; auto: the one this runs in."
+HOST_HELP = "Hand over to this host's goal command, if it has one; auto: the host Ralph runs in."
 
 
-@click.command(short_help="Say what a sentence asks for, and start nothing.")
+@click.command(short_help="Explain how a sentence would be interpreted.")
 @click.argument("text")
 @click.option("--host", type=click.Choice(HOSTS), default=None, help=HOST_HELP)
 @click.option("--json", "as_json", is_flag=True, help="The proposal as one JSON object; see docs/routing.md.")
 def command(text: str, host: str | None, as_json: bool) -> int:
-    """Say which loop TEXT asks for: route, task, criterion, check and bounds. Nothing is started.
+    """Show which loop TEXT asks for: route, task, criterion, check and limits. Nothing is started.
 
-    What is missing is asked for on a terminal; without one the proposal is printed as far as it goes, and the
-    exit code is 2.
+    On a terminal, Ralph asks for anything missing. Otherwise it prints what it found and exits with code 2.
 
     \b
     Examples:

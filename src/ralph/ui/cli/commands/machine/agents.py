@@ -19,17 +19,17 @@ FILES = {
 }
 
 
-@click.group(short_help="List the agents that can be used.")
+@click.group(short_help="List and test agents.")
 def command() -> None:
-    """Agents: the built-in adapters, and those that your configuration names."""
+    """List and test agents: the built-in ones and those in your configuration."""
 
 
-@command.command("list", short_help="Each agent: installed, version, login, features.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@command.command("list", short_help="List agents with version, login and features.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> int:
-    """Each agent: whether it is installed, its version, whether it is logged in, what it can do.
+    """List agents: whether each is installed and logged in, its version and features.
 
-    Versions are asked of the programs themselves; nothing is sent to a model.
+    Asks each program for its version; sends nothing to a model.
 
     \b
     Example:
@@ -62,13 +62,13 @@ def list_(as_json: bool) -> int:
     return 0
 
 
-@command.command("test", short_help="A short loop of one agent on a project that is thrown away.")
+@command.command("test", short_help="Try an agent on a small throw-away project.")
 @click.argument("name")
-@click.option("--model", default=None, metavar="NAME", help="Model the agent is asked to use.")
+@click.option("--model", default=None, metavar="NAME", help="Model for the agent.")
 @click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
-@click.option("--json", "as_json", is_flag=True, help="Event lines on stdout; see docs/json.md.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines; see docs/json.md.")
 def test(name: str, model: str | None, display: str, as_json: bool) -> int:
-    """Let agent NAME mend one line in a throw-away project: at most two calls of its model.
+    """Let agent NAME fix one line in a throw-away project, in at most two model calls.
 
     \b
     Example:

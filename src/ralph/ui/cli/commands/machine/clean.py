@@ -10,17 +10,17 @@ import click
 from ralph.errors import NeedsHuman
 
 
-@click.command(short_help="Remove what is no longer needed.")
+@click.command(short_help="Remove old workspaces and leftovers.")
 @click.option(
     "--older-than",
     default="",
     metavar="30d",
-    help="Age of ended loops whose workspaces go; from the settings when left out.",
+    help="Remove workspaces of loops that ended longer ago than this (default: from the settings).",
 )
-@click.option("--dry-run", is_flag=True, help="Only show it.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def command(older_than: str, dry_run: bool, yes: bool) -> int:
-    """Remove workspaces of loops that ended long ago, and leftovers that belong to no loop.
+    """Remove workspaces of loops that ended long ago, and leftovers of no loop.
 
     Results, checkpoints and records stay.
 

@@ -10,10 +10,10 @@ import click
 MARKS = {"ok": "✔", "note": "·", "bad": "✘"}
 
 
-@click.command(short_help="Check this machine, and what the sandbox blocks.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.command(short_help="Check this machine and what the sandbox blocks.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> int:
-    """Check git, the state directory, the agents, and by real attempts what the sandbox blocks.
+    """Check git, the state directory and the agents, and test what the sandbox really blocks.
 
     \b
     Example:

@@ -6,7 +6,9 @@ import click
 
 
 @click.command(short_help="Show the version.")
-@click.option("--json", "as_json", is_flag=True, help="Version, Python, platform and libraries as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print version, Python, platform and libraries as JSON."
+)
 def command(as_json: bool) -> int:
     """Show the version of Ralph.
 

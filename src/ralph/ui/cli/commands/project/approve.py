@@ -9,13 +9,13 @@ import click
 from ralph.clock import SystemClock
 
 
-@click.command(short_help="Approve commands that a repository brings.")
+@click.command(short_help="Approve commands defined by a repository.")
 @click.argument("digest", required=False, metavar="HASH")
-@click.option("--list", "listing", is_flag=True, help="What is approved, and what waits for it.")
+@click.option("--list", "listing", is_flag=True, help="List what is approved and what is waiting.")
 def command(digest: str | None, listing: bool) -> int:
-    """Approve what was shown under HASH: gate commands, agents, setup, shares or environment of a repository.
+    """Approve what was shown under HASH: a repository's checks, agents, setup, shares or environment.
 
-    The hash stands for exactly those items; a changed command has another one and asks again.
+    The hash covers exactly those items; if a command changes, Ralph asks again.
 
     \b
     Example:

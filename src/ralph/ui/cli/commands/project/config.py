@@ -9,16 +9,16 @@ import sys
 import click
 
 
-@click.group(short_help="Show the settings and where each came from.")
+@click.group(short_help="Show the settings and where each comes from.")
 def command() -> None:
-    """Settings: defaults, your own file, the project's, the environment."""
+    """Show settings: defaults, your own file, the project's file and the environment."""
 
 
-@command.command("show", short_help="Every setting that counts here.")
-@click.option("--origin", is_flag=True, help="Also which layer and line it came from.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@command.command("show", short_help="Show every setting in effect here.")
+@click.option("--origin", is_flag=True, help="Show which layer and line each setting comes from.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(origin: bool, as_json: bool) -> int:
-    """Every setting that counts here.
+    """Show every setting in effect here.
 
     \b
     Example:

@@ -11,9 +11,9 @@ import click
 LEVELS = ("minimal", "default", "full", "security")
 
 
-@click.group(short_help="List gates, or run them on your work tree.")
+@click.group(short_help="List checks, or run them on your work tree.")
 def command() -> None:
-    """Gates: the checks by which Ralph judges a tree."""
+    """List, run and find gates: the checks that decide whether a tree is good."""
 
 
 def _request(checks: tuple[str, ...], **more: Any) -> Any:
@@ -22,11 +22,11 @@ def _request(checks: tuple[str, ...], **more: Any) -> Any:
     return GatesRequest(cwd=os.getcwd(), checks=checks, **more)
 
 
-@command.command("list", short_help="The gates that a loop here would have.")
-@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@command.command("list", short_help="List the checks a loop would use here.")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="Add a check. Repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(checks: tuple[str, ...], as_json: bool) -> int:
-    """The gates that a loop here would have, and how each one is read.
+    """List the checks a loop would use here, and how Ralph reads each one.
 
     \b
     Example:
@@ -53,15 +53,15 @@ def list_(checks: tuple[str, ...], as_json: bool) -> int:
     return 0
 
 
-@command.command("run", short_help="Judge a snapshot of your work tree.")
+@command.command("run", short_help="Run checks on a snapshot of your work tree.")
 @click.argument("names", nargs=-1, metavar="[NAME…]")
-@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
-@click.option("--base", is_flag=True, help="Judge HEAD instead of your work tree.")
-@click.option("--minimal", "level", flag_value="minimal", help="Only lint.")
-@click.option("--default", "level", flag_value="default", help="Only lint, format and types.")
-@click.option("--full", "level", flag_value="full", help="All of them but security.")
-@click.option("--changed", is_flag=True, help="Only gates that your uncommitted changes could concern.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="Add a check. Repeatable.")
+@click.option("--base", is_flag=True, help="Check HEAD instead of your work tree.")
+@click.option("--minimal", "level", flag_value="minimal", help="Run only lint.")
+@click.option("--default", "level", flag_value="default", help="Run only lint, format and types.")
+@click.option("--full", "level", flag_value="full", help="Run everything except security.")
+@click.option("--changed", is_flag=True, help="Run only checks that your uncommitted changes could affect.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def run(
     names: tuple[str, ...],
     checks: tuple[str, ...],
@@ -70,7 +70,7 @@ def run(
     changed: bool,
     as_json: bool,
 ) -> int:
-    """Judge a snapshot of your work tree in a clean checkout; your files are not touched.
+    """Run checks on a snapshot of your work tree in a clean checkout, without touching your files.
 
     \b
     Examples:
@@ -101,14 +101,20 @@ def run(
     return 0 if judged.passed else 1
 
 
-@command.command("infer", short_help="Find gates for this project.")
-@click.option("--level", default="full", show_default=True, type=click.Choice(LEVELS), help="How many kinds.")
-@click.option("--write", is_flag=True, help="Try them and add them to ralph.toml, as `ralph init` does.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.option("-y", "--yes", is_flag=True, help="Agree to everything that is shown.")
+@command.command("infer", short_help="Find checks for this project.")
+@click.option(
+    "--level",
+    default="full",
+    show_default=True,
+    type=click.Choice(LEVELS),
+    help="Which kinds of checks to look for.",
+)
+@click.option("--write", is_flag=True, help="Try the checks and add them to ralph.toml, like `ralph init`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-y", "--yes", is_flag=True, help="Accept everything without asking.")
 @click.pass_context
 def infer(ctx: click.Context, level: str, write: bool, as_json: bool, yes: bool) -> int:
-    """Find gates for this project by its manifests, CI files and documents; nothing is executed.
+    """Find checks in this project's manifests, CI files and documents, without executing anything.
 
     \b
     Examples:
@@ -121,11 +127,11 @@ def infer(ctx: click.Context, level: str, write: bool, as_json: bool, yes: bool)
     return int(ctx.invoke(init, **given))
 
 
-@command.command("explain", short_help="Say what a gate is, and why.")
+@command.command("explain", short_help="Explain a check.")
 @click.argument("name")
-@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="A further gate.")
+@click.option("--check", "checks", multiple=True, metavar="[NAME=]CMD", help="Add a check. Repeatable.")
 def explain(name: str, checks: tuple[str, ...]) -> int:
-    """What a gate executes, where it comes from, how it is read and when it counts.
+    """Explain what a check runs, where it comes from, how Ralph reads it and when it counts.
 
     \b
     Example:

@@ -11,25 +11,36 @@ import click
 CLASSES = {"code": "implement-feature", "test": "test-pass", "docs": "docs", "refactor": "regression"}
 
 
-@click.command(short_help="Show what would prove a task here.")
+@click.command(short_help="Find checks that would prove a task.")
 @click.argument("task")
-@click.option("--until", "--completion", "until", default="", metavar="TEXT", help="The criterion, in words.")
 @click.option(
-    "--class", "task_class", default="", metavar="CLASS", help="Kind of task, instead of its verb's."
+    "--until",
+    "--completion",
+    "until",
+    default="",
+    metavar="TEXT",
+    help="What must be true at the end, in words.",
+)
+@click.option(
+    "--class",
+    "task_class",
+    default="",
+    metavar="CLASS",
+    help="Task class (default: inferred from the task's wording).",
 )
 @click.option("--task-type", default="", type=click.Choice(("", *CLASSES)), hidden=True)
-@click.option("--base", default="", metavar="REV", help="Commit to look at, instead of HEAD.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object; see docs/inference.md.")
-@click.option("--yaml", "as_yaml", is_flag=True, help="The same as YAML.")
-@click.option("-y", "--yes", is_flag=True, help="Agree to the commands, and try them once in the gate box.")
-@click.option("--no-try", "--non-interactive", "no_try", is_flag=True, help="Execute nothing, ask nothing.")
+@click.option("--base", default="", metavar="REV", help="Commit to look at (default: HEAD).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; see docs/inference.md.")
+@click.option("--yaml", "as_yaml", is_flag=True, help="Print YAML instead.")
+@click.option("-y", "--yes", is_flag=True, help="Approve the commands and try each once in the sandbox.")
+@click.option("--no-try", "--non-interactive", "no_try", is_flag=True, help="Do not execute or ask anything.")
 @click.option("--interactive", is_flag=True, help="Answer five questions first.")
 def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **given: Any) -> int:
-    """What would prove TASK in this repository: checks, reasons, confidence.
+    """Find checks that would prove TASK in this repository, with reasons and confidence.
 
-    Documents, CI files and manifests are read and never executed. The commands found are shown; when you
-    agree they are tried once, in the gate box. Exit code 0: proposed; 2: refused, with the reason and
-    wordings that would do.
+    Reads documents, CI files and manifests; never executes them. Shows the commands it found and, if you
+    agree, tries each once in the sandbox. Exit code 0: proposed. 2: refused, with the reason and a wording
+    that would work.
 
     \b
     Examples:

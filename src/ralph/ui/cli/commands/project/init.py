@@ -10,24 +10,26 @@ import click
 LEVELS = ("minimal", "default", "full", "security")
 
 
-@click.command(short_help="Find the checks of this project, write ralph.toml.")
+@click.command(short_help="Find this project's checks and write ralph.toml.")
 @click.option(
     "--level",
     default="full",
     show_default=True,
     type=click.Choice(LEVELS),
-    help="How much: lint; lint, format, types; build and tests too; security too.",
+    help="Find checks: minimal = lint; default = lint, format, types; full = build, tests; security = all.",
 )
-@click.option("--no-try", is_flag=True, help="Execute nothing; the gates are written as not tried.")
-@click.option("--dry-run", is_flag=True, help="Show what would be proposed; execute and write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object; writes only with -y.")
-@click.option("-y", "--yes", is_flag=True, help="Agree to everything that is shown.")
+@click.option("--no-try", is_flag=True, help="Do not execute anything; mark the checks as untried.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be proposed; do not execute or write anything."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; write only with -y.")
+@click.option("-y", "--yes", is_flag=True, help="Accept everything without asking.")
 def command(level: str, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -> int:
-    """Find languages, tools and checks of this project, try each check once, and write ralph.toml.
+    """Find this project's languages, tools and checks, try each check once, and write ralph.toml.
 
-    Manifests, CI files and documents of the last commit are read, never executed. The commands found are
-    shown first; when you agree, each is tried in a clean checkout, without network. A file that is already
-    there is only added to, after the difference was shown.
+    Reads manifests, CI files and documents of the last commit; never executes them. Shows the commands it
+    found and, if you agree, tries each in a clean checkout without network. Only adds to an existing file,
+    after showing you the diff.
 
     \b
     Examples:

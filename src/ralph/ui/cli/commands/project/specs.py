@@ -9,16 +9,16 @@ from typing import Any
 import click
 
 
-@click.group(short_help="Start a spec, or check the ones you have.")
+@click.group(short_help="Create a spec, or check existing ones.")
 def command() -> None:
-    """Specs: what must be true, one topic a file, in criteria that tests can name."""
+    """Create and check specs: what must be true, one topic per file, as criteria that tests can name."""
 
 
-@command.command("new", short_help="Write a template for a new spec.")
+@command.command("new", short_help="Create a spec from the template.")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def new(name: str, as_json: bool) -> int:
-    """Write `specs/NN-name.md` to be filled in. No file is ever replaced.
+    """Create `specs/NN-name.md` for you to fill in. Never replaces a file.
 
     \b
     Example:
@@ -38,15 +38,15 @@ def new(name: str, as_json: bool) -> int:
     return 0
 
 
-@command.command("check", short_help="Say what is wrong with the specs.")
+@command.command("check", short_help="Check specs for problems.")
 @click.argument("paths", nargs=-1, metavar="[PATH…]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def check(paths: tuple[str, ...], as_json: bool) -> int:
     """Check all of `specs/`, or the files and folders given.
 
-    A topic in one sentence, a job statement, criteria with unique ids and with Given, When and Then, at least
-    two edge cases, numbers in non-functional requirements, no words that nothing can decide. Exit code 0: fit
-    to work by (advice does not count); 1: not yet; 6: there are no specs.
+    A spec needs a topic in one sentence, a job statement, criteria with unique ids and with Given, When and
+    Then, at least two edge cases, numbers in non-functional requirements, and no words that no test can
+    decide. Exit code 0: ready (advice does not count). 1: not yet. 6: there are no specs.
 
     \b
     Examples:

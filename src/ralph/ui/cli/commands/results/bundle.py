@@ -10,15 +10,14 @@ import click
 
 @click.command(short_help="Export the proof of a verified loop.")
 @click.argument("loop")
-@click.option("-o", "--output", metavar="FILE", default="", help="Where to; LOOP.ralph.tar when left out.")
-@click.option("--note", is_flag=True, help="Put it into refs/notes/ralph instead of a file.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("-o", "--output", metavar="FILE", default="", help="Output file (default: LOOP.ralph.tar).")
+@click.option("--note", is_flag=True, help="Write to refs/notes/ralph instead of a file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(loop: str, output: str, note: bool, as_json: bool) -> int:
-    """Export what a third person needs to check LOOP: signed statement, public key, evidence, source.
+    """Export what others need to verify LOOP: signed statement, public key, evidence and source.
 
-    The evidence is raw output of your gates, so look at it before you hand it on. `--note` writes only the
-    signed statement, as a git note on the result's tree and commit; a note travels with `git push origin
-    refs/notes/ralph`.
+    The evidence is raw output of your checks: look at it before you share it. `--note` writes only the signed
+    statement, as a git note on the result's tree and commit; push it with `git push origin refs/notes/ralph`.
 
     \b
     Examples:

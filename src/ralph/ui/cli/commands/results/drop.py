@@ -10,13 +10,13 @@ import click
 from ralph.errors import NeedsHuman
 
 
-@click.command(short_help="Remove everything of a loop.")
+@click.command(short_help="Discard a loop and its result.")
 @click.argument("loop")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def command(loop: str, yes: bool) -> int:
-    """Remove the workspace, refs, result branch, logs and reports of LOOP. Its record of events stays.
+    """Remove the workspace, refs, result branch, logs and reports of LOOP. Its journal stays.
 
-    What has landed stays landed. A loop that has not ended is aborted first.
+    What you merged stays merged. A loop that has not ended is aborted first.
 
     \b
     Example:

@@ -13,15 +13,15 @@ import click
 from ralph.clock import SystemClock
 
 
-@click.group(short_help="Keys that sign proofs, and whom to trust.")
+@click.group(short_help="Manage signing keys and whom to trust.")
 def command() -> None:
-    """Keys: which one signs the proofs made here, and whose proofs count here."""
+    """Manage keys: the one that signs proofs here, and those whose proofs you trust."""
 
 
-@command.command("list", short_help="The keys that are trusted here.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@command.command("list", short_help="List trusted keys.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> int:
-    """The keys that are trusted here, and which one of them signs.
+    """List trusted keys, and which one signs.
 
     \b
     Example:
@@ -45,10 +45,10 @@ def list_(as_json: bool) -> int:
     return 0
 
 
-@command.command("show", short_help="A public key, to hand on.")
+@command.command("show", short_help="Print a public key to share.")
 @click.argument("key", required=False, metavar="[ID|NAME]")
 def show(key: str | None) -> int:
-    """Print the public key that signs here (made now if there is none), or another that is trusted.
+    """Print the public key that signs here (created if there is none), or another trusted key.
 
     \b
     Example:
@@ -62,16 +62,14 @@ def show(key: str | None) -> int:
     return 0
 
 
-@command.command("trust", short_help="Let the proofs of a key count here.")
+@command.command("trust", short_help="Trust proofs signed by a key.")
 @click.argument("file", metavar="FILE")
-@click.option("--name", default="", help="Whose it is; the file's name when left out.")
-@click.option(
-    "--until", default="", metavar="DATE", help="Nothing finished after this day (2027-01-31) counts."
-)
+@click.option("--name", default="", help="Owner of the key (default: the file's name).")
+@click.option("--until", default="", metavar="DATE", help="Reject proofs finished after DATE (2027-01-31).")
 def trust_(file: str, name: str, until: str) -> int:
     """Trust the public key in FILE: PEM, OpenSSH, or the one inside a bundle.
 
-    Compare the id that is printed with what its owner tells you, by another way than the one the file came.
+    Compare the printed id with its owner over a different channel than the one the file came through.
 
     \b
     Example:
@@ -86,10 +84,10 @@ def trust_(file: str, name: str, until: str) -> int:
     return 0
 
 
-@command.command("distrust", short_help="No proof of a key counts any longer.")
+@command.command("distrust", short_help="Stop trusting a key.")
 @click.argument("key", metavar="ID|NAME")
 def distrust(key: str) -> int:
-    """Take the trust in a key back, also for what it signed before: the thing to do when one is stolen.
+    """Stop trusting a key, including everything it signed before. Do this when a key is stolen.
 
     \b
     Example:
@@ -103,9 +101,9 @@ def distrust(key: str) -> int:
     return 0
 
 
-@command.command("rotate", short_help="Sign with a new key from now on.")
+@command.command("rotate", short_help="Replace the signing key.")
 def rotate() -> int:
-    """Make a new signing key. What the old one signed until now still counts, and nothing after.
+    """Create a new signing key. Proofs that the old key signed until now stay valid; later ones do not.
 
     \b
     Example:

@@ -12,27 +12,31 @@ if TYPE_CHECKING:
     from ralph.core.model.loop import Loop
 
 
-@click.command(short_help="Bring a verified result into your branch.")
+@click.command(short_help="Merge a verified result into your branch.")
 @click.argument("loop")
 @click.option(
     "--rejudge",
     is_flag=True,
-    help="Your branch has moved: merge, judge the merged tree, and land it if it passes.",
+    help="When your branch has moved: merge, check the merged tree, and keep it only if it passes.",
 )
-@click.option("--unproven", is_flag=True, help="Merge a result that is green but not proven (DONE_UNPROVEN).")
+@click.option(
+    "--unproven",
+    is_flag=True,
+    help="Merge a result that passes its checks but is not proven (DONE_UNPROVEN).",
+)
 @click.option(
     "--checkpoint",
     type=int,
     default=None,
     metavar="N",
-    help="Land an unverified checkpoint instead of a result.",
+    help="Merge an unverified checkpoint instead of a result.",
 )
 def command(loop: str, rejudge: bool, unproven: bool, checkpoint: int | None) -> int:
-    """Land the result of LOOP on the branch that is checked out in its repository.
+    """Merge the result of LOOP into the branch that is checked out in its repository.
 
-    A fast-forward by your own git. Refused, with nothing changed, where it would touch a file that you
-    edited. After a crash in the middle the same command finishes it. A result that is green but not proven
-    is merged only after you say yes.
+    Fast-forwards with your own git. Refuses, and changes nothing, if it would touch a file that you edited.
+    After a crash halfway, run the same command again to finish. Asks before merging a result that passes its
+    checks but is not proven.
 
     \b
     Example:

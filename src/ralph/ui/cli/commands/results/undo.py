@@ -7,10 +7,10 @@ import os
 import click
 
 
-@click.command(short_help="Take a landing back.")
+@click.command(short_help="Undo a merge.")
 @click.argument("loop")
 def command(loop: str) -> int:
-    """Take back the landing of LOOP, as long as nobody has built on it.
+    """Undo the merge of LOOP, as long as nothing was built on it.
 
     \b
     Example:

@@ -19,19 +19,26 @@ _MARKS = {"pass": "✔", "fail": "✘", "ask": "?", "note": "-"}
 _TONES = {"pass": "green", "fail": "red", "ask": "amber", "note": "dim"}
 
 
-@click.command(short_help="Check a proof, and run its gates again.")
+@click.command(short_help="Check a proof and rerun its checks.")
 @click.argument("target", metavar="COMMIT|LOOP|BUNDLE")
-@click.option("--proof", metavar="FILE", default="", help="Hold COMMIT against this envelope or bundle.")
+@click.option("--proof", metavar="FILE", default="", help="Check COMMIT against this envelope or bundle.")
 @click.option(
-    "--trust", "keys", multiple=True, metavar="KEY", help="A file with a public key that counts this once."
+    "--trust",
+    "keys",
+    multiple=True,
+    metavar="KEY",
+    help="Trust the public key in this file for this command only. Repeatable.",
 )
-@click.option("--no-rerun", is_flag=True, help="Only signature, trust, subject and evidence.")
-@click.option("--sandbox", type=click.Choice(("auto", "require", "none")), default=None, help="As for loop.")
+@click.option("--no-rerun", is_flag=True, help="Check only signature, trust, subject and evidence.")
 @click.option(
-    "-y", "--yes", is_flag=True, help="Run commands that come from elsewhere without asking, in a box."
+    "--sandbox",
+    type=click.Choice(("auto", "require", "none")),
+    default=None,
+    help="Sandbox for the checks, as in `ralph loop`.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.option("--junit", metavar="FILE", default="", help="Also write the checks as a JUnit report.")
+@click.option("-y", "--yes", is_flag=True, help="Run the proof's commands without asking, in a sandbox.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--junit", metavar="FILE", default="", help="Write the results as a JUnit report too.")
 def command(
     target: str,
     proof: str,
@@ -42,11 +49,11 @@ def command(
     as_json: bool,
     junit: str,
 ) -> int:
-    """Check the proof of a loop, of a commit, or in a bundle that somebody sent.
+    """Check the proof of a loop, of a commit, or in a bundle somebody sent you.
 
-    Signature and trust come first, then whether it speaks of this very tree, then the evidence, then every
-    gate is run again over a clean checkout. Exit code 0: verified. 1: not, and the line says which check
-    failed. 3: a key has to be trusted or commands have to be approved first.
+    Checks the signature and whether you trust its key, that the proof is about this exact tree, and the
+    evidence; then runs every check again in a clean checkout. Exit code 0: verified. 1: not verified; the
+    output names what failed. 3: trust a key or approve commands first.
 
     \b
     Examples:

@@ -17,9 +17,12 @@ _HEAD = re.compile(r"(diff |index |--- |\+\+\+ |new file|deleted file|similarity
 @click.command(short_help="Show what a loop changed.")
 @click.argument("loop", required=False)
 @click.option(
-    "--iteration", type=click.IntRange(min=1), metavar="N", help="Base against the checkpoint of iteration N."
+    "--iteration",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Compare the base with the checkpoint of iteration N.",
 )
-@click.option("--stat", is_flag=True, help="Files and numbers of lines only.")
+@click.option("--stat", is_flag=True, help="Show only files and line counts.")
 def command(loop: str | None, iteration: int | None, stat: bool) -> int:
     """Show what LOOP changed: its base against its result, or against the best checkpoint so far.
 

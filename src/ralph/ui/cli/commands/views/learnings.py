@@ -9,15 +9,15 @@ from collections.abc import Sequence
 import click
 
 
-@click.command(short_help="Show what a loop learned, keep it in AGENTS.md.")
+@click.command(short_help="Show a loop's learnings, or add them to AGENTS.md.")
 @click.argument("loop", required=False)
 @click.option("--append", "append_", is_flag=True, help="Append it to AGENTS.md in your work tree.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(loop: str | None, append_: bool, as_json: bool) -> int:
-    """Show what the agents of LOOP noted for later calls, by default of the newest loop of this project.
+    """Show what the agents of LOOP noted for later calls (default: the newest loop of this project).
 
-    Notes are an agent's words: read them before you keep them. Nothing is written without --append; then a
-    section is appended to AGENTS.md (to CLAUDE.md where that is the only one), without what stands there.
+    The notes are written by an agent: read them before you keep them. --append adds those not yet there as a
+    section of AGENTS.md (or of CLAUDE.md, if that is the only one).
 
     \b
     Examples:

@@ -13,12 +13,15 @@ from ralph.app.words.format import safe, safe_lines, stamp
 
 @click.command(short_help="Show what happened in a loop.")
 @click.argument("loop", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on printing while somebody drives the loop.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing while the loop is running.")
 @click.option(
-    "--iteration", type=click.IntRange(min=0), metavar="N", help="One iteration, with the agent's output."
+    "--iteration",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Show one iteration, with the agent's output.",
 )
-@click.option("--kind", type=click.Choice(["agent", "gate", "loop"]), help="Only lines of this kind.")
-@click.option("--json", "as_json", is_flag=True, help="Event lines as JSON; see docs/json.md.")
+@click.option("--kind", type=click.Choice(["agent", "gate", "loop"]), help="Show only events of this kind.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines; see docs/json.md.")
 def command(loop: str | None, follow: bool, iteration: int | None, kind: str | None, as_json: bool) -> int:
     """Show the journal of LOOP, by default the newest of this project.
 

@@ -10,20 +10,20 @@ from typing import Any
 import click
 
 
-@click.group(short_help="Show what an agent is told.")
+@click.group(short_help="Show the prompts sent to an agent.")
 def command() -> None:
-    """Prompts: what an agent was told, part by part, and how much of its window that takes."""
+    """Show prompts: what was sent to an agent, part by part, and how much of its context window it takes."""
 
 
-@command.command("show", short_help="Print the prompt of a call, and its parts.")
+@command.command("show", short_help="Print the prompt of a call and its parts.")
 @click.argument("loop", required=False)
-@click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="The call of iteration N.")
-@click.option("--diff", "as_diff", is_flag=True, help="Only what differs from the call before.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="Show the call of iteration N.")
+@click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the previous call.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(loop: str | None, iteration: int | None, as_diff: bool, as_json: bool) -> int:
-    """Print the prompt of LOOP's newest call, or the one it would send if a call comes next.
+    """Print the prompt of LOOP's newest call, or of the next call if one is due.
 
-    The prompt goes to stdout; its parts, their estimated tokens and their share of the model's window go to
+    The prompt goes to stdout. Its parts, their estimated tokens and their share of the context window go to
     stderr, with a warning above 60 %.
 
     \b

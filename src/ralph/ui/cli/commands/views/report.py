@@ -20,8 +20,8 @@ from ralph.errors import SetupError
 @click.option("--format", "face", type=click.Choice(["md", "json"]), default="md", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of the screen.")
 @click.option("--list", "listing", is_flag=True, help="List the loops of this project with their status.")
-@click.option("--failed", is_flag=True, help="List those that ended without being verified.")
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--failed", is_flag=True, help="List loops that ended without being verified.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 def command(
     loop: str | None, face: str, output: str | None, listing: bool, failed: bool, as_json: bool
 ) -> int:

@@ -246,19 +246,19 @@ def __getattr__(name: str) -> Any:
 def _command() -> Any:
     import click
 
-    @click.command(short_help="Show loops and where they stand.")
+    @click.command(short_help="Show loops and their state.")
     @click.argument("loop", required=False)
-    @click.option("--all", "every", is_flag=True, help="Loops of all projects, not only of this one.")
+    @click.option("--all", "every", is_flag=True, help="Show loops of all projects.")
     @click.option(
-        "--limit", default=LIMIT, show_default=True, metavar="N", help="At most N loops; 0 for all."
+        "--limit", default=LIMIT, show_default=True, metavar="N", help="Show at most N loops; 0 for all."
     )
-    @click.option("--json", "as_json", is_flag=True, help="One JSON object; see docs/json.md.")
-    @click.option("-q", "quiet", is_flag=True, help="Names only.")
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; see docs/json.md.")
+    @click.option("-q", "quiet", is_flag=True, help="Print names only.")
     def status(loop: str | None, every: bool, limit: int, as_json: bool, quiet: bool) -> int:
         """Show the loops of this project, or one LOOP in detail.
 
-        LOOP is a name, an id, or the beginning of one. A loop that should be driven and is not is called
-        crashed; `ralph resume` takes it up again.
+        LOOP is a name, an id, or the beginning of one. A loop whose runner died is shown as crashed; `ralph
+        resume` continues it.
 
         \b
         Examples:
