@@ -10,7 +10,7 @@ import msgspec
 
 from ralph.agents import ADAPTERS
 from ralph.agents._kit.folders import Folder, describe_copied, describe_returned
-from ralph.core.model.events import VERSIONS, AnyEvent
+from ralph.core.model.events import KINDS, VERSIONS
 from ralph.errors import EXIT_CODES
 from ralph.ui.cli.tree import COMMANDS, cli
 
@@ -90,7 +90,7 @@ def _option(option: click.Option) -> str:
 def events() -> str:
     """Each kind of event, its version and the fields of its body."""
     lines = ["| kind | version | body |", "|---|---|---|"]
-    for kind in AnyEvent.__args__:
+    for kind in KINDS:
         fields = [f"`{field.name}`" for field in msgspec.structs.fields(kind) if field.name != "at"]
         lines.append(f"| {kind.__name__} | {VERSIONS[kind.__name__]} | {', '.join(fields)} |")
     return "\n".join(lines)

@@ -107,8 +107,8 @@ ENDING = (
     "git.refs.publish_result:call:1",
     "git.refs.publish_result:return:1",
     "run.performer.RealPerformer.publish:return:1",
-    "run.performer.RealPerformer.closing:call:1",
-    "run.performer.RealPerformer.closing:return:1",
+    "run.performer.RealPerformer.finish:call:1",
+    "run.performer.RealPerformer.finish:return:1",
 )
 COMMITTED = ("git.refs.move_refs:return:1", "git.refs.publish_result:return:1")
 

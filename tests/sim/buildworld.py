@@ -24,7 +24,7 @@ from ralph.core.model.plan.board import state_of
 from ralph.core.model.plan.items import Item, Plan
 from ralph.core.model.plan.test_link import CriterionTest, changed_links
 from ralph.core.model.spend import Limits, Usage
-from ralph.shell.ports import Activity, Attention, Watcher
+from ralph.shell.ports import Activity, Attention
 
 A, B = Item("a", "do a", serves=("A-1",)), Item("b", "do b", serves=("B-1",))
 FOUND = Item("c", "look at a once more", serves=("A-1",))
@@ -135,11 +135,9 @@ class BuildHands(SimHands):
             iteration=action.iteration, call=action.call, agent="sim", prompt="p", tree=begins
         )
 
-    def finish_call(
-        self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
-    ) -> e.AgentEnded | None:
+    def finish_call(self, loop: Loop, action: actions.RunAgent, attend: Attention) -> e.AgentEnded | None:
         self._script: Any = Called(self._builder, loop)
-        return super().finish_call(loop, action, attend, watcher)
+        return super().finish_call(loop, action, attend)
 
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         build = loop.build

@@ -29,7 +29,7 @@ from ralph.shell.journal.memory import Memory, MemoryJournal
 from ralph.shell.journal.open import open_journal
 from ralph.shell.journal.record import Record, load
 from ralph.shell.journal.store import Command, JournalStore
-from ralph.shell.ports import Activity, Attention, Watcher
+from ralph.shell.ports import Activity, Attention
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe, summary_row
 
@@ -267,9 +267,7 @@ class SimHands:
         self._tick()
         return e.AgentStarted(iteration=action.iteration, call=action.call, agent="sim", prompt="p")
 
-    def finish_call(
-        self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
-    ) -> e.AgentEnded | None:
+    def finish_call(self, loop: Loop, action: actions.RunAgent, attend: Attention) -> e.AgentEnded | None:
         disk = self._disk
         if action.call not in disk.calls:
             self._tick()
@@ -297,9 +295,7 @@ class SimHands:
             iteration=loop.iteration, call=action.call, tree=action.tree, agent="sim", prompt="q"
         )
 
-    def finish_judge(
-        self, loop: Loop, action: actions.AskJudge, attend: Attention, watcher: Watcher
-    ) -> e.JudgeEnded | None:
+    def finish_judge(self, loop: Loop, action: actions.AskJudge, attend: Attention) -> e.JudgeEnded | None:
         """As an agent's call that changes nothing; one that was dropped is accounted for by who goes on."""
         disk, call = self._disk, action.call
         if call not in disk.calls:
@@ -388,11 +384,12 @@ class SimHands:
         self._tick()
         return e.ResultPublished(branch="b", commit=commit, tree=action.tree)
 
-    def closing(self, loop: Loop, action: actions.Finish) -> None:
+    def finish(self, loop: Loop, action: actions.Finish) -> e.LoopEnded:
         self._tick()
         if action.outcome not in ("verified", "unproven"):
             self._disk.refs.pop("result", None)  # of a runner that was killed before it could say so
         self._tick()
+        return e.LoopEnded(outcome=action.outcome, reason=action.reason, grade=action.grade)
 
 
 def _no_verdict(loop: Loop, stage: Any, tree: str, gate: str) -> e.NoVerdict:

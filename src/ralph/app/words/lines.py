@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import asdict
+
 from ralph.app.words.format import (
     DOT,
     brief_seconds,
@@ -20,32 +22,26 @@ from ralph.app.words.format import (
     short,
     thousands,
 )
+from ralph.core.decide.machine import EVENTS
 from ralph.core.model import events as e
 from ralph.core.model.plan.test_link import status_by_criterion
 from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.spend import Limits
 
-GROUPS = {  # `ralph logs --kind`
-    "AgentStarted": "agent",
-    "AgentEnded": "agent",
-    "CheckpointMade": "agent",
-    "ReadersStarted": "agent",
-    "ReadersEnded": "agent",
-    "GateEnded": "gate",
-    "NoVerdict": "gate",
-    "GuardsEnded": "gate",
-    "TestsTied": "gate",
-    "JudgeStarted": "agent",
-    "JudgeEnded": "gate",
-}
-
 
 def group(kind: str) -> str:
-    return GROUPS.get(kind, "loop")
+    """As `ralph logs --kind` has it."""
+    return next((row.group for event, row in EVENTS.items() if event.__name__ == kind), "loop")
 
 
 def event_words(event: e.AnyEvent) -> str:
-    return _WORDS[type(event)](event)
+    return _WORDS.get(type(event), _field_words)(event)
+
+
+def _field_words(event: e.AnyEvent) -> str:
+    """For a kind that has no words of its own."""
+    told = ((name, value) for name, value in asdict(event).items() if name not in ("at", "took") and value)
+    return "  ".join(f"{name} {safe(str(value), 100)}" for name, value in told)
 
 
 def _loop_started(event: e.LoopStarted) -> str:

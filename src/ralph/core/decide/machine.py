@@ -20,7 +20,7 @@ it happen already?" before doing it.
  * waiting: a limit or a provider's trouble; the loop goes on by itself.
  * paused, ended: the loop goes on only when a human asks.
 
-Two rules keep this file honest. Everything that moves a loop from phase to phase stands in `TABLE`:
+Two rules keep this file honest. Everything that moves a loop from phase to phase stands in `EVENTS`:
 a pair of phase and event that is not there is illegal, raises, and changes nothing; a handler that
 lands in a phase its row does not name is a bug and raises too. And the machine does not know how
 anything is done: no clock, no path, no process, no random number; times arrive in events.
@@ -29,7 +29,7 @@ anything is done: no clock, no path, no process, no random number; times arrive 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -50,50 +50,108 @@ class Transition(NamedTuple):
     to: tuple[Phase, ...]
 
 
+class EventRow(NamedTuple):
+    """All that is known of a kind of event besides its fields."""
+
+    group: Literal["agent", "gate", "loop"]  # in `ralph logs --kind`
+    label: str  # before its words in the plain display; "" = the header has said it
+    fold: dict[Phase, Transition]
+    aside: bool = (
+        False  # of people and runners: it can come between an effect and its record, and dates nothing
+    )
+
+
 _LIVE: tuple[Phase, ...] = ("baseline", "working", "judging", "waiting", "paused")
 _AFTER_JUDGING: tuple[Phase, ...] = ("judging", "working", "waiting", "paused")
+_RESUMED: tuple[Phase, ...] = ("baseline", "working", "judging", "waiting")
 
-TABLE: dict[tuple[Phase, type[e.Event]], Transition] = {
-    ("new", e.LoopStarted): Transition(h.loop_started, ("baseline",)),
-    ("baseline", e.WorkspaceMade): Transition(h.workspace_made, ("baseline", "working")),
-    ("baseline", e.GateEnded): Transition(
-        on_baseline.baseline_gate_ended, ("baseline", "working", "judging", "waiting", "paused")
+
+def _while_live(handler: Handler, *also: Phase) -> dict[Phase, Transition]:
+    """In every phase before the end, which stays unless the handler leads to one of the others."""
+    return {phase: Transition(handler, tuple(dict.fromkeys((phase, *also)))) for phase in _LIVE}
+
+
+EVENTS: dict[type[e.Event], EventRow] = {
+    e.LoopStarted: EventRow("loop", "", {"new": Transition(h.loop_started, ("baseline",))}),
+    e.StintStarted: EventRow("loop", "", _while_live(h.stint_started), aside=True),
+    e.WorkspaceMade: EventRow(
+        "loop", "workspace", {"baseline": Transition(h.workspace_made, ("baseline", "working"))}
     ),
-    ("baseline", e.NoVerdict): Transition(after_fault.no_verdict, ("baseline", "paused")),
-    ("baseline", e.TestsTied): Transition(h.tests_tied, ("working", "paused")),
-    ("working", e.ReadersStarted): Transition(plan_readers.readers_started, ("working",)),
-    ("working", e.ReadersEnded): Transition(plan_readers.readers_ended, ("working", "waiting", "paused")),
-    ("working", e.AgentStarted): Transition(h.agent_started, ("working",)),
-    ("working", e.AgentEnded): Transition(h.agent_ended, ("working",)),
-    ("working", e.CheckpointMade): Transition(h.checkpoint_made, ("judging", "working", "waiting", "paused")),
-    ("working", e.WorkspaceRestored): Transition(
-        h.workspace_restored, ("working", "judging", "waiting", "paused")
+    e.GateEnded: EventRow(
+        "gate",
+        "gate",
+        {
+            "baseline": Transition(on_baseline.baseline_gate_ended, ("baseline", *_AFTER_JUDGING)),
+            "judging": Transition(h.gate_ended, _AFTER_JUDGING),
+        },
     ),
-    ("judging", e.GateEnded): Transition(h.gate_ended, _AFTER_JUDGING),
-    ("judging", e.NoVerdict): Transition(after_fault.no_verdict, ("judging", "paused")),
-    ("judging", e.GuardsEnded): Transition(h.guards_ended, _AFTER_JUDGING),
-    ("judging", e.TestsTied): Transition(h.tests_tied, _AFTER_JUDGING),
-    ("judging", e.ItemPublished): Transition(h.item_published, _AFTER_JUDGING),
-    ("judging", e.JudgeStarted): Transition(opinion.judge_started, ("judging",)),
-    ("judging", e.JudgeEnded): Transition(opinion.judge_ended, _AFTER_JUDGING),
-    ("judging", e.ResultPublished): Transition(h.result_published, ("judging",)),
-    ("waiting", e.WaitOver): Transition(h.wait_over, ("working", "waiting", "judging")),
-    ("paused", e.ResumeAsked): Transition(h.resume_asked, ("baseline", "working", "judging", "waiting")),
-    ("ended", e.ResumeAsked): Transition(h.resume_asked, ("baseline", "working", "waiting", "judging")),
-    ("ended", e.Steered): Transition(h.user_steered, ("ended",)),
-    ("ended", e.LandingStarted): Transition(h.landing_started, ("ended",)),
-    ("ended", e.LandingEnded): Transition(h.landing_ended, ("ended",)),
-    ("ended", e.LoopDropped): Transition(h.loop_dropped, ("ended",)),
-    **{(phase, e.StintStarted): Transition(h.stint_started, (phase,)) for phase in _LIVE},
-    **{(phase, e.Steered): Transition(h.user_steered, (phase,)) for phase in _LIVE},
-    **{(phase, e.AbortAsked): Transition(h.abort_asked, (phase,)) for phase in _LIVE},
-    **{(phase, e.LoopEnded): Transition(h.loop_ended, ("ended",)) for phase in _LIVE},
-    **{(phase, e.PauseAsked): Transition(h.pause_asked, (phase, "paused")) for phase in _LIVE},
+    e.NoVerdict: EventRow(
+        "gate",
+        "gate",
+        {
+            "baseline": Transition(after_fault.no_verdict, ("baseline", "paused")),
+            "judging": Transition(after_fault.no_verdict, ("judging", "paused")),
+        },
+    ),
+    e.TestsTied: EventRow(
+        "gate",
+        "criteria",
+        {
+            "baseline": Transition(h.tests_tied, ("working", "paused")),
+            "judging": Transition(h.tests_tied, _AFTER_JUDGING),
+        },
+    ),
+    e.ReadersStarted: EventRow(
+        "agent", "readers", {"working": Transition(plan_readers.readers_started, ("working",))}
+    ),
+    e.ReadersEnded: EventRow(
+        "agent",
+        "readers end",
+        {"working": Transition(plan_readers.readers_ended, ("working", "waiting", "paused"))},
+    ),
+    e.AgentStarted: EventRow("agent", "agent", {"working": Transition(h.agent_started, ("working",))}),
+    e.AgentEnded: EventRow("agent", "agent ended", {"working": Transition(h.agent_ended, ("working",))}),
+    e.CheckpointMade: EventRow(
+        "agent", "checkpoint", {"working": Transition(h.checkpoint_made, _AFTER_JUDGING)}
+    ),
+    e.WorkspaceRestored: EventRow(
+        "loop", "took back", {"working": Transition(h.workspace_restored, _AFTER_JUDGING)}
+    ),
+    e.GuardsEnded: EventRow("gate", "guards", {"judging": Transition(h.guards_ended, _AFTER_JUDGING)}),
+    e.JudgeStarted: EventRow("agent", "judge", {"judging": Transition(opinion.judge_started, ("judging",))}),
+    e.JudgeEnded: EventRow(
+        "gate", "judge said", {"judging": Transition(opinion.judge_ended, _AFTER_JUDGING)}
+    ),
+    e.ItemPublished: EventRow("loop", "committed", {"judging": Transition(h.item_published, _AFTER_JUDGING)}),
+    e.ResultPublished: EventRow("loop", "result", {"judging": Transition(h.result_published, ("judging",))}),
+    e.WaitOver: EventRow(
+        "loop", "wait over", {"waiting": Transition(h.wait_over, ("working", "waiting", "judging"))}
+    ),
+    e.Steered: EventRow(
+        "loop",
+        "steer",
+        {**_while_live(h.user_steered), "ended": Transition(h.user_steered, ("ended",))},
+        aside=True,
+    ),
+    e.PauseAsked: EventRow("loop", "pause", _while_live(h.pause_asked, "paused"), aside=True),
+    e.ResumeAsked: EventRow(
+        "loop",
+        "resume",
+        {
+            "paused": Transition(h.resume_asked, _RESUMED),
+            "ended": Transition(h.resume_asked, _RESUMED),
+        },
+        aside=True,
+    ),
+    e.AbortAsked: EventRow("loop", "abort", _while_live(h.abort_asked), aside=True),
+    e.LoopEnded: EventRow("loop", "ended", {phase: Transition(h.loop_ended, ("ended",)) for phase in _LIVE}),
+    e.LandingStarted: EventRow("loop", "", {"ended": Transition(h.landing_started, ("ended",))}),
+    e.LandingEnded: EventRow("loop", "", {"ended": Transition(h.landing_ended, ("ended",))}),
+    e.LoopDropped: EventRow("loop", "", {"ended": Transition(h.loop_dropped, ("ended",))}),
 }
-
-
-# Words of people and runners. They can come between an effect and its record, so they date nothing.
-_ASIDE = (e.StintStarted, e.Steered, e.PauseAsked, e.ResumeAsked, e.AbortAsked)
+TABLE: dict[tuple[Phase, type[e.Event]], Transition] = {
+    (phase, kind): rule for kind, row in EVENTS.items() for phase, rule in row.fold.items()
+}
 
 
 def decide(loop: Loop, event: e.AnyEvent) -> Loop:
@@ -125,5 +183,5 @@ def _charge_time(loop: Loop, event: e.AnyEvent) -> Loop:
         spend = replace(spend, waited=spend.waited + took)
     elif loop.phase in ("baseline", "working", "judging"):
         spend = replace(spend, seconds=spend.seconds + took)
-    worked = loop.last_work_at if isinstance(event, _ASIDE) else event.at
+    worked = loop.last_work_at if EVENTS[type(event)].aside else event.at
     return replace(loop, spend=spend, now=event.at, last_work_at=worked)

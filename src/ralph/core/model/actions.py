@@ -1,7 +1,12 @@
-"""Actions: what the core asks the shell to do; never stored, because `decide` makes them again from the
-facts."""
+"""Actions: what the core asks the shell to do. Never stored: `decide` makes them again from the facts.
+
+A new action is a struct and a row of ACTIONS here, a method of the performer, and whoever owes it.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -9,47 +14,54 @@ from ralph.core.model.gate import Grade
 from ralph.core.model.outcome import Outcome
 from ralph.core.model.verdict import Checkpoint, Stage
 
+if TYPE_CHECKING:
+    from ralph.core.model.loop import Loop
 
-class MakeWorkspace(Struct, frozen=True, tag=True):
+
+class Action(Struct, frozen=True):
+    """One effect that the shell owes; done, it is a fact."""
+
+
+class MakeWorkspace(Action, frozen=True):
     pass
 
 
-class RunGates(Struct, frozen=True, tag=True):
+class RunGates(Action, frozen=True):
     stage: Stage
     tree: str
     gates: tuple[str, ...]
 
 
-class RunGuards(Struct, frozen=True, tag=True):
+class RunGuards(Action, frozen=True):
     tree: str
 
 
-class TieTests(Struct, frozen=True, tag=True):
+class TieTests(Action, frozen=True):
     tree: str
 
 
-class RunAgent(Struct, frozen=True, tag=True):
+class RunAgent(Action, frozen=True):
     iteration: int
     call: int
     agent: int = 0  # 0 = the one that is wanted, else a spare one
 
 
-class RunReaders(Struct, frozen=True, tag=True):
+class RunReaders(Action, frozen=True):
     call: int  # of the first
     count: int
 
 
-class TakeSnapshot(Struct, frozen=True, tag=True):
+class TakeSnapshot(Action, frozen=True):
     iteration: int
 
 
-class RestoreWorkspace(Struct, frozen=True, tag=True):
+class RestoreWorkspace(Action, frozen=True):
     to: Checkpoint
     rejected: Checkpoint | None
     why: str = ""  # for the next prompt
 
 
-class Wait(Struct, frozen=True, tag=True):
+class Wait(Action, frozen=True):
     seconds: float
     until: float | None  # epoch seconds, when a provider named a time
     why: str
@@ -57,41 +69,50 @@ class Wait(Struct, frozen=True, tag=True):
     most: float = 0.0  # but not longer than this
 
 
-class PublishResult(Struct, frozen=True, tag=True):
+class PublishResult(Action, frozen=True):
     tree: str
     grade: Grade
 
 
-class PublishItem(Struct, frozen=True, tag=True):
+class PublishItem(Action, frozen=True):
     item: str
     tree: str
     grade: Grade
 
 
-class Finish(Struct, frozen=True, tag=True):
+class Finish(Action, frozen=True):
     outcome: Outcome
     reason: str
     grade: Grade | None = None
 
 
-class AskJudge(Struct, frozen=True, tag=True):
+class AskJudge(Action, frozen=True):
     tree: str
     call: int
     then: PublishResult | PublishItem | Finish  # what follows unless the judge holds it back
 
 
-Action = (
-    MakeWorkspace
-    | RunGates
-    | RunGuards
-    | TieTests
-    | RunReaders
-    | RunAgent
-    | TakeSnapshot
-    | RestoreWorkspace
-    | Wait
-    | PublishResult
-    | PublishItem
-    | AskJudge
-    | Finish
-)
+class ActionRow(NamedTuple):
+    """How an action is performed."""
+
+    by: str  # method of the performer that does it and gives the fact or facts that it is done
+    attends: bool = False  # it takes long: it hears, between two breaths, that it is to be dropped
+    opens: str = ""  # method that gives the fact to be recorded before it begins; "" = none
+    is_open: Callable[[Loop], bool] = bool  # was that recorded?
+
+
+ACTIONS: dict[type[Action], ActionRow] = {
+    MakeWorkspace: ActionRow("make_workspace"),
+    RunGates: ActionRow("run_gates", attends=True),
+    RunGuards: ActionRow("run_guards", attends=True),
+    TieTests: ActionRow("tie_tests"),
+    RunReaders: ActionRow("finish_readers", True, "open_readers", lambda loop: loop.readers_running),
+    RunAgent: ActionRow("finish_call", True, "open_call", lambda loop: loop.call.running),
+    TakeSnapshot: ActionRow("take_snapshot"),
+    RestoreWorkspace: ActionRow("restore"),
+    Wait: ActionRow("wait", attends=True),
+    AskJudge: ActionRow("finish_judge", True, "open_judge", lambda loop: loop.jury.open),
+    PublishResult: ActionRow("publish"),
+    PublishItem: ActionRow("publish_item"),
+    Finish: ActionRow("finish"),
+}

@@ -166,6 +166,11 @@ class Loop(Struct, frozen=True):
         return proof.finals if proof.finals_tree == self.work.tree and proof.finals else proof.verdicts
 
     @property
+    def readers_running(self) -> bool:
+        """Readers were called and have not been accounted for."""
+        return self.build is not None and self.build.planning.readers_running
+
+    @property
     def elapsed_seconds(self) -> float:
         return self.spend.seconds + self.spend.waited
 

@@ -184,7 +184,7 @@ def drive_loop(
                     scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
                 site = open_site(scribe.loop.sealed, state, env, clock, fork_client)
                 sweep(site.store.dir)
-                hands = RealPerformer(site, clock, min_free)
+                hands = RealPerformer(site, clock, min_free, watcher)
                 return Runner(hands, scribe, clock, signals, watcher).drive()
     finally:
         if stint is not None:

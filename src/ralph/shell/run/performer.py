@@ -59,9 +59,9 @@ MAX_PATHS = 20  # changed files that a checkpoint names
 
 
 class RealPerformer:
-    def __init__(self, site: Site, clock: Clock, min_free: int) -> None:
+    def __init__(self, site: Site, clock: Clock, min_free: int, watcher: Watcher) -> None:
         self.site = site
-        self._clock = clock
+        self._clock, self._watcher = clock, watcher
         self._min_free = min_free
         self._callers: dict[int, Caller] = {}
         self._files = PromptFiles(site.store, site.state.blobs)
@@ -176,16 +176,14 @@ class RealPerformer:
             tree=ready.tree if ready else "",
         )
 
-    def finish_call(
-        self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
-    ) -> e.AgentEnded | None:
+    def finish_call(self, loop: Loop, action: actions.RunAgent, attend: Attention) -> e.AgentEnded | None:
         prompt = blobs.get(self.site.state.blobs, loop.call.prompt)
         found = self.judge.deps.shares(loop.work.tree, attend)
         shares = found if isinstance(found, tuple) else ()  # without them it can still mend a lockfile
         if action.agent not in self._callers:
             order = failover.with_agent(self.site.order, action.agent)
             self._callers[action.agent] = Caller(self.site, order)
-        ended = self._callers[action.agent].finish(loop, action, prompt, shares, attend, watcher)
+        ended = self._callers[action.agent].finish(loop, action, prompt, shares, attend, self._watcher)
         return self.desk.add_indication(loop, ended, prompt.decode()) if loop.build is not None else ended
 
     @property
@@ -200,10 +198,8 @@ class RealPerformer:
         refuse_full_disk(self.site.state, self._min_free)
         return self.asker.open(loop, action)
 
-    def finish_judge(
-        self, loop: Loop, action: actions.AskJudge, attend: Attention, watcher: Watcher
-    ) -> e.JudgeEnded | None:
-        return self.asker.finish(loop, action, attend, watcher)
+    def finish_judge(self, loop: Loop, action: actions.AskJudge, attend: Attention) -> e.JudgeEnded | None:
+        return self.asker.finish(loop, action, attend, self._watcher)
 
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         site, order, workspace = self.site, self.site.order, self.workspace
@@ -329,7 +325,7 @@ class RealPerformer:
             self.site.store.project, order.branch, order.loop, tree, order.base.commit
         )
 
-    def closing(self, loop: Loop, action: actions.Finish) -> None:
+    def finish(self, loop: Loop, action: actions.Finish) -> e.LoopEnded:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
         lost = loop.grade is not None and loop.build is None and not loop.landing.result
         if lost and action.outcome not in DONE:
@@ -343,6 +339,7 @@ class RealPerformer:
         give_back(os.path.join(self.site.folder, "own"), self.site.clock.now(), whole=whole)
         for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
+        return e.LoopEnded(outcome=action.outcome, reason=action.reason, grade=action.grade)
 
 
 def _steady(loop: Loop, verdict: Verdict) -> Verdict:

@@ -8,7 +8,6 @@ only the order of things, the inbox, Ctrl-C, and what happens when the machine g
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from contextlib import closing
 from typing import Protocol
 
@@ -17,39 +16,17 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.errors import Bug, Busy, RalphError
-from ralph.shell.ports import Activity, Attention, Recorder, Signals, Watcher
+from ralph.shell.ports import Activity, Recorder, Signals, Watcher
 
 
 class Performer(Protocol):
-    """One method for each action of the core. Each is safe to repeat after a crash at any point."""
+    """Has one method for each action, named in ACTIONS. Each is safe to repeat after a crash at any point.
+
+    It takes the loop, the action and, where the action attends, an `Attention`; it gives the fact that it is
+    done, several of them one after the other, or None when it was dropped on request.
+    """
 
     def opening(self) -> e.StintStarted: ...
-    def make_workspace(self, loop: Loop, action: actions.MakeWorkspace) -> e.WorkspaceMade: ...
-    def run_gates(
-        self, loop: Loop, action: actions.RunGates, attend: Attention
-    ) -> Generator[e.GateEnded | e.NoVerdict, None, None]: ...
-    def run_guards(
-        self, loop: Loop, action: actions.RunGuards, attend: Attention
-    ) -> e.GuardsEnded | e.NoVerdict | None: ...
-    def open_call(self, loop: Loop, action: actions.RunAgent) -> e.AgentStarted: ...
-    def finish_call(
-        self, loop: Loop, action: actions.RunAgent, attend: Attention, watcher: Watcher
-    ) -> e.AgentEnded | None: ...
-    def open_judge(self, loop: Loop, action: actions.AskJudge) -> e.JudgeStarted: ...
-    def finish_judge(
-        self, loop: Loop, action: actions.AskJudge, attend: Attention, watcher: Watcher
-    ) -> e.JudgeEnded | None: ...
-    def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade: ...
-    def restore(self, loop: Loop, action: actions.RestoreWorkspace) -> e.WorkspaceRestored: ...
-    def wait(self, loop: Loop, action: actions.Wait, attend: Attention) -> e.WaitOver | None: ...
-    def publish(self, loop: Loop, action: actions.PublishResult) -> e.ResultPublished: ...
-    def publish_item(self, loop: Loop, action: actions.PublishItem) -> e.ItemPublished: ...
-    def open_readers(self, loop: Loop, action: actions.RunReaders) -> e.ReadersStarted: ...
-    def finish_readers(
-        self, loop: Loop, action: actions.RunReaders, attend: Attention
-    ) -> e.ReadersEnded | None: ...
-    def tie_tests(self, loop: Loop, action: actions.TieTests) -> e.TestsTied: ...
-    def closing(self, loop: Loop, action: actions.Finish) -> None: ...
 
 
 class Runner:
@@ -87,53 +64,23 @@ class Runner:
         return scribe.loop
 
     def _perform(self, action: actions.Action) -> None:
-        hands, scribe, self._doing = self._hands, self._scribe, action
-        loop = scribe.loop
-        match action:
-            case actions.MakeWorkspace():
-                scribe.append(hands.make_workspace(loop, action))
-            case actions.RunGates():
-                with closing(hands.run_gates(loop, action, self._attend)) as heard:
-                    for event in heard:
-                        scribe.append(event)
-                        if not scribe.loop.todo or not _same(scribe.loop.todo[0], action):
-                            break  # the last one that was owed, or no answer so often that the loop pauses
-            case actions.RunGuards():
-                self._append_if(hands.run_guards(loop, action, self._attend))
-            case actions.RunReaders():
-                if loop.build is not None and not loop.build.planning.readers_running:
-                    loop = scribe.append(hands.open_readers(loop, action))
-                self._append_if(hands.finish_readers(loop, action, self._attend))
-            case actions.RunAgent():
-                if not loop.call.running:
-                    loop = scribe.append(hands.open_call(loop, action))
-                self._append_if(hands.finish_call(loop, action, self._attend, self._watcher))
-            case actions.AskJudge():
-                if not loop.jury.open:
-                    loop = scribe.append(hands.open_judge(loop, action))
-                self._append_if(hands.finish_judge(loop, action, self._attend, self._watcher))
-            case actions.TakeSnapshot():
-                scribe.append(hands.take_snapshot(loop, action))
-            case actions.RestoreWorkspace():
-                scribe.append(hands.restore(loop, action))
-            case actions.Wait():
-                self._append_if(hands.wait(loop, action, self._attend))
-            case actions.TieTests():
-                scribe.append(hands.tie_tests(loop, action))
-            case actions.PublishResult():
-                scribe.append(hands.publish(loop, action))
-            case actions.PublishItem():
-                scribe.append(hands.publish_item(loop, action))
-            case actions.Finish():
-                hands.closing(loop, action)
-                scribe.append(e.LoopEnded(outcome=action.outcome, reason=action.reason, grade=action.grade))
-            case _:
-                raise Bug(f"nobody knows how to perform {action}")
-
-    def _append_if(self, event: e.AnyEvent | None) -> None:
-        """An action that was dropped on request has no result: the request itself moved the loop."""
-        if event is not None:
-            self._scribe.append(event)
+        """Record that it begins, where that is a fact of its own; do it; record what came of it."""
+        scribe, self._doing = self._scribe, action
+        work = actions.ACTIONS[type(action)]
+        if work.opens and not work.is_open(scribe.loop):
+            scribe.append(getattr(self._hands, work.opens)(scribe.loop, action))
+        attend = (self._attend,) if work.attends else ()
+        done = getattr(self._hands, work.by)(scribe.loop, action, *attend)
+        if done is None:
+            return  # it was dropped on request: the request itself moved the loop
+        if isinstance(done, e.Event):
+            scribe.append(done)
+            return
+        with closing(done) as facts:
+            for event in facts:
+                scribe.append(event)
+                if not scribe.loop.todo or not _same(scribe.loop.todo[0], action):
+                    break  # the last one that was owed, or no answer so often that the loop pauses
 
     def _attend(self, activity: Activity) -> bool:
         """Between two breaths of an action: show it, hear the inbox and Ctrl-C."""

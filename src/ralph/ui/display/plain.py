@@ -8,6 +8,7 @@ from typing import IO
 from ralph.app.words.format import clock, safe, stamp
 from ralph.app.words.lines import event_words
 from ralph.app.words.story import StoryCall, call_line, is_settled, update_call
+from ralph.core.decide.machine import EVENTS
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
@@ -16,29 +17,6 @@ from ralph.ui.display.stint_words import alert_words, doing_words, header
 
 HEARTBEAT_SECONDS = 60.0  # seconds of nothing to say before saying that it still goes on
 MAX_SENTENCES = 5
-_LABELS = {
-    "WorkspaceMade": "workspace",
-    "AgentStarted": "agent",
-    "AgentEnded": "agent ended",
-    "CheckpointMade": "checkpoint",
-    "ReadersStarted": "readers",
-    "ReadersEnded": "readers end",
-    "TestsTied": "criteria",
-    "ItemPublished": "committed",
-    "GateEnded": "gate",
-    "NoVerdict": "gate",
-    "GuardsEnded": "guards",
-    "JudgeStarted": "judge",
-    "JudgeEnded": "judge said",
-    "WorkspaceRestored": "took back",
-    "WaitOver": "wait over",
-    "Steered": "steer",
-    "PauseAsked": "pause",
-    "ResumeAsked": "resume",
-    "AbortAsked": "abort",
-    "ResultPublished": "result",
-    "LoopEnded": "ended",
-}
 
 
 class Plain(Silent):
@@ -53,8 +31,8 @@ class Plain(Silent):
 
     def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None:  # noqa: ARG002
         self._beat = 0.0
-        label = _LABELS.get(e.kind_of(event))
-        if label is not None:  # the header has said what the others say
+        label = EVENTS[type(event)].label
+        if label:  # the header has said what the others say
             self.tell(f"{stamp(event.at)}  {label:<11}  {event_words(event)}")
         before, self._call = self._call, update_call(self._call, event)
         if before is not None and isinstance(event, e.AgentStarted):
