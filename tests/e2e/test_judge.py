@@ -49,6 +49,7 @@ def test_a_judge_reads_and_changes_nothing(place):
     (ended,) = done.all(JudgeEnded)
     told = json.loads(ended.opinion.summary)
     assert (ended.opinion.status, ended.opinion.weighted, ended.tree) == ("pass", 9.0, loop.work.tree)
+    assert told["purpose"] == "judge"
     assert "notes" in told["files"]
     assert "AGENTS.md" not in told["files"]  # a CLI would take its orders from there
     assert "planted.py" not in place.git("ls-tree", "--name-only", loop.landing.result)

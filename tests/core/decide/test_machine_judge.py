@@ -11,7 +11,6 @@ from builders import Row
 from msgspec.structs import replace
 from test_rubric import RUBRIC
 
-from ralph.core.decide import opinion as decide_opinion
 from ralph.core.decide.machine import decide, fold
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions
@@ -459,11 +458,11 @@ def test_refusals_of_one_item_are_not_held_against_the_next() -> None:
 
 def test_an_item_is_judged_only_where_that_was_asked_for() -> None:
     """after = "loop" lets verified items pass; after = "item" asks about each."""
-    owed = actions.PublishItem(item="a", tree="t1", grade="B")
     for after, asked in (("loop", False), ("item", True)):
-        loop = replace(b.conclude(b.guarding(b.based()), b.guard()), todo=(owed,))
-        loop = replace(loop, order=replace(loop.sealed, rubric=replace(RUBRIC, after=after)))
-        assert isinstance(decide_opinion.ask_before_result(loop).todo[0], actions.AskJudge) is asked
+        loop = plans.begun(plans.order(rubric=replace(RUBRIC, after=after), judge=SealedAgent("critic")))
+        loop = plans.judged(plans.called(loop, "t1", said="done"), "t1", "A-1")
+        owed = plans.concluded(loop, "t1").todo[0]
+        assert isinstance(owed, actions.AskJudge if asked else actions.PublishItem)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
 from ralph.core.model.agent import Claim, Fault
 from ralph.core.model.loop import Loop
+from ralph.core.model.rubric import Opinion, Rubric
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import GuardResult, Verdict
 from ralph.errors import IllegalEvent
@@ -168,6 +169,24 @@ def obey(draw: Any, loop: Loop) -> e.AnyEvent:
             return e.WorkspaceRestored(iteration=loop.iteration, tree=owed.to.tree, **times)
         case actions.Wait():
             return e.WaitOver(**times)
+        case actions.AskJudge() if not loop.jury.open:
+            return e.JudgeStarted(
+                iteration=loop.iteration, call=owed.call, tree=owed.tree, agent="j", prompt="q", **times
+            )
+        case actions.AskJudge():
+            fault = draw(faults) if draw(RARELY) else None
+            score = draw(st.sampled_from([3.0, 6.5, 8.0, 8.0]))
+            said = Opinion(
+                tree=owed.tree, status="pass" if score > 7 else "fail", weighted=score, required=True
+            )
+            return e.JudgeEnded(
+                iteration=loop.iteration,
+                call=owed.call,
+                tree=owed.tree,
+                opinion=None if fault else said,
+                fault=fault,
+                **times,
+            )
         case actions.PublishResult():
             return e.ResultPublished(branch="r", commit="c", tree=owed.tree, **times)
         case actions.Finish():
@@ -185,6 +204,8 @@ class Books:
         self.looked: dict[str, tuple[GuardResult, ...]] = {}
         self.accused: set[str] = set()
         self.calls = 0
+        self.refused: set[str] = set()
+        self.passed: set[str] = set()
 
     def note(self, event: e.AnyEvent) -> None:
         match event:
@@ -199,6 +220,8 @@ class Books:
                     self.accused.add(event.tree)
             case e.AgentStarted():
                 self.calls += 1
+            case e.JudgeEnded(opinion=Opinion() as opinion):
+                (self.passed if opinion.status == "pass" else self.refused).add(event.tree)
 
 
 class Machine(RuleBasedStateMachine):
@@ -216,14 +239,16 @@ class Machine(RuleBasedStateMachine):
             cost=st.none() | st.just(3.0),
             calls_per_hour=st.none() | st.integers(1, 2),
         ),
+        judged=RARELY,
     )
-    def begin(self, task_class: str, on_fail: str, min_grade: str, limits: Limits) -> None:
+    def begin(self, task_class: str, on_fail: str, min_grade: str, limits: Limits, judged: bool) -> None:
         sealed = b.order(
             *GATES,
             task_class=task_class,
             on_fail=on_fail,
             min_grade=min_grade,
             limits=limits,
+            rubric=Rubric(dimensions=(), required=True) if judged else None,
         )
         self.loop, self.facts, self.books = Loop(), [], Books()
         self.feed(e.LoopStarted(rules=e.RULES, order=sealed))
@@ -324,6 +349,14 @@ class Machine(RuleBasedStateMachine):
         assert loop.call.claim.status == "COMPLETE"
         assert loop.grade is not None
         assert loop.grade > loop.sealed.criterion.min_grade
+
+    @invariant()
+    def a_required_judge_has_passed_whatever_is_published(self) -> None:
+        loop = self.loop
+        published = loop.todo and isinstance(loop.todo[0], actions.PublishResult)
+        if loop.order is not None and loop.order.rubric is not None and (published or loop.landing.result):
+            assert loop.work.tree in self.books.passed
+            assert loop.work.tree not in self.books.refused or loop.landing.result
 
     @invariant()
     def satisfied_means_green_before_any_call(self) -> None:

@@ -21,7 +21,6 @@ for place in {os.getcwd(), os.environ["RALPH_WORKSPACE"]}:
     except OSError:
         pass
 spent(100, 0.25)
-answer(
-    9,
-    json.dumps({"files": sorted(os.listdir(".")), "done": done, "home": os.listdir(os.path.expanduser("~"))}),
-)
+home = os.listdir(os.path.expanduser("~"))
+told = {"files": sorted(os.listdir(".")), "done": done, "home": home, "purpose": os.environ["RALPH_PURPOSE"]}
+answer(9, json.dumps(told))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core.decide import failover, grants, next_item, plan_facts
+from ralph.core.decide import count_spend, failover, grants, next_item, opinion, plan_facts
 from ralph.core.decide.stuck import apply, measure, signs, take_back
 from ralph.core.model.actions import (
     Action,
@@ -22,10 +22,11 @@ from ralph.core.model.actions import (
     RunGuards,
     RunReaders,
     TieTests,
+    Wait,
 )
 from ralph.core.model.agent import Claim
 from ralph.core.model.events import CheckpointMade
-from ralph.core.model.gate import MAKE_IT_GREEN, WITHOUT_WITNESS, Criterion, Gate, Grade
+from ralph.core.model.gate import MAKE_IT_GREEN, WITHOUT_WITNESS, Criterion, Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Checkpoint, GuardResult, Verdict
 from ralph.core.proof import exit_gate
@@ -83,19 +84,37 @@ def verify_or_settle(loop: Loop) -> Loop:
     if answer.may_leave:
         assert answer.grade is not None
         loop = replace(loop.with_proof(not_yet=(), unproven=answer.unproven), grade=answer.grade)
-        if loop.build is not None:
-            return _publish_or_go_on(loop, plan_facts.to_publish(loop.build, loop.work.tree), answer.grade)
-        return replace(loop, phase="judging", todo=(PublishResult(tree=loop.work.tree, grade=answer.grade),))
+        if loop.build is None:
+            return leave(loop, PublishResult(tree=loop.work.tree, grade=answer.grade))
+        item = plan_facts.to_publish(loop.build, loop.work.tree)
+        if item:
+            return leave(loop, PublishItem(item=item, tree=loop.work.tree, grade=answer.grade))
+        return pause_or_call(loop)  # the whole of a plan was looked at once more
     return settle(loop, answer)
 
 
-def _publish_or_go_on(loop: Loop, item: str, grade: Grade) -> Loop:
-    """An item of the plan is verified, or the whole of it was looked at once more."""
-    if item:
-        return replace(
-            loop, phase="judging", todo=(PublishItem(item=item, tree=loop.work.tree, grade=grade),)
-        )
-    return pause_or_call(loop)
+def leave(loop: Loop, then: opinion.Then) -> Loop:
+    """The last step of the exit path: what everything else let pass, once the judge lets it pass too."""
+    return follow_judge(*opinion.before_leaving(loop, then))
+
+
+def follow_judge(loop: Loop, step: opinion.Next) -> Loop:
+    match step:
+        case opinion.Refused():
+            return _send_back(loop, step)
+        case Finish():
+            return finish(loop, step)
+        case Wait():
+            return pause_loop(loop) if loop.control.pause_reason else _wait(loop, step)
+        case _:  # the question, or what may be published now
+            return replace(loop, phase="judging", todo=(step,))
+
+
+def _send_back(loop: Loop, refused: opinion.Refused) -> Loop:
+    not_yet = (refused.sentence,)
+    if refused.whole:  # every item is ticked: one more, of Ralph's own, says what is missing
+        return pause_or_call(next_item.add_mend_item(loop.with_proof(not_yet=not_yet), not_yet))
+    return settle(loop, exit_gate.Exit(verified=False, not_yet=not_yet, unproven=loop.proof.unproven))
 
 
 def needs_test_links(loop: Loop) -> bool:
@@ -221,7 +240,7 @@ def _ending(loop: Loop) -> Finish | None:
         return _denied(loop)
     if loop.progress.integrity_hits >= INTEGRITY_CAP:
         return Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
-    limit = limit_reached(loop)
+    limit = count_spend.limit_reached(loop)
     if grants.asks_again(loop) or (limit is not None and grants.open_questions(loop)):
         return Finish("blocked", grants.question(loop))
     return limit
@@ -229,19 +248,6 @@ def _ending(loop: Loop) -> Finish | None:
 
 def _denied(loop: Loop) -> Finish:
     return Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.call.denials)}")
-
-
-def limit_reached(loop: Loop) -> Finish | None:
-    limits, spend = loop.limits, loop.spend
-    if limits.iterations is not None and loop.iteration >= limits.iterations:
-        return Finish("exhausted", f"{loop.iteration} of {limits.iterations} iterations used")
-    if limits.time is not None and loop.elapsed_seconds >= limits.time:
-        return Finish("exhausted", f"time limit of {limits.time:.0f} s reached")
-    if limits.cost is not None and spend.cost is not None and spend.cost >= limits.cost:
-        return Finish("exhausted", f"cost limit of {limits.cost:g} USD reached ({spend.cost:.2f})")
-    if limits.tokens is not None and spend.tokens is not None and spend.tokens >= limits.tokens:
-        return Finish("exhausted", f"token limit of {limits.tokens} reached ({spend.tokens})")
-    return None
 
 
 def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
@@ -279,13 +285,13 @@ def pause_or_call(loop: Loop) -> Loop:
 
 def limit_or_call(loop: Loop) -> Loop:
     """A loop that is taken up, for the first time or again, meets its limits before it spends."""
-    ending = limit_reached(loop)
+    ending = count_spend.limit_reached(loop)
     if loop.build is not None:
         if loop.build.mode == "planning" and loop.agents.denials_in_row >= DENIAL_CAP:
             return finish(replace(loop, phase="working"), _denied(loop))
         loop, step = next_item.next_step(loop, can_call=ending is None)
         if isinstance(step, Finish):
-            return finish(replace(loop, phase="working"), step)
+            return leave(replace(loop, phase="working"), step)
         if step == "judge":
             return judge_again(loop)
     return _call(loop) if ending is None else finish(replace(loop, phase="working"), ending)
@@ -306,6 +312,12 @@ def call_agent(loop: Loop) -> Loop:
     return _call(loop) if loop.build is None else limit_or_call(loop)
 
 
+def _wait(loop: Loop, wait: Wait) -> Loop:
+    return replace(
+        loop.with_control(wait_until=wait.until, wait_reason=wait.why), phase="waiting", todo=(wait,)
+    )
+
+
 def _call(loop: Loop) -> Loop:
     """Ask for the next agent call, or first wait for what makes one possible."""
     number = failover.first_awake_agent(loop)
@@ -316,10 +328,7 @@ def _call(loop: Loop) -> Loop:
         if time is not None and loop.elapsed_seconds + wait.seconds > time:
             why = f"{wait.why}; waiting for that would pass the time limit"
             return finish(replace(loop, phase="working"), Finish("exhausted", why))
-        loop = loop if rest is None else apply.open_for_wait(loop, rest.why)
-        return replace(
-            loop.with_control(wait_until=wait.until, wait_reason=wait.why), phase="waiting", todo=(wait,)
-        )
+        return _wait(loop if rest is None else apply.open_for_wait(loop, rest.why), wait)
     iteration = loop.iteration + 1
     loop = apply.start_probe(loop, iteration)
     readers = plan_facts.readers_due(loop)

@@ -119,9 +119,7 @@ EVENTS: dict[type[e.Event], EventRow] = {
     ),
     e.GuardsEnded: EventRow("gate", "guards", {"judging": Transition(h.guards_ended, _AFTER_JUDGING)}),
     e.JudgeStarted: EventRow("agent", "judge", {"judging": Transition(opinion.judge_started, ("judging",))}),
-    e.JudgeEnded: EventRow(
-        "gate", "judge said", {"judging": Transition(opinion.judge_ended, _AFTER_JUDGING)}
-    ),
+    e.JudgeEnded: EventRow("gate", "judge said", {"judging": Transition(h.judge_ended, _AFTER_JUDGING)}),
     e.ItemPublished: EventRow("loop", "committed", {"judging": Transition(h.item_published, _AFTER_JUDGING)}),
     e.ResultPublished: EventRow("loop", "result", {"judging": Transition(h.result_published, ("judging",))}),
     e.WaitOver: EventRow(
@@ -159,8 +157,7 @@ def decide(loop: Loop, event: e.AnyEvent) -> Loop:
     rule = TABLE.get((loop.phase, type(event)))
     if rule is None:
         raise IllegalEvent(f"{type(event).__name__} cannot happen in phase {loop.phase}")
-    # Whichever fact led to a publication, the judge comes before it.
-    after = opinion.ask_before_result(rule.handler(_charge_time(loop, event), event))
+    after = rule.handler(_charge_time(loop, event), event)
     if after.phase not in rule.to:
         raise Bug(
             f"{type(event).__name__} led from {loop.phase} to {after.phase}, which its rule does not name"

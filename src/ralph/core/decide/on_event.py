@@ -24,6 +24,7 @@ from ralph.core.decide.after_fault import after_fault
 from ralph.core.decide.stuck import apply
 from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
 from ralph.core.model.actions import (
+    AskJudge,
     Finish,
     MakeWorkspace,
     PublishItem,
@@ -46,6 +47,7 @@ from ralph.core.model.events import (
     GateEnded,
     GuardsEnded,
     ItemPublished,
+    JudgeEnded,
     LandingEnded,
     LandingStarted,
     LoopDropped,
@@ -248,9 +250,15 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
 def wait_over(loop: Loop, event: WaitOver) -> Loop:
     if not isinstance(_owed(loop), Wait):
         _illegal(loop, event, "nothing was waited for")
-    if loop.control.held_todo:
-        return opinion.ask_after_wait(loop)
+    held = loop.control.held_todo[0] if loop.control.held_todo else None
+    if isinstance(held, AskJudge):  # the wait was for the judge's agent
+        loop = loop.with_control(held_todo=(), held_phase="working", wait_until=None, wait_reason="")
+        return after_judging.leave(replace(loop, phase="judging"), held.then)
     return after_judging.limit_or_call(loop.with_call(fault=None))
+
+
+def judge_ended(loop: Loop, event: JudgeEnded) -> Loop:
+    return after_judging.follow_judge(*opinion.take_answer(loop, event))
 
 
 def user_steered(loop: Loop, event: Steered) -> Loop:

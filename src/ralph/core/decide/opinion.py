@@ -3,15 +3,18 @@
 It is asked last, because it costs a call, and once for each tree: asking again could only be luckier. It may
 hold a result back where it is required; it never raises a grade and never stands in for a gate. Trouble with
 the judge's own agent is a fault and no opinion. What a rubric and an opinion are is in `rubric`.
+
+Like `next_item`, this says what comes next and `after_judging` (`leave`, `follow_judge`) does it.
 """
 
 from __future__ import annotations
 
 from typing import NoReturn
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.decide import after_judging, count_spend, failover, next_item
+from ralph.core.decide import count_spend, failover
 from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
 from ralph.core.model import rubric
 from ralph.core.model.actions import AskJudge, Finish, PublishItem, PublishResult, Wait
@@ -21,7 +24,6 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import Outcome
 from ralph.core.model.rubric import JUDGE, Jury, Opinion
 from ralph.core.model.verdict import Checkpoint
-from ralph.core.proof import exit_gate
 from ralph.errors import IllegalEvent
 
 Then = PublishResult | PublishItem | Finish  # the last of a plan, whose items were published one by one
@@ -30,22 +32,27 @@ FIRST_WAIT = 1.0  # seconds after a fault for which `settle` names no other
 HUMAN = frozenset({"auth", "credit", "upgraded", "missing", "request"})  # no time heals these
 
 
-def ask_before_result(loop: Loop) -> Loop:
-    """Ask the judge first, where something is about to be published that it has not seen."""
-    owed = loop.todo[0] if loop.todo else None
-    sealed = loop.order.rubric if loop.order is not None else None
-    if sealed is None or not isinstance(owed, Then):
-        return loop
-    if isinstance(owed, PublishItem) and sealed.after != "item":
-        return loop
-    if isinstance(owed, Finish) and (
-        owed.outcome not in ("verified", "unproven") or loop.build is None or owed.grade is None
-    ):
-        return loop  # without a plan, a result has been published by then, or nothing was changed at all
+class Refused(Struct, frozen=True):
+    """A required judge says no: the work goes back to the agent, with this sentence."""
+
+    sentence: str
+    whole: bool  # of a plan
+
+
+Next = AskJudge | Wait | Then | Refused
+
+
+def before_leaving(loop: Loop, then: Then) -> tuple[Loop, Next]:
+    """What comes first: the question, or what follows from what the judge has said of this tree."""
+    sealed = loop.sealed.rubric
+    if sealed is None or (isinstance(then, PublishItem) and sealed.after != "item"):
+        return loop, then
+    if isinstance(then, Finish) and then.grade is None:
+        return loop, then  # nothing was proven that it could judge
     opinion = loop.jury.opinion
     if opinion is not None and opinion.tree == loop.work.tree:
-        return _act_on_opinion(loop, opinion, owed, again=True)
-    return _ask(loop, owed)
+        return _act_on_opinion(loop, opinion, then, again=True)
+    return _ask(loop, then)
 
 
 def judge_started(loop: Loop, event: JudgeStarted) -> Loop:
@@ -61,7 +68,8 @@ def judge_started(loop: Loop, event: JudgeStarted) -> Loop:
     )
 
 
-def judge_ended(loop: Loop, event: JudgeEnded) -> Loop:
+def take_answer(loop: Loop, event: JudgeEnded) -> tuple[Loop, Next]:
+    """The call has ended: what follows from its opinion, or from its fault."""
     owed, opinion = _owed_question(loop, event), event.opinion
     if not loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
         _illegal(loop, event, "no such call is open")
@@ -84,21 +92,10 @@ def judge_ended(loop: Loop, event: JudgeEnded) -> Loop:
     return _act_on_opinion(replace(loop, jury=jury), opinion, owed.then)
 
 
-def ask_after_wait(loop: Loop) -> Loop:
-    """The wait for the judge's agent is over: `held` is the question."""
-    ask = loop.control.held_todo[0]
-    assert isinstance(ask, AskJudge)
-    loop = replace(
-        loop.with_control(held_todo=(), held_phase="working", wait_until=None, wait_reason=""),
-        phase="judging",
-    )
-    return _ask(loop, ask.then)
-
-
-def _ask(loop: Loop, then: Then) -> Loop:
+def _ask(loop: Loop, then: Then) -> tuple[Loop, Next]:
     """Owe the question; where it may not be asked now, wait or do without."""
     limits = replace(loop.limits, iterations=None)  # this iteration's call has been made
-    spent = after_judging.limit_reached(replace(loop, limits=limits))
+    spent = count_spend.limit_reached(replace(loop, limits=limits))
     wait = failover.hourly_wait(loop)
     ask = AskJudge(tree=loop.work.tree, call=loop.call.number + 1, then=then)
     why = spent.reason if spent is not None else wait.why if wait is not None else ""
@@ -106,31 +103,26 @@ def _ask(loop: Loop, then: Then) -> Loop:
         return _skip(loop, then, why)
     if spent is not None:
         return _give_up(loop, ask, spent.outcome, f"{spent.reason}; the judge was not asked")
-    return replace(loop, phase="judging", todo=(ask,)) if wait is None else _wait(loop, wait, ask)
+    return (loop, ask) if wait is None else _wait(loop, wait, ask)
 
 
-def _skip(loop: Loop, then: Then, why: str) -> Loop:
+def _skip(loop: Loop, then: Then, why: str) -> tuple[Loop, Next]:
     opinion = rubric.skipped_opinion(_sealed_rubric(loop), loop.work.tree, why)
     opinion = replace(opinion, iteration=loop.iteration, agent=_agent(loop))
-    return replace(loop, todo=(then,), jury=replace(loop.jury, opinion=opinion, tries=0, trouble=""))
+    return replace(loop, jury=replace(loop.jury, opinion=opinion, tries=0, trouble="")), then
 
 
-def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> Loop:
+def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> tuple[Loop, Next]:
     time = loop.limits.time
     if time is not None and loop.elapsed_seconds + wait.seconds > time:
         return _give_up(loop, ask, "exhausted", f"{wait.why}; waiting for that would pass the time limit")
-    loop = loop.with_control(held_todo=(ask,), held_phase="judging")
-    if loop.control.pause_reason:
-        return after_judging.pause_loop(loop)
-    return replace(
-        loop.with_control(wait_until=wait.until, wait_reason=wait.why), phase="waiting", todo=(wait,)
-    )
+    return loop.with_control(held_todo=(ask,), held_phase="judging"), wait
 
 
-def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = False) -> Loop:
+def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = False) -> tuple[Loop, Next]:
     """Only where the judge is required does its opinion move anything, and only downwards."""
     if opinion.status in ("pass", "skipped") or not opinion.required:
-        return replace(loop, todo=(then,))
+        return loop, then
     if opinion.status == "error":
         return _give_up(loop, AskJudge(loop.work.tree, loop.call.number + 1, then), "blocked", opinion.why)
     sentence = f"{JUDGE}: {rubric.opinion_line(opinion)}"
@@ -143,16 +135,11 @@ def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = F
         )
         reasons = "; ".join((opinion.summary, *opinion.suggestions[:3])).strip("; ")
         loop = loop.with_proof(not_yet=(sentence,))
-        return after_judging.finish(loop, Finish("blocked", f"{why}. {reasons}".rstrip(". ")))
-    if isinstance(then, Finish):  # every item is ticked: one more, of Ralph's own, says what is missing
-        loop = next_item.add_mend_item(loop.with_proof(not_yet=(sentence,)), (sentence,))
-        return after_judging.pause_or_call(loop)
-    return after_judging.settle(
-        loop, exit_gate.Exit(verified=False, not_yet=(sentence,), unproven=loop.proof.unproven)
-    )
+        return loop, Finish("blocked", f"{why}. {reasons}".rstrip(". "))
+    return loop, Refused(sentence, whole=isinstance(then, Finish))
 
 
-def _act_on_fault(loop: Loop, fault: Fault, then: Then) -> Loop:
+def _act_on_fault(loop: Loop, fault: Fault, then: Then) -> tuple[Loop, Next]:
     """As with the agent that works: what time heals is waited for, the rest is a human's."""
     why = f"{fault.kind}: {fault.message}"
     if fault.kind == "interrupted":  # each has a cause outside the loop
@@ -179,7 +166,7 @@ def _in_row(jury: Jury) -> int:
     return max(jury.faults, jury.limits_hit)
 
 
-def _give_up(loop: Loop, ask: AskJudge, outcome: Outcome, why: str) -> Loop:
+def _give_up(loop: Loop, ask: AskJudge, outcome: Outcome, why: str) -> tuple[Loop, Next]:
     """Nothing is wrong with the work: a resume asks the judge, not the agent."""
     jury = replace(loop.jury, tries=0, faults=0, limits_hit=0)
     loop = replace(
@@ -187,7 +174,7 @@ def _give_up(loop: Loop, ask: AskJudge, outcome: Outcome, why: str) -> Loop:
         grade=None,
         jury=jury,
     )
-    return after_judging.finish(loop, Finish(outcome, why))
+    return loop, Finish(outcome, why)
 
 
 def _with_best(loop: Loop, opinion: Opinion) -> Loop:

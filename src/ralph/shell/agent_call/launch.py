@@ -142,10 +142,11 @@ def _variables(loop: Loop, order: Order, site: Site) -> dict[str, str]:
     """What an agent of the user's own may want to know besides its prompt."""
     told = {"RALPH_MODEL": order.agent.model} if order.agent.model else {}
     build = loop.build
-    if build is not None:
-        told["RALPH_PURPOSE"] = "read" if site.aside else "judge" if site.look else PURPOSE[build.mode]
-        if build.item is not None:
-            told["RALPH_ITEM"] = build.item.id
+    purpose = "read" if site.aside else "judge" if site.look else PURPOSE[build.mode] if build else ""
+    if purpose:
+        told["RALPH_PURPOSE"] = purpose
+    if build is not None and build.item is not None:
+        told["RALPH_ITEM"] = build.item.id
     return told
 
 
