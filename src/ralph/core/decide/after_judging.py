@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core.decide import count_spend, failover, grants, next_item, opinion, plan_facts
-from ralph.core.decide.stuck import apply, measure, signs, take_back
+from ralph.core.decide import failover, grants, next_item, opinion, plan_facts
+from ralph.core.decide.stuck import apply, measure, take_back
 from ralph.core.model.actions import (
     Action,
     Finish,
@@ -177,7 +177,7 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     ending = _ending(loop)
     if ending is not None:
         return finish(loop, ending)
-    track, trouble = signs.diagnose(loop.progress.history, loop.rules)
+    track, trouble = apply.diagnose(loop)
     back = None
     if loop.build is not None:
         loop, stalled, counts = apply.review_missed_item(loop, track)
@@ -240,7 +240,7 @@ def _ending(loop: Loop) -> Finish | None:
         return _denied(loop)
     if loop.progress.integrity_hits >= INTEGRITY_CAP:
         return Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
-    limit = count_spend.limit_reached(loop)
+    limit = failover.limit_reached(loop)
     if grants.asks_again(loop) or (limit is not None and grants.open_questions(loop)):
         return Finish("blocked", grants.question(loop))
     return limit
@@ -285,7 +285,7 @@ def pause_or_call(loop: Loop) -> Loop:
 
 def limit_or_call(loop: Loop) -> Loop:
     """A loop that is taken up, for the first time or again, meets its limits before it spends."""
-    ending = count_spend.limit_reached(loop)
+    ending = failover.limit_reached(loop)
     if loop.build is not None:
         if loop.build.mode == "planning" and loop.agents.denials_in_row >= DENIAL_CAP:
             return finish(replace(loop, phase="working"), _denied(loop))

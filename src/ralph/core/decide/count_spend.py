@@ -1,4 +1,4 @@
-"""What calls used, added up, and the limits on it: the one place that counts calls, tokens and money.
+"""What calls used, added up: the one place that counts calls, tokens and money.
 
 A call is counted when it begins. Its cost is unknown until it says more, and unknown is not zero. While the
 agent itself is at work the screens say so, and its cost is unknown only when it has ended; calls beside
@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ralph.core.model.actions import Finish
 from ralph.core.model.events import ResumeAsked
-from ralph.core.model.loop import Loop
 from ralph.core.model.spend import Limits, Spend, Usage
 
 
@@ -53,16 +51,3 @@ def raise_limits(limits: Limits, event: ResumeAsked) -> Limits:
         cost=None if limits.cost is None else limits.cost + event.more_cost,
         tokens=None if limits.tokens is None else limits.tokens + event.more_tokens,
     )
-
-
-def limit_reached(loop: Loop) -> Finish | None:
-    limits, spend = loop.limits, loop.spend
-    if limits.iterations is not None and loop.iteration >= limits.iterations:
-        return Finish("exhausted", f"{loop.iteration} of {limits.iterations} iterations used")
-    if limits.time is not None and loop.elapsed_seconds >= limits.time:
-        return Finish("exhausted", f"time limit of {limits.time:.0f} s reached")
-    if limits.cost is not None and spend.cost is not None and spend.cost >= limits.cost:
-        return Finish("exhausted", f"cost limit of {limits.cost:g} USD reached ({spend.cost:.2f})")
-    if limits.tokens is not None and spend.tokens is not None and spend.tokens >= limits.tokens:
-        return Finish("exhausted", f"token limit of {limits.tokens} reached ({spend.tokens})")
-    return None

@@ -1,4 +1,4 @@
-"""Who is called next, and what is waited for first: agents that rest, a fault that time heals, the network.
+"""Who is called next, and what comes first: a limit, an agent that rests, a fault that time heals, a network.
 
 The first named agent is the one that is wanted; the others stand in while it is at its limit or broken,
 and it comes back when its rest is over. What a fault means where there is no other agent is
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from ralph.core.model.actions import Wait
+from ralph.core.model.actions import Finish, Wait
 from ralph.core.model.agent import Fault
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
@@ -150,3 +150,16 @@ def hourly_wait(loop: Loop) -> Wait | None:
     if seconds <= 0:
         return None
     return Wait(seconds=seconds, until=loop.now + seconds, why=f"{cap} calls an hour used")
+
+
+def limit_reached(loop: Loop) -> Finish | None:
+    limits, spend = loop.limits, loop.spend
+    if limits.iterations is not None and loop.iteration >= limits.iterations:
+        return Finish("exhausted", f"{loop.iteration} of {limits.iterations} iterations used")
+    if limits.time is not None and loop.elapsed_seconds >= limits.time:
+        return Finish("exhausted", f"time limit of {limits.time:.0f} s reached")
+    if limits.cost is not None and spend.cost is not None and spend.cost >= limits.cost:
+        return Finish("exhausted", f"cost limit of {limits.cost:g} USD reached ({spend.cost:.2f})")
+    if limits.tokens is not None and spend.tokens is not None and spend.tokens >= limits.tokens:
+        return Finish("exhausted", f"token limit of {limits.tokens} reached ({spend.tokens})")
+    return None

@@ -95,7 +95,7 @@ def take_answer(loop: Loop, event: JudgeEnded) -> tuple[Loop, Next]:
 def _ask(loop: Loop, then: Then) -> tuple[Loop, Next]:
     """Owe the question; where it may not be asked now, wait or do without."""
     limits = replace(loop.limits, iterations=None)  # this iteration's call has been made
-    spent = count_spend.limit_reached(replace(loop, limits=limits))
+    spent = failover.limit_reached(replace(loop, limits=limits))
     wait = failover.hourly_wait(loop)
     ask = AskJudge(tree=loop.work.tree, call=loop.call.number + 1, then=then)
     why = spent.reason if spent is not None else wait.why if wait is not None else ""

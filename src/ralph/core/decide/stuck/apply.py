@@ -106,6 +106,11 @@ def item_done(loop: Loop, red: int) -> Loop:
     return _with(loop, after)
 
 
+def diagnose(loop: Loop) -> tuple[stuck_signs.Track, Trouble | None]:
+    """Is the work going anywhere, by the rules that the loop began with?"""
+    return stuck_signs.diagnose(loop.progress.history, loop.rules)
+
+
 def review_missed_item(loop: Loop, track: stuck_signs.Track) -> tuple[Loop, str, bool]:
     """An item was missed: what is demanded next, why nobody should go on with it, and does it count?"""
     why = (
@@ -136,7 +141,7 @@ def demand_after_reopening(loop: Loop) -> Loop:
 
 def set_redirect(loop: Loop) -> Loop:
     """What the next prompt demands, by the first rule that has something to say; nothing if none has."""
-    track, trouble = stuck_signs.diagnose(loop.progress.history, loop.rules)
+    track, trouble = diagnose(loop)
     if trouble is not None:
         return add_demand(loop, trouble, track.why)
     signs = stuck_signs.first_signs(loop.progress.history)
