@@ -12,8 +12,7 @@ from ralph.clock import SystemClock
 from ralph.core.criterion.gates_for_project import kinds_at
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Verdict
-from ralph.core.toolchains.kinds import could_affect_gate, gate_kind
-from ralph.core.toolchains.usual_checks import Level
+from ralph.core.toolchains.kinds import Level, could_affect_gate, gate_kind
 from ralph.errors import NothingToDo
 from ralph.gates.seal import exec_argv
 from ralph.shell.criterion.gates_here import gates_here, pick_gates, run_gates_here

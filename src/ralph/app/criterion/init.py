@@ -16,7 +16,7 @@ from ralph.core.criterion.gates_for_project import Planned
 from ralph.core.criterion.proposal import Trial
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Verdict
-from ralph.core.toolchains.usual_checks import Level
+from ralph.core.toolchains.kinds import Level
 from ralph.errors import NothingToDo, UserError
 from ralph.shell.criterion import adopt as rules
 from ralph.shell.criterion import write_toml

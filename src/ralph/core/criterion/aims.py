@@ -17,7 +17,7 @@ from ralph.core.criterion.rank import CriterionPart, Where, checks_of_kind, lowe
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.classify_command import Kind
 from ralph.core.toolchains.kinds import AIMS
-from ralph.core.toolchains.tool_names import LANGUAGES
+from ralph.core.toolchains.load import toolchains
 
 _MISSING = {"test": "runs the tests", "types": "checks types", "lint": "lints", "build": "builds"}
 _CLASSES: dict[str, TaskClass] = {
@@ -145,7 +145,7 @@ def _languages(place: Where) -> tuple[Name, ...]:
     files = [path for path in task_words.named_paths(place.task) if path in set(found.paths)]
     spoken = {
         name.family: name
-        for name in reversed(LANGUAGES)
+        for name in reversed(toolchains().named_languages)
         if any(path.endswith(name.endings) for path in files)
     }
     return tuple(
@@ -158,33 +158,13 @@ def _languages(place: Where) -> tuple[Name, ...]:
 def _spoken_by(place: Where) -> tuple[Name, ...]:
     """The languages of the tools that were named: "the tests and ESLint" are more likely Node's tests."""
     families = {name.family for name in place.named.tools}
-    return tuple(name for name in LANGUAGES if name.family in families and not name.weak)
+    return tuple(name for name in toolchains().named_languages if name.family in families and not name.weak)
 
 
 def _example(name: Name, kind: str) -> str:
     if name.kind is not None or kind in ("test", "coverage"):
         return name.check
-    return _EXAMPLES.get((name.family, kind), name.check)
-
-
-_EXAMPLES: dict[tuple[str, str], str] = {
-    ("python", "types"): "mypy .",
-    ("python", "lint"): "ruff check .",
-    ("python", "build"): "python -m build",
-    ("node", "types"): "npx tsc --noEmit",
-    ("node", "lint"): "npx eslint .",
-    ("node", "build"): "npm run build",
-    ("go", "types"): "go vet ./...",
-    ("go", "lint"): "go vet ./...",
-    ("go", "build"): "go build ./...",
-    ("rust", "types"): "cargo check --all-targets",
-    ("rust", "lint"): "cargo clippy -- -D warnings",
-    ("rust", "build"): "cargo build",
-    ("java", "build"): "mvn -B -o -DskipTests package",
-    ("dotnet", "build"): "dotnet build",
-    ("c", "build"): "cmake --build build",
-    ("swift", "build"): "swift build",
-}
+    return toolchains().examples.get((name.family, kind), name.check)
 
 
 def _worth_keeping(kind: str, part: CriterionPart) -> bool:

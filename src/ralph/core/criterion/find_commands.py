@@ -26,9 +26,10 @@ from ralph.core.toolchains.classify_command import (
     why_dangerous,
     why_degenerate,
 )
+from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.never_fails import why_idle
+from ralph.core.toolchains.rows import UsualCheck
 from ralph.core.toolchains.split_command import judging
-from ralph.core.toolchains.usual_checks import BY_NAME, COMMON, UsualCheck
 
 Scripts = Mapping[str, Mapping[str, tuple[str, int]]]  # folder + runner ("./npm", "api/make") -> scripts
 MAX_DEPTH = 4  # scripts that start scripts
@@ -345,7 +346,7 @@ def target_candidates(path: str, runner: str, targets: Mapping[str, tuple[str, i
 def table_candidates(manifest: Manifest) -> list[Candidate]:
     """The usual checks of a package's language that it shows signs of, the better tool of each kind first."""
     found = []
-    for row in BY_NAME[manifest.language].rows:
+    for row in toolchains().languages[manifest.language].rows:
         sign = seen_sign(row, manifest)
         if sign is not None:
             found.append(_from_row(row, manifest.folder, _where(manifest, sign), sign))
@@ -363,7 +364,7 @@ def common_candidates(paths: Iterable[str]) -> list[Candidate]:
     """Checks for any repository; only one a tool."""
     files = {f"file:{path}" for path in paths}
     found: dict[str, Candidate] = {}
-    for row in COMMON:
+    for row in toolchains().common:
         if row.signs == "*" or files & set(row.signs.split()):
             found.setdefault(row.tool, _from_row(row, ".", "", row.signs))
     return list(found.values())

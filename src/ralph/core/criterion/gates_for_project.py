@@ -12,7 +12,8 @@ from ralph.core.criterion.manifests import language_of
 from ralph.core.criterion.proposal import LAYER_WORDS, Candidate, Check, Manifest, ProjectFacts
 from ralph.core.criterion.rank import best_of, rank
 from ralph.core.toolchains.classify_command import KINDS, Kind
-from ralph.core.toolchains.usual_checks import BY_NAME, LEVEL_OF, LEVELS, Level
+from ralph.core.toolchains.kinds import LEVEL_OF, LEVELS, Level
+from ralph.core.toolchains.load import toolchains
 
 _NAMES = {"test": "tests"}
 _NODE_RUNNERS = ("npm:", "yarn:", "pnpm:", "bun:")
@@ -109,7 +110,7 @@ def _speaks(one: Candidate, language: str) -> bool:
     """Is this a tool of the language, and not a task file's word for something?"""
     if language == "node" and one.tool.startswith(_NODE_RUNNERS):
         return True
-    return one.tool in {row.tool for row in BY_NAME[language].rows}
+    return one.tool in {row.tool for row in toolchains().languages[language].rows}
 
 
 def _security(usable: list[Candidate]) -> list[tuple[Candidate, str]]:

@@ -15,7 +15,7 @@ from configparser import RawConfigParser
 import msgspec
 
 from ralph.core.criterion.proposal import Manifest
-from ralph.core.toolchains.usual_checks import LANGUAGES
+from ralph.core.toolchains.load import toolchains
 
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _NAME = re.compile(r"[A-Za-z0-9@][A-Za-z0-9._/@-]*")
@@ -42,7 +42,7 @@ _WORD = re.compile(
 def language_of(name: str) -> str:
     """The language whose package a file of this name marks; "" for none."""
     name = posixpath.basename(name)
-    for language in LANGUAGES:
+    for language in toolchains().languages.values():
         for mark in language.marks:
             if name == mark or (mark.startswith("*") and name.endswith(mark[1:])):
                 return language.name
@@ -195,7 +195,7 @@ def _find_requirements(text: str) -> dict[str, int]:
     """Tools named as requirements in a file that is not parsed further."""
     known = {
         word.removeprefix("dep:")
-        for row in LANGUAGES[0].rows
+        for row in toolchains().languages["python"].rows
         for word in row.signs.split()
         if word[:4] == "dep:"
     }

@@ -2,7 +2,7 @@
 
 The tool that a task names decides: "fix all TypeScript errors" is never proven by mypy. A name counts when it
 is meant as the aim; what is only mentioned (the old tool of a migration, what must not be touched, a file
-name, a quotation) does not. The table is `tool_names`.
+name, a quotation) does not. The names are rows of the toolchains.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from ralph.core.criterion.proposal import Candidate, ProjectFacts
 from ralph.core.criterion.task_class import hidden_from_checks, task_class
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.classify_command import KINDS, Kind, sort_command, split, strip_launchers
-from ralph.core.toolchains.command_words import PACKAGERS, TASKERS
 from ralph.core.toolchains.kinds import AIMS, gate_kind
-from ralph.core.toolchains.tool_names import FAMILIES, LANGUAGES, MORE, TOOLS, Name
-from ralph.core.toolchains.usual_checks import LANGUAGES as PACKAGES
+from ralph.core.toolchains.load import toolchains
+from ralph.core.toolchains.rows import Name
 
 __all__ = ["Name", "NamedInTask", "by", "class_of", "missing", "names_in_text", "unmet"]
 
@@ -101,7 +100,7 @@ def names_in_text(text: str, aim: TaskClass) -> NamedInTask:
     told = _FILE.sub(" ", _QUOTED.sub(" ", _MEANT.sub(r"\1", told)))
     found: list[tuple[Name, int, int]] = []
     whole = told
-    for name in (*TOOLS, *LANGUAGES):
+    for name in (*toolchains().named_tools, *toolchains().named_languages):
         hit, meant = _find_name(name, told, aim)
         if hit is None:
             continue
@@ -129,7 +128,7 @@ def _typescript(
     rest = tuple(name for name in languages if name is not mine)
     if any(name.kind == "types" and name.family == "node" for name in tools):
         return tools, rest
-    checker = next(name for name in TOOLS if name.says == "TypeScript")
+    checker = next(name for name in toolchains().named_tools if name.says == "TypeScript")
     return (*tools, checker), rest
 
 
@@ -185,17 +184,6 @@ def named_class(task: str) -> TaskClass:
     return class_of(task, task_class(task))
 
 
-_FAMILY: dict[str, str] = {
-    **MORE,
-    **{
-        row.tool: next((family for family, own in FAMILIES.items() if one.name in own), one.name)
-        for one in PACKAGES
-        for row in one.rows
-    },
-    **{tool: name.family for name in TOOLS if name.family for tool in name.tools},
-}
-
-
 def tools_in(run: str, executes: str = "") -> frozenset[tuple[str, str]]:
     """Everything that checks in a command and in the scripts behind it: (tool, kind)."""
     found: set[tuple[str, str]] = set()
@@ -205,18 +193,14 @@ def tools_in(run: str, executes: str = "") -> frozenset[tuple[str, str]]:
             if told.tool:
                 found.add((told.tool, told.kind))
             inner = " ".join(word.rsplit("/", 1)[-1] for word in strip_launchers(words)[:2])
-            if inner in _WRAPPERS:  # `react-scripts test` is Jest
-                found.add((inner, _WRAPPERS[inner]))
+            found |= {(inner, str(name.kind)) for name in _wrapped_by(inner)}
     return frozenset(found)
 
 
-_WRAPPERS: dict[str, Kind] = {
-    tool: name.kind
-    for name in TOOLS
-    if name.kind is not None and name.family == "node"
-    for tool in name.tools
-    if " " in tool
-}
+def _wrapped_by(command: str) -> list[Name]:
+    """The tools that another program starts by these two words: `react-scripts test` may be one."""
+    names = toolchains().named_tools if " " in command else ()
+    return [name for name in names if name.kind and name.family == "node" and command in name.tools][-1:]
 
 
 def _own(one: Candidate) -> frozenset[tuple[str, str]]:
@@ -256,13 +240,12 @@ def pure(name: Name, one: Candidate) -> bool:
 
 
 def _family(tool: str) -> str:
-    if tool.split(":", 1)[0] in PACKAGERS:
-        return "node"
-    return "" if tool.split(":", 1)[0] in TASKERS else _FAMILY.get(tool, "")
+    known = toolchains()
+    return "" if tool.split(":", 1)[0] in known.taskers else known.family_of(tool)
 
 
 def _package(language: str) -> str:
-    return next((family for family, own in FAMILIES.items() if language in own), language)
+    return toolchains().languages[language].family if language else ""
 
 
 def present(name: Name, found: ProjectFacts) -> bool:

@@ -29,6 +29,7 @@ from ralph.core.criterion.proposal import (
 from ralph.core.criterion.rank import CriterionPart, Where, as_check, checks_of_kind, lower, pick
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.classify_command import sounds_like_check
+from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.narrow import WHOLE, narrowness
 
 MAX_SHOWN = 8  # rejected alternatives that are told
@@ -43,7 +44,6 @@ _WORDS: dict[str, str] = {
     "custom": "the checks pass",
 }
 _RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
-COUNTABLE = frozenset({"ruff", "eslint", "mypy", "tsc", "cargo lint", "golangci-lint"})
 _TEXTS = (".md", ".rst", ".txt", ".adoc", ".html")
 EXAMPLES = (
     'ralph loop "make the tests pass" --check "pytest -q"',
@@ -195,7 +195,7 @@ def _check_with_bound(one: Predicate, place: Where) -> CriterionPart | Lacking:
     if isinstance(part, Lacking):
         return replace(part, why=f"{part.why}, so there is nothing to count")
     check = part.checks[0]
-    if len(part.checks) > 1 or check.tool not in COUNTABLE:
+    if len(part.checks) > 1 or not any(one.countable == check.tool for one in toolchains().tools.values()):
         return Lacking(f"it is not known how to count what `{check.run}` finds")
     most = int(one.value) if one.sort == "number" else None
     counted = replace(check, counted="errors" if one.metric == "errors" else "findings", maximum=most)
@@ -332,42 +332,18 @@ def _unique(checks: tuple[Check, ...]) -> tuple[Check, ...]:
     return tuple(found.values())
 
 
-_TAKEN = " && cat cov/lcov.info > {report}"
-# tool -> (what is added to its command, or a whole shell text around it; what must be installed)
-_COMMANDS: dict[str, tuple[str, str]] = {
-    "pytest": ("{run} --cov --cov-report=json:{report}", "dep:pytest-cov"),
-    "jest": ("{run} --coverage --coverageReporters=lcovonly --coverageDirectory=cov" + _TAKEN, ""),
-    "vitest": (
-        "{run} --coverage.enabled --coverage.reporter=lcovonly --coverage.reportsDirectory=cov" + _TAKEN,
-        "",
-    ),
-    "node": (
-        "{run} --experimental-test-coverage --test-reporter=lcov --test-reporter-destination={report}",
-        "",
-    ),
-    "go test": ("{run} -coverprofile={report}", ""),
-    "cargo test": ("cargo llvm-cov --lcov --output-path {report}", ""),
-    "unittest": (
-        "python3 -m coverage run -m unittest && python3 -m coverage json -o {report}",
-        "",
-    ),
-}
-_PLAIN_PYTEST = "python3 -m coverage run -m pytest && python3 -m coverage json -o {report}"
-
-
 def coverage_check(tests: Candidate, predicate: Predicate, found: ProjectFacts) -> Check | None:
     """The check that measures coverage with this test command; None when nobody knows how."""
-    row = _COMMANDS.get(tests.tool)
+    rows = {
+        one.coverage.tool or name: one.coverage for name, one in toolchains().tools.items() if one.coverage
+    }
+    row = rows.get(tests.tool)
     if row is None:
         return None
-    text, needs = row
     signs = {sign for manifest in found.manifests for sign in manifest.signs}
-    if needs and needs not in signs:
-        text = _PLAIN_PYTEST
-    run = tests.run
-    if tests.tool == "go test":  # the profile's option must stand before the packages
-        run = run.replace("go test", "go test -coverprofile={report}", 1)
-        text = "{run}"
+    text = row.otherwise if row.needs and row.needs not in signs else row.run
+    old, new = row.replace
+    run = tests.run.replace(old, new, 1) if old else tests.run
     check = Check(
         name="coverage",
         run=text.replace("{run}", run),

@@ -25,24 +25,12 @@ from ralph.core.criterion.proposal import (
     ProjectFacts,
 )
 from ralph.core.toolchains.classify_command import Kind
+from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.narrow import EXAMPLE, WHOLE, narrowness
 from ralph.core.toolchains.split_command import split
 
 MAX_PACKAGES = 4  # packages that one criterion may join
 _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
-# How a runner is told which test files to execute.
-_SELECTORS = {
-    "pytest": "{}",
-    "jest": "--runTestsByPath {}",
-    "vitest": "{}",
-    "node": "{}",
-    "mocha": "{}",
-    "rspec": "{}",
-}
-
-
-_ENVIRONMENTS = frozenset({"tox", "nox", "hatch"})
-_STARTED_BY = frozenset({"pytest", "unittest", "mypy", "ruff", "flake8"})
 
 
 class Where(Struct, frozen=True):
@@ -154,19 +142,23 @@ def _narrow_to_named(part: CriterionPart, place: Where) -> CriterionPart:
     if not inside or place.task_class not in ("test-pass", "bug-fix"):
         return part
     runner = check
-    if check.tool not in _SELECTORS:  # `make test` cannot be told which test; the runner itself can
+    if not _select(check.tool):  # `make test` cannot be told which test; the runner itself can
         usable = [one for one in place.found.candidates if one.kind == "test" and one.resolved]
-        other = [
-            one for one in usable if one.cwd == check.cwd and one.tool in _SELECTORS and not one.rejected
-        ]
+        other = [one for one in usable if one.cwd == check.cwd and _select(one.tool) and not one.rejected]
         if not other:
             return part
         runner = as_check(other[0], check.name)
     files = [path if check.cwd == "." else path[len(check.cwd) + 1 :] for path in inside]
-    run = f"{runner.run} {_SELECTORS[runner.tool].format(' '.join(shlex.quote(path) for path in files))}"
+    run = f"{runner.run} {_select(runner.tool).format(' '.join(shlex.quote(path) for path in files))}"
     why = f"the task names {', '.join(inside)}: those tests are the proof, the suite stays green"
     checks = (replace(runner, name="test-named", run=run), replace(check, proof=False))
     return CriterionPart(checks, (*part.why, why), part.level)
+
+
+def _select(tool: str) -> str:
+    """How a runner is told which test files to execute; "" where it cannot be."""
+    row = toolchains().tools.get(tool)
+    return row.select if row else ""
 
 
 def _group(layer: Layer) -> str:
@@ -200,7 +192,9 @@ def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
     """The same check in a form that starts here: by the same tool, or by what its environment starts."""
     if best.resolved:
         return best
-    around = best.tool.split(":")[0] in _ENVIRONMENTS
+    tools = toolchains().tools
+    row = tools.get(best.tool.split(":")[0])
+    around = row is not None and row.environments
     if not around and len(split(best.executes or best.was or best.run)) > 1:
         return best  # `mocha && tsd` is more than mocha
     twins = [
@@ -208,7 +202,7 @@ def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
         for one in here
         if one.resolved
         and narrowness(one.was or one.run) <= narrowness(best.was or best.run)
-        and (one.tool == best.tool or (around and one.tool in _STARTED_BY))
+        and (one.tool == best.tool or (around and one.tool in tools and tools[one.tool].in_environments))
     ]
     return min(twins, key=rank) if twins else best
 

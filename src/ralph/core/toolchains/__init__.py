@@ -1,1 +1,1 @@
-"""Which tools are there for each language, and what is a command for?"""
+"""Which tools are there for each language (one TOML file each), and what is a command for?"""

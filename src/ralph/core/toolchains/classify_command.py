@@ -12,22 +12,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.toolchains.command_words import (
-    DEEDS,
-    FETCHES,
-    IDLE_VERBS,
-    KINDS,
-    NAMES,
-    PACKAGERS,
-    RUNNERS,
-    SETUP,
-    TASKERS,
-    TOOLS,
-    VEILED,
-    VERBS,
-    Kind,
-)
+from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.never_fails import why_degenerate, why_idle
+from ralph.core.toolchains.rows import KINDS, Kind
 from ralph.core.toolchains.split_command import judging, skip_options, split, strip_launchers
 
 __all__ = [
@@ -63,28 +50,29 @@ _EXPRESSION = re.compile(r"\$\{\{|\{\{|<%|\$\{?[A-Za-z_]")
 
 def why_dangerous(command: str) -> str:
     """Why this text must not be executed for a check; "" when no such word is in it."""
-    for pattern, why in DEEDS:
-        if pattern.search(command):
-            return why
-    return ""
+    return next((why for pattern, why in toolchains().deeds if pattern.search(command)), "")
 
 
 def sounds_like_check(command: str) -> bool:
     """Is a word of it a program that checks, or one that starts a project's scripts?"""
-    known = {*TOOLS, *TASKERS, *PACKAGERS, *(row[0] for row in VERBS)}
-    parts = [part for words in split(command) if (part := strip_launchers(words))]
-    return any(part[0].rsplit("/", 1)[-1] in known and not SETUP.match(" ".join(part)) for part in parts)
+    known = toolchains()
+    for words in split(command):
+        part = strip_launchers(words)
+        tool = known.tools.get(known.name_of(part[0])) if part else None
+        if tool and (tool.kind or tool.role or tool.verbs) and not known.setup.match(" ".join(part)):
+            return True
+    return False
 
 
 def named_kind(name: str) -> str:
     """What the name of a script or target promises: a kind, or deploy, service, setup, slow, writes, ""."""
     name = name.lower()
-    return next((kind for pattern, kind in NAMES if pattern.search(name)), "")
+    return next((kind for pattern, kind in toolchains().scripts if pattern.search(name)), "")
 
 
 def fetches(words: list[str]) -> bool:
     """Does a simple command install something, and so need the network?"""
-    return bool(FETCHES.match(" ".join(words)))
+    return bool(toolchains().fetches.match(" ".join(words)))
 
 
 def sort_command(command: str) -> Sorted:
@@ -97,7 +85,7 @@ def sort_command(command: str) -> Sorted:
         )
     why = why_dangerous(text) or why_degenerate(text)
     if why:
-        return Sorted(why=why, unknown=why in VEILED)
+        return Sorted(why=why, unknown=why in toolchains().veiled)
     if _EXPRESSION.search(text):
         return Sorted(why="it holds a variable that is only known elsewhere", unknown=True)
     found: list[Sorted] = []
@@ -119,25 +107,24 @@ def sort_command(command: str) -> Sorted:
 
 
 def _sort_words(words: list[str]) -> Sorted:
-    if SETUP.match(" ".join(words)) or words[0] in ("cd", "pushd", "popd", "test", "[", "exit", "set"):
+    known = toolchains()
+    if known.setup.match(" ".join(words)) or words[0] in ("cd", "pushd", "popd", "test", "[", "exit", "set"):
         return Sorted()
     inner = strip_launchers(words)
     if not inner:
         return Sorted()
-    name, rest = inner[0].rsplit("/", 1)[-1], inner[1:]
-    name = {"mvnw": "mvn", "gradlew": "gradle", "python3": "python", "py.test": "pytest"}.get(name, name)
-    if name in PACKAGERS or name in TASKERS:
+    name, rest = known.name_of(inner[0]), inner[1:]
+    if name in known.packagers or name in known.taskers:
         return _script(name, rest)
     if name in ("tox", "nox"):
         return _environment(name, rest)
     kind = _verb(name, rest)
     if kind:
         return kind
-    if name in TOOLS:
-        covered = name in ("pytest", "jest", "vitest") and any(
-            re.match(r"--(?:cov\b|cov=|coverage)", word) for word in rest
-        )
-        return Sorted(kind="coverage" if covered and _threshold(rest) else TOOLS[name], tool=name)
+    if name in known.kinds:
+        tool = known.tools[name]
+        covered = tool.coverage and any(re.match(r"--(?:cov\b|cov=|coverage)", word) for word in rest)
+        return Sorted(kind="coverage" if covered and _threshold(rest) else known.kinds[name], tool=name)
     launched = inner[0] != words[0] or "/" in words[0]  # a bare file name is no command
     if launched and (re.search(r"\.(?:sh|py|rb|pl|js|mjs|bash)$", name) or "/" in words[0]):
         said = named_kind(re.sub(r"\.\w+$", "", name))
@@ -167,26 +154,24 @@ def _threshold(words: list[str]) -> bool:
 
 
 def _verb(name: str, rest: list[str]) -> Sorted | None:
-    known = False
-    for tool, verbs, kind, needs in VERBS:
-        if tool != name:
-            continue
-        known = True
-        wanted = verbs.split()
-        plain = [word for word in rest if not word.startswith("-")]
-        fits = not wanted or (plain[:1] and plain[0] in wanted) or any(verb in plain for verb in wanted[:2])
+    tool = toolchains().tools.get(name)
+    if tool is None or not tool.verbs:
+        return None
+    plain = [word for word in rest if not word.startswith("-")]
+    for verb in tool.verbs:
+        wanted = verb.words.split()
+        fits = not wanted or (plain[:1] and plain[0] in wanted) or any(one in plain for one in wanted[:2])
         if name == "python":
             fits = rest[:2] == wanted
-        if fits and (not needs or set(needs.split()) & {word.split("=", 1)[0] for word in rest}):
-            if name == "cargo" and kind == "format" and "--check" not in rest:
-                return Sorted(why="it changes files instead of checking them")
-            return Sorted(kind=kind, tool=name if name not in ("cargo", "go") else f"{name} {kind}")
-        if fits and needs and kind == "format":
+        needs = set(verb.needs.split())
+        if fits and (not needs or needs & {word.split("=", 1)[0] for word in rest}):
+            return Sorted(kind=verb.kind, tool=f"{name} {verb.kind}" if tool.many_tools else name)
+        if fits and needs and verb.kind == "format":
             return Sorted(why="it changes files instead of checking them")
-    if known and name not in TOOLS:
-        own = name in RUNNERS and not any(word in IDLE_VERBS for word in rest[:1])
-        return Sorted(why=f"{name} is not used as a check here", unknown=own)
-    return None
+    if tool.kind:
+        return None
+    own = tool.runs_code and not any(word in toolchains().words.idle_verbs for word in rest[:1])
+    return Sorted(why=f"{name} is not used as a check here", unknown=own)
 
 
 def _script(name: str, rest: list[str]) -> Sorted:
@@ -194,7 +179,7 @@ def _script(name: str, rest: list[str]) -> Sorted:
     if rest[:1] == ["audit"]:
         return Sorted(kind="security", tool=f"{name} audit")
     words = skip_options(rest)
-    if name in PACKAGERS and words[:1] in (["run"], ["run-script"], ["workspace"]):
+    if name in toolchains().packagers and words[:1] in (["run"], ["run-script"], ["workspace"]):
         words = skip_options(words[2:] if words[0] == "workspace" else words[1:])
         if words[:1] == ["run"]:
             words = skip_options(words[1:])
@@ -219,12 +204,12 @@ def _script(name: str, rest: list[str]) -> Sorted:
 
 
 SHELL_SIGNS = re.compile(r"[;|&$<>(){}\\\n]")
-_ALONE = frozenset({"pytest", "tox", "nox", "rspec", "phpunit", "ctest", "jest", "vitest"})
 
 
 def plain_command(text: str) -> bool:
     """Words that are a check beyond doubt, without quotes around them."""
-    if SHELL_SIGNS.search(text) or (" " not in text and text not in _ALONE):
+    tool = toolchains().tools.get(text)
+    if SHELL_SIGNS.search(text) or (" " not in text and not (tool and tool.alone)):
         return False
     return (
         text == text.strip() and text[:1].islower() | text.startswith("./") and sort_command(text).kind != ""
@@ -238,10 +223,11 @@ def script_of(command: str) -> tuple[str, str] | None:
         return None
     words = commands[0]
     name = words[0].rsplit("/", 1)[-1]
-    if name not in PACKAGERS and name not in ("make", "gmake", "just", "composer"):
+    packagers = toolchains().packagers
+    if name not in packagers and name not in ("make", "gmake", "just", "composer"):
         return None
     rest = skip_options(words[1:])
-    if name in PACKAGERS and rest[:1] in (["run"], ["run-script"]):
+    if name in packagers and rest[:1] in (["run"], ["run-script"]):
         rest = skip_options(rest[1:])
     if len(rest) < 1 or (name == "bun" and words[1:] == ["test"]):
         return None

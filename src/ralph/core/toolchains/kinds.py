@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
+from typing import Literal
 
 from ralph.core.model.gate import Gate, TaskClass
 from ralph.core.toolchains.classify_command import (
@@ -17,32 +18,21 @@ from ralph.core.toolchains.classify_command import (
     strip_launchers,
     why_degenerate,
 )
-from ralph.core.toolchains.command_words import PACKAGERS, SETUP, TASKERS, TOOLS
+from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.never_fails import why_idle
-from ralph.core.toolchains.usual_checks import LANGUAGES
 
-# Endings of files that a language's checks look at; manifests and lockfiles of its packages count too.
-_ENDINGS: dict[str, tuple[str, ...]] = {
-    "python": (".py", ".pyi", ".toml", ".cfg", ".ini", ".txt", ".lock", ".ipynb"),
-    "node": (
-        ".js",
-        ".jsx",
-        ".ts",
-        ".tsx",
-        ".mjs",
-        ".cjs",
-        ".mts",
-        ".cts",
-        ".vue",
-        ".svelte",
-        ".json",
-        ".yaml",
-        ".lock",
-    ),
-    "rust": (".rs", ".toml", ".lock"),
-    "go": (".go", ".mod", ".sum", ".work"),
+Level = Literal["minimal", "default", "full", "security"]  # at which `ralph init` puts a check
+LEVELS: tuple[Level, ...] = ("minimal", "default", "full", "security")
+LEVEL_OF: dict[str, Level] = {
+    "lint": "minimal",
+    "format": "default",
+    "types": "default",
+    "build": "full",
+    "test": "full",
+    "coverage": "full",
+    "security": "security",
+    "docs": "full",
 }
-
 # class -> kinds that prove it, kinds that must stay green
 AIMS: dict[TaskClass, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
     "test-pass": (("test",), ()),
@@ -126,15 +116,16 @@ def _simple(run: str, depth: int = 2) -> list[list[str]]:
 def _part(words: list[str]) -> Sorted:
     inner = strip_launchers(words)
     last = inner[0].rsplit("/", 1)[-1]
-    if SETUP.match(" ".join(words)):
+    known = toolchains()
+    if known.setup.match(" ".join(words)):
         return Sorted()
     if words[0] in ("test", "[", "[["):
         return Sorted(unknown=True)
     targets = [word for word in inner[1:] if not word.startswith("-") and word != "run"]
-    named = targets[:1] if last in PACKAGERS or last in TASKERS else [last]
+    named = targets[:1] if last in known.packagers or last in known.taskers else [last]
     script = _SCRIPT.search(words[0]) or _SCRIPT.search(inner[0]) or named != [last]
     one = sort_command(shlex.join(words))
-    if script and last not in TOOLS and (one.unknown or any(_ANYTHING.match(name) for name in named)):
+    if script and last not in known.kinds and (one.unknown or any(_ANYTHING.match(name) for name in named)):
         return Sorted(tool=_UNKNOWN)
     return Sorted() if one.kind and why_idle(words) else one
 
@@ -156,7 +147,7 @@ def gate_kind(name: str, run: str) -> str:
 def could_affect_gate(run: str, cwd: str, changed: Iterable[str]) -> bool:
     """Could a change of these files change what a gate says? In doubt it could."""
     tool = sort_command(run).tool
-    language = next((one.name for one in LANGUAGES if any(row.tool == tool for row in one.rows)), "")
-    endings = _ENDINGS.get(language)
+    every = toolchains().languages.values()
+    endings = next((one.endings for one in every if any(row.tool == tool for row in one.rows)), ())
     inside = [path for path in changed if cwd in (".", "") or path.startswith(cwd.rstrip("/") + "/")]
-    return any(endings is None or path.endswith(endings) for path in inside)
+    return any(not endings or path.endswith(endings) for path in inside)

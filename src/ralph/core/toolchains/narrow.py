@@ -8,26 +8,10 @@ from __future__ import annotations
 
 import re
 
-from ralph.core.toolchains.command_words import PACKAGERS, TASKERS, TOOLS
+from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.split_command import skip_options, split, strip_launchers
 
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 WHOLE, PART, EXAMPLE = 0, 1, 2
-_SELECTS = _set(
-    "-k -t -g --grep --fgrep -run --run --testNamePattern --test-name-pattern --filter --tests --only --test "
-    "--match-test --match-contract --match-path --mt --mc --mp --findRelatedTests --onlyChanged "
-    "--changedSince --lastCommit --changed --lf --last-failed --stale --testPathPattern --testPathPatterns "
-    "--spec --example --testcase --group --tags --runTestsByPath --related --affected --last --only-failures"
-)
-_PARTS = _set(
-    "-m -p --package --lib --bins --bin --doc --examples --exclude --features --no-default-features "
-    "--project --exclude-group --testsuite --testsuites --category --label-regex -L -R --tests-regex "
-    "--short -short --affected-only --projects --selectProjects --env -pl --target"
-)
 _FILE = re.compile(
     r"::|\.\w{1,4}:\d+$|(?:^|/)path/to/"
     r"|^(?!.*\*)[\w./@-]+\.(?:py|[cm]?[jt]sx?|rb|php|exs|go|bats|sol|feature|t|java|kt)$"
@@ -53,26 +37,17 @@ def narrowness(run: str) -> int:
 def _is_test(words: list[str]) -> bool:
     inner = strip_launchers(words)
     name = inner[0].rsplit("/", 1)[-1] if inner else ""
-    own = TOOLS.get(name) == "test" or name in PACKAGERS or name in TASKERS or _FILE_OF_TESTS.search(name)
-    return bool(own) or name in (
-        "go",
-        "cargo",
-        "mvn",
-        "mvnw",
-        "gradle",
-        "gradlew",
-        "node",
-        "dotnet",
-        "mix",
-        "forge",
-        "artisan",
-    )
+    known = toolchains()
+    tool = known.tools.get(known.name_of(name))
+    own = tool is not None and (tool.kind == "test" or tool.words_choose)
+    return own or name in known.packagers or name in known.taskers or bool(_FILE_OF_TESTS.search(name))
 
 
 def _of_words(words: list[str]) -> int:
     inner = strip_launchers(words)
     name, rest = inner[0].rsplit("/", 1)[-1], inner[1:]
-    if name in PACKAGERS or name in TASKERS:
+    known = toolchains()
+    if name in known.packagers or name in known.taskers:
         return _of_script(rest)
     if _FILE_OF_TESTS.search(name):
         return WHOLE if _SCRIPT.match(_FILE_OF_TESTS.sub("", name).lower()) else PART
@@ -87,7 +62,8 @@ def _of_words(words: list[str]) -> int:
         re.match(r"-Dtest=|-Dit\.test=|-run=|--(?:filter|grep|tests|testNamePattern)=", word) for word in rest
     ):
         return EXAMPLE
-    if _SELECTS & {word.split("=", 1)[0] for word in rest} or any(_FILE.search(word) for word in rest):
+    options = {word.split("=", 1)[0] for word in rest}
+    if known.options["selects"] & options or any(_FILE.search(word) for word in rest):
         return WHOLE if name == "node" and "--test" not in rest else EXAMPLE
     if name == "go" and rest[:1] == ["test"]:
         return WHOLE if any(word in ("./...", "...", "all") for word in rest) else PART
@@ -95,7 +71,7 @@ def _of_words(words: list[str]) -> int:
     deep = [
         word for word in plain if "/" in word.strip("./") and "*" not in word and not word.startswith("-")
     ]
-    other = bool(_PARTS & {word.split("=", 1)[0] for word in rest}) or "hack" in plain[:1]
+    other = bool(known.options["parts"] & options) or "hack" in plain[:1]
     return PART if deep or other else WHOLE
 
 
@@ -105,6 +81,7 @@ def _of_script(rest: list[str]) -> int:
         words = skip_options(words[1 if words[0] != "workspace" else 2 :])
     script = words[0] if words else "test"
     after = [word for word in words[1:] if word != "--"]
-    if any(_FILE.search(word) for word in after) or _SELECTS & {word.split("=", 1)[0] for word in after}:
+    chosen = toolchains().options["selects"] & {word.split("=", 1)[0] for word in after}
+    if chosen or any(_FILE.search(word) for word in after):
         return EXAMPLE
     return WHOLE if _SCRIPT.match(script.lower()) else PART

@@ -7,7 +7,7 @@ import shlex
 
 from msgspec import Struct
 
-from ralph.core.toolchains.command_words import DIRECT, LAUNCH, VALUED
+from ralph.core.toolchains.load import toolchains
 
 _SIGNS = "|&;()<>"
 _SIGN = re.compile(r"&&|\|\||\|&|[<>]&|&>>?|>>|<<|[|&;()<>]")
@@ -177,21 +177,23 @@ def _shell_text(words: list[str]) -> tuple[list[str], bool] | None:
 
 def strip_launchers(words: list[str]) -> list[str]:
     """The words of what is really executed, behind `uv run`, `npx`, `bundle exec`, `python -m`, …"""
+    known = toolchains()
     while words:
         name = words[0].rsplit("/", 1)[-1]
         rest = words[1:]
-        if name in LAUNCH and rest:
+        launches = known.launchers.get(name, "")
+        if launches == "after run or exec" and rest:
             after = skip_options(rest)
             if after[:1] not in (["run"], ["exec"]):
                 return words
             words = skip_options(after[1:])
-        elif name in DIRECT:
+        elif launches == "at once":
             words = skip_options(rest)
             while words and re.match(r"[A-Za-z_]\w*=", words[0]):
                 words = words[1:]
         elif name == "timeout":
             words = skip_options(rest)[1:]
-        elif name in ("npm", "pnpm", "yarn", "bun") and rest[:1] in (["exec"], ["dlx"], ["x"]):
+        elif name in known.packagers and rest[:1] in (["exec"], ["dlx"], ["x"]):
             words = skip_options(rest[1:])
         elif re.fullmatch(r"(?:python|pypy)[\d.]*", name):
             words = _python(rest)
@@ -205,11 +207,11 @@ def strip_launchers(words: list[str]) -> list[str]:
 
 
 def skip_options(words: list[str]) -> list[str]:
-    at = 0
+    at, valued = 0, toolchains().words.valued
     while at < len(words) and words[at].startswith("-") and words[at] != "-m":
         if words[at] == "--":
             return words[at + 1 :]
-        at += 2 if words[at] in VALUED else 1
+        at += 2 if words[at] in valued else 1
     return words[at:]
 
 

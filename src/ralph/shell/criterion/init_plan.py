@@ -10,7 +10,8 @@ import msgspec
 
 from ralph.core.criterion.gates_for_project import Planned, plan_gates
 from ralph.core.criterion.proposal import ProjectFacts
-from ralph.core.toolchains.usual_checks import BY_NAME, Level
+from ralph.core.toolchains.kinds import Level
+from ralph.core.toolchains.load import toolchains
 from ralph.shell.criterion.survey import survey
 from ralph.shell.dependencies.shared import NODE_FOLDERS, PYTHON_FOLDERS
 from ralph.shell.git.project import Project, user_call
@@ -50,7 +51,7 @@ def make_plan(project: Project, env: Mapping[str, str], level: Level) -> InitPla
 def _setup(project: Project, found: ProjectFacts) -> tuple[str, str]:
     """The command that installs dependencies at the top, when they are locked and not there."""
     for manifest in found.manifests:
-        language = BY_NAME[manifest.language]
+        language = toolchains().languages[manifest.language]
         if manifest.folder != "." or not language.cache:
             continue
         for lock, command in language.lockfiles:
@@ -72,7 +73,7 @@ def _share(project: Project, found: ProjectFacts) -> tuple[str, ...]:
     usual = {*PYTHON_FOLDERS, *NODE_FOLDERS}
     wanted = []
     for manifest in found.manifests:
-        cache = BY_NAME[manifest.language].cache
+        cache = toolchains().languages[manifest.language].cache
         path = posixpath.normpath(posixpath.join(manifest.folder, cache)) if cache else ""
         if path and cache not in usual and os.path.isdir(os.path.join(project.top, path)):
             wanted.append(path)

@@ -28,7 +28,7 @@ from ralph.core.criterion.find_commands import (
 from ralph.core.criterion.manifests import MAKEFILES, just_recipes, language_of, make_targets, read_manifest
 from ralph.core.criterion.proposal import Candidate, Manifest, ProjectFacts
 from ralph.core.toolchains.classify_command import why_dangerous
-from ralph.core.toolchains.usual_checks import LANGUAGES
+from ralph.core.toolchains.load import toolchains
 from ralph.shell.criterion import ci
 from ralph.shell.criterion.local import Here, localise_candidate
 from ralph.shell.criterion.read_repo import Listed, list_files, names_by_folder, read_files
@@ -48,7 +48,6 @@ DOCUMENTS = (
 _DOCUMENTS = re.compile(
     r"(?:docs|\.github)/(?:DEVELOPMENT|CONTRIBUTING|development|contributing|testing)\.md"
 )
-_TESTS = tuple(re.compile(language.tests) for language in LANGUAGES)
 _ARTIFACT = re.compile(
     r"(?:^|/)(?:use-?cases?|requirements|specs?|docs|stories|features|prd|\.ralph|\.aiwg)/", re.IGNORECASE
 )
@@ -63,7 +62,8 @@ def survey(project: Project, rev: str, task: str, env: Mapping[str, str]) -> Pro
     """What one commit holds, with every candidate in its local form."""
     listed = list_files(project, rev)
     names = names_by_folder(listed)
-    tests = [path for path in listed.paths if any(pattern.search(path) for pattern in _TESTS)]
+    looks = [re.compile(language.tests) for language in toolchains().languages.values()]
+    tests = [path for path in listed.paths if any(pattern.search(path) for pattern in looks)]
     wanted = (
         _manifests(listed)
         + _documents(listed)

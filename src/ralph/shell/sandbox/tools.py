@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from ralph.core.toolchains.install_lines import INSTALL_LINES
+from ralph.core.toolchains.load import toolchains
+from ralph.core.toolchains.rows import ToolRow
 from ralph.shell.sandbox.own_env import only_ours
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/nix", "/gnu", "/snap")
@@ -53,7 +54,7 @@ MAX_DEPTH = 8
 
 def install_line(word: str) -> str:
     """The command that installs a program; "" where nobody knows one."""
-    return INSTALL_LINES.get(os.path.basename(word), "")
+    return toolchains().tools.get(os.path.basename(word), ToolRow()).install
 
 
 OURS = "it was found only in Ralph's own environment, which is not your project's"

@@ -6,7 +6,7 @@ import shlex
 
 from ralph.app.criterion.gates import GateFacts
 from ralph.app.words.format import safe, table
-from ralph.core.toolchains.usual_checks import LEVEL_OF
+from ralph.core.toolchains.kinds import LEVEL_OF
 
 READ_WORDS = {
     "exit": "its exit code is all that is known of it",

@@ -1,0 +1,137 @@
+"""What a row of a toolchain may hold. A word that is not listed here is an error."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Kind = Literal["test", "coverage", "types", "lint", "format", "build", "security", "docs"]
+KINDS: tuple[Kind, ...] = ("test", "coverage", "types", "lint", "format", "build", "security", "docs")
+Idle = Literal["lists", "writes", "accepts", "always", "builds", "endless"]
+
+
+class _Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table of a file."""
+
+
+class UsualCheck(_Row, frozen=True):
+    """A command that checks, where one of its `signs` was seen in the package.
+
+    `dep:` a dependency, `table:` a table of its manifest, `file:` a file in its folder, `import:` a word in
+    its tests, `word:` one in a CMake file, `*` always.
+    """
+
+    kind: Kind
+    run: str
+    signs: str
+    tool: str = ""  # as `classify_command` calls it; the row's own name when left out
+    network: bool = False
+    note: str = ""
+    package: str = ""  # which of a file's packages, where there are several
+
+
+class Name(_Row, frozen=True):
+    """A tool (with a `kind`) or a language (with `endings`) as a task can name it.
+
+    `words` is a pattern for text from which file names, quotations and passing mentions were taken;
+    `named_tools` adds boundaries. Many names are ordinary words too (black, go, prettier): their patterns ask
+    for words beside them that only a tool or a language has; <state> and its like are in `any.toml`.
+    """
+
+    says: str
+    words: str = ""
+    kind: Kind | None = None  # what a tool checks; None for a language
+    tools: frozenset[str] = frozenset()  # as `classify_command` calls what checks in the end
+    also: tuple[Kind, ...] = ()  # further kinds that it may be
+    many: bool = False  # it does everything: what is meant is what the task is about
+    holds: str = ""  # text that the command must hold besides
+    family: str = ""  # the language that it belongs to: its file
+    endings: tuple[str, ...] = ()
+    check: str = ""  # a command that would do
+    install: str = ""
+    near: tuple[str, ...] = ()  # one of these is in the text, in lower case, wherever `words` may fit
+    weak: bool = False  # also an ordinary name: without a package of the language it names nothing
+
+
+class CoverageRun(_Row, frozen=True):
+    """How coverage is measured with a tool's test command."""
+
+    run: str
+    tool: str = ""
+    needs: str = ""  # a sign; without it `otherwise` is used
+    otherwise: str = ""
+    replace: tuple[str, str] = ("", "")  # in the command itself
+
+
+class Verb(Struct, frozen=True, array_like=True):
+    words: str  # the first argument is one of these; "" = any
+    kind: Kind
+    needs: str = ""  # one of these must be there too, else it writes instead of checking
+
+
+class ToolRow(_Row, frozen=True):
+    aka: tuple[str, ...] = ()  # other names of the program
+    kind: Kind | None = None  # it is one kind of check, whatever its arguments are
+    alone: bool = False  # its name is a command beyond doubt, and not also a word
+    verbs: tuple[Verb, ...] = ()
+    many_tools: bool = False  # one for each kind of check: "cargo lint" is another tool than "cargo test"
+    role: Literal["", "packager", "tasker"] = ""  # it starts scripts of a manifest, or tasks of a task file
+    launches: Literal["", "at once", "after run or exec"] = ""  # another program: `npx …`, `uv run …`
+    runs_code: bool = False  # also a project's own: what that does is not known
+    install: str = ""
+    words_choose: bool = False  # its verb executes a suite, of which further words choose a part
+    select: str = ""  # how it is told which test files to execute
+    coverage: CoverageRun | None = None
+    countable: str = ""  # the tool of this name tells its findings one by one
+    idle: dict[str, Idle] = {}  # options with which it judges nothing, and what it does instead
+    options_in: tuple[str, ...] = ()  # variables of the environment that hold options for it
+    environments: bool = False  # it makes environments and starts other tools in them
+    in_environments: bool = False  # ... and this is one that they start
+    fails_with: frozenset[str] | None = None  # it prints and passes, but with one of these
+    rewrites: bool = False  # ... and without --diff it changes files instead
+    dry_run_fails: bool = False  # where something differs
+    checks: tuple[UsualCheck, ...] = ()
+    named: tuple[Name, ...] = ()
+
+
+class Language(_Row, frozen=True):
+    """What makes a folder a package."""
+
+    name: str
+    marks: tuple[str, ...]  # names of its files
+    tests: str  # pattern of file paths that are tests
+    lockfiles: tuple[tuple[str, str], ...] = ()  # (lockfile, command that installs from it)
+    cache: str = ""  # folder of dependencies inside the repository
+    endings: tuple[str, ...] = ()  # of files that its checks look at; () = any
+    family: str = ""
+    rows: tuple[UsualCheck, ...] = ()  # of its tools, the better one first
+
+
+class Pattern(_Row, frozen=True):
+    """A pattern for commands or names of scripts, and what it tells."""
+
+    says: str
+    pattern: str
+    veiled: bool = False  # nobody can say what comes out: a check may be behind it
+
+
+class CommandWords(_Row, frozen=True):
+    """Words that mean the same to many programs."""
+
+    pieces: dict[str, str]  # of patterns of names
+    options: dict[str, str]  # what an option does -> the options
+    valued: frozenset[str]  # options of launchers that take the next word
+    idle_verbs: frozenset[str]  # verbs of programs that run code which run none
+    setup: tuple[str, ...]  # patterns of commands that only prepare
+    fetches: tuple[str, ...]  # ... and need the network
+    scripts: tuple[Pattern, ...]  # names of scripts, make targets, CI steps: the first that fits decides
+    deeds: tuple[Pattern, ...]  # what no check may do
+
+
+class ToolchainFile(_Row, frozen=True):
+    named: tuple[Name, ...] = ()
+    examples: dict[Kind, str] = {}  # a command of that kind for someone who has none
+    package: tuple[Language, ...] = ()
+    tool: dict[str, ToolRow] = {}
+    words: CommandWords | None = None
