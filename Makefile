@@ -5,7 +5,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.ready
 export UV_LINK_MODE := copy
 
-.PHONY: setup install demo check test test-agents agents agents-latest bench bench-history mutants system clean docs
+.PHONY: setup install demo check test soak test-agents agents agents-latest bench bench-history mutants system clean docs
 
 setup: $(STAMP)
 
@@ -31,8 +31,14 @@ agents: setup
 	@$(BIN)/python tools/agents/install.py --main
 
 test: setup system agents
-	@tools/check.sh
-	@$(BIN)/pytest -n 3 --dist worksteal -m "slow and not agents" tests
+	@tools/check.sh ralph
+	@$(BIN)/pytest -n 3 --dist worksteal -m "slow and not soak and not agents" tests
+
+# Everything: whole matrices and crash points, other examples, all fake greens and the benches. For a night.
+soak: setup system agents
+	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile search -m "not agents" tests
+	@$(BIN)/python bench/fakegreen/run.py
+	@$(BIN)/python bench/run.py
 
 # Further agent CLIs and Maven: large to install or slow, and not part of `make test`.
 test-agents: setup system

@@ -9,6 +9,8 @@ What each rule is for is in design/house.md.
 from __future__ import annotations
 
 import ast
+import functools
+import gc
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -82,14 +84,21 @@ def modules() -> dict[str, Module]:
     for path in sorted(SRC.rglob("*.py")):
         parts = path.relative_to(SRC.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found[name] = Module(name, path, tree)
     return found
+
+
+@functools.cache
+def all_nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Walking each tree anew for each rule took most of the time."""
+    return tuple(ast.walk(tree))
 
 
 def imports(module: Module, known: dict[str, Module], *, late: bool = True) -> set[str]:
     """Modules of ours that this one imports; `late` counts those inside functions too."""
     found = set()
-    for node in ast.walk(module.tree) if late else _at_import(module.tree):
+    for node in all_nodes(module.tree) if late else _at_import(module.tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name in known}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -176,7 +185,7 @@ def longest_chain(known: dict[str, Module]) -> list[str]:
 
 def wide_structs(known: dict[str, Module]) -> Iterator[str]:
     for module in known.values():
-        for node in ast.walk(module.tree):
+        for node in all_nodes(module.tree):
             if isinstance(node, ast.ClassDef):
                 count = sum(isinstance(part, ast.AnnAssign) for part in node.body)
                 if count > MAX_FIELDS:
@@ -194,7 +203,7 @@ def participles(known: dict[str, Module], *, methods: bool = False) -> Iterator[
     A property is read as a field, and may be called as one.
     """
     for module in known.values():
-        for node in ast.walk(module.tree) if methods else module.tree.body:
+        for node in all_nodes(module.tree) if methods else module.tree.body:
             if not isinstance(node, ast.FunctionDef) or not is_participle(node.name):
                 continue
             if any(isinstance(one, ast.Name) and one.id == "property" for one in node.decorator_list):
@@ -211,13 +220,13 @@ def direct_clocks(known: dict[str, Module]) -> Iterator[str]:
         if module.name in (CLOCK, *OTHER_PROGRAMS):
             continue
         names = dict[str, str]()  # what a name in this module stands for
-        for node in ast.walk(module.tree):
+        for node in all_nodes(module.tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 origin = node.module if isinstance(node, ast.ImportFrom) else None
                 for alias in node.names:
                     if (origin or alias.name) in ("time", "datetime"):
                         names[alias.asname or alias.name] = f"{origin}.{alias.name}" if origin else alias.name
-        for node in ast.walk(module.tree) if names else ():
+        for node in all_nodes(module.tree) if names else ():
             if read := _clock_read(node, names):
                 yield f"{module.path}:{read[0]}: reads {read[1]}: take a Clock ({CLOCK}) or a moment"
 
@@ -248,7 +257,7 @@ def real_clocks(known: dict[str, Module]) -> Iterator[str]:
     """Who makes the real clock although it could be given one; and entries that nobody needs any more."""
     allowed, used = (*CLOCK_EDGES, *REAL_TIME), set[str]()
     for module in known.values():
-        for node in ast.walk(module.tree):
+        for node in all_nodes(module.tree):
             named = (isinstance(node, ast.Name) and node.id == "SystemClock") or (
                 isinstance(node, ast.Attribute) and node.attr == "SystemClock"
             )
@@ -303,6 +312,7 @@ def report(known: dict[str, Module]) -> None:
 
 
 def main() -> int:
+    gc.disable()  # trees of syntax are large, and live to the end
     known = modules()
     if "--report" in sys.argv[1:]:
         report(known)

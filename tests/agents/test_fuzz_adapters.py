@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamkit import STREAMS, cases, read, recorded
@@ -67,7 +68,7 @@ def printed(event: object) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cli", STREAMS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     made=st.lists(events, max_size=6),
     noise=st.binary(max_size=60),
@@ -79,8 +80,9 @@ def test_any_events(cli, made, noise, exit_code, how):
     check(cli, noise.join(map(printed, made)), exit_code, how)
 
 
+@pytest.mark.sample(check=3)
 @pytest.mark.parametrize("cli", [cli for cli in STREAMS if LINES[cli]])
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_damaged_streams(cli, data):
     """Real lines that were cut, joined, doubled or overwritten are survived."""

@@ -52,6 +52,7 @@ OWN: dict[tuple[str, str], str] = {
 }
 
 
+@pytest.mark.sample(check=40)
 @pytest.mark.parametrize(("cli", "case"), cases())
 def test_every_ending_has_its_name(cli: str, case: str) -> None:
     """What went wrong in a recorded call is told by its structured signs, and nothing is called a success."""
@@ -65,6 +66,7 @@ def test_every_ending_has_its_name(cli: str, case: str) -> None:
     assert facts.fault is not None or exit_code == 0
 
 
+@pytest.mark.sample(check=40)
 @pytest.mark.parametrize(("cli", "case"), cases())
 def test_every_line_ever_seen_is_understood(cli: str, case: str) -> None:
     """No event of a recorded stream is unknown: those are the ones that tell of a new version."""
@@ -72,6 +74,7 @@ def test_every_line_ever_seen_is_understood(cli: str, case: str) -> None:
     assert [fact.line for fact in read(cli, data)[0] if isinstance(fact, Raw)] == []
 
 
+@pytest.mark.sample(check=40)
 @pytest.mark.parametrize(("cli", "case"), cases())
 def test_in_bulk_it_comes_to_the_same(cli: str, case: str) -> None:
     """What is accounted for after the call is what streamed by, however the bytes were cut."""

@@ -3,6 +3,7 @@
 import shlex
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -212,7 +213,7 @@ WORDS = st.sampled_from(shlex.split(TEXT))
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, database=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, database=None, derandomize=True)
 @given(
     head=st.sampled_from([("pytest",), ("python3", "-m", "pytest"), ("node", "--test")]),
     rest=st.lists(WORDS, max_size=6),

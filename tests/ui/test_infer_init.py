@@ -8,6 +8,8 @@ import tomllib
 import pytest
 import yaml
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     "README.md": "# x\n\n    python3 -m unittest -v\n",
     "test_a.py": "import unittest\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n",
@@ -91,7 +93,6 @@ def test_infer_counts_findings(project, ralph):
     assert (check["run"], check["counted"], check["maximum"]) == ("ruff check .", "findings", 9)
 
 
-@pytest.mark.slow
 def test_init_writes_what_was_tried(project, ralph):
     """Gates are shown, tried once, written with their reasons, trusted, and not written twice."""
     code, out, _ = ralph("init")
@@ -111,7 +112,6 @@ def test_init_writes_what_was_tried(project, ralph):
     assert (project / "ralph.toml").read_text() == text
 
 
-@pytest.mark.slow
 def test_init_only_adds_to_a_file_that_is_there(project, ralph):
     """What the user wrote stays to the byte; commands that were never approved are not trusted by the way."""
     mine = '# mine\n[limits]\niterations = 3\n[gates.own]\nrun = "./evil.sh"\n'
@@ -152,7 +152,6 @@ def test_gates_by_level_and_change(project, ralph):
     assert not (project / "ralph.toml").exists()
 
 
-@pytest.mark.slow
 def test_gates_changed_judges_what_changed(project, ralph):
     """A change of a Python file concerns Python's gate and not Go's."""
     (project / "b.py").write_text("x = 1\n")

@@ -6,6 +6,7 @@ import re
 import time
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -249,7 +250,6 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
 @given(st.lists(st.one_of(PIECES, st.text(max_size=10)), max_size=30).map("".join))
 def test_any_message_can_be_read(text: str) -> None:
     """Nothing makes it raise, and a message never counts against itself as its own prompt."""
@@ -257,7 +257,7 @@ def test_any_message_can_be_read(text: str) -> None:
     assert phrases_in(text, text) == ()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.sampled_from("-wcs"), max_size=8))
 def test_the_dual_condition_needs_both(marks: list[str]) -> None:
     """It never holds without a signal in the last iteration and words in two of the last three."""
@@ -265,6 +265,7 @@ def test_the_dual_condition_needs_both(marks: list[str]) -> None:
     assert found.holds == (marks[-1:] == ["s"] and sum(mark != "-" for mark in marks[-3:]) >= 2)
 
 
+@pytest.mark.sample(check=3)
 @pytest.mark.parametrize(
     "piece", ["all ", "no more ", '"', "`", "'", "all done ", "not ", "everything is now ", "全部", "."]
 )

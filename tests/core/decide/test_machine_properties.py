@@ -11,6 +11,7 @@ from typing import Any
 import builders as b
 import msgspec
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -432,7 +433,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 def test_random_facts_a_few() -> None:
     """A short, repeatable search through sequences of facts finds no broken promise."""
     few = settings(
-        max_examples=7,
+        max_examples=examples(7),
         stateful_step_count=25,
         derandomize=True,
         database=None,
@@ -445,14 +446,16 @@ def test_random_facts_a_few() -> None:
 @pytest.mark.slow
 def test_random_facts_many() -> None:
     """A long search (another one each time with `--hypothesis-profile search`) finds no broken promise."""
-    many = settings(max_examples=80, stateful_step_count=50, deadline=None, suppress_health_check=QUIET)
+    many = settings(
+        max_examples=examples(80), stateful_step_count=50, deadline=None, suppress_health_check=QUIET
+    )
     run_state_machine_as_test(Machine, settings=many)
 
 
 CALLS = st.lists(st.sampled_from([*FAULTS, "nothing"]), min_size=1, max_size=8)
 
 
-@settings(max_examples=25, deadline=None, database=None, derandomize=True)
+@settings(max_examples=examples(25), deadline=None, database=None, derandomize=True)
 @given(calls=CALLS, iterations=st.integers(1, 6))
 def test_a_loop_whose_calls_all_fail_ends(calls: list[Any], iterations: int) -> None:
     """Whatever mixture of faults and idleness comes, over and over, the loop ends within its bounds."""

@@ -12,6 +12,7 @@ from typing import Any
 import builders as b
 import msgspec
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -326,7 +327,7 @@ class Machine(RuleBasedStateMachine):
 def test_random_facts_of_a_plan_a_few() -> None:
     """A short, repeatable search through sequences of facts finds no broken promise."""
     few = settings(
-        max_examples=5,
+        max_examples=examples(5),
         stateful_step_count=20,
         derandomize=True,
         database=None,
@@ -339,11 +340,15 @@ def test_random_facts_of_a_plan_a_few() -> None:
 @pytest.mark.slow
 def test_random_facts_of_a_plan_many() -> None:
     """A long search (another one each time with `--hypothesis-profile search`) finds no broken promise."""
-    many = settings(max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=QUIET)
+    many = settings(
+        max_examples=examples(30), stateful_step_count=40, deadline=None, suppress_health_check=QUIET
+    )
     run_state_machine_as_test(Machine, settings=many)
 
 
-@settings(max_examples=20, deadline=None, database=None, derandomize=True, suppress_health_check=QUIET)
+@settings(
+    max_examples=examples(20), deadline=None, database=None, derandomize=True, suppress_health_check=QUIET
+)
 @given(plan=small_plans(), found=st.lists(found_items, max_size=5).map(tuple))
 def test_found_items_never_make_a_plan_unsound(plan: Plan, found: tuple[Item, ...]) -> None:
     """Whatever ids and dependencies found items have, circles and unknown ones too, they join it open."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import sound_plans
@@ -310,7 +311,7 @@ def changed(plan: Plan, changes: list[tuple[int, str]]) -> Board:
 CHANGES = st.lists(st.tuples(st.integers(0, 11), st.sampled_from(STATES)), max_size=8)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sound_plans(), CHANGES, st.lists(st.integers(0, 4), max_size=2))
 def test_what_is_chosen_can_be_begun(plan: Plan, changes: list, failing: list) -> None:
     """Whatever happened before, a chosen item is open, for an agent, and all it waits for is settled."""
@@ -329,7 +330,7 @@ def test_what_is_chosen_can_be_begun(plan: Plan, changes: list, failing: list) -
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sound_plans(), CHANGES)
 def test_incremental_is_the_same_as_anew(plan: Plan, changes: list) -> None:
     """A board changed item by item equals one made from the changed plan."""
@@ -341,7 +342,7 @@ def test_incremental_is_the_same_as_anew(plan: Plan, changes: list) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sound_plans())
 def test_every_plan_comes_to_an_end(plan: Plan) -> None:
     """Doing what is chosen, again and again, ends after at most as many times as there are items."""

@@ -6,6 +6,7 @@ import re
 import time
 
 import pytest
+from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plans import plans
@@ -287,7 +288,7 @@ def test_one_line_of_a_list() -> None:
     assert parse_item("x (P0, oops)", 4, "a.md")[1][0].line == 4
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(plans())
 def test_reading_what_was_written(plan: Plan) -> None:
     """parse(render(plan)) is the plan as a file can hold it, and rendering that again changes nothing."""

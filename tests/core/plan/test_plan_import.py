@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -314,7 +315,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.one_of(
         st.lists(st.one_of(WORDS, st.text(max_size=10)), max_size=20).map("".join), JSON.map(json.dumps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import plans, sound_plans
@@ -82,7 +83,7 @@ def test_a_long_chain_is_no_trouble() -> None:
     assert (order[0], order[-1], circle) == (9_999, 0, ())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(plans())
 def test_checking_never_raises(plan: Plan) -> None:
     """Any plan can be checked; a plan without findings has no circle."""
@@ -93,7 +94,7 @@ def test_checking_never_raises(plan: Plan) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sound_plans())
 def test_orders_respect_dependencies(plan: Plan) -> None:
     """Nothing comes before what it waits for."""
@@ -149,7 +150,7 @@ def test_what_is_carried_over() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sound_plans(), sound_plans(), st.data())
 def test_differences_are_complete(old: Plan, new: Plan, data: st.DataObject) -> None:
     """A plan differs from itself in nothing, also after a file; else what came and went is told."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -280,7 +281,7 @@ readings = st.dictionaries(st.sampled_from([A, B, C]), states, min_size=1).map(
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, database=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, database=None, derandomize=True)
 @given(first=readings, second=readings, third=readings)
 def test_merging_only_makes_worse(first: Reading, second: Reading, third: Reading) -> None:
     """Green needs every call; whatever was red once is red or flaky, in any order, and no witness."""
@@ -296,7 +297,7 @@ def test_merging_only_makes_worse(first: Reading, second: Reading, third: Readin
     assert set(compare(both, solved).witness) <= each_time
 
 
-@settings(max_examples=100, deadline=None, database=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, database=None, derandomize=True)
 @given(one=readings)
 def test_merging_with_itself_changes_nothing(one: Reading) -> None:
     """A verdict that comes out the same is the same."""
@@ -446,7 +447,7 @@ def test_without_asks_for_the_gate_s_severity() -> None:
     assert skip_tests(mild, (A,), "P2").status == "fail"
 
 
-@settings(max_examples=150, deadline=None, database=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, database=None, derandomize=True)
 @given(reading=readings, held=st.sets(st.sampled_from([A, B, C])))
 def test_a_quarantine_hides_no_other_test(reading: Reading, held: set[str]) -> None:
     """What is not in quarantine is told as it was; green only when something passed and nothing is red."""

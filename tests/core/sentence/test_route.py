@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from route_utterances import ASKING, CONTROL, NONE, SEEDS, TABLE, UNSEEN
@@ -317,7 +318,7 @@ PIECES = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(["", "claude", "nonsense"]))
 def test_anything_can_be_said(text, host):
     """It never raises, never yields a control character, its bounds are sane and its answers consistent."""
@@ -335,7 +336,7 @@ def test_anything_can_be_said(text, host):
     assert (found.verb != "") == (found.route == "control")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_at_all(text):
     """The same for text that looks like nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -291,7 +292,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.one_of(PIECES, st.text(max_size=10)), max_size=40).map("".join))
 def test_any_text_is_a_spec(text: str) -> None:
     """Nothing makes reading or checking raise, and every line that is told exists."""

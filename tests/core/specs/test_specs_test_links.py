@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -241,7 +242,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=40).map("".join), st.text(max_size=30))
 def test_any_file_can_be_looked_at(text: str, test_id: str) -> None:
     """Nothing makes it raise, and every criterion has at least one row."""

@@ -4,6 +4,7 @@ import ast
 import textwrap
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -326,7 +327,7 @@ def modules(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, database=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, database=None, derandomize=True)
 @given(text=modules())
 def test_any_module(text):
     """Whatever the module: each broken version parses and differs in the named function alone."""
@@ -339,7 +340,7 @@ def test_any_module(text):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, database=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, database=None, derandomize=True)
 @given(text=modules())
 def test_any_module_unchanged(text):
     """Nothing changed, nothing is broken."""

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from effort import examples
 from guardkit import PYTEST, changes_of, facts_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -67,6 +68,7 @@ def answers(before, after, gates=(PYTEST, LINT)):
     return results
 
 
+@pytest.mark.sample(check=6)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_contents(name):
     """No content of any file makes a guard fail, on either side of the change."""
@@ -78,7 +80,7 @@ def test_hostile_contents(name):
     answers(bad, {path: data + b"\n# more\n" for path, data in bad.items()})
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.dictionaries(st.sampled_from(PATHS), st.binary(max_size=200)),
     st.dictionaries(st.sampled_from(PATHS), st.binary(max_size=200)),
@@ -112,7 +114,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(FRAGMENTS, max_size=12), st.lists(FRAGMENTS, max_size=12))
 def test_any_program(before, after):
     """Found by search: pieces of programs in any order, whole or broken."""

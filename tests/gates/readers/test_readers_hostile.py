@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -370,6 +371,7 @@ def test_absolute_paths_become_the_repository_s(tmp_path):
     assert other.findings[0].key == reading.findings[0].key
 
 
+@pytest.mark.sample(check=12)
 @pytest.mark.parametrize(
     "noise",
     [
@@ -432,7 +434,7 @@ PIECES = st.lists(
 @given(
     name=st.sampled_from(sorted(READERS)), ended=ENDED, code=CODES, output=PIECES, report=st.none() | PIECES
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @pytest.mark.slow
 def test_no_reader_passes_without_evidence(name, ended, code, output, report):
     """Whatever bytes come, pass needs a clean end, exit code 0 and the reader's own kind of evidence."""

@@ -110,6 +110,7 @@ def _link(kind):
     return entry
 
 
+@pytest.mark.sample(check=3)
 @pytest.mark.parametrize(
     ("name", "why"),
     [

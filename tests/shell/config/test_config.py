@@ -305,6 +305,7 @@ def test_bad_values_are_refused(place, text):
     assert len(why) < 400
 
 
+@pytest.mark.sample(check=4)
 @pytest.mark.parametrize(
     ("data", "word"),
     [

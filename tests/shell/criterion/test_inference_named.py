@@ -193,6 +193,7 @@ def test_the_table_is_large_enough():
     assert sum(len(rows) for rows in ROWS.values()) >= 60
 
 
+@pytest.mark.sample(check=1)
 @pytest.mark.parametrize("name", TABLE)
 def test_what_is_named_decides(name, tmp_path, machine):  # noqa: F811
     """Only a command by the named tool, or for the named language, is ever proposed."""

@@ -20,6 +20,7 @@ def asked(files, tmp_path, machine):  # noqa: F811
     return propose(TASK, cwd=str(repo), env={"PATH": str(machine[0]), "HOME": str(tmp_path)})
 
 
+@pytest.mark.sample(check=4)
 @pytest.mark.parametrize(("name", "files", "_asked"), projects()[::4])
 def test_init_and_infer_agree(name, files, _asked, tmp_path, machine):  # noqa: F811
     """Every test command that infer proposes is a gate of init, in the same folder."""

@@ -66,6 +66,7 @@ def loop(tmp_path):
     return begin(top, tmp_path / "state")
 
 
+@pytest.mark.sample(check=4)
 @pytest.mark.parametrize("said", SAID)
 def test_what_is_missed_is_found(loop, said):
     """Version stamps, catalogues and extensions are shared; other results of builds are only named."""
@@ -85,6 +86,7 @@ def test_a_link_is_never_shared(loop):
     assert find_missed(loop.store, loop.start.base_tree, "No module named 'pkg._version'", top) == Missed()
 
 
+@pytest.mark.sample(check=2)
 @pytest.mark.parametrize(
     ("made", "changed", "stale"),
     [

@@ -15,6 +15,8 @@ from ralph.shell.git.snapshot import take_snapshot
 from ralph.shell.git.trees import list_tree, read_blob, tree_entries
 from ralph.shell.git.workspace import restore_workspace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def loop(tmp_path):

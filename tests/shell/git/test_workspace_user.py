@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from effort import examples
 from gitkit import DATE, begin, make_repo, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -184,7 +185,7 @@ def test_every_state_at_once_is_left_bit_identical(place):
 
 
 @pytest.mark.slow
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     chosen=st.lists(st.sampled_from(STATES), unique=True, max_size=8),
     with_changes=st.booleans(),

@@ -7,6 +7,7 @@ import threading
 from contextlib import ExitStack
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -407,6 +408,6 @@ class SameStores(RuleBasedStateMachine):
 
 
 SameStores.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(25), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 test_both_stores_answer_alike = SameStores.TestCase

@@ -3,6 +3,7 @@
 import sqlite3
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from journal_kit import add, errors_in, fill, new, seqs
@@ -109,7 +110,9 @@ def test_ruined_page_harms_only_its_loops(tmp_path):
 
 @pytest.mark.slow
 @example(where=3935, bit=7)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.integers(0, 10**9), st.integers(0, 7))
 def test_any_flipped_bit_is_harmless_or_refused(tmp_path_factory, where, bit):
     """Whichever bit of the database flips, rows are right or refused with an error of ours, never wrong."""

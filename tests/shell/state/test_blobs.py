@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,9 @@ from ralph.errors import Bug, JournalError, SetupError
 from ralph.shell.state import blobs
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.binary(max_size=2000))
 def test_round_trip(tmp_path, data):
     """What was put comes back under its SHA-256."""

@@ -8,6 +8,7 @@ import builders as b
 import msgspec
 import pytest
 from builders import BASE
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -361,7 +362,7 @@ def obeyed(loop: Loop, move: str, number: int) -> Loop:
     return judged_red(b.work(loop, tree, Claim("IN_PROGRESS", work="TESTING")), count)
 
 
-@settings(max_examples=60, deadline=None, database=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, database=None, derandomize=True)
 @given(moves=MOVES, keep=st.booleans())
 def test_whatever_happens_the_breaker_keeps_to_its_table(moves: list[str], keep: bool) -> None:
     """No move outside the table, no call while open, no end half open, no mishap among the attempts."""
