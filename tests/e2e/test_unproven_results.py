@@ -34,3 +34,37 @@ def test_a_refactoring_says_done_once(place, asked, outcome, code):
     place.commit("no bugs", calc__py=fixed_calc())
     flags = ("--confirm", "1", "--class", "regression", "--min-grade", asked)
     place.expect(place.loop(UNTESTED, *flags, task="tidy up calc.py"), outcome, code, 1, grade="C")
+
+
+@pytest.mark.parametrize(
+    ("touch", "task_class", "says"),
+    [
+        ("blank", "regression", "only blank lines"),
+        ("layout", "docs", "only blank lines"),
+        ("blank", "implement-feature", "only blank lines"),
+        ("comment", "regression", "only documents, comments or layout"),
+        ("readme", "regression", "only documents, comments or layout"),
+        ("code", "docs", "no document"),
+    ],
+)
+def test_a_claim_over_no_work_is_neither_verified_nor_unproven(place, touch, task_class, says):
+    """Even where C is asked for: the agent is told what is missing and the way out, and is not accused."""
+    place.commit("no bugs", calc__py=fixed_calc(), README__md="calc\n")
+    flags = ("--confirm", "1", "--class", task_class, "--min-grade", "C", "--max-iterations", "2")
+    done = place.loop(agent("touches", touch), *flags, task="make subtraction simpler")
+    loop = done.loop
+    assert loop.outcome not in ("verified", "unproven", "blocked"), done.report()
+    assert says in done.text
+    told = place.prompt(done.all(e.AgentStarted)[1].prompt)
+    assert "ALLOW: substance." in told
+    assert loop.progress.integrity_hits == 0
+
+
+@pytest.mark.parametrize(
+    ("touch", "task_class"), [("code", "regression"), ("docs", "docs"), ("comment", "docs")]
+)
+def test_work_of_its_class_is_taken(place, touch, task_class):
+    """A renamed variable is a refactoring, a sentence or a comment is documentation."""
+    place.commit("no bugs", calc__py=fixed_calc(), README__md="calc\n")
+    flags = ("--confirm", "1", "--class", task_class, "--min-grade", "C")
+    place.expect(place.loop(agent("touches", touch), *flags, task="better sums"), "verified", 0, 1, grade="C")

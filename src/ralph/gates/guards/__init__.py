@@ -25,7 +25,7 @@ from ralph.gates.guards._base.kinds import (
     with_way_out,
 )
 from ralph.gates.guards._files.overlay import overlay_request
-from ralph.gates.guards.hygiene import junk, secrets, stubs
+from ralph.gates.guards.hygiene import junk, secrets, stubs, substance
 from ralph.gates.guards.integrity import (
     altered,
     assertions,
@@ -90,6 +90,7 @@ READ: dict[str, Check] = {
     secrets.NAME: secrets.check,
     stubs.NAME: stubs.check,
     junk.NAME: junk.check,
+    substance.NAME: substance.check,
 }
 CALLED: dict[str, Check] = {
     inventory.NAME: inventory.check,

@@ -134,7 +134,7 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         granted=loop.sealed.criterion.granted,
         base_paths=trees.base_paths,
         task=order.task,
-        task_class=order.criterion.task_class,
+        task_class=order.criterion.task_class if order.brief is None else None,
         confirm=order.criterion.confirm,
     )
 

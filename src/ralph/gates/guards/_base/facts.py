@@ -72,7 +72,7 @@ class GuardFacts(Struct, frozen=True):
     granted: dict[str, str] = {}  # the same, granted before it was seen: never for what accuses
     base_paths: frozenset[str] = frozenset()  # every file of the base; empty = not known
     task: str = ""
-    task_class: TaskClass = "custom"
+    task_class: TaskClass | None = "custom"  # None: a plan, whose items are of any class
     confirm: int = 1  # how often the final verdict was to be green
     repeats: dict[
         str, tuple[Reading, ...]

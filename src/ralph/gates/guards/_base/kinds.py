@@ -150,6 +150,13 @@ KINDS: dict[str, Kind] = {
         "repository": ("not yet", "a repository inside the repository"),
         "link": ("not yet", "a symbolic link that leads out of the tree"),
     }),
+    **_kinds("substance", "do what the task asks for", {
+        "nothing": ("not yet", "only blank lines, white space or layout changed"),
+        "code": ("not yet", "a refactoring changed no code, only documents, comments or layout",
+            "change the code as the task asks"),
+        "documents": ("not yet", "a task about documentation changed no document, docstring or comment",
+            "change the documents as the task asks"),
+    }),
     **_kinds("criteria", "write a test for the criterion that fails without the work", {
         "lost": ("not yet", "no test of a criterion fails without the work any more"),
         "idle": ("not yet", "every test of a criterion passes on the base source too"),

@@ -1,0 +1,71 @@
+"""Guard "substance": a refactoring changes code, documentation changes documents; blank lines are no work.
+
+Hygiene: not yet. Silent where a check of the user's was red and is green: then something was shown.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ralph.core.model.verdict import Finding, GuardResult
+from ralph.gates.guards._base.asked_for import names_path
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.substance_of import is_source, speaks_otherwise, substance_of
+from ralph.gates.guards._base.texts import Pair, pairs
+from ralph.gates.guards.integrity.witness import shown_by_user
+
+NAME = "substance"
+# Tasks that are about how code is laid out, or about words, whatever their class is called.
+_LAYOUT = re.compile(
+    r"\b(?:re-?)?format(?:s|ted|ting|ter)?\b|\bwhite-?space|\b(?:re-?)?indent|\b(?:blank|empty) lines?\b"
+    r"|\bline (?:lengths?|endings?|breaks?)|\bnew-?lines?\b|\bcrlf\b|\btabs\b"
+    r"|\b(?:black|prettier|gofmt|rustfmt|yapf)\b",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(
+    r"\bdocs?\b|\bdocument|\breadme\b|\bchange-?log\b|\bdocstrings?\b|\bcomments?\b|\bcommented\b|\btypos?\b|\bspell"
+    r"|\blicen[cs]es?\b|\bcopyright\b|\bmarkdown\b|\bguides?\b|\btutorials?\b|\bmanual\b|\bexamples?\b|\bwording\b"
+    r"|\btodos?\b|\bheaders?\b|\bgrammar\b|\btexts?\b|\bnotes?\b|\b(?:broken|dead) links?\b|\bannotat",
+    re.IGNORECASE,
+)
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    shown = any(
+        shown_by_user(gate, facts.base.get(gate.name), facts.final.get(gate.name)) for gate in facts.gates
+    )
+    found = [] if shown or facts.task_class is None else _look(facts)
+    return guard_result(
+        NAME,
+        facts,
+        found,
+        good="the change is of the kind that the task asks for",
+        bad="no change of that kind",
+    )
+
+
+def _look(facts: GuardFacts) -> list[Finding]:
+    changed = pairs(facts)
+    if not changed or _LAYOUT.search(facts.task):
+        return []
+    made_of = {substance_of(pair) for pair in changed}
+    if made_of == {"nothing"}:
+        text = "only blank lines, white space or layout changed"
+        return [Finding("substance.nothing:change", text, path=changed[0].path)]
+    if any(names_path(facts.task, pair.path) and substance_of(pair) != "nothing" for pair in changed):
+        return []
+    if facts.task_class == "regression" and "code" not in made_of and not _WORDS.search(facts.task):
+        text = "only documents, comments or layout changed"
+        return [Finding("substance.code:change", text, path=changed[0].path)]
+    if facts.task_class == "docs" and not any(map(_documents, changed)):
+        text = "only code changed, no document, docstring or comment"
+        return [Finding("substance.documents:change", text, path=changed[0].path)]
+    return []
+
+
+def _documents(pair: Pair) -> bool:
+    """Does a reader of the documentation learn something else? Settings and data may be part of it."""
+    if is_source(pair.path):
+        return pair.change.status != "D" and speaks_otherwise(pair)
+    return substance_of(pair) != "nothing"

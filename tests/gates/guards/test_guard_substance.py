@@ -1,0 +1,180 @@
+"""A refactoring changes code, documentation changes documents, and a blank line with a claim is no work."""
+
+import time
+
+import pytest
+from guardkit import kinds_of, result_of
+
+from ralph.core.model.verdict import Reading
+
+PAY = '''"""Payments."""
+import math
+
+
+def pay(total, rate):
+    # rounds half up
+    return math.floor(total * rate + 0.5)
+'''
+JS = "// adds\nexport function add(a, b) {\n  return a + b; /* plain */\n}\n"
+
+
+def kinds(before, after, task, task_class, **fields):
+    return kinds_of("substance", before, after, task=task, task_class=task_class, **fields)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("pay.py", PAY, PAY + "\n"),
+        ("pay.py", PAY, PAY.replace("total * rate + 0.5", "(total * rate) + 0.5")),
+        ("pay.py", PAY, PAY.replace("rounds half up", "rounds half  up ---")),
+        ("a.js", JS, JS.replace("\n", "\n\n")),
+        ("a.js", JS, JS.replace("a + b", "a  +\n b")),
+        ("a.go", "package a\n\nvar x = 1\n", "package a\nvar x   = 1\n\n"),
+        ("a.rs", "fn a() -> u8 { 1 }\n", "fn a() -> u8 {\n    1\n}\n"),
+        ("a.json", '{"a": 1}', '{\n  "a": 1\n}\n'),
+        ("README.md", "one\ntwo\n", "one\n\ntwo  \n"),
+        ("notes.txt", "a\n", "\n\na\n"),
+    ],
+)
+@pytest.mark.parametrize("task_class", ["regression", "docs", "bug-fix", "implement-feature", "custom"])
+def test_blank_lines_and_layout_are_no_work_in_any_class(path, before, after, task_class):
+    """Whatever the task is called: what nobody notices is not yet work."""
+    assert kinds({path: before}, {path: after}, "tidy this up", task_class) == ["nothing"]
+    assert not result_of("substance", {path: before}, {path: after}, task_class=task_class).integrity
+
+
+def test_an_empty_file_is_no_work():
+    """A touched file holds nothing."""
+    change = kinds({"a.py": PAY}, {"a.py": PAY, "pay_v2.py": "\n# \n"}, "split pay.py", "regression")
+    assert change == ["nothing"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"pay.py": PAY}, {"pay.py": PAY.replace("rounds half up", "rounds the half up")}),
+        ({"pay.py": PAY}, {"pay.py": PAY.replace('"""Payments."""', '"""Payments, refactored."""')}),
+        ({"a.js": JS}, {"a.js": JS.replace("plain", "quite plain")}),
+        ({"a.py": PAY}, {"a.py": PAY, "README.md": "pay() is simple now\n"}),
+        ({"a.py": PAY}, {"a.py": PAY, "pay_v2.py": "# the new home of pay()\n"}),
+        ({"a.rb": "# adds\nx = 1\n"}, {"a.rb": "# puts\nx = 1\n"}),
+        ({"a.lua": "x = 1 -- one\n"}, {"a.lua": "x = 1 -- uno\n"}),
+        ({"a.vue": "<!-- a -->\n<p>x</p>\n"}, {"a.vue": "<!-- b -->\n<p>x</p>\n"}),
+    ],
+)
+def test_a_refactoring_without_code_is_not_yet_one(before, after):
+    """Comments, docstrings and documents are no change of code."""
+    assert kinds(before, after, "simplify pay", "regression") == ["code"]
+
+
+HONEST_REFACTORINGS = {
+    "moved": ({"pay.py": PAY}, {"money/pay.py": PAY}, {"moved": {"money/pay.py": "pay.py"}}),
+    "renamed": ({"pay.py": PAY}, {"pay.py": PAY.replace("total", "amount")}, {}),
+    "annotated": ({"pay.py": PAY}, {"pay.py": PAY.replace("total, rate", "total: float, rate: float")}, {}),
+    "removed": ({"pay.py": PAY, "old.py": "x = 1\n"}, {"pay.py": PAY}, {}),
+    "imports sorted": ({"a.py": "import os\nimport ast\n"}, {"a.py": "import ast\nimport os\n"}, {}),
+    "jsdoc types": ({"a.js": JS}, {"a.js": "/** @param {number} a */\n" + JS}, {}),
+    "needless noqa": ({"a.py": "import os  # noqa\nos\n"}, {"a.py": "import os\nos\n"}, {}),
+    "build tag": ({"a.go": "package a\n"}, {"a.go": "//go:build linux\n\npackage a\n"}, {}),
+    "pyproject": ({"pyproject.toml": "[project]\n"}, {"pyproject.toml": "[project]\nname = 'a'\n"}, {}),
+    "lockfile": ({"uv.lock": "a 1\n"}, {"uv.lock": "a 2\n"}, {}),
+    "package.json": ({"package.json": '{"v": 1}'}, {"package.json": '{"v": 2}'}, {}),
+    "workflow": ({"ci.yml": "python: 3.11\n"}, {"ci.yml": "python: 3.12\n"}, {}),
+    "requirements": ({"requirements.txt": "a==1\n"}, {"requirements.txt": "a==2\n"}, {}),
+    "indented yaml": ({"a.yml": "a:\n  b: 1\nc: 1\n"}, {"a.yml": "a:\n  b: 1\n  c: 1\n"}, {}),
+    "executable": ({"run": "x\n"}, {"run": "x\n"}, {"modes": {"run": "100755"}}),
+    "package": ({"a.py": PAY}, {"a.py": PAY, "tests/__init__.py": ""}, {}),
+    "typed marker": ({"a.py": PAY}, {"a.py": PAY, "pay/py.typed": ""}, {}),
+    "binary": ({"a.bin": b"\0a"}, {"a.bin": b"\0b"}, {}),
+    "regex": ({"a.js": "x = /\\/\\//; y = 1\n"}, {"a.js": "x = /\\/\\//; y = 2\n"}, {}),
+    "address in a text": ({"a.js": "x = 'http://a'\n"}, {"a.js": "x = 'http://b'\n"}, {}),
+    "hash in a text": ({"a.sh": 'x="a #b"\n'}, {"a.sh": 'x="a #c"\n'}, {}),
+    "newer Python": ({"a.py": "print 'a'\n"}, {"a.py": "print('a')\n"}, {}),
+    "tests only": ({"tests/test_a.py": "x = 1\n"}, {"tests/test_a.py": "y = 1\n"}, {}),
+    "sql": ({"a.sql": "select 1 -- a\n"}, {"a.sql": "select 2 -- a\n"}, {}),
+}
+
+
+@pytest.mark.parametrize("name", HONEST_REFACTORINGS)
+def test_honest_refactorings_pass(name):
+    """Moves, renames, types, removals, settings and whatever cannot be told are changes of code."""
+    before, after, fields = HONEST_REFACTORINGS[name]
+    assert kinds(before, after, "migrate to the new way", "regression", **fields) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "before", "after"),
+    [
+        ("reformat pay.py with black", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),
+        ("use LF line endings", {"p.py": PAY + "\n"}, {"p.py": PAY}),
+        ("update the copyright headers", {"p.py": "# (c) 2024\nx = 1\n"}, {"p.py": "# (c) 2025\nx = 1\n"}),
+        ("remove commented-out code", {"p.py": "# x = 2\nx = 1\n"}, {"p.py": "x = 1\n"}),
+        ("migrate the docs to MyST", {"docs/a.rst": "A\n=\n"}, {"docs/a.md": "# A\n"}),
+        ("clear up SECURITY.md", {"SECURITY.md": "a\n"}, {"SECURITY.md": "b\n"}),
+        ("clean up the TODO comments", {"p.py": "# TODO b\nx = 1\n"}, {"p.py": "x = 1\n"}),
+    ],
+)
+def test_tasks_about_layout_or_words_get_what_they_ask_for(task, before, after):
+    """What the task is about decides, whatever its class is called."""
+    assert kinds(before, after, task, "regression") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"pay.py": PAY}, {"pay.py": PAY.replace("total", "amount")}),
+        ({"a.js": JS}, {"a.js": JS.replace("a + b", "b + a")}),
+        ({"a.py": PAY, "b.py": "x = 1\n"}, {"a.py": PAY}),
+    ],
+)
+def test_documentation_without_documents_is_not_yet_one(before, after):
+    """Only code changed."""
+    assert kinds(before, after, "document pay()", "docs") == ["documents"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"pay.py": PAY}, {"pay.py": PAY.replace("rounds half up", "rounds the half up")}),
+        ({"pay.py": PAY}, {"pay.py": PAY.replace("    # rounds", '    """Pay."""\n    # rounds')}),
+        ({"a.md": "a\n"}, {"a.md": "b\n"}),
+        ({"a.md": "a\n", "b.md": "b\n"}, {"a.md": "a\n"}),
+        ({"docs/conf.py": "a = 1\n"}, {"docs/conf.py": "a = 2\n"}),
+        ({"docs/a.png": b"\0a"}, {"docs/a.png": b"\0b"}),
+        ({"mkdocs.yml": "nav: []\n"}, {"mkdocs.yml": "nav: [a.md]\n"}),
+        ({"cli.py": "opt('-v', help='be loud')\n"}, {"cli.py": "opt('-v', help='say what is done')\n"}),
+        ({"a.js": JS}, {"a.js": JS.replace("// adds", "// adds two numbers")}),
+        ({"examples/a.py": "x = 1\n"}, {"examples/a.py": "x = 2\n"}),
+        ({"locale/de.po": "a\n"}, {"locale/de.po": "b\n"}),
+        ({"LICENSE": "MIT 2024\n"}, {"LICENSE": "MIT 2025\n"}),
+    ],
+)
+def test_honest_documentation_passes(before, after):
+    """Documents, docstrings, comments, sentences in texts and what documents are built by."""
+    assert kinds(before, after, "document pay()", "docs") == []
+
+
+def test_a_check_that_was_red_says_more():
+    """Where a check of the user's turned green something was shown, whatever it is made of."""
+    change = {"a.js": JS}, {"a.js": "// @license MIT\n" + JS}
+    red = {"tests": Reading("fail", "", tests=None)}
+    green = {"tests": Reading("pass", "", tests=None)}
+    assert kinds(*change, "tidy", "regression", base=green, final=green) == ["code"]
+    assert kinds(*change, "tidy", "regression", base=red, final=green) == []
+
+
+def test_items_of_a_plan_may_be_of_any_class():
+    """A plan has no one class: its items are held to what they declare."""
+    assert kinds({"a.md": "a\n"}, {"a.md": "a\n\n"}, "build it", None) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["/*" * 200_000, "'" * 400_000, "`\\" * 200_000, "<!--" * 100_000, "((" * 90_000]
+)
+@pytest.mark.parametrize("ending", ["js", "py", "vue", "hs"])
+def test_hostile_text_is_read_in_linear_time(text, ending):
+    """A file made to be slow to read costs no more than its length."""
+    begun = time.process_time()
+    kinds({f"a.{ending}": text}, {f"a.{ending}": text + " "}, "tidy", "regression")
+    assert time.process_time() - begun < 5.0
