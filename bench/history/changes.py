@@ -10,6 +10,7 @@ Which of them a pair of releases is, `trial` finds out by calling the check with
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -24,6 +25,13 @@ Kind = Literal["fix", "feature", "other"]
 Files = dict[str, tuple[bytes, bool]]  # by path: content, executable
 # What a user of either language keeps out of git; added to the project's own list in base and result alike.
 IGNORED = "\n# local\n.venv/\nnode_modules/\n__pycache__/\n.pytest_cache/\n.hypothesis/\n"
+_CHANGELOG = re.compile(
+    r"^(?:docs?/)?(?:[^/]*(?:change|history|news|release)[^/]*|readme[^/]*)\.?\w*$", re.IGNORECASE
+)
+_RELEASE = re.compile(
+    r"^(?:#+\s*|[*-]\s+|\.\.\s+)?\W{0,3}(?:version|release)?\s*v?(\d+(?:\.\d+)+)\b", re.IGNORECASE
+)
+_MAX_NOTES = 3000
 TESTS = (
     "tests/*",
     "test/*",
@@ -58,7 +66,7 @@ class Pair(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return f"{self.project.name}-{self.new}"
+        return f"{self.project.name.replace('/', '+')}-{self.new}"
 
 
 class Change(Struct, frozen=True):
@@ -104,6 +112,32 @@ def sides(cache: Path, pair: Pair, kind: Kind) -> Sides:
         old = {path: file for path, file in old.items() if not _one_of(path, project.tests)}
         old |= {path: file for path, file in new.items() if _one_of(path, project.tests)}
     return Sides(old, new, generated)
+
+
+def release_notes(files: Files, old: str, new: str) -> str:
+    """What the changelog says of the releases after `old`, up to `new`; "" where there is none."""
+    after, last = _numbers(old), _numbers(new)
+    for path in sorted(files, key=lambda path: ("readme" in path.lower(), path.count("/"), path)):
+        if not _CHANGELOG.search(path):
+            continue
+        found: list[str] = []
+        taken = False
+        for line in files[path][0].decode("utf-8", "replace").splitlines():
+            head = _RELEASE.match(line)
+            if head:
+                taken = after < _numbers(head[1]) <= last
+            if taken and line.strip(" =-~^#*"):
+                found.append(line.rstrip())
+        if found:
+            return "\n".join(found)[:_MAX_NOTES]
+    return ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    numbers = [int(number) for number in re.findall(r"\d+", version)]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
 
 
 def _files(cache: Path, project: Project, version: str) -> Files:

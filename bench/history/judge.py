@@ -6,15 +6,16 @@ import json
 from pathlib import Path
 
 import msgspec
-from changes import Change, Kind, Pair, sides
+from changes import Change, Kind, Pair, release_notes, sides
 from msgspec import Struct
 from place import BIN, Ended, call, make_agent, make_repo, place
 
 TASKS: dict[Kind, tuple[str, str]] = {
     "fix": ("bug-fix", "Fix what the tests of release {new} show to be wrong in {old}."),
     "feature": ("implement-feature", "Implement release {new} of {project}, with its tests."),
-    "other": ("regression", "Bring {project} from {old} to {new}; its behaviour stays as it is."),
+    "other": ("regression", "Bring {project} from {old} to {new}."),
 }
+_WHY = "the release is meant to change it"
 _TRIAL_SECONDS = 120.0
 
 
@@ -47,6 +48,7 @@ class Judged(Struct, frozen=True):
     says: tuple[str, ...]  # what they said, and the loop's own last words
     seconds: float
     suite: float  # seconds of the check without Ralph
+    asked: tuple[str, ...] = ()  # kinds of questions that the user said yes to before the loop ended so
 
 
 def trial(cache: Path, pair: Pair) -> Trial:
@@ -80,18 +82,33 @@ def judge(cache: Path, change: Change, suite: float, keep: Path | None = None) -
     task_class, task = TASKS[change.kind]
     with place(cache) as here:
         make_repo(cache, pair.project, both, here)
-        words = [
-            str(BIN / "ralph"),
-            "loop",
-            task.format(project=pair.project.name, old=pair.old, new=pair.new),
-        ]
+        asked = task.format(project=pair.project.name, old=pair.old, new=pair.new)
+        notes = release_notes(both.result, pair.old, pair.new) if change.kind != "fix" else ""
+        words = [str(BIN / "ralph"), "loop", f"{asked} Its changelog says:\n{notes}" if notes else asked]
         words += ["--class", task_class, "--agent-cmd", make_agent(both, here), "--check", pair.project.check]
         words += ["--loop-id", "case", "--max-iterations", "2", "--json", "-y"]
         ended = call(words, here.repo, here.env)
+        questions = _questions(_events(ended.out))
+        if questions:  # the one command that the screen offers
+            words = [str(BIN / "ralph"), "resume", "case", "--max-iterations", "+2", "--json", "-y"]
+            words += [word for key in questions for word in ("--allow", f"{key}={_WHY}")]
+            again = call(words, here.repo, here.env)
+            both_out = Ended(again.code, ended.out + again.out, ended.err + again.err, 0)
+            ended = msgspec.structs.replace(both_out, seconds=ended.seconds + again.seconds)
     if keep:
         keep.mkdir(parents=True, exist_ok=True)
         (keep / f"{change.name}.jsonl").write_text(ended.out + ended.err, encoding="utf-8")
-    return _judged(change, ended, suite)
+    row = _judged(change, ended, suite)
+    return msgspec.structs.replace(row, asked=tuple(sorted({key.split(":", 1)[0] for key in questions})))
+
+
+def _questions(events: list[tuple[str, dict]]) -> list[str]:
+    """What the user was asked about in the end, where nothing was held against the work."""
+    if not events or events[-1][0] != "LoopEnded" or events[-1][1].get("outcome") != "blocked":
+        return []
+    last = next((body for kind, body in reversed(events) if kind == "GuardsEnded"), {"results": ()})
+    found = [finding for result in last["results"] for finding in result.get("findings", ())]
+    return [finding["key"] for finding in found] if all(one.get("asks") for one in found) else []
 
 
 def _judged(change: Change, ended: Ended, suite: float) -> Judged:

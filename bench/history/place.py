@@ -113,7 +113,8 @@ def install(cache: Path, project: Project) -> Path:
     if project.registry == "pypi":
         base = getattr(sys, "_base_executable", sys.executable)
         pip = [".venv/bin/python", "-m", "pip", "-q"]
-        calls = [[base, "-m", "venv", ".venv"], [*pip, "install", *project.needs]]
+        calls = [[base, "-m", "venv", ".venv"]]
+        calls += [[*pip, "install", *project.needs]] if project.needs else []
         calls.append([*pip, "uninstall", "-y", project.name])  # what its own tools use is the source, too
     else:
         calls = [["npm", "install", "--no-save", "--no-package-lock", "--prefix", ".", *project.needs]]

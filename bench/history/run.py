@@ -13,10 +13,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from fnmatch import fnmatch
 from itertools import zip_longest
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 import registry
-from changes import Change, Project, pairs, projects
+from changes import Change, Pair, pairs, projects
 from judge import Judged, judge, trial
 from place import install
 from summary import as_text, stands, word
@@ -24,6 +25,7 @@ from summary import as_text, stands, word
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "history.json"
 AIM = 0.95
+_LOCKS: dict[str, Lock] = {}
 
 
 def main() -> int:
@@ -38,42 +40,41 @@ def main() -> int:
     cache = Path(words.cache).expanduser().resolve()
     if cache.is_relative_to(HERE.parents[1].resolve()):
         raise SystemExit(f"the cache may not be inside of the repository: {cache}")
-    found = find_changes(cache, chosen, words.jobs, words.kind)
     rows = _known() if words.resume else {}
-    todo = [(change, suite) for change, suite in found if change.name not in rows]
-    print(f"{len(found)} changes of {len(chosen)} projects, {len(todo)} to be judged", file=sys.stderr)
+    found: list[str] = []
     with ThreadPoolExecutor(words.jobs) as pool:
-        asked = [pool.submit(judge, cache, change, suite, words.keep) for change, suite in todo]
+        # The first pair of each project, then the second: a run that is stopped tells of all projects.
+        every = [pair for one in zip_longest(*map(pairs, chosen)) for pair in one if pair is not None]
+        asked = [pool.submit(_judge_pair, cache, pair, words, frozenset(rows)) for pair in every]
         for number, done in enumerate(as_completed(asked), 1):
-            row = done.result()
-            rows[row.change] = row
-            _write(rows)
-            _tell(row, number, len(todo))
-    shown = sorted((rows[change.name] for change, _ in found), key=lambda row: row.project)
+            names, judged = done.result()
+            found += names
+            for row in judged:
+                rows[row.change] = row
+                _write(rows)
+                _tell(row, number, len(every))
+    shown = sorted((rows[name] for name in found), key=lambda row: (row.project, row.change))
     print(as_text(shown))
     return 0 if sum(map(stands, shown)) >= AIM * len(shown) else 1
 
 
-def find_changes(
-    cache: Path, chosen: list[Project], jobs: int, kinds: list[str]
-) -> list[tuple[Change, float]]:
-    """Every pair of releases that is a case on this machine, as what it is one."""
-    # The first pair of each project, then the second: a run that is stopped tells of all projects.
-    every = [pair for one in zip_longest(*map(pairs, chosen)) for pair in one if pair is not None]
-    for project in chosen:  # one after the other: two pairs must not install or unpack the same
-        install(cache, project)
-        for version in project.versions:
-            registry.unpacked(cache, project.registry, project.name, version)
-    found = []
-    with ThreadPoolExecutor(jobs) as pool:
-        for pair, tried in zip(every, pool.map(lambda pair: trial(cache, pair), every), strict=True):
-            if not tried.kinds():
-                codes = f"old {tried.old}, new {tried.new}, new tests on the old source {tried.mixed}"
-                print(f"not a case here: {pair.name} (exit codes: {codes}) {tried.says}", file=sys.stderr)
-            found += [
-                (Change(pair, kind), tried.seconds) for kind in tried.kinds() if not kinds or kind in kinds
-            ]
-    return found
+def _judge_pair(
+    cache: Path, pair: Pair, words: argparse.Namespace, known: frozenset[str]
+) -> tuple[list[str], list[Judged]]:
+    """The changes that two releases are on this machine, and those of them that were judged now."""
+    with _LOCKS.setdefault(pair.project.name, Lock()):  # two pairs must not install or unpack the same
+        install(cache, pair.project)
+        for version in (pair.old, pair.new):
+            registry.unpacked(cache, pair.project.registry, pair.project.name, version)
+    tried = trial(cache, pair)
+    if not tried.kinds():
+        codes = f"old {tried.old}, new {tried.new}, new tests on the old source {tried.mixed}"
+        print(f"not a case here: {pair.name} (exit codes: {codes}) {tried.says}", file=sys.stderr)
+    found = [Change(pair, kind) for kind in tried.kinds() if not words.kind or kind in words.kind]
+    todo = [change for change in found if change.name not in known]
+    return [change.name for change in found], [
+        judge(cache, change, tried.seconds, words.keep) for change in todo
+    ]
 
 
 def _words() -> argparse.Namespace:

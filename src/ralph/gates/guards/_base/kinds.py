@@ -77,7 +77,7 @@ KINDS: dict[str, Kind] = {
         "dead": ("accuses", "an assertion is no longer reached, or its failure is swallowed"),
         "widened": ("accuses or asks", "a test expects a broader exception, or no longer its message"),
         "cases": ("accuses or asks", "cases of a parametrised or looping test are gone"),
-        "skip": ("accuses", "a skip, xfail, todo or only was added to a base test"),
+        "skip": ("accuses or asks", "a skip, xfail, todo or only was added to a base test"),
         "shadowed": ("accuses", "the name of a base test is defined again and hides it",
             "give the new one another name"),
         "hook": ("accuses", "a pytest hook was added that changes what tests report", _TAKE_OUT),

@@ -116,7 +116,7 @@ def _conditional(before: Test, after: Test) -> list[Weakening]:
             free[item.same] -= 1
         elif when[item.same] > 0:
             line = next(other.line for other in after.asserts if other.same == item.same and other.when)
-            return [Weakening("dead", "an assertion is now made only under a condition", line)]
+            return [Weakening("weakened", "an assertion is now made only under a condition", line)]
     return []
 
 

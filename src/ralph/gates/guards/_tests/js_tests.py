@@ -88,7 +88,7 @@ def _compare_pair(
             f"{name}: {problem.says}",
             path=pair.path,
             line=problem.line,
-            asks=not standing.was_red(base, name),
+            asks=passes if problem.kind == "skip" else not standing.was_red(base, name),
         )
         for problem in compare(before, after, pool, passes=passes, ran=ran)
     ]

@@ -111,7 +111,8 @@ def _compare_seen(seen: _Seen, both: _Both, pool: Pool, shown: KnownStates) -> I
         yield Finding(key, text, path=where, line=doubled)
     for problem in compare(seen.before, seen.after, pool, passes=passes, ran=ran):
         red = shown.was_red(seen.path, seen.name) if is_test else shown.base.file(seen.path) == "fail"
-        yield _finding(seen, where, problem, asks=not red)
+        # A skip hides nothing where the base's version was run over the new source, and is green.
+        yield _finding(seen, where, problem, asks=passes if problem.kind == "skip" else not red)
 
 
 def _module(facts: GuardFacts, side: str, path: str, text: str) -> PyOutline | None:
