@@ -176,7 +176,7 @@ ATTACKS = {
         swap("    assert add(2, 2) == 4", "    def later():\n        assert add(2, 2) == 4"),
         ["dead"],
     ),
-    "after a raise": (swap(TWO, "    pytest.skip('x')\n" + TWO), ["skip", "weakened"]),
+    "after a raise": (swap(TWO, "    pytest.skip('x')\n" + TWO), ["dead", "skip"]),
     "fewer cases": (swap(", (2, 3, 5)", ""), ["cases"]),
     "no cases": (swap("[(1, 1, 2), (2, 3, 5), (0, 0, 0)]", "[]"), ["cases"]),
     "case with another answer": (swap("(2, 3, 5)", "(2, 3, 1)"), ["expected"]),
@@ -228,11 +228,11 @@ UNIT_ATTACKS = {
     "class skip": (swap("class TestAdd", "@unittest.skip('x')\nclass TestAdd", UNIT), ["skip"]),
     "skipTest": (
         swap("        result", "        self.skipTest('x')\n        result", UNIT),
-        ["skip", "weakened"],
+        ["dead", "skip"],
     ),
     "raise SkipTest": (
         swap("        result", "        raise unittest.SkipTest\n        result", UNIT),
-        ["skip", "weakened"],
+        ["dead", "skip"],
     ),
     "__test__": (swap("    def test_add", "    __test__ = False\n\n    def test_add", UNIT), ["skip"]),
     "removed": (swap("        self.assertEqual(result, 4)\n", "", UNIT), ["removed"]),
