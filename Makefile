@@ -40,8 +40,8 @@ soak: setup system agents
 	@$(BIN)/python bench/fakegreen/run.py
 	@$(BIN)/python bench/run.py
 
-# Further agent CLIs and Maven: large to install or slow, and not part of `make test`.
-test-agents: setup system
+# What the real CLIs do beyond one success and one fault each, further CLIs, and compiled languages: half an hour.
+test-agents: setup system agents
 	@$(BIN)/python tools/agents/install.py opencode copilot qwen aider mini
 	@$(BIN)/pytest -n 2 --dist worksteal -m "agents" tests
 

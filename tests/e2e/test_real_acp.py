@@ -51,6 +51,7 @@ def test_lies_and_loses_its_login_over_acp(it):
     assert len(played.asked()) == 2
 
 
+@pytest.mark.agents
 def test_a_broken_stream_over_acp(it):
     """goose calls that a good end; the missing usage gives it away, and the fault has its name."""
     played = it.play(forever(**CUT), it.loop("--max-time", "19s"))
@@ -59,6 +60,7 @@ def test_a_broken_stream_over_acp(it):
     assert "waiting for that would pass the time limit" in loop.reason
 
 
+@pytest.mark.agents
 def test_hangs_over_acp(it):
     """A model that falls silent ends the call by Ralph's clock: bridge, agent and all."""
     played = it.play(forever(say="Now wait.", stall=-1), it.loop("--max-time", "8s"))

@@ -33,8 +33,16 @@ def world(tmp_path):
         one.place.kill_all()
 
 
-@pytest.mark.parametrize("case", FAULTS)
-@pytest.mark.parametrize("name", MAIN)
+# One fault of each CLI; the others are shown by make test-agents.
+ONCE = {"claude": "429 for an hour", "codex": "401", "goose": "refused", "gemini": "cut"}
+MATRIX = [
+    pytest.param(name, case, marks=() if ONCE[name] == case else pytest.mark.agents)
+    for name in MAIN
+    for case in FAULTS
+]
+
+
+@pytest.mark.parametrize(("name", "case"), MATRIX)
 def test_provider_fails(world, name, case):
     """One call, ended instead of retried for long, named in the record, its iteration given back."""
     reply, url, limit, outcome, code, fault, most = FAULTS[case]
@@ -51,6 +59,7 @@ def test_provider_fails(world, name, case):
         assert "waiting for that would pass the time limit" in loop.reason
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("name", MAIN)
 def test_429_for_a_moment(world, name):
     """A short limit is got over by the CLI itself: the call goes on where it was."""
@@ -61,6 +70,7 @@ def test_429_for_a_moment(world, name):
     assert played.calls()[-1].usage.tokens == len(WORK) * TOKENS
 
 
+@pytest.mark.agents
 def test_a_network_that_comes_back(world):
     """While nobody answers the loop looks and waits, spends nothing, and goes on as soon as somebody does."""
     it = world("goose")
@@ -77,6 +87,7 @@ def test_a_network_that_comes_back(world):
     assert f"{failed.fault.address} answers" in over.note
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("name", MAIN)
 def test_hangs(world, name):
     """A model that falls silent ends the call by Ralph's clock, with every process of it."""

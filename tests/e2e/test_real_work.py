@@ -60,6 +60,7 @@ def test_solves_a_task(world, name):
     assert set(re.findall(r"(\w+)-link", told)) == {"lo"}
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("name", MAIN)
 def test_without_a_sandbox(world, name):
     """At the lowest level the CLI's own list holds: edits and the visible check, and no child is left."""
@@ -82,6 +83,7 @@ def held(folder):
     return [(path, path.stat().st_mode, path.read_bytes() if path.is_file() else b"") for path in found]
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("name", MAIN)
 def test_lies_and_plants(world, name):
     """A claim changes nothing; what the user's own CLI would read later stays; other talks are not seen."""
@@ -117,6 +119,7 @@ def test_lies_and_plants(world, name):
     assert held(folder) == before
 
 
+@pytest.mark.agents
 def test_killed_in_a_kept_conversation(world):
     """After kill -9 in the second call a kept conversation goes on, from the loop's copy of the folder."""
     it = world("codex")
@@ -138,6 +141,7 @@ def test_killed_in_a_kept_conversation(world):
     assert not it.home.joinpath(".codex").exists()
 
 
+@pytest.mark.agents
 def test_the_login_in_its_folder(world):
     """Without a key Claude Code works by the user's login, from a copy; that one and its neighbours stay."""
     it = world("claude")
@@ -154,6 +158,7 @@ def test_the_login_in_its_folder(world):
     assert held(it.home) == before
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("name", [name for name in MAIN if name != "codex"])
 def test_its_own_bound(world, name):
     """The CLI's own bound on turns is a fault with a name, and what it did until then is judged."""
@@ -164,6 +169,7 @@ def test_its_own_bound(world, name):
     assert tokens(played) == [TOKENS]
 
 
+@pytest.mark.agents
 def test_another_stands_in(world):
     """While Claude Code is at its limit Codex does the work, and the record says why."""
     it = world("claude", "codex")
@@ -179,6 +185,7 @@ def test_another_stands_in(world):
     assert played.calls()[1].usage.tokens == len(WORK) * TOKENS
 
 
+@pytest.mark.agents
 def test_a_reset_is_waited_for(world):
     """A usage limit that names its reset is waited out, the iteration is not spent, and the work goes on."""
     it = world("claude")
@@ -194,6 +201,7 @@ def test_a_reset_is_waited_for(world):
     assert played.calls()[0].fault.reset_at is not None
 
 
+@pytest.mark.agents
 def test_a_key_by_command(world):
     """A profile's key comes from a command, reaches the CLI, and is in no record, not even by an error."""
     it = world("codex")

@@ -33,16 +33,6 @@ def wheel(folder, version="1.2.3", says=None):
     return {"version": version, "wheel": str(path), "program": "fakeagent/bin/fake"}
 
 
-def has_uv():
-    try:
-        return bool(install._uv())
-    except install.InstallError:
-        return False
-
-
-needs_uv = pytest.mark.skipif(not has_uv(), reason="uv is missing: make setup brings it")
-
-
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
@@ -54,7 +44,6 @@ def visible(cache):
     return sorted(path.name for path in cache.iterdir() if not path.name.endswith(".lock"))
 
 
-@needs_uv
 def test_an_agent_is_installed_once_and_found_again(tmp_path, cache):
     """The second call touches nothing and answers the same path."""
     pin = wheel(tmp_path)
@@ -67,7 +56,6 @@ def test_an_agent_is_installed_once_and_found_again(tmp_path, cache):
     assert os.listdir(os.path.dirname(path)) == ["fake"]
 
 
-@needs_uv
 def test_an_installation_can_be_moved_with_its_cache(tmp_path, cache):
     """Boxes show the cache elsewhere: nothing in it may hold its own path."""
     path = install.ensure("fake", wheel(tmp_path))
@@ -77,7 +65,6 @@ def test_an_installation_can_be_moved_with_its_cache(tmp_path, cache):
     assert made.stdout == "fake 1.2.3\n"
 
 
-@needs_uv
 def test_another_version_than_the_pinned_one_is_refused_and_leaves_nothing(tmp_path, cache):
     """A registry that hands out something else must not go unnoticed."""
     with pytest.raises(install.InstallError, match=r"1\.2\.3 is pinned, the program says 'fake 0\.9'"):
@@ -85,7 +72,6 @@ def test_another_version_than_the_pinned_one_is_refused_and_leaves_nothing(tmp_p
     assert visible(cache) == []
 
 
-@needs_uv
 def test_what_does_not_exist_is_an_error_that_leaves_nothing(tmp_path, cache):
     """A failed download is told with its reason; the next attempt starts clean."""
     pin = wheel(tmp_path)
@@ -95,7 +81,6 @@ def test_what_does_not_exist_is_an_error_that_leaves_nothing(tmp_path, cache):
     assert visible(cache) == []
 
 
-@needs_uv
 @pytest.mark.slow
 def test_two_installers_at_once_make_one_installation(tmp_path, cache):
     """The second waits for the first and uses its result."""
@@ -112,7 +97,6 @@ def test_two_installers_at_once_make_one_installation(tmp_path, cache):
     assert visible(cache) == [os.path.basename(install.folder("fake", pin))]
 
 
-@needs_uv
 @pytest.mark.slow
 def test_a_changed_pin_is_another_installation(tmp_path, cache):
     """Nothing is ever upgraded in place under a loop that uses it."""

@@ -67,7 +67,7 @@ def _command(argv: list[str], what: str, env: dict[str, str] | None = None) -> s
 
 
 def _uv() -> str:
-    found = shutil.which("uv") or os.path.join(ROOT, ".venv-uv", "bin", "uv")
+    found = shutil.which("uv") or os.path.join(os.path.dirname(sys.executable), "uv")
     if not os.path.exists(found):
         raise InstallError("uv is missing: run `make setup` first")
     return found

@@ -122,7 +122,6 @@ def test_a_key_that_cannot_be_used_is_refused_without_quoting_it(env, tmp_path, 
         case "locked":
             write_key(path, lock=b"passphrase")
         case "locked-ssh":
-            pytest.importorskip("bcrypt")
             write_key(path, form=s.PrivateFormat.OpenSSH, lock=b"passphrase")
         case "other":
             write_key(path, ec.generate_private_key(ec.SECP256R1()))

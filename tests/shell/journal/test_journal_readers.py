@@ -134,9 +134,7 @@ def test_plain_user_without_permission():
         assert finish(child(READ, directory)) == "E-STATE-UNREADABLE"
 
 
-@pytest.mark.skipif(
-    os.geteuid() == 0, reason="NOT PROVEN HERE: root may write everywhere; needs a plain user"
-)
+@pytest.mark.plain
 def test_own_directory_without_write_permission(tmp_path):
     """A user whose state directory is read-only still sees every loop."""
     fill(tmp_path, "one", 2)

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,19 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 FILES = ("test_bubblewrap.py", "test_client.py", "test_keeper.py", "test_probe.py", "test_tools.py")
+
+MARKED = re.compile(r"^@pytest\.mark\.plain\n(?:@.*\n)*def (test_\w+)", re.MULTILINE)
+
+
+def chosen():
+    """Modules as a whole, and what is marked in the others."""
+    files = [next(HERE.rglob(file)) for file in FILES]
+    others = {path: path.read_text() for path in TESTS.rglob("test_*.py") if path not in files}
+    marked = [f"{path}::{name}" for path, text in others.items() for name in MARKED.findall(text)]
+    assert len(marked) >= 2
+    return [*map(str, files), *marked]
 
 
 def interpreter(user):
@@ -51,7 +64,7 @@ def test_all_of_this_as_a_plain_user():
     }
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"--basetemp={home}/t"]
     try:
-        argv = [*user, python, *words, *(str(next(HERE.rglob(file))) for file in FILES)]
+        argv = [*user, python, *words, *chosen()]
         done = subprocess.run(
             argv, env=env, cwd=home, capture_output=True, text=True, timeout=300, check=False
         )
