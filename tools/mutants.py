@@ -33,32 +33,28 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CORE = os.path.join(ROOT, "src", "ralph", "core")
 TESTS = os.path.join(ROOT, "tests", "core")
 PATIENCE = 30.0  # seconds for one mutant
+# Which tests look at a module first; all others have a test module of their own name or none.
+LAW = ("machine_whole", "machine_refused")
+PLAN = ("next_item_law", "next_item", "next_item_hostile")
 OWN_TESTS = {
-    "decide.machine": ("machine_whole", "machine_table"),
-    "decide.after_fault": ("machine_faults", "failover"),
-    "decide.on_event": (
-        "machine_table",
-        "machine_faults",
-        "machine_asked",
-        "machine_refused",
-        "machine_landing",
-    ),
-    "decide.after_judging": ("after_judging", "after_judging_endings", "take_back"),
-    "decide.stuck.measure": ("after_judging", "after_judging_endings", "take_back"),
-    "decide.stuck.take_back": ("take_back", "after_judging_endings", "next_item", "next_item_law"),
+    "decide.machine": LAW,
+    "decide.on_event": (*LAW, "call_facts"),
+    "decide.after_fault": (*LAW, "call_facts", "failover"),
+    "decide.after_judging": (*LAW, "footprints", "take_back"),
+    "decide.stuck.measure": (*LAW, "footprints", "take_back"),
+    "decide.stuck.take_back": ("take_back", *LAW, "next_item", "next_item_law"),
     "decide.stuck.signs": ("signs", "take_back"),
-    "decide.failover": ("after_judging_endings", "machine_judge", "machine_faults", "failover"),
-    "model.loop": ("machine_table", "events"),
+    "decide.failover": (*LAW, "machine_judge", "failover"),
     "decide.opinion": ("machine_judge",),
-    "decide.next_item": ("next_item_law", "next_item", "next_item_hostile"),
-    "decide.plan_facts": ("next_item_law", "next_item", "next_item_hostile"),
-    "decide.plan_readers": ("next_item_law", "next_item"),
-    "decide.count_spend": ("next_item_law", "next_item", "machine_judge", "machine_table"),
+    "decide.next_item": PLAN,
+    "decide.plan_facts": PLAN,
+    "decide.plan_readers": PLAN,
+    "decide.count_spend": (*PLAN, "machine_judge", *LAW),
+    "model.loop": (*LAW, "events"),
     "claim.status_block": ("status_block_law", "status_block"),
     "proof.compare": ("compare_law", "compare"),
 }
-MACHINE = (*OWN_TESTS["decide.on_event"], *OWN_TESTS["decide.after_judging"], "machine_whole")
-THEN = (*MACHINE, "exit_gate", "grade", "signs", "summary", "facts", "machine_properties")
+THEN = (*LAW, "footprints", "exit_gate", "grade", "signs", "summary", "facts", "machine_properties")
 MODULES = (
     "decide.machine",
     "decide.on_event",

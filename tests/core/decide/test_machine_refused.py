@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builders as b
+import law_asked
+import law_landing
 import pytest
 from builders import BASE
-from msgspec.structs import replace
-from test_machine_table import (
+from law_machine import (
     BASE_RED,
     BEGUN,
     CALLING,
@@ -19,6 +20,7 @@ from test_machine_table import (
     SNAP,
     gate_ended,
 )
+from msgspec.structs import replace
 
 from ralph.core.decide.machine import decide
 from ralph.core.model import events as e
@@ -79,9 +81,10 @@ REFUSED: list[tuple[str, Loop, e.AnyEvent, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("loop", "event", "why"), [line[1:] for line in REFUSED], ids=[x[0] for x in REFUSED]
-)
+ALL = [*REFUSED, *law_asked.REFUSED, *law_landing.REFUSED]
+
+
+@pytest.mark.parametrize(("loop", "event", "why"), [line[1:] for line in ALL], ids=[x[0] for x in ALL])
 def test_refused(loop: Loop, event: e.AnyEvent, why: str) -> None:
     """A fact that the phase allows but the state does not is refused with its reason."""
     with pytest.raises(IllegalEvent) as caught:

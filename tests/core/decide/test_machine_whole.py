@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import builders as b
+import laws
 import pytest
-import test_after_judging
-import test_after_judging_endings
-import test_joined_gates
-import test_machine_asked
-import test_machine_faults
-import test_machine_judge
-import test_machine_landing
-import test_machine_table
-import test_next_item
-import test_no_verdict
+from builders import Row
 from msgspec.structs import asdict
 
 from ralph.core.decide.machine import TABLE, Transition, decide, fold
@@ -23,19 +15,6 @@ from ralph.core.model.outcome import PHASES
 from ralph.core.model.spend import Spend
 from ralph.errors import Bug, IllegalEvent
 
-LAWS = (
-    test_machine_table,
-    test_machine_faults,
-    test_machine_asked,
-    test_machine_judge,
-    test_machine_landing,
-    test_no_verdict,
-    test_after_judging,
-    test_after_judging_endings,
-    test_joined_gates,
-    test_next_item,
-)
-ROWS = [row for law in LAWS for row in law.ROWS]
 IN_PHASE = {
     "new": Loop(),
     "baseline": b.started(),
@@ -45,14 +24,27 @@ IN_PHASE = {
     "paused": b.paused_judging(),
     "ended": b.verified(),
 }
-ONE_OF_EACH: dict[type[e.Event], e.AnyEvent] = {type(row.event): row.event for row in ROWS}
+ONE_OF_EACH: dict[type[e.Event], e.AnyEvent] = {type(row.event): row.event for row in laws.ROWS}
 OUTSIDE = [(phase, kind) for phase in PHASES for kind in e.KINDS if (phase, kind) not in TABLE]
+
+
+@pytest.mark.parametrize("row", laws.EXACT, ids=lambda row: row.name)
+def test_a_fact_changes_exactly_the_named_fields(row: Row) -> None:
+    """Each fact changes exactly the named fields, and what is owed follows."""
+    assert b.changes(row.before, decide(row.before, row.event)) == row.changes
+
+
+@pytest.mark.parametrize("row", laws.NAMED, ids=lambda row: row.name)
+def test_what_follows_a_judgement(row: Row) -> None:
+    """How a loop goes on, ends, goes back or waits after a judgement is what its line says."""
+    after = decide(row.before, row.event)
+    assert {name: b.fields(after)[name] for name in row.changes} == row.changes
 
 
 def test_every_transition_is_tried() -> None:
     """The lines of the law reach exactly the phases that the table names, no more and no fewer."""
     tried: dict[tuple[str, type[e.Event]], set[str]] = {}
-    for row in ROWS:
+    for row in laws.ROWS:
         key = (row.before.phase, type(row.event))
         tried.setdefault(key, set()).add(decide(row.before, row.event).phase)
     assert tried == {key: set(rule.to) for key, rule in TABLE.items()}

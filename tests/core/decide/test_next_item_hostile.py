@@ -5,8 +5,7 @@ from __future__ import annotations
 import builders as b
 import pytest
 from builders import BASE
-from msgspec.structs import replace
-from test_next_item import (
+from law_plan import (
     FIRST,
     IDS,
     SIGNAL,
@@ -24,6 +23,7 @@ from test_next_item import (
     ties,
     verified,
 )
+from msgspec.structs import replace
 
 from ralph.core.decide import next_item, plan_facts
 from ralph.core.decide.machine import decide

@@ -1,6 +1,6 @@
 """The law of plan and build mode: exactly what each fact changes in what a loop knows of its plan.
 
-Promises in whole iterations are in `test_building`; here every field and every word counts.
+Promises in whole iterations are in `test_next_item`; here every field and every word counts.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Any
 import builders as b
 import pytest
 from builders import BASE
-from msgspec.structs import replace
-from test_next_item import (
+from law_plan import (
     FIRST,
     IDS,
     LAST,
@@ -31,6 +30,7 @@ from test_next_item import (
     ties,
     verified,
 )
+from msgspec.structs import replace
 
 from ralph.core.decide import count_spend, next_item, plan_facts, plan_readers
 from ralph.core.decide.machine import decide

@@ -23,10 +23,10 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from machine_facts import EVENTS, QUIET, RARELY, claims, faults, usages, verdicts
+from machine_facts import obey as obey_machine
 from msgspec.structs import replace
 from plans import items, sound_plans
-from test_machine_properties import EVENTS, QUIET, RARELY, claims, faults, usages, verdicts
-from test_machine_properties import obey as obey_machine
 
 from ralph.core.decide import next_item
 from ralph.core.decide.machine import decide, fold

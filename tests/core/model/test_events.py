@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import builders as b
+import laws
 import msgspec
 import pytest
-import test_machine_whole
 
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 
-SEEN = {type(row.event): row.event for row in test_machine_whole.ROWS}
+SEEN = {type(row.event): row.event for row in laws.ROWS}
 
 
 @pytest.mark.parametrize("kind", e.KINDS, ids=lambda kind: kind.__name__)

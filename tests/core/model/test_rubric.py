@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from rubrics import DIMENSIONS, NAMES, RUBRIC
 
 from ralph.core.model.rubric import (
     Answer,
@@ -25,14 +26,6 @@ from ralph.core.model.rubric import (
     retries_used_up,
     weigh,
 )
-
-ANCHORS = {"1": "bad", "5": "so so", "10": "good"}
-NAMES = ("correct", "clear", "small")
-DIMENSIONS = tuple(
-    Dimension(name, weight, f"is it {name}?", ANCHORS)
-    for name, weight in zip(NAMES, (0.5, 0.3, 0.2), strict=True)
-)
-RUBRIC = Rubric(dimensions=DIMENSIONS)
 
 
 def said(*scores: float, names: tuple[str, ...] = NAMES, **more: Any) -> str:

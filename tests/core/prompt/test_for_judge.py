@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.resources import files
 
 import builders as b
+from law_judge import asking, sealed
 from msgspec.structs import replace
-from test_machine_judge import asking, sealed
-from test_rubric import RUBRIC
+from rubrics import RUBRIC
 
 from ralph.core.model.rubric import Jury
 from ralph.core.prompt.for_judge import MAX_DIFF_CHARS, fit_diff, question

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import builders as b
-import pytest
 from builders import BASE, Row
+from law_after_judging import again, done, judging, last, sealed
 from msgspec.structs import replace
-from test_after_judging import again, done, judging, last, sealed
 
 from ralph.core.decide.machine import decide
-from ralph.core.decide.stuck import measure, take_back
+from ralph.core.decide.stuck import take_back
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
@@ -401,26 +400,3 @@ WAITS = [
     ),
 ]
 ROWS = [*ENDINGS, *BESTS, *TAKEN, *WAITS]
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_line(row: Row) -> None:
-    """How a loop ends, goes back or waits is what its line says."""
-    after = decide(row.before, row.event)
-    assert {name: b.fields(after)[name] for name in row.changes} == row.changes
-
-
-def test_only_so_many_footprints_are_kept() -> None:
-    """A long loop remembers its newest iterations and no more."""
-    loop = b.based(b.order(on_fail="keep", limits=Limits(iterations=30)), b.red(count=99))
-    for turn in range(26):
-        loop = b.iterate(loop, f"n{turn}", b.red(tree=f"n{turn}", count=90 - turn))
-    assert [footprint.iteration for footprint in loop.progress.history] == list(range(3, 27))
-
-
-def test_rank_orders_by_rule_31() -> None:
-    """Most checks passing, then fewest red, then the smallest change."""
-    a, c, d, f = (
-        Checkpoint(1, "t", "c", *figures) for figures in ((2, 9, 9), (1, 3, 9), (1, 4, 1), (1, 4, 2))
-    )
-    assert sorted((f, d, c, a), key=measure.rank) == [a, c, d, f]

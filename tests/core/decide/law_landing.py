@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import builders as b
-import pytest
 from builders import Row
 
 from ralph.core.decide.machine import decide
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.errors import IllegalEvent
 
 EXHAUSTED = b.outcome("exhausted")
 VERIFIED = b.outcome("verified")
@@ -58,20 +56,3 @@ REFUSED: list[tuple[str, Loop, e.AnyEvent, str]] = [
     ("drop while landing", LANDING, e.LoopDropped(), "a landing is under way"),
     ("drop while undoing", UNDOING, e.LoopDropped(), "a landing is under way"),
 ]
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_line(row: Row) -> None:
-    """Landing changes exactly the named fields, and what is owed follows."""
-    after = decide(row.before, row.event)
-    assert b.changes(row.before, after) == row.changes
-
-
-@pytest.mark.parametrize(
-    ("loop", "event", "why"), [line[1:] for line in REFUSED], ids=[x[0] for x in REFUSED]
-)
-def test_refused(loop: Loop, event: e.AnyEvent, why: str) -> None:
-    """What does not fit the state is refused with its reason."""
-    with pytest.raises(IllegalEvent) as caught:
-        decide(loop, event)
-    assert caught.value.what == f"{type(event).__name__} in phase {loop.phase}: {why}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builders as b
-import pytest
 from builders import BASE, Row
 from msgspec.structs import replace
 
@@ -14,7 +13,6 @@ from ralph.core.model import events as e
 from ralph.core.model.agent import Fault, Steer
 from ralph.core.model.loop import Loop
 from ralph.core.model.spend import Limits
-from ralph.errors import IllegalEvent
 
 READY = b.based()
 CALLING = b.call(READY)
@@ -455,20 +453,3 @@ REFUSED: list[tuple[str, Loop, e.AnyEvent, str]] = [
         "the loop was not to be finished this way",
     ),
 ]
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_line(row: Row) -> None:
-    """What people ask for changes exactly the named fields, and what is owed follows."""
-    after = decide(row.before, row.event)
-    assert b.changes(row.before, after) == row.changes
-
-
-@pytest.mark.parametrize(
-    ("loop", "event", "why"), [line[1:] for line in REFUSED], ids=[x[0] for x in REFUSED]
-)
-def test_refused(loop: Loop, event: e.AnyEvent, why: str) -> None:
-    """What does not fit the state is refused with its reason."""
-    with pytest.raises(IllegalEvent) as caught:
-        decide(loop, event)
-    assert caught.value.what == f"{type(event).__name__} in phase {loop.phase}: {why}"

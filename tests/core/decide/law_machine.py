@@ -1,12 +1,11 @@
 """The law of the machine, line by line: in this state, this fact changes exactly these fields.
 
-What follows a judgement (take-back, stall, endings, waits) has its own lines in test_after_judging.py.
+What follows a judgement (take-back, stall, endings, waits) has its own lines in law_after_judging.py.
 """
 
 from __future__ import annotations
 
 import builders as b
-import pytest
 from builders import BASE, Row
 from msgspec.structs import replace
 
@@ -387,10 +386,3 @@ JUDGEMENT = [
     ),
 ]
 ROWS = [*START, *BASELINE, *CALLS, *SNAPSHOTS, *JUDGEMENT]
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_line(row: Row) -> None:
-    """Each fact changes exactly the named fields, and what is owed follows."""
-    after = decide(row.before, row.event)
-    assert b.changes(row.before, after) == row.changes

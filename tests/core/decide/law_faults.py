@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import builders as b
-import pytest
 from builders import BASE, Row
+from law_machine import ABORTING, CALLING, READY, SNAP, done, fault, pause
 from msgspec.structs import replace
-from test_machine_table import ABORTING, CALLING, READY, SNAP, done, fault, pause
 
 from ralph.core.decide.failover import FAULT_CAP, LIMIT_CAP
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import AgentSession, Fault, Steer
+from ralph.core.model.agent import Fault, Steer
 from ralph.core.model.loop import Loop
-from ralph.core.model.spend import Usage
 
 
 def after_faults(count: int, kind: str = "crash") -> Loop:
@@ -163,13 +161,6 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_line(row: Row) -> None:
-    """A fault changes exactly the named fields, and what is owed follows."""
-    after = decide(row.before, row.event)
-    assert b.changes(row.before, after) == row.changes
-
-
 def ended(loop: Loop, **fields: object) -> Loop:
     """The loop after its open call came to an end."""
     return decide(loop, e.AgentEnded(iteration=1, call=1, **fields))  # type: ignore[arg-type]
@@ -177,39 +168,3 @@ def ended(loop: Loop, **fields: object) -> Loop:
 
 def kept(loop: Loop) -> Loop:
     return replace(loop, order=replace(loop.sealed, keep_session=True))
-
-
-def test_a_conversation_is_kept_only_when_asked_for() -> None:
-    """A fresh conversation each time by default; else the newest, unless it may be what went wrong."""
-    session = AgentSession("s1", "claude", tokens=5)
-    assert ended(CALLING, session=session).call.session is None
-    loop = kept(CALLING)
-    assert ended(loop, session=session).call.session == session
-    assert ended(loop, session=session, fault=Fault("limit", "busy")).call.session == session
-    earlier = loop.with_call(session=session)
-    assert ended(earlier, fault=Fault("auth", "busy")).call.session == session
-    for kind in ("context", "crash", "protocol", "hollow", "request"):
-        assert ended(earlier, session=session, fault=Fault(kind, "busy")).call.session is None  # type: ignore[arg-type]
-
-
-def test_a_prompt_that_was_too_long_is_halved() -> None:
-    """Each context fault halves what the next prompt quotes; a call that could read it all ends that."""
-    loop = ended(CALLING, fault=Fault("context", "busy"))
-    assert loop.call.prompt_halvings == 1
-    deep = CALLING.with_call(prompt_halvings=4)
-    assert ended(deep, fault=Fault("context", "busy")).call.prompt_halvings == 4
-    assert ended(deep, fault=Fault("limit", "busy")).call.prompt_halvings == 4
-    assert ended(deep).call.prompt_halvings == 0
-
-
-def test_programs_are_pinned_by_agent() -> None:
-    """The first hash of a program is remembered; a human who resumes accepts a new one."""
-    loop = ended(CALLING, program="abc")
-    assert loop.agents.programs == {CALLING.sealed.agent.name: "abc"}
-    assert ended(CALLING).agents.programs == {}
-
-
-def test_an_estimated_cost_marks_the_whole() -> None:
-    """One computed figure in a sum makes the sum an estimate."""
-    assert not ended(CALLING, usage=Usage(5, 0.5)).spend.estimated
-    assert ended(CALLING, usage=Usage(5, 0.5, estimated=True)).spend.estimated
