@@ -12,25 +12,11 @@ from collections.abc import Callable, Collection
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.canary_text import owner
 from ralph.gates.command import word_set
 from ralph.gates.runners import KnownRunner, recognise
 
-# Options that take the next word as their value, where they have none of their own ("--tb=short").
-_VALUED = {
-    "pytest": word_set(
-        "-k -m -p -c -o -n -W -r --rootdir --ignore --ignore-glob --deselect --maxfail --confcutdir "
-        "--basetemp --import-mode --tb --cov --cov-report --cov-config --cov-fail-under --dist --durations "
-        "--timeout --color --log-level --log-file --junitxml --junit-xml --junit-prefix --override-ini "
-        "--config-file --capture --verbosity --html --css --json-report-file --numprocesses --maxprocesses "
-        "--reruns --seed"
-    ),
-    "unittest": word_set("-k -s -p -t --start-directory --pattern --top-level-directory --durations"),
-    "node": word_set(
-        "--test-name-pattern --test-skip-pattern --test-concurrency --test-timeout --test-reporter "
-        "--test-reporter-destination --test-shard --import --require -r -C --conditions --loader --env-file"
-    ),
-}
 JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 
 
@@ -45,7 +31,7 @@ _BAIL = word_set("--bail -b --bail=1 --fail-fast -b1")
 def select_tests_too(gate: Gate, path: str, names: tuple[str, ...]) -> Gate:
     """The gate with these further tests of a file chosen too, also where it stops at the first failure."""
     runner = recognise(gate.argv)
-    if runner is None or runner.name not in _VALUED:
+    if runner is None or not toolchains().runners[runner.name].row.valued:
         on = [tuple(word for word in words if word not in _BAIL) for words in (gate.argv, gate.reporter)]
         return replace(gate, argv=on[0], reporter=on[1])
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
@@ -74,11 +60,11 @@ def narrow_to_files(gate: Gate, files: Collection[str], exists: Callable[[str], 
     runner = recognise(gate.argv) if gate.reporter or gate.read == "unittest" else None
     if runner is not None and runner.name == "unittest":
         return _one_pattern(gate, runner, files)
-    if runner is None or not files or runner.name not in ("pytest", "node"):
+    endings = toolchains().runners[runner.name].row.narrow if runner else ()
+    if runner is None or not files or not endings:
         return gate
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
     cwd = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
-    endings = (".py",) if runner.name == "pytest" else JS
     inside = [path for path in sorted(files) if path.startswith(cwd) and path.endswith(endings)]
     if not inside:
         return gate  # data beside the tests, or tests of another runner: which of its own read them?
@@ -109,6 +95,7 @@ def _one_pattern(gate: Gate, runner: KnownRunner, files: Collection[str]) -> Gat
 def _positional_indexes(runner: str, rest: list[str]) -> list[int]:
     """Where in a runner's arguments the words stand that are neither options nor their values."""
     found, skip, options = [], False, True
+    valued = toolchains().runners[runner].row.valued
     for at, word in enumerate(rest):
         if skip:
             skip = False
@@ -117,18 +104,19 @@ def _positional_indexes(runner: str, rest: list[str]) -> list[int]:
         elif word == "--":
             options = False
         else:
-            skip = word in _VALUED[runner]
+            skip = word in valued
     return found
 
 
 def _or_names(rest: list[str], names: tuple[str, ...]) -> list[str]:
-    """Arguments of pytest with these names let through by every `-k`, of which the last one counts."""
+    """Arguments with these names let through by every `-k`, of which the last one counts."""
     said, skip = list(rest), ""
+    valued = toolchains().runners["pytest"].row.valued
     for at, word in enumerate(rest):
         if skip == "-k" or (not skip and word.startswith("-k") and word != "-k"):
             lead = "" if skip else "-k"
             said[at] = f"{lead}({word.removeprefix(lead)}) or {' or '.join(names)}"
-        skip = word if not skip and word in _VALUED["pytest"] else ""
+        skip = word if not skip and word in valued else ""
     return said
 
 

@@ -18,19 +18,13 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Finding, Reading
 from ralph.core.proof.flaky import count_states
+from ralph.core.toolchains.rows import CanaryRow
 from ralph.gates import canary_text
 from ralph.gates.judging_paths import is_test
 from ralph.gates.narrow import JS, module_file, select_tests_too
 from ralph.gates.readers._kit.observation import SUCCESS, in_words
 
 _MAX_HOSTS = 40  # files looked at before giving up
-_NO_FILES = frozenset({"node", "tape", "ava", "uvu"})  # runners that do not tell where their tests stand
-_MARKS = {
-    "node": rb"node:test|[\"']test[\"']",
-    "mocha": rb"\b(?:it|test|specify)\b",
-    "jest": rb"\b(?:it|test)\b",
-    **{name: rb"[\"']%s[\"']" % name.encode() for name in ("tape", "ava", "tap", "uvu", "vitest")},
-}
 
 
 class Planted(Struct, frozen=True):
@@ -56,7 +50,7 @@ def plant(
     `prefer` names files that are as they were at the base; `known` is the one that held canaries there, so
     what they do in it is known.
     """
-    if gate.read not in canary_text.KINDS or not reading.tests or "pass" not in reading.tests.values():
+    if canary_text.canary_of(gate.read) is None or not reading.tests or "pass" not in reading.tests.values():
         return None
     hosts = _hosts(gate, reading, paths)
     found: list[tuple[bool, str, bytes]] = []
@@ -74,12 +68,20 @@ def plant(
     return None
 
 
+def _canary(read: str) -> CanaryRow:
+    return canary_text.canary_of(read) or CanaryRow()
+
+
+def _in_javascript(read: str) -> bool:
+    return bool(_canary(read).ways)
+
+
 def _collects(read: str, reading: Reading, path: str, content: bytes) -> bool:
     """Would the runner find a new test here? It names inherited tests by where they are written."""
     if read == "doctest":
         return b">>>" in content
-    if read in _MARKS:
-        return re.search(_MARKS[read], content) is not None
+    if _in_javascript(read):
+        return re.search(_canary(read).mark.encode(), content) is not None
     if re.search(rb"^def load_tests\b", content, re.MULTILINE):
         return False  # it chooses its tests itself
     if read == "unittest":
@@ -96,7 +98,7 @@ def _collects(read: str, reading: Reading, path: str, content: bytes) -> bool:
 
 def _holds_titles(read: str, reading: Reading, content: bytes) -> bool:
     """Where a runner tells no files, the one with a title in it; a fixture may look like a test as well."""
-    if read not in _NO_FILES or reading.files:
+    if not _canary(read).no_files or reading.files:
         return True
     return any(name.rsplit(" > ", 1)[-1].encode() in content for name in _green(reading))
 
@@ -116,7 +118,7 @@ def _hosts(gate: Gate, reading: Reading, paths: Callable[[], Collection[str]]) -
         for owner, count in modules:  # the class of some tests; looking for its file costs a walk over all
             folders[module_file(f"{owner}.x", gate.cwd, known)] += count
         del folders[""]
-    elif gate.read == "doctest" or (gate.read in _NO_FILES and not reading.files):
+    elif gate.read == "doctest" or (_canary(gate.read).no_files and not reading.files):
         ends = (".py",) if gate.read == "doctest" else JS
         words = (word for part in (*gate.argv, *gate.reporter) for word in part.split())
         named = {lead + word.removeprefix("./") for word in words if word.endswith(ends)}
@@ -133,7 +135,7 @@ def _neighbour(read: str, reading: Reading, path: str) -> str:
     tests = reading.tests or {}
     inside = [name for name, state in tests.items() if state == "pass" and reading.files.get(name) == path]
     name = inside[0] if inside else next(name for name, state in tests.items() if state == "pass")
-    if read in _MARKS:
+    if _in_javascript(read):
         return name.rsplit(" > ", 1)[-1]
     last = re.split(r"::|\.(?=\w+\Z)", name.partition("[")[0])[-1]
     return last if last.isidentifier() else "test"
@@ -143,7 +145,7 @@ def take_out_canaries(reading: Reading, planted: Planted) -> Reading:
     """The reading without the canaries, and what became of them beside it."""
     nonce, tests = planted.nonce, reading.tests or {}
     seen = {name: state for name, state in tests.items() if nonce in name}
-    kinds = canary_text.KINDS[planted.gate.read]
+    kinds = canary_text.canary_means(planted.gate.read)
     states = {kind: [state for name, state in seen.items() if f"{nonce}_{kind}" in name] for kind in kinds}
     if any(state == "fail" for state in seen.values()):  # then the runner itself has to end in red
         states["exit"] = ["pass" if SUCCESS in reading.summary else "fail"]

@@ -1,7 +1,8 @@
 """Which test runner or linter does an argv start, and where do Ralph's reporter arguments go.
 
 Launchers (`uv run`, `npx`, `python -m`, `coverage run -m`, …) are seen through. Only argv is looked
-at: configuration may add arguments of its own, and the readers fail closed when it does.
+at: configuration may add arguments of its own, and the readers fail closed when it does. What is known of
+each runner is in its row of the toolchains.
 """
 
 from __future__ import annotations
@@ -10,39 +11,32 @@ import re
 
 from msgspec import Struct
 
-from ralph.gates.command import word_set
-from ralph.gates.more_runners import insert_other, other_reporter, recognise_other
+from ralph.core.toolchains.load import ToolRunner, toolchains
+from ralph.gates.readers import locates_findings
 
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?\Z")
 _PYTHON_VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
-_LAUNCHERS: dict[str, frozenset[str]] = {  # launchers with a "run" word, and their options that take a value
-    "uv": word_set(
-        "--with --with-editable --with-requirements -p --python --group --only-group --no-group --extra "
-        "--no-extra --project --directory --env-file --index --default-index --package --cache-dir "
-        "--config-file -i -f --find-links --index-strategy --color -P --upgrade-package"
-    ),
-    "poetry": frozenset({"-C", "--directory", "-P", "--project"}),
-    "pdm": frozenset({"-p", "--project", "--venv"}),
-    "hatch": frozenset({"-e", "--env", "-p", "--project"}),
-    "pipenv": frozenset(),
-    "rye": frozenset({"--pyproject"}),
-}
-_NODE_VALUED = word_set(
-    "-r --require --import --loader --experimental-loader -C --conditions --env-file --test-name-pattern "
-    "--test-reporter --test-reporter-destination --test-concurrency --test-timeout "
-    "--test-skip-pattern"
+_COVERAGE_VALUED = frozenset(
+    {"--source", "--omit", "--include", "--rcfile", "--data-file", "--context", "--concurrency"}
 )
-_RUFF_OTHER = word_set(
-    "-o --output-file --fix --fix-only --diff -w --watch --statistics --show-files --show-settings "
-    "--add-noqa --add-ignore -h --help -V --version"
+# The stream of results apart from what is printed to the standard error; people still see both.
+_KEEP_STREAM = '"$@" > "{report}"; code=$?; cat "{report}"; exit $code'
+# Old reports go first, or a committed one would be taken for new; then all that were written become one.
+_COLLECT = (
+    'find . -path "*/{folder}/*" -name "TEST-*.xml" -delete; "$@"; code=$?; {{ echo "<testsuites>"; '
+    'find . -path "*/{folder}/*" -name "TEST-*.xml" -exec sed "s/<?xml[^>]*?>//" {{}} +; '
+    'echo "</testsuites>"; }} > "{{report}}"; exit $code'
 )
-_JS_RUNNERS = word_set("node npx mocha ts-mocha ava tap tape uvu jest vitest cross-env")
-_TOOLS = {"pytest": "pytest", "py.test": "pytest", "mypy": "mypy", "ruff": "ruff"}
 
 
 class KnownRunner(Struct, frozen=True):
-    name: str  # pytest, unittest, doctest, node, ruff, mypy, or one of `more_runners`
+    name: str
     at: int  # index of the first argument after the runner's own word
+
+
+def runner_of(name: str) -> ToolRunner | None:
+    """What is known of a runner, by the name that a gate has for it."""
+    return toolchains().runners.get(name)
 
 
 def base_name(word: str) -> str:
@@ -58,14 +52,16 @@ def skip_launchers(argv: tuple[str, ...]) -> int:
     at = 0
     while at < len(argv):
         name = base_name(argv[at])
-        if name in _LAUNCHERS and "run" in argv[at + 1 :]:
-            after = _skip_options(argv, at + 1, _LAUNCHERS[name])
+        row = toolchains().tools.get(name)
+        valued = row.launch_values if row else None
+        if row and valued is not None and row.launches == "at once":
+            at = _skip_options(argv, at + 1, valued)
+        elif valued is not None and "run" in argv[at + 1 :]:
+            after = _skip_options(argv, at + 1, valued)
             if after >= len(argv) or argv[after] != "run":
                 return at
-            at = _skip_options(argv, after + 1, _LAUNCHERS[name])
-        elif name in ("npx", "bunx", "pnpx", "uvx"):
-            at = _skip_options(argv, at + 1, frozenset({"-p", "--package", "--from", "--with", "--python"}))
-        elif name in ("c8", "nyc") and (inner := _measured_runner(argv, at + 1)):
+            at = _skip_options(argv, after + 1, valued)
+        elif row and row.measures and (inner := _measured_runner(argv, at + 1)):
             at = inner
         elif name in ("env", "cross-env"):
             at += 1
@@ -80,8 +76,17 @@ def skip_launchers(argv: tuple[str, ...]) -> int:
 
 def _measured_runner(argv: tuple[str, ...], at: int) -> int:
     """Index of the runner behind a tool that measures coverage and its options; 0 = none is known."""
-    known = (i for i in range(at, len(argv)) if base_name(argv[i]) in _JS_RUNNERS)
-    return next(known, 0)
+    known = toolchains()
+    for index in range(at, len(argv)):
+        name = known.name_of(base_name(argv[index]))
+        if name in ("npx", "cross-env") or any(runs_scripts(one) for one in known.runners_of.get(name, ())):
+            return index
+    return 0
+
+
+def runs_scripts(runner: ToolRunner) -> bool:
+    """Is it one that scripts of a package.json run tests with?"""
+    return runner.family == "node" and not locates_findings(runner.reader)
 
 
 def _skip_options(argv: tuple[str, ...], at: int, valued: frozenset[str]) -> int:
@@ -103,8 +108,6 @@ def recognise(argv: tuple[str, ...]) -> KnownRunner | None:
         return _module(argv, _module_word(argv, at + 1))
     if name == "coverage":
         return _coverage(argv, at + 1)
-    if name == "node":
-        return _node(argv, at + 1)
     return _tool(name, argv, at + 1)
 
 
@@ -123,59 +126,60 @@ def _module_word(argv: tuple[str, ...], at: int) -> int:
 def _module(argv: tuple[str, ...], at: int) -> KnownRunner | None:
     if not at:
         return None
-    if argv[at] == "unittest":
-        return KnownRunner("unittest", at + 1)
-    if argv[at] == "doctest":
-        return KnownRunner("doctest", at + 1)
     if argv[at] == "coverage":
         return _coverage(argv, at + 1)
-    return _tool(argv[at], argv, at + 1)
+    return _tool(argv[at], argv, at + 1, module=True)
 
 
 def _coverage(argv: tuple[str, ...], at: int) -> KnownRunner | None:
     if argv[at : at + 1] != ("run",):
         return None
-    valued = frozenset(
-        {"--source", "--omit", "--include", "--rcfile", "--data-file", "--context", "--concurrency"}
-    )
     at += 1
     while at < len(argv) and argv[at].startswith("-"):
         if argv[at] in ("-m", "--module"):
             return _module(argv, at + 1) if at + 1 < len(argv) else None
-        at += 2 if argv[at] in valued else 1
+        at += 2 if argv[at] in _COVERAGE_VALUED else 1
     return None
 
 
-def _tool(name: str, argv: tuple[str, ...], at: int) -> KnownRunner | None:
-    tool = _TOOLS.get(name)
-    if tool == "ruff":
-        rest = argv[at:]
-        if not rest or rest[0] != "check":
-            return None
-        flags = {word.split("=", 1)[0] for word in rest[1:] if word.startswith("-")}
-        chosen = _option(rest, "--output-format")
-        if flags & _RUFF_OTHER or chosen not in (None, "json"):
-            return None
-        return KnownRunner("ruff", at + 1)
-    if tool == "mypy" and any(
-        word in ("-O", "--output") or word.startswith("--output=") for word in argv[at:]
-    ):
-        return None
-    if tool:
-        return KnownRunner(tool, at)
-    other = recognise_other(name, argv, at)
-    return KnownRunner(*other) if other else None
-
-
-def _node(argv: tuple[str, ...], at: int) -> KnownRunner | None:
-    while at < len(argv):
-        word = argv[at]
-        if word == "--test":
-            return KnownRunner("node", at + 1)
-        if not word.startswith("-") or word == "--":
-            return None  # a script: what follows are its own arguments
-        at += 2 if word in _NODE_VALUED else 1
+def _tool(name: str, argv: tuple[str, ...], at: int, *, module: bool = False) -> KnownRunner | None:
+    known = toolchains()
+    for runner in known.runners_of.get(known.name_of(name), ()):
+        if runner.row.module and not module:
+            continue
+        found = _arguments_at(runner, argv, at)
+        if found and _is_plain(runner, argv[found:]):
+            return KnownRunner(runner.name, found)
     return None
+
+
+def _arguments_at(runner: ToolRunner, argv: tuple[str, ...], at: int) -> int:
+    """Where the runner's own arguments begin; 0 when its verb is not there."""
+    row = runner.row
+    if row.flag:
+        while at < len(argv) and argv[at] != row.flag:
+            if not argv[at].startswith("-") or argv[at] == "--":
+                return 0  # a script: what follows are its own arguments
+            at += 2 if argv[at] in row.valued_before else 1
+        return at + 1 if at < len(argv) else 0
+    at += at < len(argv) and re.fullmatch(row.may_begin, argv[at]) is not None
+    if row.verbs:
+        return at + 1 if at < len(argv) and argv[at] in row.verbs else 0
+    return at
+
+
+def _is_plain(runner: ToolRunner, rest: tuple[str, ...]) -> bool:
+    """A run of the whole thing, without options that the reporter would fight with."""
+    row = runner.row
+    if row.words and not any(re.fullmatch(row.words, word) for word in rest):
+        return False
+    if any(word.startswith(row.unless_set) and not word.endswith("=false") for word in rest):
+        return False
+    ends = [rest.index(word) for word in row.ends if word in rest]
+    own = rest[: min(ends, default=len(rest))]
+    if row.unless & {word.split("=", 1)[0] for word in own}:
+        return False
+    return all(_option(own, name) in (None, value) for name, value in row.only.items())
 
 
 def _option(argv: tuple[str, ...], name: str) -> str | None:
@@ -189,27 +193,14 @@ def _option(argv: tuple[str, ...], name: str) -> str | None:
 
 def reporter(runner: KnownRunner, argv: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments that make this runner tell what it did, test by test or finding by finding."""
+    row = toolchains().runners[runner.name].row
     rest = argv[runner.at :]
-    if runner.name == "pytest":
-        # xunit1 carries file and line. The cache is moved out of the judged tree rather than switched
-        # off: without the plugin, `--ff` in addopts or `cache_dir` in a strict config are errors.
-        return ("--junitxml={report}", "-o", "junit_family=xunit1", "-o", "cache_dir={report}.cache")
-    if runner.name in ("unittest", "doctest"):
-        return () if {"-v", "--verbose"} & set(rest) else ("-v",)
-    if runner.name == "ruff":
-        form = () if _option(rest, "--output-format") else ("--output-format=json",)
-        return (*form, "--output-file={report}")
-    if runner.name == "mypy":
-        return (
-            "--show-column-numbers",
-            "--show-error-codes",
-            "--no-pretty",
-            "--no-color-output",
-            "--error-summary",
-        )
-    if runner.name == "node":
+    if row.reporter == "node":
         return _node_reporter(argv[: runner.at], rest)
-    return other_reporter(runner.name, rest)
+    options = {*rest, *(word.split("=", 1)[0] for word in rest)}
+    added = tuple(word for word in row.report if not options & set(row.told.get(word, ())))
+    around = (_KEEP_STREAM,) if row.stream else (_COLLECT.format(folder=row.collect),) if row.collect else ()
+    return (*around, *added)
 
 
 def _node_reporter(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
@@ -231,11 +222,18 @@ def _count(argv: tuple[str, ...], name: str) -> int:
 
 def insert(runner: KnownRunner, argv: tuple[str, ...], added: tuple[str, ...]) -> tuple[str, ...]:
     """The command with the reporter where it takes effect: last, so that it wins, but before `--`."""
-    at = runner.at
-    other = insert_other(runner.name, argv, at, added)
-    if other is not None:
-        return other
-    if runner.name not in ("node", "doctest"):  # doctest takes what follows the first file for files
-        rest = argv[runner.at :]
-        at += rest.index("--") if "--" in rest else len(rest)
-    return (*argv[:at], *added, *argv[at:])
+    row = toolchains().runners[runner.name].row
+    if row.stream or row.collect:
+        return (*keep_stream(insert_before_end(argv, added[1:], runner.at), added[0]),)
+    if row.place == "start":  # what follows may be files, or arguments of the tests
+        return (*argv[: runner.at], *added, *argv[runner.at :])
+    return insert_before_end(argv, added, runner.at)
+
+
+def insert_before_end(argv: tuple[str, ...], added: tuple[str, ...], at: int = 0) -> tuple[str, ...]:
+    end = argv.index("--", at) if "--" in argv[at:] else len(argv)
+    return (*argv[:end], *added, *argv[end:])
+
+
+def keep_stream(argv: tuple[str, ...], around: str = _KEEP_STREAM) -> tuple[str, ...]:
+    return ("/bin/sh", "-c", around, "sh", *argv)

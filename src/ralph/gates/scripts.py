@@ -16,14 +16,23 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.command import needs_shell, split_text
-from ralph.gates.more_runners import KEEP_STREAM, STREAMS
-from ralph.gates.runners import KnownRunner, base_name, insert, recognise, reporter, skip_launchers
+from ralph.gates.runners import (
+    KnownRunner,
+    base_name,
+    insert,
+    insert_before_end,
+    keep_stream,
+    recognise,
+    reporter,
+    runner_of,
+    runs_scripts,
+    skip_launchers,
+)
 
 COMMAND = "{command}"  # first word of a reporter that is the whole command instead of more arguments
 _Content = Callable[[str], bytes | None]
-_MANAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
-_RUNNERS = frozenset({"mocha", "ava", "tape", "tap", "uvu", "jest", "vitest", "node"})
 _SILENT = frozenset({"-s", "--silent", "--loglevel=silent"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _FORMATTER = re.compile(r"(?:tap-[\w-]+|faucet|colortap(?:e)?|tnyan|tap|tee)\Z")
@@ -44,8 +53,9 @@ class _Script(Struct, frozen=True):
     around: tuple[str, str]  # what the manager runs before and after it
 
 
-def keep_stream(argv: tuple[str, ...]) -> tuple[str, ...]:
-    return ("/bin/sh", "-c", KEEP_STREAM, "sh", *argv)
+def _is_stream(name: str) -> bool:
+    runner = runner_of(name)
+    return runner is not None and runner.row.stream
 
 
 def see_through(argv: tuple[str, ...], run: str, cwd: str, content: _Content) -> SeenCommand | None:
@@ -53,7 +63,7 @@ def see_through(argv: tuple[str, ...], run: str, cwd: str, content: _Content) ->
     if argv[:2] == ("/bin/sh", "-c"):
         return _in_text(run, cwd, content, "", 0)
     seen = _in_script(argv, cwd, content, 0) or _in_file(argv, cwd, content)
-    return seen if seen is None or seen.name not in STREAMS else SeenCommand(seen.name, _kept(seen.argv))
+    return seen if seen is None or not _is_stream(seen.name) else SeenCommand(seen.name, _kept(seen.argv))
 
 
 def _kept(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -95,7 +105,8 @@ def _plain(words: tuple[str, ...], cwd: str, content: _Content, depth: int) -> S
     at = skip_launchers(words)
     runner = recognise(words)
     if runner is not None:
-        return _with_reporter(words, runner) if runner.name in _RUNNERS else None
+        known = runner_of(runner.name)
+        return _with_reporter(words, runner) if known and runs_scripts(known) else None
     if at >= len(words):
         return None
     nested = _in_script(words, cwd, content, depth + 1) if at == 0 else None
@@ -104,9 +115,8 @@ def _plain(words: tuple[str, ...], cwd: str, content: _Content, depth: int) -> S
 
 def _with_reporter(words: tuple[str, ...], runner: KnownRunner) -> SeenCommand:
     added = reporter(runner, words)
-    if runner.name in STREAMS:
-        end = words.index("--") if "--" in words else len(words)
-        return SeenCommand(runner.name, (*words[:end], *added[1:], *words[end:]))
+    if _is_stream(runner.name):
+        return SeenCommand(runner.name, insert_before_end(words, added[1:]))
     return SeenCommand(runner.name, insert(runner, words, added))
 
 
@@ -145,7 +155,7 @@ def _in_text(text: str, cwd: str, content: _Content, frame: str, depth: int) -> 
         last = _words(parts[end].text)
         if not last or not _FORMATTER.match(base_name(last[skip_launchers(tuple(last))])):
             return None
-    if end > at and seen.name not in STREAMS:
+    if end > at and not _is_stream(seen.name):
         return None
     whole = seen.argv[:2] == ("/bin/sh", "-c")  # a script of its own, which keeps its stream itself
     if seen.name == "node" and not whole:  # its options stand before its files
@@ -157,7 +167,7 @@ def _in_text(text: str, cwd: str, content: _Content, frame: str, depth: int) -> 
         told = shlex.join(seen.argv)
     else:
         return None  # arguments in the midst of it, among words that the shell has yet to fill in
-    if seen.name in STREAMS and not whole:
+    if _is_stream(seen.name) and not whole:
         told = f'{told} > "{{report}}"'
     made = "".join(
         told + parts[end].after if number == at else part.text + part.after
@@ -166,7 +176,7 @@ def _in_text(text: str, cwd: str, content: _Content, frame: str, depth: int) -> 
     )
     made = frame.replace("{body}", made) if frame else made
     lead = _PATH if frame else ""
-    if seen.name in STREAMS and not whole:
+    if _is_stream(seen.name) and not whole:
         return SeenCommand(
             seen.name, ("/bin/sh", "-c", f'{lead}( {made} ); code=$?; cat "{{report}}"; exit $code')
         )
@@ -187,7 +197,7 @@ def _script(argv: tuple[str, ...], cwd: str, content: _Content) -> _Script | Non
     """The script that this command names, where it names one and nothing else."""
     manager = base_name(argv[0])
     rest = [word for word in argv[1:] if word not in _SILENT]
-    if manager not in _MANAGERS or not rest:
+    if manager not in toolchains().packagers or not rest:
         return None
     asked = rest[0] in ("run", "run-script")
     rest = rest[1:] if asked else rest

@@ -13,12 +13,12 @@ from ralph.core.model.gate import Gate, Severity
 from ralph.errors import UserError
 from ralph.gates.command import REPORT, fill, fill_shell, needs_shell, simple_commands
 from ralph.gates.own_files import own_files
-from ralph.gates.runners import KnownRunner, insert, recognise, reporter
-from ralph.gates.scripts import COMMAND, keep_stream, see_through
+from ralph.gates.readers import read_choices
+from ralph.gates.runners import KnownRunner, insert, keep_stream, recognise, reporter, runner_of
+from ralph.gates.scripts import COMMAND, see_through
 
-__all__ = ["COMMAND", "READ_CHOICES", "SHELL", "exec_argv", "seal"]
+__all__ = ["COMMAND", "SHELL", "exec_argv", "seal"]
 
-READ_CHOICES = ("auto", "exit", "junit", "tap", "coverage", "sarif")
 SHELL = ("/bin/sh", "-c")
 
 
@@ -82,9 +82,10 @@ def seal(
 
 def _choose(name: str, run: str, read: str, runner: KnownRunner | None) -> str:
     """The reader's name; a choice that could never be judged is refused here."""
-    if read not in READ_CHOICES:
+    choices = read_choices()
+    if read not in choices:
         raise UserError(
-            f'gate "{name}": read is "{read}", expected one of {", ".join(READ_CHOICES)}',
+            f'gate "{name}": read is "{read}", expected one of {", ".join(choices)}',
             code="E-GATE-READ",
             next="ralph config show --origin",
         )
@@ -92,8 +93,9 @@ def _choose(name: str, run: str, read: str, runner: KnownRunner | None) -> str:
         return runner.name if runner else "exit"
     if read in ("exit", "tap") or REPORT in run:
         return read
-    if read == "junit" and runner and runner.name in ("pytest", "node"):
-        return runner.name
+    known = runner_of(runner.name) if runner else None
+    if read == "junit" and known and known.row.junit:
+        return known.name
     raise UserError(
         f'gate "{name}": read = "{read}" needs the word {REPORT} in its command',
         code="E-GATE-REPORT",

@@ -7,7 +7,8 @@ from test_canary import ALL, ENDED, NONCE, gate, judged, kinds
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Counts, Finding, Reading
-from ralph.gates.canary_text import KINDS, MEANS, canary_names, runner_digests
+from ralph.core.toolchains.load import toolchains
+from ralph.gates.canary_text import canary_means, canary_names, runner_digests
 from ralph.gates.guards import REGISTRY
 from ralph.gates.plant_canary import Planted, plant, take_out_canaries
 from ralph.gates.seal import seal
@@ -37,9 +38,12 @@ def test_no_place_for_a_canary(made, reading, content):
 
 def test_names():
     """Each kind has its own name, made after its neighbour, and says how it fails."""
-    for read, found in KINDS.items():
+    for read, runner in toolchains().runners.items():
+        if runner.canary is None:
+            continue
+        found = canary_means(read)
+        assert len(found) in (3, 4)
         assert [name.rsplit("_", 1)[-1] for name in canary_names(read, "test_x", NONCE)] == list(found)
-        assert MEANS[read].keys() == set(found)
         assert all(
             NONCE in name and name.startswith("test_x") for name in canary_names(read, "test_x", NONCE)
         )

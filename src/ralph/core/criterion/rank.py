@@ -27,6 +27,7 @@ from ralph.core.criterion.proposal import (
 from ralph.core.toolchains.classify_command import Kind
 from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.narrow import EXAMPLE, WHOLE, narrowness
+from ralph.core.toolchains.rows import ToolRow
 from ralph.core.toolchains.split_command import split
 
 MAX_PACKAGES = 4  # packages that one criterion may join
@@ -157,8 +158,7 @@ def _narrow_to_named(part: CriterionPart, place: Where) -> CriterionPart:
 
 def _select(tool: str) -> str:
     """How a runner is told which test files to execute; "" where it cannot be."""
-    row = toolchains().tools.get(tool)
-    return row.select if row else ""
+    return toolchains().tools.get(tool, ToolRow()).select
 
 
 def _group(layer: Layer) -> str:
@@ -193,8 +193,7 @@ def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
     if best.resolved:
         return best
     tools = toolchains().tools
-    row = tools.get(best.tool.split(":")[0])
-    around = row is not None and row.environments
+    around = tools.get(best.tool.split(":")[0], ToolRow()).environment == "makes"
     if not around and len(split(best.executes or best.was or best.run)) > 1:
         return best  # `mocha && tsd` is more than mocha
     twins = [
@@ -202,7 +201,10 @@ def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
         for one in here
         if one.resolved
         and narrowness(one.was or one.run) <= narrowness(best.was or best.run)
-        and (one.tool == best.tool or (around and one.tool in tools and tools[one.tool].in_environments))
+        and (
+            one.tool == best.tool
+            or (around and one.tool in tools and tools[one.tool].environment == "inside")
+        )
     ]
     return min(twins, key=rank) if twins else best
 

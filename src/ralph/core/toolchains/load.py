@@ -15,7 +15,27 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.toolchains.rows import CommandWords, Kind, Language, Name, ToolchainFile, ToolRow, UsualCheck
+from ralph.core.toolchains.rows import (
+    CanaryRow,
+    CommandWords,
+    Kind,
+    Language,
+    Name,
+    RunnerRow,
+    ToolchainFile,
+    ToolRow,
+    UsualCheck,
+)
+
+
+class ToolRunner(Struct, frozen=True, kw_only=True):
+    """A runner or checker whose results are read one by one."""
+
+    name: str
+    reader: str
+    family: str
+    row: RunnerRow
+    canary: CanaryRow | None = None
 
 
 class Toolchains(Struct, frozen=True, kw_only=True):
@@ -26,6 +46,9 @@ class Toolchains(Struct, frozen=True, kw_only=True):
     kinds: dict[str, Kind]  # programs, by either name, that are one kind of check
     families: dict[str, str]  # tool, as `classify_command` calls it -> language
     languages: dict[str, Language]  # by the name of the package
+    runners: dict[str, ToolRunner]  # by the name that gates have for it
+    runners_of: dict[str, tuple[ToolRunner, ...]]  # by program
+    runner_parts: dict[str, tuple[str, ...]]  # by language
     common: tuple[UsualCheck, ...]  # for every repository, whatever its language
     named_tools: tuple[Name, ...]
     named_languages: tuple[Name, ...]
@@ -62,6 +85,9 @@ def toolchains() -> Toolchains:
         _name(row, _family(file), words.pieces, name, tool) for file, name, tool in rows for row in tool.named
     )
     usual = [(file, replace(row, tool=row.tool or name)) for file, name, tool in rows for row in tool.checks]
+    programs = {
+        name: tuple(_runner(row, file, name, tool) for row in tool.runner) for file, name, tool in rows
+    }
     return Toolchains(
         tools=tools,
         names=names,
@@ -73,6 +99,9 @@ def toolchains() -> Toolchains:
             for file, one in found.items()
             for language in one.package
         },
+        runners={one.name: one for own in programs.values() for one in own},
+        runners_of=programs,
+        runner_parts={file: one.runner_parts for file, one in found.items()},
         common=tuple(row for file, row in usual if not _family(file)),
         named_tools=named,
         named_languages=tuple(
@@ -94,6 +123,14 @@ def toolchains() -> Toolchains:
 
 def _family(file: str) -> str:
     return "" if file == "any" else file
+
+
+def _runner(row: RunnerRow, file: str, name: str, tool: ToolRow) -> ToolRunner:
+    own = row.name or name
+    canary = tool.canary
+    if canary and not canary.mark:
+        canary = replace(canary, mark=rf"[\"']{name}[\"']")
+    return ToolRunner(name=own, reader=row.reader or own, family=_family(file), row=row, canary=canary)
 
 
 def _language(language: Language, file: str, usual: list[tuple[str, UsualCheck]]) -> Language:

@@ -70,6 +70,50 @@ class Verb(Struct, frozen=True, array_like=True):
     needs: str = ""  # one of these must be there too, else it writes instead of checking
 
 
+class RunnerRow(_Row, frozen=True):
+    """When is a command a run of this tool that a reader can read, and what makes it tell.
+
+    A command whose own options would fight with the reporter is not recognised: its exit code is read.
+    """
+
+    name: str = ""  # of the runner, as gates and journals have it; the row's own when left out
+    reader: str = ""  # the same, when left out
+    module: bool = False  # `python -m NAME` only
+    verbs: tuple[str, ...] = ()  # the first argument must be one of these
+    may_begin: str = ""  # pattern of what may stand before its arguments
+    flag: str = ""  # must stand among the options before the first word
+    valued_before: frozenset[str] = frozenset()  # ... of which these take a value
+    words: str = ""  # pattern of what must be among the arguments
+    unless: frozenset[str] = frozenset()  # options and words that make it something else
+    unless_set: tuple[str, ...] = ()  # options that do, unless they are set to false
+    only: dict[str, str] = {}  # option -> the only value that it may have
+    ends: tuple[str, ...] = ("--",)  # what stands behind one of these belongs to somebody else
+    report: tuple[str, ...] = ()  # arguments that make it tell, {report} for the path
+    told: dict[str, tuple[str, ...]] = {}  # ... one of them -> options that do the same
+    reporter: Literal["", "node"] = ""  # worked out by a function of `runners` instead
+    place: Literal["end", "start"] = "end"
+    stream: bool = False  # what it prints is the report, and is kept apart from the standard error
+    collect: str = ""  # folder of the XML files that it writes
+    junit: bool = False  # the report is JUnit XML
+    any_tool: bool = False  # other programs print the same
+    words_are_files: bool = False
+    valued: frozenset[str] = frozenset()  # options that take the next word
+    narrow: tuple[str, ...] = ()  # it takes files of these endings in place of its own choice
+
+
+class CanaryRow(_Row, frozen=True):
+    """Tests that must fail, put into one of the project's files: `text` of Python, `ways` of JavaScript."""
+
+    means: dict[str, str] = {}  # what each of them is, in words
+    text: str = ""  # {a} … are names of tests, {probe} and {scope} tell what the runner is made of
+    imports: str = ""  # the module that tests are made by; "" = they are globals
+    define: str = ""  # makes `test` of it
+    ways: tuple[str, ...] = ()  # how each of them fails
+    default_export: bool = False
+    mark: str = ""  # pattern of what a file with tests holds; its name in quotes when left out
+    no_files: bool = False  # it does not tell where its tests stand
+
+
 class ToolRow(_Row, frozen=True):
     aka: tuple[str, ...] = ()  # other names of the program
     kind: Kind | None = None  # it is one kind of check, whatever its arguments are
@@ -78,6 +122,8 @@ class ToolRow(_Row, frozen=True):
     many_tools: bool = False  # one for each kind of check: "cargo lint" is another tool than "cargo test"
     role: Literal["", "packager", "tasker"] = ""  # it starts scripts of a manifest, or tasks of a task file
     launches: Literal["", "at once", "after run or exec"] = ""  # another program: `npx …`, `uv run …`
+    launch_values: frozenset[str] | None = None  # options with a value; None = gates do not see through it
+    measures: bool = False  # coverage, of the runner that its arguments name
     runs_code: bool = False  # also a project's own: what that does is not known
     install: str = ""
     words_choose: bool = False  # its verb executes a suite, of which further words choose a part
@@ -86,13 +132,14 @@ class ToolRow(_Row, frozen=True):
     countable: str = ""  # the tool of this name tells its findings one by one
     idle: dict[str, Idle] = {}  # options with which it judges nothing, and what it does instead
     options_in: tuple[str, ...] = ()  # variables of the environment that hold options for it
-    environments: bool = False  # it makes environments and starts other tools in them
-    in_environments: bool = False  # ... and this is one that they start
+    environment: Literal["", "makes", "inside"] = ""  # makes some and starts others in them; is started so
     fails_with: frozenset[str] | None = None  # it prints and passes, but with one of these
     rewrites: bool = False  # ... and without --diff it changes files instead
     dry_run_fails: bool = False  # where something differs
     checks: tuple[UsualCheck, ...] = ()
     named: tuple[Name, ...] = ()
+    runner: tuple[RunnerRow, ...] = ()
+    canary: CanaryRow | None = None
 
 
 class Language(_Row, frozen=True):
@@ -132,6 +179,7 @@ class CommandWords(_Row, frozen=True):
 class ToolchainFile(_Row, frozen=True):
     named: tuple[Name, ...] = ()
     examples: dict[Kind, str] = {}  # a command of that kind for someone who has none
+    runner_parts: tuple[str, ...] = ()  # what decides about red and green inside the runners
     package: tuple[Language, ...] = ()
     tool: dict[str, ToolRow] = {}
     words: CommandWords | None = None

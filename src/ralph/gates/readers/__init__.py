@@ -1,56 +1,59 @@
-"""Readers: one file each, found by name in a plain table and imported only when used.
+"""Readers: one file each, found by its name and imported only when used.
 
-A reader is `read(obs: Observation, gate: Gate) -> Reading`. To add one, write its file and add a row.
-Every reader fails closed: it says pass only for what it has seen evidence of.
+A reader is `read(obs: Observation, gate: Gate) -> Reading` in a module of `tests` (it tells tests) or of
+`findings` (it locates problems), called NAME_FORMAT: `tap_text` is the reader "tap". To add one, write its
+file; a runner that it reads is a row of the toolchains. Every reader fails closed: it says pass only for what
+it has seen evidence of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
+from ralph.core.toolchains.load import toolchains
 from ralph.errors import Bug
+from ralph.gates.readers import findings, tests
 from ralph.gates.readers._kit.observation import MAX_REPORT, Observation
 
-__all__ = ["LOCATED", "MAX_REPORT", "READERS", "Observation", "reader"]
+__all__ = ["MAX_REPORT", "Observation", "locates_findings", "read_choices", "reader", "readers"]
 
-READERS: dict[str, str] = {
-    "exit": "by_exit",
-    "pytest": "tests.pytest_report",
-    "unittest": "tests.unittest_text",
-    "node": "tests.node_report",
-    "junit": "tests.junit_report",
-    "ruff": "findings.ruff_json",
-    "mypy": "findings.mypy_text",
-    "sarif": "findings.sarif_json",
-    "coverage": "findings.coverage_report",
-    "jest": "tests.jest_json",
-    "vitest": "tests.jest_json",
-    "go": "tests.go_json",
-    "cargo": "tests.cargo_text",
-    "maven": "tests.junit_report",
-    "gradle": "tests.junit_report",
-    "mocha": "tests.mocha_json",
-    "ava": "tests.tap_text",
-    "tape": "tests.tap_text",
-    "tap": "tests.tap_text",
-    "uvu": "tests.uvu_text",
-    "doctest": "tests.doctest_text",
-    "eslint": "findings.eslint_json",
-    "tsc": "findings.tsc_text",
-    "clippy": "findings.cargo_json",
-    "golangci": "findings.golangci_text",
-}
 
-# Readers that locate findings instead of tests: green is known finding by finding, not by exit code alone.
-LOCATED: frozenset[str] = frozenset({"ruff", "mypy", "sarif", "eslint", "tsc", "clippy", "golangci"})
+@cache
+def _modules() -> dict[str, str]:
+    """Name of a format -> the module that reads it."""
+    found = {"exit": f"{__name__}.by_exit"}
+    for folder in (tests, findings):
+        for one in iter_modules(folder.__path__):
+            found[one.name.rpartition("_")[0]] = f"{folder.__name__}.{one.name}"
+    return found
+
+
+@cache
+def readers() -> dict[str, str]:
+    """Every name that a gate's `read` can have -> the module that reads it."""
+    return _modules() | {one.name: _modules()[one.reader] for one in toolchains().runners.values()}
+
+
+def locates_findings(name: str) -> bool:
+    """Instead of tests? Then green is known finding by finding, and not by the exit code alone."""
+    return name != "coverage" and readers().get(name, "").startswith(f"{findings.__name__}.")
+
+
+def read_choices() -> tuple[str, ...]:
+    """What a user may say of a gate: formats that no known runner has for itself."""
+    runners = toolchains().runners
+    own = {one.name for one in runners.values() if not one.row.any_tool}
+    return ("auto", *(name for name in _modules() if name not in own))
 
 
 def reader(name: str) -> Callable[[Observation, Gate], Reading]:
-    module = READERS.get(name)
+    module = readers().get(name)
     if module is None:
         raise Bug(f'no reader is called "{name}"')
-    read: Callable[[Observation, Gate], Reading] = import_module(f"{__name__}.{module}").read
+    read: Callable[[Observation, Gate], Reading] = import_module(module).read
     return read

@@ -21,7 +21,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.order import BoxTerms, StartPoint
 from ralph.core.model.verdict import Reading, Verdict
 from ralph.core.proof.causes import is_missing
-from ralph.gates.readers import READERS
+from ralph.gates.readers import readers
 from ralph.gates.seal import COMMAND, SHELL, exec_argv
 from ralph.shell.config.schema import escape_invisible
 from ralph.shell.config.settings import Approval, AskedItem
@@ -51,7 +51,7 @@ def why_not_run(gate: Gate) -> str:
         return "what it executes is not the command it names"
     if leads_outside(gate.cwd):
         return f"its folder '{gate.cwd[:80]}' is outside of the repository"
-    if gate.read not in READERS:
+    if gate.read not in readers():
         return f"its reader '{gate.read[:80]}' is not known to this version"
     loader = [name for name in gate.env if name.upper().startswith(_LOADER)]
     if loader:

@@ -46,7 +46,7 @@ def propose(
 
 def _one_by_one(run: str) -> bool:
     """Would this command's findings be read from a report, and not only its exit code?"""
-    from ralph.gates.readers import LOCATED
+    from ralph.gates.readers import locates_findings
     from ralph.gates.seal import seal
 
-    return seal("x", run, tree_paths=frozenset()).read in LOCATED
+    return locates_findings(seal("x", run, tree_paths=frozenset()).read)

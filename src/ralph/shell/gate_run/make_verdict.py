@@ -10,7 +10,7 @@ from ralph.core.model.verdict import Finding, Reading, Stage, Verdict
 from ralph.core.proof.compare import compare, count_unloaded, outline, signature
 from ralph.core.proof.flaky import merge_readings
 from ralph.core.text.clean import redact, trim
-from ralph.gates.readers import LOCATED
+from ralph.gates.readers import locates_findings
 from ralph.shell.gate_run.answers import Heard
 from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
@@ -41,7 +41,7 @@ def make_verdict(
         seconds=heard[0].seconds,
         exit_code=heard[0].exit_code,
         counts=reading.counts,
-        per_test=reading.tests is not None or gate.read in LOCATED,
+        per_test=reading.tests is not None or locates_findings(gate.read),
         red=red,
         red_digest=found.red_digest,
         signature=signature(reading),

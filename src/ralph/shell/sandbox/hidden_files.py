@@ -18,7 +18,7 @@ from ralph.core.model.gate import Gate
 from ralph.errors import UserError
 from ralph.gates.command import word_set
 from ralph.gates.judging_paths import is_test
-from ralph.gates.runners import base_name, is_python, recognise, skip_launchers
+from ralph.gates.runners import base_name, is_python, recognise, runner_of, skip_launchers
 
 _SEPARATORS = frozenset("|&;()<>\n")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
@@ -30,7 +30,6 @@ _INTERPRETERS = word_set(
 _SHELLS = word_set("sh bash dash zsh ksh fish")
 _PROGRAMS = word_set("go cargo make gmake just npm yarn pnpm mvn gradle cmake ctest dotnet tox nox")
 _BEFORE = word_set("exec command time nice nohup timeout stdbuf xvfb-run sudo builtin eval !")
-_BY_PATH = ("pytest", "unittest", "node")  # their words are files; to others they may be names
 _CODE = frozenset({"-c", "-e", "--eval", "-lc", "-ec", "-ce", "-xc"})
 # Nobody keeps a check here; hidden, these would take the agent's own tools and certificates away.
 _NEEDED = re.compile(
@@ -42,6 +41,12 @@ _COMMON = re.compile(
     r"/(?:[^/]+|(?:usr|var|home)/[^/]+|usr/local/[^/]+|(?:usr|var)/(?:local/)?(?:lib|share)/[^/]+/?)?\Z"
 )
 _DEPTH = 4  # of sh -c "sh -c …"
+
+
+def _takes_files(name: str) -> bool:
+    """Are a runner's words files? To others they may be names."""
+    runner = runner_of(name)
+    return runner is not None and runner.row.words_are_files
 
 
 class NamedPaths(Struct, frozen=True):
@@ -210,7 +215,7 @@ class _Scan:
                 scripts = 0
             elif word.startswith("-"):
                 self.values(word)
-            elif scripts or (runner and (runner.name in _BY_PATH or "/" in word)):
+            elif scripts or (runner and ("/" in word or _takes_files(runner.name))):
                 self.executed.append(self.path(word))
                 if runner and runner.name == "unittest":
                     self.executed.append(self.path(word.replace(".", "/") + ".py"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Finding, GuardResult
-from ralph.gates.canary_text import MEANS
+from ralph.gates.canary_text import canary_means
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_result
 from ralph.gates.guards.integrity.repeat import is_repeated
@@ -36,7 +36,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if not found and not now.red:
             where = "in another file than at the base" if before and before.red else "here and at the base"
             blind.append(f"{gate.name}: the tests that must fail were not run, {where}")
-        sung += len(MEANS.get(gate.read, {}).keys() & set(now.red))
+        sung += len(canary_means(gate.read).keys() & set(now.red))
     return guard_result(
         NAME,
         facts,
@@ -51,7 +51,7 @@ def check(facts: GuardFacts) -> GuardResult:
 
 def _against(gate: Gate, before: Canary | None, now: Canary, *, collected: bool) -> list[Finding]:
     """A kind that never failed at the base says nothing here."""
-    means = MEANS.get(gate.read, {})
+    means = canary_means(gate.read)
     known = before.red if before is not None else ()
     found = [
         Finding(
