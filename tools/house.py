@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import gc
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 SRC = Path("src/ralph")
+TESTS = Path("tests")
 MAX_MODULES = 12
 MAX_PLUGINS = 15
 MAX_FAN_OUT = 15
@@ -272,6 +274,14 @@ def real_clocks(known: dict[str, Module]) -> Iterator[str]:
     )
 
 
+def imported_tests(folder: Path = TESTS) -> Iterator[str]:
+    """What tests share is in a module of its own: who changes a test breaks no other."""
+    for path in sorted(folder.rglob("*.py")):
+        for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if match := re.match(r"\s*(?:from|import) (test_\w+)", text):
+                yield f"{path}:{line}: imports {match[1]}: put what both need into a module without tests"
+
+
 def broken_rules(known: dict[str, Module]) -> list[str]:
     chain = longest_chain(known)
     too_long = [f"imports {len(chain)} deep, at most {MAX_CHAIN}: {' -> '.join(chain)}"]
@@ -285,6 +295,7 @@ def broken_rules(known: dict[str, Module]) -> list[str]:
         *participles(known, methods=True),
         *direct_clocks(known),
         *real_clocks(known),
+        *imported_tests(),
         *(too_long if len(chain) > MAX_CHAIN else []),
     ]
 

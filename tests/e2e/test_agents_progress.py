@@ -1,8 +1,8 @@
 """Honest work that is not done yet is kept, work that is worse is set aside, and noise still ends."""
 
 import pytest
+from gatekit import OLD, PROOF, configure
 from kit import agent, fixed_calc
-from test_agents_gates import OLD, PROOF, configure
 
 from ralph.core.model import events as e
 

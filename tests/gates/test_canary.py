@@ -4,21 +4,16 @@ import shutil
 import sys
 
 import pytest
-from guardkit import as_bytes, facts_of
+from canarykit import ENDED, NONCE, gate, judged, kinds
+from guardkit import as_bytes
 from msgspec.structs import replace
 
 from ralph.core.model.verdict import Reading
-from ralph.gates.guards import KINDS as FOUND
-from ralph.gates.guards import REGISTRY
 from ralph.gates.plant_canary import plant, take_out_canaries
 from ralph.gates.readers import reader
-from ralph.gates.seal import seal
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
-NONCE = "a1b2c3d4"
-ALL = ("a", "b", "c", "d")
-ENDED = (*ALL, "exit")  # all of them failed, and so did the runner
 
 PYTEST = f"{sys.executable} -m pytest -q"
 UNITTEST = f"{sys.executable} -m unittest"
@@ -45,10 +40,6 @@ JS = {
         "test('adds \"two\"', () => { assert.strictEqual(add(2, 2), 4); });"
     ),
 }
-
-
-def gate(run, **fields):
-    return seal("tests", run, tree_paths=frozenset(), proof=True, **fields)
 
 
 @pytest.fixture
@@ -84,25 +75,6 @@ def at_base():
         return known[made.read]
 
     return call
-
-
-def judged(base, now, made):
-    """What the guard says of these two calls with canaries; None: none could be put."""
-    given = facts_of(
-        {},
-        {},
-        gates=(made,),
-        base={"tests": base},
-        final={"tests": replace(now, canary=None)},
-        repeats={"tests": (now,)},
-    )
-    result = REGISTRY["canary"](given)
-    assert all(finding.key.split(":")[0] in FOUND for finding in result.findings)
-    return result
-
-
-def kinds(result):
-    return sorted({finding.key.split(":")[0].removeprefix("canary.") for finding in result.findings})
 
 
 # The honest ways --------------------------------------------------------------------------------

@@ -9,7 +9,10 @@ beginning stands for a tab.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
+import subprocess
 
 TEXT = r"""
 # python-pytest-ci
@@ -795,3 +798,24 @@ def projects() -> list[tuple[str, dict[str, str], list[tuple[str, str]]]]:
                 files[path] += text + "\n"
         found.append((name, files, asked))
     return found
+
+
+def make(folder, files):
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+    env |= {
+        f"GIT_{who}_{what}": "x@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        if path.endswith((".sh", "gradlew")) or path.startswith("scripts/"):
+            target.chmod(target.stat().st_mode | stat.S_IXUSR)
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=folder, env=env, check=True, capture_output=True)
+    return folder

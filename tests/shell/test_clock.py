@@ -76,3 +76,16 @@ def test_the_real_clock_is_made_at_the_edges(house):
     assert not said("ralph.shell.process.tree")
     assert not said("ralph.ui.cli.main")
     assert any("ralph.shell.git.refs" in line for line in house.real_clocks({}))
+
+
+def test_no_test_imports_a_test(house, tmp_path):
+    """What two test modules need is in a third one; a module of ours whose name begins so is no test."""
+    texts = {"test_a": "from test_b import ROWS\n", "test_b": "import test_c as c\n", "kit": "x = 1\n"}
+    texts["test_d"] = "from ralph.core.model.test_link import Link\nfrom ralph.shell import test_x\n"
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    said = [line.removeprefix(f"{tmp_path}/") for line in house.imported_tests(tmp_path)]
+    assert [line.split(": put")[0] for line in said] == [
+        "test_a.py:1: imports test_b",
+        "test_b.py:1: imports test_c",
+    ]

@@ -1,9 +1,9 @@
 """Canaries by hand: where they are put, what became of them, and what the guard says of it."""
 
 import pytest
+from canarykit import ALL, ENDED, NONCE, gate, judged, kinds
 from guardkit import as_bytes, facts_of
 from msgspec.structs import replace
-from test_canary import ALL, ENDED, NONCE, gate, judged, kinds
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Counts, Finding, Reading

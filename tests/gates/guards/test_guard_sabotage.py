@@ -3,7 +3,7 @@
 import pytest
 from guardkit import PYTEST
 from msgspec.structs import replace
-from test_guard_witness import ADD, BY_EXIT, MUL, NEW, NEW_TEST, OLD, OLD_TEST, given, read
+from witnesskit import ADD, BY_EXIT, MUL, NEW, NEW_TEST, OLD, OLD_TEST, given, read
 
 from ralph.core.model.gate import Gate
 from ralph.gates.guards import REGISTRY, Broken, Sabotage, is_repeated, sabotage_request

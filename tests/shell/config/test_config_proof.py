@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from test_config import Place
+from configkit import Place
 
 from ralph.shell.config.values import check_quarantine_entry, current_quarantine
 

@@ -5,7 +5,7 @@ criterion` is a stated criterion.
 """
 
 import pytest
-from test_survey import machine, make  # noqa: F401 (a fixture)
+from infer_projects import make
 
 from ralph.shell.criterion import propose
 
@@ -195,7 +195,7 @@ def test_the_table_is_large_enough():
 
 @pytest.mark.sample(check=1)
 @pytest.mark.parametrize("name", TABLE)
-def test_what_is_named_decides(name, tmp_path, machine):  # noqa: F811
+def test_what_is_named_decides(name, tmp_path, machine):
     """Only a command by the named tool, or for the named language, is ever proposed."""
     folder, mark = machine
     repo = make(tmp_path, TABLE[name][0])
@@ -248,7 +248,7 @@ ITEM = '{"items": [{"id": "AUTH-1", "verification": %s}]}'
         ('"pytest -q"', "pytest -q"),
     ],
 )
-def test_an_items_commands_are_all_kept_or_all_refused(listed, expected, tmp_path, machine):  # noqa: F811
+def test_an_items_commands_are_all_kept_or_all_refused(listed, expected, tmp_path, machine):
     """No verification command of an item is dropped in silence: all of them prove it, or none is used."""
     files = {**PYTHON, "feature_list.json": ITEM % listed, "verify.sh": "#!/bin/sh\nexit 1\n"}
     env = {"PATH": str(machine[0]), "HOME": str(tmp_path)}
@@ -257,7 +257,7 @@ def test_an_items_commands_are_all_kept_or_all_refused(listed, expected, tmp_pat
     assert expected.removeprefix("refused ") in said if "refused" in expected else said == expected
 
 
-def test_a_use_case_says_how_it_is_verified(tmp_path, machine):  # noqa: F811
+def test_a_use_case_says_how_it_is_verified(tmp_path, machine):
     """In a document, what stands under its verification counts, all of it."""
     text = "# UC-12\nUse `npm start`.\n\n## Verification\n`pytest -q` and `./verify.sh --all` (`Cart`).\n"
     files = {**PYTHON, "docs/use-cases/UC-12.md": text, "verify.sh": "#!/bin/sh\nexit 1\n"}

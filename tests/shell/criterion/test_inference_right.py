@@ -1,8 +1,7 @@
 """What inference chooses is what was asked: init agrees, reasons cite their line, what is missing is said."""
 
 import pytest
-from infer_projects import projects
-from test_survey import machine, make  # noqa: F401
+from infer_projects import make, projects
 
 from ralph.core.model.gate import Gate
 from ralph.gates.readers import Observation
@@ -15,14 +14,14 @@ TASK = "make the tests pass"
 CI = "on: [push]\njobs:\n  t:\n    steps:\n"
 
 
-def asked(files, tmp_path, machine):  # noqa: F811
+def asked(files, tmp_path, machine):
     repo = make(tmp_path, files)
     return propose(TASK, cwd=str(repo), env={"PATH": str(machine[0]), "HOME": str(tmp_path)})
 
 
 @pytest.mark.sample(check=4)
 @pytest.mark.parametrize(("name", "files", "_asked"), projects()[::4])
-def test_init_and_infer_agree(name, files, _asked, tmp_path, machine):  # noqa: F811
+def test_init_and_infer_agree(name, files, _asked, tmp_path, machine):
     """Every test command that infer proposes is a gate of init, in the same folder."""
     made = asked(files, tmp_path, machine)
     env = {"PATH": str(machine[0]), "HOME": str(tmp_path)}
@@ -66,7 +65,7 @@ CHOSEN = {
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_the_command_that_tests_most_is_chosen(name, tmp_path, machine):  # noqa: F811
+def test_the_command_that_tests_most_is_chosen(name, tmp_path, machine):
     """Not the narrower, the example, the one aside, or the one that cannot fail."""
     files, expected = CHOSEN[name]
     files = dict(files)
@@ -76,7 +75,7 @@ def test_the_command_that_tests_most_is_chosen(name, tmp_path, machine):  # noqa
     assert [one.run for one in made.checks] in ([expected], ["mocha && tsd"]), made
 
 
-def test_reasons_cite_the_file_that_says_it(tmp_path, machine):  # noqa: F811
+def test_reasons_cite_the_file_that_says_it(tmp_path, machine):
     """A requirement in a second file is cited there, by the line that asks for it."""
     files = {
         "pyproject.toml": "[project]\nname = 'x'\n",
@@ -87,7 +86,7 @@ def test_reasons_cite_the_file_that_says_it(tmp_path, machine):  # noqa: F811
     assert any("requirements.txt:3" in text for text in made.rationale), made.rationale
 
 
-def test_what_is_not_installed_is_said_with_its_line(tmp_path, machine):  # noqa: F811
+def test_what_is_not_installed_is_said_with_its_line(tmp_path, machine):
     """The right command stays the answer, with what installs its tool or its dependencies."""
     files = {"package.json": PACKAGE % "mocha && tsd", "package-lock.json": "{}", "test/a.js": "x"}
     made = asked(files, tmp_path, machine)

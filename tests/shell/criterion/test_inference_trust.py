@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from test_survey import make
+from infer_projects import make
 
 from ralph.core.criterion.proposal import Check, Proposal, Trial
 from ralph.core.model.verdict import Verdict

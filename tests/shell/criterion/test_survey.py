@@ -1,52 +1,11 @@
 """Inference over projects shaped after real ones: the right command, and nothing executed."""
 
-import os
-import stat
-import subprocess
-
 import pytest
-from infer_projects import projects
+from infer_projects import make, projects
 
 from ralph.shell.criterion import propose
 
 PROJECTS = projects()
-TOOLS = """
-pytest ruff mypy flake8 tox nox pyright python python3 node npm npx pnpm yarn jest vitest mocha
-eslint tsc biome cargo go gofmt golangci-lint mvn bundle composer dotnet cmake ctest mix forge make
-just uv poetry nyc black test
-"""
-
-
-@pytest.fixture(scope="session")
-def machine(tmp_path_factory):
-    """A PATH on which every tool exists, and a file that grows when one of them is executed."""
-    folder = tmp_path_factory.mktemp("bin")
-    mark = folder / "executed"
-    for name in TOOLS.split():
-        (folder / name).write_text(f"#!/bin/sh\necho {name} >> {mark}\n")
-        (folder / name).chmod(0o755)
-    return folder, mark
-
-
-def make(folder, files):
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder),
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
-    }
-    env |= {
-        f"GIT_{who}_{what}": "x@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-    }
-    for path, text in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
-        if path.endswith((".sh", "gradlew")) or path.startswith("scripts/"):
-            target.chmod(target.stat().st_mode | stat.S_IXUSR)
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
-        subprocess.run(["git", *words], cwd=folder, env=env, check=True, capture_output=True)
-    return folder
 
 
 def said(proposal):
