@@ -7,6 +7,7 @@ import pytest
 from kit import agent, search_path
 
 from ralph.core.model.events import AgentStarted
+from ralph.core.prompt.facts import UNSHOWN
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +36,7 @@ def test_special_cases_are_not_verified(place, hidden):
     loop = place.expect(done, "exhausted", 1, 2, says="hidden: ")
     assert not loop.landing.result
     prompts = "".join(place.prompt(event.prompt) for event in done.all(AgentStarted))
-    assert "something that is not shown to you is still missing" in prompts
+    assert UNSHOWN in prompts
     for word in ("unseen_property", "secret-word", "hidden"):
         assert word not in prompts
 

@@ -49,7 +49,7 @@ def test_two_iterations_and_what_was_learned(place):
     assert (told["iteration"], told["sent"], told["window"], told["large"]) == (1, True, 200_000, False)
     assert [part["title"] for part in told["parts"]][:3] == [
         "What this project asks for",
-        "How this project is worked on",
+        "How to work in this project",
         "Task",
     ]
 
@@ -92,7 +92,7 @@ def test_the_prompt_of_a_call_that_comes_next(place):
     assert done.loop.phase == "paused", done.report()
     shown = place.ralph("prompt", "show", "later")
     assert "later: iteration 2, call 2; would be sent to command" in shown.err
-    assert "# Word from the user\n\n- use a lamp\n" in shown.out
+    assert "# Note from the user\n\n- use a lamp\n" in shown.out
     assert place.ralph("prompt", "show", "later").out == shown.out
     newest = place.newest()
     assert newest is not None

@@ -2,7 +2,7 @@
 
     RALPH_GOLDEN=write .venv/bin/pytest tests/golden
 
-writes the golden files (`help.txt`, `errors.txt`, `demo.jsonl`, `events.txt`) anew from the code as it is: do
+writes the golden files (`help.txt`, `errors.txt`, `prompts.txt`, `demo.jsonl`, `events.txt`): do
 that when behaviour changes on purpose, and look at the difference. `state.tar.gz` is never made anew: it
 holds a state directory and a repository as the Ralph of commit db27876 left them (`make_state.sh`), as users
 have them. It was made at /tmp/ralph-golden and is unpacked there, because journals hold absolute paths; a
@@ -23,6 +23,10 @@ import pytest
 from goldenkit import HERE, User, compare, plain, plain_text
 from mistakes import MISTAKES
 
+from ralph.core.prompt.check_template import samples
+from ralph.core.prompt.facts import render
+from ralph.core.prompt.standing_rules import KINDS
+from ralph.shell.prompts.sources import read_template, shipped_template
 from ralph.ui.cli.main import main
 from ralph.ui.cli.tree import cli
 
@@ -69,6 +73,15 @@ def test_help(typed):
         assert (code, err) == (0, ""), words
         parts.append(f"$ {' '.join(words)} --help\n{out}")
     compare("help.txt", "\n".join(parts))
+
+
+def test_prompts():
+    """What agents are told: each prompt with everything there, and as in a first iteration."""
+    parts = [f"=== judge, as a template\n{read_template('judge.md.j2')}"]
+    for kind in KINDS:
+        for name, facts in zip(("first", "everything"), samples(kind), strict=True):
+            parts.append(f"=== {kind}, {name}\n{render(shipped_template(kind), facts)}")
+    compare("prompts.txt", "\n".join(parts))
 
 
 def places(user: User) -> dict[str, Path]:

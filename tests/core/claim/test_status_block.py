@@ -51,7 +51,7 @@ def test_words_are_no_claim(text):
 def test_echoed_instructions_are_no_claim():
     """An agent that only repeats its prompt has claimed nothing."""
     assert parse_status(STATUS_INSTRUCTIONS).claim is None
-    assert "BLOCKED is an honourable answer" in STATUS_INSTRUCTIONS
+    assert "- BLOCKED is" in STATUS_INSTRUCTIONS
     assert all(f"\n{key}: " in STATUS_INSTRUCTIONS for key in KEYS)
 
 

@@ -181,4 +181,4 @@ def test_the_instructions_hold_the_block_and_its_meaning() -> None:
         == "RECOMMENDATION: <one line: what comes next, what blocks you, or what was achieved>"
     )
     assert lines[begin - 1] == lines[end + 1] == ""
-    assert STATUS_INSTRUCTIONS.endswith("the result is checked independently in a clean copy.\n")
+    assert STATUS_INSTRUCTIONS.endswith("in a clean copy.\n")

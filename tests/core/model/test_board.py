@@ -410,16 +410,16 @@ def test_the_prompt_shows_one_item() -> None:
         "  Given a user",
         "  When they log in",
         "  Then home",
-        "criterion C-2: no spec has it",
-        "plan: 1 of 3 items are verified, 2 open",
-        "not now, later:",
+        "criterion C-2: not in any spec",
+        "plan: 1 of 3 items verified, 2 open",
+        "later, not now:",
         "  b: do b",
     ]
     empty = board(item("a", state="blocked"), item("o", optional=True))
     assert item_notes(made.ranked.items[-1]) == "see the sketch"
     assert (
         item_text(empty, choose(empty), {})
-        == "plan: 0 of 2 items are verified, 1 open, 1 blocked, 1 of the open ones optional"
+        == "plan: 0 of 2 items verified, 1 open, 1 blocked, 1 of the open ones optional"
     )
 
 

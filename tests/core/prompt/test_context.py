@@ -110,7 +110,7 @@ def test_a_spec_that_is_cut_says_where_it_goes_on() -> None:
 def test_what_was_changed_is_told_in_files_and_lines() -> None:
     """Each file with its lines, forty at most, and the sum."""
     part = changes_part((FileChange("a.py", 3, 1), FileChange("b.bin"), FileChange("c\nd", 0, 7)), NONCE)
-    assert part.startswith("Against the base, 3 files changed (+3 -8 lines):")
+    assert part.startswith("Compared with the base, 3 files changed (+3 -8 lines):")
     assert "\na.py +3 -1\nb.bin (binary)\nc d +0 -7\n" in part
     many = changes_part(tuple(FileChange(f"f{n}", 1, 0) for n in range(1000)), NONCE)
     assert "1000 files changed (+1000 -0 lines)" in many
@@ -177,15 +177,15 @@ def test_the_order_of_the_parts_is_always_the_same() -> None:
     heads = [line[2:] for line in prompt.split("\n") if line.startswith("# ")]
     assert heads == [
         "What this project asks for",
-        "How this project is worked on",
+        "How to work in this project",
         "Task",
         "How the result is checked",
         "Not yet",
         "Another approach is needed",
         "What was tried before",
         "What was learned",
-        "Word from the user",
-        "What has been changed so far",
+        "Note from the user",
+        "Changes so far",
         "Rules",
         "How to answer",
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.resources import files
 from typing import Any
 
 import builders as b
@@ -25,8 +24,9 @@ from ralph.core.prompt.facts import (
     render,
 )
 from ralph.errors import UserError
+from ralph.shell.prompts.sources import shipped_template
 
-TEMPLATE = (files("ralph") / "templates" / "prompt.md.j2").read_text(encoding="utf-8")
+TEMPLATE = shipped_template("prompt")
 NONCE = "n0nce"
 PAIR = b.order(
     b.gate(own_files=("tests/run.sh",)),
@@ -114,7 +114,7 @@ def test_protected_paths_are_told_in_order() -> None:
 
 def test_a_check_that_was_not_judged_says_so() -> None:
     """Unknown is not green."""
-    assert told(b.work(FIRST, "t1")).checks[0].state == "not judged yet"
+    assert told(b.work(FIRST, "t1")).checks[0].state == "not run yet"
 
 
 def test_the_fresh_verdict_is_the_one_that_is_told() -> None:
@@ -136,10 +136,7 @@ def test_something_withheld_is_not_told_as_done() -> None:
     """Where every sentence told is met and one is withheld, the agent still hears that work is left."""
     only = LATER.with_proof(not_yet=("secret-suite: vault",))
     assert told(only).not_yet == (UNSHOWN,)
-    assert (
-        "- something that is not shown to you is still missing: look again at what the task asks for\n"
-        in text(only)
-    )
+    assert f"- {UNSHOWN}\n" in text(only)
     assert told(LATER.with_proof(not_yet=("test: 2 failed",))).not_yet == ("test: 2 failed",)
 
 
@@ -212,10 +209,9 @@ def test_sentences_and_tries_are_bounded() -> None:
 def test_the_rules_are_always_told() -> None:
     """Every prompt asks for behaviour, forbids weakening checks, and offers BLOCKED as a good answer."""
     for prompt in (text(FIRST), text(LATER)):
-        assert "Bring about the behaviour that the task asks for" in prompt
-        assert "Do not weaken, skip, delete or special-case tests" in prompt
-        assert "disqualified" in prompt
-        assert "answer BLOCKED with the reason" in prompt
+        assert "behaviour the task asks for" in prompt
+        assert "Do not weaken" in prompt
+        assert "answer BLOCKED" in prompt
         assert "ci/**, tests/run.sh" in prompt
         assert prompt.endswith(STATUS_INSTRUCTIONS + "\n")
         assert "at any cost" not in prompt
@@ -229,8 +225,8 @@ def test_first_and_later_prompts_differ() -> None:
     assert "Earlier iterations worked on this" in text(LATER)
     assert "- test: 2 failed" in text(LATER)
     assert "# Not yet" not in text(FIRST)
-    assert "in web (nothing may become red" in text(FIRST)
-    assert "iteration 1 (class" in text(replace(FIRST, limits=replace(FIRST.limits, iterations=None)))
+    assert "in web (what passed before" in text(FIRST)
+    assert "iteration 1 (task class" in text(replace(FIRST, limits=replace(FIRST.limits, iterations=None)))
 
 
 def test_what_was_tried_and_demanded_is_told() -> None:
@@ -240,8 +236,8 @@ def test_what_was_tried_and_demanded_is_told() -> None:
     )
     prompt = text(decide(loop, e.Steered(text="use tabs")), tried=("guessed",))
     assert "the same error 3 times in a row. Do not repeat what was tried." in prompt
-    assert "iteration 1 was taken back. The current folder holds the state that it went back to" in prompt
-    assert "# Word from the user\n\n- use tabs\n" in prompt
+    assert "iteration 1 was taken back. The current folder" in prompt
+    assert "# Note from the user\n\n- use tabs\n" in prompt
     assert prompt.index("# What was tried before\n") < prompt.index("- guessed\n")
 
 
@@ -255,7 +251,7 @@ def test_a_prompt_that_is_echoed_claims_nothing() -> None:
     [
         ("{{ unheard }}", "'unheard' is undefined"),
         ("{% for check in checks %}{{ check.colour }}{% endfor %}", "colour"),
-        ("{% if %}", "cannot be used"),
+        ("{% if %}", "invalid prompt template"),
         ("{{ task.__class__.__mro__ }}", "unsafe"),
     ],
 )
@@ -270,8 +266,8 @@ def test_the_error_of_a_template_says_what_to_do() -> None:
     """What is wrong, why, and where to look."""
     with pytest.raises(UserError) as caught:
         render("{{ unheard }}", told(FIRST))
-    assert caught.value.what == "the prompt template cannot be used: 'unheard' is undefined"
-    assert caught.value.why == "every name in it must be one that Ralph gives (docs/prompts.md)"
+    assert caught.value.what.endswith(": 'unheard' is undefined")
+    assert caught.value.code == "E-PROMPT-TEMPLATE"
     assert (caught.value.at, caught.value.next) == ("line 1", "ralph prompt show")
 
 

@@ -63,7 +63,7 @@ def test_a_large_change_is_cut_and_that_is_said() -> None:
     text = asked(large + DIFF)
     assert len(text) < MAX_DIFF_CHARS + 6_000
     assert DIFF.strip() in text
-    assert "The change is longer than what is shown" in text
+    assert "The change is longer than" in text
     assert "longer than what is shown" not in asked()
 
 
@@ -90,7 +90,7 @@ def test_an_item_of_a_plan_is_named() -> None:
     """Of a plan only the item at hand is judged, and the judge is told which."""
     assert "one item of it" not in asked()
     text = question(TEMPLATE, asking(), RUBRIC, DIFF, NONCE, item="a, do a")
-    assert "not what other items will bring: a, do a" in text
+    assert ": a, do a" in text
 
 
 def test_a_second_question_says_what_was_wrong() -> None:

@@ -58,15 +58,15 @@ EXIT_SIGNAL: true | false
 RECOMMENDATION: <one line: what comes next, what blocks you, or what was achieved>
 {CLOSE}
 
-- STATUS is COMPLETE when, as far as you can tell, the whole task is finished; IN_PROGRESS when work is left.
-- BLOCKED is an honourable answer. Give it when you cannot go on honestly: the task contradicts itself, a
-  check is wrong, something is missing that only a human can provide. Say in RECOMMENDATION what you need.
+- STATUS is COMPLETE if, as far as you can tell, the whole task is finished; IN_PROGRESS if work is left.
+- BLOCKED is an honest answer. Give it when you cannot continue honestly: the task contradicts itself, a
+  check is wrong, or only a human can provide what is missing. Say what you need in RECOMMENDATION.
   It is always better than making a check pass by weakening, skipping or deleting it. If the task needs an
   exception (a test that must change, a protected file), ask for it after RECOMMENDATION, one line for each:
-  `{ALLOW}: <guard.kind> <test or path> because <reason>`, with the id that you were told.
-- TESTS_STATUS tells the result of tests you really ran in this call; NOT_RUN if you ran none.
-- EXIT_SIGNAL is true only if nothing is left to do, the tests pass and no error is unresolved.
-- The block is a statement, not a proof: the result is checked independently in a clean copy.
+  `{ALLOW}: <guard.kind> <test or path> because <reason>`, with the id from the finding.
+- TESTS_STATUS is the result of tests you really ran in this call; NOT_RUN if you ran none.
+- EXIT_SIGNAL is true only if nothing is left to do, the tests pass and there is no unresolved error.
+- The block is a claim, not a proof: Ralph checks the result itself in a clean copy.
 """
 
 

@@ -27,12 +27,12 @@ def check_names(text: str, place: str) -> None:
     except TemplateSyntaxError as wrong:
         raise template_error(str(wrong.message), wrong.lineno, place) from wrong
     for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
-        raise template_error("a template stands alone: no include, import or extends", node.lineno, place)
+        raise template_error("a template cannot use include, import or extends", node.lineno, place)
     known = set(flat_names(PromptFacts)) | set(environment.globals)
     unknown = meta.find_undeclared_variables(tree) - known
     for name in tree.find_all(nodes.Name):
         if name.name in unknown:
-            raise template_error(f"'{name.name}' is not a name that Ralph gives", name.lineno, place)
+            raise template_error(f"'{name.name}' is not a name a template can use", name.lineno, place)
 
 
 def check_renders(kind: Kind, text: str, place: str) -> None:

@@ -161,7 +161,7 @@ def changes_part(changes: Sequence[FileChange], nonce: str) -> str:
         lines.append(f"… and {len(changes) - MAX_CHANGED_FILES} more files")
     added, removed = (sum(count or 0 for count in counts) for counts in _columns(changes))
     files = f"{len(changes)} file{'s' if len(changes) != 1 else ''}"
-    return f"Against the base, {files} changed (+{added} -{removed} lines):\n\n" + fence_text(
+    return f"Compared with the base, {files} changed (+{added} -{removed} lines):\n\n" + fence_text(
         "changed files", "\n".join(lines), nonce
     )
 

@@ -40,7 +40,7 @@ MAX_SENTENCE = 500
 MAX_SENTENCES = 30
 MAX_TRIED = 10
 MAX_AREA_PATHS = 60  # paths that a reader is told
-UNSHOWN = "something that is not shown to you is still missing: look again at what the task asks for"
+UNSHOWN = "something you are not shown is still missing: read the task again"
 HIDDEN = "hidden"  # origin of a gate that the agent never sees
 SECRET_GUARDS = frozenset({"canary", "altered", "sabotage"})
 KINDS: dict[str, Kind] = {"planning": "plan", "building": "build", "closing": "close", "checking": "close"}
@@ -222,10 +222,10 @@ def template_error(what: str, line: int, place: str = "") -> UserError:
     """The error of a template: which file, which line."""
     where = f"{place}:{line}" if place and line else place or (f"line {line}" if line else "")
     return UserError(
-        f"the prompt template cannot be used: {one_line(what, MAX_SENTENCE)}",
+        f"invalid prompt template: {one_line(what, MAX_SENTENCE)}",
         code="E-PROMPT-TEMPLATE",
         at=where,
-        why="every name in it must be one that Ralph gives (docs/prompts.md)",
+        why="it may use only the names listed in docs/prompts.md",
         next=f"${{EDITOR:-vi}} +{line or 1} {place}" if place else "ralph prompt show",
     )
 
@@ -244,7 +244,7 @@ def _line_of(wrong: BaseException) -> int:
 def add_required_parts(text: str, facts: PromptFacts) -> str:
     """With what a template of the project left out and must not: the rule, and how to answer."""
     for heading, part in (
-        ("Rules that always hold", facts.plan.rule),
+        ("Rules", facts.plan.rule),
         ("How to answer", facts.status_instructions),
     ):
         if part and part.strip() not in text:
@@ -267,7 +267,7 @@ def _compile_template(template: str) -> Template:
 def _check(gate: Gate, verdict: Verdict | None) -> CheckLine:
     role = "advice" if not gate.required else "proof" if gate.proof else "keep-green"
     if verdict is None:
-        state = "not judged yet"
+        state = "not run yet"
     elif verdict.status == "pass":
         state = "green"
     else:
@@ -299,7 +299,7 @@ def _tried_part(lines: tuple[str, ...], nonce: str) -> str:
     if not lines:
         return ""
     shown = "\n".join(f"- {one_line(line, MAX_SENTENCE)}" for line in lines[-MAX_TRIED:])
-    return f"As it was recorded: {DATA}.\n\n{fence_text('what was tried', shown, nonce)}"
+    return f"From the journal: {DATA}.\n\n{fence_text('what was tried', shown, nonce)}"
 
 
 def fit_feedback(parts: tuple[Feedback, ...], budget: int) -> tuple[Feedback, ...]:

@@ -48,7 +48,7 @@ def item_notes(item: Item) -> str:
 def planning_notes(build: PlanState) -> str:
     """What the next planning call must know: why the plan before it could not be used, and what is stuck."""
     lines = [
-        f"wrong with the plan before: {one_line(line, MAX_WIDTH)}"
+        f"problem with the previous plan: {one_line(line, MAX_WIDTH)}"
         for line in build.planning.problems[:MAX_NOTES]
     ]
     blocked = sorted(build.blocked_items.items())
@@ -60,7 +60,7 @@ def planning_notes(build: PlanState) -> str:
 
 def numbers(board: Board) -> str:
     found = board.tally
-    words = [f"{found.done} of {found.total} items are verified", f"{found.open} open"]
+    words = [f"{found.done} of {found.total} items verified", f"{found.open} open"]
     words += [f"{found.blocked} blocked"] if found.blocked else []
     words += [f"{found.optional_open} of the open ones optional"] if found.optional_open else []
     return "plan: " + ", ".join(words)
@@ -68,7 +68,7 @@ def numbers(board: Board) -> str:
 
 def _criterion(name: str, found: SpecCriterion | None) -> list[str]:
     if found is None:
-        return [f"criterion {name}: no spec has it"]
+        return [f"criterion {name}: not in any spec"]
     lines = [f"criterion {name}: {one_line(found.title, MAX_WIDTH)}".rstrip(": ")]
     for word, clauses in (("Given", found.given), ("When", found.when), ("Then", found.then)):
         lines += [f"  {word} {one_line(clause, MAX_WIDTH)}" for clause in clauses[:MAX_CRITERIA]]
@@ -80,4 +80,4 @@ def _outlook(board: Board, item: Item) -> list[str]:
     names = ready_besides(board, item.id, MAX_OUTLOOK)
     if not names:
         return []
-    return ["not now, later:", *(f"  {one.id}: {one_line(one.title, MAX_WIDTH)}" for one in names)]
+    return ["later, not now:", *(f"  {one.id}: {one_line(one.title, MAX_WIDTH)}" for one in names)]

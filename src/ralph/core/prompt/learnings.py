@@ -19,8 +19,8 @@ MAX_PER_CALL = 3
 TAIL_LINES = 40  # lines before the status block that are looked at
 HEADING = "## Learned"
 INSTRUCTIONS = f"""\
-If you found out something about this project that the next call should know (a command that works, a trap, a
-convention; not what you did), leave it before the status block, at most {MAX_PER_CALL} lines of this form:
+If you learned something about this project that the next call should know (a command that works, a trap, a
+convention; not what you did), note it before the status block, in at most {MAX_PER_CALL} lines of this form:
 
 LEARNED: <one line, at most {MAX_WIDTH} characters>
 """

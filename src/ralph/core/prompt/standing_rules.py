@@ -42,68 +42,68 @@ FORM = f"""\
 ```markdown
 {EXAMPLE}```
 
-- One line an item: box, `id` in backticks, colon, title, tags in brackets. Ids are letters, digits, `.`, `_`
-  and `-`.
-- P0, P1 or P2: how soon. P0 = blockers, P1 = core and features, P2 = polish. S, M or L: how large; split what
-  is L.
-- `serves ID ID`: the criteria of the specs that the item brings about; `chore`: work that no spec asks for.
-- `after ID ID`: items that must be done first; never in a circle. Further tags: `optional`, and `human` for
-  what only a human can do. Lines beginning with `  > ` below an item are its notes.
-- `## Missing specs` is always there, with `- none` when no spec is missing.
+- One line per item: box, `id` in backticks, colon, title, tags in brackets. Ids consist of letters, digits,
+  `.`, `_` and `-`.
+- P0, P1 or P2 is the priority: P0 = blockers, P1 = core and features, P2 = polish. S, M or L is the size;
+  split L items.
+- `serves ID ID`: the criteria of the specs that the item implements; `chore`: work that no spec asks for.
+- `after ID ID`: items that must be done first; no dependency cycles. Other tags: `optional`, and `human` for
+  what only a human can do. Lines that begin with `  > ` below an item are its notes.
+- Always include `## Missing specs`, with `- none` if no spec is missing.
 """
 PLAN_RULE = f"""\
-- Planning only: write `{NAME}` and nothing else. Every other change is counted, thrown away and named.
-  Implement nothing, not even a line.
-- Do not stop before all four are true: every spec is read, each criterion is compared with the code, the plan
-  is written, missing specs are listed (or `- none`).
+- Planning only: write `{NAME}` and nothing else. Ralph discards and reports every other change.
+  Do not implement anything, not even one line.
+- Do not stop until all four are true: you read every spec, compared each criterion with the code, wrote the
+  plan, and listed missing specs (or `- none`).
 - A missing or contradictory spec is a blocker: list it under `## Missing specs`. Never guess what it would
   say.
 """
 CLOSE_RULE = f"""\
-- Change nothing. The one thing you may write is new items at the end of `{NAME}`; every other change is
-  counted and thrown away.
+- Change nothing, except that you may add new items at the end of `{NAME}`. Ralph discards and reports every
+  other change.
 """
 READ_RULE = """\
-- Read only: change, create and delete nothing. Whatever you change is thrown away. Your answer is your notes.
+- Read only: do not change, create or delete anything; changes are discarded. Your answer is your notes.
 """
 
 
 def build_rule(item: str) -> str:
     return f"""\
-- Exactly one item: `{item}`. It was chosen for you. Do not begin any other item of the plan, however small.
-- Boxes have no effect: Ralph ticks an item when it has verified it, and commits it. Do not tick, reopen,
-  reword or delete items. Work that you find on the way is appended as new items at the end of
-  `{NAME}`, under `## Found`, in the form of the others; it is not done now.
+- Exactly one item: `{item}`. Do not start any other plan item, however small.
+- Ticking a box has no effect: Ralph ticks and commits an item when it has verified it. Do not tick, reopen,
+  reword or delete items. Append work that you find as new items at the end of `{NAME}`, under
+  `## Found`, in the same form; do not do it now.
 """
 
 
 _BLOCK = STATUS_INSTRUCTIONS.partition(f"{CLOSE}\n")[0] + f"{CLOSE}\n"
 _BLOCKED = """\
-- BLOCKED is an honourable answer. Give it when you cannot go on honestly: a spec is missing or contradicts
-  itself, a check is wrong, something is needed that only a human can provide. Say in RECOMMENDATION what.
+- BLOCKED is an honest answer. Give it when you cannot continue honestly: a spec is missing or contradicts
+  itself, a check is wrong, or only a human can provide what you need. Say what in RECOMMENDATION.
   It is always better than making a check pass by weakening, skipping or deleting it.
 """
 _REST = """\
-- TESTS_STATUS tells the result of tests you really ran in this call; NOT_RUN if you ran none.
-- The block is a statement, not a proof: the result is checked independently in a clean copy.
+- TESTS_STATUS is the result of tests you really ran in this call; NOT_RUN if you ran none.
+- The block is a claim, not a proof: Ralph checks the result itself in a clean copy.
 """
 _BUILD = """\
-- TASKS_COMPLETED_THIS_LOOP is 1 when this item is done as far as you can tell, else 0; never more than 1.
-- STATUS is COMPLETE, and EXIT_SIGNAL true, only when nothing in the whole plan is left after this item: no
-  open item, the whole test suite passes, no error is unresolved, no meaningful work remains. Else STATUS is
-  IN_PROGRESS and EXIT_SIGNAL false, also when this item is done.
+- TASKS_COMPLETED_THIS_LOOP is 1 if this item is done as far as you can tell, else 0; never more than 1.
+- STATUS is COMPLETE and EXIT_SIGNAL true only if nothing in the whole plan is left after this item: no open
+  item, the whole test suite passes, no unresolved error, no meaningful work remains. Otherwise STATUS is
+  IN_PROGRESS and EXIT_SIGNAL false, even if this item is done.
 """
 _PLAN = """\
-- TASKS_COMPLETED_THIS_LOOP is 1 when the plan is written, else 0. FILES_MODIFIED is 1 at most. WORK_TYPE is
+- TASKS_COMPLETED_THIS_LOOP is 1 if the plan is written, else 0. FILES_MODIFIED is at most 1. WORK_TYPE is
   DOCUMENTATION.
-- STATUS is IN_PROGRESS and EXIT_SIGNAL false: a plan finishes nothing. A missing spec is listed in the plan
-  and is no reason for BLOCKED.
+- STATUS is IN_PROGRESS and EXIT_SIGNAL false: a plan does not finish anything. List a missing spec in the
+  plan; it is no reason for BLOCKED.
 """
 _CLOSE = """\
 - TASKS_COMPLETED_THIS_LOOP and FILES_MODIFIED are 0 unless you added items to the plan.
-- STATUS is COMPLETE, and EXIT_SIGNAL true, only when nothing meaningful is left: no open item, the whole test
-  suite passes, no error is unresolved, no TODO, no half feature. If you added items, STATUS is IN_PROGRESS
-  and EXIT_SIGNAL false.
+- STATUS is COMPLETE and EXIT_SIGNAL true only if nothing meaningful is left: no open item, the whole test
+  suite passes, no unresolved error, no TODO, no half feature. If you added items, STATUS is IN_PROGRESS and
+  EXIT_SIGNAL false.
 """
 
 

@@ -9,6 +9,7 @@ Read bounded, once a stint; only the changes are looked at for each call. What i
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -24,6 +25,7 @@ PROJECT = "PROMPT.md"
 GUIDES = ("AGENTS.md", "CLAUDE.md")  # the first that is there
 MAX_BYTES = 1 << 20
 MAX_CHANGES_BYTES = 8 << 20  # bytes of git's answer
+_INCLUDE = re.compile(r'{% include "(_\w+\.md\.j2)" %}\n')
 
 
 class PromptFiles:
@@ -81,7 +83,12 @@ class PromptFiles:
 
 
 def shipped_template(kind: Kind) -> str:
-    return (files("ralph") / "templates" / f"{kind}.md.j2").read_text(encoding="utf-8")
+    """Ralph's own template, with the parts that several of them share put in place."""
+    return _INCLUDE.sub(lambda found: read_template(found[1]), read_template(f"{kind}.md.j2"))
+
+
+def read_template(name: str) -> str:
+    return (files("ralph") / "templates" / name).read_text(encoding="utf-8")
 
 
 def git_text(store: Store, oid: str) -> str:
