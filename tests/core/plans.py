@@ -18,17 +18,19 @@ DIGESTS = st.sampled_from(["", "0", "ab12", "f" * 64, "not a digest"])
 
 @st.composite
 def items(draw: st.DrawFn, ids: st.SearchStrategy[str] = IDS) -> Item:
+    serves = tuple(draw(st.lists(IDS, max_size=3)))
     return Item(
         id=draw(ids),
         title=draw(LINES),
         priority=draw(st.integers(0, 2)),
         size=draw(st.sampled_from(SIZES)),
         after=tuple(draw(st.lists(IDS, max_size=3))),
-        serves=tuple(draw(st.lists(IDS, max_size=3))),
+        serves=serves,
         state=draw(st.sampled_from(STATES)),
         optional=draw(st.booleans()),
         human=draw(st.booleans()),
         chore=draw(st.booleans()),
+        no_proof="" if serves else draw(st.one_of(st.just(""), LINES)),
         notes=tuple(draw(st.lists(LINES, max_size=2))),
     )
 

@@ -276,3 +276,50 @@ def test_a_kill_in_the_middle_loses_nothing(shop):
     )
     assert subjects(shop, loop) == ["feat(lower): Add lower()", "feat(upper): Add upper()"]
     assert tuple(tie.criterion for tie in loop.build.links.tests) == FEW
+
+
+DECLARED = """# Implementation plan
+
+## High
+
+- [ ] `upper`: Add upper() (P0, S, serves CASE-1)
+- [ ] `lower`: Add lower() (P0, S, serves CASE-2)
+- [ ] `notes`: Write NOTES.md (P2)
+  - Proof: none{reason}
+
+## Missing specs
+
+- none
+"""
+
+
+@pytest.mark.parametrize("who", ["user", "agent"])
+def test_an_item_that_nothing_can_prove(shop, who):
+    """It passes by what it declares; why, and by whose word, is on the card, in report and commit."""
+    if who == "user":
+        (shop.repo / PLAN).write_text(DECLARED.format(reason=" because only people read them"))
+    done = build(shop, *(("declares",) if who == "agent" else ()))
+    loop = shop.expect(done, "verified", 0, done.loop.spend.calls, untouched=who == "agent")
+    assert set(loop.build.done_items) == {"upper", "lower", "notes"}
+    words = "declared in your plan" if who == "user" else "declared by the agent in its own plan"
+    told = f"item notes: proof none because only people read them ({words})"
+    assert told in done.text
+    name = loop.sealed.loop
+    assert told in shop.ralph("report", name).text
+    rows = json.loads(shop.ralph("report", name, "--json").out)
+    assert [item["no_proof"] for item in rows["items"] if item["item"] == "notes"] == [
+        "only people read them"
+    ]
+    message = shop.git("log", "--format=%B", "-1", loop.build.done_items["notes"].commit)
+    assert "Proof: none because only people read them" in message
+    assert "nothing can prove it" in "".join(shop.prompt(one.prompt) for one in done.all(e.AgentStarted))
+
+
+def test_a_declaration_without_a_reason_is_an_error(shop):
+    """Before any call, with the line."""
+    (shop.repo / PLAN).write_text(DECLARED.format(reason=""))
+    done = build(shop)
+    assert (done.code, "E-PLAN-INVALID" in done.err, f"{PLAN}:8" in done.err) == (2, True, True), (
+        done.report()
+    )
+    assert "without a reason" in done.err

@@ -34,7 +34,7 @@ from law_plan import (
 )
 from msgspec.structs import replace
 
-from ralph.core.decide import next_item, plan_readers
+from ralph.core.decide import next_item, plan_facts, plan_readers
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
@@ -42,6 +42,7 @@ from ralph.core.model.agent import Claim
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.board import state_of
 from ralph.core.model.plan.items import Item, Plan
+from ralph.core.model.plan.plan_rules import check_plan
 from ralph.core.model.spend import Limits
 from ralph.errors import IllegalEvent
 
@@ -391,3 +392,47 @@ def test_facts_of_another_tree_are_refused(loop: Loop, event: Any) -> None:
     """Ties and publications of a tree or item that nobody asked for are illegal."""
     with pytest.raises(IllegalEvent):
         decide(loop, event)
+
+
+LOOK = Item("look", "polish it", no_proof="only people see it")
+
+
+def test_an_item_that_declares_no_proof_passes_by_what_it_declares():
+    """Exit codes are enough, but the agent must say that it is done."""
+    sealed = order(Plan(items=(LOOK,)), None)
+    loop = begun(sealed, verdict=b.green())
+    loop = called(loop, "t1", claim=Claim("IN_PROGRESS"))
+    assert "look" not in judged(loop, "t1", verdict=b.green(tree="t1")).build.done_items
+    assert next_item.exit_terms(loop)[0].min_grade == "D"
+    assert next_item.missing_for_tick(loop) == (
+        "no criterion speaks for look: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done",
+    )
+
+
+def test_what_an_agent_finds_cannot_declare_that_nothing_proves_it():
+    """Found work is proven as usual; its declaration is kept as a note without effect."""
+    loop = called(begun(), "t1", plan=e.PlanRead(found=(LOOK,)))
+    found = next(item for item in loop.build.plan.items if item.id == "look")
+    assert (found.no_proof, found.notes) == ("", ("without effect: proof none because only people see it",))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        (Item("a", "do a"), Item("a", "do a", no_proof="hard"), ""),
+        (LOOK, Item("look", "polish it"), "only people see it"),
+        (LOOK, replace(LOOK, no_proof="other"), "only people see it"),
+        (Item("a", "do a"), LOOK, "only people see it"),
+        (LOOK, Item("look", "polish it", serves=("A-1",)), ""),
+    ],
+)
+def test_planning_anew_does_not_change_what_is_declared(before, after, kept):
+    """Of an item that was there; a new one may be declared, and is shown as the agent's own."""
+    old, new = Plan(items=(before,)), Plan(items=(after,))
+    assert plan_facts.keep_declarations(old, new).items[0].no_proof == kept
+
+
+def test_an_item_serves_criteria_or_declares_no_proof():
+    """Not both: no declaration takes a criterion away."""
+    both = Plan(items=(replace(A, no_proof="hard"), B))
+    assert [one.key for one in check_plan(both, None)] == ["plan-proof:a"]

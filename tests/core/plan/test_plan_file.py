@@ -429,3 +429,41 @@ def test_slugs() -> None:
     assert slug("one two three four five six seven") == "one-two-three-four-five-six"
     assert slug("wonderful " * 9) == "wonderful-wonderful-wonderful-wonderful"
     assert slug("完成") == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  - Proof: none because only people can judge it",
+        "  - **Proof:** none, because only people can judge it",
+        "  Proof: none; only people can judge it",
+        '  - proof = "none" because: only people can judge it',
+        "  - Proof: none \u2014 only people can judge it",
+    ],
+)
+def test_an_item_may_declare_that_nothing_proves_it(line: str) -> None:
+    """However it is written; it is kept through the file."""
+    parsed = parse_plan(f"- [ ] `look`: Polish it (P1)\n{line}\n  > a note\n")
+    want = Item("look", "Polish it", no_proof="only people can judge it", notes=("a note",))
+    assert (parsed.plan.items, parsed.problems) == ((want,), ())
+    assert parse_plan(render_plan(parsed.plan)).plan == parsed.plan
+
+
+@pytest.mark.parametrize("line", ["  - Proof: none", "  - Proof: none because", "  Proof: none."])
+def test_a_declaration_needs_its_reason(line: str) -> None:
+    """Without one it is an error with its line, declares nothing, and is kept as a note."""
+    parsed = parse_plan(f"- [ ] `look`: Polish it\n{line}\n")
+    assert [(one.line, one.key.partition(":")[0]) for one in parsed.problems] == [(2, "plan-proof")]
+    assert parsed.plan.items[0].no_proof == ""
+    assert parsed.plan.items[0].notes
+    assert parse_plan(render_plan(parsed.plan)).plan == parsed.plan
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["  - Proof: none of the tests covers it", "  - proofs: none because x", "  > Proof: none because x"],
+)
+def test_what_only_looks_like_a_declaration(line: str) -> None:
+    """Other sentences, and notes, declare nothing."""
+    parsed = parse_plan(f"- [ ] `look`: Polish it\n{line}\n")
+    assert parsed.plan.items[0].no_proof == ""

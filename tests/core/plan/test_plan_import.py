@@ -360,3 +360,42 @@ def test_long_documents_take_linear_time(piece: str) -> None:
 def test_words_of_others(told: object, found: object) -> None:
     """The tables know the usual words and guess at nothing."""
     assert told == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"stories": [{"id": "a", "title": "x", "proof": "none", "proof_reason": "a look"}]}',
+        '{"stories": [{"id": "a", "title": "x", "proof": "none because a look"}]}',
+        "### A1: x\n\n**Proof:** none because a look\n",
+        "- x\n  - Proof: none because a look\n",
+        "- [ ] `a`: x\n  - Proof: none because a look\n",
+    ],
+)
+def test_declarations_of_no_proof_are_taken_over(text: str) -> None:
+    """In stories and in Markdown."""
+    made = import_plan(text, "prd")
+    assert [item.no_proof for item in made.plan.items] == ["a look"]
+    assert not made.unread
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"stories": [{"id": "a", "title": "x", "proof": "none"}]}',
+        "### A1: x\n\nProof: none\n",
+        "- x\n  - Proof: none\n",
+        "- [ ] `a`: x\n  - Proof: none\n",
+    ],
+)
+def test_declarations_without_a_reason_are_named(text: str) -> None:
+    """Nothing is declared, and the import says so."""
+    made = import_plan(text, "prd")
+    assert [item.no_proof for item in made.plan.items] == [""]
+    assert any("reason" in one.message for one in made.unread)
+
+
+def test_another_proof_is_a_note() -> None:
+    """A story that says how it is proven keeps that as its note."""
+    made = import_plan('{"stories": [{"id": "a", "title": "x", "proof": "the demo shows it"}]}', "prd")
+    assert made.plan.items[0].notes == ("proof: the demo shows it",)

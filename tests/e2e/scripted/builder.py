@@ -2,7 +2,7 @@
 """Plans the words project from its specs and builds it item by item, with the faults that its words name.
 
 builder.py [FAULT …]    codes, cycle, empty, lies-plan, two, three, ticks, complete, signal, words, quotes,
-                        twice, breaks, guts, flips, silent, human, found, stumbles,
+                        twice, breaks, guts, flips, silent, human, found, stumbles, declares,
                         slow-signal
 """
 
@@ -55,6 +55,8 @@ def plan():
         lines.append(f"- [{box}] `{name}`: Add {name}() (P0, S, serves {criterion}{after})")
     if "human" in FAULTS:
         lines.append("- [ ] `sign`: Sign the release (P1, human, chore)")
+    if "declares" in FAULTS:
+        lines += ["- [ ] `notes`: Write NOTES.md (P2)", "  - Proof: none because only people read them"]
     if "empty" in FAULTS:
         del lines[4:]
     lines += ["", "## Missing specs", "", "- none", ""]

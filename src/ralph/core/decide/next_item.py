@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec.structs
 
-from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, plan_and_brief, with_items
+from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, declared_words, plan_and_brief, with_items
 from ralph.core.model.actions import Finish
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import Criterion
@@ -98,7 +98,9 @@ def exit_terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
     if build.item is not None and not is_mend_item(build.item):
         # Without specs there is no criterion by which to prove an item: the whole is held to the grade.
         bare = loop.rules > 2 and brief.criteria is None
-        if build.item.chore or bare:  # "D" sorts behind "C": a user who asks for less gets less
+        if build.item.no_proof:
+            criterion = replace(criterion, min_grade="D")
+        elif build.item.chore or bare:  # "D" sorts behind "C": a user who asks for less gets less
             criterion = replace(criterion, min_grade=max(criterion.min_grade, "C"))
         return criterion, "item"
     return criterion, "old" if brief.allow_red else "nothing"
@@ -221,7 +223,7 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     )
     dual = dual_condition(build.closing.indications, checked)
     loop = replace(
-        loop.with_proof(not_yet=(), unproven=answer.unproven),
+        loop.with_proof(not_yet=(), unproven=(*answer.unproven, *declared_words(loop))),
         build=build.with_closing(dual=dual),
         grade=answer.grade,
     )

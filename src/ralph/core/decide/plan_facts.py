@@ -110,7 +110,7 @@ def leaves_nothing(loop: Loop, plan: Plan) -> bool:
 def _merge_replanned(build: PlanState, plan: Plan) -> tuple[Plan, Plan]:
     """The plan before, and the new one with what is kept of it."""
     old = build.plan if build.board is None else plan_with_states(build.plan, build.board)
-    return old, keep_human_items(old, carry_states(old, plan))
+    return old, keep_human_items(old, keep_declarations(old, carry_states(old, plan)))
 
 
 def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
@@ -288,11 +288,36 @@ def with_items(loop: Loop, build: PlanState, found: tuple[Item, ...]) -> PlanSta
     for item in found:
         name = id_of(item.title, known) if item.id in known else item.id
         after = _among(item.after, known)
-        new.append(replace(item, id=name, after=after, state="open", notes=item.notes[:NOTES_CAP]))
+        notes = item.notes[:NOTES_CAP]
+        if item.no_proof:  # only a plan may say so, which people are shown
+            notes = (*notes, f"without effect: proof none because {item.no_proof}")
+        new.append(replace(item, id=name, after=after, state="open", no_proof="", notes=notes))
         known.add(name)
     plan = replace(plan, items=(*plan.items, *new))
     board = board_of(plan, criteria=brief.criteria, clarity=brief.clarity)
     return replace(build, plan=plan, board=board)
+
+
+def keep_declarations(old: Plan, new: Plan) -> Plan:
+    """What was said of an item's proof stays, whoever plans anew; a criterion that it serves needs one."""
+    declared = {item.id: item.no_proof for item in old.items}
+    items = tuple(
+        replace(item, no_proof="" if item.serves else declared.get(item.id, item.no_proof))
+        for item in new.items
+    )
+    return replace(new, items=items)
+
+
+def declared_words(loop: Loop) -> tuple[str, ...]:
+    """Items that were taken as done with nothing to prove them, why, and who says so."""
+    build, brief = plan_and_brief(loop)
+    given = {item.id for item in brief.plan.items if item.no_proof} if brief.plan is not None else set()
+    return tuple(
+        f"item {item.id}: proof none because {item.no_proof}"
+        f" ({'declared in your plan' if item.id in given else 'declared by the agent in its own plan'})"
+        for item in build.plan.items
+        if item.no_proof and (done := build.done_items.get(item.id)) is not None and done.iteration
+    )
 
 
 def keep_human_items(old: Plan, new: Plan) -> Plan:

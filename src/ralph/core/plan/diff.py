@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ralph.core.model.plan.items import Item, Plan
 
-_MEANING = ("title", "serves", "after", "priority", "size", "optional", "human", "chore")
+_MEANING = ("title", "serves", "after", "priority", "size", "optional", "human", "chore", "no_proof")
 
 
 class Changed(Struct, frozen=True):
@@ -74,7 +74,7 @@ def _show_field(item: Item, name: str) -> str:
         return f"P{value}"
     if isinstance(value, tuple):
         return " ".join(value) or "nothing"
-    return f"'{value}'" if name == "title" else str(value) or "none"
+    return f"'{value}'" if name in ("title", "no_proof") and value else str(value) or "none"
 
 
 def carry_states(old: Plan, new: Plan) -> Plan:

@@ -1,6 +1,7 @@
 """IMPLEMENTATION_PLAN.md: read strictly, written so that reading it again gives the same plan.
 
     - [ ] `login-form`: Show the login form (P0, S, serves AUTH-1 AUTH-2, after store)
+      - Proof: none because only people can judge its look
       > a note
 
 Boxes: ` ` open, `x` done, `!` blocked, `-` cancelled. Further tags: human, chore, optional. A box below
@@ -29,6 +30,7 @@ from ralph.core.model.plan.items import (
     Plan,
     Size,
     State,
+    declared_reason,
     id_of,
     line,
     normal,
@@ -107,6 +109,7 @@ class _ItemDraft:
         self.size: Size = ""
         self.lists: dict[str, list[str]] = {"after": [], "serves": []}
         self.human = self.chore = False
+        self.no_proof = ""
         self.notes: list[str] = []
         self.below: list[_ItemDraft] = []
 
@@ -183,6 +186,15 @@ class _PlanReader:
 
     def _note(self, draft: _ItemDraft, row: MarkdownLine) -> None:
         """A line below an item: a field such as "Depends on: a, b", else a note."""
+        reason = declared_reason(row.text) if row.kind in ("bullet", "text") else None
+        if reason and not draft.no_proof:
+            draft.no_proof = reason
+            return
+        if reason == "":
+            message = (
+                "an item declares that nothing proves it without a reason, expected 'Proof: none because …'"
+            )
+            self.complain(row.line, "plan-proof", message)
         said = _FIELD.match(plain(row.text)) if row.kind in ("bullet", "text") else None
         if said is None or self._tags(_ItemDraft(row, self.group), said[0]) != ([], True):
             draft.notes.append(row.text)
@@ -315,6 +327,7 @@ def _item(draft: _ItemDraft) -> Item:
         optional=draft.optional,
         human=draft.human,
         chore=draft.chore,
+        no_proof=draft.no_proof,
         notes=tuple(draft.notes),
     )
 

@@ -14,7 +14,19 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from ralph.core.model.plan.items import HIGH, ID, LOW, MEDIUM, Item, Size, State, id_of, line, normal_item
+from ralph.core.model.plan.items import (
+    HIGH,
+    ID,
+    LOW,
+    MEDIUM,
+    Item,
+    Size,
+    State,
+    declared_reason,
+    id_of,
+    line,
+    normal_item,
+)
 from ralph.core.model.verdict import Finding
 from ralph.core.plan.import_words import (
     Imported,
@@ -63,6 +75,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "notes": ("notes", "note", "hints", "technicalnotes", "context"),
     "optional": ("optional",),
     "human": ("human", "manual", "requireshuman"),
+    "proof": ("proof",),
+    "reason": ("proofreason", "noproofreason"),
 }
 _JSON = re.compile(r"[\ufeff\s]*(?:\{|\[\s*(?:[{\[\"]|\]?\s*$))")
 _MEANING = {name: meaning for meaning, names in FIELDS.items() for name in names}
@@ -180,6 +194,7 @@ def _one(found: dict[str, list[Any]], unread: list[Finding], path: str, above: s
     notes += [f"priority: {line(told)}"] if isinstance(told, str) and told.strip() and rank is None else []
     size: Size = next((size_word(str(one)) for one in found.get("size", ())), "")
     notes += [f"size: {line(str(one))}" for one in found.get("size", ()) if not size and one is not None]
+    no_proof = _no_proof(found, notes, unread, path)
     item = Item(
         id=f"{above}.{name}" if above and name else name or id_of(title),
         title=title or name,
@@ -190,6 +205,7 @@ def _one(found: dict[str, list[Any]], unread: list[Finding], path: str, above: s
         state=_state(found, unread, path),
         optional=any(one is True for one in found.get("optional", ())),
         human=any(one is True for one in found.get("human", ())),
+        no_proof=no_proof,
         notes=tuple(notes),
     )
     return _StoryDraft(normal_item(item), number)
@@ -202,6 +218,20 @@ def _state(found: dict[str, list[Any]], unread: list[Finding], path: str) -> Sta
             return state
         unread.append(unread_line(path, 0, f"status '{line(str(value))}'"))
     return "done" if any(one is True for one in found.get("passes", ())) else "open"
+
+
+def _no_proof(found: dict[str, list[Any]], notes: list[str], unread: list[Finding], path: str) -> str:
+    """Why nothing proves it: "none" with "proof_reason", or both in one text. Other proofs are notes."""
+    told = [one for value in found.get("proof", ()) for one in _strings(value)]
+    said = [one for value in found.get("reason", ()) for one in _strings(value)]
+    reasons = [declared_reason(f"proof: {one}") for one in told]
+    if all(one is None for one in reasons):
+        notes += [f"proof: {one}" for one in told] + [f"proof reason: {one}" for one in said]
+        return ""
+    reason = next((one for one in (*reasons, *said) if one), "")
+    if not reason:
+        unread.append(unread_line(path, 0, "'proof: none' without a reason: say it as 'proof_reason'"))
+    return reason
 
 
 def _rank_drafts(drafts: list[_StoryDraft]) -> list[Item]:

@@ -11,7 +11,7 @@ import re
 
 from msgspec.structs import replace
 
-from ralph.core.model.plan.items import MEDIUM, Item
+from ralph.core.model.plan.items import MEDIUM, Item, declared_reason
 from ralph.core.model.verdict import Finding
 from ralph.core.plan.file import parse_item, parse_plan
 from ralph.core.plan.import_json import looks_like_json, read_stories
@@ -115,6 +115,9 @@ def _from_stories(found: list[MarkdownLine], path: str) -> Imported:
             continue
         elif current is None:
             unread.append(unread_line(path, row.line, row.text))
+        elif (reason := declared_reason(words)) is not None:
+            current.item = replace(current.item, no_proof=reason)
+            unread += [] if reason else [unread_line(path, row.line, "'Proof: none' without a reason")]
         elif field := _FIELD.match(words):
             current.item = _with_field(current.item, field["name"].lower(), field["value"])
         elif row.kind in ("box", "bullet"):
@@ -151,6 +154,9 @@ def _from_lists(found: list[MarkdownLine], path: str) -> Imported:
             optional = bool(_LATER.match(name))
             rank = priority_word(name)
             priority = MEDIUM if rank is None else rank
+        elif (reason := declared_reason(words)) is not None and items and not outside:
+            items[-1] = replace(items[-1], no_proof=reason)
+            unread += [] if reason else [unread_line(path, row.line, "'Proof: none' without a reason")]
         elif row.kind == "bullet" and row.indent >= 2 and items and not outside:
             items[-1] = replace(items[-1], notes=(*items[-1].notes, words))
         elif (row.kind == "bullet" and words and not outside) or todo:

@@ -60,7 +60,8 @@ def lay_out(plan: Plan) -> tuple[bytes, Sheet]:
 
 
 def item_lines(item: Item) -> bytes:
-    notes = "".join(f"  > {note}\n" for note in item.notes)
+    notes = f"  - Proof: none because {item.no_proof}\n" if item.no_proof else ""
+    notes += "".join(f"  > {note}\n" for note in item.notes)
     return f"- [{MARKS[item.state]}] `{item.id}`: {item.title} ({tags_of(item)})\n{notes}".encode()
 
 

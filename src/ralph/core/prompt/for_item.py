@@ -28,6 +28,10 @@ def item_text(board: Board, choice: ItemChoice, criteria: Mapping[str, SpecCrite
     if item is None:
         return numbers(board)
     lines = [f"{item.id}: {item.title} ({tags_of(item)})", f"chosen because {choice.why}"]
+    if item.no_proof:
+        lines.append(
+            "nothing can prove it, as the plan declares: keep every check green and say when it is done"
+        )
     for one in item.serves[:MAX_CRITERIA]:
         lines += _criterion(one, criteria.get(one))
     if len(item.serves) > MAX_CRITERIA:

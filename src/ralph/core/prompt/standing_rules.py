@@ -49,6 +49,7 @@ FORM = f"""\
 - `serves ID ID`: the criteria of the specs that the item implements; `chore`: work that no spec asks for.
 - `after ID ID`: items that must be done first; no dependency cycles. Other tags: `optional`, and `human` for
   what only a human can do. Lines that begin with `  > ` below an item are its notes.
+- Write `  - Proof: none because REASON` below an item that no test can show. The user sees the reason.
 - Always include `## Missing specs`, with `- none` if no spec is missing.
 """
 PLAN_RULE = f"""\

@@ -21,7 +21,8 @@ class ItemLine(Struct, frozen=True):
     iteration: int | None = None  # in which it was verified; 0 = before this loop
     commit: str = ""
     attempts: int = 0
-    note: str = ""  # why it is blocked, or which iteration broke it
+    note: str = ""  # why it is blocked, which iteration broke it, or why nothing proves it
+    no_proof: str = ""  # the reason that its plan gives
 
 
 class PlanLine(Struct, frozen=True):
@@ -109,7 +110,7 @@ def item_lines(loop: Loop) -> tuple[ItemLine, ...]:
     for item in build.plan.items[:MAX_ITEMS]:
         done = build.done_items.get(item.id)
         broke = build.lost_items.get(item.id)
-        note = build.blocked_items.get(item.id, "")
+        note = build.blocked_items.get(item.id, f"proof none: {item.no_proof}" if item.no_proof else "")
         if broke:
             note = f"iteration {broke} broke it"
         found.append(
@@ -122,6 +123,7 @@ def item_lines(loop: Loop) -> tuple[ItemLine, ...]:
                 commit=done.commit if done else "",
                 attempts=build.tries.get(item.id, 0) + (done is not None and done.iteration > 0),
                 note=note,
+                no_proof=item.no_proof,
             )
         )
     return tuple(found)

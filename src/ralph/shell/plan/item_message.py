@@ -28,6 +28,8 @@ def item_message(loop: Loop, action: actions.PublishItem) -> str:
     lines += [f"Chosen because {one_line(build.why, 200)}."]
     if item.serves:
         lines.append(f"Serves {', '.join(item.serves)}.")
+    if item.no_proof:
+        lines.append(f"Proof: none because {one_line(item.no_proof, 300)}")
     lines += ["", "Verification:"]
     for gate in order.criterion.gates:
         verdict = loop.proof.finals[gate.name]

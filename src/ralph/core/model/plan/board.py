@@ -138,7 +138,7 @@ def _clarity(item: Item, clarity: Mapping[str, int]) -> int:
 
 
 def _lacks_spec(item: Item, criteria: frozenset[str] | None, missing: set[str]) -> bool:
-    if item.chore or criteria is None:
+    if item.chore or item.no_proof or criteria is None:
         return False
     return not item.serves or any(one not in criteria or one in missing for one in item.serves)
 

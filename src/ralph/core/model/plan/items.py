@@ -42,7 +42,22 @@ class Item(Struct, frozen=True, omit_defaults=True):
     optional: bool = False  # does not keep the loop from ending
     human: bool = False  # only a human can tick it
     chore: bool = False  # needs no spec
+    no_proof: str = ""  # why nothing can prove it, as its plan declares; "" = it is proven as usual
     notes: tuple[str, ...] = ()
+
+
+# "Proof: none because …" below an item; the reason is asked for.
+_PROOF_NONE = re.compile(
+    r"[*_]{0,2}proof\s*[:=][*_]{0,2}\s*[\"'`]?none[\"'`]?"
+    r"(?:[\s,.;:\u2013\u2014-]*\bbecause:?(?:\s+|$)|\s*[,.;:\u2013\u2014-]+\s*|\s*$)(.*)",
+    re.IGNORECASE,
+)
+
+
+def declared_reason(text: str) -> str | None:
+    """Why nothing can prove an item, where a line declares that; "" without a reason, None = it does not."""
+    found = _PROOF_NONE.fullmatch(text.strip())
+    return None if found is None else line(found[1])
 
 
 class MissingSpec(Struct, frozen=True, omit_defaults=True):
@@ -147,6 +162,7 @@ def normal_item(item: Item) -> Item:
         priority=min(max(item.priority, HIGH), LOW),
         after=_ids(item.after),
         serves=_ids(item.serves),
+        no_proof=line(item.no_proof),
         notes=_lines(item.notes),
     )
 

@@ -44,6 +44,9 @@ def check_plan(
                     f"item '{item.id}' waits for '{other}', which is not in the plan",
                     item.id,
                 )
+        if item.no_proof and item.serves:
+            message = f"item '{item.id}' serves criteria and declares that nothing proves it: choose one"
+            complain(f"plan-proof:{item.id}", message, item.id)
     circle = order_of(plan.items)[1]
     if circle:
         shown = [*circle, circle[0]]
@@ -65,7 +68,7 @@ def _check_criteria(plan: Plan, criteria: set[str], complain: object) -> None:
             if one not in criteria and one not in missing:
                 message = f"item '{item.id}' serves '{one}', which no spec has"
                 complain(f"plan-criterion:{item.id}:{one}", message, item.id)
-        if not item.serves and not item.chore and item.state == "open":
+        if not item.serves and not item.chore and not item.no_proof and item.state == "open":
             message = f"item '{item.id}' serves no criterion, expected 'serves ID' or 'chore'"
             complain(f"plan-serves:{item.id}", message, item.id, "P2")
     for one in sorted(criteria - served - missing):
