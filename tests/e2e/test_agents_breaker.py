@@ -62,6 +62,7 @@ def test_going_in_circles_then_a_probe_that_fails(place):
     assert loop.progress.breaker.state == "CLOSED"
 
 
+@pytest.mark.soak
 def test_a_probe_that_gains_something_closes(place):
     """Stalled by standing still; after the resume one repair is made: closed, watched, and on to the end."""
     command = f"if [ $RALPH_ITERATION -gt 3 ]; then {agent('honest_steps', 5)}; else {agent('staller')}; fi"

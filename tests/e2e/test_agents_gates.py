@@ -48,6 +48,7 @@ def test_a_gate_that_was_green_stays_green(place):
     assert "a TODO is left" in loop.proof.not_yet[0]
 
 
+@pytest.mark.soak
 def test_an_advisory_gate_never_blocks(place):
     """An advisory gate is shown and no more."""
     configure(place, "[gates.mood]\nrun = \"python3 -c 'raise SystemExit(1)'\"\nrequired = false\n")
@@ -74,6 +75,7 @@ def test_approval(place):
     assert changed.code == 3, "another command was approved by the old word"
 
 
+@pytest.mark.soak
 def test_two_proofs(place):
     """Each check is a proof of its own, and is called by its name."""
     done = place.ralph(

@@ -10,6 +10,7 @@ from ralph.core.model import events as e
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("steps", [1, 3])
 def test_honest_in_n_steps(place, steps):
     """Work that needs N calls is verified after exactly N, as a branch whose files are the agent's."""
@@ -29,6 +30,7 @@ def test_half_done_with_a_broken_build_recovers(place):
     assert "unfinished" not in place.result("calc.py")
 
 
+@pytest.mark.soak
 def test_half_done_with_a_broken_build_stays_unverified(place):
     """A broken build never passes, however often the agent claims to be done."""
     done = place.loop(agent("half_done_broken_build"), "--max-iterations", "2")
@@ -110,6 +112,7 @@ def test_bad_json_and_utf8(place):
     assert loop.spend.tokens is None
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("name", ["flood_200mb", "long_line_100mb"])
 def test_flood(place, name):
     """Output without end is read to its end, kept in bounded size, and what was left out is counted."""
@@ -138,6 +141,7 @@ def test_what_an_agent_is_told(place):
     assert "GIT_DIR" not in seen
 
 
+@pytest.mark.soak
 def test_feature_with_a_claim(place):
     """Green before and no test of its own that notices (test_agents_proof has one): C by its claim."""
     place.commit("no bugs", calc__py=fixed_calc())
@@ -149,6 +153,7 @@ def test_feature_with_a_claim(place):
     assert "def power" in place.result("calc.py")
 
 
+@pytest.mark.soak
 def test_feature_without_a_claim_is_not_done(place):
     """All green and nobody claims done: nothing was red before, so there is nothing to verify by."""
     place.commit("no bugs", calc__py=fixed_calc())

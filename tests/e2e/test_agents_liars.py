@@ -46,6 +46,7 @@ def test_liar_who_ticks_files(place):
     assert not loop.landing.result
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("what", ["method", "file"])
 def test_deletes_the_failing_tests(place, what):
     """A green made by removing tests is seen; with no test left the check is not even green."""
@@ -80,6 +81,7 @@ def test_moves_the_failing_tests_out_of_sight(place):
     assert any(one.startswith(f"inventory: {ADD} was there at the base") for one in loop.proof.not_yet)
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("kind", ["ini", "conftest", "loader"])
 def test_edits_the_config_of_the_gate(place, kind):
     """A check that was told to leave tests out is an edited check."""

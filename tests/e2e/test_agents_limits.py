@@ -21,6 +21,7 @@ def test_iterations_and_a_raised_limit(place):
     assert loop.iteration == 3
 
 
+@pytest.mark.soak
 def test_resume_without_room_is_exhausted_at_once(place):
     """Going on without raising the limit that ended it spends nothing."""
     place.expect(place.loop(agent("liar_ticks"), "--max-iterations", "1"), "exhausted", 1, 1)
@@ -36,6 +37,7 @@ def test_time(place):
     assert done.seconds < 60
 
 
+@pytest.mark.soak
 def test_cost(place):
     """What calls report as cost adds up to the limit."""
     done = place.loop(SPENDER, "--max-cost", "1", "--max-iterations", "9")
@@ -44,12 +46,14 @@ def test_cost(place):
     assert loop.spend.blind == 0
 
 
+@pytest.mark.soak
 def test_tokens(place):
     """So do tokens."""
     done = place.loop(SPENDER, "--max-tokens", "1000")
     place.expect(done, "exhausted", 1, 2, says="token limit of 1000 reached (1200)")
 
 
+@pytest.mark.soak
 def test_calls_an_hour(place):
     """More calls than an hour allows wait; where that would pass the time limit the loop ends instead."""
     done = place.loop(agent("honest_steps", 3), "--calls-per-hour", "2", "--max-time", "10m")

@@ -18,6 +18,7 @@ def prompts(place, done):
     return [place.prompt(event.prompt) for event in done.all(e.AgentStarted)]
 
 
+@pytest.mark.soak
 def test_a_value_that_comes_closer_is_progress(place):
     """0 != 6, 1 != 6, …: six iterations, none of them taken back, called the same error or told to turn."""
     place.commit("six steps", steps__py=STEPS, test_steps__py=CLOSER)
@@ -28,6 +29,7 @@ def test_a_value_that_comes_closer_is_progress(place):
     assert "return 6" in place.result("steps.py")
 
 
+@pytest.mark.soak
 def test_numbers_that_are_noise_end_the_loop(place):
     """A message that is new each time by a random number alone does not keep a loop alive."""
     place.commit("noise", steps__py=STEPS, test_steps__py=NOISE)

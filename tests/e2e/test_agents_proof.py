@@ -75,6 +75,7 @@ def test_a_test_that_notices_nothing_is_no_witness(green):
     green.expect(done, "exhausted", 1, 1, says="0 of 2 sabotages were noticed")
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("test", [None, "self.assertIsNotNone(calc.power(2, 5))"])
 def test_a_feature_is_not_done_by_saying_so(green, test):
     """Without a test that notices, a claim is not enough for a feature, and the agent is told what is."""
@@ -116,6 +117,7 @@ def test_an_answer_that_equals_every_number(place):
     ], done.report()
 
 
+@pytest.mark.soak
 def test_work_in_progress_is_not_cut_off(green):
     """An agent that says it is not done is not ended by its own first green test."""
     words = files(
@@ -188,6 +190,7 @@ def test_quarantine_has_an_owner_and_an_end(green, tmp_path):
     assert "OWNER until YYYY-MM-DD: reason" in done.text
 
 
+@pytest.mark.soak
 def test_once_is_not_grade_a(place):
     """`--confirm 1` judges once, and says so in the grade."""
     done = place.loop(agent("honest_steps", "1"), "--confirm", "1")

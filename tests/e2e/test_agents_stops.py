@@ -32,6 +32,7 @@ def resumed(place, calls):
     return loop
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_ctrl_c_once(place, sandbox):
     """The first Ctrl-C lets the iteration end, judges it, and pauses; the agent does not hear it."""
@@ -47,6 +48,7 @@ def test_ctrl_c_once(place, sandbox):
     assert resumed(place, 2).iteration == 2
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_ctrl_c_twice(place, sandbox):
     """The second stops now: the agent is gone, and what it had written is a checkpoint."""
@@ -63,6 +65,7 @@ def test_ctrl_c_twice(place, sandbox):
     resumed(place, 2)
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_ctrl_c_three_times(place, sandbox):
     """The third kills at once; nothing is left running, and the loop can still be taken up."""

@@ -8,6 +8,7 @@ from ralph.core.model import events as e
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.soak
 def test_staller(place):
     """Three iterations without a change end the loop."""
     done = place.loop(agent("staller"))
@@ -29,6 +30,7 @@ def test_same_error(place):
     assert not loop.landing.result
 
 
+@pytest.mark.soak
 def test_oscillator(place):
     """Going back and forth between two wrong versions, with two wrong values, is going in circles."""
     done = place.loop(agent("oscillator"), "--on-fail", "keep")
@@ -48,6 +50,7 @@ def test_crasher_with_garbage(place):
     assert "\x00" not in done.text
 
 
+@pytest.mark.soak
 def test_crash_is_not_the_end(place):
     """A crash that left nothing is tried again after a pause, and does not use up an iteration."""
     done = place.loop(agent("crasher_garbage", 1), "--max-iterations", "1")
@@ -64,6 +67,7 @@ def test_usage_limit(place):
     assert 0 < loop.spend.waited < 60
 
 
+@pytest.mark.soak
 def test_usage_limit_beyond_the_time_limit(place):
     """A reset after the time limit ends the loop at once instead of waiting for nothing."""
     done = place.loop(agent("usage_limit", 600), "--max-time", "30s")
@@ -71,6 +75,7 @@ def test_usage_limit_beyond_the_time_limit(place):
     assert done.seconds < 60  # the reset is ten minutes away
 
 
+@pytest.mark.soak
 def test_usage_limit_without_a_time(place):
     """A limit that does not say when it is lifted is waited out with a growing pause."""
     line = '{"ralph": 1, "type": "limit", "message": "slow down"}'
@@ -87,6 +92,7 @@ def test_hang(place):
     assert loop.spend.calls in (1, 2)
 
 
+@pytest.mark.soak
 def test_hang_three_times_is_broken(place):
     """Three calls in a row that had to be stopped are faults in a row."""
     done = place.loop(agent("hang"), "--iteration-timeout", "1s")
@@ -118,12 +124,14 @@ def test_blocked_then_answered(place):
     assert "it is a product" in place.prompt(loop.call.prompt)
 
 
+@pytest.mark.soak
 def test_permission_denied_twice(place):
     """Two calls in a row that were denied a permission need a human."""
     done = place.loop(agent("asks_permission"))
     place.expect(done, "blocked", 3, 2, says="permission was denied twice in a row: npm install left-pad")
 
 
+@pytest.mark.soak
 def test_login_expired(place):
     """An expired login is nobody's fault but needs a human at once."""
     line = '{"ralph": 1, "type": "fault", "kind": "auth", "message": "please log in"}'
@@ -131,6 +139,7 @@ def test_login_expired(place):
     place.expect(done, "blocked", 3, 1, says="login has expired: please log in")
 
 
+@pytest.mark.soak
 def test_on_fail_revert(place):
     """With revert every failed iteration starts again from the best tree; rejected work is kept."""
     done = place.loop(agent("same_error"), "--on-fail", "revert", "--max-iterations", "2")
@@ -142,6 +151,7 @@ def test_on_fail_revert(place):
     assert "thought 1" not in text
 
 
+@pytest.mark.soak
 def test_on_fail_keep(place):
     """With keep nothing is ever taken back."""
     done = place.loop(agent("same_error"), "--on-fail", "keep", "--max-iterations", "2")

@@ -70,6 +70,7 @@ def test_a_claude_limit_is_waited_for(place):
     assert loop.spend.waited >= 2
 
 
+@pytest.mark.soak
 def test_a_codex_time_of_day_is_the_next_such_time(place):
     """`try again at 5:17 PM.`: the next 5:17 PM, past the time limit, which is said at once."""
     env = installed(place, "codex", limit=CODEX)
@@ -82,6 +83,7 @@ def test_a_codex_time_of_day_is_the_next_such_time(place):
     assert 0 < ended.fault.reset_at - time.time() <= 86_400
 
 
+@pytest.mark.soak
 def test_an_end_that_nobody_can_believe_is_unknown(place):
     """A limit that shall last a year is waited for like one without an end, and that is said."""
     line = f'{{"ralph": 1, "type": "limit", "message": "full", "reset_at": {time.time() + 366 * 86_400:.0f}}}'

@@ -120,12 +120,14 @@ def test_a_plan_with_a_circle(shop):
     assert "a -> b -> a" in refused.err
 
 
+@pytest.mark.soak
 def test_no_items(shop):
     """A plan without items, or one whose boxes its author ticked, is not a way to be done."""
     loop = shop.expect(build(shop, "empty"), "blocked", 3, 3)
     assert "the plan has no items" in loop.reason
 
 
+@pytest.mark.soak
 def test_three_items_at_once_and_own_ticks(shop):
     """Other items' work is told and stays open until verified itself; the agent's ticks have no effect."""
     done = quickly(shop, "two", "ticks", "lies-plan")
@@ -140,6 +142,7 @@ def test_three_items_at_once_and_own_ticks(shop):
     assert "- [ ] `lower`" in shop.result(PLAN, first)
 
 
+@pytest.mark.soak
 def test_complete_with_failing_tests(shop):
     """COMPLETE and EXIT_SIGNAL over red tests tick nothing; five attempts later the item is blocked."""
     done = build(shop, "complete", flags=("--max-iterations", "3"))
@@ -148,6 +151,7 @@ def test_complete_with_failing_tests(shop):
     assert loop.landing.result == ""
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -168,6 +172,7 @@ def test_words_without_signal_and_signal_without_words(place, fault, words):
     assert [name for name, _ in purposes(done)] == ["plan", "item", "close", "close"]
 
 
+@pytest.mark.soak
 def test_what_breaks_is_reopened(shop):
     """An iteration that removes an earlier item's proof is named; that item is open until proven again."""
     done = quickly(shop, "breaks")
@@ -190,6 +195,7 @@ def test_an_emptied_test_of_an_earlier_item(shop):
     assert sentence.startswith(f"criteria: criterion CASE-1: {emptied}")
 
 
+@pytest.mark.soak
 def test_flips_end_the_item(shop):
     """Two versions in turns: another approach is demanded, planning is tried, then the item is blocked."""
     done = build(shop, "flips", flags=("--max-iterations", "25", "--on-fail", "keep"))

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from crashkit import KILLED, World
+from effort import part_of
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +39,7 @@ def finished(world):
     assert "VERIFIED_DONE (B)" in done.out
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("where", ["call", "insert", "return"])
 def test_killed_at_every_append_of_one_loop(world, where):
     """A loop that is killed at each of its appends in turn comes to the same end as one left alone.
@@ -124,7 +126,7 @@ def test_killed_around_every_effect(world, part):
         agent = world.counting(more="open('test_calc.py', 'a').write('# looked at\\n')")
         world.dying("ralph.shell.gate_run.gate_call.GateCaller._start:call:4", *world.words(agent))
         places = ENDING
-    for place in places:
+    for place in part_of(places, 6):
         world.dying(f"ralph.shell.{place}", *RESUME)
         if place in COMMITTED:
             time.sleep(1.0)  # commits are dated in whole seconds: one made anew must not need to be quick

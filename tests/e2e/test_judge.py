@@ -84,6 +84,7 @@ def test_a_required_judge_sends_the_work_back(place):
     assert loop.spend.cost == 0.5
 
 
+@pytest.mark.soak
 def test_a_judge_that_keeps_refusing_ends_the_loop_blocked(place):
     """A near miss gets one more try of the work; then a human is asked, with the judge's reasons."""
     seat(place, "scores.py 6.5", required=True)
@@ -93,6 +94,7 @@ def test_a_judge_that_keeps_refusing_ends_the_loop_blocked(place):
     assert loop.grade is None
 
 
+@pytest.mark.soak
 def test_a_judge_without_an_answer_blocks_and_a_resume_asks_it_again(place):
     """No usable answer twice is an error; where it is required, resuming costs no further agent call."""
     seat(place, "talks.py 4", required=True)
@@ -104,6 +106,7 @@ def test_a_judge_without_an_answer_blocks_and_a_resume_asks_it_again(place):
     assert len(again.all(AgentStarted)) == 1
 
 
+@pytest.mark.soak
 def test_a_judge_is_not_asked_of_red_work(place):
     """However kind the judge, red stays red: it is asked last, of what passed everything else."""
     seat(place, "scores.py 10")
@@ -126,6 +129,7 @@ def test_a_killed_runner_takes_the_judge_along_and_the_next_one_asks_again(place
     assert loop.jury.opinion.status == "pass"
 
 
+@pytest.mark.soak
 def test_an_advisory_judge_that_never_answers_is_done_without(place):
     """Its own clock ends it; that is a fault and no verdict, and the result stands."""
     seat(place, "hangs.py 9", timeout="1s")

@@ -164,6 +164,7 @@ def refreshed(name, hours):
     return made
 
 
+@pytest.mark.sample(test=2)
 @pytest.mark.parametrize("name", LOGINS)
 def test_nothing_is_planted_and_nothing_else_is_seen(user, name):
     """Dozens of paths written, replaced, linked, deleted: the folders stay byte-identical but for tokens."""

@@ -91,6 +91,7 @@ def looped(shape, case, path, old, new):
     return shape.ralph(*words, env={"PATH": search}, limit=120)
 
 
+@pytest.mark.sample(test=4)
 @pytest.mark.parametrize("case", CASES)
 def test_weakened_tests_are_refused(shape, case):
     """The test now accepts what the source does: green, and not done, whether accused or asked about."""

@@ -43,6 +43,7 @@ def dry(shape, *words, env=None):
     return shape.ralph("loop", *words, "--agent-cmd", agent, "-y", "--dry-run", "--json", env=env)
 
 
+@pytest.mark.sample(test=2)
 @pytest.mark.parametrize(
     ("task", "names", "step"),
     [
@@ -137,6 +138,7 @@ def test_installing_puts_only_ralph_on_path(shape):
     assert ".venv/bin:$PATH" not in (top / "README.md").read_text()
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(
     "words",
     [

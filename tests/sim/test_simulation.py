@@ -50,6 +50,14 @@ def same(plain: Ended, seen: Ended) -> None:
     ("name", "outcome", "grade", "calls"),
     [
         ("honest", "verified", "A", 3),
+        ("asks", "blocked", None, 1),
+        ("stalls", "stalled", None, 3),
+        ("turns", "stalled", None, 5),
+        ("gets worse, is taken back", "verified", "A", 3),
+        ("crashes twice", "verified", "A", 4),
+        ("is limited", "verified", "A", 4),
+        ("is broken", "broken", None, 3),
+        ("login expired", "blocked", None, 1),
         ("claims done", "verified", "A", 1),
         ("brings its own test", "verified", "B", 1),
         ("claims without a new tree", "verified", "C", 2),
@@ -58,7 +66,7 @@ def same(plain: Ended, seen: Ended) -> None:
     ],
 )
 def test_where_a_script_leads(name, outcome, grade, calls):
-    """Undisturbed, each kind of proof comes to its own grade, in as few calls as it can."""
+    """Undisturbed, each comes to its own end and grade, in as few calls as it can."""
     loop = live(SCRIPTS[name], set()).loop
     assert (loop.outcome, loop.grade, loop.spend.calls) == (outcome, grade, calls)
 
