@@ -8,17 +8,18 @@ from importlib import import_module
 import click
 import msgspec
 
-from ralph.agents import ADAPTERS
+from ralph.agents import adapters
 from ralph.agents._kit.folders import Folder, describe_copied, describe_returned
 from ralph.core.model.events import KINDS, VERSIONS
 from ralph.errors import EXIT_CODES
-from ralph.ui.cli.tree import COMMANDS, cli
+from ralph.ui.cli.tree import cli
+from ralph.ui.cli.tree import commands as all_commands
 
 
 def own_folders() -> str:
     """What of each CLI's folders is copied in, and what goes back, from the adapters themselves."""
     rows = ["| agent | folder | copied in | seen read-only | goes back |", "|---|---|---|---|---|"]
-    for name, module in ADAPTERS.items():
+    for name, module in adapters().items():
         cli_ = getattr(import_module(module), "CLI", None)
         if cli_ is not None:
             rows += [
@@ -50,7 +51,7 @@ def commands() -> str:
     """One section a command, from the command itself."""
     context = click.Context(cli, info_name="ralph")
     parts = []
-    for name in COMMANDS:
+    for name in all_commands():
         command = cli.get_command(context, name)
         assert command is not None
         parts.append(_section(command, f"ralph {name}", "##"))

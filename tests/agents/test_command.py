@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.agents import ADAPTERS, CallContext, load
+from ralph.agents import CallContext, adapters, load
 from ralph.agents._kit.environ import enclosing_loop, secret_values
 from ralph.agents.command import split_command
 from ralph.core.model.agent import SealedAgent
@@ -155,7 +155,7 @@ def test_unknown_agent_is_refused():
     assert "claude, codex, command" in caught.value.why
 
 
-@pytest.mark.parametrize("name", sorted(ADAPTERS))
+@pytest.mark.parametrize("name", sorted(adapters()))
 def test_every_adapter_has_the_protocol(name):
     """Each registered adapter loads, probes and gives a parser that ends."""
     adapter = load(name)

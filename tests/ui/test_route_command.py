@@ -13,7 +13,7 @@ from ralph.core.sentence.intent import PUBLIC, KnownHere, KnownLoop
 from ralph.core.sentence.phrases_en import ENGLISH
 from ralph.core.sentence.route import route
 from ralph.ui.ask import route_screens
-from ralph.ui.cli.tree import COMMANDS, cli
+from ralph.ui.cli.tree import cli, commands
 
 SURE = "keep fixing until `pytest -q` passes"
 
@@ -235,7 +235,7 @@ def test_only_commands_that_exist_are_offered():
         text = {"attach": "attach to it", "logs": "logs of it", "report": "report of it"}.get(verb, text)
         text = {"status": "status of it", "diff": "what did it change"}.get(verb, text)
         argv = route_screens.control_argv(route(text, loops))
-        assert argv[1] in COMMANDS, verb
+        assert argv[1] in commands(), verb
         assert {word for word in argv[2:] if word.startswith("-")} <= flags_of(argv[1]), argv
     assert route_screens.control_argv(route("resume it with 5 more iterations", loops)) == [
         "ralph", "resume", "a-00000001", "--max-iterations", "+5",

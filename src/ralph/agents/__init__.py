@@ -9,6 +9,9 @@ and boxes are the shell's, decisions the core's. `lines` turns chunks of output 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Literal, Protocol, cast
 
 from msgspec import Struct
@@ -19,20 +22,20 @@ from ralph.core.model.order import Order
 from ralph.core.model.spend import Usage
 from ralph.errors import UserError
 
-# name -> module, imported when first asked for
-ADAPTERS: dict[str, str] = {
-    "claude": "ralph.agents.claude",
-    "codex": "ralph.agents.codex",
-    "gemini": "ralph.agents.gemini",
-    "goose": "ralph.agents.goose",
-    "opencode": "ralph.agents.opencode",
-    "copilot": "ralph.agents.copilot",
-    "qwen": "ralph.agents.qwen",
-    "aider": "ralph.agents.aider",
-    "mini": "ralph.agents.mini",
-    "command": "ralph.agents.command",
-    "demo": "ralph.agents.demo.adapter",
-}
+# Which one is taken first where nobody chose; what is not named here comes after them.
+_ORDER = (
+    "claude",
+    "codex",
+    "gemini",
+    "goose",
+    "opencode",
+    "copilot",
+    "qwen",
+    "aider",
+    "mini",
+    "command",
+    "demo",
+)
 # Over the Agent Client Protocol, which tells less of how a call went: name -> row of `adapter`
 OVER_ACP: dict[str, str] = {
     "acp-gemini": "gemini",
@@ -242,17 +245,23 @@ class Adapter(Protocol):
         """A parser for one call; `session` is the conversation that the call went on with."""
 
 
+@cache
+def adapters() -> dict[str, str]:
+    """Name -> module, imported when first asked for: every module of this folder is one."""
+    found = {one.name: f"{__name__}.{one.name}" for one in iter_modules(__path__) if not one.ispkg}
+    found["demo"] = f"{__name__}.demo.adapter"
+    return {name: found[name] for name in (*_ORDER, *found)}
+
+
 def load(name: str) -> Adapter:
     """The adapter of that name."""
-    from importlib import import_module
-
     if name in OVER_ACP:
         return cast("Adapter", import_module("ralph.agents.acp.adapter").for_agent(OVER_ACP[name]))
-    if name not in ADAPTERS:
+    if name not in adapters():
         raise UserError(
             f'unknown agent "{name}"',
             code="E-AGENT-UNKNOWN",
-            why=f"known agents: {', '.join(sorted({*ADAPTERS, *OVER_ACP}))}",
+            why=f"known agents: {', '.join(sorted({*adapters(), *OVER_ACP}))}",
             next="ralph agents list",
         )
-    return cast("Adapter", import_module(ADAPTERS[name]))
+    return cast("Adapter", import_module(adapters()[name]))

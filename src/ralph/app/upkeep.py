@@ -34,7 +34,7 @@ def list_agents(env: Mapping[str, str], cwd: str) -> list[AgentRow]:
     settings = project_settings(env, cwd)
     rows = [
         AgentRow(name, found.installed, found.version, found.login, tuple(found.features), found.hint)
-        for name, found in probe_all((*agents.ADAPTERS, *agents.OVER_ACP), env).items()
+        for name, found in probe_all((*agents.adapters(), *agents.OVER_ACP), env).items()
     ]
     for name, spec in sorted(settings.agents.items()):
         if spec.command:

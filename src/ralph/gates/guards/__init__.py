@@ -1,11 +1,10 @@
-"""Guards: checks on how a result came about. One file each, one row each in REGISTRY.
+"""Guards: checks on how a result came about. One file each.
 
-A guard is `check(facts: Facts) -> GuardResult`: it looks at readings, changes and file contents and
-spawns nothing. Integrity guards accuse (`integrity=True`), hygiene guards only say not yet. To add
-one: write its file with `NAME` and `check`, give its findings keys "<guard>.<kind>:<what>", add the row
-here and its kinds to `kinds`. A guard that needs another gate call asks for it by a request as
-`overlay_request` does, finds the answer in Facts and stands in CALLED; those in READ look at trees and
-readings that are there anyway, so they come first.
+A guard is a module of `integrity` (it accuses) or `hygiene` (it only says not yet) with `NAME`, `KINDS` and
+`check(facts: GuardFacts) -> GuardResult`: it looks at readings, changes and file contents and spawns nothing.
+Its findings have keys "<guard>.<kind>:<what>", and `KINDS` says what each kind means. A guard that needs
+another gate call asks for it by a request as `overlay_request` does, finds the answer in the facts and says
+`CALLED = True`; the others look at trees and readings that are there anyway, so they come first.
 """
 
 from __future__ import annotations
@@ -17,32 +16,15 @@ from msgspec.structs import replace
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import Asked, Broken, Change, Executed, GuardFacts, Overlay
 from ralph.gates.guards._base.kinds import (
-    ABOUT_TESTS,
-    KINDS,
+    about_tests,
     accuses,
+    all_kinds,
+    guard_modules,
     is_accusing,
     kind_of,
     with_way_out,
 )
 from ralph.gates.guards._files.overlay import overlay_request
-from ralph.gates.guards.hygiene import junk, secrets, stubs, substance
-from ralph.gates.guards.integrity import (
-    altered,
-    assertions,
-    base_tests,
-    caches,
-    canary,
-    criteria,
-    dependencies,
-    environment,
-    inventory,
-    pinned,
-    protected,
-    repeat,
-    sabotage,
-    suppressions,
-    witness,
-)
 from ralph.gates.guards.integrity.altered import altered_request
 from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.guards.integrity.sabotage import Sabotage, sabotage_request
@@ -80,29 +62,22 @@ __all__ = [
 
 _GONE = frozenset(("inventory.deleted", "inventory.skipped"))
 Check = Callable[[GuardFacts], GuardResult]
-READ: dict[str, Check] = {
-    protected.NAME: protected.check,
-    pinned.NAME: pinned.check,
-    suppressions.NAME: suppressions.check,
-    environment.NAME: environment.check,
-    caches.NAME: caches.check,
-    dependencies.NAME: dependencies.check,
-    secrets.NAME: secrets.check,
-    stubs.NAME: stubs.check,
-    junk.NAME: junk.check,
-    substance.NAME: substance.check,
-}
-CALLED: dict[str, Check] = {
-    inventory.NAME: inventory.check,
-    base_tests.NAME: base_tests.check,
-    assertions.NAME: assertions.check,
-    repeat.NAME: repeat.check,
-    canary.NAME: canary.check,
-    altered.NAME: altered.check,
-    witness.NAME: witness.check,
-    sabotage.NAME: sabotage.check,
-    criteria.NAME: criteria.check,
-}
+KINDS = all_kinds()
+# The order in which they are told; one that is not named here comes after them.
+_ORDER = (
+    *("protected", "pinned", "suppressions", "environment", "caches", "dependencies", "secrets", "stubs"),
+    *("junk", "substance", "inventory", "base_tests", "assertions", "repeat", "canary", "altered"),
+    *("witness", "sabotage", "criteria"),
+)
+
+
+def _checks(*, called: bool) -> dict[str, Check]:
+    found = {one.NAME: one.check for one in guard_modules() if getattr(one, "CALLED", False) is called}
+    return {name: found[name] for name in (*_ORDER, *found) if name in found}
+
+
+READ = _checks(called=False)
+CALLED = _checks(called=True)
 REGISTRY: dict[str, Check] = {**READ, **CALLED}
 
 
@@ -136,14 +111,14 @@ def _reason(finding: Finding, waivers: dict[str, str], apart: frozenset[str] = f
     for name in (finding.key, kind_of(finding)):
         if name in waivers:
             return waivers[name]
-    if not finding.asks or kind_of(finding) not in ABOUT_TESTS - apart:
+    if not finding.asks or kind_of(finding) not in about_tests() - apart:
         return None
     subject = _subject(finding.key)
     return next(
         (
             reason
             for key, reason in waivers.items()
-            if key.partition(":")[0] in ABOUT_TESTS and _covers(_subject(key), subject)
+            if key.partition(":")[0] in about_tests() and _covers(_subject(key), subject)
         ),
         None,
     )

@@ -171,7 +171,7 @@ def price_of(profile: config.ProfileSpec) -> Price | None:
 
 def _first_installed(env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """The first agent that is installed and logged in; somebody who has one need not name it."""
-    for name in agents.ADAPTERS:
+    for name in agents.adapters():
         if name not in NO_CHOICE:
             found = agents.load(name).probe(env)
             if found.installed and found.login == "yes":

@@ -41,7 +41,7 @@ def check_machine(env: Mapping[str, str], min_free: int) -> list[Look]:
 def _agents(env: Mapping[str, str]) -> list[Look]:
     """Each agent, whether it is logged in, and what of the home it may write in its box."""
     looks = []
-    for name, found in probe_all(agents.ADAPTERS, env).items():
+    for name, found in probe_all(agents.adapters(), env).items():
         words = [found.version or ("installed" if found.installed else "not installed")]
         if found.installed and found.login != "unknown":
             words.append("logged in" if found.login == "yes" else "not logged in")

@@ -83,9 +83,9 @@ def _bound_flags(found: Route) -> list[str]:
 
 def control_argv(found: Route) -> list[str]:
     """The command line of a control. Only commands that exist; a bound of `resume` is so much more."""
-    from ralph.ui.cli.tree import COMMANDS
+    from ralph.ui.cli.tree import commands
 
-    words = next(words for words in CONTROLS[found.verb] if words[0] in COMMANDS)
+    words = next(words for words in CONTROLS[found.verb] if words[0] in commands())
     name = [found.loop_id] if found.loop_id else []
     more = []
     if found.verb == "resume" and found.task is None:

@@ -1,12 +1,14 @@
 """The command tree, lazily: a command's module is imported when it is used, and for nothing else.
 
-The one-line helps stand in the table so that `ralph --help` imports no command; a test keeps them equal
-to what each command says of itself.
+Every module in a folder of `commands` is one. The table gives the order of the help and its lines, so that
+`ralph --help` imports no command; a test keeps them equal to what each command says of itself.
 """
 
 from __future__ import annotations
 
 import gc
+import os
+from functools import cache
 from importlib import import_module
 
 import click
@@ -14,7 +16,7 @@ import click
 from ralph.errors import EXIT_CODES
 
 # Order of the help: starting, watching, deciding, setting up.
-COMMANDS: dict[str, str] = {
+_HELP: dict[str, str] = {
     "loop": "Work on a task until it is verified done.",
     "build": "Build what the specs describe, item by item.",
     "plan": "Plan from the specs without changing any code.",
@@ -49,39 +51,52 @@ COMMANDS: dict[str, str] = {
     "keys": "Manage signing keys and whom to trust.",
 }
 
-# In which folder of `commands` the module of each command is.
-FOLDERS: dict[str, tuple[str, ...]] = {
-    "loops": ("loop", "build", "plan", "route", "resume", "demo"),
-    "views": ("status", "logs", "report", "prompt", "learnings", "diff"),
-    "control": ("steer", "pause", "abort"),
-    "results": ("merge", "undo", "drop", "verify", "bundle", "keys"),
-    "project": ("gates", "infer", "specs", "init", "config", "approve"),
-    "machine": ("agents", "doctor", "clean", "completions", "version"),
-}
+
+@cache
+def _modules() -> dict[str, str]:
+    """Command -> module, by the names of files."""
+    top = os.path.join(os.path.dirname(__file__), "commands")
+    folders = sorted(one for one in os.listdir(top) if os.path.isdir(os.path.join(top, one)))
+    return {
+        name.removesuffix(".py"): f"ralph.ui.cli.commands.{folder}.{name.removesuffix('.py')}"
+        for folder in folders
+        for name in sorted(os.listdir(os.path.join(top, folder)))
+        if name.endswith(".py") and not name.startswith("_")
+    }
 
 
 def module_of(command: str) -> str:
-    folder = next(name for name, commands in FOLDERS.items() if command in commands)
-    return f"ralph.ui.cli.commands.{folder}.{command}"
+    return _modules()[command]
+
+
+def load_command(name: str) -> click.Command:
+    found: click.Command = import_module(module_of(name)).command
+    return found
+
+
+def commands() -> dict[str, str]:
+    """Every command with its line of help; one that the table does not know says it itself."""
+    others = [name for name in _modules() if name not in _HELP]
+    return _HELP | {name: load_command(name).get_short_help_str(200) for name in others}
 
 
 class LazyGroup(click.Group):
     """A group whose commands are modules of `ralph.ui.cli.commands`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
+        return [*_HELP, *(name for name in _modules() if name not in _HELP)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
+        if cmd_name not in _modules():
             return None
-        found: click.Command = import_module(module_of(cmd_name)).command
+        found = load_command(cmd_name)
         gc.freeze()
         gc.enable()
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(commands().items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Exit codes"):
@@ -102,7 +117,7 @@ class LazyGroup(click.Group):
             gc.freeze()
             gc.enable()
             return "loop", bare_command(), args  # its options are those of `ralph loop`
-        if name not in COMMANDS and not name.startswith("-"):
+        if name not in _modules() and not name.startswith("-"):
             raise click.UsageError(f"there is no command '{name}'{_suggest_command(name)}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -115,7 +130,7 @@ def _is_sentence(text: str) -> bool:
 def _suggest_command(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name.removeprefix("ralph-"), COMMANDS, n=1, cutoff=0.6)
+    near = get_close_matches(name.removeprefix("ralph-"), list(_modules()), n=1, cutoff=0.6)
     return f": did you mean '{near[0]}'?" if near else ""
 
 

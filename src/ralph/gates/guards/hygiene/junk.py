@@ -10,12 +10,21 @@ from msgspec import Struct
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import Change, GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode, is_aside, is_testing
 from ralph.gates.guards._files.ignore import is_ignored
 from ralph.gates.judging_paths import is_test
 
 NAME = "junk"
+KINDS = guard_kinds(NAME, "delete it, or keep it out of the repository", {
+    "large": ("not yet", "a file over 1 MB was added"),
+    "binary": ("not yet", "a binary file of a kind the base does not have"),
+    "ignored": ("not yet", "a file that the base's .gitignore leaves out"),
+    "leftover": ("not yet", "a leftover of an editor, a merge or the system"),
+    "installed": ("not yet", "a virtual environment or installed packages"),
+    "repository": ("not yet", "a repository inside the repository"),
+    "link": ("not yet", "a symbolic link that leads out of the tree"),
+})  # fmt: skip
 LARGE_BYTES = 1 << 20
 _HEAD_BYTES = 8000
 _LEFTOVER = re.compile(

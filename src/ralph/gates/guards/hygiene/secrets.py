@@ -8,11 +8,16 @@ from collections import Counter
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import NumberedLine, is_aside, is_testing, new_lines
 from ralph.gates.guards._files.manifests import is_lock
 
 NAME = "secrets"
+KINDS = guard_kinds(NAME, "take it out and read it from the environment", {
+    "key": ("not yet", "an added line holds what looks like a key or token"),
+    "private": ("not yet", "a private key was added"),
+    "password": ("not yet", "an added line holds what looks like a real password"),
+})  # fmt: skip
 _KEYS = {
     "an AWS access key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
     "a GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{50,}\b",

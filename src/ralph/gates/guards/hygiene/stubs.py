@@ -12,7 +12,7 @@ from typing import cast
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import (
     NumberedLine,
     Pair,
@@ -28,6 +28,14 @@ from ralph.gates.guards._files.py_stubs import stub_functions
 from ralph.gates.guards._tests.py_syntax import TROUBLE, parse_once
 
 NAME = "stubs"
+KINDS = guard_kinds(NAME, "finish it", {
+    "comment": ("not yet", "an added comment says that something is still to do",
+        "do it, or name its issue in the comment"),
+    "body": ("not yet", "a new function does nothing"),
+    "emptied": ("not yet", "a function lost its body",
+        "put the body back, or delete the function and its uses"),
+    "placeholder": ("not yet", "new code raises or returns a placeholder"),
+})  # fmt: skip
 _ALLOW = re.compile(r"ralph:\s*allow\s+stubs\s+\S")
 _WORD = re.compile(r"\b(?:TODO|FIXME)\b(?!\s*\(?\s*#?\d|\([^)]*\d)|^\W*(?:XXX|HACK)\b(?![-\w])")
 _PLANNED = re.compile(

@@ -10,12 +10,19 @@ import re
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.asked_for import names_path
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.substance_of import is_source, speaks_otherwise, substance_of
 from ralph.gates.guards._base.texts import Pair, pairs
 from ralph.gates.guards.integrity.witness import shown_by_user
 
 NAME = "substance"
+KINDS = guard_kinds(NAME, "do what the task asks for", {
+    "nothing": ("not yet", "only blank lines, white space or layout changed"),
+    "code": ("not yet", "a refactoring changed no code, only documents, comments or layout",
+        "change the code as the task asks"),
+    "documents": ("not yet", "a task about documentation changed no document, docstring or comment",
+        "change the documents as the task asks"),
+})  # fmt: skip
 # Tasks that are about how code is laid out, or about words, whatever their class is called.
 _LAYOUT = re.compile(
     r"\b(?:re-?)?format(?:s|ted|ting|ter)?\b|\bwhite-?space|\b(?:re-?)?indent|\b(?:blank|empty) lines?\b"

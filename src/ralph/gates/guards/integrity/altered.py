@@ -15,11 +15,15 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import compare
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.narrow import module_file
 
 NAME = "altered"
+CALLED = True
+KINDS = guard_kinds(NAME, "compute the answer instead of taking it from the test", {
+    "green": ("not yet", "a test that turned green stays green when it expects something else"),
+})  # fmt: skip
 _READS = ("pytest", "unittest")
 _MAX_TESTS = 20  # tests of one gate
 

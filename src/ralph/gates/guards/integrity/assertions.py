@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import TAKE_OUT, guard_kinds, guard_result
 from ralph.gates.guards._base.states import KnownStates, known_states
 from ralph.gates.guards._base.texts import Pair, is_testing, pairs
 from ralph.gates.guards._files.known_tests import changed_tests, files_with_tests
@@ -27,6 +27,20 @@ from ralph.gates.guards._tests.pytest_hooks import hook_findings
 from ralph.gates.judging_paths import is_test
 
 NAME = "assertions"
+CALLED = True
+KINDS = guard_kinds(NAME, "let the test ask what it asked at the base", {
+    "removed": ("accuses or asks", "an assertion of a base test is gone"),
+    "tautology": ("accuses", "an assertion can no longer fail"),
+    "weakened": ("accuses or asks", "an assertion now accepts more than it did"),
+    "expected": ("accuses or asks", "the value a test expects was changed"),
+    "dead": ("accuses", "an assertion is no longer reached, or its failure is swallowed"),
+    "widened": ("accuses or asks", "a test expects a broader exception, or no longer its message"),
+    "cases": ("accuses or asks", "cases of a parametrised or looping test are gone"),
+    "skip": ("accuses or asks", "a skip, xfail, todo or only was added to a base test"),
+    "shadowed": ("accuses", "the name of a base test is defined again and hides it",
+        "give the new one another name"),
+    "hook": ("accuses", "a pytest hook was added that changes what tests report", TAKE_OUT),
+})  # fmt: skip
 
 
 class _Seen(Struct, frozen=True):

@@ -14,7 +14,7 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import COLLECT, compare, red_keys
 from ralph.gates.guards._base.asked_for import wants_other_tests
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._files.behind_command import files_behind_gates, text_behind
 from ralph.gates.guards._files.overlay import overlay_request
@@ -23,6 +23,12 @@ from ralph.gates.guards._tests.moved import only_lost
 from ralph.gates.judging_paths import is_config
 
 NAME = "base_tests"
+CALLED = True
+KINDS = guard_kinds(NAME, "make the source pass the base's tests and settings as they were", {
+    "red": ("accuses or asks", "red with the base's tests and configs over the new source"),
+    "missing": ("accuses", "the base's tests were not run over the new source",
+        "let the check run as it did at the base"),
+})  # fmt: skip
 _EMPTY = ("no-tests", "all-skipped")
 _COVERAGE = re.compile(r"\b(?:cov|coverage|coveragerc|nyc|c8)\b|\bcoverage\w*[tT]hreshold")
 _TOO_LOW = re.compile(

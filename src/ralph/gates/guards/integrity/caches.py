@@ -10,10 +10,14 @@ import re
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import Change, GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.judging_paths import is_test
 
 NAME = "caches"
+KINDS = guard_kinds(NAME, "delete it and let .gitignore leave it out", {
+    "poisoned": ("accuses", "byte code that Python would load without comparing it with its source"),
+    "left": ("not yet", "a tool's cache or data was left in the tree"),
+})  # fmt: skip
 _FOLDER = re.compile(
     r"(?:^|/)(?:__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.pytype|\.pyre|\.hypothesis|\.import_linter_cache"
     r"|\.nyc_output|htmlcov|\.turbo|\.nx/cache|\.parcel-cache|\.tox|\.nox|\.gradle|\.next|\.svelte-kit|\.jest-cache"

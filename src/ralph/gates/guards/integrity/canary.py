@@ -9,10 +9,16 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Finding, GuardResult
 from ralph.gates.canary_text import canary_means
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards.integrity.repeat import is_repeated
 
 NAME = "canary"
+CALLED = True
+KINDS = guard_kinds(NAME, "take out what changes how tests are run or reported", {
+    "silent": ("accuses", "a test that must fail did not fail"),
+    "unseen": ("accuses", "a test that must fail was not run, although it was at the base"),
+    "runner": ("accuses", "a part of the test runner is not what it was at the base"),
+})  # fmt: skip
 _MAX_SHOWN = 3
 
 

@@ -12,8 +12,14 @@ from collections.abc import Collection, Iterable
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import guard_kinds
 
 NAME = "criteria"
+CALLED = True
+KINDS = guard_kinds(NAME, "write a test for the criterion that fails without the work", {
+    "lost": ("not yet", "no test of a criterion fails without the work any more"),
+    "idle": ("not yet", "every test of a criterion passes on the base source too"),
+})  # fmt: skip
 _MAX_SHOWN = 5
 
 

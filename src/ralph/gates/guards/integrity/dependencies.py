@@ -12,7 +12,7 @@ import re
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import pairs
 from ralph.gates.guards._files.manifests import (
     Wanted,
@@ -23,6 +23,10 @@ from ralph.gates.guards._files.manifests import (
 )
 
 NAME = "dependencies"
+KINDS = guard_kinds(NAME, "take that dependency back", {
+    "plugin": ("accuses", "a new dependency retries or hides failing tests"),
+    "runner": ("accuses", "a test runner or checker now comes from somewhere else"),
+})  # fmt: skip
 _PLUGIN = re.compile(
     r"(?:pytest|nose2?|unittest|jest|vitest|mocha|ava|playwright|cypress)-(?:[\w-]*(?:rerun|retr(?:y|ies)|flaky|quarantine|"
     r"ignore-fail|xfail|plugin-retries)[\w-]*)\Z|(?:flaky|pytest-rerunfailures|pytest-flakefighters|retryjest)\Z"

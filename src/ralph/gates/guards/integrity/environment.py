@@ -12,13 +12,35 @@ import sys
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import Change, GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import TAKE_OUT, guard_kinds, guard_result
 from ralph.gates.guards._base.texts import Pair, new_lines, pairs
 from ralph.gates.guards._files.tripwires import code_findings
 from ralph.gates.judging_paths import is_test
 from ralph.gates.runners import base_name
 
 NAME = "environment"
+KINDS = guard_kinds(NAME, TAKE_OUT, {
+    "customize": ("accuses", "`sitecustomize.py` or `usercustomize.py`: Python runs it at every start"),
+    "startup": ("accuses", "a `.pth` file with code: Python runs it at every start"),
+    "entry_point": ("accuses", "package metadata in the tree registers a pytest plugin"),
+    "shadow": ("accuses", "a local module takes the place of the test runner", "give it another name"),
+    "shim": ("accuses", "an executable is named like a tool of the gates", "give it another name"),
+    "variables": ("accuses", "a file sets variables or options that steer a runner"),
+    "patch": ("accuses", "code replaces parts of a test runner or of an assertion library"),
+    "builtins": ("accuses", "code replaces a builtin that every check relies on"),
+    "exit": ("accuses", "importing a module ends the process as a success"),
+    "stdlib": ("not yet", "a local module takes the place of one of the standard library or of a tool",
+        "give it another name"),
+    "path": ("not yet", "a `.pth` file adds to the import path"),
+    "internals": ("not yet", "source that is no test reaches into a test runner"),
+    "detects": ("not yet", "source asks whether it is being tested"),
+    "frames": ("not yet", "source looks into the frames of its callers"),
+    "equal": ("not yet", "a class is equal to everything"),
+    "tracing": ("not yet", "source hooks into tracing or the import system"),
+    "tests": ("not yet", "source reads test files"),
+    "attributes": ("not yet", "`.gitattributes` or `.gitmodules` make git change or run something"),
+    "submodule": ("not yet", "a submodule points at another commit, which nobody judged", "put it back"),
+})  # fmt: skip
 _RUNNER_MODULES = word_set("pytest _pytest pluggy iniconfig unittest pytest_cov xdist")
 _OTHER_MODULES = word_set("coverage nose nose2 mypy tox") | sys.stdlib_module_names
 _ROOTS = ("", "src", "lib", "python")

@@ -14,11 +14,21 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading, TestState
 from ralph.core.proof.compare import COLLECT
 from ralph.gates.guards._base.asked_for import wants_other_tests
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import find_moves, only_lost
 
 NAME = "inventory"
+CALLED = True
+KINDS = guard_kinds(NAME, "put the test back as it was, and make the source pass it", {
+    "deleted": ("accuses or asks", "a test of the base is gone"),
+    "skipped": ("accuses or asks", "a test that ran at the base is skipped now", "take the skip out"),
+    "weakened": (
+        "accuses or asks", "a changed test passes, its version from the base fails on the new source"),
+    "fewer": ("asks", "fewer tests ran than at the base (where only counts are known)"),
+    "unknown": ("accuses", "the tests were known at the base and are not known now",
+        "let the check report its tests as it did at the base"),
+})  # fmt: skip
 _SENTENCES = {
     "deleted": "{id} was there at the base and is gone",
     "skipped": "{id} ran at the base and is skipped now",

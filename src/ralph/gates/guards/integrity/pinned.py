@@ -5,9 +5,15 @@ from __future__ import annotations
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import guard_kinds
 from ralph.gates.seal import exec_argv
 
 NAME = "pinned"
+KINDS = guard_kinds(NAME, "leave commands and tools of the checks alone", {
+    "command": ("accuses", "the command executed is not the sealed one"),
+    "tool": ("accuses", "the tool is not the one that was sealed"),
+    "unseen": ("accuses", "what was executed is not recorded"),
+})  # fmt: skip
 
 
 def check(facts: GuardFacts) -> GuardResult:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.asked_for import names_path
 from ralph.gates.guards._base.facts import Change, GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import PUT_BACK, guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._files.behind_command import (
     files_behind_gates,
@@ -24,6 +24,12 @@ from ralph.gates.guards._files.overlay import changed_settings
 from ralph.gates.judging_paths import is_ci, is_ralph, matches
 
 NAME = "protected"
+KINDS = guard_kinds(NAME, PUT_BACK, {
+    "ralph": ("accuses", "`ralph.toml` or `[tool.ralph]` changed", "put it back as it was"),
+    "ci": ("asks", "a workflow of continuous integration changed", "put it back as it was"),
+    "gate": ("accuses", "a file that a gate's command is made of changed"),
+    "path": ("accuses", "a path under the user's `protect` globs changed", "put it back as it was"),
+})  # fmt: skip
 _SETTINGS = (".toml", ".ini", ".cfg", ".json", ".json5", ".yml", ".yaml")
 _VERBS = {"A": "was added", "M": "was changed", "D": "was deleted", "R": "was moved", "T": "was replaced"}
 

@@ -7,9 +7,13 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import red_keys
 from ralph.core.proof.flaky import flaky_words
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 
 NAME = "repeat"
+CALLED = True
+KINDS = guard_kinds(NAME, "make it come out the same each time", {
+    "flaky": ("not yet", "green once and red once on the same tree"),
+})  # fmt: skip
 MAX_LISTED = 20
 
 

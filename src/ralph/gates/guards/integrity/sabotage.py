@@ -15,6 +15,7 @@ from ralph.gates.guards._tests.break_function import broken_versions
 from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witnesses
 
 NAME = "sabotage"
+CALLED = True
 MAX_BREAKS = 8
 _MAX_SHOWN = 3
 

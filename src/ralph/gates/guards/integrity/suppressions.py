@@ -15,13 +15,18 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.kinds import guard_result
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import Pair, label, pairs, remarks
 from ralph.gates.guards._files.behind_command import text_behind
 from ralph.gates.guards._files.vaguer_types import find_vaguer
 from ralph.gates.judging_paths import is_test
 
 NAME = "suppressions"
+KINDS = guard_kinds(NAME, "do what the checker asks for instead of silencing it", {
+    "silenced": ("accuses", "comments that silence the tool of a proof gate grew"),
+    "baseline": ("accuses", "an ignore file or baseline of a checker grew"),
+    "grown": ("not yet", "comments that silence a checker of another gate grew"),
+})  # fmt: skip
 _BARE = "bare "  # without a code: it silences everything on its line
 _Sides = tuple[dict[int, str], dict[int, str]]  # line -> text, at the base and in the result
 

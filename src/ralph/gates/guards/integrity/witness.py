@@ -21,6 +21,7 @@ from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.judging_paths import is_config, is_test
 
 NAME = "witness"
+CALLED = True
 _MAX_SHOWN = 3
 _DOCUMENT = re.compile(r"\.(?:md|markdown|rst|adoc)$|(?:^|/)(?:LICENSE|AUTHORS|NOTICE|CHANGELOG|README)$")
 _WRONG = re.compile(r"\b(?:SyntaxError|IndentationError|TabError)\b|fixture '[^'\n]*' not found")
