@@ -1,6 +1,8 @@
 """The generated parts of the documentation are what the program says now."""
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 from cogapp import Cog
@@ -8,8 +10,26 @@ from cogapp import Cog
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-@pytest.mark.parametrize("page", ["agents.md", "commands.md", "json.md"])
+@pytest.mark.parametrize("page", ["agents.md", "architecture.md", "commands.md", "json.md"])
 def test_pages_are_in_step(page, capsys):
     """`make docs` would change nothing."""
     code = Cog().main(["cog", "--check", "-I", os.path.join(TOP, "tools"), os.path.join(TOP, "docs", page)])
     assert code == 0, f"docs/{page} is out of date: make docs\n{capsys.readouterr().out}"
+
+
+def test_every_answer_names_a_file_that_exists():
+    """ "Where is it decided?" has at least 25 questions, and each answer is there."""
+    page = (Path(TOP) / "docs" / "architecture.md").read_text()
+    table = page.split("## Where is it decided?")[1].split("\n## ")[0]
+    rows = [line for line in table.splitlines() if "?" in line]
+    assert len(rows) >= 25
+    for row in rows:
+        named = re.findall(r"`([\w/.]+/[\w/.]*)`", row.rpartition("?")[2])
+        assert named, row
+        assert all((Path(TOP) / "src" / "ralph" / name).exists() for name in named), row
+
+
+@pytest.mark.parametrize("note", sorted((Path(TOP) / "design").glob("*.md")), ids=lambda note: note.stem)
+def test_every_design_note_has_a_status(note):
+    """A reader sees at once whether a note describes what is built."""
+    assert re.search(r"^Status: (?:built|part|plan|rooms)", note.read_text(), re.MULTILINE), note
