@@ -1,17 +1,13 @@
 """What a green is worth: repeated, beside tests that must fail, and by new tests that notice sabotage."""
 
-import base64
-import json
-
 import pytest
+from featurekit import FEATURE, POWER, files, guards, one_test
 from kit import agent, fixed_calc, lib
 
-from ralph.core.model.events import AgentStarted, GuardsEnded
+from ralph.core.model.events import AgentStarted
 
 pytestmark = pytest.mark.slow
 
-FEATURE = "add a power function"
-POWER = "\n\ndef power(a, b):\n    return a**b\n"
 # Red on its nth call, whoever makes it: the counter stands outside of the judged tree.
 COUNTING = """import unittest
 
@@ -23,23 +19,6 @@ class FlakyTest(unittest.TestCase):
         with open({path!r}) as file:
             self.assertNotIn(len(file.read()), {red})
 """
-
-
-def files(**texts):
-    """The scripted agent that writes these files."""
-    table = {name.replace("__", "."): text for name, text in texts.items()}
-    return base64.b64encode(json.dumps(table).encode()).decode()
-
-
-def one_test(assertion):
-    head = (
-        "import unittest\n\nimport calc\n\n\nclass PowerTest(unittest.TestCase):\n    def test_power(self):\n"
-    )
-    return f"{head}        {assertion}\n"
-
-
-def guards(done):
-    return {result.guard: result for result in done.all(GuardsEnded)[-1].results}
 
 
 @pytest.fixture

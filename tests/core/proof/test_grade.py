@@ -50,6 +50,13 @@ SHOWN = measured("witness", witness=2)
 NOTICED = measured("sabotage", sabotaged=3, noticed=1)
 OWN = "the witness is the agent's own: 2 tests red on the base source and green now, "
 OWN_1 = OWN + "1 of 3 sabotages were noticed"
+IDLE = "the agent's own tests execute none of the 4 changed lines, so they show nothing of them"
+
+
+def lines(changed: int, executed: int, unwatched: int = 0) -> GuardResult:
+    return measured("diff_coverage", changed_lines=changed, executed_lines=executed, unwatched=unwatched)
+
+
 LINT = b.gate("lint", proof=False)
 E2E = b.gate("e2e")
 OLD_RED = "lint was red before this loop and still is ({})"
@@ -185,6 +192,36 @@ ROWS: list[tuple[str, Proof, Proof]] = [
         "B: its own tests, a waiver and a quarantine lower nothing further",
         proof(b.green(), PASSED, SHOWN, NOTICED, waivers={"a": "why"}, quarantine={"t": "who"}),
         Proof("B", False, True, (OWN_1, "waived: a (why)", "in quarantine: t (who)")),
+    ),
+    (
+        "B: its own tests that execute some of the changed lines",
+        proof(b.green(), b.green(per_test=True), SHOWN, NOTICED, lines(4, 1)),
+        Proof("B", False, True, (OWN_1,)),
+    ),
+    (
+        "C: its own tests that execute none of them are no witness",
+        proof(b.green(), b.green(per_test=True), SHOWN, NOTICED, lines(4, 0)),
+        Proof("C", False, False, (IDLE, *("",) * 2), idle=True),
+    ),
+    (
+        "B: what could not be watched is not held against them",
+        proof(b.green(), b.green(per_test=True), SHOWN, NOTICED, lines(4, 0, unwatched=1)),
+        Proof("B", False, True, (OWN_1,)),
+    ),
+    (
+        "B: where nothing that can be executed changed, nothing is lowered",
+        proof(b.green(), b.green(per_test=True), SHOWN, NOTICED, lines(0, 0)),
+        Proof("B", False, True, (OWN_1,)),
+    ),
+    (
+        "A: a witness of the user's is not lowered by it",
+        proof(TESTS, PASSED, lines(4, 0)),
+        Proof("A", True, False, ()),
+    ),
+    (
+        "C: lines that are executed raise nothing",
+        proof(b.green(), b.green(per_test=True), lines(4, 4)),
+        Proof("C", False, False, (NOTHING_RED,)),
     ),
     (
         "C: its own tests that notice no sabotage are no witness, and what was measured is told",

@@ -38,6 +38,7 @@ class Guard(Struct, frozen=True):
     applied: bool
     summary: str
     findings: tuple[str, ...]
+    counted: dict[str, int] = {}
 
 
 class Told(Struct, frozen=True):

@@ -184,6 +184,7 @@ def _guards(loop: Loop) -> tuple[Guard, ...]:
             applied=result.applied,
             summary=safe(result.summary, 500),
             findings=tuple(safe(finding.message, 500) for finding in result.findings),
+            counted=result.counted,
         )
         for result in loop.proof.guards
     )

@@ -140,9 +140,21 @@ def ending(
     if opinion is not None and opinion.tree == loop.work.tree:
         role = "" if opinion.required else " (advisory)"
         facts.append(("judge", safe(f"{opinion.status}{role}: {opinion_words(opinion)}", 300)))
+    facts += _coverage_facts(loop)
     facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.landing.result]
     lines += table(facts, "  ")
     return lines + table(next_steps(standing(loop)), "  ")
+
+
+def _coverage_facts(loop: Loop) -> list[tuple[str, str]]:
+    """How many of the changed lines tests execute, where that was asked."""
+    if loop.proof.guards_tree != loop.work.tree:
+        return []
+    return [
+        ("coverage", safe(result.summary, 300))
+        for result in loop.proof.guards
+        if result.guard == "diff_coverage"
+    ]
 
 
 def not_yet_lines(loop: Loop) -> list[str]:

@@ -161,8 +161,9 @@ def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[
     elif proof.witness:
         pass
     elif sentences and criterion.task_class in NEEDS_WITNESS and at_least(OWN_WITNESS, criterion.min_grade):
+        seen = "no test executes the lines that changed" if proof.idle else "none of them was red before"
         sentences.append(
-            "all checks are green, but none of them was red before: "
+            f"all checks are green, but {seen}: "
             "write a test for the new behaviour that fails without it; "
             "if no test can show it, change nothing and say COMPLETE again"
         )

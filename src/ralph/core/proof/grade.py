@@ -26,6 +26,7 @@ class Proof(Struct, frozen=True):
     witness: bool  # something the agent did not write was red and is green
     own: bool  # the agent's own tests were red on the base source, are green, and notice sabotage
     unproven: tuple[str, ...]
+    idle: bool = False  # those tests execute nothing of the change, so they are no witness
 
 
 def at_least(grade: Grade, minimum: Grade) -> bool:
@@ -59,7 +60,7 @@ def prove(
     seen = [(gate, _witness(baseline.get(gate.name), now[gate.name])) for gate in criterion.proof]
     witnesses = [gate for gate, kind in seen if kind != "none"]
     by_exit = [gate.name for gate, kind in seen if kind == "exit"]
-    own = _own(guards)
+    own, idle = _own(guards), _idle(guards)
     grade: Grade
     if witnesses:
         grade = "A"
@@ -73,14 +74,15 @@ def prove(
         if protection not in BOXED:
             grade = "B"
             open_points.append(f"sandbox {protection or 'S0'}: which files the checks loaded is not proven")
-    elif own:
+    elif own and not idle:
         grade = OWN_WITNESS
         open_points.append(f"the witness is the agent's own: {own}")
         open_points += [result.summary for result in guards if not result.applied]
     else:
         known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
         grade = "C" if known else "D"
-        open_points.append("nothing that was red before is green now: only that nothing got worse is shown")
+        nothing = "nothing that was red before is green now: only that nothing got worse is shown"
+        open_points.append(idle if own else nothing)
         open_points += _without_judgement(criterion.proof, baseline)
         open_points += [result.summary for result in guards if result.guard in _MEASURES and result.counted]
         if not known:
@@ -97,8 +99,9 @@ def prove(
     return Proof(
         grade=grade,
         witness=bool(witnesses),
-        own=bool(own) and not witnesses,
+        own=bool(own) and not witnesses and not idle,
         unproven=tuple(open_points),
+        idle=bool(own and idle) and not witnesses,
     )
 
 
@@ -125,6 +128,18 @@ def _own(guards: tuple[GuardResult, ...]) -> str:
         return ""
     said = f"{counted['noticed']} of {counted.get('sabotaged', 0)} sabotages were noticed"
     return f"{counted['witness']} tests red on the base source and green now, {said}"
+
+
+def _idle(guards: tuple[GuardResult, ...]) -> str:
+    """Does no test execute even one changed line? In words; "" when one does, or when that is not known.
+
+    Such a test reads the source as text, or looks at something else that differs.
+    """
+    counted = {name: number for result in guards for name, number in result.counted.items()}
+    changed = counted.get("changed_lines", 0)
+    if not changed or counted.get("executed_lines") or counted.get("unwatched"):
+        return ""
+    return f"the agent's own tests execute none of the {changed} changed lines, so they show nothing of them"
 
 
 def _old_red(gates: tuple[Gate, ...], baseline: dict[str, Verdict], now: dict[str, Verdict]) -> list[str]:

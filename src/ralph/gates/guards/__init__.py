@@ -25,6 +25,7 @@ from ralph.gates.guards._base.kinds import (
     with_way_out,
 )
 from ralph.gates.guards._files.overlay import overlay_request
+from ralph.gates.guards.hygiene.diff_coverage import watch_request
 from ralph.gates.guards.integrity.altered import altered_request
 from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.guards.integrity.sabotage import Sabotage, sabotage_request
@@ -56,6 +57,7 @@ __all__ = [
     "overlay_request",
     "sabotage_request",
     "source_changes",
+    "watch_request",
     "witness_request",
     "witnesses",
 ]
@@ -67,7 +69,7 @@ KINDS = all_kinds()
 _ORDER = (
     *("protected", "pinned", "suppressions", "environment", "caches", "dependencies", "secrets", "stubs"),
     *("junk", "substance", "inventory", "base_tests", "assertions", "repeat", "canary", "altered"),
-    *("witness", "sabotage", "criteria"),
+    *("witness", "sabotage", "criteria", "diff_coverage"),
 )
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
+from ralph.gates.executed.watched import LineHits, Watch
 
 
 class GateCall(msgspec.Struct, frozen=True):
@@ -16,6 +17,7 @@ class GateCall(msgspec.Struct, frozen=True):
     stage: str  # what it is for, in the evidence
     slot: str  # its folder and checkout; two calls of one slot come after each other
     fresh: bool = True  # a checkout made anew; False: the slot's own, brought up to date
+    watch: Watch | None = None  # which statements to look for while it goes on
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -26,3 +28,4 @@ class Heard(msgspec.Struct, frozen=True):
     evidence: str = ""
     seconds: float = 0.0
     exit_code: int | None = None
+    hits: LineHits | None = None  # what it executed of the watched statements

@@ -8,7 +8,6 @@ from it. What output means is the readers' matter (`gates`), what a call is for 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 
 import msgspec
@@ -19,12 +18,12 @@ from ralph.gates.readers import MAX_REPORT, Observation, reader
 from ralph.gates.seal import exec_argv
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.gate_run.answers import GateCall, Heard
-from ralph.shell.gate_run.gate_tool import locate_program, tool_hash
+from ralph.shell.gate_run.gate_tool import Shares, locate_program, tool_hash
+from ralph.shell.gate_run.watch_call import read_hits, read_regular, watch_env
 from ralph.shell.git.checkout import Submodule, fresh_checkout, update_checkout
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
 from ralph.shell.sandbox.boxes import gate_spec
-from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.machine_cause import held_against, machine_made, missing, unless_full
 from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
@@ -56,9 +55,7 @@ class GateCaller:
         self.site = site
         self._modules = modules
 
-    def hear(
-        self, wanted: list[GateCall], shares: tuple[SharedMount, ...], attend: Attention
-    ) -> Iterator[Heard]:
+    def hear(self, wanted: list[GateCall], shares: Shares, attend: Attention) -> Iterator[Heard]:
         """Answers as they come in; ends early, with every process gone, when `attend` says so.
 
         Calls put into `wanted` while it goes on are made too.
@@ -76,10 +73,7 @@ class GateCaller:
                         running.append(work)
                 for work in self._poll(running):
                     running.remove(work)
-                    reading, evidence = self._read(work)
-                    ended = work.call.ended
-                    assert ended is not None
-                    yield Heard(work.wanted, reading, evidence, ended.seconds or 0.0, ended.exit_code)
+                    yield self._read(work)
                 names = tuple(dict.fromkeys(work.wanted.gate.name for work in running))
                 if attend(Activity("gate", names, self.site.clock.monotonic() - began)):
                     return
@@ -96,7 +90,7 @@ class GateCaller:
         for work in running:
             client.wait(work.call)
 
-    def _start(self, call: GateCall, shares: tuple[SharedMount, ...]) -> Work | Reading:
+    def _start(self, call: GateCall, shares: Shares) -> Work | Reading:
         site, gate = self.site, call.gate
         folder = os.path.join(site.folder, "gates", call.slot)
         if os.path.exists(os.path.join(folder, "spec.json")):
@@ -113,7 +107,11 @@ class GateCaller:
         named = "/tmp/r/report" if site.boxed else report  # noqa: S108
         argv = exec_argv(gate, named)
         full = (locate_program(site, gate, argv[0], shares), *argv[1:])
-        spec = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=gate.env, shares=shares)
+        env = gate.env
+        if call.watch is not None:
+            own, seen = os.path.dirname(report), os.path.dirname(named)
+            env = watch_env(call.watch, own, seen, self._root(checkout), env)
+        spec = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=env, shares=shares)
         try:
             started = client.start_call(folder, spec, site.fork_client)
         except SetupError as error:
@@ -139,7 +137,7 @@ class GateCaller:
         proven = fill(site.store, base, base + ".index", call.tree, keep=(), modules=self._modules)
         return base, proven
 
-    def _place_shares(self, checkout: str, shares: tuple[SharedMount, ...]) -> Reading | None:
+    def _place_shares(self, checkout: str, shares: Shares) -> Reading | None:
         """Mount points of what is shared in, empty in the checkout itself; none behind a link of the tree."""
         real = os.path.realpath(checkout)
         for share in shares:
@@ -162,13 +160,19 @@ class GateCaller:
                     pass
         return None
 
-    def _read(self, work: Work) -> tuple[Reading, str]:
+    def _root(self, checkout: str) -> str:
+        """Where the judged tree stands for the gate."""
+        return self.site.order.repo if self.site.boxed else checkout
+
+    def _read(self, work: Work) -> Heard:
         """What the gate said, its evidence stored first."""
         site, ended, gate, tree = self.site, work.call.ended, work.wanted.gate, work.wanted.tree
         assert ended is not None
         head, gap, tail = client.read_output(work.folder, MAX_OUTPUT_BYTES)
         output = head + (b"\n[... %d bytes left out ...]\n" % gap if gap else b"") + tail
-        report = _regular_file(work.report)
+        report = read_regular(work.report, MAX_REPORT)
+        root, watch = self._root(work.checkout), work.wanted.watch
+        hits = read_hits(watch, os.path.dirname(work.report), root, gate) if watch is not None else None
         evidence = {
             "gate": gate.name,
             "stage": work.wanted.stage,
@@ -186,9 +190,9 @@ class GateCaller:
             "output": blobs.put(site.state.blobs, output),
             "report": blobs.put(site.state.blobs, report) if report is not None else None,
             "report_at": work.report_at,
+            "executed": hits,
         }
         stored = blobs.put(site.state.blobs, msgspec.json.encode(evidence))
-        root = site.order.repo if site.boxed else work.checkout
         observation = Observation(
             exit_code=ended.exit_code,
             ended=ended.ended,
@@ -199,7 +203,8 @@ class GateCaller:
         )
         lost = missing("wrong-tree") if work.proven != tree else machine_made(ended)
         reading = lost or held_against(reader(gate.read)(observation, gate), ended)
-        return unless_full(reading, site.state.root, lambda: _tidy(work.folder)), stored
+        reading = unless_full(reading, site.state.root, lambda: _tidy(work.folder))
+        return Heard(work.wanted, reading, stored, ended.seconds or 0.0, ended.exit_code, hits)
 
 
 def _tidy(folder: str) -> None:
@@ -217,15 +222,3 @@ def _next(wanted: list[GateCall], running: list[Work]) -> int | None:
     busy = {work.wanted.slot for work in running}
     free = (i for i, call in enumerate(wanted) if call.slot not in busy)
     return next((i for i in free if not (running and wanted[i].gate.exclusive)), None)
-
-
-def _regular_file(path: str) -> bytes | None:
-    """What the gate wrote where its report belongs; judged code may have put anything there."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        return file.read(MAX_REPORT + 1)

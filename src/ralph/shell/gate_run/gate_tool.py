@@ -13,15 +13,17 @@ from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.own_env import only_ours
 from ralph.shell.sandbox.site import Site
 
+Shares = tuple[SharedMount, ...]
 
-def locate_program(site: Site, gate: Gate, word: str, shares: tuple[SharedMount, ...]) -> str:
+
+def locate_program(site: Site, gate: Gate, word: str, shares: Shares) -> str:
     """The whole path of a gate's program; in its folder, where it is found nowhere."""
     cwd = user_cwd(site, gate)
     found = tools.find_executable(word, path=site.gate_path(gate), cwd=cwd)
     return find_in_shares(site, gate, shares) or found or os.path.join(cwd, word)
 
 
-def tool_hash(site: Site, gate: Gate, shares: tuple[SharedMount, ...]) -> str | Reading:
+def tool_hash(site: Site, gate: Gate, shares: Shares) -> str | Reading:
     """The hash of the gate's tool; one that is missing or is not the sealed one gives no verdict."""
     path = site.gate_path(gate)
     found = tools.resolve(
@@ -48,7 +50,7 @@ def tool_hash(site: Site, gate: Gate, shares: tuple[SharedMount, ...]) -> str | 
     return found.sha256
 
 
-def find_in_shares(site: Site, gate: Gate, shares: tuple[SharedMount, ...]) -> str | None:
+def find_in_shares(site: Site, gate: Gate, shares: Shares) -> str | None:
     """The gate's program where its PATH leads into a folder that a setup command built."""
     if "/" in gate.argv[0]:
         return None

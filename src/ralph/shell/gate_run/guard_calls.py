@@ -11,7 +11,14 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Reading
 from ralph.core.proof.causes import is_missing
 from ralph.core.proof.flaky import changed_keys
-from ralph.gates.guards import GuardFacts, WitnessRequest, altered_request, is_repeated
+from ralph.gates.executed.watched import LineHits
+from ralph.gates.guards import (
+    GuardFacts,
+    WitnessRequest,
+    altered_request,
+    is_repeated,
+    watch_request,
+)
 from ralph.gates.narrow import narrow_to_files
 from ralph.gates.plant_canary import Planted, take_out_canaries
 from ralph.shell.gate_run.answers import GateCall, Heard
@@ -27,6 +34,8 @@ class Batch(Struct):
     repeats: dict[str, tuple[Reading, ...]] = {}
     witness: dict[str, Reading] = {}
     altered: dict[str, tuple[frozenset[str], Reading]] = {}
+    coverage: dict[str, LineHits] = {}
+    differed: dict[str, Reading] = {}  # a watched call that came out otherwise than the final one
     evidence: dict[str, tuple[str, ...]] = {}
     owed: int = 0
     settled: bool = False  # a doubt about this tree was looked into before
@@ -76,18 +85,52 @@ def call_gates(
             batch.witness = {**batch.witness, name: reading}
         elif stage == "altered":
             batch.altered = {**batch.altered, name: (other[name].tests, reading)}
-        else:
-            if stage == "canary":
-                reading = take_out_canaries(reading, planted[name])
-                if _minds(facts, name, reading):
-                    gate = next(gate for gate in facts.gates if gate.name == name)
-                    wanted.append(GateCall(gate, facts.tree, "final", heard.call.slot))
-                    batch.owed, minded[name] = batch.owed + 1, reading.canary
-                    continue
-            elif name in minded:
-                reading = replace(reading, canary=minded.pop(name))
-            batch.repeats = {**batch.repeats, name: (*batch.repeats.get(name, ()), reading)}
+        elif (more := _take_repeat(facts, heard, planted, minded, batch)) is not None:
+            wanted.append(more)
+            batch.owed += 1
     return batch.owed == 0
+
+
+def _take_repeat(
+    facts: GuardFacts,
+    heard: Heard,
+    planted: dict[str, Planted],
+    minded: dict[str, Canary | None],
+    batch: Batch,
+) -> GateCall | None:
+    """Enters a repeat; or gives the call to make first, where something of ours may be why it differs."""
+    call, reading = heard.call, heard.reading
+    name = call.gate.name
+    if call.stage == "canary":
+        reading = take_out_canaries(reading, planted[name])
+    if call.watch is not None:
+        first, differs = batch.differed.pop(name, None), _differs(facts, name, reading)
+        if differs and first is None:
+            batch.differed[name] = reading
+            return call  # is it flaky, or does it mind being watched?
+        why = f"{name} comes out differently while it is watched"
+        unknown = LineHits(unknown=dict.fromkeys(call.watch.files, why))
+        batch.coverage = {**batch.coverage, name: unknown if differs else heard.hits or LineHits()}
+        if differs:
+            return replace(call, watch=None)
+        reading = first or reading  # watched both times, and not the same: flaky
+    if call.stage == "canary":
+        if _minds(facts, name, reading):
+            minded[name] = reading.canary
+            gate = next(gate for gate in facts.gates if gate.name == name)
+            return GateCall(gate, facts.tree, "final", call.slot)
+    elif name in minded:
+        reading = replace(reading, canary=minded.pop(name))
+    batch.repeats = {**batch.repeats, name: (*batch.repeats.get(name, ()), reading)}
+    return None
+
+
+def _differs(facts: GuardFacts, name: str, reading: Reading) -> bool:
+    """Did a call come out otherwise than the final one, which nobody watched?"""
+    final, canary = facts.final[name], reading.canary
+    fail_on = next(gate.fail_on for gate in facts.gates if gate.name == name)
+    disarmed = canary is not None and bool(canary.silent or canary.unseen)
+    return disarmed or reading.status != final.status or bool(changed_keys(final, reading, fail_on))
 
 
 def forgive_base_flakes(judge: Judge, facts: GuardFacts, batch: Batch, attend: Attention) -> None:
@@ -149,7 +192,7 @@ def _repeats(
         call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same, known)
         if bird is not None:
             planted[gate.name] = bird
-        calls.append(call)
+        calls.append(replace(call, watch=watch_request(facts)))
     return calls
 
 

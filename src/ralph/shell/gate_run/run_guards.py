@@ -77,6 +77,7 @@ def run_guards(
         repeats=batch.repeats,
         witness=batch.witness if show is not None else None,
         altered=batch.altered,
+        coverage=batch.coverage,
     )
     if show is not None and needs_witness(facts):
         broken = _try_sabotage(judge, loop, facts, show, batch, attend)
@@ -87,6 +88,7 @@ def run_guards(
     evidence = {
         "base_tests": batch.evidence.get("overlay", ()),
         "repeat": batch.evidence.get("final", ()),
+        "diff_coverage": (*batch.evidence.get("canary", ()), *batch.evidence.get("final", ())),
         **{name: batch.evidence.get(name, ()) for name in ("canary", "altered", "witness", "sabotage")},
     }
     called = tuple(replace(result, evidence=evidence.get(result.guard, ())) for result in called)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from ralph.core.model.gate import Gate, TaskClass
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Reading
+from ralph.gates.executed.watched import LineHits
 
 
 class Change(Struct, frozen=True):
@@ -81,6 +82,7 @@ class GuardFacts(Struct, frozen=True):
     sabotage: tuple[Broken, ...] | None = None  # None: not asked for
     altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
     criteria: Asked | None = None  # None: there are no specs
+    coverage: dict[str, LineHits] = {}  # what a repeat of each gate executed of the change
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 
 

@@ -1,0 +1,1 @@
+"""Which of the watched statements did a gate's processes execute?"""

@@ -1,0 +1,74 @@
+"""A gate call that is watched: what is put into its environment, and what was noted when it has ended.
+
+Nothing of the project changes: Python finds a module of ours by PYTHONPATH, and V8 writes its own coverage.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ralph.core.model.gate import Gate
+from ralph.gates.executed.py_trace import MAX_NOTES, MODULE, read_notes, tracer_text
+from ralph.gates.executed.v8_dump import read_dumps
+from ralph.gates.executed.watched import JAVASCRIPT, PYTHON, LineHits, Watch
+
+MAX_DUMPS = 500
+MAX_DUMP_BYTES = 8 << 20
+MAX_DUMPED_BYTES = 128 << 20
+# Their workers may be killed before V8 has written anything.
+_KILL_WORKERS = frozenset({"jest", "vitest"})
+
+
+def watch_env(watch: Watch, folder: str, named: str, root: str, env: dict[str, str]) -> dict[str, str]:
+    """What the gate's environment gets. `named`: how the call itself knows `folder`, which is its own."""
+    added = {}
+    if watch.of(*PYTHON):
+        os.mkdir(os.path.join(folder, "w"), mode=0o700)
+        with open(os.path.join(folder, "w", MODULE), "w", encoding="utf-8") as file:
+            file.write(tracer_text(watch, root, f"{named}/lines"))
+        added["PYTHONPATH"] = os.pathsep.join(filter(None, (f"{named}/w", env.get("PYTHONPATH"))))
+    if watch.of(*JAVASCRIPT) and "NODE_V8_COVERAGE" not in env:
+        added["NODE_V8_COVERAGE"] = f"{named}/v8"
+    return {**env, **added}
+
+
+def read_hits(watch: Watch, folder: str, root: str, gate: Gate) -> LineHits:
+    python = read_notes(watch, read_regular(os.path.join(folder, "lines"), MAX_NOTES) or b"")
+    dumps, whole = _dumps(os.path.join(folder, "v8"))
+    node = read_dumps(watch, root, dumps, all_written=whole and gate.read not in _KILL_WORKERS)
+    return LineHits(
+        executed={**python.executed, **node.executed},
+        measured=python.measured | node.measured,
+        unknown={**python.unknown, **node.unknown},
+        partial=python.partial or node.partial,
+    )
+
+
+def _dumps(folder: str) -> tuple[list[bytes], bool]:
+    """What V8 wrote, and whether that is all of it. Judged code may have put anything there."""
+    try:
+        names = sorted(os.listdir(folder)) if not os.path.islink(folder) else []
+    except OSError:
+        return [], True
+    found: list[bytes] = []
+    room = MAX_DUMPED_BYTES
+    for name in names[:MAX_DUMPS]:
+        data = read_regular(os.path.join(folder, name), MAX_DUMP_BYTES)
+        if data is None or len(data) > min(MAX_DUMP_BYTES, room):
+            return found, False
+        room -= len(data)
+        found.append(data)
+    return found, len(names) <= MAX_DUMPS
+
+
+def read_regular(path: str, most: int) -> bytes | None:
+    """A regular file, at most a byte more than `most`; judged code may have put anything in its place."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        return file.read(most + 1)
