@@ -51,7 +51,7 @@ OWN_TESTS = {
     "decide.next_item": PLAN,
     "decide.plan_facts": PLAN,
     "decide.plan_readers": PLAN,
-    "decide.count_spend": (*PLAN, "machine_judge", *LAW),
+    "model.spend": (*PLAN, "machine_judge", *LAW),
     "model.loop": (*LAW, "events"),
     "claim.status_block": ("status_block_law", "status_block"),
     "proof.compare": ("compare_law", "compare"),
@@ -65,7 +65,7 @@ BESIDES = ("model.loop", "views.summary", "prompt.facts")
 # The law of the machine says nothing of these: their own tests do.
 APART = (
     *("claim.completion_words", "claim.status_block", "proof.causes", "proof.compare", "proof.flaky"),
-    *("decide.next_item", "decide.plan_facts", "decide.plan_readers", "decide.count_spend", "decide.opinion"),
+    *("decide.next_item", "decide.plan_facts", "decide.plan_readers", "model.spend", "decide.opinion"),
 )
 
 

@@ -269,9 +269,7 @@ def test_nothing_to_plan_from(place):
 def test_a_kill_in_the_middle_loses_nothing(shop):
     """Killed after a call that failed and one that did not, a loop goes on with board, branch and commits."""
     running = shop.start(*buildkit.build_words("stumbles", check=QUICK), "--min-grade", "D")
-    running.until(
-        lambda loop: loop.build is not None and len(loop.build.done_items) == 1 and loop.call.running, 120
-    )
+    running.until(lambda loop: len(loop.build.done_items) == 1 and loop.call.running, 120)
     running.process.kill()
     running.process.wait(10)
     shop.kill_all()

@@ -47,7 +47,6 @@ def plan_in(tree: str) -> str:
 
 def ticks(loop: Loop, item: str = "") -> str:
     """The plan's file: what is ticked in it."""
-    assert loop.build is not None
     board = loop.build.board
     if board is None:
         return ""
@@ -92,7 +91,6 @@ class Called(Struct, frozen=True):
 
     def answer(self, _iteration: int, tree: str, faults_had: int) -> Answer:
         script, build = self.script, self.loop.build
-        assert build is not None
         if faults_had < len(script.faults):
             fault: Any = script.faults[faults_had]
             return Answer(tree, fault=Fault(fault, f"fault {faults_had + 1}"), usage=Usage())
@@ -124,7 +122,6 @@ class BuildHands(SimHands):
 
     def open_call(self, loop: Loop, action: actions.RunAgent) -> e.AgentStarted:
         started = super().open_call(loop, action)
-        assert loop.build is not None
         self._disk.workspace = tree_of(code_in(self._disk.workspace), ticks(loop))  # laid before the agent
         self._tick()
         if loop.build.mode != "building":
@@ -141,7 +138,6 @@ class BuildHands(SimHands):
 
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         build = loop.build
-        assert build is not None
         tree, commit, read = self._disk.workspace, loop.work.commit, None
         if build.mode == "building":
             assert build.item is not None
@@ -160,7 +156,6 @@ class BuildHands(SimHands):
 
     def tie_tests(self, loop: Loop, action: actions.TieTests) -> e.TestsTied:
         self._tick()
-        assert loop.build is not None
         found = []
         for name in IDS:
             good = name[0].lower() in code_in(action.tree)

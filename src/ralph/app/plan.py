@@ -51,8 +51,9 @@ def write_plan(place: PlanPlace, plan: Plan, *, specs: str, instead: str) -> Non
 
 def plan_of_loop(name: str, env: Mapping[str, str]) -> Plan:
     """The plan of a loop as it stands now."""
-    build = read_loop(name, env).loop.build
-    if build is None:
+    loop = read_loop(name, env).loop
+    build = loop.build
+    if not loop.has_plan:
         raise NothingToDo(f"loop '{safe(name, 80)}' has no plan", code="E-PLAN-NONE", next="ralph status")
     return build.plan if build.board is None else plan_with_states(build.plan, build.board)
 

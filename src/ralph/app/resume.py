@@ -87,7 +87,7 @@ def _joining_gates(loop: Loop, request: ResumeRequest, env: Mapping[str, str]) -
     if not request.checks:
         return ()
     order = loop.sealed
-    if order.brief is not None:
+    if loop.has_plan:
         raise UserError(
             "a plan is held to the checks that it began with",
             code="E-RESUME-CHECK",
@@ -141,7 +141,7 @@ def _waivers(request: ResumeRequest) -> dict[str, Any]:
 
 def _done_by_hand(loop: Loop, names: tuple[str, ...]) -> tuple[str, ...]:
     """Items that a human has done: only those that the plan leaves to a human."""
-    items = {item.id: item for item in loop.build.plan.items} if loop.build is not None else {}
+    items = {item.id: item for item in loop.build.plan.items}
     for name in names:
         if name not in items or not items[name].human:
             left = ", ".join(item.id for item in items.values() if item.human) or "none"

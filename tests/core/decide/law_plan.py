@@ -92,7 +92,6 @@ def ended(loop: Loop) -> tuple[str, str]:
 def purpose(loop: Loop) -> tuple[str, str]:
     """What the call that is owed is for."""
     assert isinstance(loop.todo[0], actions.RunAgent), loop.todo
-    assert loop.build is not None
     return loop.build.mode, loop.build.item.id if loop.build.item else ""
 
 

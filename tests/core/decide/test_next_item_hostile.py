@@ -71,7 +71,7 @@ def test_ties_of_a_tree_that_was_taken_back_prove_nothing() -> None:
     loop = decide(b.judge(loop, *both), e.TestsTied(tree="t1", ties=ties("A-1")))
     loop = published(b.conclude(b.judge(loop, *map(b.final, both)), *b.measured("t1")))
     loop = stuck(loop)
-    assert (loop.work.tree, loop.build is not None and loop.build.links.tree) == ("t1", "t1")
+    assert (loop.work.tree, loop.build.links.tree) == ("t1", "t1")
     loop = planned(loop, A, missing=("B-1",))
     assert purpose(loop) == ("building", next_item.MEND)
     assert loop.proof.not_yet == ("criterion B-1: no test names it",)
@@ -91,7 +91,6 @@ def test_whoever_uses_the_name_of_ralphs_own_item(item: Item) -> None:
     loop = verified(begun(sealed), "t1", "A-1")
     mode, name = purpose(loop)
     assert (mode, name != next_item.MEND) == ("building", True)
-    assert loop.build is not None
     assert loop.build.item is not None
     assert loop.build.item.title == next_item.WHOLE
 
@@ -148,7 +147,6 @@ def test_planning_cannot_take_a_humans_box_away() -> None:
     sealed = order(Plan(items=(A, B, SIGN)), brief={"planning": "asked for"})
     for items in ((A, B), (A, B, Item("sign", "sign it", chore=True))):
         loop = planned(begun(sealed), *items)
-        assert loop.build is not None
         assert loop.build.board is not None
         assert loop.build.board.ranked.items[loop.build.board.ranked.at["sign"]].human
 
@@ -187,7 +185,6 @@ def test_a_tick_from_before_stays_open_when_work_is_taken_back() -> None:
         assert purpose(loop) == ("building", "a")
         loop = b.restored(judged(called(loop, f"t{turn}"), f"t{turn}"))
     assert loop.work.tree == BASE
-    assert loop.build is not None
     assert loop.build.lost_items == {"a": 0}
 
 
@@ -200,7 +197,6 @@ def test_found_work_is_bounded_and_never_in_a_circle() -> None:
         *(Item(f"i{number}", "i", chore=True) for number in range(100)),
     )
     loop = called(begun(), "t1", plan=e.PlanRead(found=found))
-    assert loop.build is not None
     items = {item.id: item for item in loop.build.plan.items}
     assert len(items) == 2 + plan_facts.FOUND_CAP
     assert (items["x"].after, items["y"].after, items["another"].title) == ((), ("x",), "another")
@@ -228,7 +224,6 @@ def test_what_a_test_showed_is_remembered() -> None:
     loop = judged(called(begun(), "t1"), "t1", "A-1")
     loop = b.judge(loop, b.final(b.green(tree="t1", per_test=True)))
     loop = published(b.conclude(loop, *b.measured("t1"), shown))
-    assert loop.build is not None
     assert loop.build.links.shown_criteria == {"A-1"}
     assert plan_facts.criteria_to_show(loop) == ("B-1", "A-1")
     assert plan_facts.criteria_to_show(replace(loop, build=replace(loop.build, item=None))) == IDS

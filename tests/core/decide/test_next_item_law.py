@@ -32,9 +32,9 @@ from law_plan import (
 )
 from msgspec.structs import replace
 
-from ralph.core.decide import count_spend, next_item, plan_facts, plan_readers
+from ralph.core.decide import next_item, plan_facts, plan_readers, single_task
 from ralph.core.decide.machine import decide
-from ralph.core.model import actions
+from ralph.core.model import actions, spend
 from ralph.core.model import events as e
 from ralph.core.model.agent import Claim
 from ralph.core.model.loop import Loop
@@ -52,7 +52,6 @@ ROOM = Limits(iterations=30)
 
 
 def known(loop: Loop) -> PlanState:
-    assert loop.build is not None
     return loop.build
 
 
@@ -71,10 +70,14 @@ def states(loop: Loop) -> str:
 def test_where_a_plan_begins() -> None:
     """Without a plan, with one that is out of date, and with one to work by."""
     base = Checkpoint(0, BASE, "c0")
-    assert next_item.initial_plan_state(b.order()) is None
-    assert next_item.initial_plan_state(order(None)) == PlanState(why="there is no plan", base=base)
+    assert next_item.initial_plan_state(b.order()) == PlanState()
+    assert next_item.initial_plan_state(order(None)) == PlanState(
+        "planning", why="there is no plan", base=base
+    )
     stale = order(brief={"planning": "the specs changed"})
-    assert next_item.initial_plan_state(stale) == PlanState(why="the specs changed", plan=TWO, base=base)
+    assert next_item.initial_plan_state(stale) == PlanState(
+        "planning", why="the specs changed", plan=TWO, base=base
+    )
     plan = Plan(items=(replace(A, state="done"), B))
     found = next_item.initial_plan_state(order(plan, brief={"clarity": {"B-1": 3}}))
     board = board_of(plan, criteria=IDS, clarity={"B-1": 3})
@@ -226,11 +229,11 @@ def test_many_boxes_of_humans_are_named_in_short() -> None:
 def test_what_a_tree_is_held_to(item: Item | None, asked: Any, expected: tuple[str, str]) -> None:
     """An item to nothing being worse, a chore to less, the whole to everything, unless red may stay."""
     loop = begun(replace(order(), criterion=replace(order().criterion, min_grade=asked)))
-    criterion, tolerance = next_item.exit_terms(replace(loop, build=replace(known(loop), item=item)))
-    assert (criterion.min_grade, tolerance) == expected
-    assert next_item.exit_terms(b.based())[1] == "task"
+    terms = next_item.exit_terms(replace(loop, build=replace(known(loop), item=item)))
+    assert (terms.criterion.min_grade, terms.tolerance) == expected
+    assert single_task.exit_terms(b.based()).tolerance == "task"
     loop = begun(order(brief={"allow_red": True}))
-    assert next_item.exit_terms(replace(loop, build=replace(known(loop), item=None)))[1] == "old"
+    assert next_item.exit_terms(replace(loop, build=replace(known(loop), item=None))).tolerance == "old"
 
 
 @pytest.mark.parametrize(
@@ -538,18 +541,16 @@ def test_words_for_what_was_read(area: str, words: str) -> None:
 
 def test_one_way_of_counting() -> None:
     """Calls, tokens and money add up; what is not told is counted as unknown and never as nothing."""
-    one = count_spend.add_started_call(Spend())
+    one = spend.add_started_call(Spend())
     assert one == Spend(calls=1)
-    assert count_spend.add_call_usage(one, Usage()) == Spend(calls=1, blind=1)
-    assert count_spend.add_call_usage(one, Usage(tokens=3)) == Spend(calls=1, blind=1, tokens=3)
-    paid = count_spend.add_call_usage(one, Usage(tokens=3, cost=0.5, estimated=True))
+    assert spend.add_call_usage(one, Usage()) == Spend(calls=1, blind=1)
+    assert spend.add_call_usage(one, Usage(tokens=3)) == Spend(calls=1, blind=1, tokens=3)
+    paid = spend.add_call_usage(one, Usage(tokens=3, cost=0.5, estimated=True))
     assert paid == Spend(calls=1, tokens=3, cost=0.5, estimated=True)
-    aside = count_spend.add_side_calls(paid, 2)
+    aside = spend.add_side_calls(paid, 2)
     assert aside == Spend(calls=3, tokens=3, cost=0.5, blind=2, estimated=True)
-    assert count_spend.add_usage(aside, Usage(cost=0.25)) == Spend(
-        3, tokens=3, cost=0.75, blind=1, estimated=True
-    )
-    assert count_spend.add_side_calls(Spend()) == Spend(calls=1, blind=1)
+    assert spend.add_usage(aside, Usage(cost=0.25)) == Spend(3, tokens=3, cost=0.75, blind=1, estimated=True)
+    assert spend.add_side_calls(Spend()) == Spend(calls=1, blind=1)
 
 
 def test_who_did_the_work_of_another() -> None:

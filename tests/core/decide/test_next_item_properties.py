@@ -126,7 +126,6 @@ BUILD_EVENTS = st.one_of(
 def obey(draw: Any, loop: Loop) -> e.AnyEvent:
     """The fact that what is owed was done, with whatever came of it."""
     owed, build = loop.todo[0], loop.build
-    assert build is not None
     match owed:
         case model_actions.RunReaders() if not build.planning.readers_running:
             return e.ReadersStarted(call=owed.call, count=owed.count, agent="a", prompts=("p",) * owed.count)
@@ -183,7 +182,6 @@ class Books:
             case e.ReadersStarted():
                 self.calls += event.count
             case e.CheckpointMade():
-                assert before.build is not None
                 failed = before.call.fault is not None and event.tree == before.work.tree_before
                 closing = before.build.mode == "closing" and not (event.plan and event.plan.found)
                 if not failed:
@@ -265,7 +263,6 @@ class Machine(RuleBasedStateMachine):
         wins = loop.outcome == "verified" or (isinstance(owed, actions.Finish) and owed.outcome == "verified")
         brief, build = loop.sealed.brief, loop.build
         assert brief is not None
-        assert build is not None
         if not wins or brief.mode == "plan":
             return
         board, tree = build.board, loop.work.tree
@@ -286,7 +283,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def what_is_done_has_its_commit(self) -> None:
         build = self.loop.build
-        if build is None or build.board is None:
+        if build.board is None:
             return
         at = build.board.ranked.at
         assert build.done_items.keys() <= at.keys()
@@ -312,10 +309,9 @@ class Machine(RuleBasedStateMachine):
         if loop.phase not in ("ended", "paused"):
             assert loop.todo
         build = loop.build
-        if loop.todo and isinstance(loop.todo[0], actions.RunAgent) and build is not None:
+        if loop.todo and isinstance(loop.todo[0], actions.RunAgent):
             assert (build.item is not None) == (build.mode == "building"), build.mode
         if loop.todo and isinstance(loop.todo[0], actions.PublishItem):
-            assert build is not None
             assert build.item is not None
             assert loop.todo[0].item == build.item.id
 
@@ -353,7 +349,6 @@ def test_random_facts_of_a_plan_many() -> None:
 def test_found_items_never_make_a_plan_unsound(plan: Plan, found: tuple[Item, ...]) -> None:
     """Whatever ids and dependencies found items have, circles and unknown ones too, they join it open."""
     loop = fold([e.LoopStarted(rules=e.RULES, order=b.order(*GATES, brief=Brief(plan=plan, criteria=IDS)))])
-    assert loop.build is not None
     after = with_items(loop, loop.build, found)
     assert after.board is not None
     assert len(after.plan.items) == len(plan.items) + len(found)

@@ -88,7 +88,7 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         plan=ReportPlan(
             line=_plan(loop),
             items=tuple(map(_item, item_lines(loop))),
-            ties=tuple(map(_criterion_test, loop.build.links.tests)) if loop.build is not None else (),
+            ties=tuple(map(_criterion_test, loop.build.links.tests)),
         ),
         told=tuple(_report_call(call) for call in calls),
         breaker=breaker_course(loop),

@@ -97,7 +97,7 @@ def _next_prompt(record: Record, state: State, loop: Loop) -> Shown:
     owed = loop.todo[0]
     assert isinstance(owed, actions.RunAgent)
     order = failover.with_agent(loop.sealed, owed.agent)
-    item = loop.build.item if loop.build is not None else None
+    item = loop.build.item
     kind = kind_of(loop)
     return _shown_prompt(
         record.name,

@@ -39,8 +39,7 @@ _HEADLINES = {"satisfied": "NOTHING_TO_DO", "unproven": "DONE_UNPROVEN"}
 def status_word(loop: Loop) -> str:
     """Where the loop stands, in the word of the headline."""
     if loop.outcome == "verified":
-        brief = loop.sealed.brief
-        return "PLANNED" if brief is not None and brief.mode == "plan" else "VERIFIED_DONE"
+        return "PLANNED" if loop.sealed.plan_brief.mode == "plan" else "VERIFIED_DONE"
     if loop.outcome is not None:
         return _HEADLINES.get(loop.outcome, loop.outcome.upper())
     return "PAUSED" if loop.phase == "paused" else "STOPPED"
@@ -133,7 +132,7 @@ def ending(
         ]
         facts += [("not yet", safe(text, 300)) for text in loop.proof.not_yet[:MAX_SENTENCES]]
         facts.append(("best", best_words(loop)))
-    elif not loop.landing.result or loop.build is not None:
+    elif not loop.landing.result or loop.has_plan:
         facts.append(("why", safe(loop.reason, 300)))
     facts += _plan_facts(loop)
     opinion = loop.jury.opinion

@@ -22,7 +22,6 @@ from ralph.app.words.format import (
     short,
     thousands,
 )
-from ralph.core.decide.machine import EVENTS
 from ralph.core.model import events as e
 from ralph.core.model.plan.test_link import status_by_criterion
 from ralph.core.model.rubric import opinion_line as opinion_words
@@ -31,6 +30,8 @@ from ralph.core.model.spend import Limits
 
 def group(kind: str) -> str:
     """As `ralph logs --kind` has it."""
+    from ralph.core.decide.machine import EVENTS
+
     return next((row.group for event, row in EVENTS.items() if event.__name__ == kind), "loop")
 
 

@@ -7,15 +7,15 @@ before Ralph's own reasons to go on.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import msgspec.structs
 
-from ralph.core.decide import failover, grants, next_item, opinion, plan_facts
+from ralph.core.decide import failover, grants, next_item, opinion, plan_facts, single_task
 from ralph.core.decide.stuck import apply, measure, take_back
 from ralph.core.model.actions import (
     Action,
     Finish,
-    PublishItem,
-    PublishResult,
     RestoreWorkspace,
     RunAgent,
     RunGates,
@@ -24,9 +24,8 @@ from ralph.core.model.actions import (
     TieTests,
     Wait,
 )
-from ralph.core.model.agent import Claim
-from ralph.core.model.events import CheckpointMade
-from ralph.core.model.gate import MAKE_IT_GREEN, WITHOUT_WITNESS, Criterion, Gate
+from ralph.core.model.events import CheckpointMade, PlanRead
+from ralph.core.model.gate import MAKE_IT_GREEN, Gate, Grade
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Checkpoint, GuardResult, Verdict
 from ralph.core.proof import exit_gate
@@ -34,6 +33,23 @@ from ralph.core.proof import exit_gate
 replace = msgspec.structs.replace
 INTEGRITY_CAP = 2  # iterations with integrity findings before a human must look
 DENIAL_CAP = 2
+
+
+class Mode(Protocol):
+    """What a plan decides otherwise than a single task: two modules with the same functions."""
+
+    def already_done(self, loop: Loop) -> Finish | None: ...
+    def exit_terms(self, loop: Loop) -> exit_gate.Terms: ...
+    def missing_for_tick(self, loop: Loop) -> tuple[str, ...]: ...
+    def to_publish(self, loop: Loop, grade: Grade) -> opinion.Then | None: ...
+    def take_notes(self, loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop: ...
+    def next_step(self, loop: Loop, *, can_call: bool) -> tuple[Loop, Finish | str]: ...
+
+
+def mode_of(loop: Loop) -> Mode:
+    if loop.has_plan:
+        return next_item
+    return single_task
 
 
 def gate_names(loop: Loop) -> tuple[str, ...]:
@@ -84,12 +100,9 @@ def verify_or_settle(loop: Loop) -> Loop:
     if answer.may_leave:
         assert answer.grade is not None
         loop = replace(loop.with_proof(not_yet=(), unproven=answer.unproven), grade=answer.grade)
-        if loop.build is None:
-            return leave(loop, PublishResult(tree=loop.work.tree, grade=answer.grade))
-        item = plan_facts.to_publish(loop.build, loop.work.tree)
-        if item:
-            return leave(loop, PublishItem(item=item, tree=loop.work.tree, grade=answer.grade))
-        return pause_or_call(loop)  # the whole of a plan was looked at once more
+        then = mode_of(loop).to_publish(loop, answer.grade)
+        # Nothing: the whole of a plan was looked at once more.
+        return pause_or_call(loop) if then is None else leave(loop, then)
     return settle(loop, answer)
 
 
@@ -119,45 +132,29 @@ def _send_back(loop: Loop, refused: opinion.Refused) -> Loop:
 
 def needs_test_links(loop: Loop) -> bool:
     """Is it still to be found out which tests of this tree speak for which criterion?"""
-    build, brief = loop.build, loop.sealed.brief
-    if build is None or brief is None:
-        return False
-    return bool(brief.criteria) and build.links.tree != loop.work.tree
+    return bool(loop.sealed.plan_brief.criteria) and loop.build.links.tree != loop.work.tree
 
 
 def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...] | None) -> exit_gate.Exit:
-    criterion, tolerance = next_item.exit_terms(loop)
-    # Of an item, `next_item.missing_for_tick` asks for the agent's word where it is needed.
-    claim = loop.call.claim if loop.build is None else Claim(status="COMPLETE")
+    mode = mode_of(loop)
+    terms = mode.exit_terms(loop)
     # By the first rules a make-it-green task could end on the base's own tree.
-    unchanged_ok = loop.rules < 2 and criterion.task_class in MAKE_IT_GREEN
+    unchanged_ok = loop.rules < 2 and terms.criterion.task_class in MAKE_IT_GREEN
     answer = exit_gate.decide_exit(
-        criterion,
+        terms.criterion,
         loop.proof.baseline,
         now,
         guards,
         changed=loop.work.tree != loop.sealed.base.tree,
         unchanged_ok=unchanged_ok,
-        claim=claim,
+        claim=terms.claim,
         protection=loop.work.protection,
         generated=loop.proof.generated,
-        tolerance=tolerance,
-        last_word=_is_last_word(loop, criterion),
+        tolerance=terms.tolerance,
+        last_word=loop.rules > 2 and terms.last_word,
     )
-    missing = next_item.missing_for_tick(loop)
+    missing = mode.missing_for_tick(loop)
     return replace(answer, verified=False, not_yet=(*answer.not_yet, *missing)) if missing else answer
-
-
-def _is_last_word(loop: Loop, criterion: Criterion) -> bool:
-    """COMPLETE again for a tree that only lacked proof; once is enough where the class knows no witness."""
-    claim = loop.call.claim
-    if loop.rules < 3:
-        return False
-    if loop.build is not None:  # of the whole of a plan: each item was held to its own terms
-        return loop.build.item is None or next_item.is_mend_item(loop.build.item)
-    if claim is None or claim.status != "COMPLETE":
-        return False
-    return criterion.task_class in WITHOUT_WITNESS or loop.proof.claimed_tree == loop.work.tree
 
 
 def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
@@ -167,7 +164,7 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     loop = measure.note_footprint(loop, accused=accused)
     if loop.proof.again:  # nobody was called since: this says nothing of how the work is going
         return pause_or_call(loop.with_progress(history=()))
-    reds, missing = measure.red_verdicts(loop, loop.newest_verdicts), next_item.missing_for_tick(loop)
+    reds, missing = measure.red_verdicts(loop, loop.newest_verdicts), mode_of(loop).missing_for_tick(loop)
     loop = apply.record_judgement(loop, reds, missing, accused=accused, base=measure.base_checkpoint(loop))
     if accused:
         known = tuple(tree for tree in loop.progress.accused_trees if tree != loop.work.tree)
@@ -177,28 +174,35 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     ending = _ending(loop)
     if ending is not None:
         return finish(loop, ending)
-    track, trouble = apply.diagnose(loop)
-    back = None
-    if loop.build is not None:
-        loop, stalled, counts = apply.review_missed_item(loop, track)
-        loop, drop = next_item.note_failed_try(loop, stalled, counts=counts)
-        if drop:  # also the best of it is no place to go back to
-            back, loop = (
-                take_back.to_verified(loop),
-                loop.with_progress(redirect="", best=measure.verified_checkpoint(loop)),
-            )
-    elif loop.progress.breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
-        return finish(apply.demand_after_reopening(loop), Finish("stalled", loop.progress.breaker.why))
-    elif track.kind == "stalled" and trouble is not None:
-        return finish(apply.open_on_stall(loop, trouble, track.why), Finish("stalled", track.why))
-    else:
-        loop = apply.set_redirect(loop)
-    back = back or take_back.take_back(loop, accused=accused)
+    loop, missed = _item_missed(loop) if loop.has_plan else _task_missed(loop)
+    if isinstance(missed, Finish):
+        return finish(loop, missed)
+    back = missed or take_back.take_back(loop, accused=accused)
     if loop.control.pause_reason:  # what goes back goes all the same, before anything else is done
         return pause_loop(loop).with_control(held_todo=(back,) if back is not None else ())
     if back is not None:
         return replace(loop, phase="working", todo=(back,))
     return call_agent(loop)
+
+
+def _task_missed(loop: Loop) -> tuple[Loop, Finish | None]:
+    """End as stalled, or ask for something else."""
+    breaker, (track, trouble) = loop.progress.breaker, apply.diagnose(loop)
+    if breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
+        return apply.demand_after_reopening(loop), Finish("stalled", breaker.why)
+    if track.kind == "stalled" and trouble is not None:
+        return apply.open_on_stall(loop, trouble, track.why), Finish("stalled", track.why)
+    return apply.set_redirect(loop), None
+
+
+def _item_missed(loop: Loop) -> tuple[Loop, RestoreWorkspace | None]:
+    """Ask for something else, plan again, or give the item up."""
+    loop, stalled, counts = apply.review_missed_item(loop, apply.diagnose(loop)[0])
+    loop, drop = next_item.note_failed_try(loop, stalled, counts=counts)
+    if not drop:
+        return loop, None
+    best = measure.verified_checkpoint(loop)  # also the best of it is no place to go back to
+    return loop.with_progress(redirect="", best=best), take_back.to_verified(loop)
 
 
 def _note_claim(loop: Loop, answer: exit_gate.Exit) -> Loop:
@@ -252,7 +256,6 @@ def _denied(loop: Loop) -> Finish:
 
 def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
     """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
-    assert loop.build is not None
     take = plan_facts.take_plan if loop.build.mode == "planning" else plan_facts.take_closing
     before = replace(loop.checkpoint, tree=loop.work.tree_before)
     loop = loop.with_agents(faults_in_row=0, outages_in_row=0).with_progress(revert_note="")
@@ -271,7 +274,7 @@ def item_published(loop: Loop, commit: str) -> Loop:
     """A verified item is on the result branch: from here on this tree is what work goes back to."""
     newest = measure.measure_checkpoint(loop, loop.checkpoint, loop.newest_verdicts)
     loop = plan_facts.tick_item(apply.item_done(loop, newest.red), commit, loop.grade)
-    build = replace(loop.build, base=newest) if loop.build is not None else None
+    build = replace(loop.build, base=newest)
     # What another item took says nothing of the next one.
     history = loop.progress.history if loop.rules < 2 else ()
     loop = replace(loop.with_progress(best=newest, redirect="", revert_note="", history=history), build=build)
@@ -286,14 +289,13 @@ def pause_or_call(loop: Loop) -> Loop:
 def limit_or_call(loop: Loop) -> Loop:
     """A loop that is taken up, for the first time or again, meets its limits before it spends."""
     ending = failover.limit_reached(loop)
-    if loop.build is not None:
-        if loop.build.mode == "planning" and loop.agents.denials_in_row >= DENIAL_CAP:
-            return finish(replace(loop, phase="working"), _denied(loop))
-        loop, step = next_item.next_step(loop, can_call=ending is None)
-        if isinstance(step, Finish):
-            return leave(replace(loop, phase="working"), step)
-        if step == "judge":
-            return judge_again(loop)
+    if loop.build.mode == "planning" and loop.agents.denials_in_row >= DENIAL_CAP:
+        return finish(replace(loop, phase="working"), _denied(loop))
+    loop, step = mode_of(loop).next_step(loop, can_call=ending is None)
+    if isinstance(step, Finish):
+        return leave(replace(loop, phase="working"), step)
+    if step == "judge":
+        return judge_again(loop)
     return _call(loop) if ending is None else finish(replace(loop, phase="working"), ending)
 
 
@@ -309,7 +311,7 @@ def judge_again(loop: Loop) -> Loop:
 
 def call_agent(loop: Loop) -> Loop:
     """On to the next call; with a plan, it says first which."""
-    return _call(loop) if loop.build is None else limit_or_call(loop)
+    return limit_or_call(loop) if loop.has_plan else _call(loop)
 
 
 def _wait(loop: Loop, wait: Wait) -> Loop:

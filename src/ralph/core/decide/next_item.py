@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec.structs
 
-from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, declared_words, plan_and_brief, with_items
-from ralph.core.model.actions import Finish
+from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, declared_words, with_items
+from ralph.core.decide.plan_facts import take_notes as take_notes  # noqa: PLC0414 - a part of this mode
+from ralph.core.model.actions import Finish, PublishItem
 from ralph.core.model.agent import Claim
-from ralph.core.model.gate import Criterion
+from ralph.core.model.gate import Grade
 from ralph.core.model.order import Order
 from ralph.core.model.outcome import Outcome
 from ralph.core.model.plan.board import board_of, choose, state_of, with_state
@@ -39,15 +40,15 @@ WHOLE = "Make the whole green: every check, every criterion"  # its title, by wh
 Next = Finish | Literal["call", "judge"]
 
 
-def initial_plan_state(order: Order) -> PlanState | None:
+def initial_plan_state(order: Order) -> PlanState:
     """Where a loop with a plan starts: by the plan that was found, or by making one."""
     brief = order.brief
     if brief is None:
-        return None
+        return PlanState()
     base = Checkpoint(0, order.base.tree, order.base.commit)
     if brief.plan is None or brief.planning:
         why = brief.planning or "there is no plan"
-        return PlanState(why=why, plan=brief.plan or PlanState().plan, base=base)
+        return PlanState("planning", why=why, plan=brief.plan or PlanState().plan, base=base)
     done = {item.id: DoneItem(item.id) for item in brief.plan.items if item.state == "done"}
     board = board_of(brief.plan, criteria=brief.criteria, clarity=brief.clarity)
     return PlanState(mode="building", plan=brief.plan, board=board, done_items=done, base=base)
@@ -55,7 +56,7 @@ def initial_plan_state(order: Order) -> PlanState | None:
 
 def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """What the plan asks for now. The answer is the same however often it is asked for."""
-    build, brief = plan_and_brief(loop)
+    build, brief = loop.build, loop.sealed.plan_brief
     if build.planning.question and (build.mode == "planning" or brief.mode == "build"):
         return loop, Finish("blocked", f"the agent asks: {build.planning.question}")
     if build.mode == "planning":
@@ -89,12 +90,11 @@ def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     return loop, Finish("blocked", f"{choice.why}: {', '.join(named)}{more}")
 
 
-def exit_terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
+def exit_terms(loop: Loop) -> exit_gate.Terms:
     """What the tree at hand is held to: an item to nothing being worse, the whole to everything."""
     criterion = loop.sealed.criterion
-    build, brief = loop.build, loop.sealed.brief
-    if build is None or brief is None:
-        return criterion, "task"
+    build, brief = loop.build, loop.sealed.plan_brief
+    claim = Claim(status="COMPLETE")  # `missing_for_tick` asks for the agent's word where it is needed
     if build.item is not None and not is_mend_item(build.item):
         # Without specs there is no criterion by which to prove an item: the whole is held to the grade.
         bare = loop.rules > 2 and brief.criteria is None
@@ -102,14 +102,30 @@ def exit_terms(loop: Loop) -> tuple[Criterion, exit_gate.Tolerance]:
             criterion = replace(criterion, min_grade="D")
         elif build.item.chore or bare:  # "D" sorts behind "C": a user who asks for less gets less
             criterion = replace(criterion, min_grade=max(criterion.min_grade, "C"))
-        return criterion, "item"
-    return criterion, "old" if brief.allow_red else "nothing"
+        return exit_gate.Terms(criterion, "item", claim, last_word=False)
+    # Of the whole the agent has said so: each item was held to its own terms.
+    return exit_gate.Terms(criterion, "old" if brief.allow_red else "nothing", claim, last_word=True)
+
+
+def already_done(loop: Loop) -> Finish | None:  # noqa: ARG001
+    """That there is nothing left is for `next_step` to say."""
+    return None
+
+
+def to_publish(loop: Loop, grade: Grade) -> PublishItem | None:
+    """The item at hand, unless its commit holds this very tree: it was lost, and is found again."""
+    build, tree = loop.build, loop.work.tree
+    if build.item is None or build.board is None:
+        return None
+    name = build.item.id
+    there = state_of(build.board, name) == "done" and build.done_items[name].tree == tree
+    return None if there else PublishItem(item=name, tree=tree, grade=grade)
 
 
 def missing_for_tick(loop: Loop) -> tuple[str, ...]:
     """What stands between the item at hand and its tick, besides the gates."""
     build = loop.build
-    if build is None or build.links.tree not in ("", loop.work.tree):
+    if build.links.tree not in ("", loop.work.tree):
         return ()
     item, stands = build.item, status_by_criterion(build.links.tests)
     if item is None or is_mend_item(item):
@@ -130,7 +146,7 @@ def missing_for_tick(loop: Loop) -> tuple[str, ...]:
 
 def note_failed_try(loop: Loop, stalled: str, *, counts: bool) -> tuple[Loop, bool]:
     """An iteration was judged and is not good enough. True: back to the tree that is verified."""
-    build, brief = plan_and_brief(loop)
+    build, brief = loop.build, loop.sealed.plan_brief
     if build.item is None:
         return add_mend_item(loop, loop.proof.not_yet), False
     name = build.item.id
@@ -152,7 +168,6 @@ def _says_done(claim: Claim | None) -> bool:
 
 def _select_item(loop: Loop, item: Item, rule: str, why: str) -> Loop:
     build = loop.build
-    assert build is not None
     if build.item is not None and build.item.id == item.id:
         return replace(loop, build=replace(build, mode="building", rule=rule, why=why))
     build = replace(build, mode="building", item=item, rule=rule, why=why, item_touched=False)
@@ -161,7 +176,6 @@ def _select_item(loop: Loop, item: Item, rule: str, why: str) -> Loop:
 
 def _plan_again(loop: Loop, why: str, item: str = "") -> Loop:
     build = loop.build
-    assert build is not None
     replanned = build.planning.replanned_items | {item} if item else build.planning.replanned_items
     build = build.with_planning(items_since_plan=0, replanned_items=replanned)
     build = replace(build, mode="planning", why=why, item=None)
@@ -170,7 +184,6 @@ def _plan_again(loop: Loop, why: str, item: str = "") -> Loop:
 
 def _block(loop: Loop, name: str, why: str) -> Loop:
     build = loop.build
-    assert build is not None
     assert build.board is not None
     build = replace(
         build,
@@ -184,13 +197,15 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
 
 def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     """Every required item is settled: is the whole proven, and does the agent say that nothing is left?"""
-    build, _ = plan_and_brief(loop)
+    build = loop.build
     loop = replace(loop, build=replace(build, item=None, mode="checking", why=""))
-    build, _ = plan_and_brief(loop)
+    build = loop.build
     order = loop.sealed
-    criterion, tolerance = exit_terms(loop)
+    terms = exit_terms(loop)
     if loop.work.tree == order.base.tree and _links_are_known(loop):  # nothing was left to do
-        red = exit_gate.red_sentences(criterion, loop.proof.baseline, loop.proof.baseline, tolerance)
+        red = exit_gate.red_sentences(
+            terms.criterion, loop.proof.baseline, loop.proof.baseline, terms.tolerance
+        )
         sentences = (*red, *_unproven_words(loop))
         if sentences:
             return _mended(loop, sentences, can_call=can_call)
@@ -199,16 +214,16 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     if not (loop.proof.finals_tree == loop.proof.guards_tree == loop.work.tree and _links_are_known(loop)):
         return loop, "judge"
     answer = exit_gate.decide_exit(
-        criterion,
+        terms.criterion,
         loop.proof.baseline,
         loop.proof.finals,
         loop.proof.guards,
         changed=True,
-        claim=Claim(status="COMPLETE"),  # each item had its own; of the whole, the dual condition tells
+        claim=terms.claim,  # each item had its own; of the whole, the dual condition tells
         protection=loop.work.protection,
         generated=loop.proof.generated,
-        tolerance=tolerance,
-        last_word=loop.rules > 2,  # of every item the agent has said so
+        tolerance=terms.tolerance,
+        last_word=loop.rules > 2 and terms.last_word,
     )
     sentences = (*(() if answer.ends_unproven else answer.not_yet), *_unproven_words(loop))
     if sentences:
@@ -217,7 +232,9 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     assert board is not None
     checked = Checked(
         open_items=board.tally.open - board.tally.optional_open,
-        failing=tuple(exit_gate.red_sentences(criterion, loop.proof.baseline, loop.proof.finals, tolerance)),
+        failing=tuple(
+            exit_gate.red_sentences(terms.criterion, loop.proof.baseline, loop.proof.finals, terms.tolerance)
+        ),
         errors=(loop.call.fault.message,) if loop.call.fault is not None else (),
         remaining=tuple(finding.message for result in loop.proof.guards for finding in result.findings),
     )
@@ -230,7 +247,6 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
     if dual.holds or build.closing.calls >= CLOSING_CAP or not can_call:
         outcome = "verified" if answer.verified else "unproven"
         return loop, Finish(outcome, _verified_words(loop, dual), answer.grade)
-    assert loop.build is not None
     why = "every item is verified; the agent has not signalled that nothing is left"
     return replace(loop, build=replace(loop.build, mode="closing", why=why)), "call"
 
@@ -241,7 +257,7 @@ def _mended(loop: Loop, sentences: tuple[str, ...], *, can_call: bool) -> tuple[
 
 def add_mend_item(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     """All items are ticked and the whole is not proven: one more item, Ralph's own, says what is missing."""
-    build, _ = plan_and_brief(loop)
+    build = loop.build
     board = build.board
     assert board is not None
     own = next(
@@ -272,12 +288,12 @@ def is_mend_item(item: Item) -> bool:
 
 def _links_are_known(loop: Loop) -> bool:
     """It is known how the criteria stand on this very tree, and not only on one that was taken back."""
-    build, brief = plan_and_brief(loop)
+    build, brief = loop.build, loop.sealed.plan_brief
     return not brief.criteria or build.links.tree == loop.work.tree
 
 
 def _unproven_words(loop: Loop) -> list[str]:
-    build, brief = plan_and_brief(loop)
+    build, brief = loop.build, loop.sealed.plan_brief
     if brief.criteria is None:
         return []
     stands = status_by_criterion(build.links.tests)
@@ -303,7 +319,7 @@ def _planned_words(build: PlanState) -> str:
 
 
 def _verified_words(loop: Loop, dual: Dual) -> str:
-    build, _ = plan_and_brief(loop)
+    build = loop.build
     assert build.board is not None
     words = f"all {build.board.tally.done} items are verified"
     hands = [name for name, one in build.done_items.items() if one.iteration and not one.commit]

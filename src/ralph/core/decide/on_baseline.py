@@ -35,8 +35,7 @@ def take_baseline(loop: Loop) -> Loop:
     """Ask for every gate on the base tree; a criterion without gates cannot even begin."""
     names = after_judging.gate_names(loop)
     loop = replace(loop.with_proof(baseline={}), phase="baseline")
-    brief = loop.sealed.brief
-    if brief is not None and brief.mode == "plan":  # a plan is held to its own rules, not to gates
+    if loop.sealed.plan_brief.mode == "plan":  # a plan is held to its own rules, not to gates
         return after_judging.limit_or_call(
             replace(loop.with_progress(best=measure.base_checkpoint(loop)), phase="working")
         )
@@ -91,7 +90,7 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     if rest or loop.work.tree != order.base.tree:
         return _judge_tree_at_hand(loop.with_progress(history=()), rest)
     loop = loop.with_proof(verdicts=dict(loop.proof.baseline), verdicts_tree=loop.work.tree)
-    ending = _nothing_to_do(loop) if loop.build is None and not loop.call.number else None
+    ending = None if loop.call.number else after_judging.mode_of(loop).already_done(loop)
     if ending is not None:
         return after_judging.finish(loop, ending)
     if after_judging.needs_test_links(loop):
@@ -116,16 +115,6 @@ def _without_broken_gates(loop: Loop) -> Loop:
             del kept[gate.name]
     criterion = replace(order.criterion, gates=tuple(gate for gate in gates if gate.name in kept))
     return replace(loop.with_proof(baseline=kept), order=replace(order, criterion=criterion))
-
-
-def _nothing_to_do(loop: Loop) -> Finish | None:
-    criterion, baseline = loop.sealed.criterion, loop.proof.baseline
-    if loop.rules < 2:
-        said = "already satisfied: the proof was green before any agent call"
-        return Finish("verified", said) if exit_gate.satisfied_first(criterion, baseline) else None
-    if not exit_gate.already_satisfied(criterion, baseline):
-        return None
-    return Finish("satisfied", exit_gate.satisfied_words(criterion, baseline))
 
 
 def gates_still_owed(loop: Loop, event: GateEnded) -> RunGates:

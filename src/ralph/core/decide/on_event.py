@@ -12,7 +12,6 @@ import msgspec.structs
 
 from ralph.core.decide import (
     after_judging,
-    count_spend,
     failover,
     grants,
     next_item,
@@ -23,6 +22,7 @@ from ralph.core.decide import (
 from ralph.core.decide.after_fault import after_fault
 from ralph.core.decide.stuck import apply
 from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
+from ralph.core.model import spend
 from ralph.core.model.actions import (
     AskJudge,
     Finish,
@@ -131,7 +131,7 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
     )
     loop = loop.with_proof(again=False).with_work(tree_before=event.tree or loop.work.tree_before)
     loop = loop.with_control(steers=(), steers_in_call=loop.control.steers)
-    return replace(loop, spend=count_spend.add_started_call(loop.spend))
+    return replace(loop, spend=spend.add_started_call(loop.spend))
 
 
 def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
@@ -156,16 +156,16 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
     return replace(
         loop,
         order=order,
-        spend=count_spend.add_call_usage(loop.spend, event.usage),
+        spend=spend.add_call_usage(loop.spend, event.usage),
         build=_note_indication(loop, event),
         todo=(TakeSnapshot(iteration=loop.iteration),),
     )
 
 
-def _note_indication(loop: Loop, event: AgentEnded) -> PlanState | None:
+def _note_indication(loop: Loop, event: AgentEnded) -> PlanState:
     """What the agent says of being finished, in the newest messages."""
     build = loop.build
-    if build is None or event.indication is None or event.fault is not None:
+    if event.indication is None or event.fault is not None:
         return build
     return build.with_closing(indications=(*build.closing.indications, event.indication)[-WINDOW:])
 
@@ -193,11 +193,10 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
     if fault is not None and not changed:
         loop = loop.with_work(tree=event.tree, commit=event.commit, changed_lines=event.total_lines)
         return after_fault(loop, fault)
-    if loop.build is not None and loop.build.mode in ("planning", "closing"):
+    if loop.build.mode in ("planning", "closing"):
         return after_judging.end_planning_call(loop, event)
     loop = loop.with_work(tree=event.tree, commit=event.commit, changed_lines=event.total_lines)
-    if loop.build is not None:
-        loop = plan_facts.take_notes(loop, event.plan, changed=changed)
+    loop = after_judging.mode_of(loop).take_notes(loop, event.plan, changed=changed)
     loop = loop.with_agents(faults_in_row=0, outages_in_row=0).with_progress(revert_note="")
     if loop.control.abort_reason:
         return after_judging.finish(loop, Finish("aborted", loop.control.abort_reason))
@@ -288,14 +287,20 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         _illegal(loop, event, "it was dropped or landed")
     if loop.todo:
         _illegal(loop, event, "it is about to end")
-    if event.gates and loop.build is not None:
+    if event.gates and loop.has_plan:
         _illegal(loop, event, "a plan is held to the gates that it began with")
     if {gate.name for gate in event.gates} & {gate.name for gate in loop.sealed.criterion.gates}:
         _illegal(loop, event, "a gate of that name is in the order")
     held, held_phase, ended = loop.control.held_todo, loop.control.held_phase, loop.phase == "ended"
     loop = replace(
         loop.with_control(held_todo=(), held_phase="working", pause_reason="", pause_now=False),
-        limits=count_spend.raise_limits(loop.limits, event),
+        limits=spend.raise_limits(
+            loop.limits,
+            iterations=event.more_iterations,
+            time=event.more_time,
+            cost=event.more_cost,
+            tokens=event.more_tokens,
+        ),
         outcome=None,
         reason="",
     )
@@ -316,7 +321,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         return on_baseline.take_missing_baseline(loop, held, held_phase)
     if loop.progress.best is None:
         return on_baseline.take_baseline(loop)
-    answered = ended and event.allow and loop.build is None and loop.work.tree != loop.sealed.base.tree
+    answered = ended and event.allow and not loop.has_plan and loop.work.tree != loop.sealed.base.tree
     return after_judging.judge_again(loop) if answered else after_judging.limit_or_call(loop)
 
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.decide import count_spend, failover
+from ralph.core.decide import failover
 from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
 from ralph.core.model import rubric
 from ralph.core.model.actions import AskJudge, Finish, PublishItem, PublishResult, Wait
@@ -23,6 +23,7 @@ from ralph.core.model.events import Event, JudgeEnded, JudgeStarted
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import Outcome
 from ralph.core.model.rubric import JUDGE, Jury, Opinion
+from ralph.core.model.spend import add_side_calls, add_usage
 from ralph.core.model.verdict import Checkpoint
 from ralph.errors import IllegalEvent
 
@@ -63,7 +64,7 @@ def judge_started(loop: Loop, event: JudgeStarted) -> Loop:
         loop.with_call(
             number=event.call, times=(*loop.call.times, event.at)[-(loop.limits.calls_per_hour or 1) :]
         ),
-        spend=count_spend.add_side_calls(loop.spend),
+        spend=add_side_calls(loop.spend),
         jury=replace(loop.jury, open=True, prompt=event.prompt),
     )
 
@@ -73,9 +74,7 @@ def take_answer(loop: Loop, event: JudgeEnded) -> tuple[Loop, Next]:
     owed, opinion = _owed_question(loop, event), event.opinion
     if not loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
         _illegal(loop, event, "no such call is open")
-    loop = replace(
-        loop, spend=count_spend.add_usage(loop.spend, event.usage), jury=replace(loop.jury, open=False)
-    )
+    loop = replace(loop, spend=add_usage(loop.spend, event.usage), jury=replace(loop.jury, open=False))
     if event.fault is not None:
         return _act_on_fault(loop, event.fault, owed.then)
     if opinion is None or opinion.tree != owed.tree:

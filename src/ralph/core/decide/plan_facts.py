@@ -13,7 +13,6 @@ import msgspec.structs
 
 from ralph.core.model.events import PlanRead
 from ralph.core.model.gate import Grade
-from ralph.core.model.order import Brief
 from ralph.core.model.plan.board import board_of, plan_with_states, state_of, with_failing, with_state
 from ralph.core.model.plan.items import Board, Item, Plan, id_of
 from ralph.core.model.plan.plan_rules import check_plan
@@ -38,8 +37,8 @@ NOTHING_LEFT = "the plan leaves nothing to do: expected at least one open item t
 
 def readers_due(loop: Loop) -> int:
     """How many calls are to read before this planning call; 0 when they have, or when none were asked for."""
-    build, brief = loop.build, loop.sealed.brief
-    if build is None or brief is None or build.mode != "planning" or build.planning.reader_notes:
+    build, brief = loop.build, loop.sealed.plan_brief
+    if build.mode != "planning" or build.planning.reader_notes:
         return 0
     cap, recent = loop.limits.calls_per_hour, [at for at in loop.call.times if at > loop.now - HOUR]
     room = brief.readers if cap is None else cap - len(recent) - 1  # one is left for the plan itself
@@ -48,7 +47,7 @@ def readers_due(loop: Loop) -> int:
 
 def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
     """A planning call has ended: work by its plan if it is sound; whatever else it did is not kept."""
-    build, brief = plan_and_brief(loop)
+    build, brief = loop.build, loop.sealed.plan_brief
     read = read or PlanRead()
     told = []
     if read.outside:
@@ -99,7 +98,7 @@ def _count_failure(build: PlanState, *problems: str) -> PlanState:
 
 def leaves_nothing(loop: Loop, plan: Plan) -> bool:
     """Would the loop be done by the word of whoever planned, with nothing to prove it?"""
-    build, brief = plan_and_brief(loop)
+    build, brief = loop.build, loop.sealed.plan_brief
     return (
         brief.mode == "build"
         and not brief.criteria
@@ -116,7 +115,6 @@ def _merge_replanned(build: PlanState, plan: Plan) -> tuple[Plan, Plan]:
 def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
     """A call that works on an item has ended: found work joins the plan, its ticks do not."""
     build = loop.build
-    assert build is not None
     told = []
     if read is not None and read.ticked:
         named = ", ".join(read.ticked[:MAX_NAMED])
@@ -130,7 +128,6 @@ def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
 def take_closing(loop: Loop, read: PlanRead | None) -> Loop:
     """A closing call has ended: it may name work that is left, and nothing else."""
     build = loop.build
-    assert build is not None
     build = replace(build.with_closing(calls=build.closing.calls + 1), prompt_notes=())
     if read is not None:
         build = build.with_planning(discarded_files=build.planning.discarded_files + read.outside)
@@ -142,7 +139,6 @@ def take_closing(loop: Loop, read: PlanRead | None) -> Loop:
 def take_test_links(loop: Loop, tree: str, ties: tuple[CriterionTest, ...]) -> Loop:
     """How the criteria stand on this tree: what was verified may be lost, or found again."""
     build = loop.build
-    assert build is not None
     ties = merge_links(build.links.tests, ties)
     before, now = status_by_criterion(build.links.tests), status_by_criterion(ties)
     board, lost = _board_by_criteria(build, now, loop.iteration)
@@ -187,7 +183,7 @@ def _board_by_criteria(
 def restore_plan_state(loop: Loop) -> Loop:
     """The workspace is back at a tree of which everything was verified: all stands as it stood there."""
     build = loop.build
-    if build is None or build.base is None or loop.work.tree != build.base.tree:
+    if build.base is None or loop.work.tree != build.base.tree:
         return loop
     board, lost = _board_by_criteria(build, status_by_criterion(build.links.base_tests), 0)
     build = replace(
@@ -199,19 +195,9 @@ def restore_plan_state(loop: Loop) -> Loop:
     return replace(loop, build=build)
 
 
-def to_publish(build: PlanState, tree: str) -> str:
-    """The item at hand, unless its commit holds this very tree: it was lost, and is found again."""
-    if build.item is None or build.board is None:
-        return ""
-    name = build.item.id
-    there = state_of(build.board, name) == "done" and build.done_items[name].tree == tree
-    return "" if there else name
-
-
 def tick_item(loop: Loop, commit: str, grade: Grade | None) -> Loop:
     """The item at hand is verified and has its commit."""
     build = loop.build
-    assert build is not None
     assert build.item is not None
     assert build.board is not None
     name = build.item.id
@@ -235,7 +221,7 @@ def tick_item(loop: Loop, commit: str, grade: Grade | None) -> Loop:
 
 def criteria_to_show(loop: Loop) -> tuple[str, ...]:
     """The criteria that this tree must show: of the item at hand and of all that was verified, or all."""
-    build, brief = plan_and_brief(loop)
+    build, brief = loop.build, loop.sealed.plan_brief
     if build.item is None or build.board is None:
         return brief.criteria or ()
     ranked = build.board.ranked
@@ -246,8 +232,6 @@ def criteria_to_show(loop: Loop) -> tuple[str, ...]:
 def reopen_blocked_items(loop: Loop) -> Loop:
     """A human looked at what ended the loop: blocked items are tried again, every count starts anew."""
     build = loop.build
-    if build is None:
-        return loop
     board = build.board
     for name in build.blocked_items:
         if board is not None and name in board.ranked.at and state_of(board, name) == "blocked":
@@ -266,7 +250,7 @@ def reopen_blocked_items(loop: Loop) -> Loop:
 def tick_human_items(loop: Loop, names: tuple[str, ...]) -> Loop:
     """Items that only a human can do, and has done."""
     build = loop.build
-    if build is None or build.board is None:
+    if build.board is None:
         return loop
     board, done, lost = build.board, dict(build.done_items), dict(build.lost_items)
     for name in names:
@@ -279,8 +263,7 @@ def tick_human_items(loop: Loop, names: tuple[str, ...]) -> Loop:
 
 def with_items(loop: Loop, build: PlanState, found: tuple[Item, ...]) -> PlanState:
     """The same plan with more items; the board is made anew, which is rare."""
-    brief = loop.sealed.brief
-    assert brief is not None
+    brief = loop.sealed.plan_brief
     assert build.board is not None
     plan = plan_with_states(build.plan, build.board)
     known = {item.id for item in plan.items}
@@ -310,7 +293,7 @@ def keep_declarations(old: Plan, new: Plan) -> Plan:
 
 def declared_words(loop: Loop) -> tuple[str, ...]:
     """Items that were taken as done with nothing to prove them, why, and who says so."""
-    build, brief = plan_and_brief(loop)
+    build, brief = loop.build, loop.sealed.plan_brief
     given = {item.id for item in brief.plan.items if item.no_proof} if brief.plan is not None else set()
     return tuple(
         f"item {item.id}: proof none because {item.no_proof}"
@@ -360,10 +343,3 @@ def _others(build: PlanState, fresh: set[str]) -> list[str]:
         if item.id != build.item.id and whole and state_of(board, item.id) == "open":
             found.append(item.id)
     return found
-
-
-def plan_and_brief(loop: Loop) -> tuple[PlanState, Brief]:
-    build, brief = loop.build, loop.sealed.brief
-    assert build is not None
-    assert brief is not None
-    return build, brief

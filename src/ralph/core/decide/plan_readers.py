@@ -11,11 +11,12 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from ralph.core.decide import after_judging, count_spend
+from ralph.core.decide import after_judging
 from ralph.core.model.actions import RunReaders
 from ralph.core.model.events import Event, ReadersEnded, ReadersStarted
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.plan_state import ReaderNote
+from ralph.core.model.spend import add_side_calls, add_usage
 from ralph.core.text.clean import clean, redact, trim
 from ralph.errors import IllegalEvent
 
@@ -41,7 +42,6 @@ def reader_note(area: Sequence[str], message: str, fault: str, secrets: Sequence
 
 def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
     owed, build = _owed_readers(loop, event), loop.build
-    assert build is not None
     if build.planning.readers_running or (event.call, event.count) != (owed.call, owed.count):
         _illegal(loop, event, "no such calls were asked for")
     times = (*loop.call.times, *([event.at] * event.count))
@@ -49,7 +49,7 @@ def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
         loop.with_call(
             number=event.call + event.count - 1, times=times[-(loop.limits.calls_per_hour or 1) :]
         ),
-        spend=count_spend.add_side_calls(loop.spend, event.count),
+        spend=add_side_calls(loop.spend, event.count),
         build=build.with_planning(readers_running=True),
     )
 
@@ -57,12 +57,11 @@ def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
 def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
     _owed_readers(loop, event)
     build = loop.build
-    assert build is not None
     if not build.planning.readers_running:
         _illegal(loop, event, "no readers were called")
     spend = loop.spend
     for usage in event.usages:
-        spend = count_spend.add_usage(spend, usage)
+        spend = add_usage(spend, usage)
     loop = replace(
         loop, spend=spend, build=build.with_planning(readers_running=False, reader_notes=event.notes)
     )

@@ -106,7 +106,9 @@ ACTIONS: dict[type[Action], ActionRow] = {
     RunGates: ActionRow("run_gates", attends=True),
     RunGuards: ActionRow("run_guards", attends=True),
     TieTests: ActionRow("tie_tests"),
-    RunReaders: ActionRow("finish_readers", True, "open_readers", lambda loop: loop.readers_running),
+    RunReaders: ActionRow(
+        "finish_readers", True, "open_readers", lambda loop: loop.build.planning.readers_running
+    ),
     RunAgent: ActionRow("finish_call", True, "open_call", lambda loop: loop.call.running),
     TakeSnapshot: ActionRow("take_snapshot"),
     RestoreWorkspace: ActionRow("restore"),

@@ -142,7 +142,7 @@ class Loop(Struct, frozen=True):
     proof: ProofState = ProofState()
     progress: ProgressState = ProgressState()
     control: ControlState = ControlState()
-    build: PlanState | None = None  # None: one task, without a plan
+    build: PlanState = PlanState()
     jury: Jury = Jury()
     landing: LandingState = LandingState()
     todo: tuple[Action, ...] = ()
@@ -166,9 +166,9 @@ class Loop(Struct, frozen=True):
         return proof.finals if proof.finals_tree == self.work.tree and proof.finals else proof.verdicts
 
     @property
-    def readers_running(self) -> bool:
-        """Readers were called and have not been accounted for."""
-        return self.build is not None and self.build.planning.readers_running
+    def has_plan(self) -> bool:
+        """For screens and the like; what a plan decides otherwise is behind `after_judging.mode_of`."""
+        return self.build.mode != "task"
 
     @property
     def elapsed_seconds(self) -> float:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion
 from ralph.core.model.parts import InPlace
-from ralph.core.model.plan.items import Plan
+from ralph.core.model.plan.items import NAME, Plan
 from ralph.core.model.rubric import Rubric
 from ralph.core.model.spend import Limits
 
@@ -87,3 +87,13 @@ class Order(Struct, frozen=True, omit_defaults=True):
     brief: Brief | None = None  # None: one task, without a plan
     rubric: Rubric | None = None  # None: no judge
     judge: SealedAgent | None = None  # the agent that is asked to judge by it
+
+    @property
+    def plan_brief(self) -> Brief:
+        """The brief; an empty one without a plan."""
+        return self.brief or Brief()
+
+    @property
+    def rendered_files(self) -> frozenset[str]:
+        """Files of the tree that are Ralph's own rendering: no agent's change."""
+        return frozenset({NAME}) if self.brief else frozenset()

@@ -43,7 +43,13 @@ MAX_AREA_PATHS = 60  # paths that a reader is told
 UNSHOWN = "something you are not shown is still missing: read the task again"
 HIDDEN = "hidden"  # origin of a gate that the agent never sees
 SECRET_GUARDS = frozenset({"canary", "altered", "sabotage"})
-KINDS: dict[str, Kind] = {"planning": "plan", "building": "build", "closing": "close", "checking": "close"}
+KINDS: dict[str, Kind] = {
+    "task": "prompt",
+    "planning": "plan",
+    "building": "build",
+    "closing": "close",
+    "checking": "close",
+}
 
 
 class Feedback(Struct, frozen=True):
@@ -116,7 +122,7 @@ class PromptFacts(Struct, frozen=True, kw_only=True):
 
 def kind_of(loop: Loop) -> Kind:
     """Which template the call that is owed has."""
-    return "prompt" if loop.build is None else KINDS[loop.build.mode]
+    return KINDS[loop.build.mode]
 
 
 def facts_of(
@@ -173,7 +179,7 @@ def _standing(loop: Loop, sources: Sources, nonce: str) -> StandingFacts:
 
 def _plan_facts(loop: Loop, kind: Kind, sources: Sources, nonce: str) -> PlanFacts:
     build = loop.build
-    if build is None:
+    if not loop.has_plan:
         return PlanFacts(rule=rule_of(kind))
     item = build.item if kind == "build" else None
     stuck = for_item.planning_notes(build)

@@ -29,6 +29,15 @@ NO_GATE = "there is no required gate, so nothing can prove this task"
 Tolerance = Literal["task", "item", "old", "nothing"]
 
 
+class Terms(Struct, frozen=True):
+    """What the tree at hand is held to."""
+
+    criterion: Criterion
+    tolerance: Tolerance
+    claim: Claim | None
+    last_word: bool  # of the agent: what has only proof missing may leave as unproven
+
+
 class Exit(Struct, frozen=True):
     verified: bool
     not_yet: tuple[str, ...] = ()

@@ -49,8 +49,8 @@ class PlanLine(Struct, frozen=True):
 
 def plan_line(loop: Loop) -> PlanLine | None:
     """None where the loop has no plan."""
-    build, brief = loop.build, loop.sealed.brief
-    if build is None or brief is None:
+    build, brief = loop.build, loop.sealed.plan_brief
+    if not loop.has_plan:
         return None
     tally, dual = build.board.tally if build.board is not None else None, build.closing.dual
     return PlanLine(
@@ -76,8 +76,8 @@ def plan_line(loop: Loop) -> PlanLine | None:
 
 def newest_item(loop: Loop) -> int:
     """The newest iteration that verified an item; its commit, the result so far, holds the earlier ones."""
-    build = loop.build
-    return build.base.iteration if build is not None and build.base is not None and loop.landing.result else 0
+    base = loop.build.base
+    return base.iteration if base is not None and loop.landing.result else 0
 
 
 def _humans(build: PlanState) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ def words(line: PlanLine) -> str:
 def item_lines(loop: Loop) -> tuple[ItemLine, ...]:
     """The first items of the plan, with what became of each."""
     build = loop.build
-    if build is None or build.board is None:
+    if build.board is None:
         return ()
     found = []
     for item in build.plan.items[:MAX_ITEMS]:

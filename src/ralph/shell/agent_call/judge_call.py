@@ -154,7 +154,7 @@ class Asker:
 def _since(loop: Loop, action: actions.AskJudge) -> tuple[str, str]:
     """The tree that the change is a change of, and the plan's item that it is for, if it is one item's."""
     build = loop.build
-    if build is None or build.item is None or not isinstance(action.then, actions.PublishItem):
+    if build.item is None or not isinstance(action.then, actions.PublishItem):
         return loop.sealed.base.tree, ""
     base = build.base.tree if build.base is not None else loop.sealed.base.tree
     return base, f"{build.item.id}, {build.item.title}"

@@ -142,10 +142,10 @@ def _variables(loop: Loop, order: Order, site: Site) -> dict[str, str]:
     """What an agent of the user's own may want to know besides its prompt."""
     told = {"RALPH_MODEL": order.agent.model} if order.agent.model else {}
     build = loop.build
-    purpose = "read" if site.aside else "judge" if site.look else PURPOSE[build.mode] if build else ""
+    purpose = "read" if site.aside else "judge" if site.look else PURPOSE.get(build.mode, "")
     if purpose:
         told["RALPH_PURPOSE"] = purpose
-    if build is not None and build.item is not None:
+    if build.item is not None:
         told["RALPH_ITEM"] = build.item.id
     return told
 

@@ -103,7 +103,6 @@ class Readers:
 
     def _order(self) -> Order:
         """The order as a reader sees it: its own agent or model, and nothing outside its home to write."""
-        order, brief = self.site.order, self.site.order.brief
-        assert brief is not None
+        order, brief = self.site.order, self.site.order.plan_brief
         assert brief.reader is not None
         return judge_order(order, brief.reader)

@@ -98,7 +98,7 @@ def run_guards(
 def _spec_demands(judge: Judge, loop: Loop, facts: GuardFacts) -> Asked | None:
     """What the specs ask of this tree; None without specs, or where its tests are not tied to them."""
     build = loop.build
-    if build is None or build.base is None or build.links.tree != facts.tree:
+    if build.base is None or build.links.tree != facts.tree:
         return None
     since = compare_trees(judge.site.store, build.base.tree, facts.tree).changes
     since = tuple(change for change in since if change.path != PLAN)
@@ -118,8 +118,7 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         if reading is not None:
             base[gate.name] = reading
     trees = compare_trees(store, order.base.tree, tree)
-    # The plan's file is Ralph's own rendering: no agent's change, and nothing to be broken.
-    own = {PLAN} if order.brief is not None else set()
+    own = order.rendered_files  # and nothing to be broken
     return GuardFacts(
         tree=tree,
         gates=order.criterion.gates,

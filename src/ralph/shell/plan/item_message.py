@@ -21,7 +21,6 @@ MAX_TESTS = 3
 def item_message(loop: Loop, action: actions.PublishItem) -> str:
     """The message of a verified item's commit: what, why, and a list of what shows it."""
     order, build = loop.sealed, loop.build
-    assert build is not None
     assert build.item is not None
     item = build.item
     lines = [one_line(f"{_type_of(item)}({item.id}): {item.title}", 100), ""]

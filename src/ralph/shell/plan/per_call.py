@@ -5,11 +5,9 @@ The hands of the runner ask here when a loop has a plan; the order of things is 
 
 from __future__ import annotations
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.claim.completion_words import indication
-from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.plan_state import PURPOSE
@@ -18,7 +16,6 @@ from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.snapshot import Snapshot
 from ralph.shell.git.trees import diff_with_stat
 from ralph.shell.git.workspace import Workspace
-from ralph.shell.plan.item_message import item_message
 from ralph.shell.plan.read_back import read_notes, read_plan
 from ralph.shell.plan.rendered import (
     RenderedPlan,
@@ -27,14 +24,6 @@ from ralph.shell.plan.rendered import (
     write_plan,
 )
 from ralph.shell.plan.test_links import CriterionTests
-
-
-class Ready(Struct, frozen=True):
-    """A call as its record tells of it."""
-
-    purpose: str = ""
-    item: str = ""
-    tree: str = ""
 
 
 class PlanDesk:
@@ -46,27 +35,24 @@ class PlanDesk:
         self._paper = RenderedPlan()
         self._tier = CriterionTests(judge)
 
-    def ready(self, loop: Loop) -> Ready:
-        """Lay the plan before the agent, and say from which tree its work is told."""
-        build, brief = loop.build, loop.sealed.brief
-        assert build is not None
-        assert brief is not None
+    def ready(self, loop: Loop) -> tuple[str, str, str]:
+        """Lay the plan before the agent; what the call is for, its item, and the tree that it begins with."""
+        build, brief = loop.build, loop.sealed.plan_brief
         store = self._judge.site.store
-        purpose = PURPOSE[build.mode]
+        purpose = PURPOSE.get(build.mode, "")
         if purpose != "item":
             if build.plan.items:
                 code = tree_code_digest(store, loop.work.tree)
                 write_plan(self._workspace.path, self._paper.data(build, brief, code=code))
-            return Ready(purpose)
+            return purpose, "", ""
         assert build.item is not None
         tree, _ = tree_with_plan(self._paper, store, loop, loop.work.tree, ticked=build.item.id)
         write_plan(self._workspace.path, self._render(loop, loop.work.tree))
-        return Ready(purpose, build.item.id, tree)
+        return purpose, build.item.id, tree
 
     def after(self, loop: Loop, found: Snapshot) -> tuple[Snapshot, e.PlanRead | None]:
         """The snapshot with the plan as Ralph renders it, and what the agent made of the plan."""
         build = loop.build
-        assert build is not None
         store = self._judge.site.store
         if build.mode == "planning":
             return found, read_plan(store, self._workspace.path, loop, found)
@@ -84,21 +70,14 @@ class PlanDesk:
 
     def add_indication(self, loop: Loop, event: e.AgentEnded, prompt: str) -> e.AgentEnded:
         """With what the agent's last message says of being finished."""
-        assert loop.build is not None
         if loop.build.mode == "planning":
             return event
         said = indication(loop.iteration, event.said, event.claim, prompt)
         return replace(event, indication=said)
 
     def ties(self, loop: Loop, tree: str) -> tuple[CriterionTest, ...]:
-        assert loop.build is not None
         return changed_links(loop.build.links.tests, self._tier.ties(loop, tree))
 
-    def message(self, loop: Loop, action: actions.PublishItem) -> str:
-        return item_message(loop, action)
-
     def _render(self, loop: Loop, tree: str) -> bytes:
-        build, brief = loop.build, loop.sealed.brief
-        assert build is not None
-        assert brief is not None
+        build, brief = loop.build, loop.sealed.plan_brief
         return self._paper.data(build, brief, code=tree_code_digest(self._judge.site.store, tree))

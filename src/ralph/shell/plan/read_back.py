@@ -47,8 +47,7 @@ def _read_plan_file(store: Store, workspace: str, tree: str) -> bytes | None:
 
 def read_plan(store: Store, workspace: str, loop: Loop, found: Snapshot) -> PlanRead:
     """What a planning call left: its plan, if it is sound, and everything else that it changed."""
-    brief = loop.sealed.brief
-    assert brief is not None
+    brief = loop.sealed.plan_brief
     outside = [change.path for change in found.changes if change.path != NAME]
     base = PlanRead(outside=len(outside), paths=tuple(clean(path)[:200] for path in outside[:MAX_SHOWN]))
     data = _read_plan_file(store, workspace, found.tree)
@@ -76,7 +75,6 @@ def read_plan(store: Store, workspace: str, loop: Loop, found: Snapshot) -> Plan
 def read_notes(store: Store, workspace: str, loop: Loop, found: Snapshot, given: bytes) -> PlanRead | None:
     """What any other call wrote into the plan: items that it found, boxes that it ticked."""
     build = loop.build
-    assert build is not None
     outside = [change.path for change in found.changes if change.path != NAME]
     data = _read_plan_file(store, workspace, found.tree)
     closing = build.mode == "closing"

@@ -84,9 +84,7 @@ def tree_with_plan(
     paper: RenderedPlan, store: Store, loop: Loop, tree: str, *, ticked: str = ""
 ) -> tuple[str, bytes]:
     """The tree with the plan's file as Ralph renders it (or without, where it stays out), and that file."""
-    build, brief = loop.build, loop.sealed.brief
-    assert build is not None
-    assert brief is not None
+    build, brief = loop.build, loop.sealed.plan_brief
     data = paper.data(build, brief, code=tree_code_digest(store, tree), ticked=ticked)
     return with_root_file(store, tree, NAME, data if brief.in_tree else None), data
 

@@ -58,8 +58,7 @@ class CriterionTests:
         self._texts: dict[str, str] = {}
 
     def ties(self, loop: Loop, tree: str) -> tuple[CriterionTest, ...]:
-        brief = loop.sealed.brief
-        assert brief is not None
+        brief = loop.sealed.plan_brief
         if self._specs is None:
             store = self._judge.site.state.blobs
             self._specs = tuple(

@@ -34,7 +34,7 @@ from ralph.shell.prompts.sources import PromptFiles, shipped_template
 
 def call_prompt(loop: Loop, given: PromptFiles) -> str:
     """The text of the call that is owed now."""
-    notes = () if loop.build is None else loop.build.planning.reader_notes
+    notes = loop.build.planning.reader_notes
     said = tuple((note.area, note.text or f"no notes: {note.fault}") for note in notes)
     return _text(loop, given, kind_of(loop), notes=said)
 

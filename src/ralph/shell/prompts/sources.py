@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from ralph.core.model.loop import Loop
-from ralph.core.model.plan.items import NAME
 from ralph.core.prompt.context import FileChange, Sources, SpecText, parse_specs
 from ralph.core.prompt.standing_rules import Kind
 from ralph.shell.git.store import Store, private_call
@@ -45,8 +44,7 @@ class PromptFiles:
         if self._files is None:
             self._files = base_files(self._store, loop.sealed.base.tree)
         if self._specs is None:
-            brief = loop.sealed.brief
-            texts = brief.texts if brief is not None else {}
+            texts = loop.sealed.plan_brief.texts
             self._specs = parse_specs({path: self._blob(digest) for path, digest in texts.items()})
         guide = next((name for name in GUIDES if name in self._files), "")
         return Sources(
@@ -79,7 +77,7 @@ class PromptFiles:
 
     def _changes(self, loop: Loop) -> tuple[FileChange, ...]:
         found = self.changes(loop.sealed.base.tree, loop.work.tree)
-        return tuple(one for one in found if loop.build is None or one.path != NAME)
+        return tuple(one for one in found if one.path not in loop.sealed.rendered_files)
 
 
 def shipped_template(kind: Kind) -> str:

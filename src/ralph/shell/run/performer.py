@@ -21,6 +21,7 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE, RESUMABLE
+from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Verdict
 from ralph.core.proof.causes import sort_answers
 from ralph.core.text.clean import one_line
@@ -39,7 +40,7 @@ from ralph.shell.git.refs import (
     move_refs,
     publish_result,
 )
-from ralph.shell.git.snapshot import take_snapshot
+from ralph.shell.git.snapshot import Snapshot, take_snapshot
 from ralph.shell.git.workspace import Workspace, make_workspace, restore_workspace
 from ralph.shell.ports import Activity, Attention, Watcher
 from ralph.shell.prompts import build
@@ -67,7 +68,7 @@ class RealPerformer:
         self._files = PromptFiles(site.store, site.state.blobs)
         self._workspace: Workspace | None = None
         self._judge: Judge | None = None
-        self._desk: PlanDesk | None = None
+        self._desk: PlanDesk | TaskDesk | None = None
         self._readers: Readers | None = None
         self._asker: Asker | None = None
 
@@ -93,8 +94,10 @@ class RealPerformer:
         return self._judge
 
     @property
-    def desk(self) -> PlanDesk:
-        if self._desk is None:
+    def desk(self) -> PlanDesk | TaskDesk:
+        if self._desk is None and not self.site.order.brief:
+            self._desk = TaskDesk()
+        elif self._desk is None:
             from ralph.shell.plan.per_call import PlanDesk
 
             self._desk = PlanDesk(self.judge, self.workspace)
@@ -162,7 +165,7 @@ class RealPerformer:
 
     def open_call(self, loop: Loop, action: actions.RunAgent) -> e.AgentStarted:
         refuse_full_disk(self.site.state, self._min_free)
-        ready = self.desk.ready(loop) if loop.build is not None else None
+        purpose, item, tree = self.desk.ready(loop)
         text = build.call_prompt(loop, self._files)
         return e.AgentStarted(
             iteration=action.iteration,
@@ -171,9 +174,9 @@ class RealPerformer:
             prompt=blobs.put(self.site.state.blobs, text.encode()),
             using=action.agent,
             why=one_line(loop.agents.failover_reason, 400) if action.agent else "",
-            purpose=ready.purpose if ready else "",
-            item=ready.item if ready else "",
-            tree=ready.tree if ready else "",
+            purpose=purpose,
+            item=item,
+            tree=tree,
         )
 
     def finish_call(self, loop: Loop, action: actions.RunAgent, attend: Attention) -> e.AgentEnded | None:
@@ -184,7 +187,7 @@ class RealPerformer:
             order = failover.with_agent(self.site.order, action.agent)
             self._callers[action.agent] = Caller(self.site, order)
         ended = self._callers[action.agent].finish(loop, action, prompt, shares, attend, self._watcher)
-        return self.desk.add_indication(loop, ended, prompt.decode()) if loop.build is not None else ended
+        return self.desk.add_indication(loop, ended, prompt.decode())
 
     @property
     def asker(self) -> Asker:
@@ -211,7 +214,7 @@ class RealPerformer:
             links=workspace.links,
             shared=loop.sealed.box.share,
         )
-        found, read = (found, None) if loop.build is None else self.desk.after(loop, found)
+        found, read = self.desk.after(loop, found)
         commit = loop.work.commit
         # A call that failed and left nothing is made again under the same number, which must still be free.
         failed = loop.call.fault is not None and found.tree == loop.work.tree_before
@@ -314,7 +317,9 @@ class RealPerformer:
         parent = loop.landing.result or order.base.commit
         commit = find_published_result(site.store.project, order.branch, order.loop, action.tree, parent)
         if commit is None:
-            message = self.desk.message(loop, action)
+            from ralph.shell.plan.item_message import item_message
+
+            message = item_message(loop, action)
             commit = commit_tree(site.store, action.tree, [parent], message, int(loop.last_work_at))
             publish_result(site.store.project, order.branch, commit, loop.landing.result or None)
         return e.ItemPublished(item=action.item, branch=order.branch, commit=commit, tree=action.tree)
@@ -327,7 +332,7 @@ class RealPerformer:
 
     def finish(self, loop: Loop, action: actions.Finish) -> e.LoopEnded:
         """What only the loop itself needed goes; workspace, refs and evidence stay until dropped."""
-        lost = loop.grade is not None and loop.build is None and not loop.landing.result
+        lost = loop.grade is not None and not loop.has_plan and not loop.landing.result
         if lost and action.outcome not in DONE:
             # Aborted before its result was recorded: a runner that was killed may have published it.
             commit = self._find_published(loop.work.tree)
@@ -340,6 +345,22 @@ class RealPerformer:
         for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
         return e.LoopEnded(outcome=action.outcome, reason=action.reason, grade=action.grade)
+
+
+class TaskDesk:
+    """What a plan adds to a call, in a loop without one: nothing."""
+
+    def ready(self, loop: Loop) -> tuple[str, str, str]:  # noqa: ARG002
+        return "", "", ""
+
+    def add_indication(self, loop: Loop, ended: e.AgentEnded | None, prompt: str) -> e.AgentEnded | None:  # noqa: ARG002
+        return ended
+
+    def after(self, loop: Loop, found: Snapshot) -> tuple[Snapshot, e.PlanRead | None]:  # noqa: ARG002
+        return found, None
+
+    def ties(self, loop: Loop, tree: str) -> tuple[CriterionTest, ...]:  # noqa: ARG002
+        return ()
 
 
 def _steady(loop: Loop, verdict: Verdict) -> Verdict:

@@ -50,8 +50,8 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
 
 def _mode_lines(loop: Loop) -> list[str]:
     """With a plan: where it begins, and why."""
-    line, brief = plan_line(loop), loop.sealed.brief
-    if line is None or brief is None:
+    line = plan_line(loop)
+    if line is None:
         return []
     why = f": {safe(line.why, 200)}" if line.mode == "planning" and line.why else ""
     lines = [f"  mode     {words_of_plan(line)}{why}"]
@@ -61,6 +61,7 @@ def _mode_lines(loop: Loop) -> list[str]:
             f"  note     {line.total - line.done} items are open and {most - loop.iteration} iterations left:"
             " --max-iterations raises that"
         )
+    brief = loop.sealed.plan_brief
     if brief.criteria:
         lines.append(f"  specs    {plural(len(brief.texts), 'file')}, {len(brief.criteria)} criteria")
     return lines
@@ -128,7 +129,7 @@ def fact_words(fact: object) -> str:
 def purpose_words(loop: Loop) -> str:
     """What this call is about, in a loop with a plan: the item at hand, planning, closing; "" in others."""
     build = loop.build
-    if build is None or not (loop.iteration or build.planning.readers_running):
+    if not (loop.iteration or build.planning.readers_running):
         return ""
     if build.planning.readers_running:
         return "readers"

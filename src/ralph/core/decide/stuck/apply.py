@@ -31,7 +31,7 @@ MAX_SENTENCE = 300
 
 def item_of(loop: Loop) -> str:
     """The item at hand; empty in a loop without a plan."""
-    return loop.build.item.id if loop.build is not None and loop.build.item is not None else ""
+    return loop.build.item.id if loop.build.item is not None else ""
 
 
 def call_ended(loop: Loop, event: AgentEnded) -> Loop:

@@ -59,8 +59,7 @@ def escalations(loop: Loop) -> tuple[Escalation, ...]:
     """For a loop that ended for want of a human: one for each blocked item, else one for the task."""
     if loop.outcome not in ("stalled", "blocked") or not loop.progress.attempts:
         return ()
-    blocked = tuple(loop.build.blocked_items) if loop.build is not None else ()
-    items = blocked[:MAX_ESCALATIONS] or (loop.progress.attempts[-1].item,)
+    items = tuple(loop.build.blocked_items)[:MAX_ESCALATIONS] or (loop.progress.attempts[-1].item,)
     return tuple(escalation(loop.progress.attempts, item, loop.sealed.loop) for item in items)
 
 

@@ -90,5 +90,5 @@ def rank(checkpoint: Checkpoint) -> tuple[int, int, int, int]:
 
 
 def verified_checkpoint(loop: Loop) -> Checkpoint:
-    base = loop.build.base if loop.build is not None else None
+    base = loop.build.base
     return base if base is not None and base.passing >= 0 else base_checkpoint(loop)

@@ -71,7 +71,6 @@ def _why_first(loop: Loop, *, accused: bool) -> str:
 
 def to_verified(loop: Loop) -> RestoreWorkspace | None:
     """Work on an item that is given up goes: back to the newest tree of which everything is verified."""
-    assert loop.build is not None
     base = loop.build.base
     if base is None or base.tree == loop.work.tree:
         return None

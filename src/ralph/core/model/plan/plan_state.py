@@ -1,6 +1,6 @@
 """What a loop knows of its plan: the board, the item at hand, what was verified, what the agent said.
 
-Data only, a part of `Loop`; how it changes is in `next_item`. A loop without a plan has none of it.
+Data only, a part of `Loop`; how it changes is in `next_item`. Without a plan it is empty, of mode "task".
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ralph.core.model.plan.items import Board, Item, Plan
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Checkpoint
 
-Mode = Literal["planning", "building", "closing", "checking"]
+Mode = Literal["task", "planning", "building", "closing", "checking"]
 
 # What a call in each mode is for.
-PURPOSE: dict[Mode, str] = {"planning": "plan", "building": "item", "closing": "close", "checking": ""}
+PURPOSE: dict[Mode, str] = {"planning": "plan", "building": "item", "closing": "close"}
 
 
 class DoneItem(Struct, frozen=True, omit_defaults=True):
@@ -73,7 +73,7 @@ class ClosingState(Struct, frozen=True):
 
 
 class PlanState(Struct, frozen=True):
-    mode: Mode = "planning"
+    mode: Mode = "task"
     why: str = ""  # why this mode, or this item
     rule: str = ""  # the row of the decision table that chose the item
     plan: Plan = Plan()
