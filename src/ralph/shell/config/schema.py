@@ -10,8 +10,6 @@ from ralph.core.text import units
 from ralph.shell.config.judge import JUDGE
 from ralph.shell.config.settings import Option, Value
 
-READS = ("auto", "exit", "junit", "coverage", "sarif")
-
 _LIMITS = (
     Option(
         "limits.iterations",
@@ -214,7 +212,7 @@ _PLAIN = (
 )
 _GATES = (
     Option("gates.*.run", "text", "Command to run.", project="approve"),
-    Option("gates.*.read", "choice", "How to read the output.", "auto", choices=READS, project="approve"),
+    Option("gates.*.read", "reader", "How to read the output.", "auto", project="approve"),
     Option("gates.*.required", "switch", "false = advisory: shown, never blocks.", True, project="approve"),
     Option(
         "gates.*.proof",
@@ -346,12 +344,15 @@ _KIND_WORDS = {
 
 def markdown() -> str:
     """The table of docs/config.md; a test keeps the two in step."""
+    from ralph.gates.readers import read_choices
+
     rows = [
         "| key | kind | default | flag | variable | in a project | what |",
         "|---|---|---|---|---|---|---|",
     ]
     for option in OPTIONS:
-        kind = " \\| ".join(option.choices) or _KIND_WORDS.get(option.kind, option.kind)
+        choices = read_choices() if option.kind == "reader" else option.choices
+        kind = " \\| ".join(choices) or _KIND_WORDS.get(option.kind, option.kind)
         default = "" if option.default in (None, "", (), {}) else f"`{format_value(option, option.default)}`"
         flag, env = (f"`{name}`" if name else "" for name in (option.flag, option.env))
         key, rule = option.key.replace("*", "NAME"), _RULE_WORDS[option.project]

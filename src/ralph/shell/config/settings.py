@@ -183,8 +183,8 @@ class Settings(Struct, frozen=True):
 
 
 Kind = Literal[
-    "text", "word", "names", "choice", "switch", "count", "iterations", "days", "duration", "money", "size",
-    "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
+    "text", "word", "names", "choice", "reader", "switch", "count", "iterations", "days", "duration", "money",
+    "size", "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
     "quarantine", "score", "dimensions", "kinds", "grades",
 ]  # fmt: skip
 

@@ -157,6 +157,14 @@ def _choice(option: Option, raw: object) -> str:
     return raw
 
 
+def _reader(_option: Option, raw: object) -> str:
+    from ralph.gates.readers import read_choices  # looks into folders, and is seldom asked
+
+    if not isinstance(raw, str) or raw not in read_choices():
+        raise ValueError("one of " + ", ".join(read_choices()))
+    return raw
+
+
 def _switch(_option: Option, raw: object) -> bool:
     if not isinstance(raw, bool):
         raise ValueError("true or false")  # noqa: TRY004
@@ -297,6 +305,7 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "names": _names,
     "kinds": _kinds,
     "choice": _choice,
+    "reader": _reader,
     "switch": _switch,
     "count": _count,
     "iterations": _iterations,
