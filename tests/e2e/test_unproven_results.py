@@ -1,5 +1,8 @@
 """Green, done by the agent's word, and nothing shows it: DONE_UNPROVEN, which a person may take."""
 
+import json
+import re
+
 import pytest
 from kit import agent, fixed_calc
 
@@ -68,3 +71,29 @@ def test_work_of_its_class_is_taken(place, touch, task_class):
     place.commit("no bugs", calc__py=fixed_calc(), README__md="calc\n")
     flags = ("--confirm", "1", "--class", task_class, "--min-grade", "C")
     place.expect(place.loop(agent("touches", touch), *flags, task="better sums"), "verified", 0, 1, grade="C")
+
+
+def test_checks_that_were_found_and_not_run_are_named(place):
+    """On the card, in the report and its JSON; one that joins at a resume is no longer named."""
+    settings = (
+        "[project]\nname = 'calc'\nversion = '1'\n[tool.mypy]\nstrict = true\n[tool.ruff]\nline-length = 99\n"
+    )
+    place.commit("no bugs", calc__py=fixed_calc(), pyproject__toml=settings)
+    done = place.loop(UNTESTED, "--confirm", "1", task="add a function power")
+    loop = place.expect(done, "unproven", 3, 2)
+    named = loop.sealed.other_checks
+    assert {"types", "lint"} <= named.keys()
+    for kind in ("types", "lint"):
+        assert re.search(rf"not run +{kind}: {re.escape(named[kind])}", done.text), done.report()
+    name = loop.sealed.loop
+    assert f"found but not run: types: {named['types']}" in place.ralph("report", name).text
+    told = json.loads(place.ralph("report", name, "--json").out)
+    assert f"types: {named['types']}" in told["not_run"]
+
+
+def test_nothing_is_named_where_the_project_has_nothing_else(place):
+    """Quiet."""
+    place.commit("no bugs", calc__py=fixed_calc())
+    done = place.loop(UNTESTED, "--confirm", "1", task="add a function power")
+    assert place.expect(done, "unproven", 3, 2).sealed.other_checks == {}
+    assert "not run" not in done.text

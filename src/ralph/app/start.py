@@ -6,8 +6,10 @@ import secrets
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.clock import SystemClock
+from ralph.errors import RalphError
 from ralph.shell.plan.request import FROM_SPECS, PlanAsk
 from ralph.shell.run.open import begin_loop
 from ralph.shell.start.prepare import Prepared, prepare
@@ -29,7 +31,23 @@ class Started(Struct, frozen=True):
 
 def prepare_start(request: StartRequest, env: Mapping[str, str], *, token: str = "") -> Prepared:
     """Everything that can refuse a loop refuses it here; nothing is written. `token` ends its name."""
-    return prepare(request, env=env, token=token or secrets.token_hex(4), now=SystemClock().now())
+    made = prepare(request, env=env, token=token or secrets.token_hex(4), now=SystemClock().now())
+    return replace(made, order=replace(made.order, other_checks=_other_checks(made, env)))
+
+
+def _other_checks(made: Prepared, env: Mapping[str, str]) -> dict[str, str]:
+    """What else could be checked here, so that the last screen can name it; nothing is executed."""
+    brief = made.order.brief
+    if brief is not None and brief.mode == "plan":
+        return {}
+    from ralph.core.criterion.gates_for_project import checks_beside
+    from ralph.shell.criterion.survey import survey
+
+    try:
+        found = survey(made.project, made.base_rev or made.project.head, made.order.task, env)
+    except RalphError:
+        return {}  # a repository that inference cannot read has nothing to name
+    return checks_beside(found, made.order.criterion.gates)
 
 
 def start(prepared: Prepared, env: Mapping[str, str]) -> Started:

@@ -120,6 +120,7 @@ class ReportNotes(Struct, frozen=True, kw_only=True):
 
     not_yet: tuple[str, ...]
     unproven: tuple[str, ...]
+    not_run: tuple[str, ...]  # kinds of check that the project has and that no gate was
     learned: tuple[str, ...]  # what agents noted for later calls
     old_red: tuple[str, ...]
     waivers: dict[str, str]

@@ -273,6 +273,7 @@ def _breaker(report: LoopReport) -> str:
 def _open_points(report: LoopReport) -> str:
     items = [f"not yet: {text(line)}" for line in report.notes.not_yet]
     items += [f"not proven: {text(line)}" for line in report.notes.unproven]
+    items += [f"found but not run: {text(line)}" for line in report.notes.not_run]
     items += [f"red before and still red: {text(gate)}" for gate in report.notes.old_red]
     items += [f"waived: {text(key)} ({text(why)})" for key, why in report.notes.waivers.items()]
     items += [f"said at the start: {text(line)}" for line in report.notes.warnings]

@@ -28,7 +28,14 @@ from ralph.app.report.loop_report import (
     Told,
 )
 from ralph.app.words.change import ChangeSize
-from ralph.app.words.ending import best_words, headline, newest_verdicts, not_yet_lines, standing
+from ralph.app.words.ending import (
+    best_words,
+    checks_not_run,
+    headline,
+    newest_verdicts,
+    not_yet_lines,
+    standing,
+)
 from ralph.app.words.format import GOOD, clock, dollars, iso, plural, safe, thousands
 from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
@@ -97,6 +104,7 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
             if loop.outcome not in GOOD
             else (),
             unproven=tuple(safe(text, 1000) for text in loop.proof.unproven),
+            not_run=tuple(safe(text, 300) for text in checks_not_run(loop)),
             learned=tuple(safe(text, 300) for text in loop.agents.learnings),
             old_red=tuple(line.gate for line in proof if _old_red(line)),
             waivers={safe(key): safe(why, 1000) for key, why in order.criterion.exceptions.items()},

@@ -141,6 +141,7 @@ def ending(
         facts.append(("judge", safe(f"{opinion.status}{role}: {opinion_words(opinion)}", 300)))
     facts += _coverage_facts(loop)
     facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.landing.result]
+    facts += [("not run", safe(text, 300)) for text in checks_not_run(loop) if loop.landing.result]
     lines += table(facts, "  ")
     return lines + table(next_steps(standing(loop)), "  ")
 
@@ -154,6 +155,17 @@ def _coverage_facts(loop: Loop) -> list[tuple[str, str]]:
         for result in loop.proof.guards
         if result.guard == "diff_coverage"
     ]
+
+
+def checks_not_run(loop: Loop) -> tuple[str, ...]:
+    """Kinds of check that the project has and that were no part of the proof; one may have joined since."""
+    others = loop.sealed.other_checks
+    if not others:
+        return ()
+    from ralph.core.toolchains.kinds import gate_kind  # its tables take a while to load
+
+    joined = {gate_kind(gate.name, gate.run) for gate in loop.sealed.criterion.gates}
+    return tuple(f"{kind}: {run}" for kind, run in others.items() if kind not in joined)
 
 
 def not_yet_lines(loop: Loop) -> list[str]:

@@ -6,14 +6,19 @@ reason why it is there and the level at which it runs.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from ralph.core.criterion.manifests import language_of
 from ralph.core.criterion.proposal import LAYER_WORDS, Candidate, Check, Manifest, ProjectFacts
 from ralph.core.criterion.rank import best_of, rank
-from ralph.core.toolchains.classify_command import KINDS, Kind
-from ralph.core.toolchains.kinds import LEVEL_OF, LEVELS, Level
+from ralph.core.model.gate import Gate
+from ralph.core.toolchains.classify_command import KINDS, Kind, sort_command
+from ralph.core.toolchains.kinds import LEVEL_OF, LEVELS, Level, gate_kind
 from ralph.core.toolchains.load import toolchains
+from ralph.core.toolchains.split_command import split
 
 _NAMES = {"test": "tests"}
 _NODE_RUNNERS = ("npm:", "yarn:", "pnpm:", "bun:")
@@ -76,6 +81,27 @@ def plan_gates(found: ProjectFacts, level: Level) -> tuple[Planned, ...]:
         names[base] = names.get(base, 0) + 1
         planned.append(_plan_gate(one, name))
     return tuple(planned)
+
+
+def checks_beside(found: ProjectFacts, gates: Iterable[Gate]) -> dict[str, str]:
+    """Kinds of check that the project has and that these gates are not, each with its command.
+
+    Only what a file of the project tells of; a tool that a gate's own script names is part of that gate.
+    """
+    bodies = {one.run: one.executes for one in found.candidates if one.executes}
+    texts = [f"{gate.run} ; {bodies.get(gate.run, '')}" for gate in gates]
+    parts = [" ".join(words) for text in texts for words in split(text)]
+    covered = {sort_command(part).kind for part in parts} | {gate_kind(gate.name, gate.run) for gate in gates}
+    named = " ".join(texts)
+    beside: dict[str, str] = {}
+    coverage = [one for one in found.candidates if one.kind == "coverage" and not one.rejected]
+    planned = [*plan_gates(found, LEVELS[-1]), *(_plan_gate(one, "coverage") for one in coverage[:1])]
+    for one in planned:
+        tool = sort_command(one.run).tool
+        inside = bool(tool) and re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", named) is not None
+        if one.where and one.kind not in covered and not inside:
+            beside.setdefault(one.kind, one.run)
+    return beside
 
 
 def _of_kind(

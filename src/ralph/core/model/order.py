@@ -80,6 +80,7 @@ class Order(Struct, frozen=True, omit_defaults=True):
     with_changes: bool = False
     history: Literal["shared", "base"] = "shared"
     protect: tuple[str, ...] = ()
+    other_checks: dict[str, str] = {}  # kinds of check that the project has beside the gates -> the command
     config_digest: str = ""
     warnings: tuple[str, ...] = ()
     report_copy_to: str = ""
