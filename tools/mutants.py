@@ -59,7 +59,9 @@ OWN_TESTS = {
 THEN = (*LAW, "footprints", "exit_gate", "grade", "signs", "summary", "facts", "machine_properties")
 # What decides, proves and reads a claim is all of these folders; a new module there is in the list by itself.
 ROOMS = ("decide", "proof", "claim")
-LEFT_OUT: dict[str, str] = {}  # a module of these folders: why its mutants tell nothing
+LEFT_OUT = {  # of these folders, and why: mutants of sentences tell nothing
+    "decide.stuck.strategies": "a table of sentences for prompts; who chooses among them is in attempts and apply",
+}
 # And what every screen and prompt says about a loop.
 BESIDES = ("model.loop", "views.summary", "prompt.facts")
 # The law of the machine says nothing of these: their own tests do.

@@ -3,7 +3,7 @@
 import builders as b
 import msgspec.structs
 
-from ralph.core.decide.grants import open_waivers
+from ralph.core.decide.grants import open_waivers, question
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
@@ -89,3 +89,41 @@ def test_one_waiver_for_each_thing():
     )
     loop = b.conclude(b.guarding(b.based()), asking("t1", *keys))
     assert [one.key for one in open_waivers(loop)] == ["base_tests.red:t.py", "inventory.deleted:u.py::b"]
+
+
+def test_what_the_user_is_asked_is_named_three_times_at_most():
+    """Four questions: three in words, the number of the others; three are all told."""
+    keys = [f"inventory.weakened:test_{name}" for name in "abcd"]
+    said = [f"{key} differs" for key in keys]
+    four, three = (b.conclude(b.guarding(b.based()), asking("t1", *keys[:count])) for count in (4, 3))
+    begin = "your word is needed, because this may be what you want: "
+    assert question(four) == f"{begin}{'; '.join(said[:3])} and 1 more"
+    assert question(three) == f"{begin}{'; '.join(said[:3])}"
+
+
+def test_a_wish_that_no_guard_saw_is_said_in_the_agents_words():
+    """The agent may ask before any guard does."""
+    assert [one.says for one in open_waivers(ended_asking())] == ["asked for by the agent: the rule is new"]
+
+
+def test_a_grant_without_an_author_and_by_its_kind():
+    """Nobody is invented as its author; a kind that was granted now holds from now on."""
+    after = decide(ended_asking(), e.ResumeAsked(allow={KEY: "yes"}, allow_asked=("protected.gate",)))
+    assert after.sealed.criterion.waivers == {KEY: "yes"}
+    assert after.sealed.criterion.allow_asked == ("protected.gate",)
+
+
+def test_a_grant_leaves_a_claim_that_blocks_nothing():
+    """Only the question is answered: what the agent said of its work still counts."""
+    claim = Claim("IN_PROGRESS")
+    loop = b.close(
+        b.judge(b.work(b.based(b.order(limits=b.Limits(iterations=1))), "t1", claim=claim), b.red())
+    )
+    assert decide(loop, e.ResumeAsked(allow={KEY: "yes"}, more_iterations=1)).call.claim == claim
+
+
+def test_a_test_named_after_its_file_is_covered_and_a_file_with_a_longer_name_is_not():
+    """`t.py` covers `t.py::a`; it does not cover `t.pyx::a`."""
+    keys = ("base_tests.red:t.py", "inventory.deleted:t.py::a", "inventory.deleted:t.pyx::a")
+    loop = b.conclude(b.guarding(b.based()), asking("t1", *keys))
+    assert [one.key for one in open_waivers(loop)] == [keys[0], keys[2]]

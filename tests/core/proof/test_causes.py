@@ -3,7 +3,7 @@
 import builders as b
 
 from ralph.core.model.verdict import Reading
-from ralph.core.proof.causes import sort_answers
+from ralph.core.proof.causes import MACHINE, OWN, TRIES, is_missing, sort_answers
 from ralph.shell.gate_run.run_guards import is_noticed
 
 KILLED = {"status": "error", "cause": "killed", "doubt": True}
@@ -35,3 +35,23 @@ def test_a_killed_call_notices_no_sabotage():
     """What was in doubt says nothing about the change that was broken on purpose."""
     reading = Reading("error", "killed by signal 15", cause="killed", doubt=True)
     assert not is_noticed(reading, {"t::a"}, Reading("pass", "1 passed", tests={"t::a": "pass"}))
+
+
+def test_the_causes_have_the_names_that_journals_hold():
+    """A cause under another name would make a verdict of what is none, in a record that is there already."""
+    assert MACHINE == {
+        "interrupted": "it was ended from outside",
+        "keeper-lost": "the process that watches over it was lost",
+        "spawn": "it could not be started",
+        "disk": "the disk was full or failed",
+        "frozen": "it was frozen past its time limit",
+        "survivors": "its processes could not be ended",
+        "wrong-tree": "the checkout was not the tree to be judged",
+    }
+    assert ({"killed", "memory", "timeout"}, 3) == (OWN, TRIES)
+
+
+def test_what_is_in_doubt_is_missing_until_it_is_settled():
+    """Without a word about it nothing is settled."""
+    doubted = b.red("t", **KILLED)
+    assert (is_missing(doubted), is_missing(doubted, settled=True)) == (True, False)
