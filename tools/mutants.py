@@ -60,7 +60,7 @@ THEN = (*LAW, "footprints", "exit_gate", "grade", "signs", "summary", "facts", "
 # What decides, proves and reads a claim is all of these folders; a new module there is in the list by itself.
 ROOMS = ("decide", "proof", "claim")
 LEFT_OUT = {  # of these folders, and why: mutants of sentences tell nothing
-    "decide.stuck.strategies": "a table of sentences for prompts; who chooses among them is in attempts and apply",
+    "decide.stuck.strategies": "sentences for prompts; who chooses among them is in attempts and apply",
 }
 # And what every screen and prompt says about a loop.
 BESIDES = ("model.loop", "views.summary", "prompt.facts")
