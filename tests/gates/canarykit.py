@@ -16,11 +16,11 @@ def gate(run, **fields):
     return seal("tests", run, tree_paths=frozenset(), proof=True, **fields)
 
 
-def judged(base, now, made):
+def judged(base, now, made, before=(), after=()):
     """What the guard says of these two calls with canaries; None: none could be put."""
     given = facts_of(
-        {},
-        {},
+        dict(before),
+        dict(after),
         gates=(made,),
         base={"tests": base},
         final={"tests": replace(now, canary=None)},

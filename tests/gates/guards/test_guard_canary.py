@@ -177,6 +177,22 @@ def test_guard(before, now, found, applied):
     assert result.integrity
 
 
+def test_runner_that_is_the_product():
+    """A project may develop a part of its own runner: a changed file of it asks, anything else accuses."""
+    other = replace(SUNG, runner={**RUNNER, "x:run": "3"})
+    for path, old, asks in (
+        ("src/x.py", "1", True),
+        ("x/__init__.py", "1", True),
+        ("src/x.py", None, False),
+        ("src/y.py", "1", False),
+        ("tests/x.py", "1", False),
+    ):
+        sides = ({path: old} if old else {}, {path: "2"})
+        result = judged(replace(GREEN, canary=SUNG), replace(GREEN, canary=other), PLAIN, *sides)
+        assert [finding.asks for finding in result.findings] == [asks]
+        assert result.integrity is not asks
+
+
 @pytest.mark.parametrize(
     ("made", "final"),
     [

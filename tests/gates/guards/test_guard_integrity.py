@@ -138,20 +138,36 @@ def test_suppressions_that_no_gate_knows_are_noted():
 
 
 @pytest.mark.parametrize(
-    "path", [".semgrepignore", "sub/.gitleaksignore", "mypy-baseline.txt", ".secrets.baseline"]
+    ("path", "run"),
+    [
+        (".semgrepignore", "semgrep scan"),
+        ("sub/.gitleaksignore", "make security secrets"),
+        ("mypy-baseline.txt", "mypy src"),
+        (".secrets.baseline", "detect-secrets scan"),
+        (".eslintignore", "npx eslint ."),
+        (".eslintignore", "make lint"),
+    ],
 )
-def test_baselines(path):
-    """An ignore file or baseline that grows accuses; one that shrinks is progress."""
-    assert kinds_of("suppressions", {path: "a\n"}, {path: "a\nb\n"}) == ["baseline"]
-    assert kinds_of("suppressions", {}, {path: "a\n"}) == ["baseline"]
-    assert kinds_of("suppressions", {path: "a\nb\n"}, {path: "a\n"}) == []
+def test_baselines(path, run):
+    """An ignore file or baseline that grows accuses; one that shrinks is progress, one unread is a note."""
+    gates = (Gate("check", run, tuple(run.split()), proof=True),)
+    assert kinds_of("suppressions", {path: "a\n"}, {path: "a\nb\n"}, gates=gates) == ["baseline"]
+    assert kinds_of("suppressions", {}, {path: "a\n"}, gates=gates) == ["baseline"]
+    assert kinds_of("suppressions", {path: "a\nb\n"}, {path: "a\n"}, gates=gates) == []
+    unread = result_of("suppressions", {path: "a\n"}, {path: "a\nb\n"})
+    assert not unread.findings
+    assert f"{path} leaves out more" in unread.summary
 
 
 def test_baselines_that_only_move():
     """A pattern file accuses for any new pattern, a list of findings only when it gets longer."""
-    assert kinds_of("suppressions", {".semgrepignore": "a\nb\n"}, {".semgrepignore": "*\n"}) == ["baseline"]
-    assert kinds_of("suppressions", {".semgrepignore": "a\n"}, {".semgrepignore": "# why\na\n"}) == []
-    assert kinds_of("suppressions", {"mypy-baseline.txt": "a:1\n"}, {"mypy-baseline.txt": "a:2\n"}) == []
+    gates = (Gate("check", "make security types", ("make",), proof=True), Gate("types", "mypy", ("mypy",)))
+    for path, old, new, found in (
+        (".semgrepignore", "a\nb\n", "*\n", ["baseline"]),
+        (".semgrepignore", "a\n", "# why\na\n", []),
+        ("mypy-baseline.txt", "a:1\n", "a:2\n", []),
+    ):
+        assert kinds_of("suppressions", {path: old}, {path: new}, gates=gates) == found
 
 
 FILES = {

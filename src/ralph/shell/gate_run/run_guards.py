@@ -55,7 +55,7 @@ def run_guards(
     facts = _facts(judge, loop, tree)
     facts = replace(facts, criteria=_spec_demands(judge, loop, facts))
     looked = inspect(facts, READ)
-    if any(result.findings for result in looked):
+    if any(not finding.asks for result in looked for finding in result.findings):
         return tuple(_bound_result(result) for result in looked)  # it is refused already, at no further cost
     over, show = overlay_request(facts), witness_request(facts)
     trees = {}

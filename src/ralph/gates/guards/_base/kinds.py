@@ -68,7 +68,11 @@ def all_kinds() -> dict[str, Kind]:
 @cache
 def about_tests() -> frozenset[str]:
     """Kinds whose questions are about one test, or all of one file: a word for one of them is one for all."""
-    return frozenset(name for name, kind in all_kinds().items() if kind.weight == "accuses or asks")
+    return frozenset(
+        name
+        for name, kind in all_kinds().items()
+        if kind.weight == "accuses or asks" and not name.startswith("canary.")  # that is about a gate
+    )
 
 
 def kind_of(finding: Finding) -> str:

@@ -15,6 +15,7 @@ from ralph.core.proof.compare import COLLECT, compare, red_keys
 from ralph.gates.guards._base.asked_for import wants_other_tests
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._base.questions import join_questions
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._files.behind_command import files_behind_gates, text_behind
 from ralph.gates.guards._files.overlay import overlay_request
@@ -72,7 +73,7 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
     for key in keys:
         if key == "exit":
             text = f"red with the base's tests and configs over the new source ({over.summary})"
-            asks = not _was_red(key, base, gate) or wants_other_tests(facts.task)
+            asks = not _was_red(key, base, gate) or wants_other_tests(facts.task) or _no_verdict(base, over)
             found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=asks))
             continue
         if base is not None and _goes_with_product(key, base, facts, gate, removed):
@@ -89,7 +90,7 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
                 asks=asks,
             )
         )
-    return found
+    return join_questions(found, (base.tests if base is not None else None) or (), facts)
 
 
 def _red(gate: Gate, base: Reading | None, over: Reading, final: Reading | None) -> list[str]:
@@ -117,6 +118,11 @@ def _was_red(key: str, base: Reading | None, gate: Gate) -> bool:
     return any(
         state == "fail" and base.files.get(test) == where for test, state in (base.tests or {}).items()
     )
+
+
+def _no_verdict(base: Reading | None, over: Reading) -> bool:
+    """Did the base come to no judgement either, for the same reason? Then nothing that was red was bent."""
+    return base is not None and base.status == over.status == "error" and base.cause == over.cause
 
 
 def _goes_with_product(

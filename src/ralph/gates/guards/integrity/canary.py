@@ -17,9 +17,10 @@ CALLED = True
 KINDS = guard_kinds(NAME, "take out what changes how tests are run or reported", {
     "silent": ("accuses", "a test that must fail did not fail"),
     "unseen": ("accuses", "a test that must fail was not run, although it was at the base"),
-    "runner": ("accuses", "a part of the test runner is not what it was at the base"),
+    "runner": ("accuses or asks", "a part of the test runner is not what it was at the base"),
 })  # fmt: skip
 _MAX_SHOWN = 3
+_ROOTS = ("", "src/", "lib/")
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -38,6 +39,12 @@ def check(facts: GuardFacts) -> GuardResult:
             continue
         ran = {final.files.get(name) for name, state in final.tests.items() if state == "pass"}
         found = list(_against(gate, before, now, collected=now.host in ran))
+        changed = _changed_parts(before, now)
+        if changed:
+            own = all(_is_product(name, facts) for name in changed)
+            why = "the runner is made of this project's own source, which was changed" if own else ""
+            text = f"{gate.name}: {why or 'not what it was at the base'}: {_list(changed)}"
+            found.append(Finding(f"canary.runner:{gate.name}", text, asks=own))
         findings += found
         if not found and not now.red:
             where = "in another file than at the base" if before and before.red else "here and at the base"
@@ -78,12 +85,23 @@ def _against(gate: Gate, before: Canary | None, now: Canary, *, collected: bool)
         if kind in known
         and (collected or not before or before.host in ("", now.host))  # another file may not be run at all
     ]
-    if before is not None and before.runner and now.runner:
-        changed = sorted(
-            name for name, digest in before.runner.items() if now.runner.get(name, digest) != digest
-        )
-        if changed:
-            more = f" and {len(changed) - _MAX_SHOWN} more" if len(changed) > _MAX_SHOWN else ""
-            text = f"{gate.name}: not what it was at the base: {', '.join(changed[:_MAX_SHOWN])}{more}"
-            found.append(Finding(f"canary.runner:{gate.name}", text))
     return found
+
+
+def _changed_parts(before: Canary | None, now: Canary) -> list[str]:
+    """Functions of the runner whose code is not what it was at the base."""
+    if before is None or not before.runner or not now.runner:
+        return []
+    return sorted(name for name, digest in before.runner.items() if now.runner.get(name, digest) != digest)
+
+
+def _is_product(name: str, facts: GuardFacts) -> bool:
+    """Is it a module that this project develops itself (pluggy, by its own tests), and that was worked on?"""
+    module = name.partition(":")[0].replace(".", "/")
+    files = {f"{root}{module}{end}" for root in _ROOTS for end in (".py", "/__init__.py")}
+    return any(change.status == "M" and change.path in files for change in facts.changes)
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
+    return ", ".join(names[:_MAX_SHOWN]) + more

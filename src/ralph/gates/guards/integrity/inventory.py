@@ -15,6 +15,7 @@ from ralph.core.proof.compare import COLLECT
 from ralph.gates.guards._base.asked_for import wants_other_tests
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._base.questions import join_questions
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import find_moves, only_lost
 
@@ -110,7 +111,7 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
             asks = older == "pass" if what == "skipped" else state != "fail" or wants_other_tests(facts.task)
             text = _SENTENCES[what].format(id=name)
             findings.append(Finding(f"inventory.{what}:{name}", text, path=path, asks=asks))
-    return findings
+    return join_questions(findings, base.tests or (), facts)
 
 
 class _View(Struct, frozen=True):

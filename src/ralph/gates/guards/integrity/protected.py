@@ -21,6 +21,7 @@ from ralph.gates.guards._files.behind_command import (
 )
 from ralph.gates.guards._files.config_diff import ralph_changed
 from ralph.gates.guards._files.overlay import changed_settings
+from ralph.gates.guards._parts.ci_versions import only_versions_moved
 from ralph.gates.judging_paths import is_ci, is_ralph, matches
 
 NAME = "protected"
@@ -66,6 +67,8 @@ def _kind(path: str, existed: bool, change: Change, facts: GuardFacts) -> tuple[
     if existed and owner is not None and _read_otherwise(path, owner, change, facts):
         return "gate", f"gate {owner} is made of it"
     if existed and owner is None and is_ci(path) and not names_path(facts.task, path):
+        if change.status == "M" and only_versions_moved(*map(decode, _both(path, change, facts))):
+            return None
         return "ci", "it belongs to continuous integration, and the task does not name it"
     return None
 

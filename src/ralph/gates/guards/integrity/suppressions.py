@@ -105,11 +105,24 @@ _HINTS = word_set(
 )
 # Commands behind which any checker may stand, and nobody can look.
 _OPEN = re.compile(r"\b(?:lint|check|style|quality|verify|pre-commit|prek|ci|all)\b")
-_BASELINE = re.compile(
-    r"(?:^|/)(?:\.semgrepignore|\.gitleaksignore|\.trivyignore|\.secrets\.baseline|\.bandit|\.snyk|osv-scanner\.toml"
-    r"|mypy-baseline\.txt|\.mypy-baseline\.txt|\.?basedpyright/baseline\.json|\.eslintignore|eslint-suppressions\.json"
-    r"|\.stylelintignore|\.rubocop_todo\.yml|phpstan-baseline\.(?:neon|php)|detekt-baseline\.xml|lint-baseline\.xml"
-    r"|\.betterer\.results|ruff-baseline\.json|\.pylint-baseline)\Z"
+# Files that list what a checker leaves out, by the tool that reads them.
+_BASELINES = tuple(
+    (re.compile(rf"(?:^|/)(?:{files})\Z"), _mark("baseline", "", tools))
+    for files, tools in (
+        (r"\.semgrepignore", "semgrep|security"),
+        (r"\.gitleaksignore|\.secrets\.baseline", "gitleaks|detect-secrets|secrets"),
+        (r"\.trivyignore|\.snyk|osv-scanner\.toml", "trivy|snyk|osv-scanner|security|audit"),
+        (r"\.bandit", "bandit|security"),
+        (r"\.?mypy-baseline\.txt|\.?basedpyright/baseline\.json", _TYPES),
+        (r"\.eslintignore|eslint-suppressions\.json", "eslint|xo|standard|lint"),
+        (r"\.stylelintignore", "stylelint|lint"),
+        (r"\.rubocop_todo\.yml", "rubocop|lint"),
+        (r"phpstan-baseline\.(?:neon|php)", "phpstan|lint"),
+        (r"detekt-baseline\.xml|lint-baseline\.xml", "gradle|detekt|lint"),
+        (r"\.betterer\.results", "betterer"),
+        (r"ruff-baseline\.json", _LINT),
+        (r"\.pylint-baseline", "pylint|lint"),
+    )
 )
 _GENERATED = re.compile(r"(?:json|baseline|txt|xml|neon|php|results)\Z")  # lists of findings, not of patterns
 _COVERED = re.compile(r"--cov-fail-under")  # in addopts: then plain pytest judges coverage
@@ -117,8 +130,8 @@ _COVERAGE_FILES = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".cov
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    findings = [*_baselines(facts), *_vague(facts)]
-    notes = []
+    notes: list[str] = []
+    findings = [*_baselines(facts, notes), *_vague(facts)]
     told: set[tuple[str, str]] = set()
     for mark, path, line, more in _grown_marks(facts):
         if (path, mark.name.removeprefix(_BARE)) in told:
@@ -139,17 +152,20 @@ def check(facts: GuardFacts) -> GuardResult:
     )
 
 
-def _baselines(facts: GuardFacts) -> list[Finding]:
+def _baselines(facts: GuardFacts, notes: list[str]) -> list[Finding]:
     found = []
     for pair in pairs(facts):
-        if not _BASELINE.search(pair.path) or pair.change.status == "D":
+        tool = next((mark for files, mark in _BASELINES if files.search(pair.path)), None)
+        if tool is None or pair.change.status == "D":
             continue
         had = {line.strip(" ,\t") for line in pair.old.split("\n")} | {""}
         now = [line.strip(" ,\t") for line in pair.new.split("\n") if not line.lstrip().startswith("#")]
         grown = any(line not in had for line in now)
         if _GENERATED.search(pair.path):  # line numbers in it change with every edit; more lines are more
             grown = pair.new.count("\n") > pair.old.count("\n")
-        if grown:
+        if grown and _weight(tool, facts)[0] == "note":
+            notes.append(f"{pair.path} leaves out more")
+        elif grown:
             text = f"{pair.path} leaves out more than at the base: a checker no longer looks there"
             found.append(Finding(f"suppressions.baseline:{pair.path}", text, path=pair.path))
     return found
