@@ -8,7 +8,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.gates.guards._tests.break_function import broken_versions
+from ralph.gates.guards._breaks.break_function import broken_versions
 
 
 def functions(text, lead=""):

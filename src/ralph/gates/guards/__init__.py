@@ -14,7 +14,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from ralph.core.model.verdict import Finding, GuardResult
-from ralph.gates.guards._base.facts import Asked, Broken, Change, Executed, GuardFacts, Overlay
+from ralph.gates.guards._base.facts import Asked, BreakSeen, Broken, Change, Executed, GuardFacts, Overlay
 from ralph.gates.guards._base.kinds import (
     about_tests,
     accuses,
@@ -28,7 +28,13 @@ from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards.hygiene.diff_coverage import watch_request
 from ralph.gates.guards.integrity.altered import altered_request
 from ralph.gates.guards.integrity.repeat import is_repeated
-from ralph.gates.guards.integrity.sabotage import Sabotage, sabotage_request
+from ralph.gates.guards.integrity.sabotage import (
+    Sabotage,
+    break_request,
+    first_breaks,
+    next_break,
+    sabotage_request,
+)
 from ralph.gates.guards.integrity.witness import (
     WitnessRequest,
     needs_witness,
@@ -43,6 +49,7 @@ __all__ = [
     "READ",
     "REGISTRY",
     "Asked",
+    "BreakSeen",
     "Broken",
     "Change",
     "Executed",
@@ -51,9 +58,12 @@ __all__ = [
     "Sabotage",
     "WitnessRequest",
     "altered_request",
+    "break_request",
+    "first_breaks",
     "inspect",
     "is_repeated",
     "needs_witness",
+    "next_break",
     "overlay_request",
     "sabotage_request",
     "source_changes",

@@ -31,6 +31,7 @@ from ralph.shell.state import blobs
 MAX_OUTPUT_BYTES = 8 << 20
 POLL_SECONDS = 0.1  # seconds between two looks at the inbox
 MAX_PARALLEL = 4
+MARKS = "marks"  # a file beside the report
 
 
 class Work(msgspec.Struct):
@@ -104,7 +105,7 @@ class GateCaller:
             return behind
         os.makedirs(os.path.join(folder, "tmp", "r"), mode=0o700)
         report = os.path.join(folder, "tmp", "r", "report")
-        named = "/tmp/r/report" if site.boxed else report  # noqa: S108
+        named = os.path.join(self.report_folder(call.slot), "report")
         argv = exec_argv(gate, named)
         full = (locate_program(site, gate, argv[0], shares), *argv[1:])
         env = gate.env
@@ -128,6 +129,10 @@ class GateCaller:
             env_names=tuple(sorted(spec.env)),
             proven=proven,
         )
+
+    def report_folder(self, slot: str) -> str:
+        """Where a call of this slot leaves its report, as the gate itself sees it."""
+        return "/tmp/r" if self.site.boxed else os.path.join(self.site.folder, "gates", slot, "tmp", "r")  # noqa: S108
 
     def _checkout(self, call: GateCall) -> tuple[str, str]:
         site = self.site
@@ -203,8 +208,9 @@ class GateCaller:
         )
         lost = missing("wrong-tree") if work.proven != tree else machine_made(ended)
         reading = lost or held_against(reader(gate.read)(observation, gate), ended)
+        marks = read_regular(os.path.join(os.path.dirname(work.report), MARKS), MAX_REPORT) or b""
         reading = unless_full(reading, site.state.root, lambda: _tidy(work.folder))
-        return Heard(work.wanted, reading, stored, ended.seconds or 0.0, ended.exit_code, hits)
+        return Heard(work.wanted, reading, stored, ended.seconds or 0.0, ended.exit_code, hits, marks)
 
 
 def _tidy(folder: str) -> None:

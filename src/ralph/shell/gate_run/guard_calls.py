@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Reading
-from ralph.core.proof.causes import is_missing
 from ralph.core.proof.flaky import changed_keys
 from ralph.gates.executed.watched import LineHits
 from ralph.gates.guards import (
@@ -21,25 +17,10 @@ from ralph.gates.guards import (
 )
 from ralph.gates.narrow import narrow_to_files
 from ralph.gates.plant_canary import Planted, take_out_canaries
-from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.answers import Batch, GateCall, Heard, answers
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.trees import edited_tree
 from ralph.shell.ports import Attention
-
-
-class Batch(Struct):
-    """What the calls of one batch said, by purpose and gate."""
-
-    overlay: dict[str, Reading] = {}
-    repeats: dict[str, tuple[Reading, ...]] = {}
-    witness: dict[str, Reading] = {}
-    altered: dict[str, tuple[frozenset[str], Reading]] = {}
-    coverage: dict[str, LineHits] = {}
-    differed: dict[str, Reading] = {}  # a watched call that came out otherwise than the final one
-    evidence: dict[str, tuple[str, ...]] = {}
-    owed: int = 0
-    settled: bool = False  # a doubt about this tree was looked into before
-    missing: Heard | None = None  # a call that gave no answer: then nothing of all this is used
 
 
 def call_gates(
@@ -71,7 +52,7 @@ def call_gates(
             wanted.append(GateCall(narrow, trees["witness"], "witness", judge.slot(gate, "witness")))
         if gate.name in other:
             changed = edited_tree(judge.site.store, facts.tree, other[gate.name].files)
-            narrow = narrow_to_files(gate, list(other[gate.name].files), _exists(facts))
+            narrow = narrow_to_files(gate, list(other[gate.name].files), facts.has_path)
             wanted.append(GateCall(narrow, changed, "altered", judge.slot(gate, "altered")))
     batch.owed = len(wanted)
     for heard in answers(judge, wanted, facts.tree, batch, attend):
@@ -148,17 +129,6 @@ def forgive_base_flakes(judge: Judge, facts: GuardFacts, batch: Batch, attend: A
             batch.repeats = {**batch.repeats, gate.name: again}
 
 
-def answers(
-    judge: Judge, wanted: list[GateCall], tree: str, batch: Batch, attend: Attention
-) -> Iterator[Heard]:
-    """Answers as they come in, up to the first call that gave none."""
-    for heard in judge.hear(wanted, tree, attend):
-        if is_missing(heard.reading, settled=batch.settled):
-            batch.missing = heard
-            return
-        yield heard
-
-
 def _minds(facts: GuardFacts, name: str, reading: Reading) -> bool:
     """Red beside a canary, which the base had none of: perhaps the canary is why, so a plain call tells."""
     base = facts.base.get(name)
@@ -172,7 +142,7 @@ def narrow_gate(facts: GuardFacts, gate: Gate, show: WitnessRequest) -> Gate:
     """The gate looking at the new tests only, as far as they are its own."""
     own = set(facts.final[gate.name].files.values())
     tests = [path for path in show.tests if path in own] if own else show.tests
-    return narrow_to_files(gate, tests, _exists(facts))
+    return narrow_to_files(gate, tests, facts.has_path)
 
 
 def _repeats(
@@ -194,13 +164,3 @@ def _repeats(
             planted[gate.name] = bird
         calls.append(replace(call, watch=watch_request(facts)))
     return calls
-
-
-def _exists(facts: GuardFacts) -> Callable[[str], bool]:
-    added = {change.path for change in facts.changes if change.status != "D"}
-    folders = {path.rsplit("/", 1)[0] for path in (*facts.base_paths, *added) if "/" in path}
-    for folder in list(folders):
-        parts = folder.split("/")
-        folders |= {"/".join(parts[:count]) for count in range(1, len(parts))}
-    known = facts.base_paths | added | folders | {"."}
-    return known.__contains__

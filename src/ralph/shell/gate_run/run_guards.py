@@ -31,8 +31,9 @@ from ralph.gates.guards import (
     witness_request,
     witnesses,
 )
-from ralph.shell.gate_run.answers import GateCall, Heard
-from ralph.shell.gate_run.guard_calls import Batch, answers, call_gates, forgive_base_flakes, narrow_gate
+from ralph.shell.gate_run.answers import Batch, GateCall, Heard, answers
+from ralph.shell.gate_run.break_calls import MACHINERY, try_breaks
+from ralph.shell.gate_run.guard_calls import call_gates, forgive_base_flakes, narrow_gate
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import compare_trees
 from ralph.shell.git.trees import edited_tree, overlay_tree
@@ -41,7 +42,6 @@ from ralph.shell.ports import Attention
 MAX_SHOWN = 20
 SABOTAGE_SECONDS = 60.0  # at least this long, or as long as the suite itself took
 SABOTAGE_SLOTS = 2
-MACHINERY = frozenset({"missing", "sandbox", "tool-changed"})  # causes that no test noticed
 SABOTAGE_CALL_SECONDS = 15.0  # seconds for one call, or four times what the gate took
 
 
@@ -85,6 +85,11 @@ def run_guards(
             return batch.missing
         facts = replace(facts, sabotage=broken)
     called = inspect(facts, CALLED)
+    if not any(result.findings for result in called):
+        breaks = try_breaks(judge, facts, batch, patience, attend)
+        if breaks is None:
+            return batch.missing
+        called = inspect(replace(facts, breaks=breaks), CALLED)
     evidence = {
         "base_tests": batch.evidence.get("overlay", ()),
         "repeat": batch.evidence.get("final", ()),

@@ -7,6 +7,7 @@ means the core's.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -21,7 +22,7 @@ from ralph.gates.plant_canary import Planted, take_out_canaries
 from ralph.shell.dependencies.built import Deps
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.extra_calls import BaseFlakes, with_canary
-from ralph.shell.gate_run.gate_call import GateCaller
+from ralph.shell.gate_run.gate_call import MARKS, GateCaller
 from ralph.shell.gate_run.make_verdict import make_verdict
 from ralph.shell.git.checkout import Submodule
 from ralph.shell.ports import Attention
@@ -174,6 +175,10 @@ class Judge:
         """The folder of a call: one for each gate and purpose, used again by the next tree."""
         names = [sealed.name for sealed in self.site.order.criterion.gates]
         return f"{purpose}-{names.index(gate.name)}"
+
+    def marks_path(self, slot: str) -> str:
+        """The file for marks of code that is wrapped for an experiment, as that code sees it."""
+        return os.path.join(self._caller.report_folder(slot), MARKS)
 
     def with_canary(
         self,

@@ -49,6 +49,14 @@ class Broken(Struct, frozen=True):
     other: bool = False  # it returned something foreign instead of nothing
 
 
+class BreakSeen(Struct, frozen=True):
+    """What one gate said when the code that the change brought was made to fail, and what that code did."""
+
+    red: bool
+    entered: int = 0  # how often broken code was reached, as far as it was counted
+    exits: tuple[str, ...] = ()  # functions in which a process was ended as a success
+
+
 class Asked(Struct, frozen=True):
     """What the specs ask of this tree."""
 
@@ -80,10 +88,20 @@ class GuardFacts(Struct, frozen=True):
     ] = {}  # further final readings of the same tree, a canary beside one
     witness: dict[str, Reading] | None = None  # the result's tests over the base source; None: not asked for
     sabotage: tuple[Broken, ...] | None = None  # None: not asked for
+    breaks: dict[str, dict[str, BreakSeen]] = {}  # by gate and mode of breaking; none: not tried
     altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
     criteria: Asked | None = None  # None: there are no specs
     coverage: dict[str, LineHits] = {}  # what a repeat of each gate executed of the change
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
+
+    def has_path(self, path: str) -> bool:
+        """Is there such a file or folder, at the base or in the result?"""
+        if "paths" not in self.memo:
+            files = {*self.base_paths, *(change.path for change in self.changes if change.status != "D")}
+            parts = [path.split("/") for path in files]
+            above = {"/".join(names[:count]) for names in parts for count in range(1, len(names))}
+            self.memo["paths"] = files | above | {"."}
+        return path in self.memo["paths"]
 
 
 class Overlay(Struct, frozen=True):

@@ -17,7 +17,7 @@ from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import NumberedLine, Pair, is_aside, is_testing, label, new_lines, pairs
 from ralph.gates.guards._files.split_words import find_split_word
-from ralph.gates.guards._tests.js_tests import language
+from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests.py_syntax import TROUBLE, dotted_name, last_name, parse_once
 from ralph.gates.judging_paths import is_test
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ralph.gates.executed.watched import PYTHON, ChangedStatement
-from ralph.gates.guards._tests.js_tests import EXTRA, language
+from ralph.gates.guards._parts.script_language import language
+from ralph.gates.guards._tests.js_tests import EXTRA
 
 _SILENT = (
     ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from ralph.gates.guards._tests.break_function import LINE
+from ralph.gates.guards._breaks.break_function import LINE
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _EQUAL = frozenset({f"assert{kind}Equal" for kind in ("", "List", "Tuple", "Dict", "Set", "Sequence")})

@@ -14,15 +14,13 @@ from ralph.core.model.verdict import Finding
 from ralph.gates.command import word_set
 from ralph.gates.guards._base.states import KnownStates
 from ralph.gates.guards._base.texts import Pair, label
+from ralph.gates.guards._parts.script_language import MAX_CHARS, language
 from ralph.gates.guards._tests.compare_tests import Pool, compare
 from ralph.gates.guards._tests.py_asserts import EXACT, LOOSE, NOTHING, TRUTH, Assertion
 from ralph.gates.guards._tests.py_skips import Skip
 from ralph.gates.guards._tests.py_tests import Test
 
 EXTRA = "tamper"
-MAX_CHARS = 1 << 20  # larger test files are generated data
-_LANGUAGES = {"js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript"}
-_LANGUAGES |= {"ts": "typescript", "mts": "typescript", "cts": "typescript", "tsx": "tsx"}
 _BLOCK = re.compile(r"(?:[xf]?(?:test|it|describe|specify|context|suite))((?:\.\w+)*)\Z")
 _ASSERT = re.compile(
     r"(?:\w+\.)?assert(?:\.\w+)*\Z|(?:t|assert)\.(?:ok|equal|notEqual|same|is|deepEqual|throws)\Z"
@@ -41,10 +39,6 @@ _LOOSE = word_set(
 _LITERAL = re.compile(r"\s*(?:[-\d\"'`\[{/]|true\b|false\b|null\b|undefined\b)")
 _CALLED = re.compile(r"(\w+)\s*\(")
 _QUIET = re.compile(r"\b(?:throw|fail|reject|expect|assert)\b")
-
-
-def language(path: str) -> str:
-    return _LANGUAGES.get(path.rsplit(".", 1)[-1].lower(), "")
 
 
 def find_weakened_tests(changed: list[Pair], standing: KnownStates) -> tuple[list[Finding], str]:

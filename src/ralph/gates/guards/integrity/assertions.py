@@ -18,6 +18,7 @@ from ralph.gates.guards._base.kinds import TAKE_OUT, guard_kinds, guard_result
 from ralph.gates.guards._base.states import KnownStates, known_states
 from ralph.gates.guards._base.texts import Pair, is_testing, pairs
 from ralph.gates.guards._files.known_tests import changed_tests, files_with_tests
+from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests import js_tests
 from ralph.gates.guards._tests.compare_tests import Pool, Weakening, compare
 from ralph.gates.guards._tests.py_module import PyOutline, is_same, outline
@@ -69,7 +70,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if path in known or pair.path in known or is_testing(path) or is_testing(pair.path):
             if path.endswith(".py"):
                 python.append(pair)
-            elif js_tests.language(path) and (is_test(path) or path in known):
+            elif language(path) and (is_test(path) or path in known):
                 script.append(pair)
     shown = known_states(facts)
     findings, unread = _python(facts, python, shown)

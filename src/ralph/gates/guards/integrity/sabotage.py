@@ -1,23 +1,37 @@
-"""Guard "sabotage": the change broken on purpose, one function at a time; the new tests must notice.
+"""Guard "sabotage": the change broken on purpose; what judges it must notice.
 
-A test that stays green whatever the code does shows nothing. `sabotage_request` makes the broken files;
-the shell runs the witness tests over each, within a bound of time. How many were noticed is reported, and
-none noticed means that there is no witness (`core.proof.grade`).
+A test that stays green whatever the code does shows nothing. `sabotage_request` breaks one function at a
+time; the shell runs the witness tests over each, within a bound of time. How many were noticed is reported,
+and none noticed means that there is no witness (`core.proof.grade`).
+
+A check whose green cannot turn red shows nothing either, whoever wrote it. `break_request` makes all that the
+change brought fail after it has done its work (`_breaks.wrap_source`). A check that reaches it and stays
+green is a question; one that reaches nothing that could be broken is named.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ralph.core.model.verdict import GuardResult
-from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._tests.break_function import broken_versions
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, GuardResult
+from ralph.gates.guards._base.facts import BreakSeen, GuardFacts
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._breaks.break_function import broken_versions
+from ralph.gates.guards._breaks.wrap_source import Mode, wrap_source
 from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witnesses
 
 NAME = "sabotage"
 CALLED = True
+KINDS = guard_kinds(NAME, "let the code that you changed do the work, and let the check come to its end", {
+    "exits": ("asks", "code of the change ends the process as a success before the check has ended"),
+    "unnoticed": ("asks", "a check stays green although code of the change, which it reaches, fails"),
+})  # fmt: skip
 MAX_BREAKS = 8
+MAX_WRAPPED_FILES = 40
 _MAX_SHOWN = 3
+_UNTRIED = BreakSeen(red=False)
 
 
 class Sabotage(Struct, frozen=True):
@@ -51,6 +65,38 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
     return tuple([*_spread(found), *files][:MAX_BREAKS])
 
 
+def break_request(facts: GuardFacts, mode: Mode, marks: str) -> dict[str, bytes]:
+    """Files to write over the result so that what the change brought fails; {} = nothing can be broken."""
+    files: dict[str, bytes] = {}
+    for change in source_changes(facts)[:MAX_WRAPPED_FILES]:
+        new = facts.read_result(change.path)
+        old = facts.read_base(change.before) if change.status != "A" else None
+        if new is not None and new != old:
+            files |= wrap_source(change.path, old, new, mode, marks)
+    return files
+
+
+def first_breaks(facts: GuardFacts, gate: Gate) -> tuple[Mode, ...]:
+    """Which experiments every judgement makes with this gate."""
+    final = facts.final.get(gate.name)
+    if not gate.required or final is None or final.status != "pass":
+        return ()
+    if gate.read == "exit":  # nothing but its end is known of it
+        return ("trace", "after", "module") if gate.proof else ("trace",)
+    return ("after",) if gate.proof and final.tests is not None else ()
+
+
+def next_break(tried: dict[str, BreakSeen]) -> Mode | None:
+    """What is left to try with a gate that stayed green."""
+    if "after" in tried and (tried["after"].red or tried["after"].exits):
+        return None
+    if "after" in tried and tried["after"].entered and "instead" not in tried:
+        return "instead"  # it may go by what was written, and not by how it ended
+    if "instead" in tried and tried["instead"].red:
+        return None
+    return "module" if "module" not in tried else None
+
+
 def _spread(found: list[Sabotage]) -> list[Sabotage]:
     """One of each file first, so that a bound of time does not spend itself on one file."""
     turns: dict[str, int] = {}
@@ -73,9 +119,56 @@ def _why_none(facts: GuardFacts) -> str:
 
 
 def check(facts: GuardFacts) -> GuardResult:
+    findings, blind = _judge_breaks(facts)
+    words, counted = _own_tests(facts)
+    if facts.sabotage is None and facts.breaks:
+        noticed = sum(any(seen.red for seen in tried.values()) for tried in facts.breaks.values())
+        words = f"{noticed} of {len(facts.breaks)} checks turn red when the code of the change fails"
+    result = guard_result(
+        NAME, facts, findings, good=words, bad="a green that does not turn red", blind=blind
+    )
+    return replace(result, counted=counted)
+
+
+def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
+    """Questions about checks that stay green, and what could not be tried."""
+    findings: list[Finding] = []
+    open_points: list[str] = []
+    for gate in facts.gates:
+        tried = facts.breaks.get(gate.name)
+        if not tried:
+            continue
+        exits = [name for seen in tried.values() for name in seen.exits if gate.read == "exit"]
+        if exits:
+            text = f"{gate.name}: {exits[0]} ends the process as a success before the check has ended"
+            findings.append(Finding(f"sabotage.exits:{gate.name}", text))
+        elif not gate.proof:
+            continue
+        elif (loaded := tried.get("module", _UNTRIED)).entered and not loaded.red:
+            text = f"{gate.name}: stays green although code of the change, which it loads, fails"
+            findings.append(Finding(f"sabotage.unnoticed:{gate.name}", text))
+        elif tried.get("after", _UNTRIED).red:
+            continue
+        elif tried.get("instead", _UNTRIED).red:
+            open_points.append(f"{gate.name}: stays green when code of the change fails after its work")
+        elif tried.get("module", _UNTRIED).red:
+            open_points.append(
+                f"{gate.name}: only code that does not load turns it red, no function that fails"
+            )
+        elif any(seen.entered for mode, seen in tried.items() if mode != "trace"):
+            text = f"{gate.name}: stays green although code of the change, which it reaches, fails"
+            findings.append(Finding(f"sabotage.unnoticed:{gate.name}", text))
+        elif source_changes(facts):
+            open_points.append(f"{gate.name}: nothing of the change that it reaches could be broken")
+    return findings, "; ".join(open_points)
+
+
+def _own_tests(facts: GuardFacts) -> tuple[str, dict[str, int]]:
+    """How the agent's own tests took the sabotage."""
     if facts.sabotage is None:
-        text = "not needed: no test of the agent's own is the witness"
-        return GuardResult(NAME, facts.tree, applied=True, summary=text)
+        return "not needed: no test of the agent's own is the witness", {}
+    if not facts.sabotage:
+        return _why_none(facts), {"sabotaged": 0, "noticed": 0}
     tried = [item for item in facts.sabotage if item.noticed is not None]
     noticed = [item for item in tried if item.noticed]
     # A test may notice one way of breaking by asking only whether something came back, or whether it is true.
@@ -90,12 +183,4 @@ def check(facts: GuardFacts) -> GuardResult:
     left = len(facts.sabotage) - len(tried)
     if left:
         words += f"; {left} not tried, the time was up"
-    if not facts.sabotage:
-        words = _why_none(facts)
-    return GuardResult(
-        NAME,
-        facts.tree,
-        applied=True,
-        summary=words,
-        counted={"sabotaged": len(tried), "noticed": 0 if blind else len(noticed)},
-    )
+    return words, {"sabotaged": len(tried), "noticed": 0 if blind else len(noticed)}

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from typing import Any
 
-from ralph.gates.guards._tests.js_tests import MAX_CHARS, language
+from msgspec import Struct
 
-_JS_FUNCTIONS = (
+from ralph.gates.guards._parts.script_language import MAX_CHARS, language
+
+JS_FUNCTIONS = (
     "function_declaration",
     "generator_function_declaration",
     "method_definition",
     "arrow_function",
     "function_expression",
 )
+_EXPRESSIONS = ("object", "parenthesized_expression")  # an arrow's body that only looks like a block
 
 
 def broken_versions(
@@ -43,13 +47,11 @@ def broken_versions(
 
 
 def _python(old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, bytes]]:
-    before = set() if old is None else _described(_quiet_parse(old))
     text = new.decode("utf-8-sig")
-    tree = ast.parse(text)
     lines = LINE.findall(text)
     found = []
-    for name, node in _functions(tree):
-        if (name, ast.dump(node)) in before or _is_empty(node) or (other and node.name == "__init__"):
+    for name, node in changed_functions(old, ast.parse(text)):
+        if other and node.name == "__init__":
             continue
         broken = _with_body(lines, node, other=other)
         try:
@@ -63,6 +65,16 @@ def _python(old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, by
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")  # as Python counts: a form feed ends no line
+
+
+def changed_functions(old: bytes | None, tree: ast.Module) -> list[tuple[str, _Function]]:
+    """Functions of a Python file that differ from those of the base and do something."""
+    before = set() if old is None else _described(_quiet_parse(old))
+    return [
+        (name, node)
+        for name, node in _functions(tree)
+        if (name, ast.dump(node)) not in before and not _is_empty(node)
+    ]
 
 
 def _quiet_parse(source: bytes) -> ast.Module:
@@ -135,47 +147,72 @@ def _yields(node: ast.AST) -> bool:
 
 
 def _javascript(path: str, old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, bytes]]:
-    try:
-        from ast_grep_py import SgRoot  # an extra: absent in a plain installation
-    except ImportError:
-        return []
     text = new.decode()
     try:
-        before = set() if old is None else {_said(node) for node in _js_nodes(SgRoot, path, old.decode())}
-        nodes = _js_nodes(SgRoot, path, text)
+        bodies = changed_bodies(language(path), JS_FUNCTIONS, old, text)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001 - a panic of the parser is no Exception
         return []
     found = []
-    taken: list[tuple[int, int]] = []
-    for node in nodes:
-        body = node.field("body")
-        span = body.range()
-        at, end = span.start.index, span.end.index
-        if _said(node) in before or any(first <= at and end <= last for first, last in taken):
-            continue
-        taken.append((at, end))
+    for body in bodies:
         value = "(Object.freeze({}))" if other else "undefined"
-        instead = f"{{ return {value}; }}" if body.kind() == "statement_block" else value
-        if text[at:end] != body.text() or not body.text().strip("{} \n\t"):
-            continue  # the parser counts in other units than characters, or there is nothing to break
-        found.append((end - at, _js_name(node), (text[:at] + instead + text[end:]).encode()))
+        instead = f"{{ return {value}; }}" if body.block else value
+        size = body.end - body.start
+        found.append((size, body.name, (text[: body.start] + instead + text[body.end :]).encode()))
     found.sort(key=lambda item: (-item[0], item[1]))
     return [(name, content) for _, name, content in found]
 
 
-def _js_nodes(root: Any, path: str, text: str) -> list[Any]:
-    top = root(text, language(path)).root()
-    nodes = [node for kind in _JS_FUNCTIONS for node in top.find_all(kind=kind) if node.field("body")]
+class FunctionBody(Struct, frozen=True):
+    """Where in a text the body of a function stands, with its brackets."""
+
+    name: str
+    start: int
+    end: int
+    block: bool = True  # else an expression
+    head: str = ""  # what stands before the body
+
+
+def changed_bodies(tongue: str, kinds: Iterable[str], old: bytes | None, text: str) -> list[FunctionBody]:
+    """The outermost functions that differ from those of the base, by ast-grep; [] without that extra."""
+    try:
+        from ast_grep_py import SgRoot  # an extra: absent in a plain installation
+    except ImportError:
+        return []
+    kinds = tuple(kinds)
+    before = (
+        set()
+        if old is None
+        else {_described_node(node) for node in _nodes(SgRoot, tongue, kinds, old.decode())}
+    )
+    found: list[FunctionBody] = []
+    taken: list[tuple[int, int]] = []
+    for node in _nodes(SgRoot, tongue, kinds, text):
+        body = node.field("body")
+        at, end = body.range().start.index, body.range().end.index
+        if _described_node(node) in before or any(first <= at and end <= last for first, last in taken):
+            continue
+        taken.append((at, end))
+        if text[at:end] != body.text() or not body.text().strip("{} \n\t"):
+            continue  # the parser counts in other units than characters, or there is nothing to break
+        block = body.kind() not in _EXPRESSIONS and body.text().startswith("{")
+        head = text[node.range().start.index : at]
+        found.append(FunctionBody(_node_name(node), at, end, block, head))
+    return found
+
+
+def _nodes(root: Any, tongue: str, kinds: tuple[str, ...], text: str) -> list[Any]:
+    top = root(text, tongue).root()
+    nodes = [node for kind in kinds for node in top.find_all(kind=kind) if node.field("body")]
     return sorted(nodes, key=lambda node: (node.range().start.index, -node.range().end.index))
 
 
-def _said(node: Any) -> str:
-    return f"{_js_name(node)}\n{node.text()}"
+def _described_node(node: Any) -> str:
+    return f"{_node_name(node)}\n{node.text()}"
 
 
-def _js_name(node: Any) -> str:
+def _node_name(node: Any) -> str:
     name = node.field("name")
     if name is None and (parent := node.parent()) is not None:
         name = parent.field("name") or parent.field("key") or parent.field("left")

@@ -1,0 +1,85 @@
+"""Functions of JavaScript and TypeScript, wrapped by `try`; without ast-grep only whole files fail."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.gates.guards._breaks.break_function import JS_FUNCTIONS, changed_bodies
+from ralph.gates.guards._parts.script_language import language
+
+_MODULE = re.compile(r"^\s*(?:import\s+[\w*{\"']|export\b)", re.MULTILINE)
+_FIRST = re.compile(r"(?:#![^\n]*\n)?(?:\s*(?:\"use strict\"|'use strict');?[ \t]*\n?)?")
+# Function declarations are known in the whole file, wherever they stand; so is an import.
+_HELPER = """
+;function __mark(text) {
+  const own = globalThis.__marked ??= { count: 0 };
+  if (own.count++ > 400) return;
+  try { %(fs)s.appendFileSync(%(marks)s, text + "\\n"); } catch {}
+}
+function __entered(name) {
+  if (!globalThis[%(loaded)s]) return;
+  __mark("i");
+  (globalThis.__active ??= []).push(name);
+  if (%(mode)s === "instead") throw new Error(name + " is broken on purpose");
+}
+function __left(name) {
+  if (!globalThis[%(loaded)s]) return;
+  __mark("o");
+  (globalThis.__active ??= []).pop();
+  if (%(mode)s !== "trace") throw new Error(name + " is broken on purpose");
+}
+function __watch() {
+  if (globalThis.__watched) return;
+  globalThis.__watched = true;
+  for (const name of ["exit", "reallyExit"]) {
+    const real = process[name];
+    process[name] = function (code) {
+      const own = (process.argv[1] ?? "").split("/").pop() === %(file)s;
+      if (!own && Number(code ?? process.exitCode ?? 0) === 0 && name === "exit") {
+        __mark("x " + ((globalThis.__active ?? [])[0] ?? "outside of a function"));
+      }
+      return real.apply(process, arguments);
+    };
+  }
+}
+globalThis[%(loaded)s] = true;
+"""
+
+
+def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
+    text = new.decode()
+    module = path.endswith((".mjs", ".mts")) or (
+        not path.endswith((".cjs", ".cts")) and bool(_MODULE.search(text))
+    )
+    made = text
+    if mode != "module":
+        bodies = changed_bodies(language(path), JS_FUNCTIONS, old, text)
+        if not bodies and mode != "trace":
+            return {}
+        for body in reversed(bodies):
+            inner = text[body.start : body.end]
+            done = inner if body.block else f"{{ return ({inner}\n); }}"
+            name = _js_string(body.name)
+            around = f"{{ __entered({name}); try {done} finally {{ __left({name}); }} }}"
+            made = made[: body.start] + around + made[body.end :]
+    first = _FIRST.match(made)
+    at = first.end() if first else 0
+    ending = (
+        "\n__mark('i'); __mark('o'); throw new Error('broken on purpose');\n" if mode == "module" else "\n"
+    )
+    helper = _HELPER % {
+        "fs": "__fs" if module else 'require("node:fs")',
+        "marks": _js_string(marks),
+        "mode": _js_string(mode),
+        "loaded": _js_string(f"__loaded {path}"),
+        "file": _js_string(path.rsplit("/", 1)[-1]),
+    }
+    lead = 'import * as __fs from "node:fs";' if module else ""
+    top = f"{lead}__watch();" if mode != "module" else lead
+    typed = "// @ts-nocheck\n" if "ts" in path.rsplit(".", 1)[-1] and not at else ""
+    return {path: (typed + made[:at] + top + made[at:] + "\n" + helper + ending).encode()}
+
+
+def _js_string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,64 @@
+"""Source wrapped for an experiment: its functions do their work, say so, and then fail.
+
+A check that calls a function which fails must turn red. One that stays green did not come to its end, or its
+answer is made elsewhere. The original body is executed first, so that an exit, an exec or a hook inside of it
+happens as it would, and shows.
+
+Modes: `after` fails when the body has ended, `instead` fails at once, `module` fails at the end of loading
+the file, `trace` does not fail. Marks are lines in a file: `i` a function was entered, `o` it was left,
+`x NAME` the process was ended with success in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.gates.guards._breaks import wrap_go, wrap_javascript, wrap_python, wrap_rust
+from ralph.gates.guards._parts.script_language import MAX_CHARS, language
+
+Mode = Literal["after", "instead", "module", "trace"]
+MAX_MARKS = 1 << 20  # bytes
+
+
+class Marks(Struct, frozen=True):
+    """What wrapped code said about itself in one call of a gate."""
+
+    entered: int = 0
+    left: int = 0
+    exits: tuple[str, ...] = ()  # functions in which a process was ended as a success
+
+
+def read_marks(data: bytes) -> Marks:
+    lines = data[:MAX_MARKS].decode("utf-8", "replace").splitlines()
+    count = Counter(line[:1] for line in lines)
+    exits = tuple(dict.fromkeys(line[2:][:80] for line in lines if line.startswith("x ")))
+    return Marks(count["i"], count["o"], exits)
+
+
+def wrap_source(path: str, old: bytes | None, new: bytes, mode: Mode, marks: str) -> dict[str, bytes]:
+    """Files to write over the tree so that what the change brought to this file fails; {} = nothing can.
+
+    `marks` is the file for marks, as the judged code sees it.
+    """
+    if len(new) > MAX_CHARS or (wrap := _wrapper(path)) is None:
+        return {}
+    try:
+        return wrap(path, old, new, mode, marks)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of ast-grep's parser is no Exception
+        return {}
+
+
+def _wrapper(path: str) -> Callable[[str, bytes | None, bytes, str, str], dict[str, bytes]] | None:
+    if path.endswith(".py"):
+        return wrap_python.wrap
+    if language(path) and not path.endswith(".d.ts"):
+        return wrap_javascript.wrap
+    if path.endswith(".go") and not path.endswith("_test.go"):
+        return wrap_go.wrap
+    return wrap_rust.wrap if path.endswith(".rs") else None

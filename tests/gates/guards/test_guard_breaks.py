@@ -1,0 +1,242 @@
+"""Guard "sabotage": a green must be able to turn red when the code of the change fails."""
+
+import subprocess
+import sys
+
+import pytest
+from guardkit import facts_of
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
+from ralph.gates.guards import BreakSeen, first_breaks, next_break
+from ralph.gates.guards._breaks.wrap_source import Marks, read_marks, wrap_source
+from ralph.gates.guards.integrity.sabotage import check
+
+PYTHON = '''#!/usr/bin/env python
+"""Sums."""
+from __future__ import annotations
+
+import functools
+
+
+@functools.cache
+def add(a, b):
+    return a + b
+
+
+class Sum:
+    @property
+    def value(self):
+        return 3
+
+    async def later(self):
+        return 4
+
+
+def each():
+    yield 1
+
+
+TABLE = add(1, 1)
+'''
+CHECK = """import asyncio
+from sums import Sum, add, each
+assert add(1, 2) == 3
+assert list(each()) == [1]
+assert Sum().value == 3
+assert asyncio.run(Sum().later()) == 4
+"""
+SCRIPT = """export const add = (a, b) => ({ sum: a + b }).sum;
+export class Sum { get value() { return 3; } async later() { return 4; } }
+export function* each() { yield 1; }
+"""
+SCRIPT_CHECK = """import assert from 'node:assert';
+import { add, Sum, each } from './sums.mjs';
+assert.equal(add(1, 2), 3);
+assert.deepEqual([...each()], [1]);
+assert.equal(new Sum().value, 3);
+assert.equal(await new Sum().later(), 4);
+"""
+
+
+def execute(place, path, source, mode, argv, **files):
+    """The wrapped source in a place with its check: exit code and marks."""
+    marks = place / "marks"
+    made = wrap_source(path, None, source.encode(), mode, str(marks))
+    for name, content in {path: source.encode(), **{k: v.encode() for k, v in files.items()}, **made}.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(content)
+    done = subprocess.run(argv, cwd=place, capture_output=True, check=False)
+    return done.returncode, read_marks(marks.read_bytes() if marks.exists() else b"")
+
+
+def python(place, source, mode, check=CHECK):
+    return execute(place, "sums.py", source, mode, [sys.executable, "check.py"], **{"check.py": check})
+
+
+def node(place, source, mode, check=SCRIPT_CHECK):
+    return execute(place, "sums.mjs", source, mode, ["node", "check.mjs"], **{"check.mjs": check})
+
+
+@pytest.mark.parametrize("mode", ["after", "instead", "module"])
+def test_broken_code_turns_an_honest_check_red(tmp_path, mode):
+    """Functions, properties, coroutines and generators fail; loading the file only in its own mode."""
+    code, marks = python(tmp_path, PYTHON, mode)
+    assert code == 1
+    assert marks.entered == 1
+
+
+@pytest.mark.parametrize(("run", "source"), [(python, PYTHON), (node, SCRIPT)])
+def test_traced_code_works_as_before(tmp_path, run, source):
+    """Every function says that it was entered and left; what is called while the file is loaded does not."""
+    assert run(tmp_path, source, "trace") == (0, Marks(4, 4, ()))
+
+
+@pytest.mark.parametrize("mode", ["after", "instead", "module"])
+def test_broken_scripts_turn_an_honest_check_red(tmp_path, mode):
+    """The same for JavaScript."""
+    code, marks = node(tmp_path, SCRIPT, mode)
+    assert code == 1
+    assert marks.entered == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'getattr(__import__("os"), "_ex" + "it")(0)',
+        'vars(__import__("posix"))["_exit"](0)',
+        '__import__("os").execv("/bin/true", ["true"])',
+        "raise SystemExit(0)",
+        "raise type('Done', (SystemExit,), {})(0)",
+    ],
+)
+@pytest.mark.parametrize("mode", ["trace", "after"])
+def test_an_early_end_shows(tmp_path, body, mode):
+    """A function that ends the process as a success is named, whether or not it is broken."""
+    source = f"def add(a, b):\n    {body}\n"
+    code, marks = python(tmp_path, source, mode, "from sums import add\nassert add(1, 2) == 3\n")
+    assert code == 0
+    assert marks.exits == ("add",)
+
+
+def test_a_hook_at_the_end_shows(tmp_path):
+    """So is a hook that loading the module leaves behind."""
+    source = "import atexit, os\natexit.register(lambda: os._exit(0))\ndef add(a, b):\n    return 0\n"
+    code, marks = python(tmp_path, source, "module", "from sums import add\nassert add(1, 2) == 3\n")
+    assert (code, marks.exits) == (0, ("outside of a function",))
+
+
+def test_workers_of_multiprocessing_end_as_they_always_do(tmp_path):
+    """Its children end by os._exit(0): nobody's doing."""
+    source = (
+        "import multiprocessing\ndef work():\n    pass\ndef add(a, b):\n"
+        "    child = multiprocessing.get_context('fork').Process(target=work)\n"
+        "    child.start()\n    child.join()\n    return a + b\n"
+    )
+    code, marks = python(tmp_path, source, "trace", "from sums import add\nassert add(1, 2) == 3\n")
+    assert (code, marks.exits) == (0, ())
+
+
+def test_a_program_may_end_itself(tmp_path):
+    """`main` of a command line ends the process; that is what it is for."""
+    source = "import sys\ndef main():\n    print('ok')\n    sys.exit(0)\n"
+    code, marks = python(tmp_path, source, "trace", "from sums import main\nmain()\n")
+    assert (code, marks.exits) == (0, ())
+
+
+def test_only_what_the_change_brought_is_broken():
+    """A function that is as it was stays as it is; without another one there is nothing to break."""
+    old = b"def a():\n    return 1\n"
+    assert wrap_source("m.py", old, old + b"X = 1\n", "after", "/m") == {}
+    made = wrap_source("m.py", old, old + b"def b():\n    return 2\n", "after", "/m")["m.py"]
+    assert made.count(b"@__broken_on_purpose__") == 1
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.js", "a.go", "a.rs", "a.ts", "data.json", "README.md"])
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"def (", b"{" * 3000, b"fn x() {"])
+def test_nothing_breaks_on_odd_files(path, text):
+    """What cannot be read cannot be broken, and nobody minds."""
+    assert isinstance(wrap_source(path, None, text, "after", "/m"), dict)
+
+
+GO = "package sums\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
+GO_TEST = (
+    'package sums\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n'
+    "\tif Add(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n"
+)
+RUST = (
+    "pub fn add(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n"
+    "    use super::*;\n    #[test]\n    fn adds() { assert_eq!(add(1, 2), 3); }\n}\n"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["after", "instead", "module"])
+def test_broken_go_turns_red(tmp_path, mode):
+    """Go panics when a function is left, or while the package is initialised."""
+    files = {"go.mod": "module sums\n\ngo 1.19\n", "sums_test.go": GO_TEST}
+    code, marks = execute(tmp_path, "sums.go", GO, mode, ["go", "test", "./..."], **files)
+    assert code == 1
+    assert marks.entered == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["after", "instead"])
+def test_broken_rust_turns_red(tmp_path, mode):
+    """Rust panics when a function is left; its tests are not broken themselves."""
+    files = {"Cargo.toml": '[package]\nname = "sums"\nversion = "0.1.0"\nedition = "2021"\n'}
+    argv = ["cargo", "test", "--offline", "-q"]
+    code, marks = execute(tmp_path, "src/lib.rs", RUST, mode, argv, **files)
+    assert code == 101
+    assert marks.entered == 1
+
+
+SCRIPT_GATE = Gate(name="check", run="python check.py", argv=("python", "check.py"), proof=True)
+
+
+def facts_of_script(**fields):
+    return facts_of(
+        {"sums.py": "def add(a, b):\n    return 0\n"},
+        {"sums.py": PYTHON},
+        gates=(SCRIPT_GATE,),
+        base={"check": Reading("fail", "exit code 1")},
+        final={"check": Reading("pass", "exit code 0")},
+        **fields,
+    )
+
+
+RED, GREEN, REACHED = BreakSeen(red=True, entered=1), BreakSeen(red=False), BreakSeen(red=False, entered=1)
+LEFT = BreakSeen(red=False, entered=1, exits=("total",))
+# what was tried with a check read by its exit code -> kinds found, applied
+LAW = [
+    ({"trace": REACHED, "after": RED, "module": RED}, [], True),
+    ({"trace": LEFT, "after": RED, "module": RED}, ["sabotage.exits"], True),
+    ({"trace": REACHED, "after": LEFT, "module": RED}, ["sabotage.exits"], True),
+    ({"trace": REACHED, "after": RED, "module": REACHED}, ["sabotage.unnoticed"], True),
+    ({"trace": REACHED, "after": REACHED, "module": RED, "instead": RED}, [], False),
+    ({"trace": REACHED, "after": REACHED, "module": RED, "instead": REACHED}, [], False),
+    ({"trace": REACHED, "after": REACHED, "module": GREEN, "instead": REACHED}, ["sabotage.unnoticed"], True),
+    ({"trace": GREEN, "after": GREEN, "module": RED}, [], False),
+    ({"trace": GREEN, "after": GREEN, "module": GREEN}, [], False),
+]
+
+
+@pytest.mark.parametrize(("tried", "kinds", "applied"), LAW)
+def test_what_a_green_that_does_not_turn_red_means(tried, kinds, applied):
+    """An early end and a failure that nobody notices are questions; what could not be broken is named."""
+    facts = facts_of_script(breaks={"check": tried})
+    result = check(facts)
+    assert [finding.key.split(":")[0] for finding in result.findings] == kinds
+    assert result.applied is applied
+    assert not result.integrity
+
+
+def test_what_is_tried_and_in_which_order():
+    """Read by its exit code: three at once. What was reached and green is tried without its work."""
+    facts = facts_of_script()
+    assert first_breaks(facts, facts.gates[0]) == ("trace", "after", "module")
+    assert next_break({"after": RED}) is None
+    assert next_break({"after": REACHED}) == "instead"
+    assert next_break({"after": REACHED, "instead": RED}) is None
+    assert next_break({"after": GREEN}) == "module"
+    assert next_break({"after": GREEN, "module": GREEN}) is None
