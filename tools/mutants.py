@@ -40,6 +40,7 @@ LAW = ("machine_whole", "machine_refused")
 PLAN = ("next_item_law", "next_item", "next_item_hostile")
 OWN_TESTS = {
     "decide.machine": LAW,
+    "decide.on_baseline": ("joined_gates", "no_verdict", *LAW),
     "decide.on_event": (*LAW, "call_facts"),
     "decide.after_fault": (*LAW, "call_facts", "failover"),
     "decide.after_judging": (*LAW, "footprints", "take_back"),

@@ -15,6 +15,8 @@ from streamkit import read
 from ralph.agents import Denied, Said, ToolUsed
 from ralph.agents.acp import bridge as acp_bridge
 
+pytestmark = pytest.mark.slow
+
 AGENT = Path(__file__).with_name("acpagent.py")
 WORD = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}}
 DONE = {"answer": {"stopReason": "end_turn"}}
@@ -156,7 +158,6 @@ def test_an_agent_cannot_speak_for_the_bridge(bridge):
     assert it.fault().kind == "crash"
 
 
-@pytest.mark.slow
 def test_huge_lines(bridge):
     """A message beyond all measure is dropped and said; a large one is cut to what Ralph reads."""
     end = {"answer": {"stopReason": "end_turn", "_meta": {"x": "z" * 1_000_000}}}
@@ -178,7 +179,6 @@ def test_permissions_in_a_box(bridge):
     assert not [fact for fact in it.facts() if isinstance(fact, Denied)]
 
 
-@pytest.mark.sample(check=3)
 @pytest.mark.parametrize(
     ("kind", "paths", "allowed"),
     [
@@ -272,7 +272,6 @@ def test_paths_out_of_the_workspace(bridge):
     assert len([fact for fact in it.facts() if isinstance(fact, Denied)]) == len(writes)
 
 
-@pytest.mark.sample(check=4)
 @pytest.mark.parametrize(
     ("script", "kind", "words"),
     [
@@ -331,7 +330,6 @@ def test_not_an_agent_at_all(bridge):
     assert "does not speak ACP" in it.fault().message
 
 
-@pytest.mark.slow
 def test_silence_before_the_prompt(bridge):
     """An agent that never answers the first request is not waited for without end."""
     it = bridge(patience=0.2).play(initialize=[{"hang": True}])
@@ -376,7 +374,6 @@ def test_login_and_model_by_request(bridge):
     assert "does not take its model" in it.fault().message
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("deaf", [False, True])
 def test_a_stop_leaves_nobody(bridge, deaf):
     """On SIGTERM the agent is told to cancel, and is gone within the grace, also if it does not listen."""

@@ -18,6 +18,8 @@ from ralph.shell.attestation.bundle import BadBundle
 from ralph.shell.attestation.bundle_source import BadSource
 from ralph.shell.git.project import find_project
 
+pytestmark = pytest.mark.slow
+
 NOW = 1_700_000_500.0
 
 SCRIPT = Path(__file__).parents[3] / "tools" / "verify_bundle.py"
@@ -110,7 +112,6 @@ def _link(kind):
     return entry
 
 
-@pytest.mark.sample(check=3)
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -248,7 +249,6 @@ def test_a_commit_that_is_gone_is_said(tmp_path):
     assert not (tmp_path / "x.tar").exists()
 
 
-@pytest.mark.slow
 def test_the_standalone_script_agrees(packed, tmp_path):
     """Good with the signer's key, bad with another key, bad after an edit; it needs nothing of Ralph."""
     assert "ralph" not in [

@@ -9,6 +9,8 @@ from infer_projects import make
 
 from ralph.shell.criterion import propose
 
+pytestmark = pytest.mark.slow
+
 PYTHON = {
     "pyproject.toml": '[project]\nname = "x"\n'
     '[dependency-groups]\ndev = ["pytest", "ruff", "mypy", "black"]\n',
@@ -193,7 +195,6 @@ def test_the_table_is_large_enough():
     assert sum(len(rows) for rows in ROWS.values()) >= 60
 
 
-@pytest.mark.sample(check=1)
 @pytest.mark.parametrize("name", TABLE)
 def test_what_is_named_decides(name, tmp_path, machine):
     """Only a command by the named tool, or for the named language, is ever proposed."""

@@ -10,6 +10,8 @@ from gitkit import begin, make_repo, write
 from ralph.shell.dependencies.generated import Missed, find_missed
 from ralph.shell.dependencies.installed import stale_files
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     ".gitignore": "_version.py\n*.mo\n*.so\n/dist/\n.env\n*_pb2.py\n",
     "src/pkg/__init__.py": "",
@@ -66,7 +68,6 @@ def loop(tmp_path):
     return begin(top, tmp_path / "state")
 
 
-@pytest.mark.sample(check=4)
 @pytest.mark.parametrize("said", SAID)
 def test_what_is_missed_is_found(loop, said):
     """Version stamps, catalogues and extensions are shared; other results of builds are only named."""
@@ -86,7 +87,6 @@ def test_a_link_is_never_shared(loop):
     assert find_missed(loop.store, loop.start.base_tree, "No module named 'pkg._version'", top) == Missed()
 
 
-@pytest.mark.sample(check=2)
 @pytest.mark.parametrize(
     ("made", "changed", "stale"),
     [

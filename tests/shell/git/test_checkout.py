@@ -23,6 +23,8 @@ from ralph.shell.git.trees import (
     tree_of,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def files_of(top):
     found = {}
