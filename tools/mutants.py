@@ -54,6 +54,7 @@ OWN_TESTS = {
     "decide.plan_readers": PLAN,
     "model.spend": (*PLAN, "machine_judge", *LAW),
     "model.loop": (*LAW, "events"),
+    "model.plan.board": ("board", *PLAN),
     "claim.status_block": ("status_block_law", "status_block"),
     "proof.compare": ("compare_law", "compare"),
 }
@@ -64,7 +65,7 @@ LEFT_OUT = {  # of these folders, and why: mutants of sentences tell nothing
     "decide.stuck.strategies": "sentences for prompts; who chooses among them is in attempts and apply",
 }
 # And what every screen and prompt says about a loop.
-BESIDES = ("model.loop", "views.summary", "prompt.facts")
+BESIDES = ("model.loop", "model.spend", "model.plan.board", "views.summary", "prompt.facts")
 # The law of the machine says nothing of these: their own tests do.
 APART = (
     *("claim.completion_words", "claim.status_block", "proof.causes", "proof.compare", "proof.flaky"),

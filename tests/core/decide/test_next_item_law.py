@@ -677,7 +677,7 @@ def test_many_others_whose_work_was_done() -> None:
     more = tuple(Item(name, name, serves=("B-1",), priority=at % 3) for at, name in enumerate("vwxyz"))
     loop = judged(called(begun(order(Plan(items=(replace(A, priority=0), *more)))), "t1"), "t1", *IDS)
     assert known(loop).prompt_notes == (
-        "iteration 1 also did the work of x, z, w, y, v: one item an iteration",
+        "iteration 1 also did the work of v, y, w, z, x: one item an iteration",
     )
 
 

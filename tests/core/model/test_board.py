@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from plans import sound_plans
 
 from ralph.core.model.plan.board import (
-    RULES,
     board_of,
     choose,
     plan_with_states,
@@ -256,11 +255,6 @@ def test_a_missing_spec_is_not_guessed() -> None:
     assert choose(board_of(plan, criteria=("C-1",))).kind == "plan"
 
 
-def test_the_rules_are_data() -> None:
-    """The table has the rows of build mode, in their order."""
-    assert [rule.name for rule in RULES] == ["blocker", "failing", "priority"]
-
-
 def test_what_is_named_when_nothing_can_be_done() -> None:
     """The boxes for a human are named, else the blocked ones; the first few, and how many there are."""
     humans = choose(board(*(item(f"h{n}", human=True) for n in range(30)), item("b", state="blocked")))
@@ -336,7 +330,7 @@ def test_incremental_is_the_same_as_anew(plan: Plan, changes: list) -> None:
     """A board changed item by item equals one made from the changed plan."""
     made = changed(plan, changes)
     again = board_of(plan_with_states(plan, made))
-    for field in ("states", "tally", "met", "wanted", "ready", "blocking"):
+    for field in ("states", "tally", "ready"):
         assert getattr(made, field) == getattr(again, field), field
     assert choose(made).kind == choose(again).kind
 
@@ -368,7 +362,7 @@ def test_a_large_plan_changes_like_a_small_one() -> None:
     ):
         made = with_state(made, f"i{number}", state)
     again = board_of(plan_with_states(plan, made))
-    for field in ("states", "tally", "met", "wanted", "ready", "blocking"):
+    for field in ("states", "tally", "ready"):
         assert getattr(made, field) == getattr(again, field), field
     assert (made.tally.done, made.tally.blocked, made.tally.cancelled) == (3, 1, 1)
 
@@ -416,7 +410,7 @@ def test_the_prompt_shows_one_item() -> None:
         "  b: do b",
     ]
     empty = board(item("a", state="blocked"), item("o", optional=True))
-    assert item_notes(made.ranked.items[-1]) == "see the sketch"
+    assert item_notes(made.ranked.items[0]) == "see the sketch"
     assert (
         item_text(empty, choose(empty), {})
         == "plan: 0 of 2 items verified, 1 open, 1 blocked, 1 of the open ones optional"

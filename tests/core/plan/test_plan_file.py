@@ -9,13 +9,13 @@ import pytest
 from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from plans import plans
 
 from ralph.core.model.plan.items import Item, MissingSpec, Plan, digest_of, id_of, normal, stale
 from ralph.core.plan.file import parse_item, parse_plan
-from ralph.core.plan.layout import add_item, apply_edits, based_on, lay_out, mark_item, render_plan
+from ralph.core.plan.layout import Layout, lay_out, render_plan
 from ralph.core.text.markdown import rows, slug
-from ralph.errors import Bug
 
 WHOLE = """\
 # Implementation plan
@@ -340,54 +340,18 @@ def test_hostile_lines_take_linear_time(piece: str) -> None:
 
 
 @pytest.mark.slow
-@given(
-    plans(),
-    st.lists(
-        st.tuples(st.integers(0, 30), st.sampled_from(["open", "done", "blocked", "cancelled"])), max_size=6
-    ),
-)
-def test_ticking_is_one_byte(plan: Plan, ticks: list) -> None:
-    """After edits in place the file says what a new one would say, and nothing else moved."""
+@given(plans(), st.lists(st.sampled_from(["open", "done", "blocked", "cancelled"]), min_size=1, max_size=6))
+def test_a_file_is_laid_out_for_any_states(plan: Plan, states: list) -> None:
+    """It says of each item what it is given, and of the rest what the plan says."""
     plan = normal(plan)
-    data, sheet = lay_out(plan)
-    states = {item.id: item.state for item in plan.items}
-    edits = []
-    for number, state in ticks if plan.items else []:
-        item = plan.items[number % len(plan.items)]
-        states[item.id] = state
-        edits.append(mark_item(sheet, item.id, state))
-    assert all(len(edit.data) == 1 for edit in edits)
-    made = apply_edits(data, tuple(edits))
-    assert len(made) == len(data) == sheet.size
-    if len(states) == len(plan.items):  # ids are unique
-        assert {item.id: item.state for item in parse_plan(made.decode()).plan.items} == states
-
-
-def test_work_that_was_found_goes_to_the_end() -> None:
-    """New items are appended under a heading of their own, and can be ticked like the others."""
-    data, sheet = lay_out(parse_plan(WHOLE).plan)
-    one, sheet = add_item(sheet, Item("more", "Mend the cache", priority=0, after=("store",), notes=("why",)))
-    two, sheet = add_item(sheet, Item("even-more", "Mend the rest", optional=True))
-    made = apply_edits(
-        data, (one, two, mark_item(sheet, "even-more", "done"), mark_item(sheet, "store", "done"))
-    )
-    assert made.startswith(data[:60])
-    found = {item.id: item for item in parse_plan(made.decode()).plan.items}
-    assert found["more"] == Item("more", "Mend the cache", priority=0, after=("store",), notes=("why",))
-    assert found["even-more"].state == found["store"].state == "done"
-    assert made.decode().count("## Found") == 1
-    with pytest.raises(Bug, match="'nope'"):
-        mark_item(sheet, "nope", "done")
-
-
-def test_digests_are_replaced_in_place() -> None:
-    """What the plan was made from is recorded anew without moving anything; else it is laid out anew."""
-    data, sheet = lay_out(parse_plan(WHOLE).plan)
-    edits = based_on(sheet, specs="cc33", code="dd44")
-    assert edits is not None
-    found = parse_plan(apply_edits(data, edits).decode()).plan
+    given_states = {item.id: states[n % len(states)] for n, item in enumerate(plan.items)}
+    made = Layout(plan).data(given_states, specs="cc33", code="dd44")
+    found = parse_plan(made.decode()).plan
     assert (found.specs, found.code) == ("cc33", "dd44")
-    assert based_on(sheet, specs="cc3344", code="dd44") is None
+    if len(given_states) == len(plan.items):  # ids are unique
+        assert {item.id: item.state for item in found.items} == given_states
+        whole = tuple(replace(item, state=given_states[item.id]) for item in plan.items)
+        assert made == lay_out(replace(plan, items=whole, specs="cc33", code="dd44"))
 
 
 STALE: list[tuple[str, str, tuple[str, ...]]] = [

@@ -13,8 +13,15 @@ import msgspec.structs
 
 from ralph.core.model.events import PlanRead
 from ralph.core.model.gate import Grade
-from ralph.core.model.plan.board import board_of, plan_with_states, state_of, with_failing, with_state
-from ralph.core.model.plan.items import Board, Item, Plan, id_of
+from ralph.core.model.plan.board import (
+    board_of,
+    plan_with_states,
+    state_of,
+    with_failing,
+    with_state,
+    with_states,
+)
+from ralph.core.model.plan.items import Board, Item, Plan, State, id_of
 from ralph.core.model.plan.plan_rules import check_plan
 from ralph.core.model.plan.plan_state import DoneItem, PlanState
 from ralph.core.model.plan.test_link import CriterionTest, Status, merge_links, status_by_criterion
@@ -166,18 +173,18 @@ def _board_by_criteria(
     board, lost = build.board, dict(build.lost_items)
     if board is None:
         return None, lost
-    at = board.ranked.at
+    at, states = board.ranked.at, dict[str, State]()
     for name in build.done_items:
         item = board.ranked.items[at[name]]
         if all(now.get(one, "untested") in GOOD for one in item.serves):
             lost.pop(name, None)
-            board = with_state(board, name, "done")
+            states[name] = "done"
         else:
             lost.setdefault(name, iteration)
-            given_up = state_of(board, name) == "blocked"  # also where it was never proven to begin with
-            board = board if given_up else with_state(board, name, "open")
+            if state_of(board, name) != "blocked":  # also where it was never proven to begin with
+                states[name] = "open"
     failing = [name for name, status in now.items() if status in ("fail", "flaky")]
-    return with_failing(board, (*failing, *lost)), lost
+    return with_failing(with_states(board, states), (*failing, *lost)), lost
 
 
 def restore_plan_state(loop: Loop) -> Loop:
@@ -233,9 +240,9 @@ def reopen_blocked_items(loop: Loop) -> Loop:
     """A human looked at what ended the loop: blocked items are tried again, every count starts anew."""
     build = loop.build
     board = build.board
-    for name in build.blocked_items:
-        if board is not None and name in board.ranked.at and state_of(board, name) == "blocked":
-            board = with_state(board, name, "open")
+    if board is not None:
+        again = [name for name in build.blocked_items if board.states.get(name) == "blocked"]
+        board = with_states(board, dict.fromkeys(again, "open"))
     at_hand = build.item if build.item is not None and build.item.id not in build.blocked_items else None
     build = replace(
         build.with_planning(failures_in_row=0, question=""),

@@ -81,7 +81,7 @@ def newest_item(loop: Loop) -> int:
 
 
 def _humans(build: PlanState) -> tuple[str, ...]:
-    if build.board is None or build.mode == "planning":
+    if build.board is None or build.board.ready or build.mode == "planning":
         return ()
     choice = choose(build.board)
     return choice.names if choice.kind == "human" else ()

@@ -8,71 +8,33 @@ verified. What an agent writes into the file is read (`read_back`) and then repl
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-
-from msgspec.structs import replace
 
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Brief
-from ralph.core.model.plan.board import plan_with_states, state_of
-from ralph.core.model.plan.items import NAME, STATES, Board, Plan, State
+from ralph.core.model.plan.items import NAME, Plan, State
 from ralph.core.model.plan.plan_state import PlanState
-from ralph.core.plan.layout import LineEdit, Sheet, based_on, lay_out, mark_item
+from ralph.core.plan.layout import Layout
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.store import Store, private_call
 from ralph.shell.git.trees import with_root_file
 from ralph.shell.plan.brief import code_digest
 
-_STATE: dict[int, State] = {ord(state[0]): state for state in STATES}
-
 
 class RenderedPlan:
-    """The plan's file, laid out once and then kept in step by small edits; one for a stint."""
+    """The plan's file as its states stand; one for a stint."""
 
     def __init__(self) -> None:
         self._plan: Plan | None = None
-        self._data = bytearray()
-        self._sheet: Sheet | None = None
-        self._states: tuple[bytes, ...] = ()
+        self._layout = Layout(Plan())
 
     def data(self, build: PlanState, brief: Brief, *, code: str, ticked: str = "") -> bytes:
         """The file with the states of the board, and this item shown as done."""
-        board = build.board
-        if board is None:
-            return lay_out(replace(build.plan, specs=brief.specs, code=code))[0]
-        sheet = self._sheet if self._plan is build.plan else None
-        basis = None if sheet is None else based_on(sheet, specs=brief.specs, code=code)
-        if sheet is None or basis is None:
-            sheet, basis = self._lay_out(build.plan, board, brief, code), ()
-        for edit in (*basis, *self._state_edits(board, sheet)):
-            self._put(edit)
-        self._states = board.states
-        if not ticked:
-            return bytes(self._data)
-        self._put(mark_item(sheet, ticked, "done"))
-        shown = bytes(self._data)
-        self._put(mark_item(sheet, ticked, state_of(board, ticked)))
-        return shown
-
-    def _put(self, edit: LineEdit) -> None:
-        self._data[edit.at : edit.at + len(edit.data)] = edit.data
-
-    def _lay_out(self, plan: Plan, board: Board, brief: Brief, code: str) -> Sheet:
-        whole = replace(plan_with_states(plan, board), specs=brief.specs, code=code)
-        data, self._sheet = lay_out(whole)
-        self._data = bytearray(data)
-        self._plan, self._states = plan, board.states
-        return self._sheet
-
-    def _state_edits(self, board: Board, sheet: Sheet) -> Iterable[LineEdit]:
-        """One edit for each item whose state is not the one on paper; untouched parts are the same object."""
-        at = 0
-        for old, new in zip(self._states, board.states, strict=True):
-            if old is not new:
-                for offset, (was, now) in enumerate(zip(old, new, strict=True)):
-                    if was != now:
-                        yield mark_item(sheet, board.ranked.items[at + offset].id, _STATE[now])
-            at += len(new)
+        if self._plan is not build.plan:
+            self._plan, self._layout = build.plan, Layout(build.plan)
+        states: dict[str, State] = dict(build.board.states) if build.board is not None else {}
+        if ticked:
+            states[ticked] = "done"
+        return self._layout.data(states, specs=brief.specs, code=code)
 
 
 def tree_code_digest(store: Store, tree: str) -> str:

@@ -73,7 +73,7 @@ def refuse_current(found: PlanFileFound, *, stale: str, refresh: bool) -> None:
 def render_file(plan: Plan, project: Project, *, specs: str) -> bytes:
     """The plan as its file, with what it was made from."""
     code = code_digest(user_call(project, ["ls-tree", "-z", project.head]).out)
-    return lay_out(msgspec.structs.replace(plan, specs=specs, code=code))[0]
+    return lay_out(msgspec.structs.replace(plan, specs=specs, code=code))
 
 
 def replace_file(found: PlanFileFound, data: bytes, *, instead: str) -> None:

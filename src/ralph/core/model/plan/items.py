@@ -75,22 +75,16 @@ class Plan(Struct, frozen=True, omit_defaults=True):
     code: str = ""  # digest of the code that it was made from
 
 
-Ranks = tuple[int, ...]  # a set of ranks, as bits
-
-
 class Ranked(Struct, frozen=True):
-    """What does not change while a plan is worked on. A rank is a position; the last one is chosen first."""
+    """What does not change while a plan is worked on. A rank is a position; the first one is chosen first."""
 
     items: tuple[Item, ...]
     at: dict[str, int]
     weight: tuple[tuple[int, int], ...]  # (priority, unclearness): equal = a tie
-    after: tuple[tuple[int, ...], ...]
-    before: tuple[tuple[int, ...], ...]  # who waits for it
-    after_set: dict[int, Ranks]  # the same as sets, for those with many neighbours
-    before_set: dict[int, Ranks]
+    before: tuple[tuple[str, ...], ...]  # who waits for it
     serves: dict[str, tuple[int, ...]]
-    required: bytes  # 1 for each rank that must be settled
-    lacking: bytes  # 1 for each rank about which no spec tells what it should do
+    required: tuple[bool, ...]  # it must be settled
+    lacking: tuple[bool, ...]  # no spec tells what it should do
 
 
 class Tally(Struct, frozen=True):
@@ -104,18 +98,17 @@ class Tally(Struct, frozen=True):
 
 class Board(Struct, frozen=True):
     ranked: Ranked
-    states: tuple[bytes, ...]  # the first letter of each state, in parts
+    states: dict[str, State]
     tally: Tally
-    met: Ranks = ()  # settled: whoever waits for it need not wait
-    wanted: Ranks = ()  # open and required
-    ready: Ranks = ()  # wanted, for an agent, and nothing to wait for
-    blocking: Ranks = ()  # something wanted waits for it
-    failing: Ranks = ()  # it would mend a test that fails; () for none
+    ready: tuple[int, ...] = ()  # ranks that are required, open, for an agent, and have nothing to wait for
+    failing: frozenset[int] = frozenset()  # it would mend a test that fails
+
+
+SETTLED = frozenset({"done", "cancelled"})  # whatever waits for it may begin
 
 
 def is_settled(item: Item) -> bool:
-    """Whatever waits for it may begin."""
-    return item.state in ("done", "cancelled")
+    return item.state in SETTLED
 
 
 def id_of(title: str, taken: Collection[str] = (), last: dict[str, int] | None = None) -> str:
@@ -168,13 +161,17 @@ def normal_item(item: Item) -> Item:
 
 
 GROUPS = ("High", "Medium", "Low", "Optional", "Completed")
+COMPLETED = len(GROUPS) - 1
 
 
 def group_of(item: Item) -> int:
     """Index of the heading in GROUPS under which an item stands."""
-    if is_settled(item):
-        return 4
-    return 3 if item.optional else item.priority
+    return COMPLETED if is_settled(item) else open_group_of(item)
+
+
+def open_group_of(item: Item) -> int:
+    """The same while it is not settled."""
+    return COMPLETED - 1 if item.optional else item.priority
 
 
 def line(text: str) -> str:
