@@ -13,9 +13,10 @@ def stands(row: Judged) -> bool:
 
 
 def word(row: Judged) -> str:
+    after = f", after a yes to {', '.join(row.asked)}" if row.asked else ""
     if row.outcome == "verified":
-        return f"verified {row.grade}"
-    return row.outcome if row.outcome != "refused" else f"refused by {', '.join(row.by)}"
+        return f"verified {row.grade}{after}"
+    return f"{row.outcome}{after}" if row.outcome != "refused" else f"refused by {', '.join(row.by)}"
 
 
 def as_text(rows: list[Judged]) -> str:
@@ -25,8 +26,8 @@ def as_text(rows: list[Judged]) -> str:
 
 
 def _totals(rows: list[Judged]) -> list[str]:
-    lines = ["| kind | changes | verified by grade | unproven | refused | accused | trouble | share |"]
-    lines.append("|---|---|---|---|---|---|---|---|")
+    heads = "kind, changes, verified by grade, unproven, asked first, refused, accused, trouble, share"
+    lines = [f"| {heads.replace(', ', ' | ')} |", "|" + "---|" * len(heads.split(", "))]
     for kind in ("fix", "feature", "other", ""):
         some = [row for row in rows if not kind or row.kind == kind]
         if some:
@@ -40,8 +41,9 @@ def _total(name: str, rows: list[Judged]) -> str:
     told = ", ".join(f"{count} {grade}" for grade, count in sorted(grades.items())) or "0"
     share = 100 * sum(map(stands, rows)) / len(rows)
     accused = sum(row.accused for row in rows)
+    asked = sum(stands(row) and bool(row.asked) for row in rows)
     return (
-        f"| {name} | {len(rows)} | {told} | {kinds['unproven']} | {kinds['refused']} | {accused} "
+        f"| {name} | {len(rows)} | {told} | {kinds['unproven']} | {asked} | {kinds['refused']} | {accused} "
         f"| {kinds['trouble']} | {share:.0f} % |"
     )
 

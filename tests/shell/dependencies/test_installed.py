@@ -47,6 +47,7 @@ FILES = {
     "package-lock.json": json.dumps(LOCK),
     "setup.py": SETUP,
     "requirements-dev.txt": "pytest>=7  # tests\n",
+    "docs/requirements.txt": "furo\n",
     "tox.ini": "[testenv]\ndeps = pytest\n",
     "x/__init__.py": "",
     ".gitignore": "node_modules/\n/.venv\n",
@@ -85,6 +86,7 @@ NEEDS_NOTHING = {
     "a deleted setup.py": {"setup.py": None},
     "a new lockfile of another tool": {"pnpm-lock.yaml": "a: 1\n"},
     "a comment in requirements": swap("requirements-dev.txt", "  # tests", ""),
+    "what builds the documentation": swap("docs/requirements.txt", "furo", "sphinx>=1.3\nfuro"),
     "a byte of package.json": package(version="1.1.0", scripts={"a": "b"}, engines={"node": "2"}),
     "a removed devDependency": package(devDependencies={"tape": "^5.0.0"}),
     "its lockfile": {
@@ -103,6 +105,8 @@ NEEDS_SETUP = {
     "a dependency in setup.py": swap("setup.py", '"click>=8"', '"click>=8", "rich"'),
     "a computed list": swap("setup.py", '["click>=8"]', 'open("needs").read().split()'),
     "requirements": swap("requirements-dev.txt", ">=7", ">=8"),
+    "what builds the documentation, used": swap("docs/requirements.txt", "furo", "furo\nrich")
+    | {"x/a.py": "import rich\n"},
     "a removed dependency that is used": swap("pyproject.toml", ', "six"', "") | {"x/a.py": "import six\n"},
     "an added devDependency that is used": package(devDependencies=PACKAGE["devDependencies"] | {"ava": "1"})
     | {"t.js": "import test from 'ava';\n"},

@@ -29,6 +29,8 @@ OPAQUE = (
     "mix.lock",
 )
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*?)\s*(?:;\s*([^#]*?)\s*)?(?:\s#.*)?")
+# Folders whose requirements.txt is for those who build them, and not for everybody.
+_ASIDE = re.compile(r"(?:^|/)(?:docs?|documentation|examples?|website|benchmarks?|\.[^/]+)/")
 _YARN = re.compile(r'^"?(@?[^@\s"]+)@[^\n]*:\n((?:  [^\n]*(?:\n|\Z))+)', re.MULTILINE)
 _YARN_FIELD = re.compile(r'^  (version|resolved|integrity) "?([^"\n]+)"?$', re.MULTILINE)
 _HASH = re.compile(r"\s--hash[= ]\s*(\S+)")
@@ -66,7 +68,7 @@ class Requirements(msgspec.Struct, frozen=True):
 def requirements_in(path: str, digest: str, read: Callable[[], bytes | None]) -> Requirements | None:
     """What a file asks for; None for one that decides nothing of what is installed."""
     name = posixpath.basename(path)
-    parse = _reader(name)
+    parse = _reader(path, name)
     if parse is None:
         return Requirements(rest=digest) if name in OPAQUE else None
     try:
@@ -75,9 +77,9 @@ def requirements_in(path: str, digest: str, read: Callable[[], bytes | None]) ->
         return Requirements(rest=digest)
 
 
-def _reader(name: str) -> Callable[[str], Requirements] | None:
+def _reader(path: str, name: str) -> Callable[[str], Requirements] | None:
     if name.startswith(("requirements", "constraints")) and name.endswith((".txt", ".in")):
-        group = "" if name == "requirements.txt" else name
+        group = "" if name == "requirements.txt" and not _ASIDE.search(path) else name
         return lambda text: _requirements_txt(text, group)
     if name in PINS:
         return _pins
