@@ -74,3 +74,25 @@ def test_allow_write(place):
     assert (shared / "note").read_text() == "hello\n"
     if done.loop.work.protection != "S0":
         assert not (other / "note").exists()
+
+
+RENAMES = """import os, tempfile, unittest
+
+
+class RenameTest(unittest.TestCase):
+    def test_rename(self):
+        for tmp in (tempfile.mkdtemp(), "/tmp"):
+            with open("made.txt", "w") as file:
+                file.write("x")
+            os.rename("made.txt", f"{tmp}/made.txt")
+            os.rename(f"{tmp}/made.txt", "made.txt")
+            os.unlink("made.txt")
+        self.assertEqual(os.getcwd(), os.path.realpath(os.getcwd()))
+"""
+
+
+def test_a_check_renames_files_between_its_checkout_and_tmp(place):
+    """What works on the user's machine works in the box: both are in one file system."""
+    place.commit("renames", test_rename__py=RENAMES)
+    done = place.loop(agent("honest_steps", 1))
+    place.expect(done, "verified", 0, 1)

@@ -169,3 +169,119 @@ def test_gates_explain(project, ralph):
     assert "--junitxml=REPORT" in out
     assert "level full" in out
     assert ralph("gates", "explain", "nope", "--check", "t=pytest -q")[0] == 2
+
+
+PY = {
+    "pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n"
+    "[tool.coverage.report]\nfail_under = 85\n",
+    "tests/test_a.py": "def test_a():\n    assert 1\n",
+}
+PROJECTS = {
+    "python": PY,
+    "python by CI": {
+        "tests/test_a.py": PY["tests/test_a.py"],
+        ".github/workflows/ci.yml": "on: push\njobs:\n  t:\n    steps:\n"
+        "      - run: pytest -q tests\n      - run: ruff check .\n",
+    },
+    "make": {
+        "Makefile": "test:\n\tpytest -q\nlint:\n\truff check .\n",
+        "tests/test_a.py": PY["tests/test_a.py"],
+    },
+    "node": {
+        "package.json": '{"scripts": {"test": "node --test", "lint": "eslint .", "build": "tsc -p ."}}',
+        "a.test.js": "",
+    },
+    "go": {"go.mod": "module x\ngo 1.19\n", "a.go": "package x\n", "a_test.go": "package x\n"},
+    "rust": {"Cargo.toml": '[package]\nname = "x"\nversion = "1.0.0"\n', "src/lib.rs": ""},
+    "foundry": {
+        "foundry.toml": "[profile.default]\n",
+        "src/A.sol": "contract A {}\n",
+        "test/A.t.sol": "contract T {}\n",
+    },
+    "hardhat": {
+        "package.json": '{"scripts": {"test": "hardhat test"}, "devDependencies": {"hardhat": "2"}}',
+        "contracts/A.sol": "contract A {}\n",
+    },
+}
+TASKS = {
+    "test": "make the tests pass",
+    "lint": "fix the lint errors",
+    "types": "fix the type errors",
+    "build": "fix the build",
+}
+
+
+@pytest.fixture
+def made_of(project):
+    """The repository with these files and no others, committed."""
+
+    def make(files):
+        subprocess.run(["git", "rm", "-rqf", "."], cwd=project, check=True)
+        for path, text in files.items():
+            (project / path).parent.mkdir(parents=True, exist_ok=True)
+            (project / path).write_text(text)
+        for words in (["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "y"]):
+            subprocess.run(["git", *words], cwd=project, check=True)
+        return project
+
+    return make
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_init_and_infer_agree(made_of, ralph, name):
+    """For each kind of check, `infer` chooses what `init` would write."""
+    made_of(PROJECTS[name])
+    planned = json.loads(ralph("init", "--dry-run", "--json")[1])["plan"]["gates"]
+    for kind, task in TASKS.items():
+        gates = [gate["run"] for gate in planned if gate["kind"] == kind]
+        body = json.loads(ralph("infer", task, "--json", "--no-try")[1]).get("proposed_completion")
+        checks = [check["run"] for check in body["checks"]] if body else []
+        if checks != ["python3 -m compileall -q ."] and not (kind == "types" and checks == ["go vet ./..."]):
+            assert checks[:1] == gates[:1], (kind, planned)
+
+
+@pytest.mark.parametrize(
+    ("files", "task", "least", "reason"),
+    [
+        (PY, "reach 90% coverage", 90, "pytest can report coverage"),
+        (PY, "meet the coverage threshold", 85, "pyproject.toml:5 asks for at least 85 %"),
+        (PY, "raise the test coverage", None, "pyproject.toml:5 asks for at least 85 %"),
+        (
+            {
+                "Makefile": "test:\n\tpytest --cov --cov-fail-under=77\n",
+                "tests/test_a.py": PY["tests/test_a.py"],
+            },
+            "reach the required coverage",
+            77,
+            "asks for at least 77 %",
+        ),
+    ],
+)
+def test_a_coverage_proposal_keeps_its_number(made_of, ralph, files, task, least, reason):
+    """The number of the task, else the one that the project asks for; `use it` does not lose it."""
+    made_of(files)
+    body = json.loads(ralph("infer", task, "--json", "--no-try")[1])["proposed_completion"]
+    assert body["checks"][0].get("minimum") == least
+    assert any(reason in why for why in body["rationale"]), body["rationale"]
+    assert f"use it       ralph loop '{task}'\n" in ralph("infer", task, "--no-try")[1]
+
+
+def test_coverage_through_npm_reaches_the_runner(made_of, ralph):
+    """npm would keep options without `--` to itself."""
+    made_of(
+        {"package.json": '{"scripts": {"test": "jest"}, "devDependencies": {"jest": "29"}}', "a.test.js": ""}
+    )
+    body = json.loads(ralph("infer", "reach 90% coverage", "--json", "--no-try")[1])["proposed_completion"]
+    assert body["verification_command"].startswith("npm test -- --coverage ")
+
+
+def test_what_is_missing_is_said_with_its_install_line(made_of, ralph):
+    """A refusal names tools that were found and are not installed, and none that nobody asked for."""
+    made_of(PROJECTS["foundry"])
+    out = ralph("infer", "fix the type errors", "--no-try")[1]
+    assert '"forge" cannot be started here; install it with: curl' in out
+    assert "gitleaks" not in out
+    assert "less trusted than what was chosen" not in out
+    out = ralph("init", "--level", "security", "--dry-run")[1]
+    assert "its rules come from the network" in out
+    assert "languages    solidity" in out

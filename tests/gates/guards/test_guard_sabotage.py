@@ -214,3 +214,16 @@ def test_both_ways_must_be_noticed(seen, noticed, words):
     result = REGISTRY["sabotage"](given(sabotage=broken))
     assert result.counted["noticed"] == noticed
     assert words in result.summary
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ({}, "no source file differs"),
+        ({"pyproject.toml": "[tool.x]\n"}, "only pyproject.toml differs beside tests"),
+    ],
+)
+def test_it_says_what_differs_when_nothing_could_be_broken(after, words):
+    """That no source file differs is said only when that is so."""
+    facts = replace(wanted({}, after), sabotage=())
+    assert REGISTRY["sabotage"](facts).summary == f"nothing of the change could be broken: {words}"

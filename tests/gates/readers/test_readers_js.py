@@ -241,6 +241,17 @@ def test_what_was_not_found_is_named(output, code, status, word):
     assert reading.summary.startswith(f"command not found: {word} ")
 
 
+def test_npx_names_what_it_could_not_fetch():
+    """There is no network: a package that is not installed is a missing tool, and no red."""
+    made = seal("g", "npx --yes nosuchtool --ci", tree_paths=frozenset())
+    said = b"npm error code EAI_AGAIN\nnpm error syscall getaddrinfo\n"
+    reading = reader("exit")(Observation(exit_code=1, output=said), made)
+    assert (reading.status, reading.cause) == ("error", "missing")
+    assert reading.summary.startswith("command not found: nosuchtool ")
+    plain = seal("g", "npm test", tree_paths=frozenset())
+    assert reader("exit")(Observation(exit_code=1, output=said), plain).status == "fail"
+
+
 def test_an_import_error_shows_its_reason():
     """The card says why nothing could be loaded."""
     said = b"ImportError while loading conftest.\nE   ModuleNotFoundError: No module named 'lib'\n"

@@ -14,7 +14,8 @@ from ralph.errors import UserError
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.process import client
 from ralph.shell.sandbox import bubblewrap, tools
-from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount, box_command, call_spec
+from ralph.shell.sandbox.boxes import GatePlace
+from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount, box_command, call_spec, mount_around
 
 needs_bwrap = pytest.mark.skipif(BWRAP is None, reason="bubblewrap is not installed")
 UNSHARE = shutil.which("unshare")
@@ -67,6 +68,65 @@ def test_judged_tree_stands_at_the_users_path(tmp_path, repo):
     assert text == f"{box.mount_at}\nthe loop'sfile\n"
     assert (tmp_path / "state" / "work" / "made").read_text() == "new\n"
     assert not (Path(box.mount_at) / "made").exists()
+
+
+@needs_bwrap
+@pytest.mark.parametrize("repo", ["", "/home/nobody/code/proj", "/home/nobody/proj", "/srv/tmp"])
+def test_files_can_be_renamed_from_the_checkout_to_tmp(tmp_path, repo):
+    """Checkout and /tmp stand in one mount: link and rename do not fail between them."""
+    repo = repo or str(tmp_path / "deep" / "repo")
+    at = mount_around(repo, "/home/nobody", ("/home/nobody/.pyenv",))
+    assert at == ("/tmp" if repo.startswith("/tmp") else os.path.dirname(repo))
+    top = tmp_path / "slot"
+    work, tmp = top / os.path.relpath(repo, at), top if at == "/tmp" else top / "temp"
+    for folder in (work, tmp):
+        folder.mkdir(parents=True, exist_ok=True)
+    box = Box(
+        kind="gate",
+        workspace=str(work),
+        mount_at=repo,
+        home="/home/nobody",
+        tmp_dir=str(tmp),
+        around=(str(top), at),
+    )
+    script = "pwd -P; echo x > made && ln made /tmp/made && cat /tmp/made && ls"
+    ended, text = in_box(tmp_path, box, script)
+    assert ended.exit_code == 0, text
+    assert text == f"{repo}\nx\nmade\n"
+    assert (work / "made").samefile(tmp / "made")
+
+
+@pytest.mark.parametrize(
+    ("repo", "read", "at"),
+    [
+        ("/tmp/a/repo", ("/tmp/tools",), "/tmp"),
+        ("/home/me/repo", ("/home/me/.pyenv",), "/home/me"),
+        ("/repo", (), ""),
+        ("/opt/x/repo", (), ""),
+        ("/var/lib/repo", (), ""),
+        ("/home/me/tool/repo", ("/home/me/tool",), ""),
+        ("/home/me/code/repo", ("/tmp/tools",), ""),
+        ("/home/me", (), ""),
+    ],
+)
+def test_one_mount_only_where_it_hides_nothing(repo, read, at):
+    """Where a system folder or a tool would be covered, checkout and /tmp are mounted one by one."""
+    assert mount_around(repo, "/home/me", read) == at
+
+
+def test_the_way_to_a_checkout_follows_no_link(tmp_path):
+    """Judged code can put a link above its checkout: what it leads to is never touched."""
+    user, top = tmp_path / "user" / "b" / "repo", tmp_path / "slot"
+    user.mkdir(parents=True)
+    (user / "work").write_text("the user's")
+    top.mkdir()
+    (top / "a").symlink_to(tmp_path / "user")
+    (top / "left").write_text("of the call before")
+    place = GatePlace(str(top), str(top / "a" / "b" / "repo"), str(top), "/tmp")
+    place.clean()
+    assert os.listdir(top) == ["a"]
+    assert os.path.realpath(place.checkout) == place.checkout
+    assert (user / "work").read_text() == "the user's"
 
 
 @needs_bwrap

@@ -34,6 +34,7 @@ _IMPLIED = {
 }
 _SAYING = re.compile(r"\$\((?:info|warning)\b[^()]*(?:\([^()]*\)[^()]*)*\)")
 _PLUGIN = re.compile(r"checkstyle|spotless|junit|kotest|jacoco|spotbugs")
+_FAIL_UNDER = re.compile(r"^\s*fail_under\s*=\s*(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _WORD = re.compile(
     r"^\s*(enable_testing|add_test|gtest_discover_tests|catch_discover_tests)\s*\(", re.MULTILINE
 )
@@ -99,6 +100,8 @@ def _by_pattern(name: str, text: str) -> dict[str, int]:
         for hit in patterns[name].finditer(text):
             word = hit.group(1) if hit.re.groups else hit.group(0)
             found.setdefault(f"dep:{word}", text.count("\n", 0, hit.start()) + 1)
+    if wanted := _FAIL_UNDER.search(text):
+        found[f"fail_under:{wanted[1]}"] = text.count("\n", 0, wanted.start(1)) + 1
     if name == "CMakeLists.txt":
         for hit in _WORD.finditer(text):
             found.setdefault(f"word:{hit.group(1)}", text.count("\n", 0, hit.start()) + 1)

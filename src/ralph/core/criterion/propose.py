@@ -7,6 +7,7 @@ decided in `rank`.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection
 
@@ -43,6 +44,8 @@ _WORDS: dict[str, str] = {
     "regression": "everything that is green now stays green",
     "custom": "the checks pass",
 }
+_MORE = re.compile(r"\b(?:rais|increas|improv|more|better|higher|add|writ|extend)", re.IGNORECASE)
+_FAIL_UNDER = re.compile(r"--(?:cov-)?fail[-_]under[= ]\s*(\d+(?:\.\d+)?)")
 _RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
 _TEXTS = (".md", ".rst", ".txt", ".adoc", ".html")
 EXAMPLES = (
@@ -87,7 +90,13 @@ def choose(
             if isinstance(parsed, list)
             else _RISES
         )
-        return _join_parts(made, place, [(_from_predicate(asked, place), predicate.words(asked))])
+        configured = _configured_minimum(place.found) if asked == _RISES else None
+        if configured is not None and not _MORE.search(task):
+            asked = replace(asked, sort="number", op=">=", value=configured[0])
+        part = _from_predicate(asked, place)
+        if configured is not None and not isinstance(part, Lacking):
+            part = replace(part, why=(*part.why, f"{configured[1]} asks for at least {configured[0]:g} %"))
+        return _join_parts(made, place, [(part, predicate.words(asked))])
     bound = (
         predicate.findings_bound(task) if task_class in ("lint-clean", "type-clean", "regression") else None
     )
@@ -283,13 +292,15 @@ def _rejection(one: Candidate, kinds: Collection[str]) -> str:
         return ""
     if one.rejected:
         return f"{one.rejected} ({where})"
+    if not one.where and one.kind not in kinds:
+        return ""  # fits every project, and nobody looked for it
     if one.network:
         return f"{where}: it needs the network"
     if one.kind in kinds:  # something was chosen of this kind
         narrow = one.kind == "test" and narrowness(one.was or one.run) != WHOLE
         why = "it executes only some of the tests" if narrow else "less trusted than what was chosen"
         return f"{where}: {why}"
-    return "" if one.resolved else f"{where}: not found on this machine"
+    return "" if one.resolved else f"{where}: {why_missing(one.run, one.hint)}"
 
 
 def _finish(made: Proposal, place: Where, part: CriterionPart, criterion: str) -> Proposal:
@@ -332,6 +343,20 @@ def _unique(checks: tuple[Check, ...]) -> tuple[Check, ...]:
     return tuple(found.values())
 
 
+def _configured_minimum(found: ProjectFacts) -> tuple[float, str] | None:
+    """The coverage that the project asks for by itself, and where it says so."""
+    for manifest in found.manifests:
+        for sign, line in manifest.signs.items():
+            if sign.startswith("fail_under:"):
+                return float(sign.partition(":")[2]), manifest.places.get(
+                    sign, f"{manifest.path}:{line or 1}"
+                )
+    for one in found.candidates:
+        if hit := _FAIL_UNDER.search(f"{one.was} {one.run} {one.executes}"):
+            return float(hit[1]), one.where
+    return None
+
+
 def coverage_check(tests: Candidate, predicate: Predicate, found: ProjectFacts) -> Check | None:
     """The check that measures coverage with this test command; None when nobody knows how."""
     rows = {
@@ -344,6 +369,8 @@ def coverage_check(tests: Candidate, predicate: Predicate, found: ProjectFacts) 
     text = row.otherwise if row.needs and row.needs not in signs else row.run
     old, new = row.replace
     run = tests.run.replace(old, new, 1) if old else tests.run
+    if re.match(r"npm (?:run |test\b|t\b)", run) and " -- " not in run:
+        run += " --"  # else npm takes the options for its own
     check = Check(
         name="coverage",
         run=text.replace("{run}", run),

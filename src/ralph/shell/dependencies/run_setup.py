@@ -14,7 +14,7 @@ from ralph.gates.seal import exec_argv, seal
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.boxes import gate_spec
+from ralph.shell.sandbox.boxes import GatePlace, gate_spec
 from ralph.shell.sandbox.machine_cause import machine_made
 from ralph.shell.sandbox.own_env import only_ours
 from ralph.shell.sandbox.site import Site
@@ -37,7 +37,15 @@ def run_setup(
         missing = tools.OURS if only_ours(argv[0], order.repo) else "it is not on PATH"
         return _failure(order.box.setup, f'"{argv[0]}": {missing}')
     check_out(at)
-    spec = gate_spec(site, gate, (located, *argv[1:]), checkout=at, folder=folder, env={}, shares=())
+    spec = gate_spec(
+        site,
+        gate,
+        (located, *argv[1:]),
+        place=GatePlace(at, at, os.path.join(folder, "tmp")),
+        folder=folder,
+        env={},
+        shares=(),
+    )
     call = client.start_call(folder, spec, site.fork_client)
     try:
         began = site.clock.monotonic()

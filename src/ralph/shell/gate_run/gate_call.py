@@ -23,7 +23,7 @@ from ralph.shell.gate_run.watch_call import read_hits, read_regular, watch_env
 from ralph.shell.git.checkout import Submodule, fresh_checkout, update_checkout
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
-from ralph.shell.sandbox.boxes import gate_spec
+from ralph.shell.sandbox.boxes import GatePlace, gate_place, gate_spec
 from ralph.shell.sandbox.machine_cause import held_against, machine_made, missing, unless_full
 from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
@@ -39,7 +39,7 @@ class Work(msgspec.Struct):
 
     wanted: GateCall
     folder: str
-    checkout: str
+    place: GatePlace
     argv: tuple[str, ...]
     report: str
     report_at: str  # the same as the command knew it
@@ -100,11 +100,12 @@ class GateCaller:
         tool_sha = tool_hash(site, gate, shares)
         if isinstance(tool_sha, Reading):
             return tool_sha
-        checkout, proven = self._checkout(call)
+        place = gate_place(site, gate, os.path.join(site.folder, "checkouts", call.slot), folder)
+        checkout, proven = place.checkout, self._fill(place, call)
         if (behind := self._place_shares(checkout, shares)) is not None:
             return behind
-        os.makedirs(os.path.join(folder, "tmp", "r"), mode=0o700)
-        report = os.path.join(folder, "tmp", "r", "report")
+        os.makedirs(os.path.join(place.tmp, "r"), mode=0o700)
+        report = os.path.join(place.tmp, "r", "report")
         named = os.path.join(self.report_folder(call.slot), "report")
         argv = exec_argv(gate, named)
         full = (locate_program(site, gate, argv[0], shares), *argv[1:])
@@ -112,7 +113,7 @@ class GateCaller:
         if call.watch is not None:
             own, seen = os.path.dirname(report), os.path.dirname(named)
             env = watch_env(call.watch, own, seen, self._root(checkout), env)
-        spec = gate_spec(site, gate, full, checkout=checkout, folder=folder, env=env, shares=shares)
+        spec = gate_spec(site, gate, full, place=place, folder=folder, env=env, shares=shares)
         try:
             started = client.start_call(folder, spec, site.fork_client)
         except SetupError as error:
@@ -120,7 +121,7 @@ class GateCaller:
         return Work(
             wanted=call,
             folder=folder,
-            checkout=checkout,
+            place=place,
             argv=argv,
             report=report,
             report_at=named,
@@ -134,13 +135,13 @@ class GateCaller:
         """Where a call of this slot leaves its report, as the gate itself sees it."""
         return "/tmp/r" if self.site.boxed else os.path.join(self.site.folder, "gates", slot, "tmp", "r")  # noqa: S108
 
-    def _checkout(self, call: GateCall) -> tuple[str, str]:
-        site = self.site
-        base = os.path.join(site.folder, "checkouts", call.slot)
-        os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
+    def _fill(self, place: GatePlace, call: GateCall) -> str:
+        """The tree that stands in the checkout now."""
+        os.makedirs(os.path.dirname(place.top), mode=0o700, exist_ok=True)
+        place.clean()
         fill = fresh_checkout if call.fresh else update_checkout
-        proven = fill(site.store, base, base + ".index", call.tree, keep=(), modules=self._modules)
-        return base, proven
+        index = place.top + ".index"
+        return fill(self.site.store, place.checkout, index, call.tree, keep=(), modules=self._modules)
 
     def _place_shares(self, checkout: str, shares: Shares) -> Reading | None:
         """Mount points of what is shared in, empty in the checkout itself; none behind a link of the tree."""
@@ -176,7 +177,7 @@ class GateCaller:
         head, gap, tail = client.read_output(work.folder, MAX_OUTPUT_BYTES)
         output = head + (b"\n[... %d bytes left out ...]\n" % gap if gap else b"") + tail
         report = read_regular(work.report, MAX_REPORT)
-        root, watch = self._root(work.checkout), work.wanted.watch
+        root, watch = self._root(work.place.checkout), work.wanted.watch
         hits = read_hits(watch, os.path.dirname(work.report), root, gate) if watch is not None else None
         evidence = {
             "gate": gate.name,
@@ -209,14 +210,14 @@ class GateCaller:
         lost = missing("wrong-tree") if work.proven != tree else machine_made(ended)
         reading = lost or held_against(reader(gate.read)(observation, gate), ended)
         marks = read_regular(os.path.join(os.path.dirname(work.report), MARKS), MAX_REPORT) or b""
-        reading = unless_full(reading, site.state.root, lambda: _tidy(work.folder))
+        reading = unless_full(reading, site.state.root, lambda: _tidy(work))
         return Heard(work.wanted, reading, stored, ended.seconds or 0.0, ended.exit_code, hits, marks)
 
 
-def _tidy(folder: str) -> None:
+def _tidy(work: Work) -> None:
     """What only the check itself had written."""
-    for part in ("tmp", "overlay"):
-        remove_tree(os.path.join(folder, part))
+    work.place.clean()
+    remove_tree(os.path.join(work.folder, "overlay"))
 
 
 def _next(wanted: list[GateCall], running: list[Work]) -> int | None:

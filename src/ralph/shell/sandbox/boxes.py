@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 
+import msgspec
+
 from ralph.core.model.gate import Gate
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
-from ralph.shell.files.safe_tree import open_way, remove_tree
+from ralph.shell.files.safe_tree import ensure_directory, open_way, remove_except, remove_tree
 from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
 from ralph.shell.sandbox import bubblewrap, hidden_files, tools
@@ -125,30 +127,68 @@ def _open_ways(box: Box, home_dir: str) -> None:
             remove_tree(os.path.join(top, below))
 
 
+class GatePlace(msgspec.Struct, frozen=True):
+    """Where a gate's checkout and its temporary files are on this machine."""
+
+    top: str  # the slot's own folder
+    checkout: str
+    tmp: str
+    at: str = ""  # where `top` stands in the box, with both of them in it; "": they are mounted one by one
+
+    def clean(self) -> None:
+        """Removes what is there beside the checkout, and whatever stands in the way to it."""
+        if not self.at:
+            remove_tree(self.tmp)
+            return
+        ensure_directory(self.top)
+        kept = os.path.relpath(self.checkout, self.top)
+        for name in os.listdir(self.top):
+            remove_except(self.top, name, (kept,))
+        open_way(self.top, kept)
+
+
+def gate_place(site: Site, gate: Gate, top: str, folder: str) -> GatePlace:
+    """One mount for both where that hides nothing: a check may rename a file from one to the other."""
+    repo = site.order.repo
+    at = bubblewrap.mount_around(repo, site.home, _gate_reads(site, gate, gate.argv)) if site.boxed else ""
+    if not at:
+        return GatePlace(top, top, os.path.join(folder, "tmp"))
+    tmp = top
+    if at != "/tmp":  # noqa: S108
+        tmp = os.path.join(top, "tmp" if os.path.basename(repo) != "tmp" else "temp")
+    return GatePlace(top, os.path.join(top, os.path.relpath(repo, at)), tmp, at)
+
+
+def _gate_reads(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
+    return (
+        *_on_path(site, site.gate_path(gate)),
+        *_named_files(site, gate, argv),
+        *(hidden_files.paths_to_show(gate, site.order.repo, site.env) if gate.hidden else ()),
+    )
+
+
 def gate_spec(
     site: Site,
     gate: Gate,
     argv: tuple[str, ...],
     *,
-    checkout: str,
+    place: GatePlace,
     folder: str,
     env: dict[str, str],
     shares: tuple[SharedMount, ...],
 ) -> CallSpec:
     """The call of a gate over one checkout. `env` is what the gate's own table adds."""
     order = site.order
+    os.makedirs(place.tmp, mode=0o700, exist_ok=True)
     box = Box(
         kind="gate",
-        workspace=checkout,
+        workspace=place.checkout,
         mount_at=order.repo,
         home=site.home,
         home_dir=None,
-        tmp_dir=_make_folder(folder, "tmp"),
-        read=(
-            *_on_path(site, site.gate_path(gate)),
-            *_named_files(site, gate, argv),
-            *(hidden_files.paths_to_show(gate, order.repo, site.env) if gate.hidden else ()),
-        ),
+        tmp_dir=place.tmp,
+        around=(place.top, place.at) if place.at else None,
+        read=_gate_reads(site, gate, argv),
         shares=shares,
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, argv[:1], gate)),
@@ -159,6 +199,8 @@ def gate_spec(
     home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
     words = bubblewrap.gate_env(site.env, home, env)
     words["PATH"] = site.gate_path(gate)
+    if place.at:
+        words["TMPDIR"] = os.path.normpath(os.path.join(place.at, os.path.relpath(place.tmp, place.top)))
     if not site.boxed:
         words["TMPDIR"] = box.tmp_dir or ""
         words.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # an editable install leads to the user's own files

@@ -83,6 +83,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     home: str  # the user's home; inside it is private and empty
     home_dir: str | None = None  # host folder to use as the private home; None: in memory
     tmp_dir: str | None = None  # the same for /tmp
+    # One mount that holds workspace and /tmp, (host, inside): a file can be renamed from one to the other.
+    around: tuple[str, str] | None = None
     write: tuple[str, ...] = ()  # further writable host paths, at their own place
     own: tuple[tuple[str, str], ...] = ()  # private folders in place of the user's, (host, inside), writable
     read: tuple[str, ...] = ()  # tool prefixes, at their own place
@@ -262,6 +264,10 @@ def _private(box: Box) -> list[_Mount]:
     mounts = []
     places = (("/tmp", box.tmp_dir, "1777"), (box_home(box), box.home_dir, "0700"))  # noqa: S108
     for at, source, mode in places:
+        if box.around and at == "/tmp" and source and source != box.around[0]:  # noqa: S108
+            inside = os.path.join(box.around[1], os.path.relpath(source, box.around[0]))
+            mounts.append(_Mount(at, ("--symlink", inside, at)))
+            continue
         mounts.append(
             _bind(source, at, write=True) if source else _Mount(at, ("--perms", mode, "--tmpfs", at))
         )
@@ -278,8 +284,26 @@ def _visible(box: Box) -> list[_Mount]:
     mounts += [_bind(source, at) for source, at in box.object_dirs]
     mounts += [_bind(path, path, write=True) for path in box.write if not covers(box.mount_at, path)]
     mounts += [_bind(source, at, write=True) for source, at in box.own]  # after all at its depth
-    mounts.append(_bind(box.workspace, box.mount_at, write=not box.fixed))
+    if box.around and box.around[0] != box.tmp_dir:
+        mounts.append(_bind(*box.around, write=True))
+    elif not box.around:
+        mounts.append(_bind(box.workspace, box.mount_at, write=not box.fixed))
     return mounts
+
+
+def mount_around(repo: str, home: str, read: Iterable[str]) -> str:
+    """The folder at which one mount can hold the repository and /tmp; "" where that would hide something."""
+    tmp = "/tmp"  # noqa: S108
+    if covers(tmp, repo):
+        return tmp
+    parent = os.path.dirname(repo)
+    if parent.split("/")[1] in ("", *SYSTEM, "proc", "dev", "sys", "run", "var"):
+        return ""
+    # Elsewhere /tmp becomes a link, and nothing can be mounted behind one.
+    inside = (*read, home_inside(repo, home))
+    return (
+        "" if any((covers(path, parent) and path != home) or covers(tmp, path) for path in inside) else parent
+    )
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:

@@ -105,7 +105,11 @@ def loop_command(made: Proposal, answers: Mapping[str, str]) -> str:
 
     words = ["ralph", "loop", made.task]
     plain = all(
-        check.proof and check.minimum is None and not check.counted and check.cwd == "."
+        check.proof
+        and check.read == "auto"
+        and check.minimum is None
+        and not check.counted
+        and check.cwd == "."
         for check in made.checks
     )
     if plain and made.confidence != "high":

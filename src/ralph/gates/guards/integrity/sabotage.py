@@ -21,6 +21,7 @@ from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._breaks.break_function import broken_versions
 from ralph.gates.guards._breaks.wrap_source import Mode, wrap_source
 from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witnesses
+from ralph.gates.judging_paths import is_config
 
 NAME = "sabotage"
 CALLED = True
@@ -112,10 +113,15 @@ def _why_none(facts: GuardFacts) -> str:
         return "not tried: there is no witness that could notice it"
     moved = [change.path for change in source_changes(facts)]
     if not moved:
-        return "nothing of the change could be broken: no source file differs"
-    more = f" and {len(moved) - _MAX_SHOWN} more" if len(moved) > _MAX_SHOWN else ""
-    names = ", ".join(moved[:_MAX_SHOWN]) + more
-    return f"nothing of the change could be broken: only the name or the mode differs of {names}"
+        others = [change.path for change in facts.changes if is_config(change.path) or change.status == "T"]
+        only = f"only {_name_paths(others)} differs beside tests" if others else "no source file differs"
+        return f"nothing of the change could be broken: {only}"
+    return f"nothing of the change could be broken: only the name or the mode differs of {_name_paths(moved)}"
+
+
+def _name_paths(paths: list[str]) -> str:
+    more = f" and {len(paths) - _MAX_SHOWN} more" if len(paths) > _MAX_SHOWN else ""
+    return ", ".join(paths[:_MAX_SHOWN]) + more
 
 
 def check(facts: GuardFacts) -> GuardResult:

@@ -40,6 +40,11 @@ _NOT_FOUND = re.compile(
     r"(?:command not found|not found|No such file or directory|Permission denied)$",
     re.MULTILINE,
 )
+# npx asks the registry for a package that is not installed, and there is no network.
+_NPX = re.compile(r"(?:^|[\s;&|(])(?:npx|pnpx|bunx)\s+(?:-\S+\s+)*(?P<name>[^\s-]\S*)")
+_NPX_UNFETCHED = re.compile(
+    r"^npm (?:error|ERR!) code (?:EAI_AGAIN|ENOTFOUND|ENOTCACHED|E404)$", re.MULTILINE
+)
 _MAKE_127 = re.compile(r"^g?make(?:\[\d+\])?: \*\*\* .*Error 12[67]$", re.MULTILINE)
 _REASON = re.compile(r"^(?:E +)?((?:[\w.]+\.)?\w*(?:Error|Exception)(?: \[\w+\])?: [^\n]+)$", re.MULTILINE)
 
@@ -86,6 +91,10 @@ def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
         return unread
     if obs.exit_code and obs.report is None and (hit := _MISSING.search(clean(obs.output[-8_000:]))):
         return error_reading("missing", hit.group(0).strip(), obs)
+    asked = _NPX.search(gate.run) if obs.exit_code and obs.report is None else None
+    if asked and _NPX_UNFETCHED.search(clean(obs.output[-8_000:])):
+        why = f"command not found: {asked['name']} (not installed, and npx could not fetch it)"
+        return error_reading("missing", why, obs)
     if obs.exit_code and obs.report is None and _MAKE_127.search(clean(obs.output[-8_000:])):
         return _not_started("not found", obs, gate)
     return None
@@ -215,7 +224,7 @@ def settle_tests(
     findings = [*broken, *[finding for finding in findings if finding not in broken]][:MAX_SHOWN_TESTS]
     words = in_words(counts)
     if broken:
-        reason = reason_in(broken[0].message)
+        reason = reason_in(broken[0].message) or reason_in(last_lines(obs))
         words += f", {len(broken)} could not be loaded" + (f" ({reason})" if reason else "")
     if counts.failed or broken or red:
         if red and not counts.failed and not broken:
