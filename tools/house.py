@@ -25,6 +25,9 @@ MAX_PLUGINS = 15
 MAX_FAN_OUT = 15
 MAX_CHAIN = 15
 MAX_FIELDS = 25
+# What is known of a tool is its row in core/toolchains; so few modules need to name one.
+MAX_NAMING = 15
+TOOLS = ("pytest", "jest", "vitest", "cargo")
 # One file is one plug-in here.
 PLUGINS = ("agents", "gates/guards/integrity", "gates/readers/tests", "gates/readers/findings")
 # Who puts parts together imports many of them: the performer of actions, and tables of plug-ins.
@@ -216,6 +219,15 @@ def participles(known: dict[str, Module], *, methods: bool = False) -> Iterator[
                 yield f"{module.path}:{node.lineno}: {node.name}: name it by what it does"
 
 
+def scattered_tools(known: dict[str, Module]) -> Iterator[str]:
+    """Tools that many modules know by name: a table that belongs into the toolchains."""
+    texts = {name: module.path.read_text(encoding="utf-8") for name, module in known.items()}
+    for tool in TOOLS:
+        naming = [name for name, text in texts.items() if tool in text]
+        if len(naming) > MAX_NAMING:
+            yield f"{tool} is named in {len(naming)} modules, at most {MAX_NAMING}: {', '.join(naming)}"
+
+
 def direct_clocks(known: dict[str, Module]) -> Iterator[str]:
     """Reads of the time, and waits, that do not go through the one clock."""
     for module in known.values():
@@ -293,6 +305,7 @@ def broken_rules(known: dict[str, Module]) -> list[str]:
         *wide_imports(known),
         *wide_structs(known),
         *participles(known, methods=True),
+        *scattered_tools(known),
         *direct_clocks(known),
         *real_clocks(known),
         *imported_tests(),
@@ -315,6 +328,9 @@ def report(known: dict[str, Module]) -> None:
     print(f"largest fan-out    {fan_out[widest]} ({widest})")
     print(f"twin class names   {len(list(twin_classes(known)))}")
     print(f"structs too wide   {len(list(wide_structs(known)))}")
+    naming = [sum(tool in one.path.read_text(encoding="utf-8") for one in known.values()) for tool in TOOLS]
+    named = ", ".join(f"{tool} {count}" for tool, count in zip(TOOLS, naming, strict=True))
+    print(f"modules that name  {named}")
     print(f"direct clock reads {len(list(direct_clocks(known)))}")
     plain, all_of_them = list(participles(known)), list(participles(known, methods=True))
     print(f"participle names   {len(plain)} functions, {len(all_of_them)} with methods")

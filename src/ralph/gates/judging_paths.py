@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ralph.core.toolchains.load import toolchains
+
 _CODE = (
     r"(?:[cm]?[jt]sx?|py|pyi|go|rs|rb|exs?|c|cc|cpp|cxx|m|mm|dart|php|pl|pm|lua|sh|bash|zsh|java|kt|kts|cs|fs|vb"
     r"|scala|groovy|swift|clj[cs]?|jl|[rR]|hs|ml|nim|zig|erl|elm|d|v|sol|cr|hx|raku|f90|ps1|vue|svelte)"
@@ -37,21 +39,6 @@ _PRODUCT = re.compile(
     r"|handlers?|services?|plugins?|schemas?|entities|features/[^/]+)/[^/]*\Z"
 )
 _PLAIN = re.compile(rf"(?:tests?|specs?)\.{_CODE}\Z")
-_CONFIG = re.compile(
-    r"(?:^|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|\.pytest\.toml|conftest\.py|tox\.ini|setup\.cfg|pyproject\.toml"
-    r"|\.coveragerc|\.coveragerc\.toml|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.pylintrc|pylintrc|\.pylintrc\.toml"
-    r"|pyrightconfig\.json|noxfile\.py|package\.json"
-    r"|(?:jest|vitest|vite|mocha|ava|karma|playwright|cypress|babel|eslint|wdio|nyc)\.config\.[cm]?[jt]sx?"
-    r"|(?:jest|vitest)\.config\.json|(?:jest|vitest)\.setup\.[cm]?[jt]sx?|vitest\.workspace\.[cm]?[jt]s"
-    r"|\.mocharc(?:\.[a-z]+)?|\.nycrc(?:\.[a-z]+)?|\.c8rc(?:\.json)?|\.taprc|\.eslintrc(?:\.[a-z]+)?|\.eslintignore"
-    r"|biome\.jsonc?|tsconfig[^/]*\.json|\.npmrc|\.babelrc(?:\.[a-z]+)?|\.swcrc"
-    r"|\.golangci\.(?:ya?ml|toml|json)|clippy\.toml|\.clippy\.toml|\.rspec|\.pre-commit-config\.ya?ml|phpunit\.xml(?:\.dist)?)\Z"
-)
-# Found by an interpreter or a runner without being asked for: they can change every verdict.
-_HIJACK = re.compile(
-    r"(?:^|/)(?:sitecustomize\.py|usercustomize\.py|[^/]*\.(?:egg-info|dist-info)/entry_points\.txt|[^/]*\.py[co])\Z"
-    r"|^(?:[^/]+/)?(?:_?pytest(?:\.py\Z|/)|unittest(?:\.py\Z|/__init__\.py\Z))"
-)
 _CI = re.compile(
     r"^(?:\.github/(?:workflows|actions)/.*|\.gitlab-ci\.ya?ml|\.gitlab/(?!\w+_templates/).*|\.circleci/.*"
     r"|azure-pipelines\.ya?ml|\.azure-pipelines/.*"
@@ -84,11 +71,12 @@ def _test_folder(path: str) -> bool:
 
 
 def is_config(path: str) -> bool:
-    return bool(_CONFIG.search(path))
+    return bool(toolchains().paths.configs.search(path))
 
 
 def is_hijack(path: str) -> bool:
-    return bool(_HIJACK.search(path))
+    """Found by an interpreter or a runner without being asked for: it can change every verdict."""
+    return bool(toolchains().paths.hijacks.search(path))
 
 
 def is_ci(path: str) -> bool:

@@ -37,11 +37,12 @@ def select_tests_too(gate: Gate, path: str, names: tuple[str, ...]) -> Gate:
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
     here = _relative(path, gate.cwd)
     chosen = [rest[at] for at in _positional_indexes(runner.name, rest)]
-    if runner.name == "pytest":
+    chooses = toolchains().runners[runner.name].row.chooses
+    if chooses == "ids":
         added = [f"{here}::{name}" for name in names] if any("::" in word for word in chosen) else []
         end = rest.index("--") if "--" in rest else len(rest)
-        rest = [*_or_names(rest[:end], names), *added, "--maxfail=0", *rest[end:]]
-    elif runner.name == "unittest":
+        rest = [*_or_names(runner.name, rest[:end], names), *added, "--maxfail=0", *rest[end:]]
+    elif chooses == "classes":
         rest = [word for word in rest if word not in ("-f", "--failfast")]
         module = here.removesuffix(".py").replace("/", ".")
         owned = [word for word in chosen if word.startswith(f"{module}.")]
@@ -108,10 +109,10 @@ def _positional_indexes(runner: str, rest: list[str]) -> list[int]:
     return found
 
 
-def _or_names(rest: list[str], names: tuple[str, ...]) -> list[str]:
+def _or_names(runner: str, rest: list[str], names: tuple[str, ...]) -> list[str]:
     """Arguments with these names let through by every `-k`, of which the last one counts."""
     said, skip = list(rest), ""
-    valued = toolchains().runners["pytest"].row.valued
+    valued = toolchains().runners[runner].row.valued
     for at, word in enumerate(rest):
         if skip == "-k" or (not skip and word.startswith("-k") and word != "-k"):
             lead = "" if skip else "-k"

@@ -1,7 +1,7 @@
 """Which files of the repository a gate's command is made of: its scripts, configs and task files.
 
 Such a file is part of the check, so changing it is a finding. What the command merely looks at
-(`mypy app.py`, `pytest tests/test_a.py`) is the work itself and not listed here. A program run by an
+(`mypy app.py`, `node --test a.test.js`) is the work itself and not listed here. A program run by an
 interpreter (`python main.py`) may be either; its name decides: see `_CHECKLIKE`.
 """
 

@@ -102,7 +102,7 @@ def recognise(argv: tuple[str, ...]) -> KnownRunner | None:
     if at >= len(argv):
         return None
     name = base_name(argv[at])
-    if name == "-m":  # uv run -m pytest
+    if name == "-m":  # uv run -m mypy
         return _module(argv, at + 1) if at + 1 < len(argv) else None
     if is_python(name):
         return _module(argv, _module_word(argv, at + 1))

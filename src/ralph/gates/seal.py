@@ -112,7 +112,7 @@ def _argv(name: str, run: str) -> tuple[str, ...]:
             else f'gate "{name}": NUL in its command',
             code="E-GATE-EMPTY",
             why="a check without a command can never fail",
-            next=f"ralph loop TASK --check '{name}=pytest -q'",
+            next=f"ralph loop TASK --check '{name}=npm test'",
         )
     try:
         words = tuple(shlex.split(run))

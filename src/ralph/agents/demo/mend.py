@@ -36,7 +36,7 @@ _TESTS = re.compile(
     r"|(?:_test|\.test|\.spec|Tests?|IT)\.\w+$"
 )
 _RED = re.compile(
-    r"(?m)^(?:FAILED (?P<pytest>.+?)(?= - |$)|ERROR (?P<load>\S+)|(?:FAIL|ERROR): (?P<unittest>.+)"
+    r"(?m)^(?:FAILED (?P<failed>.+?)(?= - |$)|ERROR (?P<load>\S+)|(?:FAIL|ERROR): (?P<unittest>.+)"
     r"|\s*not ok \d+ - (?P<tap>.+)|\s*[✖✕\u00d7●] (?P<js>.+?)(?= \([\d.]+ ?m?s\)|$)"
     r"|\s*--- FAIL: (?P<go>\S+)|test (?P<cargo>\S+) \.\.\. FAILED|\[ERROR\] +(?P<maven>\w+\.\w+):\d"
     r"|(?P<broken>panic:|.*\[build failed\]|error: could not compile|.*COMPILATION ERROR|.*SyntaxError))"

@@ -189,8 +189,7 @@ def _ini_signs(text: str) -> dict[str, int]:
     parser.read_string(text)
     found = {}
     for section in parser.sections():
-        name = {"tool:pytest": "tool.pytest", "pytest": "tool.pytest"}.get(section, section)
-        found[f"table:{name}"] = line_of(text, f"[{section}]")
+        found[f"table:{section}"] = line_of(text, f"[{section}]")
     return found
 
 

@@ -57,7 +57,7 @@ _LEFT = re.compile(
     r"|regardless of|not (?:the|in|on|for)|(?<=, )not|(?<=\()not)\b" + _CLAUSE,
     re.IGNORECASE,
 )
-# A tool that only qualifies another thing: "an ESLint plugin", "the mypy config", "pytest output".
+# A tool that only qualifies another thing: "an ESLint plugin", "the mypy config".
 _THING = (
     r"(?i:plugins?|rules?|reporters?|configs?|configuration|settings|versions?|matchers?|transformers?|outputs?"
     r"|parsers?|integrations?|wrappers?|adapters?|extensions?|presets?|docs|documentation|badges?|logs?|fixtures?"
@@ -156,7 +156,7 @@ def generic(named: NamedInTask, aim: TaskClass) -> bool:
 
 # Words that the verb layer knows, in place of the tools that it does not.
 _KNOWN: dict[Kind, str] = {
-    "test": "pytest",
+    "test": "unittest",
     "coverage": "coverage",
     "types": "mypy",
     "lint": "eslint",

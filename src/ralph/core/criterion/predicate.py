@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.core.toolchains.classify_command import Kind, plain_command, sort_command
+from ralph.core.toolchains.load import toolchains
 
 Sort = Literal["exit", "state", "number", "compare", "match"]
 
@@ -113,9 +114,7 @@ _STATES: tuple[tuple[re.Pattern[str], Kind], ...] = (
         "lint",
     ),
     (
-        re.compile(
-            r"\b(?:tests?|specs?|suite|pytest|jest|vitest|ci|checks?|green|failures?)\b", re.IGNORECASE
-        ),
+        re.compile(r"\b(?:tests?|specs?|suite|ci|checks?|green|failures?)\b", re.IGNORECASE),
         "test",
     ),
     (re.compile(r"\b(?:builds?|compil\w+)\b", re.IGNORECASE), "build"),
@@ -212,7 +211,9 @@ def _kind(text: str) -> Kind | Literal[""]:
     from ralph.core.criterion.named_tools import names_in_text
 
     tools = names_in_text(text, "custom").tools
-    kind: Kind | Literal[""] = next((kind for pattern, kind in _STATES if pattern.search(text)), "")
+    testers = rf"\b(?:{'|'.join(toolchains().test_words)})\b"
+    said = re.sub(testers, "tests", text, flags=re.IGNORECASE)
+    kind: Kind | Literal[""] = next((kind for pattern, kind in _STATES if pattern.search(said)), "")
     if not tools or (kind == "coverage" and tools[0].kind == "test"):
         return kind
     return kind if kind and (tools[0].many or kind in tools[0].also) else tools[0].kind or kind

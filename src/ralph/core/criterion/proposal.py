@@ -55,7 +55,7 @@ class Manifest(Struct, frozen=True, omit_defaults=True, kw_only=True):
     language: str
     name: str = ""
     scripts: dict[str, tuple[str, int]] = {}  # name -> (body, line)
-    signs: dict[str, int] = {}  # "dep:pytest", "table:tool.mypy", "file:tox.ini" -> line of the manifest
+    signs: dict[str, int] = {}  # "dep:mypy", "table:tool.mypy", "file:tox.ini" -> line of the manifest
     places: dict[str, str] = {}  # sign -> file:line, where another file than `path` says it
 
 

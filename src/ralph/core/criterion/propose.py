@@ -49,7 +49,7 @@ _FAIL_UNDER = re.compile(r"--(?:cov-)?fail[-_]under[= ]\s*(\d+(?:\.\d+)?)")
 _RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
 _TEXTS = (".md", ".rst", ".txt", ".adoc", ".html")
 EXAMPLES = (
-    'ralph loop "make the tests pass" --check "pytest -q"',
+    'ralph loop "make the tests pass" --check "npm test"',
     'ralph loop "raise the coverage of src/auth above 80%"',
     'ralph loop "fix the crash on empty input in src/parser.py"',
     'ralph loop "extract the retry logic from client.py" --check "npm test"',

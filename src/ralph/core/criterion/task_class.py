@@ -17,6 +17,7 @@ import re
 
 from ralph.core.criterion import task_verbs as known
 from ralph.core.model.gate import TaskClass
+from ralph.core.toolchains.load import toolchains
 
 _MAX_CHARS = 2000  # characters; the verb of a task stands at its beginning
 _TOKEN = re.compile(r"#[0-9]+|[a-z][a-z0-9_+-]*|[.,;:!?\n]")
@@ -40,7 +41,7 @@ _OBJECTS: tuple[tuple[frozenset[str], TaskClass], ...] = (
     (_set("build builds compile compiles compilation compiler"), "build-pass"),
     (_set("docs doc documentation docstring docstrings readme changelog manual tutorial comments"), "docs"),
     (
-        _set("test tests testsuite suite specs pytest unittest unittests jest vitest check checks ci"),
+        _set("test tests testsuite suite specs unittest unittests check checks ci"),
         "test-pass",
     ),
     (
@@ -340,7 +341,7 @@ def _class_of_making(verb: str, rest: list[str], near: list[str]) -> TaskClass:
 
 def _class_of_using(rest: list[str], near: list[str], text: str) -> TaskClass:
     """To use UTC instead of local time is seen by users, to use pathlib instead of os.path is not."""
-    if known.CODE.search(text) or _about_chores(rest, near):
+    if known.CODE.search(text) or {*toolchains().test_words} & {*rest, *near} or _about_chores(rest, near):
         return "regression"
     return "implement-feature" if "instead" in rest or "for" in rest else "regression"
 
@@ -362,7 +363,12 @@ def _head(words: list[str], objects: dict[TaskClass, TaskClass]) -> TaskClass | 
 
 
 def _named(word: str) -> TaskClass | None:
-    return "test-pass" if word.startswith("test_") else _CLASS_OF.get(word)
+    return "test-pass" if word.startswith("test_") else _object_class(word)
+
+
+def _object_class(word: str) -> TaskClass | None:
+    """The class by the word itself; the name of a test runner stands for the tests."""
+    return _CLASS_OF.get("tests" if word in toolchains().test_words else word)
 
 
 def _class_of_wanted_state(words: list[str]) -> TaskClass:
@@ -375,10 +381,10 @@ def _class_of_wanted_state(words: list[str]) -> TaskClass:
         return (
             "test-pass"
             if words[state] in _GREEN
-            else _MAKE[1].get(_CLASS_OF.get(words[state], "custom"), "regression")
+            else _MAKE[1].get(_object_class(words[state]) or "custom", "regression")
         )
     return _head(near, _MAKE[1]) or (
-        "build-pass" if words[state] in _CLASS_OF and set(near) <= _WHOLE else "regression"
+        "build-pass" if _object_class(words[state]) and set(near) <= _WHOLE else "regression"
     )
 
 

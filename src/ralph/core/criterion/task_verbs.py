@@ -114,7 +114,7 @@ TROUBLE = re.compile(
 CODE = re.compile(
     r"`|\w\.\w+\b(?! )|\w\(|_|\b[A-Z][a-z]+[A-Z]|\b[a-z]+[A-Z]|\bf-strings?|\b(?:pathlib|dataclass(?:es)?"
     r"|namedtuples?|enums?"
-    r"|typing|fixtures?|pytest|unittest|generators?|comprehensions?|context managers?|decorators?|mixins?"
+    r"|typing|fixtures?|unittest|generators?|comprehensions?|context managers?|decorators?|mixins?"
     r"|macros?"
     r"|type aliases|async/await|constants?)\b"
 )

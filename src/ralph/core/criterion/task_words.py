@@ -8,11 +8,12 @@ from collections.abc import Iterable
 
 from ralph.core.criterion.proposal import Manifest
 from ralph.core.toolchains.classify_command import sort_command
+from ralph.core.toolchains.load import toolchains
 
 _TICKED = re.compile(r"`([^`\n]{3,300})`")
-_RUN = re.compile(
-    r"\b(?:run|until|make|get|have)\s+(?P<cmd>(?:npm|npx|yarn|pnpm|bun|pytest|python3?|go|cargo|mvn|make|tox|nox|uv|"
-    r"poetry|ruff|mypy|pyright|eslint|tsc|vitest|jest|bundle|rspec|composer|dotnet|ctest|mix|forge|\./\S+)"
+_RUN = (
+    r"\b(?:run|until|make|get|have)\s+(?P<cmd>(?:npm|npx|yarn|pnpm|bun|python3?|go|cargo|mvn|make|tox|nox|uv|"
+    r"poetry|ruff|mypy|pyright|eslint|tsc|bundle|rspec|composer|dotnet|ctest|mix|forge|TESTERS|\./\S+)"
     r"(?:\s+[\w./:=@,*-]+)*?)\s+(?:pass(?:es)?|succeeds?|exits?|is green|green|works|until)\b"
 )
 _PATH = re.compile(
@@ -65,7 +66,7 @@ def task_command(task: str) -> str:
     for text in _TICKED.findall(task):
         if sort_command(text).kind:
             return str(text).strip()
-    hit = _RUN.search(task)
+    hit = re.search(_RUN.replace("TESTERS", "|".join(toolchains().test_words)), task)
     command = hit["cmd"].strip() if hit else ""
     # "make mypy pass" names a tool; how this project calls it is found.
     bare = " " not in command or command in ("go test", "go vet", "go build")

@@ -65,7 +65,7 @@ def samples(kind: Kind) -> tuple[PromptFacts, PromptFacts]:
     words = {field.name: f"some {field.name}" for field in known if field.type is str}
     lists = {field.name: ("one", "two") for field in known if field.type == tuple[str, ...]}
     checks = tuple(
-        CheckLine("test", "pytest", ".", role, "red: 1") for role in ("proof", "keep-green", "advice")
+        CheckLine("test", "npm test", ".", role, "red: 1") for role in ("proof", "keep-green", "advice")
     )
     whole = {**flat_fields(bare), **words, **lists, "checks": checks}
     whole |= {"iteration": 2, "limit": 15, "first": False, "plan_form": FORM}

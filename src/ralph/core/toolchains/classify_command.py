@@ -40,7 +40,7 @@ class Sorted(Struct, frozen=True):
     """`kind` is "" for a command that is no check; `why` then says what it is instead."""
 
     kind: Kind | Literal[""] = ""
-    tool: str = ""  # what really checks, behind launchers: pytest for `uv run pytest`
+    tool: str = ""  # what really checks, behind launchers: mypy for `uv run mypy`
     why: str = ""
     unknown: bool = False  # no word of it tells what it does: it may well be a check
 

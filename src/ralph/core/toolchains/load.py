@@ -38,6 +38,16 @@ class ToolRunner(Struct, frozen=True, kw_only=True):
     canary: CanaryRow | None = None
 
 
+class ToolPaths(Struct, frozen=True, kw_only=True):
+    """What paths tell, in whatever language."""
+
+    configs: re.Pattern[str]
+    hijacks: re.Pattern[str]
+    cache_folders: re.Pattern[str]
+    cache_files: re.Pattern[str]
+    settings: tuple[str, ...]
+
+
 class Toolchains(Struct, frozen=True, kw_only=True):
     """All files together, with what is asked of them often worked out."""
 
@@ -56,6 +66,8 @@ class Toolchains(Struct, frozen=True, kw_only=True):
     packagers: frozenset[str]
     taskers: frozenset[str]
     launchers: dict[str, str]
+    test_words: tuple[str, ...]  # tools whose bare name means the tests
+    paths: ToolPaths
     words: CommandWords
     options: dict[str, frozenset[str]]  # what options do -> the options
     setup: re.Pattern[str]
@@ -111,6 +123,8 @@ def toolchains() -> Toolchains:
         packagers=frozenset(name for name, tool in tools.items() if tool.role == "packager"),
         taskers=frozenset(name for name, tool in tools.items() if tool.role == "tasker"),
         launchers={name: tool.launches for name, tool in tools.items() if tool.launches},
+        test_words=tuple(one.says.lower() for one in named if one.tests),
+        paths=_paths(list(found.values())),
         words=words,
         options={does: frozenset(text.split()) for does, text in words.options.items()},
         setup=re.compile(f"^(?:{'|'.join(words.setup)})"),
@@ -118,6 +132,21 @@ def toolchains() -> Toolchains:
         scripts=tuple((re.compile(row.pattern), row.says) for row in words.scripts),
         deeds=tuple((re.compile(row.pattern), row.says) for row in words.deeds),
         veiled=frozenset(row.says for row in words.deeds if row.veiled),
+    )
+
+
+def _paths(found: list[ToolchainFile]) -> ToolPaths:
+    def any_of(around: str, name: str) -> re.Pattern[str]:
+        return re.compile(
+            around.replace("{}", "|".join(one for file in found for one in getattr(file, name)))
+        )
+
+    return ToolPaths(
+        configs=any_of(r"(?:^|/)(?:{})\Z", "configs"),
+        hijacks=any_of("{}", "hijacks"),
+        cache_folders=any_of("(?:^|/)(?:{})(?=/)", "cache_folders"),
+        cache_files=any_of(r"(?:^|/)(?:{})\Z", "cache_files"),
+        settings=tuple(one for file in found for one in file.settings),
     )
 
 

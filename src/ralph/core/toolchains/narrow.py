@@ -17,7 +17,7 @@ _FILE = re.compile(
     r"|^(?!.*\*)[\w./@-]+\.(?:py|[cm]?[jt]sx?|rb|php|exs|go|bats|sol|feature|t|java|kt)$"
 )
 _SCRIPT = re.compile(
-    r"^(?:(?:run-?)?(?:tests?|check|ci|spec|specs|unittests?|pytest)(?:[:_-](?:all|ci|run|full|node|js|py))*"
+    r"^(?:(?:run-?)?(?:tests?|check|ci|spec|specs|unittests?)(?:[:_-](?:all|ci|run|full|node|js|py))*"
     r"|all[:_-]?(?:tests?|specs?|checks?)|(?:js|py|node)[:_-]?tests?)$"
 )
 _ENVIRONMENT = re.compile(r"(?:py|pypy|cpython)?[\d.]*(?:-\w*)?|tests?(?:[-_(].*)?|ALL", re.IGNORECASE)
@@ -50,7 +50,7 @@ def _of_words(words: list[str]) -> int:
     if name in known.packagers or name in known.taskers:
         return _of_script(rest)
     if _FILE_OF_TESTS.search(name):
-        return WHOLE if _SCRIPT.match(_FILE_OF_TESTS.sub("", name).lower()) else PART
+        return WHOLE if _names_suite(_FILE_OF_TESTS.sub("", name)) else PART
     if name in ("tox", "nox"):
         chosen = [
             rest[at + 1]
@@ -75,6 +75,10 @@ def _of_words(words: list[str]) -> int:
     return PART if deep or other else WHOLE
 
 
+def _names_suite(script: str) -> bool:
+    return bool(_SCRIPT.match(script.lower())) or script.lower() in toolchains().test_words
+
+
 def _of_script(rest: list[str]) -> int:
     words = skip_options(rest)
     if words[:1] in (["run"], ["run-script"], ["workspace"]):
@@ -84,4 +88,4 @@ def _of_script(rest: list[str]) -> int:
     chosen = toolchains().options["selects"] & {word.split("=", 1)[0] for word in after}
     if chosen or any(_FILE.search(word) for word in after):
         return EXAMPLE
-    return WHOLE if _SCRIPT.match(script.lower()) else PART
+    return WHOLE if _names_suite(script) else PART

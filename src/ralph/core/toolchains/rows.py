@@ -28,6 +28,7 @@ class UsualCheck(_Row, frozen=True):
     tool: str = ""  # as `classify_command` calls it; the row's own name when left out
     network: bool = False
     note: str = ""
+    written: str = ""  # pattern of what stands in tests that are written for it: the sign `import:TOOL`
     package: str = ""  # which of a file's packages, where there are several
 
 
@@ -51,6 +52,7 @@ class Name(_Row, frozen=True):
     check: str = ""  # a command that would do
     install: str = ""
     near: tuple[str, ...] = ()  # one of these is in the text, in lower case, wherever `words` may fit
+    tests: bool = False  # its bare name in a sentence means the tests
     weak: bool = False  # also an ordinary name: without a package of the language it names nothing
 
 
@@ -94,6 +96,7 @@ class RunnerRow(_Row, frozen=True):
     place: Literal["end", "start"] = "end"
     stream: bool = False  # what it prints is the report, and is kept apart from the standard error
     collect: str = ""  # folder of the XML files that it writes
+    chooses: Literal["", "ids", "classes", "names"] = ""  # how single tests are chosen
     junit: bool = False  # the report is JUnit XML
     any_tool: bool = False  # other programs print the same
     words_are_files: bool = False
@@ -180,6 +183,11 @@ class ToolchainFile(_Row, frozen=True):
     named: tuple[Name, ...] = ()
     examples: dict[Kind, str] = {}  # a command of that kind for someone who has none
     runner_parts: tuple[str, ...] = ()  # what decides about red and green inside the runners
+    configs: tuple[str, ...] = ()  # patterns of names of files that set what judges
+    settings: tuple[str, ...] = ()  # files at the top that hold options of test runners and of coverage
+    hijacks: tuple[str, ...] = ()  # ... of paths that an interpreter or a runner finds without being asked
+    cache_folders: tuple[str, ...] = ()  # patterns of folders and files in which tools keep what they know
+    cache_files: tuple[str, ...] = ()
     package: tuple[Language, ...] = ()
     tool: dict[str, ToolRow] = {}
     words: CommandWords | None = None

@@ -127,7 +127,7 @@ def _local(text: str, cwd: str, here: Here) -> tuple[str, bool]:
 
 
 def _strip_launcher(words: list[str]) -> list[str]:
-    """What a launcher starts, its module form kept: `uv run python -m pytest` is `python -m pytest`."""
+    """What a launcher starts, its module form kept: `uv run python -m mypy` is `python -m mypy`."""
     at = 1
     if words[0] not in ("npx", "bunx", "pnpx", "uvx"):
         at = next((index + 1 for index, word in enumerate(words) if word in ("run", "exec")), len(words))

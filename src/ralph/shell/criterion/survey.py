@@ -52,7 +52,7 @@ _ARTIFACT = re.compile(
     r"(?:^|/)(?:use-?cases?|requirements|specs?|docs|stories|features|prd|\.ralph|\.aiwg)/", re.IGNORECASE
 )
 BACKLOG = re.compile(r"(?:^|/)feature_list\.json$")
-_MAIN = re.compile(r"(?:ci|tests?|main|build|checks?|verify|unit|run[_-]?tests?|pytest)\.ya?ml")
+_MAIN = re.compile(r"(?:ci|tests?|main|build|checks?|verify|unit|run[_-]?tests?)\.ya?ml")
 MAX_DEPTH = 4  # folders below the top in which packages are looked for
 MAX_PACKAGES = 60
 MAX_PROBED_TESTS = 12  # test files that are looked into for their framework
@@ -108,7 +108,7 @@ def _documents(listed: Listed) -> list[str]:
 def _ci_files(listed: Listed) -> list[str]:
     """The main verification first."""
     found = [path for path in listed.paths if ci.FILES.fullmatch(path)]
-    return sorted(found, key=lambda path: _MAIN.fullmatch(posixpath.basename(path)) is None)[:30]
+    return sorted(found, key=lambda path: not _is_main(posixpath.basename(path)))[:30]
 
 
 def _items(listed: Listed, task: str) -> list[str]:
@@ -164,13 +164,8 @@ def _packages(
     return tuple(_with_imports(one, tests, texts) for one in found.values())
 
 
-_IMPORTS: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
-    "python": (
-        ("import:pytest", re.compile(r"^\s*(?:import|from) pytest\b|^(?:async )?def test_", re.MULTILINE)),
-        ("import:unittest", re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)),
-    ),
-    "node": (("import:node:test", re.compile(r"node:test")),),
-}
+def _is_main(name: str) -> bool:
+    return bool(_MAIN.fullmatch(name)) or name.rsplit(".", 1)[0] in toolchains().test_words
 
 
 def _with_imports(manifest: Manifest, tests: list[str], texts: Mapping[str, str]) -> Manifest:
@@ -182,8 +177,9 @@ def _with_imports(manifest: Manifest, tests: list[str], texts: Mapping[str, str]
         if not path.startswith(lead) or path not in texts or not own:
             continue
         head = texts[path][:4000]
-        for sign, pattern in _IMPORTS.get(manifest.language, ()):
-            if hit := pattern.search(head):
+        for row in toolchains().languages[manifest.language].rows:
+            sign = next((one for one in row.signs.split() if one.startswith("import:")), "")
+            if row.written and (hit := re.search(row.written, head, re.MULTILINE)):
                 line = head.count("\n", 0, hit.start() + len(hit.group()) - len(hit.group().lstrip())) + 1
                 found.setdefault(sign, f"{path}:{line}")
     signs = manifest.signs | dict.fromkeys(found, 0)
@@ -308,7 +304,7 @@ def _script_file(made: Candidate, project: Project, listed: Listed) -> Candidate
             r"\.(?:sh|bash|py|js|mjs|rb|pl)$|^[^.]+$", posixpath.basename(path)
         ):
             continue
-        if made.tool in ("pytest", "node", "mypy", "ruff") or posixpath.basename(path) in ("gradlew", "mvnw"):
+        if made.tool in toolchains().runners or posixpath.basename(path) in ("gradlew", "mvnw"):
             continue
         text = read_files(project, listed, [path])[0].get(path, b"").decode("utf-8", "replace")
         body = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))

@@ -1,6 +1,6 @@
 """Ralph's own virtual environment: where it is, and PATH without it.
 
-Whoever puts Ralph's `bin` folder on PATH, or has its environment activated, must not get Ralph's pytest, ruff
+Whoever puts Ralph's `bin` folder on PATH, or has its environment activated, must not get Ralph's ruff
 and python for those of his project. Where Ralph is installed into a system or version manager's interpreter
 there is no such environment; where it is a dependency of the project itself, it is the project's.
 """

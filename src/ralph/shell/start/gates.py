@@ -92,7 +92,7 @@ def seal_gates(
             "there is no check that could prove this task",
             code="E-CHECK-NONE",
             why="expected --check CMD or [gates.NAME] in ralph.toml; without one nothing could be verified",
-            next=f'ralph loop "{_short(request.task)}" --check "pytest -q"',
+            next=f'ralph loop "{_short(request.task)}" --check "npm test"',
         )
     return tuple(_with_tool(gate, project, env) for gate in gates)
 

@@ -63,14 +63,14 @@ def _refuse_nested(env: Mapping[str, str]) -> None:
 def _check_task(task: str) -> None:
     if not task.strip():
         raise UserError(
-            "the task is empty", code="E-TASK", next='ralph loop "make the tests pass" --check "pytest -q"'
+            "the task is empty", code="E-TASK", next='ralph loop "make the tests pass" --check "npm test"'
         )
     if len(task.encode()) > MAX_TASK_BYTES:
         raise UserError(
             f"the task has {len(task.encode())} bytes, at most {MAX_TASK_BYTES} are allowed",
             code="E-TASK",
             why="it is repeated in every prompt",
-            next='ralph loop "do what SPEC.md says" --check "pytest -q"',
+            next='ralph loop "do what SPEC.md says" --check "npm test"',
         )
 
 

@@ -163,7 +163,7 @@ def cli(ctx: click.Context, /) -> int | None:
 
     \b
     Example:
-      ralph loop "make the tests pass" --check "pytest -q" --agent-cmd "./my-agent.sh"
+      ralph loop "make the tests pass" --check "npm test" --agent-cmd "./my-agent.sh"
     """
     if ctx.invoked_subcommand is not None:
         return None

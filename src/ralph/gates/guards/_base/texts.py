@@ -14,6 +14,7 @@ from typing import cast
 
 from msgspec import Struct
 
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.judging_paths import is_config, is_test
 
@@ -110,7 +111,12 @@ def new_numbers(facts: GuardFacts, path: str) -> frozenset[int]:
 
 def is_testing(path: str) -> bool:
     """A test, or something that only tests use: helpers, fixtures, plugins for a runner."""
-    return is_test(path) or is_config(path) or bool(_TESTING.search(path.lower())) or "pytest" in path.lower()
+    return (
+        is_test(path)
+        or is_config(path)
+        or bool(_TESTING.search(path.lower()))
+        or any(word in path.lower() for word in toolchains().test_words)
+    )
 
 
 def is_aside(path: str) -> bool:

@@ -13,6 +13,7 @@ from typing import cast
 
 from msgspec import Struct
 
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import Pair, decode, is_testing, pairs
@@ -24,7 +25,6 @@ from ralph.gates.judging_paths import is_config, is_test
 from ralph.gates.runners import recognise
 
 _READ = 300  # files looked into at most, to learn who uses a file
-_PYTEST_CONFIGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _SOURCE = re.compile(r"(?:^|/)(?:src|lib|app|source|pkg|internal|cmd)/")
 _TESTS = re.compile(r"^\s*(?:async\s+)?def\s+test|^class\s+Test", re.MULTILINE)
 _EXPORTS = re.compile(r"^\s*export\b|\bmodule\.exports\b|^\s*exports\.\w+\s*=", re.MULTILINE)
@@ -56,7 +56,7 @@ def runs_doctests(facts: GuardFacts, path: str) -> bool:
     if ">>>" not in text:
         return False
     said = [text_behind(gate, facts.read_base) for gate in facts.gates]
-    said += [decode(facts.read_base(name)) for name in _PYTEST_CONFIGS]
+    said += [decode(facts.read_base(name)) for name in toolchains().paths.settings]
     return path in files_with_tests(facts) or "doctest" in text or any("doctest" in words for words in said)
 
 

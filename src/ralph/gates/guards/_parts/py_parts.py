@@ -7,7 +7,9 @@ import re
 
 from msgspec import Struct
 
-_RUNS = re.compile(r"\b(?:unittest|pytest|doctest|nose)\b|\btest\w*\(|\brun_tests?\b")
+from ralph.core.toolchains.load import toolchains
+
+_RUNS = re.compile(r"\b(?:unittest|doctest|nose)\b|\btest\w*\(|\brun_tests?\b")
 _TROUBLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
@@ -45,7 +47,11 @@ def _key(node: ast.stmt, text: str) -> str:
     if is_test_node(node):
         return str(getattr(node, "name", ""))
     guard = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
-    return "__main__" if guard and _RUNS.search(text) else ""
+    return (
+        "__main__"
+        if guard and (_RUNS.search(text) or any(word in text for word in toolchains().test_words))
+        else ""
+    )
 
 
 def _spans(text: str, tree: ast.Module) -> dict[str, _PartSpan]:

@@ -89,7 +89,7 @@ def _names(written: ast.expr) -> list[str]:
 
 def _cell(row: ast.expr, at: int, count: int) -> ast.expr | None:
     cells: list[ast.expr] = [row]
-    if isinstance(row, ast.Call):  # pytest.param(…)
+    if isinstance(row, ast.Call):  # a row made by `param(…)`
         cells = row.args
     elif count > 1:
         cells = getattr(row, "elts", [])

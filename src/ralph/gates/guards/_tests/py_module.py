@@ -1,6 +1,6 @@
 """A Python test file in outline: its functions by name, their text, and what surrounds them.
 
-Only functions that differ from the base are read in full (`pytests`): most of a file stays as it was.
+Only functions that differ from the base are read in full (`py_tests`): most of a file stays as it was.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from msgspec import Struct
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import compare
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._tests.alter import alter_tests
@@ -24,7 +25,6 @@ CALLED = True
 KINDS = guard_kinds(NAME, "compute the answer instead of taking it from the test", {
     "green": ("not yet", "a test that turned green stays green when it expects something else"),
 })  # fmt: skip
-_READS = ("pytest", "unittest")
 _MAX_TESTS = 20  # tests of one gate
 
 
@@ -35,12 +35,17 @@ class AlterRequest(Struct, frozen=True):
     tests: frozenset[str]
 
 
+def _is_python(gate: Gate) -> bool:
+    runner = toolchains().runners.get(gate.read)
+    return runner is not None and runner.family == "python" and runner.row.chooses != ""
+
+
 def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
     """By gate. Empty where nothing that was red is green now, or nothing in it can be altered for certain."""
     found: dict[str, AlterRequest] = {}
     for gate in facts.gates:
         base, final = facts.base.get(gate.name), facts.final.get(gate.name)
-        if not gate.required or gate.read not in _READS or base is None or final is None or not final.tests:
+        if not gate.required or not _is_python(gate) or base is None or final is None or not final.tests:
             continue
         turned = [key for key in compare(base, final, fail_on=gate.fail_on).witness if key in final.tests]
         request = _request(facts, gate, final, turned[:_MAX_TESTS])

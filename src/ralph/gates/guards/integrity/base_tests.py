@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import COLLECT, compare, red_keys
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.asked_for import wants_other_tests
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
@@ -35,7 +36,6 @@ _COVERAGE = re.compile(r"\b(?:cov|coverage|coveragerc|nyc|c8)\b|\bcoverage\w*[tT
 _TOO_LOW = re.compile(
     r"required (?:test )?coverage of|coverage failure|fail[-_ ]under|\bcoverage\b.*\bthreshold", re.IGNORECASE
 )
-_SETTINGS = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".coveragerc", "package.json")
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -152,7 +152,10 @@ def _only_coverage(facts: GuardFacts, gate: Gate, over: Reading) -> bool:
     if over.status != "fail" or red != ({"coverage.total"} if gate.read == "coverage" else {"exit"}):
         return False
     if gate.read != "coverage":
-        said = [text_behind(gate, facts.read_base), *(decode(facts.read_base(path)) for path in _SETTINGS)]
+        said = [
+            text_behind(gate, facts.read_base),
+            *(decode(facts.read_base(path)) for path in toolchains().paths.settings),
+        ]
         green = [name for name, state in (base.tests or {}).items() if state == "pass"] if base else []
         seen = over.tests or {}
         if (

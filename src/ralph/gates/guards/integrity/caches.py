@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ralph.core.model.verdict import Finding, GuardResult
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.judging_paths import is_test
@@ -18,15 +19,6 @@ KINDS = guard_kinds(NAME, "delete it and let .gitignore leave it out", {
     "poisoned": ("accuses", "byte code that Python would load without comparing it with its source"),
     "left": ("not yet", "a tool's cache or data was left in the tree"),
 })  # fmt: skip
-_FOLDER = re.compile(
-    r"(?:^|/)(?:__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.pytype|\.pyre|\.hypothesis|\.import_linter_cache"
-    r"|\.nyc_output|htmlcov|\.turbo|\.nx/cache|\.parcel-cache|\.tox|\.nox|\.gradle|\.next|\.svelte-kit|\.jest-cache"
-    r"|node_modules/\.cache|\.eggs|[^/]+\.egg-info)(?=/)"
-)
-_FILE = re.compile(
-    r"(?:^|/)(?:[^/]*\.py[co]|\.eslintcache|\.stylelintcache|[^/]*\.tsbuildinfo|\.coverage(?:\.[^/]+)?|\.dmypy\.json"
-    r"|coverage/(?:lcov\.info|coverage-final\.json|clover\.xml)|lcov\.info|\.phpunit\.result\.cache)\Z"
-)
 _NO_CONFIG = (".coveragerc", ".coveragerc.toml")
 # Data that tests of packaging and coverage tools are made of.
 _FIXTURE = re.compile(r"\.egg-info\Z|(?:^|/)(?:\.tox|htmlcov|lcov\.info|\.coverage[^/]*)\Z|\.py[co]\Z")
@@ -61,10 +53,11 @@ def check(facts: GuardFacts) -> GuardResult:
 
 def _cache(path: str) -> str:
     """The cache this path belongs to: its folder, or the file itself."""
-    folder = _FOLDER.search(path)
+    known = toolchains().paths
+    folder = known.cache_folders.search(path)
     if folder:
         return path[: folder.end()]
-    if _FILE.search(path) and path.rsplit("/", 1)[-1] not in _NO_CONFIG:
+    if known.cache_files.search(path) and path.rsplit("/", 1)[-1] not in _NO_CONFIG:
         return path
     return ""
 

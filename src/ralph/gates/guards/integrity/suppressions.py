@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
@@ -125,8 +126,7 @@ _BASELINES = tuple(
     )
 )
 _GENERATED = re.compile(r"(?:json|baseline|txt|xml|neon|php|results)\Z")  # lists of findings, not of patterns
-_COVERED = re.compile(r"--cov-fail-under")  # in addopts: then plain pytest judges coverage
-_COVERAGE_FILES = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".coveragerc")
+_COVERED = re.compile(r"--cov-fail-under")  # in addopts: then the plain runner judges coverage
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -242,11 +242,17 @@ def _weight(mark: _Mark, facts: GuardFacts) -> tuple[str, str]:
     return "note", ""
 
 
+def _reports_coverage(read: str) -> bool:
+    """May a plain call of this runner judge coverage, because its settings say so?"""
+    runner = toolchains().runners.get(read)
+    return runner is not None and runner.family == "python" and runner.row.chooses == "ids"
+
+
 def _relies(mark: _Mark, gate: Gate, facts: GuardFacts) -> str:
     if mark.tools.search(f"{gate.run} {gate.read}"):
         return "proof" if gate.proof else "other"
-    if mark.name == "pragma: no cover" and gate.read == "pytest":
-        texts = (facts.read_base(path) or b"" for path in _COVERAGE_FILES)
+    if mark.name == "pragma: no cover" and _reports_coverage(gate.read):
+        texts = (facts.read_base(path) or b"" for path in toolchains().paths.settings)
         if any(_COVERED.search(text[:200_000].decode("utf-8", "replace")) for text in texts):
             return "other"
     if mark.tools.search(text_behind(gate, facts.read_base)):

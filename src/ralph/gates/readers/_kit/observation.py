@@ -16,6 +16,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Counts, Finding, Reading, TestState
 from ralph.core.proof.compare import COLLECT
 from ralph.core.text.clean import clean, trim
+from ralph.core.toolchains.load import toolchains
 
 MAX_REPORT = 32 * 1024 * 1024  # a longer report is refused, not cut: half a report proves nothing
 TAIL_LINES = 40
@@ -27,8 +28,7 @@ MAX_REASON = 200
 MAX_SHOWN_TESTS = 200  # failing tests that get a text of their own; their ids are all kept
 _RANK: dict[str, int] = {"pass": 0, "skipped": 1, "fail": 2}
 _MISSING = re.compile(
-    r"^(?:.*\b(?:python|pypy)[\d.]*t?: No module named "
-    r"(?:pytest|mypy|ruff|coverage|tox|nox|flake8|pylint|bandit|black|isort|pyright)"
+    r"^(?:.*\b(?:python|pypy)[\d.]*t?: No module named (?P<module>\w+)"
     r"|error: Failed to spawn: `?[\w./-]+`?"
     r"|Command not found: [\w./-]+"
     r"|npm error could not determine executable to run)$",
@@ -89,7 +89,8 @@ def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
         return _not_started("cannot be executed" if obs.exit_code == 126 else "not found", obs, gate)
     if (unread := _rules_not_fetched(obs, gate)) is not None:
         return unread
-    if obs.exit_code and obs.report is None and (hit := _MISSING.search(clean(obs.output[-8_000:]))):
+    hit = _MISSING.search(clean(obs.output[-8_000:])) if obs.exit_code and obs.report is None else None
+    if hit and (hit["module"] is None or hit["module"] in toolchains().tools):
         return error_reading("missing", hit.group(0).strip(), obs)
     asked = _NPX.search(gate.run) if obs.exit_code and obs.report is None else None
     if asked and _NPX_UNFETCHED.search(clean(obs.output[-8_000:])):

@@ -1,4 +1,4 @@
-"""Reader "junit": any JUnit XML. Ids are "classname::name"; also the ground of pytest and node.
+"""Reader "junit": any JUnit XML. Ids are "classname::name"; also the ground of other readers.
 
 What a <testcase> says is read by junitparser; the walk over suites is ours, because runners also put
 cases directly under <testsuites>, which it skips.

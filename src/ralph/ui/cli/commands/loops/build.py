@@ -22,8 +22,8 @@ def command(**given: Any) -> int:
 
     \b
     Examples:
-      ralph build --check "pytest -q"
-      ralph build "a command line for the todo list" --check "pytest -q" --max-iterations 40
+      ralph build --check "npm test"
+      ralph build "a command line for the todo list" --check "npm test" --max-iterations 40
     """
     from ralph.ui.ask.start_loop import start
 

@@ -28,10 +28,10 @@ def command(**given: Any) -> int:
 
     \b
     Examples:
-      ralph loop "make the tests pass" --check "pytest -q" --agent-cmd "./my-agent.sh"
-      ralph loop "fix the parser" --check tests="pytest -q" --max-iterations 5 --dry-run
+      ralph loop "make the tests pass" --check "npm test" --agent-cmd "./my-agent.sh"
+      ralph loop "fix the parser" --check tests="npm test" --max-iterations 5 --dry-run
       ralph loop "raise the coverage above 80%" --dry-run
-      ralph loop --plan --check "pytest -q"
+      ralph loop --plan --check "npm test"
     """
     from ralph.ui.ask.start_loop import start
 

@@ -76,7 +76,7 @@ def run(
     Examples:
       ralph gates run
       ralph gates run --minimal --changed
-      ralph gates run --base --check "pytest -q"
+      ralph gates run --base --check "npm test"
     """
     import msgspec
 

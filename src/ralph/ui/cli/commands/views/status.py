@@ -57,7 +57,7 @@ def overview() -> int:
     print()
     print("  see it work     ralph demo")
     print("  check this box  ralph doctor")
-    print('  start           ralph loop "make the tests pass" --check "pytest -q"')
+    print('  start           ralph loop "make the tests pass" --check "npm test"')
     return 0
 
 
