@@ -62,3 +62,17 @@ def test_a_check_that_is_red_goes_to_the_agent(unproven):
     prompts = [unproven.prompt(event.prompt) for event in done.all(AgentStarted)]
     assert ["cube" in prompt for prompt in prompts[:3]] == [False, False, True]
     assert done.loop.outcome == "stalled", done.report()
+
+
+@pytest.mark.parametrize("check", ["python3 -m unittest test_power", "make power"])
+def test_a_check_that_came_with_the_work_is_refused(place, check):
+    """By what the command reads: a module of tests, a target that the agent wrote."""
+    source = lib.calc_source()
+    for name in lib.RIGHT:
+        source = lib.set_body(source, name, lib.right(name))
+    place.commit("no bugs", calc__py=source, Makefile="test:\n\tpython3 -m unittest\n")
+    flags = ("--min-grade", "B", "--loop-id", "l1")
+    done = place.loop(agent("claims_done_feature", "target"), *flags, task="add a power function")
+    place.expect(done, "unproven", 3, 2, grade="C")
+    refused = resume(place, check)
+    assert (refused.code, "[E-CHECK-MADE]" in refused.err) == (2, True), refused.report()

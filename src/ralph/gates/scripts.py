@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from ralph.core.toolchains.load import toolchains
-from ralph.gates.command import needs_shell, split_text
+from ralph.gates.command import ShellPart, needs_shell, split_text
 from ralph.gates.runners import (
     KnownRunner,
     base_name,
@@ -37,13 +37,14 @@ _SILENT = frozenset({"-s", "--silent", "--loglevel=silent"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _FORMATTER = re.compile(r"(?:tap-[\w-]+|faucet|colortap(?:e)?|tnyan|tap|tee)\Z")
 _LIBRARY = re.compile(r"""(?:from|require\(|import)\s*["'](tape|tap|uvu)["']""")
-_PATH = 'PATH="$PWD/node_modules/.bin:$PATH"; export PATH; '
+_HARMLESS = frozenset({"cd", "echo", "export", "set", "true", ":", "mkdir", "rm", "rimraf", "cp"})
 _MAX_DEPTH = 5
 
 
 class SeenCommand(Struct, frozen=True):
     name: str  # of the runner, and of its reader
     argv: tuple[str, ...]  # what is executed, {report} in it
+    others: bool = False  # further commands decide too, by their exit codes
 
 
 class _Script(Struct, frozen=True):
@@ -63,7 +64,9 @@ def see_through(argv: tuple[str, ...], run: str, cwd: str, content: _Content) ->
     if argv[:2] == ("/bin/sh", "-c"):
         return _in_text(run, cwd, content, "", 0)
     seen = _in_script(argv, cwd, content, 0) or _in_file(argv, cwd, content)
-    return seen if seen is None or not _is_stream(seen.name) else SeenCommand(seen.name, _kept(seen.argv))
+    if seen is None or not _is_stream(seen.name):
+        return seen
+    return SeenCommand(seen.name, _kept(seen.argv), seen.others)
 
 
 def _kept(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -84,7 +87,8 @@ def _in_script(argv: tuple[str, ...], cwd: str, content: _Content, depth: int) -
             added = inner.argv[len(last) :] if inner.argv[: len(last)] == last else None
             if added is not None:  # what a manager is given goes to the end of its script
                 apart = ("--",) if added and script.manager == "npm" and "--" not in argv else ()
-                return SeenCommand(inner.name, (*argv, *apart, *added))
+                decides = inner.others or any(script.around) or any(map(_decides, parts[:-1]))
+                return SeenCommand(inner.name, (*argv, *apart, *added), decides)
     if "--" in argv:
         return None  # the user's own arguments would not reach the right place
     before, after = script.around
@@ -175,12 +179,25 @@ def _in_text(text: str, cwd: str, content: _Content, frame: str, depth: int) -> 
         if number <= at or number > end
     )
     made = frame.replace("{body}", made) if frame else made
-    lead = _PATH if frame else ""
+    lead = _lead(cwd) if frame else ""
+    decides = seen.others or "&&" in frame
+    decides = decides or any(_decides(part) for n, part in enumerate(parts) if n < at or n > end)
     if _is_stream(seen.name) and not whole:
-        return SeenCommand(
-            seen.name, ("/bin/sh", "-c", f'{lead}( {made} ); code=$?; cat "{{report}}"; exit $code')
-        )
-    return SeenCommand(seen.name, ("/bin/sh", "-c", f"{lead}{made}"))
+        made = f'( {made} ); code=$?; cat "{{report}}"; exit $code'
+    return SeenCommand(seen.name, ("/bin/sh", "-c", f"{lead}{made}"), decides)
+
+
+def _lead(cwd: str) -> str:
+    """The folders in which npm looks for commands: those of a workspace are often hoisted above it."""
+    above = 0 if cwd in ("", ".") else posixpath.normpath(cwd).count("/") + 1
+    folders = "".join(f"$PWD/{'../' * level}node_modules/.bin:" for level in range(above + 1))
+    return f'PATH="{folders}$PATH"; export PATH; '
+
+
+def _decides(part: ShellPart) -> bool:
+    """Is this a command whose own exit code may be what was red?"""
+    words = _words(part.text)
+    return bool(words) and words[0] not in _HARMLESS
 
 
 def _words(text: str) -> list[str]:

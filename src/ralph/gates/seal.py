@@ -77,6 +77,7 @@ def seal(
         tool=tool,
         tool_sha=tool_sha,
         own_files=own_files(commands, cwd, exists),
+        exit_parts=inner is not None and inner.others,
     )
 
 

@@ -100,7 +100,7 @@ def test_tests_for_coverage_are_what_makes_it_green():
         "fail",
         "",
         tests={"a": "pass"},
-        findings=(Finding("exit", "Required test coverage of 80% not reached"),),
+        findings=(Finding("exit", "Required test coverage of 80% not reached\n1 passed in 0.1s"),),
     )
     green = {"tests": Reading("pass", "", tests={"a": "pass", "b": "pass"})}
     given = {"gates": (gate,), "base": {"tests": low}, "final": green, "overlay": {"tests": low}}
@@ -108,6 +108,15 @@ def test_tests_for_coverage_are_what_makes_it_green():
     assert REGISTRY["base_tests"](facts_of({}, more, **given)).findings == ()
     other = {"tests": replace(low, findings=(Finding("exit", "recovery failed"),))}
     assert REGISTRY["base_tests"](facts_of({}, more, **{**given, "overlay": other})).findings
+    forged = {"tests": replace(low, findings=(Finding("exit", "1 passed\nRequired test coverage of 80%"),))}
+    assert REGISTRY["base_tests"](facts_of({}, more, **{**given, "overlay": forged})).findings
+    lines = {"check.sh": "#!/bin/sh\nset -e\npytest --cov=src\n./other\n"}
+    script = replace(gate, run="sh check.sh", own_files=("check.sh",))
+    several = facts_of(lines, {**lines, **more}, **{**given, "gates": (script,)})
+    assert REGISTRY["base_tests"](several).findings
+    lines = {"check.sh": "#!/bin/sh\nset -e\npytest --cov=src\n"}
+    one = facts_of(lines, {**lines, **more}, **{**given, "gates": (script,)})
+    assert REGISTRY["base_tests"](one).findings == ()
     for run in ("pytest --discover", "pytest --cov=src && ./check"):
         assert REGISTRY["base_tests"](
             facts_of({}, more, **{**given, "gates": (replace(gate, run=run),)})
@@ -254,6 +263,11 @@ def test_which_tasks_want_other_tests(task, wanted):
         ("Remove load_config", "config", False),
         ("Do not remove load_config", "load_config", False),
         ("Fix the stripe load_config", "load_config", False),
+        ("Remove load_config from the docs", "load_config", False),
+        ("Remove load_config from the README and the changelog", "load_config", False),
+        ("Drop the load_config function from our API documentation", "load_config", False),
+        ("Remove load_config and its docs", "load_config", True),
+        ("Remove load_config from the package", "load_config", True),
     ],
 )
 def test_which_tasks_want_something_removed(task, name, wanted):
@@ -266,3 +280,21 @@ def test_words_of_a_task():
     assert names_path("run it on pushes (.github/workflows/ci.yml)", ".github/workflows/ci.yml")
     assert names_path("change ci.yml", ".github/workflows/ci.yml")
     assert not names_path("speed up ci", ".github/workflows/ci.yml")
+
+
+def test_forgiven_flakes_are_named_and_cap_the_grade():
+    """A guard that could not look has its words under "not proven" and costs an A."""
+    green = Reading("pass", "", tests={"a": "pass", "b": "pass"})
+    flaky = replace(green, flaky=("b",))
+    for given in ({"final": {"tests": flaky}}, {"final": {"tests": green}, "repeats": {"tests": (flaky,)}}):
+        result = REGISTRY["repeat"](facts_of({}, {"a.py": "x"}, **given))
+        assert not result.applied
+        assert "as on the base, and not held against the result: b" in result.summary
+
+
+def test_an_added_workflow_is_named():
+    """Nobody is accused or asked, and nobody overlooks it."""
+    added = facts_of({}, {".github/workflows/nightly.yml": "on: push\n"})
+    result = REGISTRY["protected"](added)
+    assert (result.findings, result.applied) == ((), True)
+    assert ".github/workflows/nightly.yml" in result.summary

@@ -140,6 +140,7 @@ def ending(
         role = "" if opinion.required else " (advisory)"
         facts.append(("judge", safe(f"{opinion.status}{role}: {opinion_words(opinion)}", 300)))
     facts += _coverage_facts(loop)
+    facts += [("added", safe(text, 300)) for text in _find_additions(loop)]
     facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.landing.result]
     facts += [("not run", safe(text, 300)) for text in checks_not_run(loop) if loop.landing.result]
     lines += table(facts, "  ")
@@ -155,6 +156,13 @@ def _coverage_facts(loop: Loop) -> list[tuple[str, str]]:
         for result in loop.proof.guards
         if result.guard == "diff_coverage"
     ]
+
+
+def _find_additions(loop: Loop) -> list[str]:
+    """What the result brings along that acts beyond the code, such as a workflow."""
+    words = "continuous integration"
+    told = [one.summary for one in loop.proof.guards if one.guard == "protected" and not one.findings]
+    return [text for text in told if text.startswith(words) and loop.proof.guards_tree == loop.work.tree]
 
 
 def checks_not_run(loop: Loop) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ class Gate(Struct, frozen=True, omit_defaults=True):
     tool: str = ""  # resolved first word, outside the box; "" when it stands inside the tree
     tool_sha: str = ""
     own_files: tuple[str, ...] = ()  # files of the repository named in the command: protected
+    exit_parts: bool = False  # its command has parts beside the tests, which are read by exit code only
     maximum: int | None = None  # findings that may be left, for readers that locate them
 
     @property

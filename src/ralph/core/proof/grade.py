@@ -67,6 +67,10 @@ def prove(
         if by_exit:
             grade = "B"
             open_points.append(f"{_names(by_exit)}: read by exit code only, not per test")
+        partly = [gate.name for gate in witnesses if gate.exit_parts]
+        if partly:
+            grade = "B"
+            open_points.append(f"{_names(partly)}: parts of the command are read by exit code only")
         missing = [result.summary for result in guards if not result.applied]
         if missing:
             grade = "B"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 
@@ -106,17 +107,38 @@ def seal_joining(
     gates = _seal_checks(
         checks, paths, _reader(project, base, paths), cwd, [gate.name for gate in known.gates]
     )
-    added = _paths(project, loop.landing.result) - paths if loop.landing.result else frozenset[str]()
-    for gate in gates:
-        made = seal(gate.name, gate.run, cwd=cwd, tree_paths=added).own_files
-        if made:  # red at the base only because it is not there
+    for gate in gates if loop.landing.result else ():
+        made = _made_by_work(gate, project, base, loop.landing.result)
+        if made:  # red at the base only because it is not there, or is another one there
             raise UserError(
-                f"{made[0]} is not in the base of this loop",
+                f"{made} is not in the base of this loop, or not as it is now",
                 code="E-CHECK-MADE",
                 why="it came with the work, and a check that the agent wrote does not prove that work",
                 next="ralph resume --help",
             )
     return tuple(_with_tool(gate, project, env) for gate in gates)
+
+
+def _made_by_work(gate: Gate, project: Project, base: str, result: str) -> str:
+    """A file that this check executes or reads tests from, and that came with the work; "" = none."""
+    from ralph.gates.guards._files.behind_command import follow_files, what_gate_reads
+    from ralph.gates.judging_paths import is_test  # only where a check joins
+
+    before, after = _paths(project, base), _paths(project, result)
+    old, new = _reader(project, base, before), _reader(project, result, after)
+    here = seal(gate.name, gate.run, cwd=gate.cwd, tree_paths=after)
+    for path in follow_files(here, new, after):
+        was, now = (read(path) or b"" for read in (old, new))
+        texts = [data.decode("utf-8", "replace") for data in (was, now)]
+        read_parts = [what_gate_reads(here, path, text, texts[0], before) for text in texts]
+        if path not in before or read_parts[0] != read_parts[1]:
+            return path
+    words = set(re.findall(r"[\w./-]+", gate.run))
+    for path in sorted(after - before):
+        stem = path.rpartition(".")[0] or path
+        if is_test(path) and words & {path, stem, stem.replace("/", "."), posixpath.basename(stem)}:
+            return path
+    return ""
 
 
 def _paths(project: Project, commit: str) -> frozenset[str]:

@@ -34,6 +34,11 @@ _BEHIND = (
     r"|expecting|cases?|suites?|data|values?|outputs?|results?|accompanying|there|here)\b))"
     r"(?!(?:\s+\w+){0,3}\s+(?:pass|passes|green|succeed|succeeds)\b)"
 )
+# What goes from documents, or from a list, stays in the code.
+_NOT_FROM_WORDS = (
+    r"(?!(?:\s+\w+){0,2}\s+(?:from|in|out\s+of)\s+(?:[\w./-]+\s+){0,3}?(?:docs?|documentation|readme|changelog|manual|guides?"
+    r"|tutorials?|examples?|comments?|docstrings?|help|__all__|exports?|logs?|output|menus?|README)\b)"
+)
 _NEGATED = re.compile(
     r"(?:\b(?:not|never|without|nor|no|avoid|cannot|instead\s+of|rather\s+than)|n['\u2019]t)\b"
     r"(?:(?!\b(?:so|but|instead|then|please)\b)[^.;:!?\n]){0,60}\Z",
@@ -54,7 +59,7 @@ def wants_removal(task: str, name: str) -> bool:
     marked = len(parts) > 1 or re.search(rf"`{words}\b|\b{words}\(", task, re.IGNORECASE)
     before = rf"(?:{_WORD}\s+){{0,3}}" if marked else _OLD  # a plain word may be the end of any other name
     whole = rf"(?:[\w-]+[./])*_*{words}_*(?:\(\)|\.\w+)?(?![\w-]|\.\w)"
-    return bool(parts) and _has_object(task, _REMOVE, rf"{_THE}{before}{whole}")
+    return bool(parts) and _has_object(task, _REMOVE, rf"{_THE}{before}{whole}{_NOT_FROM_WORDS}")
 
 
 def _has_object(task: str, verb: str, wanted: str) -> bool:

@@ -44,7 +44,9 @@ def files_behind_gates(facts: GuardFacts) -> dict[str, str]:
     """
     if "made of" not in facts.memo:
         facts.memo["made of"] = {
-            path: gate.name for gate in facts.gates for path in _follow_files(gate, facts)
+            path: gate.name
+            for gate in facts.gates
+            for path in follow_files(gate, facts.read_base, facts.base_paths)
         }
     return cast(dict[str, str], facts.memo["made of"])
 
@@ -62,9 +64,11 @@ def gate_it_overrides(path: str, facts: GuardFacts) -> str:
     return ""
 
 
-def _follow_files(gate: Gate, facts: GuardFacts) -> list[str]:
+def follow_files(gate: Gate, read: Callable[[str], bytes | None], paths: frozenset[str]) -> list[str]:
+    """Files that a gate's command leads to in a tree: its own, and what scripts and recipes in them call."""
+
     def exists(path: str) -> bool:
-        return path in facts.base_paths if facts.base_paths else facts.read_base(path) is not None
+        return path in paths if paths else read(path) is not None
 
     found: list[str] = []
     todo = list(gate.own_files)
@@ -74,9 +78,7 @@ def _follow_files(gate: Gate, facts: GuardFacts) -> list[str]:
             continue
         found.append(path)
         if not path.endswith(_LISTS):  # one that lists settings calls nothing
-            lines = (
-                line.lstrip("\t @-+") for line in _text_about(gate.run, path, facts.read_base).split("\n")
-            )
+            lines = (line.lstrip("\t @-+") for line in _text_about(gate.run, path, read).split("\n"))
             folder = posixpath.dirname(path) if _is_task_file(path) else gate.cwd
             commands = simple_commands("\n".join(line for line in lines if not line.startswith("#")))
             todo += own_files(commands, folder or ".", exists)

@@ -36,6 +36,8 @@ _COVERAGE = re.compile(r"\b(?:cov|coverage|coveragerc|nyc|c8)\b|\bcoverage\w*[tT
 _TOO_LOW = re.compile(
     r"required (?:test )?coverage of|coverage failure|fail[-_ ]under|\bcoverage\b.*\bthreshold", re.IGNORECASE
 )
+_LAST = re.compile(r"\b\d+ passed\b")
+_STILL = re.compile(r"#|set\s|export\s|cd\s|[\w./ -]+:(?!\S)|\.\w+|[\w-]+\s*[:?+]?=|\[|[{}\"]")
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -143,6 +145,23 @@ def _goes_with_product(
     )
 
 
+def _says_too_low(gate: Gate, said: str) -> bool:
+    """Does coverage itself say so? Under pytest it stands before the last line; what code prints at its end
+    does not, and what it prints before is captured."""
+    lines = [line for line in said.strip().splitlines() if line.strip()]
+    if gate.read == "pytest":
+        before, last = "\n".join(lines[:-1]), lines[-1] if lines else ""
+        return _LAST.search(last) is not None and _TOO_LOW.search(before) is not None
+    return bool(_TOO_LOW.search(said))
+
+
+def _has_several_commands(text: str) -> bool:
+    """Lines of a script or recipe that execute something: the exit code may be any one's."""
+    lines = (line.strip().lstrip("@-+") for line in text.splitlines())
+    acting = [line for line in lines if line and not _STILL.match(line)]
+    return len(acting) > 1
+
+
 def _only_coverage(facts: GuardFacts, gate: Gate, over: Reading) -> bool:
     """Without the new tests too little is covered: that is what they were written for.
 
@@ -162,8 +181,9 @@ def _only_coverage(facts: GuardFacts, gate: Gate, over: Reading) -> bool:
             not seen
             or any(seen.get(name) != "pass" for name in green)
             or not any(_COVERAGE.search(one) for one in said)
-            or not any(_TOO_LOW.search(one.message) for one in over.findings if one.key == "exit")
+            or not any(_says_too_low(gate, one.message) for one in over.findings if one.key == "exit")
             or any(sign in said[0] for sign in ("&&", "||", ";"))  # the exit code may be another command's
+            or _has_several_commands(said[0].removeprefix(gate.run))
         ):
             return False
     request = overlay_request(facts)

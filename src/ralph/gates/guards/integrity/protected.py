@@ -32,14 +32,15 @@ KINDS = guard_kinds(NAME, PUT_BACK, {
     "path": ("accuses", "a path under the user's `protect` globs changed", "put it back as it was"),
 })  # fmt: skip
 _SETTINGS = (".toml", ".ini", ".cfg", ".json", ".json5", ".yml", ".yaml")
+ADDED = "continuous integration that the base does not have: "
 _VERBS = {"A": "was added", "M": "was changed", "D": "was deleted", "R": "was moved", "T": "was replaced"}
 
 
 def check(facts: GuardFacts) -> GuardResult:
     findings = [finding for change in facts.changes for finding in _findings(change, facts)]
-    return guard_result(
-        NAME, facts, findings, good="no protected file changed", bad="protected files changed"
-    )
+    added = [change.path for change in facts.changes if change.status == "A" and is_ci(change.path)]
+    good = f"{ADDED}{', '.join(added[:3])}" if added else "no protected file changed"
+    return guard_result(NAME, facts, findings, good=good, bad="protected files changed")
 
 
 def _findings(change: Change, facts: GuardFacts) -> list[Finding]:
