@@ -30,6 +30,8 @@ def gate_entry(gate: Gate, places: Mapping[str, str], secrets: tuple[str, ...] =
     """A sealed gate as the statement names it; withheld, it is committed to and not disclosed."""
     fields = msgspec.to_builtins(msgspec.structs.asdict(gate))
     fields["tool"] = gate.tool.rpartition("/")[2]
+    if not gate.exit_parts:  # statements from before it was known digest the same gate without it
+        del fields["exit_parts"]
     fields = _hide_paths(fields, places)
     digest = sha256(msgspec.json.encode(fields, order="deterministic"))
     withheld = "hidden" if gate.hidden else "secret" if _redacted(fields, secrets) != fields else ""
