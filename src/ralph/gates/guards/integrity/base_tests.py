@@ -145,11 +145,11 @@ def _goes_with_product(
     )
 
 
-def _says_too_low(gate: Gate, said: str) -> bool:
-    """Does coverage itself say so? Under pytest it stands before the last line; what code prints at its end
-    does not, and what it prints before is captured."""
+def _says_too_low(over: Reading, said: str) -> bool:
+    """Does coverage itself say so? Python's runner says it before its last line; what code prints at its end
+    comes after that."""
     lines = [line for line in said.strip().splitlines() if line.strip()]
-    if gate.read == "pytest":
+    if any(path.endswith(".py") for path in over.files.values()):
         before, last = "\n".join(lines[:-1]), lines[-1] if lines else ""
         return _LAST.search(last) is not None and _TOO_LOW.search(before) is not None
     return bool(_TOO_LOW.search(said))
@@ -181,7 +181,7 @@ def _only_coverage(facts: GuardFacts, gate: Gate, over: Reading) -> bool:
             not seen
             or any(seen.get(name) != "pass" for name in green)
             or not any(_COVERAGE.search(one) for one in said)
-            or not any(_says_too_low(gate, one.message) for one in over.findings if one.key == "exit")
+            or not any(_says_too_low(over, one.message) for one in over.findings if one.key == "exit")
             or any(sign in said[0] for sign in ("&&", "||", ";"))  # the exit code may be another command's
             or _has_several_commands(said[0].removeprefix(gate.run))
         ):
