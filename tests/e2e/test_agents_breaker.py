@@ -41,7 +41,7 @@ def test_going_in_circles_then_a_probe_that_fails(place):
     report = place.ralph("report", name).out
     assert "### Breaker" in report
     assert "CLOSED to OPEN" in report
-    assert "### What is asked of you" in report
+    assert "### What you are asked" in report
     assert "iteration 7 (logical, asked for: an untried approach): 1 file changed in calc.py" in report
 
     again = place.ralph("resume", name, "--display", "plain")

@@ -158,7 +158,7 @@ def test_feature_without_a_claim_is_not_done(place):
     """All green and nobody claims done: nothing was red before, so there is nothing to verify by."""
     place.commit("no bugs", calc__py=fixed_calc())
     done = place.loop(agent("same_error"), "--max-iterations", "1", task="add a power function")
-    place.expect(done, "exhausted", 1, 1, says="none of them was red before")
+    place.expect(done, "exhausted", 1, 1, says="none of them failed before")
 
 
 def test_every_scripted_agent_is_driven():

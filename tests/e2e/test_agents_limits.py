@@ -57,9 +57,7 @@ def test_tokens(place):
 def test_calls_an_hour(place):
     """More calls than an hour allows wait; where that would pass the time limit the loop ends instead."""
     done = place.loop(agent("honest_steps", 3), "--calls-per-hour", "2", "--max-time", "10m")
-    place.expect(
-        done, "exhausted", 1, 2, says="2 calls an hour used; waiting for that would pass the time limit"
-    )
+    place.expect(done, "exhausted", 1, 2, says="2 calls per hour used; waiting would exceed the time limit")
 
 
 def test_cost_limit_without_any_other(place):

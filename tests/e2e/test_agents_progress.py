@@ -47,7 +47,7 @@ def test_green_work_that_lacks_a_witness_is_built_upon(place):
     assert not done.all(e.WorkspaceRestored)
     for text in prompts(place, done)[1:]:
         assert "write a test for the new behaviour that fails without it" in text
-        assert "nothing has been changed yet" not in text
+        assert "nothing has changed yet" not in text
 
 
 def test_worse_twice_in_a_row_is_set_aside_and_named(place):
@@ -59,7 +59,7 @@ def test_worse_twice_in_a_row_is_set_aside_and_named(place):
     ref = f"refs/ralph/{loop.sealed.loop}/rejected/2"
     second, third = prompts(place, done)[1:]
     assert "taken back" not in second
-    assert "was taken back to the state at the start: it was worse than that for two iterations" in third
+    assert "was reverted to the state at the start: it was worse than that for two iterations" in third
     assert ref in third
     assert "a * 1000" in place.git("show", f"{ref}:calc.py")
     assert "# idea" not in place.result("calc.py")
@@ -99,4 +99,4 @@ def test_a_green_check_of_another_kind_is_not_the_task(place):
     """Green tests say nothing of type hints: the agent is called, and the diff counts."""
     place.commit("no bugs", calc__py=fixed_calc())
     done = place.loop(agent("staller"), task="Add type hints")
-    place.expect(done, "stalled", 1, 3, says="nothing has been changed yet")
+    place.expect(done, "stalled", 1, 3, says="nothing has changed yet")

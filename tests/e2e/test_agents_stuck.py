@@ -34,7 +34,7 @@ def test_same_error(place):
 def test_oscillator(place):
     """Going back and forth between two wrong versions, with two wrong values, is going in circles."""
     done = place.loop(agent("oscillator"), "--on-fail", "keep")
-    place.expect(done, "stalled", 1, 6, says="the same two versions take turns (6 iterations)")
+    place.expect(done, "stalled", 1, 6, says="the same two versions alternate (6 iterations)")
 
 
 def loop_calls(done):
@@ -71,7 +71,7 @@ def test_usage_limit(place):
 def test_usage_limit_beyond_the_time_limit(place):
     """A reset after the time limit ends the loop at once instead of waiting for nothing."""
     done = place.loop(agent("usage_limit", 600), "--max-time", "30s")
-    place.expect(done, "exhausted", 1, 1, says="waiting for that would pass the time limit")
+    place.expect(done, "exhausted", 1, 1, says="waiting would exceed the time limit")
     assert done.seconds < 60  # the reset is ten minutes away
 
 

@@ -75,7 +75,7 @@ def test_a_codex_time_of_day_is_the_next_such_time(place):
     """`try again at 5:17 PM.`: the next 5:17 PM, past the time limit, which is said at once."""
     env = installed(place, "codex", limit=CODEX)
     done = place.ralph(*words(place, "codex", "--max-time", "30s"), env=env)
-    place.expect(done, "exhausted", 1, 1, says="waiting for that would pass the time limit")
+    place.expect(done, "exhausted", 1, 1, says="waiting would exceed the time limit")
     (ended,) = done.all(e.AgentEnded)
     assert ended.fault.kind == "limit"
     at = time.localtime(ended.fault.reset_at)

@@ -110,7 +110,7 @@ def test_a_plan_with_a_circle(shop):
     done = build(shop, "cycle")
     loop = shop.expect(done, "blocked", 3, 3)
     assert "no usable plan after 3 planning calls" in loop.reason
-    assert "items wait for each other in a circle: upper -> lower -> upper" in loop.reason
+    assert "dependency cycle: upper -> lower -> upper" in loop.reason
     assert "circle: upper -> lower" in shop.prompt(done.all(e.AgentStarted)[1].prompt)
     lines = "- [ ] `a`: x (P0, serves CASE-1, after b)\n- [ ] `b`: y (P0, serves CASE-2, after a)\n"
     (shop.repo / PLAN).write_text(f"# Plan\n\n## High\n\n{lines}\n## Missing specs\n\n- none\n")
@@ -134,8 +134,8 @@ def test_three_items_at_once_and_own_ticks(shop):
     loop = shop.expect(done, "verified", 0, 3, says="2 of 2 items verified")
     assert [name for name, _ in purposes(done)] == ["plan", "item", "item"]
     second = shop.prompt(done.all(e.AgentStarted)[2].prompt)
-    assert "also did the work of lower: one item an iteration" in second
-    assert "boxes that you tick have no effect; Ralph ticks what it verified (" in second
+    assert "also did the work of lower: one item per iteration" in second
+    assert "ticking a box has no effect; Ralph ticks what it verified (" in second
     assert subjects(shop, loop) == ["feat(lower): Add lower()", "feat(upper): Add upper()"]
     first = shop.git("rev-parse", f"{loop.landing.branch}~1")
     assert "- [x] `upper`" in shop.result(PLAN, first)
@@ -155,11 +155,11 @@ def test_complete_with_failing_tests(shop):
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("signal", "0 of 2 words of completion, no signal"),
-        ("words", "3 of 2 words of completion, no signal"),
-        ("quotes", "0 of 2 words of completion, no signal"),
-        ("twice", "0 of 2 words of completion, no signal"),
-        ("silent", "0 of 2 words of completion, no signal"),
+        ("signal", "0 of 2 completion indicators, no signal"),
+        ("words", "3 of 2 completion indicators, no signal"),
+        ("quotes", "0 of 2 completion indicators, no signal"),
+        ("twice", "0 of 2 completion indicators, no signal"),
+        ("silent", "0 of 2 completion indicators, no signal"),
     ],
 )
 def test_words_without_signal_and_signal_without_words(place, fault, words):

@@ -57,7 +57,7 @@ def test_a_broken_stream_over_acp(it):
     played = it.play(forever(**CUT), it.loop("--max-time", "19s"))
     loop = it.expect(played, "exhausted", 1, ["network"])
     assert loop.iteration == 0
-    assert "waiting for that would pass the time limit" in loop.reason
+    assert "waiting would exceed the time limit" in loop.reason
 
 
 @pytest.mark.agents

@@ -56,7 +56,7 @@ def test_provider_fails(world, name, case):
         assert "log in with: " in played.last.text
     else:
         assert f"{fault}: " in loop.reason or "network down since " in loop.reason
-        assert "waiting for that would pass the time limit" in loop.reason
+        assert "waiting would exceed the time limit" in loop.reason
 
 
 @pytest.mark.agents

@@ -51,7 +51,7 @@ def test_a_refactoring_says_done_once(place, asked, outcome, code):
     ],
 )
 def test_a_claim_over_no_work_is_neither_verified_nor_unproven(place, touch, task_class, says):
-    """Even where C is asked for: the agent is told what is missing and the way out, and is not accused."""
+    """Even where C is required: the agent is told what is missing and the way out, and is not accused."""
     place.commit("no bugs", calc__py=fixed_calc(), README__md="calc\n")
     flags = ("--confirm", "1", "--class", task_class, "--min-grade", "C", "--max-iterations", "2")
     done = place.loop(agent("touches", touch), *flags, task="make subtraction simpler")

@@ -52,8 +52,8 @@ def test_status_table(ralph, state):
         "  /home/me/app: fix the failing auth tests\n"
         "crash-me-00000001  crashed    it 2/15  1/2 green, tests fail 1  2:20  $0.31         9d ago"
         "  /home/me/app: fix the failing auth tests\n"
-        "  go on  ralph resume crash-me-00000001\n"
-        "  look   ralph diff crash-me-00000001\n"
+        "  continue  ralph resume crash-me-00000001\n"
+        "  review    ralph diff crash-me-00000001\n"
     )
 
 
@@ -80,10 +80,10 @@ def test_status_of_one_loop(ralph, state):
         "  gate       tests  fail  1 failed  proof\n"
         "  gate       lint  pass  clean\n"
         "  not yet    tests: 1 red: test_refresh_rotates\n"
-        "  go on       ralph resume slow-one-00000002 --max-iterations +5\n"
-        "  look        ralph diff slow-one-00000002\n"
-        "  report      ralph report slow-one-00000002\n"
-        "  throw away  ralph drop slow-one-00000002\n"
+        "  continue  ralph resume slow-one-00000002 --max-iterations +5\n"
+        "  review    ralph diff slow-one-00000002\n"
+        "  report    ralph report slow-one-00000002\n"
+        "  discard   ralph drop slow-one-00000002\n"
     )
 
 
@@ -214,7 +214,7 @@ def test_error_envelope(ralph, state):
         "kind": "not_found",
         "code": "E-LOOP-UNKNOWN",
         "message": "there is no loop 'nope'",
-        "why": "no name or id begins like that",
+        "why": "no loop has a name or id that starts with it",
         "next": "ralph status --all",
     }
 

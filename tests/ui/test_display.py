@@ -87,10 +87,10 @@ VERIFIED = """\
 VERIFIED_DONE (A) sandbox S2  fix-auth-7f3a91c2  2 iterations · 4:44 · $0.62 · 70 lines changed · tree 2222222
   tests  pass  214 passed  12s  evidence 4af1c2d3, proof
   lint   pass  clean       12s  evidence 4af1c2d3
-  review      ralph diff fix-auth-7f3a91c2
-  take it     ralph merge fix-auth-7f3a91c2
-  throw away  ralph drop fix-auth-7f3a91c2
-  report      ralph report fix-auth-7f3a91c2
+  review   ralph diff fix-auth-7f3a91c2
+  merge    ralph merge fix-auth-7f3a91c2
+  discard  ralph drop fix-auth-7f3a91c2
+  report   ralph report fix-auth-7f3a91c2
 """
 EXHAUSTED = """\
 EXHAUSTED sandbox S2  fix-auth-7f3a91c2  2 iterations · 4:24 · cost unknown · 70 lines changed · tree 2222222
@@ -99,10 +99,10 @@ EXHAUSTED sandbox S2  fix-auth-7f3a91c2  2 iterations · 4:24 · cost unknown ·
   why      2 of 2 iterations used
   not yet  tests: 1 red: test_refresh_rotates
   best     the base itself, nothing better was reached (1 of 2 required checks pass, 1 red)
-  go on       ralph resume fix-auth-7f3a91c2 --max-iterations +5
-  look        ralph diff fix-auth-7f3a91c2
-  report      ralph report fix-auth-7f3a91c2
-  throw away  ralph drop fix-auth-7f3a91c2
+  continue  ralph resume fix-auth-7f3a91c2 --max-iterations +5
+  review    ralph diff fix-auth-7f3a91c2
+  report    ralph report fix-auth-7f3a91c2
+  discard   ralph drop fix-auth-7f3a91c2
 """
 
 
@@ -139,7 +139,7 @@ def test_already_satisfied():
     text = "\n".join(ending(maker.loop))
     assert text.startswith("NOTHING_TO_DO")
     assert "no agent call · 0:16 · $0.00" in text
-    assert "tests was green before any agent call; red, and no part of this task: lint" in text
+    assert "tests was green before any agent call; failing, but not part of this task: lint" in text
     assert "newly red" not in text
     assert "ralph merge" not in text
 
@@ -171,7 +171,7 @@ def test_paused_and_resumed_screens():
     maker.add(e.PauseAsked(reason="lunch", now=True))
     out, err = play(maker)
     assert out.startswith("PAUSED sandbox S2")
-    assert "go on    ralph resume fix-auth-7f3a91c2\n" in out
+    assert "continue  ralph resume fix-auth-7f3a91c2\n" in out
     maker.add(e.ResumeAsked(author="me")).add(
         e.StintStarted(pid=8, host="box", version="0.1.0", protection="S1", words=("no box",))
     )

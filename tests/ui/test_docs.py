@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from cogapp import Cog
@@ -33,3 +34,9 @@ def test_every_answer_names_a_file_that_exists():
 def test_every_design_note_has_a_status(note):
     """A reader sees at once whether a note describes what is built."""
     assert re.search(r"^Status: (?:built|part|plan|rooms)", note.read_text(), re.MULTILINE), note
+
+
+def test_nobody_reads_odd_english():
+    """Phrases that read like a translation do not come back into screens, errors, prompts or docs."""
+    tool = run_path(os.path.join(TOP, "tools", "english.py"))
+    assert tool["findings"]() == []

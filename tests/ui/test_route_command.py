@@ -191,7 +191,7 @@ def test_external_says_that_there_is_no_worker(ralph, tmp_path):
         assert "--detach" in out
         return
     assert code == 0
-    assert "external: a loop that goes on without this terminal" in out
+    assert "external: a loop that continues without this terminal" in out
     assert "there is no worker in this version" in out
     assert "ralph loop 'fix it' --check 'pytest -q'" in out
     code, _, err = ralph(text, "-y", "--agent", "demo")

@@ -93,7 +93,7 @@ def test_good_specs(ralph, project):
     put(project, "01-log-in.md")
     put(project, "README.md", "no spec")
     put(project, "notes.txt", "no spec")
-    assert ralph("specs", "check") == (0, "1 spec, 3 criteria: fit to work by\n", "")
+    assert ralph("specs", "check") == (0, "1 spec, 3 criteria: ready\n", "")
 
 
 def test_bad_specs(ralph, project):
@@ -110,7 +110,7 @@ def test_bad_specs(ralph, project):
         "specs/01-log-in.md:7: no check can decide 'works well'  [spec-vague]\n"
         "specs/02-log-out.md:7: advice: 'mutex' tells how, a spec tells what  [spec-detail]\n"
         "specs/02-log-out.md:7: criterion 'AUTH-1' is also at specs/01-log-in.md:7  [spec-duplicate]\n"
-        "2 specs, 6 criteria: 2 to mend, 1 of advice\n"
+        "2 specs, 6 criteria: 2 to fix, 1 of advice\n"
     )
 
 
@@ -118,7 +118,7 @@ def test_advice_alone_is_fine(ralph, project):
     """Advice is shown and changes no exit code."""
     put(project, "log-in.md")
     code, out, _ = ralph("specs", "check")
-    assert (code, out.splitlines()[-1]) == (0, "1 spec, 3 criteria: fit to work by, 1 of advice")
+    assert (code, out.splitlines()[-1]) == (0, "1 spec, 3 criteria: ready, 1 of advice")
 
 
 def test_json(ralph, project):
@@ -180,7 +180,7 @@ def test_hostile_files(ralph, project, tmp_path_factory):
         "'specs/04-torn.md' is not valid UTF-8 (line 2)",
         f"'specs/05-huge.md' is larger than {spec_files.MAX_BYTES} bytes",
         "'specs/06-folder.md' is not a regular file",
-        "1 spec, 3 criteria: 5 to mend",
+        "1 spec, 3 criteria: 5 to fix",
     ]
 
 

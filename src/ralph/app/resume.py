@@ -91,7 +91,7 @@ def _joining_gates(loop: Loop, request: ResumeRequest, env: Mapping[str, str]) -
         raise UserError(
             "a plan is held to the checks that it began with",
             code="E-RESUME-CHECK",
-            why="its items were verified by those; a further check is a loop of its own",
+            why="its items were verified by its checks; start another loop for another check",
             next=f"ralph status {order.loop}",
         )
     from ralph.shell.start.gates import seal_joining

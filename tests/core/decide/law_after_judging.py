@@ -109,7 +109,7 @@ AT_WORK = Claim("IN_PROGRESS")
 NO_TEST = b.green(per_test=True)  # green, and nothing of it was red before
 UNSHOWN = b.guarding(GREEN_BASE, "t1", NO_TEST)
 CHOOSY = b.based(b.order(task_class="implement-feature", min_grade="A"), NO_TEST)
-NOTHING_RED = "nothing that was red before is green now: only that nothing got worse is shown"
+NOTHING_RED = "no check that failed before passes now: this shows only that nothing got worse"
 OWN = (
     "the witness is the agent's own: 1 tests red on the base source and green now, "
     "1 of 1 sabotages were noticed"
@@ -119,11 +119,11 @@ TOP = b.order(min_grade="A")
 WITNESSED = b.green(per_test=True, witness_count=1)
 BOXED = b.guarding(b.based(TOP, b.red(per_test=True)), "t1", WITNESSED)
 UNBOXED = b.conclude(BOXED.with_work(protection="S0"), b.guard())
-SHORT = "the proof is grade B and A is asked for: sandbox S0: which files the checks loaded is not proven"
+SHORT = "the proof is grade B and A is required: sandbox S0: which files the checks loaded is not proven"
 ACCUSED = b.conclude(b.guarding(b.based(KEEP)), b.guard("t1", "test_a"))  # kept, integrity 1
 TIDIED = b.conclude(b.guarding(ACCUSED, "t2"), b.guard("t2", "TODO", name="stubs", integrity=False))
 NO_WITNESS = (
-    "all checks are green, but none of them was red before: "
+    "all checks pass, but none of them failed before: "
     "write a test for the new behaviour, then say COMPLETE in the status block"
 )
 JUDGED = [
@@ -182,7 +182,7 @@ JUDGED = [
         *last(b.work(CHOOSY, "t1", b.COMPLETE), NO_TEST),
         {
             "phase": "working",
-            "proof.not_yet": (f"the proof is grade C and A is asked for: {NOTHING_RED}",),
+            "proof.not_yet": (f"the proof is grade C and A is required: {NOTHING_RED}",),
             "proof.finals_tree": "",
             "todo": again(2),
         },
@@ -222,7 +222,7 @@ JUDGED = [
         "guards that did not look at all verify nothing",
         b.guarding(READY),
         e.GuardsEnded(iteration=1, tree="t1", results=()),
-        {"phase": "working", "proof.not_yet": ("no guard has looked at this tree",), "todo": again(2)},
+        {"phase": "working", "proof.not_yet": ("no guard has checked this tree",), "todo": again(2)},
     ),
     Row(
         "a claim without a new tree completes a proof: nothing is judged again",
@@ -377,7 +377,7 @@ GUARDED = [
     Row(
         "a finding and the hour's calls used up",
         *found(HYGIENE, loop=b.guarding(b.based(sealed(Limits(calls_per_hour=1))))),
-        {"phase": "waiting", "control.wait_until": 3600.0, "control.wait_reason": "1 calls an hour used"},
+        {"phase": "waiting", "control.wait_until": 3600.0, "control.wait_reason": "1 calls per hour used"},
     ),
 ]
 STALLS = [
@@ -418,11 +418,11 @@ STALLS = [
         {"phase": "paused", "progress.redirect": asked(THREE_TIMES, "same-error", 1)},
     ),
     Row(
-        "two versions take turns: another approach is demanded",
+        "two versions alternate: another approach is demanded",
         *last(turns(4), b.red(tree="ab0", count=5)),
         {
             "progress.redirect": asked(
-                "the same two versions take turns: stop undoing and redoing, try a different approach",
+                "the same two versions alternate: stop undoing and redoing, try a different approach",
                 "circular",
                 0,
             ),
@@ -432,7 +432,7 @@ STALLS = [
     Row(
         "two versions go on taking turns: stalled",
         *last(turns(6), b.red(tree="ab0", count=5)),
-        {"todo": done("stalled", "the same two versions take turns (6 iterations)")},
+        {"todo": done("stalled", "the same two versions alternate (6 iterations)")},
     ),
 ]
 ROWS = [*JUDGED, *GUARDED, *STALLS]

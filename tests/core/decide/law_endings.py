@@ -316,7 +316,7 @@ def hour(loop: Loop, at: float) -> tuple[Loop, e.AnyEvent]:
     )
 
 
-PAST = "limit: busy; waiting for that would pass the time limit"
+PAST = "limit: busy; waiting would exceed the time limit"
 HELD_UP = b.work(b.based(b.order(on_fail="revert")), "t1", fault=Fault("overload", "busy"))
 WAITS = [
     Row("a limit without a time backs off", *limited(50.0), wait(300.0)),
@@ -368,20 +368,20 @@ WAITS = [
     Row(
         "the hour's calls are used up",
         *hour(calls(1, 0.0), 100.0),
-        wait(3500.0, 3600.0, "1 calls an hour used"),
+        wait(3500.0, 3600.0, "1 calls per hour used"),
     ),
     Row("the hour is over", *hour(calls(1, 0.0), 3600.0), {"phase": "working", "todo": again(2)}),
-    Row("the hour is nearly over", *hour(calls(1, 0.0), 3599.5), wait(0.5, 3600.0, "1 calls an hour used")),
+    Row("the hour is nearly over", *hour(calls(1, 0.0), 3599.5), wait(0.5, 3600.0, "1 calls per hour used")),
     Row(
         "a clock set back makes no wait longer than an hour",
         *hour(calls(1, 500.0), 0.0),
-        wait(3600.0, 3600.0, "1 calls an hour used"),
+        wait(3600.0, 3600.0, "1 calls per hour used"),
     ),
     Row("one call of two is left", *hour(calls(2, 0.0), 100.0), {"todo": again(2)}),
     Row(
         "the oldest call that counts says how long",
         *hour(calls(2, 0.0, 1000.0, 3700.0), 3800.0),
-        {**wait(800.0, 4600.0, "2 calls an hour used"), "call.times": (1000.0, 3700.0)},
+        {**wait(800.0, 4600.0, "2 calls per hour used"), "call.times": (1000.0, 3700.0)},
     ),
     Row(
         "a wait for a provider and then one for the hour that would pass the time limit",
@@ -389,14 +389,14 @@ WAITS = [
         e.WaitOver(at=10.0),
         {
             "phase": "working",
-            "todo": done("exhausted", "1 calls an hour used; waiting for that would pass the time limit"),
+            "todo": done("exhausted", "1 calls per hour used; waiting would exceed the time limit"),
         },
     ),
     Row(
         "a wait for a provider and then one for the hour",
         b.work(b.based(sealed(Limits(calls_per_hour=1))), BASE, fault=Fault("crash", "busy")),
         e.WaitOver(at=10.0),
-        wait(3590.0, 3600.0, "1 calls an hour used"),
+        wait(3590.0, 3600.0, "1 calls per hour used"),
     ),
 ]
 ROWS = [*ENDINGS, *BESTS, *TAKEN, *WAITS]

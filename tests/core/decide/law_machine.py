@@ -34,9 +34,9 @@ WAITING = b.waiting()
 PAUSED = b.paused_judging()
 ABORTING = decide(CALLING, e.AbortAsked(reason="enough"))
 RESTORE = b.judge(b.work(b.iterate(READY, "t1", b.red(count=4)), "t2", lines=8), b.red(tree="t2", count=9))
-ASIDE = "it is set aside as refs/ralph/fix-1/rejected/2"
+ASIDE = "it is kept as refs/ralph/fix-1/rejected/2"
 FORGIVEN = (*RESTORE.progress.history[:-1], replace(RESTORE.progress.history[-1], worse=False))
-TAKEN_BACK = f"The work of iteration 2 was taken back to the state at the start: {WORSE}; {ASIDE}"
+TAKEN_BACK = f"The work of iteration 2 was reverted to the state at the start: {WORSE}; {ASIDE}"
 LIVE = {
     "proof.baseline": b.started(),
     "working": READY,
@@ -108,7 +108,7 @@ START = [
         e.WorkspaceMade(path="/w"),
         {
             "work.workspace": "/w",
-            "todo": done("broken", "there is no required gate, so nothing can prove this task"),
+            "todo": done("broken", "no check is required, so nothing can prove this task"),
         },
     ),
 ]

@@ -19,8 +19,8 @@ TWO = b.started(b.order(b.gate(), b.gate("lint", proof=False)))
 JUDGING = b.work(b.based(), "t1", COMPLETE)
 FINAL = b.judge(JUDGING, b.green())
 GUARDING = b.guarding(b.based())
-WHY = 'gate "test" gave no answer 3 times, through no fault of the work: '
-LOST = "the process that watches over it was lost"
+WHY = 'gate "test" gave no answer 3 times, and the work is not the cause: '
+LOST = "its keeper process was lost"
 
 
 def none(stage: Any = "baseline", tree: str = BASE, gate: str = "test", **more: Any) -> e.NoVerdict:

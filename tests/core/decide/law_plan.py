@@ -50,7 +50,7 @@ def begun(sealed: Any = None, *good: str, verdict: Any = None) -> Loop:
 
 
 def called(loop: Loop, tree: str, *, claim: Claim | None = None, said: str = "", plan: Any = None) -> Loop:
-    """One call that left this tree and this of the plan; the newest words of completion come with it."""
+    """One call that left this tree and this of the plan; the newest completion indicators come with it."""
     loop = b.call(loop)
     word = Indication(loop.iteration, complete="done" in said, signal="signal" in said)
     loop = b.answer(loop, claim, indication=word)

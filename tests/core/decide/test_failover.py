@@ -105,7 +105,7 @@ def test_all_at_their_limit_wait_for_the_first_that_is_back():
     loop = failed(loop, "limit", reset=START + 90)
     assert isinstance(loop.todo[0], actions.Wait)
     assert (loop.todo[0].until, loop.todo[0].seconds) == (START + 90, 90)
-    assert "all agents rest" in loop.todo[0].why
+    assert "no agent is available" in loop.todo[0].why
     loop = decide(loop, e.WaitOver(at=START + 91))
     assert loop.todo == (actions.RunAgent(iteration=1, call=3, agent=1),)
 

@@ -35,7 +35,7 @@ def test_a_question_is_told_once_and_then_the_user_is_asked():
         0,
         (),
     )
-    assert todo(again).reason == f"your word is needed, because this may be what you want: {KEY} differs"
+    assert todo(again).reason == f"your decision is needed, because this may be intended: {KEY} differs"
 
 
 def test_a_limit_does_not_hide_the_question():
@@ -72,7 +72,9 @@ def test_what_was_granted_beforehand_needs_no_asking():
     other = AskedWaiver("protected.gate", "Makefile", "a new target")
     after = b.answer(b.call(b.based(sealed)), BLOCKED)
     assert after.call.claim is None
-    assert after.sealed.criterion.granted == {KEY: "the rule is new (asked by the agent, granted beforehand)"}
+    assert after.sealed.criterion.granted == {
+        KEY: "the rule is new (requested by the agent, allowed in advance)"
+    }
     assert after.sealed.criterion.waivers == {}
     after = b.answer(b.call(b.based(sealed)), replace(BLOCKED, asks=(ASK, other)))
     assert after.call.claim is not None
@@ -96,14 +98,14 @@ def test_what_the_user_is_asked_is_named_three_times_at_most():
     keys = [f"inventory.weakened:test_{name}" for name in "abcd"]
     said = [f"{key} differs" for key in keys]
     four, three = (b.conclude(b.guarding(b.based()), asking("t1", *keys[:count])) for count in (4, 3))
-    begin = "your word is needed, because this may be what you want: "
+    begin = "your decision is needed, because this may be intended: "
     assert question(four) == f"{begin}{'; '.join(said[:3])} and 1 more"
     assert question(three) == f"{begin}{'; '.join(said[:3])}"
 
 
 def test_a_wish_that_no_guard_saw_is_said_in_the_agents_words():
     """The agent may ask before any guard does."""
-    assert [one.says for one in open_waivers(ended_asking())] == ["asked for by the agent: the rule is new"]
+    assert [one.says for one in open_waivers(ended_asking())] == ["requested by the agent: the rule is new"]
 
 
 def test_a_grant_without_an_author_and_by_its_kind():

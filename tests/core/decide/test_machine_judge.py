@@ -211,7 +211,7 @@ def test_calls_of_the_judge_count_in_the_hour() -> None:
     loop = asking(limits=Limits(calls_per_hour=1))
     assert loop.todo == (PUBLISH,)
     assert loop.jury.opinion is not None
-    assert loop.jury.opinion.why == "1 calls an hour used"
+    assert loop.jury.opinion.why == "1 calls per hour used"
 
 
 def test_the_whole_of_a_plan_is_judged_before_it_ends() -> None:

@@ -104,12 +104,12 @@ def test_a_stalled_item_is_planned_anew_and_the_loop_goes_on() -> None:
 
 
 def test_dual_condition_ends_the_loop() -> None:
-    """All items verified, two words of completion and a signal: verified, and both halves are told."""
+    """All items verified, two completion indicators and a signal: verified, and both halves are told."""
     loop = verified(begun(), "t1", "A-1", said="done")
     loop = verified(loop, "t2", *IDS, said="done signal")
     assert ended(loop) == (
         "verified",
-        "all 2 items are verified; the agent signalled that nothing is left (2 of 2 words of completion)",
+        "all 2 items are verified; the agent signalled that nothing is left (2 of 2 completion indicators)",
     )
     assert loop.build.closing.dual is not None
     assert (loop.build.closing.dual.language, loop.build.closing.dual.evidence_agrees) == (True, True)
@@ -128,7 +128,8 @@ def test_at_most_two_closing_calls(said: str, words: str) -> None:
     outcome, reason = ended(loop)
     assert outcome == "verified"
     assert (
-        f"did not say in 2 closing calls that nothing is left (0 of 2 words of completion, {words})" in reason
+        f"did not say in 2 closing calls that nothing is left (0 of 2 completion indicators, {words})"
+        in reason
     )
 
 
@@ -163,7 +164,7 @@ def test_a_planning_call_gives_the_plan() -> None:
     assert purpose(loop) == ("building", "a")
     assert loop.build.planning.discarded_files == 2
     assert loop.build.prompt_notes == (
-        "planning changes the plan only: 2 other files were thrown away (x.py, y.py)",
+        "planning may change only the plan: 2 other files were discarded (x.py, y.py)",
     )
 
 
@@ -196,7 +197,7 @@ def test_what_breaks_is_reopened() -> None:
 def test_two_items_at_once_are_told() -> None:
     """An iteration that did another item's work is told so in the next prompt; that item stays open."""
     loop = verified(begun(), "t1", *IDS)
-    assert loop.build.prompt_notes == ("iteration 1 also did the work of b: one item an iteration",)
+    assert loop.build.prompt_notes == ("iteration 1 also did the work of b: one item per iteration",)
     assert purpose(loop) == ("building", "b")
 
 
@@ -219,7 +220,7 @@ def test_five_attempts_block_an_item() -> None:
     loop = verified(loop, "t9", "B-1")
     assert ended(loop) == (
         "blocked",
-        "what is left is blocked, or waits for what is: a (5 attempts: criterion A-1: no test names it)",
+        "what is left is blocked or waits for what is: a (5 attempts: criterion A-1: no test names it)",
     )
     loop = decide(b.close(loop), e.ResumeAsked())
     assert purpose(loop) == ("building", "a")  # a human looked at it
@@ -244,7 +245,7 @@ def test_an_item_without_a_spec_goes_to_planning_once() -> None:
     loop = b.restored(called(loop, "t1", plan=e.PlanRead(plan=odd)))
     outcome, reason = ended(loop)
     assert outcome == "blocked"
-    assert "odd (no spec tells what it should do, and planning brought none: write one)" in reason
+    assert "odd (no spec says what it should do, and planning found none: write one)" in reason
 
 
 def test_readers_come_before_the_plan() -> None:
@@ -330,9 +331,7 @@ def test_a_tick_from_before_that_is_not_proven() -> None:
 def test_boxes_ticked_by_the_agent_are_told() -> None:
     """Ticks by the agent have no effect, and the next prompt says so."""
     loop = called(begun(), "t1", plan=e.PlanRead(ticked=("a", "b")))
-    assert loop.build.prompt_notes == (
-        "boxes that you tick have no effect; Ralph ticks what it verified (a, b)",
-    )
+    assert loop.build.prompt_notes == ("ticking a box has no effect; Ralph ticks what it verified (a, b)",)
     assert loop.build.board is not None
     assert state_of(loop.build.board, "b") == "open"
 
@@ -342,10 +341,10 @@ def test_without_specs_the_agent_must_say_so() -> None:
     plan = Plan(items=(Item("a", "do a"),))
     loop = judged(called(begun(order(plan, None)), "t1"), "t1")
     assert loop.proof.not_yet == (
-        "no criterion speaks for a: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done",
+        "a serves no criterion: report TASKS_COMPLETED_THIS_LOOP: 1 when it is done",
     )
     loop = called(begun(order(plan, None)), BASE, claim=SIGNAL)
-    assert "nothing has been changed for a yet" in loop.proof.not_yet
+    assert "nothing has changed for a yet" in loop.proof.not_yet
     loop = judged(called(begun(order(plan, None)), "t1", claim=Claim("IN_PROGRESS", tasks=1)), "t1")
     assert isinstance(concluded(loop, "t1").todo[0], actions.PublishItem)
 
@@ -357,7 +356,7 @@ def test_plan_mode_asks_for_no_gates() -> None:
     loop = b.started(sealed)
     assert purpose(loop) == ("planning", "")
     loop = b.restored(called(loop, "t1", plan=e.PlanRead(plan=TWO)))
-    assert ended(loop) == ("verified", "the plan is sound: 2 items")
+    assert ended(loop) == ("verified", "the plan is valid: 2 items")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -392,7 +391,7 @@ def test_an_item_that_declares_no_proof_passes_by_what_it_declares():
     assert "look" not in judged(loop, "t1", verdict=b.green(tree="t1")).build.done_items
     assert next_item.exit_terms(loop).criterion.min_grade == "D"
     assert next_item.missing_for_tick(loop) == (
-        "no criterion speaks for look: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done",
+        "look serves no criterion: report TASKS_COMPLETED_THIS_LOOP: 1 when it is done",
     )
 
 

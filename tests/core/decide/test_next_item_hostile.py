@@ -99,7 +99,7 @@ def test_the_name_mend_opens_nothing() -> None:
     """An item called like Ralph's own needs its change and the agent's word like any other."""
     loop = begun(order(Plan(items=(Item(next_item.MEND, "paint the fence", chore=True),)), None))
     loop = called(loop, BASE)
-    assert "nothing has been changed for mend yet" in loop.proof.not_yet
+    assert "nothing has changed for mend yet" in loop.proof.not_yet
 
 
 @pytest.mark.parametrize("item", [Item("z", "do z", optional=True), Item("z", "do z", state="done")])
@@ -162,8 +162,7 @@ def test_what_planning_anew_dropped_is_named() -> None:
     outcome, reason = ended(loop)
     assert outcome == "verified"
     assert reason.startswith(
-        "all 2 items are verified, sign by a human's word, 1 optional ones are open, "
-        "planning anew dropped odd;"
+        "all 2 items are verified, sign confirmed by a human, 1 optional items open, re-planning dropped odd;"
     )
 
 
@@ -174,7 +173,7 @@ def test_work_on_an_item_counts_after_a_resume() -> None:
     assert ended(loop)[0] == "exhausted"
     loop = decide(b.close(loop), e.ResumeAsked(more_iterations=2))
     loop = called(loop, "t1", claim=SIGNAL)
-    assert "nothing has been changed for a yet" not in loop.proof.not_yet
+    assert "nothing has changed for a yet" not in loop.proof.not_yet
 
 
 def test_a_tick_from_before_stays_open_when_work_is_taken_back() -> None:

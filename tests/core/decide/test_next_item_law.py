@@ -122,7 +122,7 @@ def test_planning_again_for_an_item_or_for_all() -> None:
     """Why planning comes again is told; counts of the plan before start anew."""
     loop = begun(order(Plan(items=(Item("odd", "x"),)), ("A-1",)))
     assert (known(loop).why, known(loop).planning.replanned_items) == (
-        "odd: no spec tells what it should do",
+        "odd: no spec says what it should do",
         frozenset({"odd"}),
     )
     before = verified(begun(order(brief={"replan_every": 2})), "t1", "A-1", *IDS)
@@ -313,7 +313,7 @@ def test_the_next_item_begins_untouched() -> None:
     loop = verified(begun(order(plan, None)), "t1", claim=done)
     assert (purpose(loop), known(loop).item_touched) == (("building", "b"), False)
     loop = called(loop, "t1", claim=done)
-    assert loop.proof.not_yet == ("nothing has been changed for b yet",)
+    assert loop.proof.not_yet == ("nothing has changed for b yet",)
 
 
 def test_the_whole_is_looked_at_between_items_and_end() -> None:
@@ -416,10 +416,10 @@ def test_what_no_item_serves_becomes_an_item_of_ralphs_own() -> None:
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (Plan(items=(A,)), "the plan is sound: 1 item"),
+        (Plan(items=(A,)), "the plan is valid: 1 item"),
         (
             Plan(items=(A, B), missing=(MissingSpec("x"), MissingSpec("y"))),
-            "the plan is sound: 2 items, missing specs: x, y",
+            "the plan is valid: 2 items, missing specs: x, y",
         ),
     ],
 )
@@ -434,7 +434,7 @@ def test_words_of_an_end_without_a_closing_call() -> None:
     """Where no call was left, none is spoken of."""
     loop = verified(begun(order(Plan(items=(A,)), ("A-1",), limits=Limits(iterations=1))), "t1", "A-1")
     words = "all 1 items are verified; the agent did not say that nothing is left "
-    assert ended(loop) == ("verified", words + "(0 of 2 words of completion, no signal)")
+    assert ended(loop) == ("verified", words + "(0 of 2 completion indicators, no signal)")
 
 
 def test_optional_items_do_not_speak_against_a_signal() -> None:
@@ -458,7 +458,7 @@ def test_what_an_iteration_may_add() -> None:
     after = decide(before, replace(b.snapshot("t1", before), plan=read))
     assert [item.id for item in known(after).plan.items] == ["a", "b", *(f"n{n}" for n in range(20))]
     assert known(after).prompt_notes == (
-        "boxes that you tick have no effect; Ralph ticks what it verified (a, b, c, d, e)",
+        "ticking a box has no effect; Ralph ticks what it verified (a, b, c, d, e)",
     )
     assert known(after).item_touched is True
     closed = called(LAST, "t2", plan=e.PlanRead(found=many, outside=2))
@@ -559,7 +559,7 @@ def test_who_did_the_work_of_another() -> None:
     assert known(at_base).prompt_notes == ()
     plan = Plan(items=(A, B, Item("c", "x", serves=("B-1", "C-1"))))
     loop = judged(called(begun(order(plan, (*IDS, "C-1"))), "t1"), "t1", *IDS)
-    assert known(loop).prompt_notes == ("iteration 1 also did the work of b: one item an iteration",)
+    assert known(loop).prompt_notes == ("iteration 1 also did the work of b: one item per iteration",)
 
 
 def test_words_of_completion_in_a_window() -> None:
@@ -677,7 +677,7 @@ def test_many_others_whose_work_was_done() -> None:
     more = tuple(Item(name, name, serves=("B-1",), priority=at % 3) for at, name in enumerate("vwxyz"))
     loop = judged(called(begun(order(Plan(items=(replace(A, priority=0), *more)))), "t1"), "t1", *IDS)
     assert known(loop).prompt_notes == (
-        "iteration 1 also did the work of v, y, w, z, x: one item an iteration",
+        "iteration 1 also did the work of v, y, w, z, x: one item per iteration",
     )
 
 

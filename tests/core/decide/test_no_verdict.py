@@ -109,7 +109,7 @@ def test_a_base_without_a_judgement_is_no_witness(cause: str, per_test: bool) ->
     base = b.red(status="error", cause=cause, summary="it ended")
     grade, witness, unproven = graded(base, b.green(per_test=per_test))
     assert (grade, witness) == ("C" if per_test else "D", False)
-    told = "test came to no judgement at the base (it ended), so that it is green now shows nothing"
+    told = "test gave no result on the base (it ended), so passing now proves nothing"
     assert [text for text in unproven if text.startswith(told)]
     assert [text for text in unproven if "`timeout 60 …`" in text] == [
         text for text in unproven if text.startswith(told) and cause == "timeout"

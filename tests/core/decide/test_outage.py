@@ -62,5 +62,5 @@ def test_the_time_limit_bounds_the_looking() -> None:
     assert loop.todo[0].most == pytest.approx(100.0)
     ended = failed(based(time=19.0), NOON)
     assert isinstance(ended.todo[0], actions.Finish)
-    assert "waiting for that would pass the time limit" in ended.todo[0].reason
+    assert "waiting would exceed the time limit" in ended.todo[0].reason
     assert "probing model.example:443" in ended.todo[0].reason

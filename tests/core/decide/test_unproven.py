@@ -46,7 +46,7 @@ def test_a_witness_is_asked_for_once_where_there_can_be_one(
 def test_a_published_result_without_proof_is_called_unproven() -> None:
     loop = b.close(claimed("regression", 1))
     assert (loop.outcome, loop.grade, loop.phase) == ("unproven", "C", "ended")
-    assert "grade B is asked for" in loop.reason
+    assert "grade B is required" in loop.reason
     assert loop.landing.result
 
 

@@ -242,10 +242,10 @@ WHYS = {
     "priority": "it has the highest priority",
     "clearest": "it has the clearest spec among those of its priority",
     "order": "it comes first among equals",
-    "spec": "no spec tells what it should do",
+    "spec": "no spec says what it should do",
     "done": "every required item is settled",
     "human": "only a human can tick what is left",
-    "stuck": "what is left is blocked, or waits for what is",
+    "stuck": "what is left is blocked or waits for what is",
 }
 
 
@@ -276,7 +276,7 @@ def test_an_unsound_plan_has_no_board(items: tuple[Item, ...], message: str) -> 
     with pytest.raises(UserError, match=message) as caught:
         board_of(Plan(items=items))
     assert (caught.value.exit_code, caught.value.code) == (2, "E-PLAN-INVALID")
-    assert caught.value.what.startswith("the plan cannot be worked by: ")
+    assert caught.value.what.startswith("the plan is not executable: ")
     assert caught.value.next
 
 

@@ -226,7 +226,7 @@ PROBLEMS: list[tuple[str, str, str]] = [
     ("- [ ] `a`: x (P0, sevres A-1)", "P1", "there is no tag 'sevres A-1'"),
     ("- [ ]", "P1", "an item has no title"),
     ("## High\n- Set up CI", "P2", "a line without a box is no item: 'Set up CI'"),
-    ("## Completed\n- [ ] x it", "P2", "an open box stands under Completed"),
+    ("## Completed\n- [ ] x it", "P2", "an open box is under Completed"),
 ]
 
 

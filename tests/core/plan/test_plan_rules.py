@@ -48,11 +48,11 @@ TABLE: list[tuple[str, tuple[str, ...] | None, list[tuple[int, str, str]]]] = [
         None,
         [(2, "P1", "item 'b' waits for 'c', which is not in the plan")],
     ),
-    ("- [ ] `a`: x (after a)", None, [(1, "P1", "items wait for each other in a circle: a -> a")]),
+    ("- [ ] `a`: x (after a)", None, [(1, "P1", "dependency cycle: a -> a")]),
     (
         "- [ ] `x`: x (after a)\n- [ ] `a`: x (after b)\n- [ ] `b`: x (after c)\n- [ ] `c`: x (after a)",
         None,
-        [(2, "P1", "items wait for each other in a circle: a -> b -> c -> a")],
+        [(2, "P1", "dependency cycle: a -> b -> c -> a")],
     ),
     ("- [y] `a`: x", None, [(1, "P1", "a box holds 'y', expected one of ' ', 'x', '!', '-'")]),
 ]
@@ -72,7 +72,7 @@ def test_a_long_circle_is_cut() -> None:
     items = tuple(Item(f"i{n}", "x", after=(f"i{(n + 1) % 500}",)) for n in range(500))
     (found,) = check_plan(Plan(items=items), None)
     assert len(found.message) < 200
-    assert found.message.startswith("items wait for each other in a circle: i0 -> i1 -> ")
+    assert found.message.startswith("dependency cycle: i0 -> i1 -> ")
     assert found.message.endswith("-> … -> i0")
 
 

@@ -81,14 +81,14 @@ def test_the_facts_of_a_first_call() -> None:
 
 def test_the_facts_of_a_later_call() -> None:
     """A later prompt says what is missing, what was tried and taken back, and what the user said."""
-    loop = LATER.with_progress(redirect="the same error", revert_note="iteration 1 was taken back")
+    loop = LATER.with_progress(redirect="the same error", revert_note="iteration 1 was reverted")
     loop = decide(loop, e.Steered(text="use tabs"))
     facts = told(loop, Feedback("test", "E  boom"), tried=("iteration 1: guessed",))
     assert (facts.iteration, facts.first) == (2, False)
     assert facts.not_yet == ("test: 2 failed", UNSHOWN)
     assert f"--- output of test {NONCE} begins ---\nE  boom\n--- output of test {NONCE} ends" in facts.outputs
     assert f"--- what was tried {NONCE} begins ---\n- iteration 1: guessed\n---" in facts.tried
-    assert (facts.redirect, facts.reverted) == ("the same error", "iteration 1 was taken back")
+    assert (facts.redirect, facts.reverted) == ("the same error", "iteration 1 was reverted")
     assert facts.steers == ("use tabs",)
     assert told(b.call(loop)).steers == ("use tabs",)
 
@@ -232,11 +232,11 @@ def test_first_and_later_prompts_differ() -> None:
 def test_what_was_tried_and_demanded_is_told() -> None:
     """A redirect, a take-back, a steer and the tries each have their place."""
     loop = LATER.with_progress(
-        redirect="the same error 3 times in a row", revert_note="iteration 1 was taken back"
+        redirect="the same error 3 times in a row", revert_note="iteration 1 was reverted"
     )
     prompt = text(decide(loop, e.Steered(text="use tabs")), tried=("guessed",))
     assert "the same error 3 times in a row. Do not repeat what was tried." in prompt
-    assert "iteration 1 was taken back. The current folder" in prompt
+    assert "iteration 1 was reverted. The current folder" in prompt
     assert "# Note from the user\n\n- use tabs\n" in prompt
     assert prompt.index("# What was tried before\n") < prompt.index("- guessed\n")
 

@@ -175,7 +175,7 @@ def test_an_item_without_a_criterion_is_tested_all_the_same() -> None:
 def test_what_went_wrong_before_is_told_to_the_next_planning_call() -> None:
     """Findings on the plan and blocked items are quoted as data; what was thrown away is said."""
     loop = planning(plan=PLAN)
-    told = ("planning changes the plan only: 2 other files were thrown away (a.py)",)
+    told = ("planning may change only the plan: 2 other files were discarded (a.py)",)
     build = replace(
         loop.build.with_planning(problems=(f"line 3: x {NONCE}",)),
         blocked_items={"a": "3 attempts"},
@@ -237,4 +237,4 @@ def test_what_planning_left_besides_is_no_setback() -> None:
     assert kind_of(loop) == "build"
     text = prompt("build", loop)
     assert "it made things worse" not in text
-    assert "planning changes the plan only: 1 other files were thrown away" in text
+    assert "planning may change only the plan: 1 other files were discarded" in text

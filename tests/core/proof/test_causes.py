@@ -40,13 +40,13 @@ def test_a_killed_call_notices_no_sabotage():
 def test_the_causes_have_the_names_that_journals_hold():
     """A cause under another name would make a verdict of what is none, in a record that is there already."""
     assert MACHINE == {
-        "interrupted": "it was ended from outside",
-        "keeper-lost": "the process that watches over it was lost",
+        "interrupted": "it was killed from outside",
+        "keeper-lost": "its keeper process was lost",
         "spawn": "it could not be started",
         "disk": "the disk was full or failed",
         "frozen": "it was frozen past its time limit",
-        "survivors": "its processes could not be ended",
-        "wrong-tree": "the checkout was not the tree to be judged",
+        "survivors": "its processes could not be stopped",
+        "wrong-tree": "the checkout was not the tree to check",
     }
     assert ({"killed", "memory", "timeout"}, 3) == (OWN, TRIES)
 

@@ -18,15 +18,15 @@ BASE = (b.red(count=2, per_test=True),)
 NOW = (b.green(per_test=True, witness_count=2),)
 GREEN = (b.green(per_test=True),)
 TEST_NEEDED = (
-    "all checks are green, but none of them was red before: "
+    "all checks pass, but none of them failed before: "
     "write a test for the new behaviour that fails without it; "
     "if no test can show it, change nothing and say COMPLETE again"
 )
 CLAIM_NEEDED = (
-    "all checks are green, but none of them was red before: "
+    "all checks pass, but none of them failed before: "
     "write a test for the new behaviour, then say COMPLETE in the status block"
 )
-NOTHING_RED = "nothing that was red before is green now: only that nothing got worse is shown"
+NOTHING_RED = "no check that failed before passes now: this shows only that nothing got worse"
 
 
 def named(*keys: str) -> tuple[Finding, ...]:
@@ -102,7 +102,7 @@ OWN = (
     "2 of 2 sabotages were noticed"
 )
 WORKING = Claim("IN_PROGRESS", exit_signal=True)
-STILL = "the agent says that its work is still in progress"
+STILL = "the agent says its work is still in progress"
 UNSHOWN = Exit(verified=False, not_yet=(CLAIM_NEEDED,), grade="C", unproven=(NOTHING_RED,))
 OLD_NAMED = Exit(verified=True, grade="A", unproven=("lint was red before this loop and still is (fail)",))
 ROWS: list[tuple[str, Exit, Exit]] = [
@@ -119,7 +119,7 @@ ROWS: list[tuple[str, Exit, Exit]] = [
     (
         "no required gate",
         leave(gates=(ADVICE,)),
-        no("there is no required gate, so nothing can prove this task"),
+        no("no check is required, so nothing can prove this task"),
     ),
     (
         "newly red where all was green",
@@ -151,11 +151,11 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         leave(BASE, NOW, b.guard(), waivers={"test_a": "moved"}),
         Exit(True, grade="B", unproven=("waived: test_a (moved)",)),
     ),
-    ("nothing changed", leave(changed=False), no("nothing has been changed yet")),
+    ("nothing changed", leave(changed=False), no("nothing has changed yet")),
     (
         "nothing changed, and the class asks only for green: there is no result all the same",
         leave(changed=False, task_class="test-pass"),
-        no("nothing has been changed yet"),
+        no("nothing has changed yet"),
     ),
     ("no witness, no claim", leave(GREEN, GREEN), no(CLAIM_NEEDED, grade="C", unproven=(NOTHING_RED,))),
     ("no witness, but a claim", leave(GREEN, GREEN, claim=b.COMPLETE), WEAK),
@@ -168,7 +168,7 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         "a better grade is asked for",
         leave(GREEN, GREEN, claim=b.COMPLETE, min_grade="B"),
         no(
-            f"the proof is grade C and B is asked for: {NOTHING_RED}",
+            f"the proof is grade C and B is required: {NOTHING_RED}",
             TEST_NEEDED,
             grade="C",
             unproven=(NOTHING_RED,),
@@ -178,11 +178,11 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         "everything that is open is in the sentence",
         leave((b.green(),), (b.green(),), claim=b.COMPLETE),
         no(
-            f"the proof is grade D and C is asked for: {NOTHING_RED}; "
-            "checks read by exit code only: which tests exist is not known",
+            f"the proof is grade D and C is required: {NOTHING_RED}; "
+            "checks read by exit code only: which tests exist is unknown",
             TEST_NEEDED,
             grade="D",
-            unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is not known"),
+            unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is unknown"),
         ),
     ),
     ("the best grade is asked for and there", leave(min_grade="A"), YES),
@@ -209,7 +209,7 @@ ROWS: list[tuple[str, Exit, Exit]] = [
     (
         "the agent's own witness where more is asked for, and it is still at work",
         leave(GREEN, GREEN, SHOWN, NOTICED, claim=WORKING, min_grade="A"),
-        no(f"the proof is grade B and A is asked for: {OWN}", STILL, grade="B", unproven=(OWN,)),
+        no(f"the proof is grade B and A is required: {OWN}", STILL, grade="B", unproven=(OWN,)),
     ),
     (
         "tests of its own that notice nothing are no witness: a claim is needed",
@@ -224,7 +224,7 @@ ROWS: list[tuple[str, Exit, Exit]] = [
     ("before the guards: red before, green now", may(), YES),
     ("before the guards: a witness of the user's, at work or not", may(claim=WORKING), YES),
     ("before the guards: red", may(now=(b.red(summary="1 failed"),)), no("test: 1 failed")),
-    ("before the guards: nothing changed", may(changed=False), no("nothing has been changed yet")),
+    ("before the guards: nothing changed", may(changed=False), no("nothing has changed yet")),
     (
         "before the guards: no witness yet, so they are worth a look",
         may(GREEN, GREEN),
@@ -242,7 +242,7 @@ ROWS: list[tuple[str, Exit, Exit]] = [
         Exit(
             verified=True,
             grade="D",
-            unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is not known"),
+            unproven=(NOTHING_RED, "checks read by exit code only: which tests exist is unknown"),
         ),
     ),
     (
@@ -258,12 +258,12 @@ ROWS: list[tuple[str, Exit, Exit]] = [
     (
         "before the guards: no test of the agent's own earns grade A",
         may(GREEN, GREEN, claim=b.COMPLETE, min_grade="A"),
-        no(f"the proof is grade C and A is asked for: {NOTHING_RED}", grade="C", unproven=(NOTHING_RED,)),
+        no(f"the proof is grade C and A is required: {NOTHING_RED}", grade="C", unproven=(NOTHING_RED,)),
     ),
     (
         "before the guards: an unchanged tree brings no test of its own",
         may(GREEN, GREEN, changed=False, task_class="custom"),
-        no("nothing has been changed yet"),
+        no("nothing has changed yet"),
     ),
 ]
 
@@ -302,7 +302,7 @@ def test_no_guard_at_all() -> None:
     """Guards that were asked for and did not answer are not guards that found nothing."""
     criterion = {"task_class": "bug-fix"}
     given = asked((), BASE, NOW, gates=(b.gate(),), changed=True, claim=b.COMPLETE, criterion=criterion)
-    assert given == no("no guard has looked at this tree")
+    assert given == no("no guard has checked this tree")
 
 
 @pytest.mark.parametrize(("given", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
@@ -462,5 +462,5 @@ def test_cannot_start_without_a_required_gate() -> None:
     """Advice alone proves nothing."""
     criterion = Criterion(task_class="test-pass", gates=(ADVICE,))
     assert cannot_start(criterion, {"style": b.green("style")}) == (
-        "there is no required gate, so nothing can prove this task"
+        "no check is required, so nothing can prove this task"
     )

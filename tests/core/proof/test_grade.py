@@ -16,9 +16,9 @@ from ralph.core.proof.grade import Proof, at_least, prove
 TESTS = b.red(count=2, per_test=True)  # at the base, known test by test
 PASSED = b.green(per_test=True, witness_count=2)
 BY_EXIT = "test: read by exit code only, not per test"
-NOTHING_RED = "nothing that was red before is green now: only that nothing got worse is shown"
-UNKNOWN = "checks read by exit code only: which tests exist is not known"
-NOT_MADE = "your checkout's own, not made from this tree"
+NOTHING_RED = "no check that failed before passes now: this shows only that nothing got worse"
+UNKNOWN = "checks read by exit code only: which tests exist is unknown"
+NOT_MADE = "taken from your checkout, not built from this tree"
 BOX = "sandbox {}: which files the checks loaded is not proven"
 
 

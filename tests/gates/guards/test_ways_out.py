@@ -100,6 +100,7 @@ def test_tests_for_coverage_are_what_makes_it_green():
         "fail",
         "",
         tests={"a": "pass"},
+        files={"a": "tests/test_a.py"},
         findings=(Finding("exit", "Required test coverage of 80% not reached\n1 passed in 0.1s"),),
     )
     green = {"tests": Reading("pass", "", tests={"a": "pass", "b": "pass"})}

@@ -160,9 +160,8 @@ def test_templates_of_a_project_are_approved_once_and_by_their_text(make, tmp_pa
     with pytest.raises(NeedsHuman) as asked:
         own(top, user)
     assert asked.value.code == "E-APPROVAL"
-    assert (
-        '.ralph/templates/prompt.md.j2  replaces what agents are told by its own prompt template "prompt"'
-        in (asked.value.why)
+    assert '.ralph/templates/prompt.md.j2  replaces the built-in prompt with its own template "prompt"' in (
+        asked.value.why
     )
     approvals.approve(str(user), asked.value.next.split()[-1], 2.0)
     assert own(top, user) == {"prompt": git(top, "rev-parse", "HEAD:.ralph/templates/prompt.md.j2").strip()}

@@ -23,7 +23,7 @@ BAD_REQUEST = frozenset({-32600, -32602})
 _STOPS: dict[str, tuple[FaultKind, str]] = {
     "max_tokens": ("turns", "the model's answer was cut off at its longest"),
     "max_turn_requests": ("turns", "the agent's own bound on requests was reached"),
-    "refusal": ("request", "the agent refused to go on"),
+    "refusal": ("request", "the agent refused to continue"),
     "cancelled": ("interrupted", "the agent says that the turn was cancelled"),
 }
 _HTTP = re.compile(r"(?:^|status|code|http|error)\W{0,4}([45]\d\d)\b", re.IGNORECASE)

@@ -88,7 +88,7 @@ def judge_calls(events: tuple[e.AnyEvent, ...]) -> tuple[JudgeCall, ...]:
     calls: dict[int, JudgeCall] = {}
     for event in events:
         if isinstance(event, e.JudgeStarted):
-            line = "begun, not heard of again"
+            line = "started, no result recorded"
             calls[event.call] = JudgeCall(
                 event.iteration, event.call, safe(event.agent), line, 0.0, None, None
             )

@@ -91,7 +91,7 @@ def _details(report: LoopReport) -> list[str]:
         f"Limits: {limit_words(report.spend.limits)}",
         f"Files Modified: {files}",
         f"Agent: {text(report.agent.name)}",
-        f"Model: {text(report.agent.model) or 'not said'}",
+        f"Model: {text(report.agent.model) or 'not stated'}",
         f"Cost: {cost.removeprefix('cost ')}",
         f"Tokens: {tokens if report.spend.calls else '0'}",
         f"Sandbox: {sandbox}",
@@ -131,7 +131,7 @@ def _results(report: LoopReport) -> list[str]:
     parts += ["### Breaker", _breaker(report)]
     for found in report.breaker.escalations:
         of = f": {text(found.item)}" if found.item else ""
-        parts += [f"### What is asked of you{of}", _list([text(line) for line in escalation_lines(found)])]
+        parts += [f"### What you are asked{of}", _list([text(line) for line in escalation_lines(found)])]
     parts += ["### Not done, not proven", _open_points(report)]
     if report.notes.learned:
         parts += ["### What the agents noted for later", _list([text(line) for line in report.notes.learned])]
@@ -156,7 +156,7 @@ def _plan(report: LoopReport) -> list[str]:
         facts.append(f"{plural(line.discarded, 'file')} changed by calls that must not, thrown away")
     if line.words is not None:
         open_ones = [name for name, holds in line.conditions.items() if not holds]
-        facts.append(f"words of completion: {line.words} of {line.words_needed}")
+        facts.append(f"completion indicators: {line.words} of {line.words_needed}")
         told = f"not: {', '.join(open_ones)}" if open_ones else "all four conditions hold"
         facts.append(f"EXIT_SIGNAL: {'true' if line.signal else 'false'}; {told}")
     facts += [f"missing spec: {text(name)}" for name in line.missing_specs]

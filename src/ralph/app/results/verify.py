@@ -177,7 +177,7 @@ def _subject(case: VerifyCase, made: Statement) -> tuple[ProofCheck, Project | N
         return ProofCheck("subject", "pass", words), project
     if made.tree != found.tree:
         seen = found.tree[:12] or "none that is here"
-        words = f"it speaks of tree {made.tree[:12]}, {found.words} has tree {seen}"
+        words = f"it is about tree {made.tree[:12]}, {found.words} has tree {seen}"
         return ProofCheck("subject", "fail", words), None
     more = f"; attested as commit {made.commit[:12]}, so it was squashed or rebased since"
     words = f"tree {made.tree[:12]} is the tree of {found.words}"

@@ -93,7 +93,7 @@ def _take(
 
 def _ask_limit(given: dict[str, Any], one: Bound, ask: Callable[[str], str] | None) -> None:
     """The limit that somebody names, or the default ones. Where nobody can, a refusal."""
-    what = f"'{safe(one.text, 200)}' is no limit that could be kept to"
+    what = f"'{safe(one.text, 200)}' is not a usable limit"
     example = {"--max-cost": "5", "--max-time": "2h", "--max-tokens": "100000"}.get(one.flag, "20")
     if ask is None:
         short = "".join(char for char in given.get("task") or "" if char.isalnum() or char in " .,:-_/")[:60]

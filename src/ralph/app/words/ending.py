@@ -179,7 +179,7 @@ def checks_not_run(loop: Loop) -> tuple[str, ...]:
 def not_yet_lines(loop: Loop) -> list[str]:
     """What waits for the user's word stands first."""
     asked = open_waivers(loop) if loop.outcome == "blocked" else ()
-    return [*(f"waits for your word, {one.key}: {one.says}" for one in asked), *loop.proof.not_yet]
+    return [*(f"waits for your decision, {one.key}: {one.says}" for one in asked), *loop.proof.not_yet]
 
 
 def _plan_facts(loop: Loop) -> list[tuple[str, str]]:
@@ -193,7 +193,7 @@ def _plan_facts(loop: Loop) -> list[tuple[str, str]]:
     if line.words is not None:
         held = [name for name, holds in line.conditions.items() if not holds]
         told = f"not: {', '.join(held)}" if held else "its four conditions hold"
-        facts.append(("words", f"{line.words} of {line.words_needed} words of completion"))
+        facts.append(("words", f"{line.words} of {line.words_needed} completion indicators"))
         facts.append(("signal", f"EXIT_SIGNAL {'true' if line.signal else 'false'}; {told}"))
     return facts
 

@@ -210,7 +210,7 @@ def _item_published(event: e.ItemPublished) -> str:
 
 def _workspace_restored(event: e.WorkspaceRestored) -> str:
     kept = f"  rejected work kept as {short(event.rejected)}" if event.rejected else ""
-    return f"it {event.iteration}  taken back to tree {short(event.tree)}{kept}"
+    return f"it {event.iteration}  reverted to tree {short(event.tree)}{kept}"
 
 
 def _steered(event: e.Steered) -> str:
@@ -274,7 +274,7 @@ _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
     e.TestsTied: _tests_linked,
     e.ItemPublished: _item_published,
     e.WorkspaceRestored: _workspace_restored,
-    e.WaitOver: lambda event: safe(event.note) or "going on",
+    e.WaitOver: lambda event: safe(event.note) or "continuing",
     e.Steered: _steered,
     e.PauseAsked: _pause,
     e.ResumeAsked: _resume,

@@ -42,7 +42,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
         return (report,)
     if at.word == "satisfied":
         return (
-            Next("ask for more", 'ralph loop TASK --check "a check that is red until it is done"'),
+            Next("go further", 'ralph loop TASK --check "a check that fails until it is done"'),
             report,
         )
     if at.word == "verified" or at.landing in ("landing", "landed", "undoing"):
@@ -50,45 +50,45 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
     if at.word == "unproven":
         return (
             Next("review", f"ralph diff {name}"),
-            Next("prove it", f'ralph resume {name} --check "a check that is red without the change"'),
-            Next("take it as it is", f"ralph merge {name} --unproven"),
+            Next("prove it", f'ralph resume {name} --check "a check that fails without the change"'),
+            Next("merge anyway", f"ralph merge {name} --unproven"),
             report,
-            Next("throw away", f"ralph drop {name}"),
+            Next("discard", f"ralph drop {name}"),
         )
     if at.word in ("new", "baseline", "working", "judging", "waiting"):
         return (
             Next("watch", f"ralph logs {name} -f"),
-            Next("tell it something", f'ralph steer {name} "…"'),
+            Next("leave a note", f'ralph steer {name} "…"'),
             Next("stop", f"ralph abort {name}"),
         )
     steps = [] if at.word == "aborted" else [_go_on(at)]
     if at.best:
         steps.append(Next("best so far", f"ralph diff {name} --iteration {at.best}"))
     elif at.called:
-        steps.append(Next("look", f"ralph diff {name}"))
+        steps.append(Next("review", f"ralph diff {name}"))
     if at.word in ("crashed", "paused"):
         return (*steps, Next("give up", f"ralph abort {name}"))
     if at.items and not at.landing:
-        steps.append(Next("take what is verified", f"ralph merge {name} --checkpoint {at.items}"))
-    return (*steps, report, Next("throw away", f"ralph drop {name}"))
+        steps.append(Next("merge verified items", f"ralph merge {name} --checkpoint {at.items}"))
+    return (*steps, report, Next("discard", f"ralph drop {name}"))
 
 
 def _landing(at: LoopStanding) -> tuple[Next, ...]:
     name = at.name
     if at.landing == "landed":
-        return (Next("take it back", f"ralph undo {name}"),)
+        return (Next("undo merge", f"ralph undo {name}"),)
     if at.landing == "landing":
-        return (Next("finish landing", f"ralph merge {name}"),)
+        return (Next("finish merge", f"ralph merge {name}"),)
     if at.landing == "undoing":
-        return (Next("finish taking it back", f"ralph undo {name}"),)
+        return (Next("finish undo", f"ralph undo {name}"),)
     if at.planned:
-        return (Next("the plan", f"ralph plan --show {name}"),)
+        return (Next("show plan", f"ralph plan --show {name}"),)
     if not at.result:
         return ()
     return (
         Next("review", f"ralph diff {name}"),
-        Next("take it", f"ralph merge {name}"),
-        Next("throw away", f"ralph drop {name}"),
+        Next("merge", f"ralph merge {name}"),
+        Next("discard", f"ralph drop {name}"),
     )
 
 
@@ -97,11 +97,11 @@ def _go_on(at: LoopStanding) -> Next:
         return Next("when you have done it", f"ralph resume {at.name} --done {at.human}")
     if at.word == "blocked" and at.waivers:
         words = " ".join(f"--allow {shlex.quote(f'{key}=…')}" for key in at.waivers)
-        return Next("allow it and go on", f"ralph resume {at.name} {words}")
+        return Next("allow it and continue", f"ralph resume {at.name} {words}")
     if at.word == "blocked":
-        return Next("answer and go on", f'ralph resume {at.name} --steer "…"')
+        return Next("answer and continue", f'ralph resume {at.name} --steer "…"')
     more = f" {at.room}" if at.room else ""
-    return Next("go on", f"ralph resume {at.name}{more}")
+    return Next("continue", f"ralph resume {at.name}{more}")
 
 
 def room_flag(iteration: int, limits: Mapping[str, Any], spend: Mapping[str, Any]) -> str:

@@ -100,7 +100,7 @@ def _is_owed(loop: Loop, event: NoVerdict) -> bool:
 def _pause(loop: Loop, event: NoVerdict) -> Loop:
     """What is owed stays owed: the same tree is judged again when somebody takes the loop up."""
     said = event.why or MACHINE.get(event.cause, event.cause)
-    why = f'gate "{event.gate}" gave no answer {TRIES} times, through no fault of the work: {said}'
+    why = f'gate "{event.gate}" gave no answer {TRIES} times, and the work is not the cause: {said}'
     owed, phase = loop.todo, loop.phase
     loop = after_judging.pause_loop(loop.with_control(pause_reason=why).with_proof(no_answers=()))
     return loop.with_control(held_todo=owed, held_phase=phase)

@@ -328,7 +328,7 @@ def _call(loop: Loop) -> Loop:
     if wait is not None:
         time = loop.limits.time
         if time is not None and loop.elapsed_seconds + wait.seconds > time:
-            why = f"{wait.why}; waiting for that would pass the time limit"
+            why = f"{wait.why}; waiting would exceed the time limit"
             return finish(replace(loop, phase="working"), Finish("exhausted", why))
         return _wait(loop if rest is None else apply.open_for_wait(loop, rest.why), wait)
     iteration = loop.iteration + 1

@@ -120,7 +120,9 @@ def nobody_awake(loop: Loop) -> Wait:
     """Every agent rests: until the first is back. `on_event` has seen to it that one ever is."""
     until = earliest(loop) or loop.now + HOUR
     return Wait(
-        seconds=max(1.0, until - loop.now), until=until, why=f"all agents rest; {loop.agents.failover_reason}"
+        seconds=max(1.0, until - loop.now),
+        until=until,
+        why=f"no agent is available; {loop.agents.failover_reason}",
     )
 
 
@@ -149,7 +151,7 @@ def hourly_wait(loop: Loop) -> Wait | None:
     seconds = min(HOUR, loop.call.times[-cap] + HOUR - loop.now)
     if seconds <= 0:
         return None
-    return Wait(seconds=seconds, until=loop.now + seconds, why=f"{cap} calls an hour used")
+    return Wait(seconds=seconds, until=loop.now + seconds, why=f"{cap} calls per hour used")
 
 
 def limit_reached(loop: Loop) -> Finish | None:

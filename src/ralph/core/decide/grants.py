@@ -33,7 +33,7 @@ def take_beforehand(order: Order, claim: Claim | None) -> tuple[Order, Claim | N
     if claim is None or not claim.asks or not kinds:
         return order, claim
     taken = {
-        ask.key: f"{ask.why} (asked by the agent, granted beforehand)"
+        ask.key: f"{ask.why} (requested by the agent, allowed in advance)"
         for ask in claim.asks
         if ask.kind in kinds
     }
@@ -79,7 +79,7 @@ def open_waivers(loop: Loop) -> tuple[OpenWaiver, ...]:
     asks = claim.asks if claim is not None and claim.status == "BLOCKED" else ()
     said = {finding.key: finding.message for result in loop.proof.guards for finding in result.findings}
     found = {
-        ask.subject: OpenWaiver(ask.key, f"{said.get(ask.key, 'asked for by the agent')}: {ask.why}")
+        ask.subject: OpenWaiver(ask.key, f"{said.get(ask.key, 'requested by the agent')}: {ask.why}")
         for ask in asks
     }
     for finding in open_questions(loop):
@@ -95,4 +95,4 @@ def question(loop: Loop) -> str:
     waiting = open_waivers(loop)
     more = f" and {len(waiting) - MAX_NAMED} more" if len(waiting) > MAX_NAMED else ""
     named = "; ".join(one.says for one in waiting[:MAX_NAMED])
-    return f"your word is needed, because this may be what you want: {named}{more}"
+    return f"your decision is needed, because this may be intended: {named}{more}"

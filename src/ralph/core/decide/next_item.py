@@ -79,7 +79,7 @@ def next_step(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         assert choice.item is not None
         if choice.item.id not in build.planning.replanned_items:
             return _plan_again(loop, f"{choice.item.id}: {choice.why}", choice.item.id), "call"
-        loop = _block(loop, choice.item.id, f"{choice.why}, and planning brought none: write one")
+        loop = _block(loop, choice.item.id, f"{choice.why}, and planning found none: write one")
         return next_step(loop, can_call=can_call)
     if choice.kind == "done":
         return _leave(loop, can_call=can_call)
@@ -133,10 +133,10 @@ def missing_for_tick(loop: Loop) -> tuple[str, ...]:
     wanted = [name for name in item.serves if stands.get(name, "untested") not in GOOD]
     sentences = [_criterion_words(name, build.links.tests) for name in wanted]
     if not item.serves and not build.item_touched:
-        sentences.append(f"nothing has been changed for {item.id} yet")
+        sentences.append(f"nothing has changed for {item.id} yet")
     if not item.serves and not _says_done(loop.call.claim):
         sentences.append(
-            f"no criterion speaks for {item.id}: say TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
+            f"{item.id} serves no criterion: report TASKS_COMPLETED_THIS_LOOP: 1 when it is done"
         )
     for name, iteration in sorted(build.lost_items.items())[:MAX_NAMED]:
         if name != item.id and iteration:
@@ -312,7 +312,7 @@ def _criterion_words(name: str, ties: tuple[CriterionTest, ...]) -> str:
 
 def _planned_words(build: PlanState) -> str:
     items = len(build.plan.items)
-    words = f"the plan is sound: {items} {'item' if items == 1 else 'items'}"
+    words = f"the plan is valid: {items} {'item' if items == 1 else 'items'}"
     if build.plan.missing:
         words += f", missing specs: {', '.join(one.name for one in build.plan.missing[:MAX_NAMED])}"
     return words
@@ -324,14 +324,14 @@ def _verified_words(loop: Loop, dual: Dual) -> str:
     words = f"all {build.board.tally.done} items are verified"
     hands = [name for name, one in build.done_items.items() if one.iteration and not one.commit]
     if hands:
-        words += f", {', '.join(hands[:MAX_NAMED])} by a human's word"
+        words += f", {', '.join(hands[:MAX_NAMED])} confirmed by a human"
     if build.board.tally.optional_open:
-        words += f", {build.board.tally.optional_open} optional ones are open"
+        words += f", {build.board.tally.optional_open} optional items open"
     dropped = build.planning.dropped_items
     if dropped:
         more = f" and {len(dropped) - MAX_NAMED} more" if len(dropped) > MAX_NAMED else ""
-        words += f", planning anew dropped {', '.join(dropped[:MAX_NAMED])}{more}"
-    said = f"{dual.indicators} of {dual.needed} words of completion"
+        words += f", re-planning dropped {', '.join(dropped[:MAX_NAMED])}{more}"
+    said = f"{dual.indicators} of {dual.needed} completion indicators"
     if dual.holds:
         return f"{words}; the agent signalled that nothing is left ({said})"
     calls = "call" if build.closing.calls == 1 else "calls"

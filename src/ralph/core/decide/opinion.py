@@ -114,7 +114,7 @@ def _skip(loop: Loop, then: Then, why: str) -> tuple[Loop, Next]:
 def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> tuple[Loop, Next]:
     time = loop.limits.time
     if time is not None and loop.elapsed_seconds + wait.seconds > time:
-        return _give_up(loop, ask, "exhausted", f"{wait.why}; waiting for that would pass the time limit")
+        return _give_up(loop, ask, "exhausted", f"{wait.why}; waiting would exceed the time limit")
     return loop.with_control(held_todo=(ask,), held_phase="judging"), wait
 
 

@@ -59,7 +59,7 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
     told = []
     if read.outside:
         named = ", ".join(read.paths[:MAX_NAMED])
-        told.append(f"planning changes the plan only: {read.outside} other files were thrown away ({named})")
+        told.append(f"planning may change only the plan: {read.outside} other files were discarded ({named})")
     claim = loop.call.claim
     asks = claim is not None and claim.status == "BLOCKED"
     build = build.with_planning(
@@ -125,7 +125,7 @@ def take_notes(loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop:
     told = []
     if read is not None and read.ticked:
         named = ", ".join(read.ticked[:MAX_NAMED])
-        told.append(f"boxes that you tick have no effect; Ralph ticks what it verified ({named})")
+        told.append(f"ticking a box has no effect; Ralph ticks what it verified ({named})")
     build = replace(build, prompt_notes=tuple(told), item_touched=build.item_touched or changed)
     if read is not None and read.found:
         build = with_items(loop, build, read.found[:FOUND_CAP])
@@ -155,7 +155,7 @@ def take_test_links(loop: Loop, tree: str, ties: tuple[CriterionTest, ...]) -> L
     others = _others(build, {name for name in now if now[name] in GOOD and before.get(name) not in GOOD})
     if others and loop.iteration:
         named = ", ".join(others[:MAX_NAMED])
-        told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item an iteration")
+        told = (*told, f"iteration {loop.iteration} also did the work of {named}: one item per iteration")
     # Iteration 0: it was ticked before this loop and is not proven, which is no iteration's fault.
     fresh = {name: number for name, number in lost.items() if number and name not in build.lost_items}
     told = (

@@ -16,7 +16,7 @@ def already_done(loop: Loop) -> Finish | None:
     """The proof was green before any agent call: there is nothing to do."""
     criterion, baseline = loop.sealed.criterion, loop.proof.baseline
     if loop.rules < 2:
-        said = "already satisfied: the proof was green before any agent call"
+        said = "already satisfied: the checks passed before any agent call"
         return Finish("verified", said) if exit_gate.satisfied_first(criterion, baseline) else None
     if not exit_gate.already_satisfied(criterion, baseline):
         return None

@@ -77,7 +77,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     per_test: bool = False
     red: int = 0  # failing tests or blocking findings
     red_digest: str = ""  # names the set of red keys, so that two sets can be compared
-    signature: str = ""  # the error without addresses, times, line numbers and the like: "the same again"
+    signature: str = ""  # the error without addresses, times, line numbers and the like: "retry"
     outline: str = ""  # the same, without any number
     new_red: tuple[str, ...] = ()  # red now, not red at base (first few)
     new_red_count: int = 0

@@ -208,7 +208,7 @@ class _PlanReader:
                 row.line, "plan-box", f"a box holds '{row.mark}', expected one of ' ', 'x', '!', '-'"
             )
         if self.group.kind == "completed" and draft.state == "open":
-            self.complain(row.line, "plan-open-completed", "an open box stands under Completed", "P2")
+            self.complain(row.line, "plan-open-completed", "an open box is under Completed", "P2")
         self._words(draft, row)
         while self._items and self._items[-1].indent >= row.indent:
             self._items.pop()

@@ -14,13 +14,13 @@ from ralph.core.model.verdict import Reading, Verdict
 TRIES = 3  # of one gate on one tree, before a human is told
 # Machine causes, and the words for them.
 MACHINE: dict[str, str] = {
-    "interrupted": "it was ended from outside",
-    "keeper-lost": "the process that watches over it was lost",
+    "interrupted": "it was killed from outside",
+    "keeper-lost": "its keeper process was lost",
     "spawn": "it could not be started",
     "disk": "the disk was full or failed",
     "frozen": "it was frozen past its time limit",
-    "survivors": "its processes could not be ended",
-    "wrong-tree": "the checkout was not the tree to be judged",
+    "survivors": "its processes could not be stopped",
+    "wrong-tree": "the checkout was not the tree to check",
 }
 # What a tree does to its own check. It is red; and at the base it is no witness: nothing was looked at.
 OWN = frozenset({"killed", "memory", "timeout"})

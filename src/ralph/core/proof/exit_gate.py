@@ -21,7 +21,7 @@ from ralph.core.text.clean import one_line
 MAX_SHOWN = 5  # failing tests named in one sentence
 MAX_LAST_WORDS = 120
 SHORT_OF = "the proof is grade "  # begins a sentence whose reason is not for agents
-NO_GATE = "there is no required gate, so nothing can prove this task"
+NO_GATE = "no check is required, so nothing can prove this task"
 
 
 # Which red may stay: of a task, what was red before and is no part of it; of one item of a plan, whatever was
@@ -83,7 +83,7 @@ def satisfied_words(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
     if not red:
         return words
     named = [f"{gate.name} ({describe(gate, baseline[gate.name])})" for gate in red[:MAX_SHOWN]]
-    return f"{words}; red, and no part of this task: {_list(named, len(red))}"
+    return f"{words}; failing, but not part of this task: {_list(named, len(red))}"
 
 
 def cannot_start(criterion: Criterion, baseline: dict[str, Verdict]) -> str:
@@ -119,13 +119,13 @@ def decide_exit(
     if not any(gate.required for gate in criterion.gates):
         not_yet.append(NO_GATE)
     if guards == ():
-        not_yet.append("no guard has looked at this tree")
+        not_yet.append("no guard has checked this tree")
     for result in guards or ():
         not_yet += [f"{result.guard}: {guard_words(finding)}" for finding in result.findings]
     if not_yet:
         return Exit(verified=False, not_yet=tuple(not_yet))
     if not changed and not unchanged_ok:
-        return Exit(verified=False, not_yet=("nothing has been changed yet",))
+        return Exit(verified=False, not_yet=("nothing has changed yet",))
     proof = prove(criterion, baseline, now, guards or (), protection, generated)
     missing = _short_of(proof, criterion, claim)
     if guards is None and changed and not _in_progress(claim) and at_least(OWN_WITNESS, criterion.min_grade):
@@ -143,7 +143,7 @@ def ending_of(criterion: Criterion, grade: Grade) -> tuple[Outcome, str]:
     """The outcome of a published result, and why: green is not enough, the proof must be as asked for."""
     if at_least(grade, criterion.min_grade):
         return "verified", "every check passed on this tree"
-    asked = f"grade {criterion.min_grade} is asked for"
+    asked = f"grade {criterion.min_grade} is required"
     return "unproven", f"every check passed on this tree, but the proof is only grade {grade}: {asked}"
 
 
@@ -155,7 +155,7 @@ def guard_words(finding: Finding) -> str:
 
 def _in_progress(claim: Claim | None) -> tuple[str, ...]:
     if claim is not None and claim.status == "IN_PROGRESS":
-        return ("the agent says that its work is still in progress",)
+        return ("the agent says its work is still in progress",)
     return ()
 
 
@@ -164,21 +164,21 @@ def _short_of(proof: Proof, criterion: Criterion, claim: Claim | None) -> tuple[
     sentences: list[str] = []
     if not at_least(proof.grade, criterion.min_grade):
         why = "; ".join(proof.unproven)
-        sentences.append(f"{SHORT_OF}{proof.grade} and {criterion.min_grade} is asked for: {why}")
+        sentences.append(f"{SHORT_OF}{proof.grade} and {criterion.min_grade} is required: {why}")
     if proof.own:
         sentences += _in_progress(claim)
     elif proof.witness:
         pass
     elif sentences and criterion.task_class in NEEDS_WITNESS and at_least(OWN_WITNESS, criterion.min_grade):
-        seen = "no test executes the lines that changed" if proof.idle else "none of them was red before"
+        seen = "no test executes the lines that changed" if proof.idle else "none of them failed before"
         sentences.append(
-            f"all checks are green, but {seen}: "
+            f"all checks pass, but {seen}: "
             "write a test for the new behaviour that fails without it; "
             "if no test can show it, change nothing and say COMPLETE again"
         )
     elif not (claim and claim.status == "COMPLETE"):
         sentences.append(
-            "all checks are green, but none of them was red before: "
+            "all checks pass, but none of them failed before: "
             "write a test for the new behaviour, then say COMPLETE in the status block"
         )
     return tuple(sentences)

@@ -85,18 +85,18 @@ def prove(
     else:
         known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
         grade = "C" if known else "D"
-        nothing = "nothing that was red before is green now: only that nothing got worse is shown"
+        nothing = "no check that failed before passes now: this shows only that nothing got worse"
         open_points.append(idle if own else nothing)
         open_points += _without_judgement(criterion.proof, baseline)
         open_points += [result.summary for result in guards if result.guard in _MEASURES and result.counted]
         if not known:
-            open_points.append("checks read by exit code only: which tests exist is not known")
+            open_points.append("checks read by exit code only: which tests exist is unknown")
     open_points += _old_red(criterion.gates, baseline, now)
     open_points += [f"waived: {key} ({reason})" for key, reason in sorted(criterion.exceptions.items())]
     open_points += [f"in quarantine: {key} ({why})" for key, why in sorted(criterion.quarantine.items())]
     if generated:  # what they are made from is known for some kinds of file only
         open_points.append(
-            f"{_names(list(dict.fromkeys(generated)))}: your checkout's own, not made from this tree"
+            f"{_names(list(dict.fromkeys(generated)))}: taken from your checkout, not built from this tree"
         )
     if (criterion.exceptions or criterion.quarantine or generated) and grade == "A":
         grade = "B"
@@ -117,10 +117,8 @@ def _without_judgement(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) ->
         if base is None or base.status != "error" or base.cause in ("no-tests", "all-skipped"):
             continue
         said = base.summary or base.cause or base.status
-        words = (
-            f"{gate.name} came to no judgement at the base ({said}), so that it is green now shows nothing"
-        )
-        hint = "; a hang is an answer where the check has a time limit of its own, as in `timeout 60 …`"
+        words = f"{gate.name} gave no result on the base ({said}), so passing now proves nothing"
+        hint = "; to count a hang as a failure, give the check its own time limit, such as `timeout 60 …`"
         found.append(words + hint if base.cause == "timeout" else words)
     return found
 

@@ -85,7 +85,7 @@ def _loops(one: Clause, text: str, found: Route) -> bool:
 
 def _question(text: str, flag: str) -> RouteQuestion:
     choices = (RouteChoice("a limit of your own"), RouteChoice("the default limits", DEFAULT))
-    return RouteQuestion("bound", f"'{text}' is no limit that could be kept to; say it with {flag}", choices)
+    return RouteQuestion("bound", f"'{text}' is not a usable limit; say it with {flag}", choices)
 
 
 def take_answer(found: Route, flag: str, words: str) -> Route | None:

@@ -41,7 +41,7 @@ class PlanLine(Struct, frozen=True):
     closings: int
     newest: int = 0  # the iteration whose commit on the result branch holds every verified item; 0 = none
     human: tuple[str, ...] = ()  # open boxes that only a human can tick, once nothing else is left
-    words: int | None = None  # words of completion in the last iterations; None: not looked at yet
+    words: int | None = None  # completion indicators in the last iterations; None: not looked at yet
     words_needed: int | None = None
     signal: bool | None = None  # EXIT_SIGNAL, with its conditions checked
     conditions: dict[str, bool | None] = {}

@@ -140,7 +140,7 @@ def _loop(state: State, name: str, record: Record) -> FoundProof:
             if loop.outcome in ("verified", "unproven"):
                 why = f"`ralph bundle {name}` makes one"
             elif loop.outcome == "satisfied":
-                why = "there was nothing to do, and what Ralph did not bring about it does not sign"
+                why = "there was nothing to do, and Ralph signs only what it brought about"
             trouble = f"loop '{name}' has no attestation: {why}"
     except BadEnvelope as bad:
         trouble = f"its attestation cannot be read: {bad}"
@@ -185,7 +185,7 @@ def _of_commit(state: State, target: str, cwd: str) -> FoundProof:
 
 def _unknown(target: str, more: str) -> UserError:
     return UserError(
-        f"'{target[:100]}' is neither a bundle nor a loop, {more}",
+        f"'{target[:100]}' is not a bundle or a loop, {more}",
         code="E-VERIFY-TARGET",
         why="expected a file made by `ralph bundle`, the name of a loop, or a commit",
         next="ralph status --all",

@@ -223,7 +223,7 @@ def _refuse_open_to_others(path: str, seen: os.stat_result) -> None:
             f"'{path}' can be read or changed by others (mode {stat.S_IMODE(seen.st_mode):04o})",
             code="E-KEYS-MODE",
             at=path,
-            why="whoever can read a signing key can sign in your name",
+            why="anyone who can read a signing key can sign in your name",
             next=f"chmod go= '{path}'",
         )
 

@@ -131,7 +131,7 @@ def pick(known: Mapping[str, Trusted], text: str) -> Trusted:
         return found[0]
     if not known:
         raise NothingToDo("no key is known here yet", code="E-KEY-NONE", next="ralph keys list")
-    why = "several keys are called so" if found else "no id begins like that and no key is called so"
+    why = "several keys are called so" if found else "no key has such an id or name"
     raise UserError(f"key '{text[:80]}' is not known", code="E-KEY-UNKNOWN", why=why, next="ralph keys list")
 
 

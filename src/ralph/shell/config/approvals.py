@@ -76,7 +76,7 @@ def find(directory: str, digest: str) -> StoredApproval:
     if len(matches) == 1:
         return matches[0]
     shown = digest[:64] if digest.isprintable() else "?"
-    reason = "several begin like this" if matches else "no repository has asked for this here"
+    reason = "several begin like this" if matches else "no repository has requested this"
     raise UserError(
         f'approval "{shown}" is not known: expected a hash that ralph has shown (at least 8 digits of it)',
         code="E-APPROVAL-UNKNOWN",
@@ -110,7 +110,7 @@ def needs_approval_error(directory: str, approval: Approval, at: float) -> Needs
     remember(directory, approval, at)
     number = len(approval.items)
     return NeedsHuman(
-        f"this repository asks for {number} thing{'s' if number != 1 else ''} that need your approval",
+        f"this repository asks for {number} approval{'s' if number != 1 else ''}",
         code="E-APPROVAL",
         at=approval.items[0].where,
         why="\n".join(summary_lines(approval)),

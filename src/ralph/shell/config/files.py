@@ -97,11 +97,11 @@ def _in_folder(
         layer = _flatten(own, source, problems)
         inner = os.path.relpath(path, top)
         if not values.encodable(inner):  # it becomes part of gates' folders, which are sealed as text
-            problems.append(ConfigProblem(words, "stands in a folder whose name is not valid UTF-8"))
+            problems.append(ConfigProblem(words, "is in a folder whose name is not valid UTF-8"))
             continue
         found.append((layer, ProjectFile(inner, words, hash_layer(layer), table)))
         if len(found) > 1:
-            text = "[tool.ralph] stands beside a ralph.toml in the same folder: expected only one of the two"
+            text = "[tool.ralph] and a ralph.toml are in the same folder: expected only one of the two"
             problems.append(ConfigProblem(source.where(()), text))
     return found[0] if found else None
 

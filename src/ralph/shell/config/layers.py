@@ -126,7 +126,7 @@ def _permitted_layer(
         option, name = option_of(key), tuple(key.split(".")[:2])
         if name in taken:
             if name not in ignored:
-                warnings.append(f"{entry.origin.where}: [{'.'.join(name)}] is ignored: your own stands")
+                warnings.append(f"{entry.origin.where}: [{'.'.join(name)}] is ignored: your own applies")
             ignored.add(name)
         elif option.project == "user":
             warnings.append(f"{entry.origin.where}: {key} is ignored: only your own config.toml sets it")
@@ -182,10 +182,10 @@ def _narrow_entry(key: str, entry: SettingEntry, own: SettingEntry, warnings: li
         kept = tuple(part for part in entry.value if part in own.value)
         if kept == entry.value:
             return entry
-        warnings.append(f"{entry.origin.where}: {key} asks for more than your own, which stands")
+        warnings.append(f"{entry.origin.where}: {key} asks for more than your own setting, which applies")
         return SettingEntry(kept, entry.origin)
     if entry.value != own.value:
-        warnings.append(f"{entry.origin.where}: {key} is ignored: your own stands")
+        warnings.append(f"{entry.origin.where}: {key} is ignored: your own applies")
     return own
 
 
@@ -296,7 +296,7 @@ def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_c
                 'limits.iterations = "unlimited" counts only as a flag: expected a number here',
                 code="E-LIMITS",
                 at=origin.where,
-                why="a loop without a bound must be asked for each time",
+                why="a loop without a limit must be requested each time",
                 next="ralph loop TASK --max-iterations unlimited --max-time 4h",
             )
         if limits.time is None and not seen_cost:
@@ -314,10 +314,10 @@ def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_c
     )
     if limits.cost is not None and not agent_reports_cost and not bounded:
         raise UserError(
-            "a cost limit cannot be kept with this agent",
+            "a cost limit cannot be enforced for this agent",
             code="E-LIMITS",
             at=settings.origins["limits.cost"].where,
-            why="it does not report its cost; expected another limit beside it (iterations or time)",
+            why="it does not report its cost; expected another limit as well (iterations or time)",
             next="ralph loop TASK --max-cost 5 --max-time 4h",
         )
 

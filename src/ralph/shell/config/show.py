@@ -69,7 +69,7 @@ def project_note(settings: Settings, at_base: bytes | None) -> str:
     if file is None:
         return ""
     if at_base is None:
-        return f"{file.words} is not committed; it counts as it stands now"
+        return f"{file.words} is not committed; its current content counts"
     if hash_file_bytes(at_base, file.table) != file.sha:
-        return f"{file.words} differs from the base commit; it counts as it stands now"
+        return f"{file.words} differs from the base commit; its current content counts"
     return ""

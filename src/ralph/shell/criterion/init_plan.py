@@ -43,7 +43,7 @@ def make_plan(project: Project, env: Mapping[str, str], level: Level) -> InitPla
         setup=setup,
         setup_why=why,
         share=share,
-        share_why="dependencies that stand in your work tree and are ignored by git" if share else "",
+        share_why="dependencies in your work tree that git ignores" if share else "",
         dropped=tuple(dict.fromkeys(dropped))[:8],
     )
 

@@ -110,7 +110,7 @@ def why_unfit(store: Store, base_tree: str, tree: str, share: Collection[str], *
     """Why what the user shares is not right for `tree` although it is for `base_tree`; "" when it is."""
     files = [path for path in share if os.path.isfile(os.path.join(store.project.top, path))]
     for path, source in stale_files(store, base_tree, tree, files).items():
-        return f"{path} was made from {source}, which is not the base's; setup has to make it anew"
+        return f"{path} was made from {source}, which differs from the base's; setup must build it again"
     lacking = [] if setup else unmet_requirements(store, base_tree, tree, share)
     if lacking:
         names = ", ".join(lacking[:3])

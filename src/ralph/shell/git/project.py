@@ -128,7 +128,7 @@ def refuse_unfinished(git_dir: str) -> None:
                 f"a {what} is in progress",
                 code=code,
                 at=os.path.join(git_dir, name),
-                why="the work tree stands between two commits; finish it or take it back first",
+                why="the work tree is between two commits; finish or abort it first",
                 next=abort,
             )
 

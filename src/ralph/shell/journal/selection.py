@@ -63,7 +63,7 @@ def unknown_loop_error(text: str, names: list[str]) -> UserError:
     return UserError(
         f"there is no loop '{text}'",
         code="E-LOOP-UNKNOWN",
-        why=f"did you mean '{near[0]}'?" if near else "no name or id begins like that",
+        why=f"did you mean '{near[0]}'?" if near else "no loop has a name or id that starts with it",
         next=f"ralph status {near[0]}" if near else "ralph status --all",
     )
 

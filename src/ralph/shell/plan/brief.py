@@ -115,10 +115,10 @@ def _invalid_plan_error(wrong: list[Finding]) -> UserError:
     first = wrong[0]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     return UserError(
-        f"the plan cannot be worked by: {first.message}{more}",
+        f"the plan is not executable: {first.message}{more}",
         code="E-PLAN-INVALID",
         at=f"{NAME}:{first.line}",
-        why="mend it by hand, or let it be made anew from the specs",
+        why="fix it by hand, or re-plan from the specs",
         next="ralph plan --refresh",
     )
 

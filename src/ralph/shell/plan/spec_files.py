@@ -44,8 +44,8 @@ def read_specs(cwd: str, asked: Sequence[str] = ()) -> Files:
     top = top_of(cwd)
     paths = list(_asked_paths(cwd, top, asked)) if asked else list(_list_specs(top, FOLDER))
     if not paths:
-        where = "there" if asked else f"in '{FOLDER}/'"
-        raise NothingToDo(f"no spec is {where}", code="E-SPEC-NONE", at=top, next="ralph specs new NAME")
+        where = "found" if asked else f"in '{FOLDER}/'"
+        raise NothingToDo(f"no specs {where}", code="E-SPEC-NONE", at=top, next="ralph specs new NAME")
     if len(paths) > MAX_FILES:
         raise UserError(
             f"there are {len(paths)} specs, expected at most {MAX_FILES}",

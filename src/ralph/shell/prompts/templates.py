@@ -80,7 +80,7 @@ def approval_of(found: dict[Kind, Own], repo: str) -> Approval:
     items = tuple(
         AskedItem(
             key=f"templates.{kind}",
-            words=f'replaces what agents are told by its own prompt template "{kind}" '
+            words=f'replaces the built-in prompt with its own template "{kind}" '
             f"({own.text.count(chr(10))} lines, blob {own.oid[:12]})",
             where=template_path(kind),
         )

@@ -126,7 +126,7 @@ class Runner:
         try:
             self._scribe.append(e.PauseAsked(reason=f"{trouble.what} [{trouble.code}]", now=True))
         except RalphError:
-            self._watcher.note("the reason could not be recorded; the loop stands as it was")
+            self._watcher.note("the reason could not be recorded; the loop is unchanged")
 
 
 def _same(owed: actions.Action, doing: actions.Action | None) -> bool:

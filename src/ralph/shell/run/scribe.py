@@ -34,7 +34,7 @@ class Scribe:
             raise SetupError(
                 f"loop '{name}' was written by a newer Ralph",
                 code="E-LOOP-NEWER",
-                why="it holds facts that this version does not know; going on would be guessing",
+                why="it holds events that this version does not know; continuing would be guessing",
                 next="ralph version",
             )
         self._journal, self._name, self._clock, self._watcher = journal, name, clock, watcher

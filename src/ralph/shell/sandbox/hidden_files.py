@@ -112,7 +112,7 @@ def unseen(gate: Gate, repo: str, paths: frozenset[str]) -> Gate:
         raise UserError(
             f'hidden check "{gate.name}" names a file of the repository: {found}',
             code="E-HIDDEN-INSIDE",
-            why=f"{why}; expected a command whose files stand elsewhere",
+            why=f"{why}; expected a command whose files are outside the repository",
             next='ralph loop TASK --hidden-check "python3 $HOME/checks/property.py"',
         )
     return gate

@@ -195,7 +195,7 @@ def _locate_program(
             f'the agent command "{argv[0]}" cannot be started: {found.why}',
             code="E-AGENT-MISSING",
             at=cwd,
-            why="it was looked for in the folder where ralph was called, then on PATH",
+            why="Ralph looked in the folder where it was called, then on PATH",
             next=found.hint or "ralph agents list",
         )
     return (found.path, *argv[1:])

@@ -90,9 +90,9 @@ def seal_gates(
         gates.append(unseen(gate, project.top, paths) if origin == HIDDEN else gate)
     if not any(gate.required for gate in gates):
         raise UserError(
-            "there is no check that could prove this task",
+            "no check can prove this task",
             code="E-CHECK-NONE",
-            why="expected --check CMD or [gates.NAME] in ralph.toml; without one nothing could be verified",
+            why="expected --check CMD or [gates.NAME] in ralph.toml; without one, nothing can be verified",
             next=f'ralph loop "{_short(request.task)}" --check "npm test"',
         )
     return tuple(_with_tool(gate, project, env) for gate in gates)

@@ -133,7 +133,7 @@ def disk_full_error(path: str) -> SetupError:
     return SetupError(
         f"no space left for '{path}'",
         code="E-DISK-FULL",
-        why="nothing that was recorded is lost; free some space and go on",
+        why="nothing that was recorded is lost; free some space and resume",
         next="ralph clean",
     )
 

@@ -32,7 +32,7 @@ def explain_lines(facts: GateFacts) -> list[str]:
         ("kind", f"{kind}, level {LEVEL_OF[kind]}" if kind else "not known: part of the level full"),
         ("counts as", counts),
         ("read by", f"{gate.read}: {read}"),
-        ("tool", safe(gate.tool) if gate.tool else "stands in the repository, or is not installed"),
+        ("tool", safe(gate.tool) if gate.tool else "is in the repository, or is not installed"),
         ("network", "yes" if gate.network else "none"),
         ("at most", f"{gate.timeout:g} s"),
         ("judge it", f"ralph gates run {gate.name}"),

@@ -33,7 +33,7 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 WHERE = {
     "internal": "internal: a loop here, in the foreground",
-    "external": "external: a loop that goes on without this terminal",
+    "external": "external: a loop that continues without this terminal",
     "goal": "goal: the host's own goal command",
     "control": "control of a loop",
     "none": "none: nothing to start",

@@ -40,7 +40,7 @@ def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
         lines.append(f"  resumed  {resumed_words(loop)}")
     if loop.progress.breaker.probing:
         diagnosis = safe(loop.progress.breaker.diagnosis, 200)
-        lines.append(f"  probe    one iteration: it goes on if that helps ({diagnosis})")
+        lines.append(f"  probe    one iteration: continues if that helps ({diagnosis})")
     lines.append(
         f"  watch: ralph logs {order.loop} -f     "
         f"stop: ctrl-c (after this iteration), or ralph abort {order.loop}"
@@ -80,7 +80,7 @@ def judge_words(order: Order) -> str:
 
 def sandbox_lines(level: str, words: tuple[str, ...]) -> list[str]:
     """What the box really blocks, a sentence a line: this is read by somebody who wants to know."""
-    first, *rest = [safe(word, 200) for word in words] or ["what it blocks was not told"]
+    first, *rest = [safe(word, 200) for word in words] or ["what it blocks is unknown"]
     return [f"  sandbox  {level or 'unknown'}: {first}", *(f"           {word}" for word in rest)]
 
 

@@ -174,8 +174,8 @@ def test_mishaps_are_told_where_nothing_else_was_tried() -> None:
     found = escalation((before, limits), "i", "l")
     assert found.approaches == ("iteration 2 (transient): no change; limit: busy, 10 times",)
     assert found.cause == "limit: busy"
-    assert found.ask == "Please see to what the work itself cannot: limit: busy"
-    assert found.options[0] == "mend the surroundings, then: ralph resume l"
+    assert found.ask == "Please fix what the agent cannot: limit: busy"
+    assert found.options[0] == "fix the environment, then: ralph resume l"
     later = tried(3, what="later", item="i")
     assert escalation((limits, later), "i").ask.endswith("get past this: later?")
     assert escalation((limits, later), "i").approaches[0].startswith("iteration 3 (logical)")
@@ -193,7 +193,7 @@ def test_the_escalation_of_a_stall() -> None:
         "tried: iteration 1 (logical): 1 file changed in a.py; tests: 1 failed",
         "tried: iteration 2 (logical, asked for: split): 2 files changed in a.py, b.py; tests: 1 failed",
         "tried: iteration 3 (logical): no change; tests: 1 failed",
-        "in common: all 3 ended alike: tests: 1 failed",
+        "in common: all 3 failed the same way: tests: 1 failed",
         'option: say what to do differently: ralph resume fix-1 --steer "…"',
         "option: split the task or make it smaller and start again",
         "option: start again with another agent or model: ralph loop --agent NAME --model NAME",
@@ -204,8 +204,11 @@ def test_the_escalation_of_a_stall() -> None:
 CAUSES = [
     ((), "nothing was tried"),
     ((tried(),), "tests: 1 failed"),
-    ((tried(1), tried(2, signature="o", what="lint"), tried(3)), "2 of 3 ended alike: tests: 1 failed"),
-    ((tried(1), tried(2, signature="o")), "none that all share: 2 different errors"),
+    (
+        (tried(1), tried(2, signature="o", what="lint"), tried(3)),
+        "2 of 3 failed the same way: tests: 1 failed",
+    ),
+    ((tried(1), tried(2, signature="o")), "none in common: 2 different errors"),
     ((tried(1, files=0), tried(2, signature="o", files=0)), "none of them changed anything"),
 ]
 
@@ -227,10 +230,10 @@ def test_the_ask_follows_the_class() -> None:
         "split item i1 or make it smaller and start again",
     )
     around = escalation((tried(kind="environmental", what="auth: please log in"),), "", "l")
-    assert around.ask == "Please see to what the work itself cannot: auth: please log in"
-    assert around.options[0] == "mend the surroundings, then: ralph resume l"
+    assert around.ask == "Please fix what the agent cannot: auth: please log in"
+    assert around.options[0] == "fix the environment, then: ralph resume l"
     assert len(around.approaches) == 1
-    assert escalation((), "i1").ask == "What is to become of item i1?"
+    assert escalation((), "i1").ask == "What should happen with item i1?"
 
 
 def test_faults_leave_no_attempt_behind() -> None:

@@ -107,7 +107,7 @@ DECIDED = [
         4,
         "OPEN",
         0,
-        "one more iteration did not help (the same again): the same error 5 times in a row",
+        "one more iteration did not help (retry): the same error 5 times in a row",
     ),
     ("watched: another error is another matter", WATCHED, OTHER, -1, "CLOSED", WATCH - 1, WATCHED.why),
     (
@@ -166,7 +166,7 @@ def test_a_second_failed_probe_names_the_first_reason() -> None:
     twice = OPEN
     for _ in range(2):
         twice = note_judged_iteration(move_state(twice, "probe", twice.why, **NOW), SAME, -1, at=9.0)
-    assert twice.why == "one more iteration did not help (the same again): the same error 5 times in a row"
+    assert twice.why == "one more iteration did not help (retry): the same error 5 times in a row"
     assert twice.opens == 3
 
 
@@ -241,7 +241,7 @@ def test_a_stalled_loop_is_open_and_says_why() -> None:
     assert (loop.progress.breaker.state, loop.progress.breaker.trouble) == ("OPEN", "no-progress")
     assert loop.progress.breaker.why == loop.reason == "3 iterations in a row changed nothing"
     assert [one.strategy for one in loop.progress.breaker.demands] == ["replan", "split"]
-    assert "Asked for before, without success: replan" in loop.progress.redirect
+    assert "Already tried without success: replan" in loop.progress.redirect
 
 
 def test_resume_is_one_probe_and_nothing_gained_ends_it_again() -> None:

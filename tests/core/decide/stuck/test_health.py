@@ -40,7 +40,7 @@ NO_ITEM = "no item completed in 3 iterations"
 FALLEN = "the share of passing tests has fallen 3 times in a row"
 RISEN = "errors have risen 3 times in a row"
 QUIET = "the agent says much less than two iterations ago (only a warning)"
-TESTING = "5 iterations saw to nothing but tests"
+TESTING = "5 iterations changed only tests"
 WARNINGS: list[tuple[str, tuple[Pulse, ...], tuple[str, ...]]] = [
     ("nothing yet", (), ()),
     ("two without files", (pulse(files=0),) * 2, ()),

@@ -39,10 +39,10 @@ SAME_3 = Track("redirect", "the same error 3 times in a row: try a different app
 SAME_4 = Track("redirect", "the same error 4 times in a row: try a different approach")
 SAME_5 = Track("stalled", "the same error 5 times in a row")
 STOP = "stop undoing and redoing, try a different approach"
-TREES_4 = Track("redirect", f"the same two versions take turns: {STOP}")
-TREES_6 = Track("stalled", "the same two versions take turns (6 iterations)")
-REDS_4 = Track("redirect", f"the same two sets of failures take turns: {STOP}")
-REDS_6 = Track("stalled", "the same two sets of failures take turns (6 iterations)")
+TREES_4 = Track("redirect", f"the same two versions alternate: {STOP}")
+TREES_6 = Track("stalled", "the same two versions alternate (6 iterations)")
+REDS_4 = Track("redirect", f"the same two sets of failures alternate: {STOP}")
+REDS_6 = Track("stalled", "the same two sets of failures alternate (6 iterations)")
 WON = b.footprint(tree="t1", before="t1", progress=True)
 LOOKS: list[tuple[str, tuple[Footprint, ...], Track]] = [
     ("nothing yet", (), GOING),
@@ -71,7 +71,7 @@ LOOKS: list[tuple[str, tuple[Footprint, ...], Track]] = [
     ("four turns after others", trees("CDABAB"), TREES_4),
     ("turns that ended", trees("ABABB"), GOING),
     ("turns that were left", trees("ABABC"), GOING),
-    ("three that take turns", trees("ABCABC"), GOING),
+    ("three that alternate", trees("ABCABC"), GOING),
     ("sets of failures, three turns", digests("ABA"), GOING),
     ("sets of failures, four turns", digests("ABAB"), REDS_4),
     ("sets of failures, six turns", digests("ABABAB"), REDS_6),

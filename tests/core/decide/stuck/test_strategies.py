@@ -58,7 +58,7 @@ def test_a_demand_names_the_reason_the_strategy_and_what_was_asked_before() -> N
     """The sentence ends without a full stop: the prompt goes on after it."""
     rung = RUNGS["same-error"][1]
     assert demand_text("why", rung, ("a", "b", "a")) == (
-        f"why. Check the environment: {rung.text}. Asked for before, without success: a, b"
+        f"why. Check the environment: {rung.text}. Already tried without success: a, b"
     )
     assert demand_text("why", rung, ()) == f"why. Check the environment: {rung.text}"
 
@@ -93,7 +93,7 @@ def test_getting_worse_is_answered_without_an_end() -> None:
     for turn in range(4):
         loop = b.iterate(loop, f"t{turn + 1}", b.red(tree=f"t{turn + 1}", count=4 + 3 * turn))
     assert sum(pulse.score for pulse in loop.progress.breaker.pulses[-3:]) < 0
-    assert loop.progress.redirect.startswith("the last 3 iterations made it worse rather than better. ")
+    assert loop.progress.redirect.startswith("the last 3 iterations made things worse. ")
     assert isinstance(loop.todo[0], actions.RunAgent)
 
 
@@ -104,7 +104,7 @@ def test_only_mending_tests_is_questioned_where_tests_are_not_the_task(task_clas
     for turn in range(5):
         one = b.red(tree=f"t{turn + 1}", count=2, signature=f"s{turn}", red_digest=f"d{turn}")
         loop = b.iterate(loop, f"t{turn + 1}", one, claim=Claim("IN_PROGRESS", work="TESTING"))
-    assert ("nothing but tests" in loop.progress.redirect) is told
+    assert ("changed only tests" in loop.progress.redirect) is told
     assert isinstance(loop.todo[0], actions.RunAgent)
 
 

@@ -89,7 +89,7 @@ def test_green_work_that_lacks_a_witness_is_never_taken_back(on_fail: Any) -> No
     assert more.progress.best is not None
     assert (more.work.tree, more.progress.best.tree) == ("t2", "t2")
     idle = b.work(more, "t2")
-    assert "nothing has been changed yet" not in idle.proof.not_yet
+    assert "nothing has changed yet" not in idle.proof.not_yet
 
 
 def test_red_after_green_goes_back_to_the_green_work_and_not_to_the_base() -> None:
@@ -134,8 +134,8 @@ def test_what_was_set_aside_is_named_in_the_next_prompt() -> None:
     loop = b.iterate(loop, "t2", b.red(tree="t2", count=5))
     assert loop.work.tree == BASE
     assert loop.progress.revert_note == (
-        f"The work of iteration 2 was taken back to the state at the start: {WORSE}; "
-        "it is set aside as refs/ralph/fix-1/rejected/2"
+        f"The work of iteration 2 was reverted to the state at the start: {WORSE}; "
+        "it is kept as refs/ralph/fix-1/rejected/2"
     )
 
 
@@ -152,7 +152,7 @@ def test_a_state_in_between_is_named_by_its_iteration() -> None:
     for number in (2, 3):
         loop = b.iterate(loop, f"t{number}", b.red(tree=f"t{number}", count=4))
     assert loop.progress.revert_note.startswith(
-        "The work of iteration 3 was taken back to the state after iteration 1: it was worse"
+        "The work of iteration 3 was reverted to the state after iteration 1: it was worse"
     )
 
 
@@ -161,9 +161,9 @@ def test_why_work_goes_back_in_words() -> None:
     accused = b.conclude(b.guarding(b.based()), b.guard("t1", "test_a"))
     assert owed(accused).why == "tests or checks were tampered with in it"
     reverting = b.judge(b.work(b.based(b.order(on_fail="revert")), "t1"), b.red(count=3))
-    assert owed(reverting).why == "it did not pass, and failed work is not kept in this loop"
+    assert owed(reverting).why == "it did not pass, and this loop does not keep failed work"
     assert WORSE == (
-        "it was worse than that for two iterations in a row (newly red, or tests that no longer load)"
+        "it was worse than that for two iterations in a row (new failures, or tests that do not load)"
     )
     assert GIVEN_UP == "the item was given up"
 
@@ -211,4 +211,4 @@ def test_a_record_of_the_first_rules_that_stalled_in_turns_still_folds() -> None
     for turn in range(6):
         tree = f"ab{turn % 2}"
         loop = b.iterate(loop, tree, b.red(tree=tree, count=5 + turn % 2))
-    assert owed(loop) == actions.Finish("stalled", "the same two versions take turns (6 iterations)")
+    assert owed(loop) == actions.Finish("stalled", "the same two versions alternate (6 iterations)")

@@ -149,10 +149,10 @@ def set_redirect(loop: Loop) -> Loop:
         return add_demand(loop, *signs)
     pulses = loop.progress.breaker.pulses
     if health.is_getting_worse(pulses) and pulses[-1].score < 0:
-        why = f"the last {health.WINDOW} iterations made it worse rather than better"
+        why = f"the last {health.WINDOW} iterations made things worse"
         return add_demand(loop, "no-progress", why)
     if health.only_testing(pulses) and loop.sealed.criterion.task_class != "coverage":
-        why = f"{health.TESTING_WINDOW} iterations in a row saw to nothing but tests, and nothing came of it"
+        why = f"{health.TESTING_WINDOW} iterations in a row changed only tests, without progress"
         return add_demand(loop, "test-loop", why)
     return loop.with_progress(redirect="")
 

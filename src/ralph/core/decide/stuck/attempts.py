@@ -41,8 +41,8 @@ CAUSE_CLASS: dict[str, Class] = {
     "torn-report": "transient",
 }  # every other cause, and plain red, is logical
 NEXT: dict[Class, str] = {
-    "transient": "the same again",
-    "environmental": "mend the surroundings, then the same again",
+    "transient": "retry",
+    "environmental": "fix the environment, then retry",
     "logical": "another approach",
     "fundamental": "ask a human",
 }
@@ -166,12 +166,12 @@ def _cause(tries: tuple[Attempt, ...]) -> str:
     if len(tries) == 1:
         return what
     if often == len(tries):
-        return f"all {often} ended alike: {what}"
+        return f"all {often} failed the same way: {what}"
     if often > 1:
-        return f"{often} of {len(tries)} ended alike: {what}"
+        return f"{often} of {len(tries)} failed the same way: {what}"
     if all(not one.files for one in tries):
         return "none of them changed anything"
-    return f"none that all share: {len(marks)} different errors"
+    return f"none in common: {len(marks)} different errors"
 
 
 def _options(newest: Attempt | None, item: str, loop: str) -> tuple[str, ...]:
@@ -179,8 +179,8 @@ def _options(newest: Attempt | None, item: str, loop: str) -> tuple[str, ...]:
     kind = newest.kind if newest is not None else "logical"
     if kind in ("transient", "environmental"):
         return (
-            f"mend the surroundings, then: ralph resume {loop}",
-            "start again with a second agent that stands in: ralph loop --agent FIRST,SECOND",
+            f"fix the environment, then: ralph resume {loop}",
+            "start again with a spare agent: ralph loop --agent FIRST,SECOND",
         )
     options = [f"say what to do differently: {resume}"]
     if kind == "fundamental":
@@ -196,11 +196,11 @@ def _options(newest: Attempt | None, item: str, loop: str) -> tuple[str, ...]:
 def _ask(newest: Attempt | None, item: str) -> str:
     part = f"item {item}" if item else "this task"
     if newest is None:
-        return f"What is to become of {part}?"
+        return f"What should happen with {part}?"
     if newest.kind == "fundamental":
         return f"Please decide: {newest.what}"
     if newest.kind in ("transient", "environmental"):
-        return f"Please see to what the work itself cannot: {newest.what}"
+        return f"Please fix what the agent cannot: {newest.what}"
     return f"What would {part} have to do differently to get past this: {newest.what}?"
 
 

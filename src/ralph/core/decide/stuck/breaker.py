@@ -78,7 +78,7 @@ def note_judged_iteration(breaker: Breaker, footprint: Footprint, score: int, *,
             worked = f"the probe worked: score {score:+d}"
             closed = move_state(breaker, "works", worked, at=at, iteration=number)
             return replace(closed, watch=WATCH)
-        known = "the same again" if back else f"score {score:+d}, and more than 0 was needed"
+        known = "retry" if back else f"score {score:+d}, and more than 0 was needed"
         why = f"one more iteration did not help ({known}): {breaker.diagnosis}"
         return move_state(breaker, "trip", why, at=at, iteration=number)
     if not breaker.watch or breaker.state != "CLOSED":

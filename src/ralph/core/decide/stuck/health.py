@@ -110,7 +110,7 @@ def alerts(breaker: Breaker, loop: Loop) -> tuple[str, ...]:
     if is_getting_worse(pulses):
         found.append(f"the last {WINDOW} iterations are worth {worth(pulses)} together")
     if only_testing(pulses):
-        found.append(f"{TESTING_WINDOW} iterations saw to nothing but tests")
+        found.append(f"{TESTING_WINDOW} iterations changed only tests")
     if _falls_silent([pulse.written for pulse in last]):
         found.append("the agent says much less than two iterations ago (only a warning)")
     return (*found, *_calls(loop))

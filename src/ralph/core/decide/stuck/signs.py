@@ -129,9 +129,9 @@ def _oscillation(history: tuple[Footprint, ...]) -> Track | None:
     for marks, what in ((trees, "the same two versions"), (reds, "the same two sets of failures")):
         turns = _alternating(marks)
         if turns >= 6:
-            return Track("stalled", f"{what} take turns ({turns} iterations)")
+            return Track("stalled", f"{what} alternate ({turns} iterations)")
         if turns >= 4:
-            return Track("redirect", f"{what} take turns: stop undoing and redoing, try a different approach")
+            return Track("redirect", f"{what} alternate: stop undoing and redoing, try a different approach")
     return None
 
 

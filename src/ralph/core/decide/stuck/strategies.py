@@ -20,18 +20,20 @@ class Rung(Struct, frozen=True):
 
 ESCALATE = Rung(
     "escalate",
-    "unless you see a way that nobody tried, stop here: answer BLOCKED and say what was tried, "
+    "unless you see an approach that nobody tried, stop here: answer BLOCKED and say what was tried, "
     "what all of it has in common, and the one thing that you need from a human",
 )
 RUNGS: dict[Trouble, tuple[Rung, ...]] = {
     "no-progress": (
-        Rung("replan", "plan anew before you edit: write down what is missing and in which order it is done"),
+        Rung("replan", "re-plan before you edit: write down what is missing and in which order to do it"),
         Rung("split", "split what is left into at least three small parts and finish the first of them"),
-        Rung("skip and return", "leave the part that resists, finish another one, then come back to it"),
+        Rung("skip and return", "leave the hard part, finish another one, then come back"),
         ESCALATE,
     ),
     "same-error": (
-        Rung("change the approach", "give up the idea so far and reach the same behaviour by another design"),
+        Rung(
+            "change the approach", "drop the current idea and find a different design for the same behaviour"
+        ),
         Rung(
             "check the environment",
             "before you edit, show what the failing check really uses: versions, paths, settings, inputs",
@@ -44,15 +46,13 @@ RUNGS: dict[Trouble, tuple[Rung, ...]] = {
     ),
     "test-loop": (
         Rung("question the test's assumptions", "say what each failing test assumes, and whether it holds"),
-        Rung(
-            "question the implementation", "take the tests as right and look for the fault in the code alone"
-        ),
-        Rung("shrink the scope", "make one failing test pass by the smallest change of the code, no more"),
+        Rung("question the implementation", "assume the tests are right and look for the fault in the code"),
+        Rung("shrink the scope", "make one failing test pass with the smallest code change, nothing more"),
         ESCALATE,
     ),
     "circular": (
         Rung("analyse again", "read the task and both failures again and name what they have in common"),
-        Rung("an untried approach", "list what was tried and take a way that is not on the list"),
+        Rung("an untried approach", "list what was tried and choose an approach that is not on the list"),
         Rung("a minimal version", "build the smallest version that satisfies both sides, then extend it"),
         ESCALATE,
     ),
@@ -72,5 +72,5 @@ def already_asked(demands: tuple[Demand, ...], trouble: Trouble, item: str = "")
 
 def demand_text(why: str, rung: Rung, before: tuple[str, ...]) -> str:
     """The demand as the next prompt has it, without a full stop: the prompt goes on after it."""
-    tried = f". Asked for before, without success: {', '.join(dict.fromkeys(before))}" if before else ""
+    tried = f". Already tried without success: {', '.join(dict.fromkeys(before))}" if before else ""
     return f"{why}. {rung.strategy.capitalize()}: {rung.text}{tried}"

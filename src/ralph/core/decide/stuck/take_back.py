@@ -17,9 +17,9 @@ from ralph.core.model.verdict import Checkpoint
 
 IN_A_ROW = 2
 ACCUSED = "tests or checks were tampered with in it"
-WORSE = "it was worse than that for two iterations in a row (newly red, or tests that no longer load)"
+WORSE = "it was worse than that for two iterations in a row (new failures, or tests that do not load)"
 EMPTIED = "it left no file at all"
-FAILED = "it did not pass, and failed work is not kept in this loop"
+FAILED = "it did not pass, and this loop does not keep failed work"
 GIVEN_UP = "the item was given up"
 NOTHING = frozenset(  # git's id of a tree without files: there is no work in it to keep
     {
@@ -86,10 +86,10 @@ def sentence_for_prompt(loop: Loop, owed: RestoreWorkspace, iteration: int) -> s
     if owed.to.iteration == iteration:
         return ""
     to = f"the state after iteration {owed.to.iteration}" if owed.to.iteration else "the state at the start"
-    words = f"The work of iteration {iteration} was taken back to {to}: {owed.why}"
+    words = f"The work of iteration {iteration} was reverted to {to}: {owed.why}"
     if owed.rejected is None:
         return words
-    return f"{words}; it is set aside as refs/ralph/{loop.sealed.loop}/rejected/{owed.rejected.iteration}"
+    return f"{words}; it is kept as refs/ralph/{loop.sealed.loop}/rejected/{owed.rejected.iteration}"
 
 
 def forgiven(loop: Loop) -> Loop:

@@ -26,7 +26,7 @@ FAILING = "a test that it serves fails"
 PRIORITY = "it has the highest priority"
 CLEAREST = "it has the clearest spec among those of its priority"
 FIRST = "it comes first among equals"
-NO_SPEC = "no spec tells what it should do"
+NO_SPEC = "no spec says what it should do"
 
 
 class ItemChoice(Struct, frozen=True):
@@ -47,7 +47,7 @@ def board_of(
     wrong = [one for one in check_plan(plan, None) if plan.items]
     if wrong:
         raise UserError(
-            f"the plan cannot be worked by: {wrong[0].message}",
+            f"the plan is not executable: {wrong[0].message}",
             code="E-PLAN-INVALID",
             next="cat IMPLEMENTATION_PLAN.md",
         )
@@ -178,7 +178,7 @@ def _nothing(board: Board) -> ItemChoice:
         return ItemChoice("done", why="every required item is settled")
     if human:
         return _choice_of_none(ranked, "human", "only a human can tick what is left", human)
-    return _choice_of_none(ranked, "stuck", "what is left is blocked, or waits for what is", stopped or left)
+    return _choice_of_none(ranked, "stuck", "what is left is blocked or waits for what is", stopped or left)
 
 
 def _choice_of_none(ranked: Ranked, kind: Kind, why: str, ranks: list[int]) -> ItemChoice:

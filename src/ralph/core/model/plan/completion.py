@@ -1,4 +1,4 @@
-"""The dual condition: words of completion on one side, a signal with its four conditions on the other.
+"""The dual condition: completion indicators on one side, a signal with its four conditions on the other.
 
 It stands beside the proof and never in its place (`exit_gate`). Which words count is in `indicators`.
 """

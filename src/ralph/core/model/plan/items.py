@@ -84,7 +84,7 @@ class Ranked(Struct, frozen=True):
     before: tuple[tuple[str, ...], ...]  # who waits for it
     serves: dict[str, tuple[int, ...]]
     required: tuple[bool, ...]  # it must be settled
-    lacking: tuple[bool, ...]  # no spec tells what it should do
+    lacking: tuple[bool, ...]  # no spec says what it should do
 
 
 class Tally(Struct, frozen=True):

@@ -51,7 +51,7 @@ def check_plan(
     if circle:
         shown = [*circle, circle[0]]
         text = " -> ".join(shown if len(shown) <= MAX_SHOWN else [*shown[: MAX_SHOWN - 2], "…", shown[-1]])
-        complain(f"plan-circle:{circle[0]}", f"items wait for each other in a circle: {text}", circle[0])
+        complain(f"plan-circle:{circle[0]}", f"dependency cycle: {text}", circle[0])
     if criteria is not None:
         _check_criteria(plan, set(criteria), complain)
     return tuple(found)

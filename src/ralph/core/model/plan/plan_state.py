@@ -68,7 +68,7 @@ class ClosingState(Struct, frozen=True):
     """Does the agent say that nothing is left?"""
 
     calls: int = 0  # that asked so
-    indications: tuple[Indication, ...] = ()  # words of completion in the newest iterations
+    indications: tuple[Indication, ...] = ()  # completion indicators in the newest iterations
     dual: Dual | None = None  # both halves of the exit condition, when they were last looked at
 
 

@@ -45,8 +45,8 @@ def guard_kinds(guard: str, way: str, rows: dict[str, _Row]) -> dict[str, Kind]:
     return {f"{guard}.{name}": Kind(*row) if len(row) == 3 else Kind(*row, way) for name, row in rows.items()}
 
 
-PUT_BACK = "put back what the base had and change the source instead"
-TAKE_OUT = "take it out"
+PUT_BACK = "restore what the base had and change the source instead"
+TAKE_OUT = "remove it"
 
 
 @cache

@@ -237,9 +237,9 @@ def _dead(node: Any) -> str:
         if kind in ("arrow_function", "function_expression", "function_declaration", "program"):
             return ""
         if kind == "statement_block" and any(item.kind() == "return_statement" for item in node.prev_all()):
-            return "it stands after the end of the test"
+            return "it comes after the end of the test"
         if kind == "if_statement" and parent.field("condition").text().strip("() ") in ("false", "0", "null"):
-            return "it stands under a condition that is never true"
+            return "it is under a condition that is never true"
         if kind == "try_statement" and parent.field("body") == node:
             handler = parent.field("handler")
             if handler is not None and not _QUIET.search(handler.text()):

@@ -33,10 +33,10 @@ _ENDS = (
     "sys.exit",
 )
 _SWALLOWED = "its failure is swallowed"
-_AFTER = "it stands after the end of the test"
-_NEVER = "it stands under a condition that is never true"
-_UNCALLED = "it stands in a function that is never called"
-_NO_ITEMS = "it stands in a loop over nothing"
+_AFTER = "it comes after the end of the test"
+_NEVER = "it is under a condition that is never true"
+_UNCALLED = "it is in a function that is never called"
+_NO_ITEMS = "it is in a loop over nothing"
 
 
 class Test(Struct, frozen=True):

@@ -183,4 +183,4 @@ def _repository(change: Change, facts: GuardFacts) -> Finding | None:
         listed = decode(facts.read_result(".gitmodules"))
         if re.search(rf"^\s*path\s*=\s*{re.escape(path)}\s*$", listed, re.MULTILINE):
             return None
-    return Finding(f"junk.repository:{path}", f"{path} is a repository of its own inside this one", path=path)
+    return Finding(f"junk.repository:{path}", f"{path} is a separate repository inside this one", path=path)

@@ -13,7 +13,7 @@ from ralph.gates.guards._base.texts import NumberedLine, is_aside, is_testing, n
 from ralph.gates.guards._files.manifests import is_lock
 
 NAME = "secrets"
-KINDS = guard_kinds(NAME, "take it out and read it from the environment", {
+KINDS = guard_kinds(NAME, "remove it and read it from the environment", {
     "key": ("not yet", "an added line holds what looks like a key or token"),
     "private": ("not yet", "a private key was added"),
     "password": ("not yet", "an added line holds what looks like a real password"),

@@ -33,7 +33,7 @@ KINDS = guard_kinds(NAME, "finish it", {
         "do it, or name its issue in the comment"),
     "body": ("not yet", "a new function does nothing"),
     "emptied": ("not yet", "a function lost its body",
-        "put the body back, or delete the function and its uses"),
+        "restore the body, or delete the function and its uses"),
     "placeholder": ("not yet", "new code raises or returns a placeholder"),
 })  # fmt: skip
 _ALLOW = re.compile(r"ralph:\s*allow\s+stubs\s+\S")

@@ -29,7 +29,7 @@ from ralph.gates.judging_paths import is_test
 
 NAME = "assertions"
 CALLED = True
-KINDS = guard_kinds(NAME, "let the test ask what it asked at the base", {
+KINDS = guard_kinds(NAME, "make the test check what it checked on the base", {
     "removed": ("accuses or asks", "an assertion of a base test is gone"),
     "tautology": ("accuses", "an assertion can no longer fail"),
     "weakened": ("accuses or asks", "an assertion now accepts more than it did"),

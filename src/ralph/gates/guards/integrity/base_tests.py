@@ -29,7 +29,7 @@ CALLED = True
 KINDS = guard_kinds(NAME, "make the source pass the base's tests and settings as they were", {
     "red": ("accuses or asks", "red with the base's tests and configs over the new source"),
     "missing": ("accuses", "the base's tests were not run over the new source",
-        "let the check run as it did at the base"),
+        "make the check run as it did on the base"),
 })  # fmt: skip
 _EMPTY = ("no-tests", "all-skipped")
 _COVERAGE = re.compile(r"\b(?:cov|coverage|coveragerc|nyc|c8)\b|\bcoverage\w*[tT]hreshold")

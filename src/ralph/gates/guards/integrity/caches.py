@@ -15,7 +15,7 @@ from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.judging_paths import is_test
 
 NAME = "caches"
-KINDS = guard_kinds(NAME, "delete it and let .gitignore leave it out", {
+KINDS = guard_kinds(NAME, "delete it and add it to .gitignore", {
     "poisoned": ("accuses", "byte code that Python would load without comparing it with its source"),
     "left": ("not yet", "a tool's cache or data was left in the tree"),
 })  # fmt: skip

@@ -14,7 +14,7 @@ from ralph.gates.guards.integrity.repeat import is_repeated
 
 NAME = "canary"
 CALLED = True
-KINDS = guard_kinds(NAME, "take out what changes how tests are run or reported", {
+KINDS = guard_kinds(NAME, "remove what changes how tests are run or reported", {
     "silent": ("accuses", "a test that must fail did not fail"),
     "unseen": ("accuses", "a test that must fail was not run, although it was at the base"),
     "runner": ("accuses or asks", "a part of the test runner is not what it was at the base"),

@@ -23,7 +23,7 @@ from ralph.gates.guards._files.manifests import (
 )
 
 NAME = "dependencies"
-KINDS = guard_kinds(NAME, "take that dependency back", {
+KINDS = guard_kinds(NAME, "undo that change of the dependencies", {
     "plugin": ("accuses", "a new dependency retries or hides failing tests"),
     "runner": ("accuses", "a test runner or checker now comes from somewhere else"),
 })  # fmt: skip

@@ -21,14 +21,14 @@ from ralph.gates.guards._tests.moved import find_moves, only_lost
 
 NAME = "inventory"
 CALLED = True
-KINDS = guard_kinds(NAME, "put the test back as it was, and make the source pass it", {
+KINDS = guard_kinds(NAME, "restore the test, and make the source pass it", {
     "deleted": ("accuses or asks", "a test of the base is gone"),
-    "skipped": ("accuses or asks", "a test that ran at the base is skipped now", "take the skip out"),
+    "skipped": ("accuses or asks", "a test that ran at the base is skipped now", "remove the skip"),
     "weakened": (
         "accuses or asks", "a changed test passes, its version from the base fails on the new source"),
     "fewer": ("asks", "fewer tests ran than at the base (where only counts are known)"),
     "unknown": ("accuses", "the tests were known at the base and are not known now",
-        "let the check report its tests as it did at the base"),
+        "make the check report its tests as it did on the base"),
 })  # fmt: skip
 _SENTENCES = {
     "deleted": "{id} was there at the base and is gone",

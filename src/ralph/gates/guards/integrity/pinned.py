@@ -9,7 +9,7 @@ from ralph.gates.guards._base.kinds import guard_kinds
 from ralph.gates.seal import exec_argv
 
 NAME = "pinned"
-KINDS = guard_kinds(NAME, "leave commands and tools of the checks alone", {
+KINDS = guard_kinds(NAME, "do not touch the commands and tools of the checks", {
     "command": ("accuses", "the command executed is not the sealed one"),
     "tool": ("accuses", "the tool is not the one that was sealed"),
     "unseen": ("accuses", "what was executed is not recorded"),

@@ -26,10 +26,10 @@ from ralph.gates.judging_paths import is_ci, is_ralph, matches
 
 NAME = "protected"
 KINDS = guard_kinds(NAME, PUT_BACK, {
-    "ralph": ("accuses", "`ralph.toml` or `[tool.ralph]` changed", "put it back as it was"),
-    "ci": ("asks", "a workflow of continuous integration changed", "put it back as it was"),
+    "ralph": ("accuses", "`ralph.toml` or `[tool.ralph]` changed", "restore it"),
+    "ci": ("asks", "a workflow of continuous integration changed", "restore it"),
     "gate": ("accuses", "a file that a gate's command is made of changed"),
-    "path": ("accuses", "a path under the user's `protect` globs changed", "put it back as it was"),
+    "path": ("accuses", "a path under the user's `protect` globs changed", "restore it"),
 })  # fmt: skip
 _SETTINGS = (".toml", ".ini", ".cfg", ".json", ".json5", ".yml", ".yaml")
 ADDED = "continuous integration that the base does not have: "

@@ -11,7 +11,7 @@ from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 
 NAME = "repeat"
 CALLED = True
-KINDS = guard_kinds(NAME, "make it come out the same each time", {
+KINDS = guard_kinds(NAME, "make the result the same each time", {
     "flaky": ("not yet", "green once and red once on the same tree"),
 })  # fmt: skip
 MAX_LISTED = 20

@@ -25,5 +25,5 @@ def command(loop: str, now: bool) -> int:
     name = find_loop(loop, env)
     after = pause_loop(name, env, now=now)
     word = after.outcome or after.phase if now else "stops after this iteration"
-    print(f"{name} {word}: ralph resume {name} goes on")
+    print(f"{name} {word}: continue with ralph resume {name}")
     return 0

@@ -71,7 +71,7 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
     criteria = sum(len(spec.criteria) for spec in specs)
     told = f"{plural(len(specs), 'spec')}, {criteria} {'criterion' if criteria == 1 else 'criteria'}"
     advice = len(findings) + len(files.skipped) - wrong
-    state = f"{wrong} to mend" if wrong else "fit to work by"
+    state = f"{wrong} to fix" if wrong else "ready"
     print(f"{told}: {state}{f', {advice} of advice' if advice else ''}")
     return 1 if wrong else 0
 

@@ -74,4 +74,4 @@ def _asks_to_merge(loop: Loop) -> bool:
     print(safe(loop.reason, 300), file=sys.stderr)
     for sentence in loop.proof.unproven:
         print(f"  not proven: {safe(sentence, 300)}", file=sys.stderr)
-    return click.confirm("merge it all the same?", default=False, err=True)
+    return click.confirm("merge it anyway?", default=False, err=True)
