@@ -18,7 +18,7 @@ from ralph.core.views.summary import Summary
 # As journals have had them from the beginning: a name that goes or moves breaks the records of users.
 ORDER = """loop task repo criterion limits agent agent_argv agent_settings agent_env model key price spares
     keep_session base_commit base_tree user_start head_commit head_branch branch on_fail sandbox network
-    allow_write share setup setup_cwd prefix with_changes history protect config_digest warnings
+    allow_write share setup setup_cwd prefix with_changes history protect other_checks config_digest warnings
     report_copy_to templates brief rubric judge"""
 WHOLES = (LoopReport, Order, PromptFacts, Summary)
 FULL = b.order(

@@ -533,10 +533,10 @@ LIMIT_CASES = [
         "need a time limit",
     ),
     ({"--max-cost": "5"}, True, ""),
-    ({"--max-cost": "5"}, False, "cannot be kept"),
+    ({"--max-cost": "5"}, False, "cannot be enforced"),
     ({"--max-cost": "5", "--max-iterations": "15"}, False, ""),
     ({"--max-cost": "5", "--max-time": "1h"}, False, ""),
-    ({"--max-cost": "5", "--idle-timeout": "1m"}, False, "cannot be kept"),
+    ({"--max-cost": "5", "--idle-timeout": "1m"}, False, "cannot be enforced"),
 ]
 
 

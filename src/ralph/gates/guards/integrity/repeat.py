@@ -35,7 +35,7 @@ def check(facts: GuardFacts) -> GuardResult:
         blind = f"{', '.join(short)}: judged {least} times, not {facts.confirm}"
     if forgiven := _forgiven(facts, wanted):
         named = ", ".join(forgiven[:3]) + (f" and {len(forgiven) - 3} more" if len(forgiven) > 3 else "")
-        words = f"green only at times, as on the base, and not held against the result: {named}"
+        words = f"flaky on the base too, so forgiven here: {named}"
         blind = f"{blind}; {words}" if blind else words
     result = guard_result(
         NAME,
