@@ -94,6 +94,10 @@ NEEDS_NOTHING = {
     },
     "a new lockfile": {"uv.lock": '[[package]]\nname = "click"\nversion = "8.1.0"\n'},
     "an added linter": package(devDependencies=PACKAGE["devDependencies"] | {"eslint": "8"}),
+    "an added devDependency of a benchmark": package(
+        devDependencies=PACKAGE["devDependencies"] | {"rival": "1", "tsd": "1"}
+    )
+    | {"benchmark/a.js": "require('rival')\n", "x.test-d.ts": "import {expectType} from 'tsd'\n"},
     "a range of a devDependency that holds": package(devDependencies={"tape": "^5.1.2", "left": "1"}),
 }
 NEEDS_SETUP = {

@@ -24,7 +24,11 @@ _INFO = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)\.(?:dist|egg)-info")
 _MARKER = re.compile(r"""python_(?:full_)?version\s*(<=|>=|==|!=|<|>)\s*["']([\d.]+)["']""")
 _LOCAL = re.compile(r"(workspace|file|link|portal):(.*)")
 _SOURCES = ("*.py", "*.pyi", "*.js", "*.cjs", "*.mjs", "*.jsx", "*.ts", "*.cts", "*.mts", "*.tsx", "*.vue")
-
+# Code that no check loads: whoever runs it installs what it needs.
+_BESIDE = (
+    *(f":(exclude,glob)**/{name}/**" for name in ("bench", "benchmark", "benchmarks", "example", "examples")),
+    ":(exclude)*.test-d.ts",
+)
 _NATIVE = (
     ".c",
     ".cc",
@@ -240,7 +244,7 @@ def _used(store: Store, tree: str, doubt: list[tuple[Want, str]], installed: Ins
     found: set[str] = set()
     python = rf"^[ \t]*(import|from)[ \t]+({words})([. \t,]|$)"
     node = rf"""(require\(|from|import\(?)[ \t]*["']({words})["'/]"""
-    asked_words = ["grep", "-h", "-o", "-E", "-I", "-e", python, "-e", node, tree, "--", *_SOURCES]
+    asked_words = ["grep", "-h", "-o", "-E", "-I", "-e", python, "-e", node, tree, "--", *_SOURCES, *_BESIDE]
     out = private_call(store, asked_words, ok=(0, 1)).out.decode("utf-8", "replace")
     for name, paths in gone.items():
         if re.search(rf"""(^|[\s"']){re.escape(name)}([\s.,"'/]|$)""", out, re.MULTILINE):
