@@ -43,7 +43,7 @@ def changed_statements(path: str, text: str, new: Collection[int]) -> tuple[Chan
         if path.endswith(PYTHON):
             return _assemble(_python(ast.parse(text)), new, _python_blank(text))
         return _javascript(path, text, new)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "it could not be parsed"
 
 
