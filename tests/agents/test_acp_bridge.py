@@ -293,7 +293,7 @@ def test_paths_out_of_the_workspace(bridge):
             "turns",
             "bound on requests",
         ),
-        ({"session__prompt": [{"answer": {"stopReason": "refusal"}}]}, "request", "refused to go on"),
+        ({"session__prompt": [{"answer": {"stopReason": "refusal"}}]}, "request", "refused to continue"),
         ({"session__prompt": [{"answer": {"stopReason": "cancelled"}}]}, "interrupted", "cancelled"),
         ({"session__prompt": [{"answer": {"stopReason": 7}}]}, "protocol", "does not have"),
         ({"session__prompt": [DONE]}, "hollow", "without a word"),

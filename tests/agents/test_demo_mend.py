@@ -10,8 +10,8 @@ import pytest
 from ralph.agents.demo import edits
 from ralph.agents.demo.mend import Seen, checks_of, mend
 
-PROOF = "- tests: `{}` (it must show that the task is done) — red: 1 failed\n"
-KEEP = "- lint: `{}` (nothing may become red in it that was green) — {}\n"
+PROOF = "- tests: `{}` (must pass when the task is done) — red: 1 failed\n"
+KEEP = "- lint: `{}` (what passed before must still pass) — {}\n"
 SOURCE = "def area(w, h):\n    return w + h\n\n\ndef full(n):\n    return n > 10\n"
 # A runner that names what failed as unittest does, without taking a second to start.
 RUNNER = """import area
@@ -49,7 +49,7 @@ def test_the_checks_are_those_of_the_prompt():
     prompt = (
         PROOF.format("a `b`") + KEEP.format("ruff check .", "green") + KEEP.format("mypy", "red: 3 findings")
     )
-    prompt += "- x: `y` in pkg/a (it must show that the task is done) — not judged yet\n"
+    prompt += "- x: `y` in pkg/a (must pass when the task is done) — not judged yet\n"
     prompt += "- z: `q` (advice only) — green\n"
     assert [(one.run, one.cwd, one.proof) for one in checks_of(prompt)] == [
         ("a `b`", ".", True),

@@ -46,7 +46,7 @@ def test_the_agent_asks_and_one_command_grants_it(place):
 def test_who_does_not_ask_is_asked_about(place):
     """The agent is told once what to do; when it keeps its change, the user is asked and nobody accused."""
     done = place.loop(agent("changes_rule", "silent"), task=TASK)
-    loop = place.expect(done, "blocked", 3, 2, says=("your word is needed", f"--allow '{KEY}=…'"))
+    loop = place.expect(done, "blocked", 3, 2, says=("your decision is needed", f"--allow '{KEY}=…'"))
     assert "tamper" not in done.text
     assert not accused(done)
     assert any(
@@ -58,7 +58,7 @@ def test_who_does_not_ask_is_asked_about(place):
 def test_kinds_granted_beforehand(place):
     """What was granted by its kind is given when the agent asks, and is told; what accuses never is."""
     done = place.loop(agent("changes_rule", "asks"), "--allow-asked", "inventory.weakened", task=TASK)
-    place.expect(done, "verified", 0, 1, says="asked by the agent, granted beforehand")
+    place.expect(done, "verified", 0, 1, says="requested by the agent, allowed in advance")
     refused = place.loop(agent("changes_rule", "asks"), "--allow-asked", "environment.patch", task=TASK)
     assert refused.code == 2
     assert "environment.patch accuses" in refused.text

@@ -26,7 +26,7 @@ def test_going_in_circles_then_a_probe_that_fails(place):
     command = f"if grep -q 'take both halves'; then cat whole.txt > calc.py; else {turns}; fi"
     done = place.loop(command, "--on-fail", "keep")
     # The first half was progress; from then on it goes in circles.
-    loop = place.expect(done, "stalled", 1, 7, says="take turns (6 iterations)")
+    loop = place.expect(done, "stalled", 1, 7, says="alternate (6 iterations)")
     prompts = [place.prompt(event.prompt) for event in done.all(e.AgentStarted)]
     assert ["stop undoing and redoing" in prompt for prompt in prompts] == [False] * 5 + [True] * 2
     assert ["Analyse again: " in prompt for prompt in prompts] == [False] * 5 + [True, False]

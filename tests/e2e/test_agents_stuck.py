@@ -80,7 +80,7 @@ def test_usage_limit_without_a_time(place):
     """A limit that does not say when it is lifted is waited out with a growing pause."""
     line = '{"ralph": 1, "type": "limit", "message": "slow down"}'
     done = place.loop(f"echo '{line}'; exit 1", "--max-time", "60s")
-    loop = place.expect(done, "exhausted", 1, 1, says="limit: slow down; waiting for that would pass")
+    loop = place.expect(done, "exhausted", 1, 1, says="limit: slow down; waiting would exceed the time limit")
     assert loop.iteration == 0
 
 

@@ -111,7 +111,7 @@ def test_a_plan_with_a_circle(shop):
     loop = shop.expect(done, "blocked", 3, 3)
     assert "no usable plan after 3 planning calls" in loop.reason
     assert "dependency cycle: upper -> lower -> upper" in loop.reason
-    assert "circle: upper -> lower" in shop.prompt(done.all(e.AgentStarted)[1].prompt)
+    assert "cycle: upper -> lower" in shop.prompt(done.all(e.AgentStarted)[1].prompt)
     lines = "- [ ] `a`: x (P0, serves CASE-1, after b)\n- [ ] `b`: y (P0, serves CASE-2, after a)\n"
     (shop.repo / PLAN).write_text(f"# Plan\n\n## High\n\n{lines}\n## Missing specs\n\n- none\n")
     refused = build(shop)

@@ -149,7 +149,7 @@ def test_a_gate_that_is_struck_each_time_pauses_the_loop(place, struck):
     place.commit("slow", test_calc__py=cases("pass"))
     configure(place)
     done = struck(loop_words(agent("honest_steps", 1)), "keeper", "fresh", times=3)
-    loop = place.expect(done, None, 1, 1, says="through no fault of the work")
+    loop = place.expect(done, None, 1, 1, says="the work is not the cause")
     assert (loop.phase, loop.progress.history, loop.progress.integrity_hits) == ("paused", (), 0)
     assert f"ralph resume {loop.sealed.loop}" in done.text
     status = place.ralph("status", loop.sealed.loop)
@@ -180,4 +180,4 @@ def test_a_check_that_came_to_no_judgement_at_the_base_is_no_witness(place):
     words = files(calc__py=fixed_calc())
     flags = ("--max-iterations", "1", "--min-grade", "B")
     done = place.ralph(*loop_words(agent("writes_files", words, "COMPLETE"), *flags))
-    place.expect(done, "exhausted", 1, 1, says="came to no judgement at the base")
+    place.expect(done, "exhausted", 1, 1, says="gave no result on the base")

@@ -86,12 +86,13 @@ def test_monorepo(shape):
 
 def test_uv_project(shape):
     """`uv run` finds the project's environment beside the judged tree, without network."""
-    uv = shutil.which("uv", path=shape.env()["PATH"])
-    if uv is None:
-        pytest.skip("uv is not on PATH: the uv shape was NOT tested")
+    tools = shape.top / "uv" / "bin"  # alone: beside ours there are tools that are not the project's
+    tools.mkdir(parents=True)
+    shutil.copy(os.path.join(sys.prefix, "bin", "uv"), tools)
     editable_project(shape, shape.top / "proj")
     check = "uv run --no-sync --offline python -m unittest discover tests"
-    loop = shape.judged(shape.mends("src/valued/value.py"), check)
+    env = {"PATH": f"{tools}{os.pathsep}{shape.env()['PATH']}"}
+    loop = shape.judged(shape.mends("src/valued/value.py"), check, env=env)
     assert loop.grade in ("A", "B")
 
 

@@ -86,7 +86,7 @@ def test_built_once_and_shared(shape, sandbox):
         else "0"
     )
     done = loop(shape, "l1", seen, flags=(*flags, "--allow-write", str(shape.outside)))
-    assert done.loop.grade == ("A" if sandbox == "auto" else "B"), done.report()
+    assert done.loop.grade == "B", "only data changed: there is no code that could be broken"
     assert done.loop.proof.baseline["check"].counts.passed == 1  # installed is right from the start
     assert "dependencies are built by: sh build.sh" in done.err
     (lock,) = built(shape)
@@ -137,7 +137,7 @@ def test_a_changed_lockfile_without_setup(shape):
     """The user's folders are shared only while the lockfile is the base's: else nothing can be judged."""
     project(shape, setup="")
     shape.decoy({"node_modules/x/lock": '{"v": 1}\n'})
-    assert loop(shape, "l1").loop.grade == "A"
+    assert loop(shape, "l1").loop.grade == "B"
     done = loop(shape, "l2", NINE, flags=("--max-iterations", "1"), code=1)
     assert "package-lock.json asks for what is not installed, and there is no setup command" in done.text
 

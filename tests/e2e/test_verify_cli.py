@@ -163,7 +163,7 @@ def test_another_tree_is_refused(proven, own):
     """A proof of one tree is no proof of the base, nor of anything else."""
     says(own("verify", "main"), 1, "✘ attestation", "no attestation for its tree")
     done = own("verify", "main", "--proof", str(proven.tar))
-    says(done, 1, "✔ trust", "✘ subject", "it speaks of tree", "NOT VERIFIED")
+    says(done, 1, "✔ trust", "✘ subject", "it is about tree", "NOT VERIFIED")
     assert "check at base" not in done.out
 
 

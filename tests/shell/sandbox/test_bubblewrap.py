@@ -100,6 +100,9 @@ def test_files_can_be_renamed_from_the_checkout_to_tmp(tmp_path, repo):
     ("repo", "read", "at"),
     [
         ("/tmp/a/repo", ("/tmp/tools",), "/tmp"),
+        ("/tmp/a/repo", ("/tmp/a",), ""),  # would be mounted over the checkout: the user's own files instead
+        ("/tmp/a/repo", ("/tmp/a/repo",), ""),
+        ("/home/me/repo", ("/home/me/repo",), ""),
         ("/home/me/repo", ("/home/me/.pyenv",), "/home/me"),
         ("/repo", (), ""),
         ("/opt/x/repo", (), ""),

@@ -27,7 +27,7 @@ _WILD = 4  # edits of this kind and above fit any test by chance: they come afte
 _NEAR = 3  # lines above a failing assertion that are read with it
 _CHECK = re.compile(
     r"(?m)^- [^:\n]+: `(?P<run>.+)`(?: in (?P<cwd>\S.*?))? "
-    r"\((?:(?P<proof>it must show)|nothing may become red)[^\n]*?\) — (?P<state>\w+)"
+    r"\((?:(?P<proof>must pass when)|what passed before must)[^\n]*?\) — (?P<state>\w+)"
 )
 _SKIPPED = frozenset({"node_modules", "target", "build", "dist", "vendor", "venv", "__pycache__", "testdata"})
 _LOCKS = (".lock", "-lock.json", "go.sum")

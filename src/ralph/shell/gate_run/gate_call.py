@@ -100,7 +100,8 @@ class GateCaller:
         tool_sha = tool_hash(site, gate, shares)
         if isinstance(tool_sha, Reading):
             return tool_sha
-        place = gate_place(site, gate, os.path.join(site.folder, "checkouts", call.slot), folder)
+        program = locate_program(site, gate, exec_argv(gate, "")[0], shares)
+        place = gate_place(site, gate, program, os.path.join(site.folder, "checkouts", call.slot), folder)
         checkout, proven = place.checkout, self._fill(place, call)
         if (behind := self._place_shares(checkout, shares)) is not None:
             return behind
@@ -108,7 +109,7 @@ class GateCaller:
         report = os.path.join(place.tmp, "r", "report")
         named = os.path.join(self.report_folder(call.slot), "report")
         argv = exec_argv(gate, named)
-        full = (locate_program(site, gate, argv[0], shares), *argv[1:])
+        full = (program, *argv[1:])
         env = gate.env
         if call.watch is not None:
             own, seen = os.path.dirname(report), os.path.dirname(named)

@@ -13,6 +13,7 @@ import os
 import msgspec
 
 from ralph.core.model.gate import Gate
+from ralph.errors import Bug
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell.files.safe_tree import ensure_directory, open_way, remove_except, remove_tree
@@ -147,10 +148,11 @@ class GatePlace(msgspec.Struct, frozen=True):
         open_way(self.top, kept)
 
 
-def gate_place(site: Site, gate: Gate, top: str, folder: str) -> GatePlace:
+def gate_place(site: Site, gate: Gate, program: str, top: str, folder: str) -> GatePlace:
     """One mount for both where that hides nothing: a check may rename a file from one to the other."""
     repo = site.order.repo
-    at = bubblewrap.mount_around(repo, site.home, _gate_reads(site, gate, gate.argv)) if site.boxed else ""
+    reads = _gate_reads(site, gate, (program, *gate.argv[1:]))
+    at = bubblewrap.mount_around(repo, site.home, reads) if site.boxed else ""
     if not at:
         return GatePlace(top, top, os.path.join(folder, "tmp"))
     tmp = top
@@ -180,6 +182,9 @@ def gate_spec(
     """The call of a gate over one checkout. `env` is what the gate's own table adds."""
     order = site.order
     os.makedirs(place.tmp, mode=0o700, exist_ok=True)
+    read = _gate_reads(site, gate, argv)
+    if place.at and not bubblewrap.mount_around(order.repo, site.home, read):
+        raise Bug(f"the checkout would be hidden behind one of {', '.join(read)}")
     box = Box(
         kind="gate",
         workspace=place.checkout,
@@ -188,7 +193,7 @@ def gate_spec(
         home_dir=None,
         tmp_dir=place.tmp,
         around=(place.top, place.at) if place.at else None,
-        read=_gate_reads(site, gate, argv),
+        read=read,
         shares=shares,
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, argv[:1], gate)),

@@ -293,7 +293,9 @@ def _visible(box: Box) -> list[_Mount]:
 
 def mount_around(repo: str, home: str, read: Iterable[str]) -> str:
     """The folder at which one mount can hold the repository and /tmp; "" where that would hide something."""
-    tmp = "/tmp"  # noqa: S108
+    tmp, read = "/tmp", tuple(read)  # noqa: S108
+    if any(covers(path, repo) and covers(tmp, path) and path != tmp for path in read):
+        return ""  # a tool's folder with the repository in it would be mounted over the checkout
     if covers(tmp, repo):
         return tmp
     parent = os.path.dirname(repo)
@@ -302,7 +304,7 @@ def mount_around(repo: str, home: str, read: Iterable[str]) -> str:
     # Elsewhere /tmp becomes a link, and nothing can be mounted behind one.
     inside = (*read, home_inside(repo, home))
     return (
-        "" if any((covers(path, parent) and path != home) or covers(tmp, path) for path in inside) else parent
+        "" if any((covers(path, repo) and path != home) or covers(tmp, path) for path in inside) else parent
     )
 
 
