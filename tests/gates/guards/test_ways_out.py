@@ -290,7 +290,7 @@ def test_forgiven_flakes_are_named_and_cap_the_grade():
     for given in ({"final": {"tests": flaky}}, {"final": {"tests": green}, "repeats": {"tests": (flaky,)}}):
         result = REGISTRY["repeat"](facts_of({}, {"a.py": "x"}, **given))
         assert not result.applied
-        assert "as on the base, and not held against the result: b" in result.summary
+        assert "forgiven here: b" in result.summary
 
 
 def test_an_added_workflow_is_named():
