@@ -144,6 +144,32 @@ def test_a_program_may_end_itself(tmp_path):
     assert (code, marks.exits) == (0, ())
 
 
+@pytest.mark.parametrize(
+    ("run", "source", "check"),
+    [
+        (
+            python,
+            "def add(a, b):\n    return a + b\n",
+            "import os, sums\nassert sums.add(1, 2) == 3\nos._exit(0)\n",
+        ),
+        (node, SCRIPT, "import { add } from './sums.mjs';\nprocess.exit(add(1, 2) === 3 ? 0 : 1);\n"),
+    ],
+)
+def test_a_check_may_end_itself(tmp_path, run, source, check):
+    """The user's own script ends by asking for it: no code of the change did."""
+    code, marks = run(tmp_path, source, "trace", check)
+    assert (code, marks.exits) == (0, ())
+
+
+def test_a_callback_of_node_counts_as_the_change(tmp_path):
+    """A timer that ends the process was set by code of the change."""
+    source = "export function add() { setTimeout(process.exit, 1, 0); return 0; }\n"
+    wait = "await new Promise((go) => setTimeout(go, 500));"
+    check = f"import {{ add }} from './sums.mjs';\nadd();\n{wait}\nthrow 1;\n"
+    code, marks = node(tmp_path, source, "trace", check)
+    assert (code, marks.exits) == (0, ("outside of a function",))
+
+
 def test_only_what_the_change_brought_is_broken():
     """A function that is as it was stays as it is; without another one there is nothing to break."""
     old = b"def a():\n    return 1\n"

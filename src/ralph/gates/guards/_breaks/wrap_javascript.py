@@ -29,18 +29,21 @@ function __left(name) {
   if (%(mode)s !== "trace") throw new Error(name + " is broken on purpose");
 }
 function __watch() {
+  (globalThis.__wrapped ??= []).push(%(file)s);
   if (globalThis.__watched) return;
   globalThis.__watched = true;
-  for (const name of ["exit", "reallyExit"]) {
-    const real = process[name];
-    process[name] = function (code) {
-      const own = (process.argv[1] ?? "").split("/").pop() === %(file)s;
-      if (!own && Number(code ?? process.exitCode ?? 0) === 0 && name === "exit") {
-        __mark("x " + ((globalThis.__active ?? [])[0] ?? "outside of a function"));
-      }
-      return real.apply(process, arguments);
-    };
-  }
+  const real = process.exit;
+  process.exit = function (code) {
+    // Who asks: the first frame that is neither this one nor node's own. A script may end itself.
+    const lines = new Error().stack.split("\\n").slice(2);
+    const caller = lines.find((line) => !line.includes("node:") && !line.includes("native"));
+    const ours = !caller || globalThis.__wrapped.some((path) => caller.includes(path));
+    const itself = globalThis.__wrapped.some((path) => (process.argv[1] ?? "").endsWith(path));
+    if (ours && !itself && Number(code ?? process.exitCode ?? 0) === 0) {
+      __mark("x " + ((globalThis.__active ?? [])[0] ?? "outside of a function"));
+    }
+    return real.apply(process, arguments);
+  };
 }
 globalThis[%(loaded)s] = true;
 """
@@ -72,7 +75,7 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         "marks": _js_string(marks),
         "mode": _js_string(mode),
         "loaded": _js_string(f"__loaded {path}"),
-        "file": _js_string(path.rsplit("/", 1)[-1]),
+        "file": _js_string(f"/{path}"),
     }
     lead = 'import * as __fs from "node:fs";' if module else ""
     top = f"{lead}__watch();" if mode != "module" else lead

@@ -10,9 +10,12 @@ from ralph.gates.guards._breaks.break_function import LINE, changed_functions
 _HELPER = '''
 import functools, inspect, os, posix, sys
 AT, MODE, ACTIVE, COUNT = %(marks)r, %(mode)r, [], [0]
+LIBRARY, APART = os.path.dirname(os.__file__), ("multiprocessing", "site-packages", "dist-packages")
 _open, _write, _close = os.open, os.write, os.close
-class Broken(BaseException):
+class BrokenOnPurpose(BaseException):
     pass
+FILES = sys.__dict__.setdefault("_files_broken_on_purpose", set())
+FILES.add(os.sep + %(path)r)
 def mark(text):
     COUNT[0] += 1
     if COUNT[0] > 400:
@@ -32,9 +35,11 @@ def loading():
     return False
 def ended(real, code):
     def end(*words, **named):
-        caller = sys._getframe(1).f_code.co_filename
+        # Who asks: code of the change, or the library on its behalf; a script may end itself.
+        caller = sys._getframe(1).f_code.co_filename if sys._getframe().f_back else LIBRARY
+        library = caller.startswith(LIBRARY) and not any(part in caller for part in APART)
         success = code is None or (words[0] if words else named.get("status", 0)) == 0
-        if success and not any(part in caller for part in ("multiprocessing", "site-packages")):
+        if success and (library or any(caller.endswith(path) for path in FILES)):
             mark("x " + (ACTIVE[0] if ACTIVE else "outside of a function"))
         return real(*words, **named)
     end.ends = True
@@ -47,7 +52,7 @@ for where in (os, posix):
 def failed(name, error):
     mark("o")
     if MODE != "trace":
-        raise Broken(name + " is broken on purpose") from None
+        raise BrokenOnPurpose(name + " is broken on purpose") from None
     if error is not None:
         raise error
 def passes(error, function):
@@ -126,7 +131,7 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     lines = LINE.findall(text)
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines[-1] += "\n"
-    helper = f"exec({_HELPER % {'marks': marks, 'mode': mode}!r}, {_NAME} := {{}})\n"
+    helper = f"exec({_HELPER % {'marks': marks, 'mode': mode, 'path': path}!r}, {_NAME} := {{}})\n"
     if mode == "module":
         lines.append(f"{_NAME}['end_of_module']()\n")
     else:
