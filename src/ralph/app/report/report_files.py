@@ -12,9 +12,11 @@ from contextlib import suppress
 from ralph.app.place import state_of
 from ralph.app.report.loop_report import LoopReport
 from ralph.app.report.markdown import report_md
+from ralph.app.report.page import report_page
 from ralph.app.report.report_data import make_report, report_json
+from ralph.app.views.differences import diff_between
 from ralph.app.words.change import measure
-from ralph.errors import SetupError, UserError
+from ralph.errors import RalphError, SetupError, UserError
 from ralph.shell.journal.entries import Record
 from ralph.shell.state.directory import State
 
@@ -26,10 +28,12 @@ __all__ = [
     "report_md",
     "report_of",
     "write_atomically",
+    "write_page",
     "write_reports",
 ]
 
 MAX_REPORTS = 50
+_FACES = ("md", "json", "html")
 
 
 def report_of(record: Record, env: Mapping[str, str]) -> LoopReport:
@@ -47,6 +51,22 @@ def write_reports(state: State, record: Record) -> tuple[str, str]:
     if order.report_copy_to:
         _write_all(_inside(order.repo, order.report_copy_to), record.name, faces)
     return paths["md"], paths["json"]
+
+
+def write_page(record: Record, env: Mapping[str, str], path: str | None = None) -> str:
+    """Write the HTML page to `path`, else beside the other reports; where it is now."""
+
+    def diff(before: str, after: str) -> str:
+        try:
+            return diff_between(record, before, after)
+        except RalphError as gone:
+            return f"({gone.what})"
+
+    page = report_page(record, report_of(record, env), diff).encode()
+    if path is None:
+        return _write_all(state_of(env).reports, record.name, {"html": page})["html"]
+    write_atomically(path, page)
+    return os.path.abspath(path)
 
 
 def _inside(repo: str, folder: str) -> str:
@@ -98,9 +118,9 @@ def _prune(folder: str) -> None:
     with os.scandir(folder) as entries:
         for entry in entries:
             stem, _, kind = entry.name.rpartition(".")
-            if kind in ("md", "json"):
+            if kind in _FACES:
                 newest[stem] = max(newest.get(stem, 0), entry.stat(follow_symlinks=False).st_mtime_ns)
     for stem in sorted(newest, key=lambda name: -newest[name])[MAX_REPORTS:]:
-        for kind in ("md", "json"):
+        for kind in _FACES:
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(folder, f"{stem}.{kind}"))

@@ -11,7 +11,11 @@ from ralph.shell.journal.entries import Record
 
 def diff_text(record: Record, iteration: int | None = None, *, stat: bool = False) -> str:
     """The base against the result, the best checkpoint so far, or that of one iteration; raw."""
-    base, after = commits_to_compare(record, iteration)
+    return diff_between(record, *commits_to_compare(record, iteration), stat=stat)
+
+
+def diff_between(record: Record, base: str, after: str, *, stat: bool = False) -> str:
+    """What changed from one commit of the loop to another; raw."""
     project = find_project(record.loop.sealed.repo)
     args = ["diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", "--no-color"]
     args += ["--stat=100"] if stat else ["-p", "--src-prefix=a/", "--dst-prefix=b/"]
