@@ -44,7 +44,7 @@ OWN_TESTS = {
     "decide.on_event": (*LAW, "call_facts"),
     "decide.after_fault": (*LAW, "call_facts", "failover"),
     "decide.after_judging": (*LAW, "footprints", "take_back"),
-    "decide.stuck.measure": (*LAW, "footprints", "take_back"),
+    "decide.stuck.measure": (*LAW, "footprints", "take_back", "signs", "health", "apply"),
     "decide.stuck.take_back": ("take_back", *LAW, "next_item", "next_item_law"),
     "decide.stuck.signs": ("signs", "take_back"),
     "decide.failover": (*LAW, "machine_judge", "failover"),

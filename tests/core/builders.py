@@ -13,12 +13,13 @@ from ralph.core.decide.machine import decide, fold
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.agent import Claim, Fault, SealedAgent
+from ralph.core.model.breaker_state import Footprint
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.parts import flat_fields, from_flat
 from ralph.core.model.spend import Limits, Usage
-from ralph.core.model.verdict import Finding, Footprint, GuardResult, Verdict
+from ralph.core.model.verdict import Finding, GuardResult, Verdict
 
 BASE = "t0"
 COMPLETE = Claim("COMPLETE")
@@ -218,10 +219,20 @@ def spent(loop: Loop, tokens: int | None, cost: float | None) -> Loop:
 
 
 def changes(before: Loop, after: Loop) -> dict[str, Any]:
-    """Every field that differs, with its new value; breaker and attempts have tables of their own."""
+    """Every field that differs, with its new value; breaker and attempts have tables of their own.
+
+    Of the iterations those that the rules count, and of each what they compare; scores have a table too.
+    """
     old, new = fields(before), fields(after)
     apart = ("progress.breaker", "progress.attempts")
     return {name: value for name, value in new.items() if value != old[name] and name not in apart}
+
+
+def compared(one: Footprint) -> Footprint:
+    """A footprint without its score and what people are told beside it."""
+    kept = ("iteration", "tree", "before", "red_digest", "red", "signature", "progress")
+    more = ("outline", "unloaded", "worse")
+    return Footprint(**{name: getattr(one, name) for name in (*kept, *more)})
 
 
 def fields(state: Any) -> dict[str, Any]:
@@ -230,6 +241,8 @@ def fields(state: Any) -> dict[str, Any]:
     for name, value in asdict(state).items():
         is_part = type(value).__module__ == type(state).__module__
         found |= {f"{name}.{field}": of for field, of in asdict(value).items()} if is_part else {name: value}
+    if found.pop("progress.counted", None) is not None:
+        found["progress.history"] = tuple(map(compared, state.progress.recent))
     return found
 
 

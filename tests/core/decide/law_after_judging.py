@@ -18,11 +18,11 @@ from ralph.core.model import actions
 from ralph.core.model import actions as model_actions
 from ralph.core.model import events as e
 from ralph.core.model.agent import Claim
-from ralph.core.model.breaker_state import Trouble
+from ralph.core.model.breaker_state import Footprint, Trouble
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
 from ralph.core.model.spend import Limits, Spend
-from ralph.core.model.verdict import Checkpoint, Footprint, Verdict
+from ralph.core.model.verdict import Checkpoint, Verdict
 
 TWO = b.order(b.gate(), b.gate("lint", proof=False))
 READY = b.based()

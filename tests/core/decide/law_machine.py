@@ -35,7 +35,8 @@ PAUSED = b.paused_judging()
 ABORTING = decide(CALLING, e.AbortAsked(reason="enough"))
 RESTORE = b.judge(b.work(b.iterate(READY, "t1", b.red(count=4)), "t2", lines=8), b.red(tree="t2", count=9))
 ASIDE = "it is kept as refs/ralph/fix-1/rejected/2"
-FORGIVEN = (*RESTORE.progress.history[:-1], replace(RESTORE.progress.history[-1], worse=False))
+WORSE_TWICE = tuple(map(b.compared, RESTORE.progress.recent))
+FORGIVEN = (*WORSE_TWICE[:-1], replace(WORSE_TWICE[-1], worse=False))
 TAKEN_BACK = f"The work of iteration 2 was reverted to the state at the start: {WORSE}; {ASIDE}"
 LIVE = {
     "proof.baseline": b.started(),

@@ -58,7 +58,7 @@ def test_red_now_goes_to_the_agent_and_counts_as_no_attempt() -> None:
     loop = rejudged(UNPROVEN, NEW_RED, NEW_RED)
     assert loop.todo == (actions.RunAgent(iteration=2, call=2),)
     assert any(sentence.startswith("new: ") for sentence in loop.proof.not_yet)
-    assert (loop.progress.history, loop.progress.attempts) == ((), ())
+    assert (loop.progress.recent, loop.progress.attempts) == ((), ())
 
 
 def test_a_gate_that_cannot_run_breaks_the_loop_and_leaves_the_order() -> None:

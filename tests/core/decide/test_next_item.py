@@ -79,7 +79,7 @@ def test_an_item_climbs_its_own_ladder_and_its_mishaps_do_not_count() -> None:
     assert loop.progress.attempts[-1].what == "criterion A-1: no test names it"
     assert loop.build.tries == {"a": 1}
     loop = verified(loop, "t3", "A-1")
-    newest = loop.progress.breaker.pulses[-1]
+    newest = loop.progress.history[-1]
     assert (newest.item, newest.items, newest.score, newest.progress) == ("a", 1, 1 + 5, True)
     assert loop.progress.redirect == ""
     assert (loop.progress.breaker.item, loop.progress.breaker.on_item) == ("a", 3)

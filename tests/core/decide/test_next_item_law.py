@@ -144,13 +144,13 @@ def test_a_stuck_item_goes_to_planning_with_a_clean_history() -> None:
     loop = begun(order(limits=ROOM, brief={"attempts": 9}))
     for _ in range(3):
         loop = b.restored(called(loop, loop.work.tree))
-    assert (known(loop).item, known(loop).mode, loop.progress.history) == (None, "planning", ())
+    assert (known(loop).item, known(loop).mode, loop.progress.recent) == (None, "planning", ())
     assert known(loop).planning.replanned_items == frozenset({"a"})
     again = b.restored(called(loop, "t1", plan=e.PlanRead(plan=TWO)))
     for _ in range(3):
         again = b.restored(called(again, again.work.tree))
     assert known(again).blocked_items == {"a": "3 iterations in a row changed nothing"}
-    assert (states(again), purpose(again), again.progress.history) == (
+    assert (states(again), purpose(again), again.progress.recent) == (
         "a:blocked b:open",
         ("building", "b"),
         (),
@@ -695,7 +695,7 @@ def test_what_a_tick_changes() -> None:
         "lost_items": {"a": 0},
         "planning.items_since_plan": 2,
     }
-    assert (after.progress.history, after.landing.result) == ((), "r-t2")
+    assert (after.progress.recent, after.landing.result) == ((), "r-t2")
 
 
 def test_what_a_human_who_looked_changes() -> None:
@@ -770,9 +770,9 @@ def test_a_closing_call_that_finds_work_is_work_again() -> None:
 def test_what_is_behind_an_item_or_a_plan_is_no_stall_of_the_next() -> None:
     """A tick and a new plan begin with a clean history."""
     loop = concluded(judged(called(FIRST, "t2"), "t2", *IDS), "t2")
-    tired = loop.with_progress(history=(b.footprint(),))
-    assert plan_facts.tick_item(tired, "r-t2", "B").progress.history == ()
-    assert plan_facts.take_plan(tired, e.PlanRead(plan=TWO)).progress.history == ()
+    tired = loop.with_progress(history=(b.footprint(),), counted=1)
+    assert plan_facts.tick_item(tired, "r-t2", "B").progress.recent == ()
+    assert plan_facts.take_plan(tired, e.PlanRead(plan=TWO)).progress.recent == ()
 
 
 def test_a_flaky_test_makes_its_item_urgent() -> None:

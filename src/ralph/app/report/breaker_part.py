@@ -11,12 +11,33 @@ from msgspec.structs import replace
 from ralph.app.words.format import safe
 from ralph.core.decide.stuck.attempts import Escalation
 from ralph.core.decide.stuck.health import Health, escalations, health
-from ralph.core.model.breaker_state import Pulse
+from ralph.core.decide.stuck.thresholds import MAX_SCORES_SHOWN
+from ralph.core.model.breaker_state import State
 from ralph.core.model.loop import Loop
 
 
+class IterationScore(msgspec.Struct, frozen=True):
+    """One judged iteration, as far as people are told of it."""
+
+    iteration: int
+    at: float
+    state: State
+    item: str
+    score: int
+    items: int
+    files: int
+    passed: int | None
+    failed: int | None
+    skipped: int | None
+    red: int
+    written: int | None
+    calls_left: int | None
+    testing: bool
+    progress: bool
+
+
 class Course(Health, frozen=True):
-    scores: tuple[Pulse, ...] = ()  # of the newest judged iterations
+    scores: tuple[IterationScore, ...] = ()  # of the newest judged iterations
     escalations: tuple[Escalation, ...] = ()  # for a loop that ended stalled or blocked
 
 
@@ -30,7 +51,10 @@ def breaker_course(loop: Loop) -> Course:
         trail=tuple(replace(turn, why=safe(turn.why, 500)) for turn in found.trail),
     )
     asked = tuple(_escalation(one) for one in escalations(loop))
-    scores = tuple(replace(pulse, item=safe(pulse.item, 80)) for pulse in loop.progress.breaker.pulses)
+    newest = msgspec.convert(
+        loop.progress.history[-MAX_SCORES_SHOWN:], tuple[IterationScore, ...], from_attributes=True
+    )
+    scores = tuple(replace(one, item=safe(one.item, 80)) for one in newest)
     return Course(**msgspec.structs.asdict(found), scores=scores, escalations=asked)
 
 

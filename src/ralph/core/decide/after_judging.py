@@ -31,8 +31,6 @@ from ralph.core.model.verdict import Checkpoint, GuardResult, Verdict
 from ralph.core.proof import exit_gate
 
 replace = msgspec.structs.replace
-INTEGRITY_CAP = 2  # iterations with integrity findings before a human must look
-DENIAL_CAP = 2
 
 
 class Mode(Protocol):
@@ -161,11 +159,11 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     """Not verified: note how far it got, then decide what comes next."""
     loop = _note_claim(loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven), answer)
     accused = _is_accused(loop)
-    loop = measure.note_footprint(loop, accused=accused)
+    loop, footprint = measure.measure_iteration(loop, accused=accused)
     if loop.proof.again:  # nobody was called since: this says nothing of how the work is going
-        return pause_or_call(loop.with_progress(history=()))
+        return pause_or_call(loop.with_progress(counted=0))
     reds, missing = measure.red_verdicts(loop, loop.newest_verdicts), mode_of(loop).missing_for_tick(loop)
-    loop = apply.record_judgement(loop, reds, missing, accused=accused, base=measure.base_checkpoint(loop))
+    loop = apply.record_judgement(loop, footprint, reds, missing, accused=accused)
     if accused:
         known = tuple(tree for tree in loop.progress.accused_trees if tree != loop.work.tree)
         loop = loop.with_progress(
@@ -240,9 +238,9 @@ def _ending(loop: Loop) -> Finish | None:
     if claim is not None and claim.status == "BLOCKED":
         asks = grants.question(loop) if claim.asks else claim.recommendation or "no reason given"
         return Finish("blocked", f"the agent asks: {asks}")
-    if loop.agents.denials_in_row >= DENIAL_CAP:
+    if apply.is_denied_again(loop):
         return _denied(loop)
-    if loop.progress.integrity_hits >= INTEGRITY_CAP:
+    if apply.is_accused_again(loop):
         return Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
     limit = failover.limit_reached(loop)
     if grants.asks_again(loop) or (limit is not None and grants.open_questions(loop)):
@@ -275,9 +273,7 @@ def item_published(loop: Loop, commit: str) -> Loop:
     newest = measure.measure_checkpoint(loop, loop.checkpoint, loop.newest_verdicts)
     loop = plan_facts.tick_item(apply.item_done(loop, newest.red), commit, loop.grade)
     build = replace(loop.build, base=newest)
-    # What another item took says nothing of the next one.
-    history = loop.progress.history if loop.rules < 2 else ()
-    loop = replace(loop.with_progress(best=newest, redirect="", revert_note="", history=history), build=build)
+    loop = replace(loop.with_progress(best=newest, redirect="", revert_note=""), build=build)
     return pause_or_call(loop)
 
 
@@ -289,7 +285,7 @@ def pause_or_call(loop: Loop) -> Loop:
 def limit_or_call(loop: Loop) -> Loop:
     """A loop that is taken up, for the first time or again, meets its limits before it spends."""
     ending = failover.limit_reached(loop)
-    if loop.build.mode == "planning" and loop.agents.denials_in_row >= DENIAL_CAP:
+    if loop.build.mode == "planning" and apply.is_denied_again(loop):
         return finish(replace(loop, phase="working"), _denied(loop))
     loop, step = mode_of(loop).next_step(loop, can_call=ending is None)
     if isinstance(step, Finish):

@@ -67,10 +67,10 @@ def open_questions(loop: Loop) -> tuple[Finding, ...]:
 
 def asks_again(loop: Loop) -> bool:
     """Were the same questions there after an earlier iteration? Then the agent has no other answer."""
-    if not open_questions(loop) or not loop.progress.history:
+    if not open_questions(loop) or not loop.progress.recent:
         return False
-    last = loop.progress.history[-1].signature
-    return sum(one.signature == last for one in loop.progress.history) >= ASKED_TWICE
+    last = loop.progress.recent[-1].signature
+    return sum(one.signature == last for one in loop.progress.recent) >= ASKED_TWICE
 
 
 def open_waivers(loop: Loop) -> tuple[OpenWaiver, ...]:

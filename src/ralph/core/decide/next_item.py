@@ -179,7 +179,7 @@ def _plan_again(loop: Loop, why: str, item: str = "") -> Loop:
     replanned = build.planning.replanned_items | {item} if item else build.planning.replanned_items
     build = build.with_planning(items_since_plan=0, replanned_items=replanned)
     build = replace(build, mode="planning", why=why, item=None)
-    return replace(loop.with_progress(history=()), build=build)
+    return replace(loop.with_progress(counted=0), build=build)
 
 
 def _block(loop: Loop, name: str, why: str) -> Loop:
@@ -192,7 +192,7 @@ def _block(loop: Loop, name: str, why: str) -> Loop:
         item=None,
         item_touched=False,
     )
-    return replace(loop.with_progress(history=()), build=build)
+    return replace(loop.with_progress(counted=0), build=build)
 
 
 def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:

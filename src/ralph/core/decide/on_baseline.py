@@ -88,7 +88,7 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
         return after_judging.finish(loop, Finish("broken", broken))
     loop = loop.with_progress(best=measure.base_checkpoint(loop))
     if rest or loop.work.tree != order.base.tree:
-        return _judge_tree_at_hand(loop.with_progress(history=()), rest)
+        return _judge_tree_at_hand(loop.with_progress(counted=0), rest)
     loop = loop.with_proof(verdicts=dict(loop.proof.baseline), verdicts_tree=loop.work.tree)
     ending = None if loop.call.number else after_judging.mode_of(loop).already_done(loop)
     if ending is not None:

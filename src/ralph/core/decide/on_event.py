@@ -311,7 +311,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         return replace(loop, phase=held_phase, todo=held)
     if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
         loop = loop.with_agents(faults_in_row=0, outages_in_row=0, denials_in_row=0, programs={})
-        loop = loop.with_progress(integrity_hits=0, history=())
+        loop = loop.with_progress(integrity_hits=0, counted=0)
         loop = loop.with_proof(
             verdicts_tree="", finals_tree="", guards_tree="", doubted_tree="", no_answers=()
         )

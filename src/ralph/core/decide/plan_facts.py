@@ -96,7 +96,7 @@ def take_plan(loop: Loop, read: PlanRead | None) -> Loop:
         lost_items={name: build.lost_items[name] for name in lost},
         item=None,
     )
-    return replace(loop.with_progress(history=()), build=build)
+    return replace(loop.with_progress(counted=0), build=build)
 
 
 def _count_failure(build: PlanState, *problems: str) -> PlanState:
@@ -223,7 +223,7 @@ def tick_item(loop: Loop, commit: str, grade: Grade | None) -> Loop:
         item_touched=False,
         base=loop.checkpoint,
     )
-    return replace(loop.with_progress(history=()).with_landing(result=commit), build=build)
+    return replace(loop.with_progress(counted=0).with_landing(result=commit), build=build)
 
 
 def criteria_to_show(loop: Loop) -> tuple[str, ...]:

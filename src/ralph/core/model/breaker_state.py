@@ -6,8 +6,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.model.verdict import Footprint
-
 State = Literal["CLOSED", "HALF_OPEN", "OPEN"]
 
 
@@ -30,24 +28,31 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     paths: tuple[str, ...] = ()  # the first few
 
 
-class Pulse(Struct, frozen=True):
-    """One judged iteration as the warnings see it."""
+class Footprint(Struct, frozen=True, omit_defaults=True):
+    """One judged iteration: what it left, and what it was worth. Every rule and every warning reads this."""
 
     iteration: int
+    tree: str
+    before: str
+    red_digest: str  # over all required gates
+    red: int
+    signature: str  # normalised error signature, "" when nothing failed
+    progress: bool  # an item done, or fewer red than ever before, in a tree that nobody accused
+    outline: str = ""  # the signature but for its numbers
+    unloaded: int = 0
+    worse: bool = False  # than the best checkpoint, in a tree that nobody has taken back
+    score: int = 0  # against the iteration before it, also across a resume
     at: float = 0.0
-    state: State = "CLOSED"  # before it was judged
+    state: State = "CLOSED"  # of the breaker, before it was judged
     item: str = ""
-    score: int = 0
     items: int = 0  # completed by it
     files: int = 0
     passed: int | None = None  # None where the checks do not tell tests apart
     failed: int | None = None
     skipped: int | None = None
-    red: int = 0
     written: int | None = None
     calls_left: int | None = None  # of this hour's; None = not bounded
     testing: bool = False  # by its own word it only saw to tests
-    progress: bool = False
 
 
 class Breaker(Struct, frozen=True, omit_defaults=True):
@@ -61,9 +66,7 @@ class Breaker(Struct, frozen=True, omit_defaults=True):
     marks: tuple[str, ...] = ()  # by which it would be known again
     trail: tuple[Turn, ...] = ()
     trace: Trace = Trace()
-    pulses: tuple[Pulse, ...] = ()
     demands: tuple[Demand, ...] = ()  # strategies that were asked of the agent
-    last: Footprint | None = None  # newest judged iteration, also of before a resume
     item: str = ""
     on_item: int = 0  # iterations spent on it
 

@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from ralph.core.model.actions import Action
 from ralph.core.model.agent import AgentSession, Claim, Fault, Steer
-from ralph.core.model.breaker_state import Attempt, Breaker
+from ralph.core.model.breaker_state import Attempt, Breaker, Footprint
 from ralph.core.model.gate import Grade
 from ralph.core.model.order import Order
 from ralph.core.model.outcome import Outcome, Phase
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.model.rubric import Jury
 from ralph.core.model.spend import Limits, Spend
-from ralph.core.model.verdict import Checkpoint, Footprint, GuardResult, Stage, Verdict
+from ralph.core.model.verdict import Checkpoint, GuardResult, Stage, Verdict
 
 
 class WorkState(Struct, frozen=True):
@@ -89,13 +89,19 @@ class ProgressState(Struct, frozen=True):
     """Is it getting anywhere: the best so far, what was tried, and what the next prompt asks for."""
 
     best: Checkpoint | None = None
-    history: tuple[Footprint, ...] = ()
+    history: tuple[Footprint, ...] = ()  # newest judged iterations, also of before a resume
+    counted: int = 0  # of them, from the newest: those that the rules may still look at
     integrity_hits: int = 0  # iterations in which an integrity guard found something
     accused_trees: tuple[str, ...] = ()  # of those: never the best checkpoint, whatever they show later
     breaker: Breaker = Breaker()
     attempts: tuple[Attempt, ...] = ()  # iterations that did not do it, by class
     redirect: str = ""  # why the next prompt must ask for another approach
     revert_note: str = ""  # what was taken back before the next call, for the prompt
+
+    @property
+    def recent(self) -> tuple[Footprint, ...]:
+        """What the rules count: a resume, a new plan or another item starts from nothing."""
+        return self.history[len(self.history) - self.counted :]
 
 
 class ControlState(Struct, frozen=True):

@@ -113,18 +113,3 @@ class Checkpoint(Struct, frozen=True, omit_defaults=True):
     red: int = -1
     changed_lines: int = 0
     unloaded: int = 0
-
-
-class Footprint(Struct, frozen=True, omit_defaults=True):
-    """One iteration as the stall rules see it."""
-
-    iteration: int
-    tree: str
-    before: str
-    red_digest: str  # over all required gates
-    red: int
-    signature: str  # normalised error signature, "" when nothing failed
-    progress: bool  # a check newly passing, or fewer red than ever before
-    outline: str = ""  # the signature but for its numbers
-    unloaded: int = 0
-    worse: bool = False  # than the best checkpoint, in a tree that nobody has taken back

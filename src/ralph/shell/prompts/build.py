@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from ralph.core.decide.stuck.apply import item_of
+from ralph.core.decide.stuck.measure import item_of
 from ralph.core.model.actions import PublishResult
-from ralph.core.model.breaker_state import Attempt
+from ralph.core.model.breaker_state import Attempt, Footprint
 from ralph.core.model.loop import Loop
 from ralph.core.model.rubric import JUDGE, for_prompt
 from ralph.core.model.rubric import opinion_line as opinion_words
-from ralph.core.model.verdict import Footprint, Verdict
+from ralph.core.model.verdict import Verdict
 from ralph.core.prompt.facts import (
     Feedback,
     PromptFacts,
@@ -96,7 +96,7 @@ def _past_attempts(loop: Loop) -> tuple[str, ...]:
     """What came of the iterations before, on this item or task."""
     item = item_of(loop)
     attempts = tuple(_attempt(one) for one in loop.progress.attempts if one.item == item)
-    return attempts or tuple(map(_footprint, loop.progress.history))
+    return attempts or tuple(map(_footprint, loop.progress.recent))
 
 
 def _attempt(attempt: Attempt) -> str:

@@ -110,7 +110,7 @@ def exit_lines(loop: Loop) -> list[Text]:
         lines.append(Text(f"the agent claims {loop.call.claim.status}"))
     elif loop.iteration > 1 or (loop.iteration and not loop.call.running):
         lines.append(Text("no claim from the agent yet", style="dim"))
-    reds = [footprint.red for footprint in loop.progress.history][-4:]
+    reds = [footprint.red for footprint in loop.progress.recent][-4:]
     if len(reds) > 1:
         lines.append(Text(f"red: {' → '.join(map(str, reds))}"))
     return lines or [Text("nothing judged yet", style="dim")]

@@ -30,7 +30,7 @@ def left(loop: Loop, tree: str, **more: Any) -> Loop:
 def test_an_iteration_in_the_record() -> None:
     """Files, sizes, names and calls left come from the facts of that very iteration."""
     loop = left(b.based(KEEP), "t1", files=2, added=3, removed=4, paths=("a.py", "b.py"))
-    tried, pulse = loop.progress.attempts[-1], loop.progress.breaker.pulses[-1]
+    tried, pulse = loop.progress.attempts[-1], loop.progress.history[-1]
     assert (tried.paths, tried.files, tried.lines) == (("a.py", "b.py"), 2, 7)
     assert (tried.signature, tried.kind, tried.next) == ("test:s3", "logical", "another approach")
     assert (pulse.files, pulse.state, pulse.calls_left, pulse.progress) == (2, "CLOSED", 8, False)
@@ -41,17 +41,43 @@ def test_an_iteration_in_the_record() -> None:
 
 def test_progress_is_progress_unless_tests_were_tampered_with() -> None:
     """An accused tree gains nothing, however much greener it is."""
-    assert b.iterate(b.based(KEEP), "t1", b.red(count=1)).progress.breaker.pulses[-1].progress
+    assert b.iterate(b.based(KEEP), "t1", b.red(count=1)).progress.history[-1].progress
     accused = b.conclude(b.guarding(b.based(KEEP)), b.guard("t1", "test_a"))
-    assert not accused.progress.breaker.pulses[-1].progress
+    assert not accused.progress.history[-1].progress
 
 
 def test_an_accused_probe_overcomes_nothing() -> None:
-    """Its score is above 0, and it opens again all the same."""
+    """What tampering gained counts for nothing, is shown as nothing, and opens the breaker again."""
     loop = decide(b.outcome("stalled"), e.ResumeAsked())
     loop = b.conclude(b.guarding(loop), b.guard("t1", "test_a"))
-    assert loop.progress.breaker.pulses[-1].score > 0
+    assert loop.progress.history[-1].score == 0
+    assert "(score +0, and more than 0 was needed)" in loop.progress.breaker.why
     assert loop.todo[0] == actions.Finish("stalled", loop.progress.breaker.why)
+
+
+def test_by_earlier_rules_the_score_of_an_accused_iteration_was_shown_as_it_was() -> None:
+    """It decided as little as today, so that such a record ends as it ended and shows what it showed."""
+    loop = decide(replace(b.outcome("stalled"), rules=3), e.ResumeAsked())
+    loop = b.conclude(b.guarding(loop), b.guard("t1", "test_a"))
+    assert loop.progress.history[-1].score > 0
+    assert "(score +0, and more than 0 was needed)" in loop.progress.breaker.why
+    assert loop.todo[0] == actions.Finish("stalled", loop.progress.breaker.why)
+
+
+def test_an_accused_iteration_that_is_worth_less_than_nothing_stays_so() -> None:
+    """Tampering without even a change of the tree is an idle iteration too."""
+    loop = b.conclude(b.guarding(b.based(KEEP)), b.guard("t1", "test_a"))
+    again = b.work(loop, "t1")
+    assert again.progress.history[-1].score < 0
+
+
+def test_a_resume_ends_the_count_and_not_the_record() -> None:
+    """The rules start from nothing; the score goes on from the iteration before, and people still see it."""
+    before = b.outcome("stalled")
+    loop = decide(before, e.ResumeAsked())
+    assert (loop.progress.recent, loop.progress.history) == ((), before.progress.history)
+    after = b.iterate(loop, "p1", b.red(tree="p1", count=3))
+    assert (len(after.progress.recent), len(after.progress.history)) == (1, len(before.progress.history) + 1)
 
 
 RECORDED = [

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ralph.core.decide.stuck.attempts import (
-    MAX_KEPT,
     FailureFacts,
     add_attempt,
     approaches,
@@ -23,6 +22,7 @@ from ralph.core.decide.stuck.attempts import (
     why_give_up,
 )
 from ralph.core.decide.stuck.health import escalations
+from ralph.core.decide.stuck.thresholds import MAX_ATTEMPTS
 from ralph.core.model.actions import Finish
 from ralph.core.model.agent import Claim, Fault, FaultKind
 from ralph.core.model.breaker_state import Attempt
@@ -109,9 +109,9 @@ def test_a_judged_mishap_that_repeats_is_the_works_own_doing() -> None:
 def test_the_record_is_bounded() -> None:
     """The newest are kept."""
     found: tuple[Attempt, ...] = ()
-    for number in range(MAX_KEPT + 5):
+    for number in range(MAX_ATTEMPTS + 5):
         found = add_attempt(found, tried(number))
-    assert (len(found), found[0].iteration) == (MAX_KEPT, 5)
+    assert (len(found), found[0].iteration) == (MAX_ATTEMPTS, 5)
 
 
 APPROACHES = [

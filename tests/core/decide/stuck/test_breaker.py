@@ -14,13 +14,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ralph.core.decide.machine import decide
-from ralph.core.decide.stuck.attempts import MAX_KEPT as ATTEMPTS
 from ralph.core.decide.stuck.attempts import is_real_try
 from ralph.core.decide.stuck.breaker import (
-    MAX_PULSES,
-    MAX_TURNS,
     TABLE,
-    WATCH,
     Cause,
     marks_of,
     move_state,
@@ -30,19 +26,18 @@ from ralph.core.decide.stuck.breaker import (
     open_on_stall,
     recurs,
 )
-from ralph.core.decide.stuck.strategies import MAX_KEPT as DEMANDS
+from ralph.core.decide.stuck.thresholds import MAX_ATTEMPTS, MAX_DEMANDS, MAX_FOOTPRINTS, MAX_TURNS, WATCH
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.agent import Claim, Fault
-from ralph.core.model.breaker_state import Breaker, State, Turn
+from ralph.core.model.breaker_state import Breaker, Footprint, State, Turn
 from ralph.core.model.loop import Loop
 from ralph.core.model.spend import Limits
-from ralph.core.model.verdict import Footprint
 
 NOW: dict[str, Any] = {"at": 5.0, "iteration": 7}
 OPEN = open_on_stall(Breaker(), "same-error", "the same error 5 times in a row", ("sig",), **NOW)
 PROBING = move_state(OPEN, "probe", OPEN.why, **NOW)
-WATCHED = note_judged_iteration(PROBING, b.footprint(iteration=8, progress=False), 3, at=9.0)
+WATCHED = note_judged_iteration(PROBING, b.footprint(iteration=8, progress=False, score=3), at=9.0)
 SAME = b.footprint(iteration=9, signature="sig", progress=False)
 OTHER = b.footprint(iteration=9, signature="other", progress=False)
 
@@ -121,7 +116,7 @@ DECIDED = [
     ),
     (
         "watched: also in the second one",
-        note_judged_iteration(WATCHED, OTHER, 1, at=9.0),
+        note_judged_iteration(WATCHED, OTHER, at=9.0),
         SAME,
         9,
         "OPEN",
@@ -141,7 +136,7 @@ def test_a_judged_iteration(
     before: Breaker, footprint: Footprint, score: int, state: str, watch: int, why: str
 ) -> None:
     """One iteration decides a probe; three more are watched."""
-    after = note_judged_iteration(before, footprint, score, at=9.0)
+    after = note_judged_iteration(before, replace(footprint, score=score), at=9.0)
     assert (after.state, after.watch, after.why) == (state, watch, why)
 
 
@@ -149,9 +144,9 @@ def test_the_watch_ends() -> None:
     """After three good iterations the trouble is forgotten, and the same error starts at one again."""
     after = WATCHED
     for _ in range(WATCH):
-        after = note_judged_iteration(after, OTHER, -1, at=9.0)
+        after = note_judged_iteration(after, replace(OTHER, score=-1), at=9.0)
     assert (after.state, after.watch, after.trouble, after.marks) == ("CLOSED", 0, None, ())
-    assert note_judged_iteration(after, SAME, -9, at=9.0) is after
+    assert note_judged_iteration(after, replace(SAME, score=-9), at=9.0) is after
 
 
 def test_another_stall_while_watched_is_a_stall_of_its_own() -> None:
@@ -165,7 +160,9 @@ def test_a_second_failed_probe_names_the_first_reason() -> None:
     """Reasons do not nest with each resume."""
     twice = OPEN
     for _ in range(2):
-        twice = note_judged_iteration(move_state(twice, "probe", twice.why, **NOW), SAME, -1, at=9.0)
+        twice = note_judged_iteration(
+            move_state(twice, "probe", twice.why, **NOW), replace(SAME, score=-1), at=9.0
+        )
     assert twice.why == "one more iteration did not help (retry): the same error 5 times in a row"
     assert twice.opens == 3
 
@@ -274,7 +271,7 @@ def test_the_probe_is_measured_against_what_stood_before_the_resume() -> None:
         loop = b.iterate(loop, f"t{turn + 1}")
     loop = decide(b.close(loop), e.ResumeAsked())
     loop = b.iterate(loop, "t9")
-    assert loop.progress.breaker.pulses[-1].score == -1
+    assert loop.progress.history[-1].score == -1
     assert isinstance(loop.todo[0], actions.Finish)
 
 
@@ -387,7 +384,7 @@ def test_whatever_happens_the_breaker_keeps_to_its_table(moves: list[str], keep:
             assert loop.progress.breaker.state != "HALF_OPEN"
         judged_ones = [one for one in loop.progress.attempts if is_real_try(one)]
         assert all(not one.signature.startswith("fault ") for one in judged_ones)
-        assert len(loop.progress.breaker.pulses) <= MAX_PULSES
-        assert len(loop.progress.breaker.demands) <= DEMANDS
-        assert len(loop.progress.attempts) <= ATTEMPTS
+        assert len(loop.progress.history) <= MAX_FOOTPRINTS
+        assert len(loop.progress.breaker.demands) <= MAX_DEMANDS
+        assert len(loop.progress.attempts) <= MAX_ATTEMPTS
         assert loop.work.tree == BASE or loop.work.commit

@@ -8,30 +8,32 @@ import builders as b
 import pytest
 from msgspec.structs import replace
 
-from ralph.core.decide.stuck.health import Health, alerts, calls_left, health, is_getting_worse, risk
-from ralph.core.model.breaker_state import Breaker, Pulse
+from ralph.core.decide.stuck.health import Health, alerts, health, risk
+from ralph.core.decide.stuck.measure import calls_left
+from ralph.core.decide.stuck.signs import is_getting_worse
+from ralph.core.model.breaker_state import Breaker, Footprint
 from ralph.core.model.loop import CallState, Loop
 from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Counts
 
 
-def pulse(score: int = 1, files: int = 1, **more: Any) -> Pulse:
-    return Pulse(iteration=1, score=score, files=files, **more)
+def pulse(score: int = 1, files: int = 1, **more: Any) -> Footprint:
+    return b.footprint(**{"score": score, "files": files, "progress": False, **more})
 
 
-def loop_of(breaker: Breaker, **more: Any) -> Loop:
-    return replace(b.based().with_progress(breaker=breaker), **more)
+def loop_of(breaker: Breaker, *history: Footprint, **more: Any) -> Loop:
+    return replace(b.based().with_progress(breaker=breaker, history=history), **more)
 
 
-def rates(*passed: int) -> tuple[Pulse, ...]:
+def rates(*passed: int) -> tuple[Footprint, ...]:
     return tuple(pulse(passed=count, failed=10 - count) for count in passed)
 
 
-def reds(*counts: int) -> tuple[Pulse, ...]:
+def reds(*counts: int) -> tuple[Footprint, ...]:
     return tuple(pulse(red=count) for count in counts)
 
 
-def spoken(*counts: int | None) -> tuple[Pulse, ...]:
+def spoken(*counts: int | None) -> tuple[Footprint, ...]:
     return tuple(pulse(written=count) for count in counts)
 
 
@@ -41,7 +43,7 @@ FALLEN = "the share of passing tests has fallen 3 times in a row"
 RISEN = "errors have risen 3 times in a row"
 QUIET = "the agent says much less than two iterations ago (only a warning)"
 TESTING = "5 iterations changed only tests"
-WARNINGS: list[tuple[str, tuple[Pulse, ...], tuple[str, ...]]] = [
+WARNINGS: list[tuple[str, tuple[Footprint, ...], tuple[str, ...]]] = [
     ("nothing yet", (), ()),
     ("two without files", (pulse(files=0),) * 2, ()),
     ("three without files", (pulse(files=0),) * 3, (STILL,)),
@@ -79,12 +81,11 @@ WARNINGS: list[tuple[str, tuple[Pulse, ...], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(
-    ("pulses", "expected"), [row[1:] for row in WARNINGS], ids=[row[0] for row in WARNINGS]
+    ("history", "expected"), [row[1:] for row in WARNINGS], ids=[row[0] for row in WARNINGS]
 )
-def test_warnings(pulses: tuple[Pulse, ...], expected: tuple[str, ...]) -> None:
+def test_warnings(history: tuple[Footprint, ...], expected: tuple[str, ...]) -> None:
     """Each warning comes at its number and not before."""
-    breaker = Breaker(pulses=pulses)
-    assert alerts(breaker, loop_of(breaker)) == expected
+    assert alerts(loop_of(Breaker(), *history)) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_warnings(pulses: tuple[Pulse, ...], expected: tuple[str, ...]) -> None:
 def test_too_long_on_one_item(count: int, item: str, expected: tuple[str, ...]) -> None:
     """More than twenty."""
     breaker = Breaker(on_item=count, item=item)
-    assert alerts(breaker, loop_of(breaker)) == expected
+    assert alerts(loop_of(breaker)) == expected
 
 
 @pytest.mark.parametrize(
@@ -109,29 +110,29 @@ def test_the_hours_calls(used: int, expected: tuple[str, ...]) -> None:
     """A warning at four fifths of the calls an hour; calls of the hour before do not count."""
     times = (100.0, 5900.0) + (9000.0,) * used
     loop = loop_of(Breaker(), limits=Limits(calls_per_hour=10), call=CallState(times=times), now=9500.0)
-    assert alerts(Breaker(), loop) == expected
+    assert alerts(loop) == expected
     assert calls_left(loop) == 10 - used
     assert calls_left(replace(loop, limits=Limits())) is None
-    assert alerts(Breaker(), replace(loop, limits=Limits())) == ()
+    assert alerts(replace(loop, limits=Limits())) == ()
 
 
 RISKS = [
-    (Breaker(), (), "LOW"),
-    (Breaker(pulses=(pulse(1),)), (), "LOW"),
-    (Breaker(pulses=(pulse(0),)), (), "LOW"),
-    (Breaker(pulses=(pulse(-1),)), (), "MEDIUM"),
-    (Breaker(), ("something",), "MEDIUM"),
-    (Breaker(watch=1), (), "MEDIUM"),
-    (Breaker(pulses=(pulse(-3), pulse(1), pulse(1))), (), "HIGH"),
-    (Breaker(state="OPEN"), (), "HIGH"),
-    (Breaker(state="HALF_OPEN"), (), "HIGH"),
+    (loop_of(Breaker()), (), "LOW"),
+    (loop_of(Breaker(), pulse(1)), (), "LOW"),
+    (loop_of(Breaker(), pulse(0)), (), "LOW"),
+    (loop_of(Breaker(), pulse(-1)), (), "MEDIUM"),
+    (loop_of(Breaker()), ("something",), "MEDIUM"),
+    (loop_of(Breaker(watch=1)), (), "MEDIUM"),
+    (loop_of(Breaker(), pulse(-3), pulse(1), pulse(1)), (), "HIGH"),
+    (loop_of(Breaker(state="OPEN")), (), "HIGH"),
+    (loop_of(Breaker(state="HALF_OPEN")), (), "HIGH"),
 ]
 
 
-@pytest.mark.parametrize(("breaker", "warned", "level"), RISKS)
-def test_risk(breaker: Breaker, warned: tuple[str, ...], level: str) -> None:
+@pytest.mark.parametrize(("loop", "warned", "level"), RISKS)
+def test_risk(loop: Loop, warned: tuple[str, ...], level: str) -> None:
     """High while it does not stand closed or the sum is negative; medium while something is amiss."""
-    assert risk(breaker, warned) == level
+    assert risk(loop, warned) == level
 
 
 def test_health_of_a_new_loop() -> None:
@@ -158,11 +159,11 @@ def test_health_of_a_loop_at_work() -> None:
     loop = b.based(b.order(on_fail="keep"))
     verdict = b.red(tree="t1", count=2, counts=Counts(passed=5, failed=2, skipped=1))
     loop = b.iterate(loop, "t1", verdict, usage=Usage(tokens=9, written=4))
-    newest = loop.progress.breaker.pulses[-1]
+    newest = loop.progress.history[-1]
     assert (newest.passed, newest.failed, newest.skipped, newest.written) == (5, 2, 1, 4)
     assert (newest.score, newest.red, newest.state) == (1 + 3, 2, "CLOSED")
     assert health(loop).score == 4
-    assert not is_getting_worse(loop.progress.breaker.pulses)
+    assert not is_getting_worse(loop.progress.history)
 
 
 def test_work_that_is_undone_costs_a_point() -> None:
@@ -170,7 +171,7 @@ def test_work_that_is_undone_costs_a_point() -> None:
     loop = b.based(b.order(on_fail="keep"))
     for tree, count in (("t1", 3), ("t2", 3), ("t1", 3)):
         loop = b.iterate(loop, tree, b.red(tree=tree, count=count, signature=tree))
-    assert [one.score for one in loop.progress.breaker.pulses] == [1, 1 + 2, 1 + 2 - 1]
+    assert [one.score for one in loop.progress.history] == [1, 1 + 2, 1 + 2 - 1]
 
 
 def test_an_ended_loop_warns_of_nothing() -> None:

@@ -6,8 +6,9 @@ import builders as b
 import pytest
 from msgspec.structs import replace
 
-from ralph.core.decide.stuck.signs import Track, diagnose, first_signs, look, score
-from ralph.core.model.verdict import Footprint
+from ralph.core.decide.stuck.measure import score
+from ralph.core.decide.stuck.signs import Track, diagnose, first_signs, look
+from ralph.core.model.breaker_state import Footprint
 
 GOING = Track("going")
 
@@ -130,7 +131,7 @@ def test_an_item_an_undoing_and_a_great_many_at_once() -> None:
     """An item is worth five, going back costs one, and no number of tests counts for more than ten."""
     current = busy("t1", "f", red=5)
     assert score(BEFORE, current, items=1) == 1 + 2 + 5
-    assert score(BEFORE, current, reverted=True) == 1 + 2 - 1
+    assert score(BEFORE, current, undone=True) == 1 + 2 - 1
     assert score(busy("t0", "", red=500), busy("t1", "", red=0)) == 1 + 30
     assert score(busy("t0", "", red=0), busy("t1", "", red=500)) == 1 - 30
 

@@ -92,7 +92,7 @@ def test_getting_worse_is_answered_without_an_end() -> None:
     loop = b.based(b.order(on_fail="keep"), b.red(count=1))
     for turn in range(4):
         loop = b.iterate(loop, f"t{turn + 1}", b.red(tree=f"t{turn + 1}", count=4 + 3 * turn))
-    assert sum(pulse.score for pulse in loop.progress.breaker.pulses[-3:]) < 0
+    assert sum(pulse.score for pulse in loop.progress.history[-3:]) < 0
     assert loop.progress.redirect.startswith("the last 3 iterations made things worse. ")
     assert isinstance(loop.todo[0], actions.RunAgent)
 

@@ -1,25 +1,27 @@
 """The breaker, the ladder and the record of attempts at work in a loop.
 
 Called by the machine's handlers, once for each fact that matters; every function takes the loop and gives it
-back. The rules themselves are elsewhere: `signs` (trouble), `breaker` (states), `strategies` (what is asked
-for), `attempts` (classes), `health` (warnings).
+back. The rules themselves are elsewhere: `measure` (the one score), `thresholds` (its numbers), `signs`
+(trouble), `breaker` (states), `strategies` (what is asked for), `attempts` (classes), `health` (warnings).
 """
 
 from __future__ import annotations
 
 import msgspec.structs
 
-from ralph.core.decide.stuck import attempts, health, strategies
+from ralph.core.decide.stuck import attempts, measure, strategies
 from ralph.core.decide.stuck import breaker as breaker_
 from ralph.core.decide.stuck import signs as stuck_signs
+from ralph.core.decide.stuck.measure import item_of
+from ralph.core.decide.stuck.thresholds import DENIAL_CAP, INTEGRITY_CAP, MAX_DEMANDS, MAX_FOOTPRINTS
 from ralph.core.model import breaker_state
 from ralph.core.model.actions import Finish
 from ralph.core.model.agent import Fault
-from ralph.core.model.breaker_state import Breaker, Demand, Pulse, Trace, Trouble
+from ralph.core.model.breaker_state import Breaker, Demand, Footprint, Trace, Trouble
 from ralph.core.model.events import AgentEnded, CheckpointMade
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE
-from ralph.core.model.verdict import Checkpoint, Footprint, Verdict
+from ralph.core.model.verdict import Verdict
 from ralph.core.text.clean import one_line
 
 replace = msgspec.structs.replace
@@ -27,11 +29,6 @@ HIDDEN = "hidden"  # origin of a gate that no agent may hear of, not even as som
 UNSHOWN = "a check that is not shown is red"
 STOPPED = "interrupted"  # no attempt: somebody stopped the call
 MAX_SENTENCE = 300
-
-
-def item_of(loop: Loop) -> str:
-    """The item at hand; empty in a loop without a plan."""
-    return loop.build.item.id if loop.build.item is not None else ""
 
 
 def call_ended(loop: Loop, event: AgentEnded) -> Loop:
@@ -76,12 +73,10 @@ def record_fault(loop: Loop, fault: Fault) -> Loop:
 
 
 def record_judgement(
-    loop: Loop, reds: list[Verdict], missing: tuple[str, ...], *, accused: bool, base: Checkpoint
+    loop: Loop, footprint: Footprint, reds: list[Verdict], missing: tuple[str, ...], *, accused: bool
 ) -> Loop:
-    """An iteration was judged and is not enough: score it, class it, and see what it decides."""
-    footprint = loop.progress.history[-1]
-    loop = _add_pulse(loop, footprint, base, accused=accused)
-    points = loop.progress.breaker.pulses[-1].score
+    """An iteration was judged and is not enough: keep it, class it, and see what it decides."""
+    loop = _add_footprint(loop, footprint)
     facts = attempts.FailureFacts(
         causes=tuple(verdict.cause if verdict.status != "fail" else "" for verdict in reds),
         blocked=loop.call.claim is not None and loop.call.claim.status == "BLOCKED",
@@ -91,24 +86,20 @@ def record_judgement(
     loop = _add_attempt(
         loop, attempts.classify(facts), _what(loop, reds, missing, facts), footprint.signature
     )
-    worth = 0 if accused else points  # tampering overcomes nothing
-    return _with(loop, breaker_.note_judged_iteration(loop.progress.breaker, footprint, worth, at=loop.now))
+    if accused and loop.rules < 4:  # by those its score was shown, and counted as nothing
+        footprint = replace(footprint, score=0)
+    return _with(loop, breaker_.note_judged_iteration(loop.progress.breaker, footprint, at=loop.now))
 
 
 def item_done(loop: Loop, red: int) -> Loop:
-    """An item was verified: the best thing that an iteration can come to. `red`: what others still owe."""
-    tree, before = loop.work.tree, loop.work.tree_before
-    footprint = Footprint(loop.iteration, tree, before, red_digest="", red=red, signature="", progress=True)
-    loop = _add_pulse(loop, footprint, footprint, accused=False, items=1)
-    after = breaker_.note_judged_iteration(
-        loop.progress.breaker, footprint, loop.progress.breaker.pulses[-1].score, at=loop.now
-    )
-    return _with(loop, after)
+    footprint = measure.measure_done_item(loop, red)
+    loop = _add_footprint(loop, footprint)
+    return _with(loop, breaker_.note_judged_iteration(loop.progress.breaker, footprint, at=loop.now))
 
 
 def diagnose(loop: Loop) -> tuple[stuck_signs.Track, Trouble | None]:
     """Is the work going anywhere, by the rules that the loop began with?"""
-    return stuck_signs.diagnose(loop.progress.history, loop.rules)
+    return stuck_signs.diagnose(loop.progress.recent, loop.rules)
 
 
 def review_missed_item(loop: Loop, track: stuck_signs.Track) -> tuple[Loop, str, bool]:
@@ -125,7 +116,7 @@ def open_on_stall(loop: Loop, trouble: Trouble, why: str) -> Loop:
         loop.progress.breaker,
         trouble,
         why,
-        breaker_.marks_of(trouble, loop.progress.history),
+        breaker_.marks_of(trouble, loop.progress.recent),
         at=loop.now,
         iteration=loop.iteration,
     )
@@ -144,16 +135,12 @@ def set_redirect(loop: Loop) -> Loop:
     track, trouble = diagnose(loop)
     if trouble is not None:
         return add_demand(loop, trouble, track.why)
-    signs = stuck_signs.first_signs(loop.progress.history)
+    coverage = loop.sealed.criterion.task_class == "coverage"
+    signs = stuck_signs.first_signs(loop.progress.recent) or stuck_signs.downward_signs(
+        loop.progress.history, only_tests_wanted=coverage
+    )
     if signs is not None:
         return add_demand(loop, *signs)
-    pulses = loop.progress.breaker.pulses
-    if health.is_getting_worse(pulses) and pulses[-1].score < 0:
-        why = f"the last {health.WINDOW} iterations made things worse"
-        return add_demand(loop, "no-progress", why)
-    if health.only_testing(pulses) and loop.sealed.criterion.task_class != "coverage":
-        why = f"{health.TESTING_WINDOW} iterations in a row changed only tests, without progress"
-        return add_demand(loop, "test-loop", why)
     return loop.with_progress(redirect="")
 
 
@@ -162,7 +149,7 @@ def add_demand(loop: Loop, trouble: Trouble, why: str) -> Loop:
     rung = strategies.next_rung(breaker.demands, trouble, item)
     before = strategies.already_asked(breaker.demands, trouble, item)
     made = Demand(iteration=loop.iteration, trouble=trouble, strategy=rung.strategy, item=item)
-    loop = _with(loop, replace(breaker, demands=(*breaker.demands, made)[-strategies.MAX_KEPT :]))
+    loop = _with(loop, replace(breaker, demands=(*breaker.demands, made)[-MAX_DEMANDS:]))
     return loop.with_progress(redirect=strategies.demand_text(why, rung, before))
 
 
@@ -181,51 +168,27 @@ def close_on_finish(loop: Loop, action: Finish) -> Loop:
     return _with(loop, after)
 
 
+def is_denied_again(loop: Loop) -> bool:
+    """No agent goes on without what it was refused: a human must allow it."""
+    return loop.agents.denials_in_row >= DENIAL_CAP
+
+
+def is_accused_again(loop: Loop) -> bool:
+    return loop.progress.integrity_hits >= INTEGRITY_CAP
+
+
 def _with(loop: Loop, breaker: Breaker) -> Loop:
     return loop if breaker is loop.progress.breaker else loop.with_progress(breaker=breaker)
 
 
-def _add_pulse(
-    loop: Loop, footprint: Footprint, base: Checkpoint | Footprint, *, accused: bool, items: int = 0
-) -> Loop:
-    """The iteration joins the pulses, with its score against the one before it, also across a resume."""
-    breaker, item = loop.progress.breaker, item_of(loop)
-    previous = breaker.last or replace(footprint, red=base.red, unloaded=base.unloaded, signature="")
-    if item != breaker.item:  # the error of another item is no error of this one
-        previous = replace(previous, signature="")
-    seen = {
-        loop.sealed.base.tree,
-        *(old.tree for old in loop.progress.history if old.iteration < footprint.iteration),
-    }
-    undone = footprint.tree != footprint.before and footprint.tree in seen
-    points = stuck_signs.score(previous, footprint, items=items, reverted=undone)
-    counts = [verdict.counts for verdict in loop.newest_verdicts.values() if verdict.counts is not None]
-    trace = breaker.trace
-    pulse = Pulse(
-        iteration=footprint.iteration,
-        at=loop.now,
-        state=breaker.state,
-        item=item,
-        score=points,
-        items=items,
-        files=trace.files,
-        passed=sum(one.passed for one in counts) if counts else None,
-        failed=sum(one.failed for one in counts) if counts else None,
-        skipped=sum(one.skipped for one in counts) if counts else None,
-        red=footprint.red,
-        written=trace.written,
-        calls_left=health.calls_left(loop),
-        testing=loop.call.claim is not None and loop.call.claim.work == "TESTING",
-        progress=footprint.progress and not accused,
+def _add_footprint(loop: Loop, footprint: Footprint) -> Loop:
+    breaker, progress = loop.progress.breaker, loop.progress
+    on_item = breaker.on_item + 1 if footprint.item == breaker.item else 1
+    return loop.with_progress(
+        history=(*progress.history, footprint)[-MAX_FOOTPRINTS:],
+        counted=min(progress.counted + 1, MAX_FOOTPRINTS),
+        breaker=replace(breaker, item=footprint.item, on_item=on_item),
     )
-    after = replace(
-        breaker,
-        pulses=(*breaker.pulses, pulse)[-breaker_.MAX_PULSES :],
-        last=footprint,
-        item=item,
-        on_item=breaker.on_item + 1 if item == breaker.item else 1,
-    )
-    return _with(loop, after)
 
 
 def _add_attempt(loop: Loop, kind: breaker_state.Class, what: str, signature: str) -> Loop:

@@ -6,7 +6,7 @@
     fundamental    escalate at once                   counts
 
 A class follows from structured facts only (kind of fault, cause of a verdict, claim, integrity), never from
-the wording of an output. Nothing here ends a loop or blocks an item: who does asks `many_ways`.
+the wording of an output. Nothing here ends a loop or blocks an item: who does asks `why_give_up`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from collections import Counter
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.decide.stuck.thresholds import MAX_APPROACHES, MAX_ATTEMPTS, TWEAK_LINES, TWEAK_SHARE
 from ralph.core.model.breaker_state import Attempt, Class
 
-MAX_KEPT = 60  # attempts that a loop remembers
-MAX_APPROACHES = 3  # distinct ones on one signature: rule 12
 MAX_SHOWN = 5  # of them in an escalation
 NAMED_PATHS = 8
-TWEAK_LINES, TWEAK_SHARE = 3, 0.1  # a change this much alike, in the same files, is a parameter tweak
 FAULT_CLASS: dict[str, Class] = {
     "auth": "environmental",
     "credit": "environmental",
@@ -90,7 +88,7 @@ def add_attempt(attempts: tuple[Attempt, ...], attempt: Attempt) -> tuple[Attemp
         attempt = replace(attempt, kind="logical", next=NEXT["logical"])
     elif again and last is not None and last.kind == attempt.kind and not is_real_try(attempt):
         return (*attempts[:-1], replace(attempt, times=last.times + 1))
-    return (*attempts, attempt)[-MAX_KEPT:]
+    return (*attempts, attempt)[-MAX_ATTEMPTS:]
 
 
 def _mark(attempt: Attempt) -> tuple[str, str]:

@@ -15,8 +15,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from ralph.core.model.breaker_state import Breaker, State, Trouble, Turn
-from ralph.core.model.verdict import Footprint
+from ralph.core.decide.stuck.thresholds import MAX_TURNS, PROBE_ABOVE, WATCH
+from ralph.core.model.breaker_state import Breaker, Footprint, State, Trouble, Turn
 from ralph.core.text.clean import one_line
 
 Cause = Literal["trip", "probe", "works"]
@@ -29,9 +29,6 @@ TABLE: dict[tuple[State, Cause], State] = {
     ("OPEN", "probe"): "HALF_OPEN",
     ("HALF_OPEN", "works"): "CLOSED",
 }
-WATCH = 3  # iterations after a recovery in which the same trouble opens it at once
-MAX_TURNS = 20  # moves that are kept
-MAX_PULSES = 12  # iterations that are kept; every warning looks at fewer
 MAX_SENTENCE = 300
 
 
@@ -69,16 +66,16 @@ def note_answered_call(breaker: Breaker, *, at: float, iteration: int) -> Breake
     return move_state(breaker, "works", "a call came through", at=at, iteration=iteration)
 
 
-def note_judged_iteration(breaker: Breaker, footprint: Footprint, score: int, *, at: float) -> Breaker:
+def note_judged_iteration(breaker: Breaker, footprint: Footprint, *, at: float) -> Breaker:
     """A judged iteration decides a probe, or is one of those that are watched after it."""
     back = recurs(breaker, footprint)
-    number = footprint.iteration
+    number, score = footprint.iteration, footprint.score
     if breaker.probing:
-        if score > 0 and not back:
+        if score > PROBE_ABOVE and not back:
             worked = f"the probe worked: score {score:+d}"
             closed = move_state(breaker, "works", worked, at=at, iteration=number)
             return replace(closed, watch=WATCH)
-        known = "retry" if back else f"score {score:+d}, and more than 0 was needed"
+        known = "retry" if back else f"score {score:+d}, and more than {PROBE_ABOVE} was needed"
         why = f"one more iteration did not help ({known}): {breaker.diagnosis}"
         return move_state(breaker, "trip", why, at=at, iteration=number)
     if not breaker.watch or breaker.state != "CLOSED":

@@ -1,6 +1,6 @@
 """How a loop is doing, for people: score, risk, and warnings that end nothing.
 
-A fold over the breaker's pulses and the hour's calls. What ends or redirects a loop is in `signs`.
+It reads the newest footprints and the hour's calls. What ends or redirects a loop is in `signs`.
 """
 
 from __future__ import annotations
@@ -9,18 +9,15 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from ralph.core.decide.stuck import thresholds as limit
 from ralph.core.decide.stuck.attempts import Escalation, escalation
 from ralph.core.decide.stuck.breaker import Risk
-from ralph.core.model.breaker_state import Breaker, Pulse, State, Turn
+from ralph.core.decide.stuck.measure import calls_used
+from ralph.core.decide.stuck.signs import is_getting_worse, only_testing, worth
+from ralph.core.model.breaker_state import Footprint, State, Turn
 from ralph.core.model.loop import Loop
 
-HOUR = 3600.0
-WINDOW = 3  # iterations that a trend needs
-ON_ONE_ITEM = 20
 MAX_ESCALATIONS = 5  # that are shown
-CALLS_USED = 80  # percent
-DECLINE = 70  # percent
-TESTING_WINDOW, TESTING_SHARE = 5, 0.8
 
 
 class Health(Struct, frozen=True):
@@ -40,15 +37,15 @@ class Health(Struct, frozen=True):
 
 def health(loop: Loop) -> Health:
     breaker = loop.progress.breaker
-    warned = () if loop.phase == "ended" else alerts(breaker, loop)
+    warned = () if loop.phase == "ended" else alerts(loop)
     return Health(
         state=breaker.state,
         why=breaker.why,
         since=breaker.since,
         opens=breaker.opens,
         watch=breaker.watch,
-        score=breaker.pulses[-1].score if breaker.pulses else None,
-        risk=risk(breaker, warned),
+        score=loop.progress.history[-1].score if loop.progress.history else None,
+        risk=risk(loop, warned),
         alerts=warned,
         ask=" ".join(found.ask for found in escalations(loop)),
         trail=breaker.trail,
@@ -63,55 +60,28 @@ def escalations(loop: Loop) -> tuple[Escalation, ...]:
     return tuple(escalation(loop.progress.attempts, item, loop.sealed.loop) for item in items)
 
 
-def calls_used(loop: Loop) -> int:
-    """Calls of the last hour, as far as they are remembered."""
-    return sum(at > loop.now - HOUR for at in loop.call.times)
-
-
-def calls_left(loop: Loop) -> int | None:
-    cap = loop.limits.calls_per_hour
-    return None if cap is None else max(0, cap - calls_used(loop))
-
-
-def is_getting_worse(pulses: tuple[Pulse, ...]) -> bool:
-    """Are the last three iterations worth less than nothing, together?"""
-    return len(pulses) >= WINDOW and worth(pulses) < 0
-
-
-def worth(pulses: tuple[Pulse, ...]) -> int:
-    return sum(pulse.score for pulse in pulses[-WINDOW:])
-
-
-def only_testing(pulses: tuple[Pulse, ...]) -> bool:
-    """More than four fifths of the newest work saw to tests, and nothing came of it."""
-    newest = pulses[-TESTING_WINDOW:]
-    if len(newest) < TESTING_WINDOW or any(pulse.progress for pulse in newest):
-        return False
-    return sum(pulse.testing for pulse in newest) > TESTING_SHARE * len(newest)
-
-
-def alerts(breaker: Breaker, loop: Loop) -> tuple[str, ...]:
+def alerts(loop: Loop) -> tuple[str, ...]:
     """One sentence for each warning."""
-    pulses = breaker.pulses
-    last = pulses[-WINDOW:]
-    full = len(last) == WINDOW
+    breaker, history = loop.progress.breaker, loop.progress.history
+    last = history[-limit.TREND :]
+    full = len(last) == limit.TREND
     found = []
-    if breaker.on_item > ON_ONE_ITEM:
+    if breaker.on_item > limit.ON_ONE_ITEM:
         what = f"item {breaker.item}" if breaker.item else "one task"
         found.append(f"{breaker.on_item} iterations on {what}")
-    if full and not any(pulse.files for pulse in last):
-        found.append(f"no file changed in {WINDOW} iterations")
-    if full and all(pulse.item for pulse in last) and not any(pulse.items for pulse in last):
-        found.append(f"no item completed in {WINDOW} iterations")
-    if _trend([_rate(pulse) for pulse in pulses], -1):
-        found.append(f"the share of passing tests has fallen {WINDOW} times in a row")
-    if _trend([float(pulse.red) for pulse in pulses], 1):
-        found.append(f"errors have risen {WINDOW} times in a row")
-    if is_getting_worse(pulses):
-        found.append(f"the last {WINDOW} iterations are worth {worth(pulses)} together")
-    if only_testing(pulses):
-        found.append(f"{TESTING_WINDOW} iterations changed only tests")
-    if _falls_silent([pulse.written for pulse in last]):
+    if full and not any(footprint.files for footprint in last):
+        found.append(f"no file changed in {limit.TREND} iterations")
+    if full and all(footprint.item for footprint in last) and not any(footprint.items for footprint in last):
+        found.append(f"no item completed in {limit.TREND} iterations")
+    if _trend([_rate(footprint) for footprint in history], -1):
+        found.append(f"the share of passing tests has fallen {limit.TREND} times in a row")
+    if _trend([float(footprint.red) for footprint in history], 1):
+        found.append(f"errors have risen {limit.TREND} times in a row")
+    if is_getting_worse(history):
+        found.append(f"the last {limit.TREND} iterations are worth {worth(history)} together")
+    if only_testing(history):
+        found.append(f"{limit.TESTING_WINDOW} iterations changed only tests")
+    if _falls_silent([footprint.written for footprint in last]):
         found.append("the agent says much less than two iterations ago (only a warning)")
     return (*found, *_calls(loop))
 
@@ -119,28 +89,29 @@ def alerts(breaker: Breaker, loop: Loop) -> tuple[str, ...]:
 def _calls(loop: Loop) -> tuple[str, ...]:
     cap = loop.limits.calls_per_hour
     used = calls_used(loop)
-    if cap is None or 100 * used < CALLS_USED * cap:
+    if cap is None or 100 * used < limit.CALLS_USED_PERCENT * cap:
         return ()
     return (f"{used} of {cap} calls of this hour are used",)
 
 
-def risk(breaker: Breaker, warned: tuple[str, ...]) -> Risk:
-    if breaker.state != "CLOSED" or is_getting_worse(breaker.pulses):
+def risk(loop: Loop, warned: tuple[str, ...]) -> Risk:
+    breaker, history = loop.progress.breaker, loop.progress.history
+    if breaker.state != "CLOSED" or is_getting_worse(history):
         return "HIGH"
-    bad = bool(breaker.pulses) and breaker.pulses[-1].score < 0
+    bad = bool(history) and history[-1].score < 0
     return "MEDIUM" if bad or warned or breaker.watch else "LOW"
 
 
-def _rate(pulse: Pulse) -> float | None:
-    if pulse.passed is None or pulse.failed is None or pulse.passed + pulse.failed == 0:
+def _rate(footprint: Footprint) -> float | None:
+    if footprint.passed is None or footprint.failed is None or footprint.passed + footprint.failed == 0:
         return None
-    return pulse.passed / (pulse.passed + pulse.failed)
+    return footprint.passed / (footprint.passed + footprint.failed)
 
 
 def _trend(values: list[float | None] | list[float], sign: int) -> bool:
     """Did each of the last three go further the wrong way than the one before it?"""
-    known = values[-WINDOW - 1 :]
-    if len(known) <= WINDOW:
+    known = values[-limit.TREND - 1 :]
+    if len(known) <= limit.TREND:
         return False
     pairs = pairwise(known)
     return all(one is not None and two is not None and sign * (two - one) > 0 for one, two in pairs)
@@ -148,6 +119,6 @@ def _trend(values: list[float | None] | list[float], sign: int) -> bool:
 
 def _falls_silent(written: list[int | None]) -> bool:
     known = [count for count in written if count is not None]
-    if len(known) < WINDOW:
+    if len(known) < limit.TREND:
         return False
-    return known[0] > known[1] > known[2] and 100 * known[2] <= (100 - DECLINE) * known[0]
+    return known[0] > known[1] > known[2] and 100 * known[2] <= (100 - limit.SILENCE_PERCENT) * known[0]

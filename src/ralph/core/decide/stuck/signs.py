@@ -5,7 +5,7 @@ not the same error again; only so many of them in a row without fewer red are.
 
 Faults never come here: a crash or a usage limit says nothing about the work. The answer is a
 `Track`: go on, ask for another approach (redirect), or end the loop as stalled. What is asked for then
-is in `strategies`, what an end means for the next call in `breaker`.
+is in `strategies`, what an end means for the next call in `breaker`. Nothing is measured here (`measure`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.model.breaker_state import Trouble
+from ralph.core.decide.stuck import thresholds as limit
+from ralph.core.model.breaker_state import Footprint, Trouble
 from ralph.core.model.events import RULES
-from ralph.core.model.verdict import Footprint
-
-NO_PROGRESS = 3
-REDIRECT_AT = 3
-SAME_ERROR = 5
-SAME_OUTLINE = 10  # the same error but for its numbers: they may come closer, or be noise
-AIMLESS = 20  # whatever was said, never fewer red
-EARLY = 2  # in a row: not yet a redirect by its rule, but the next prompt asks for something else
-MAX_KEPT = 24  # footprints a loop remembers; every rule looks at fewer
-FIXED_CAP = 10  # checks newly passing or failing that count in one score
-ITEM_DONE = 5
 
 
 class Track(Struct, frozen=True):
@@ -59,11 +49,38 @@ def diagnose(history: tuple[Footprint, ...], rules: int = RULES) -> tuple[Track,
 
 def first_signs(history: tuple[Footprint, ...]) -> tuple[Trouble, str] | None:
     """Twice is not yet a rule's business; the next prompt asks for another approach all the same."""
-    if _idle(history) >= EARLY:
-        return "no-progress", f"{EARLY} iterations in a row changed nothing"
-    if _alike(history) >= EARLY:
+    if _idle(history) >= limit.EARLY_SIGN:
+        return "no-progress", f"{limit.EARLY_SIGN} iterations in a row changed nothing"
+    if _alike(history) >= limit.EARLY_SIGN:
         return "same-error", "the same error twice in a row"
     return None
+
+
+def downward_signs(history: tuple[Footprint, ...], *, only_tests_wanted: bool) -> tuple[Trouble, str] | None:
+    """What the newest scores say where no rule does. They redirect and never end."""
+    if is_getting_worse(history) and history[-1].score < 0:
+        return "no-progress", f"the last {limit.TREND} iterations made things worse"
+    if only_testing(history) and not only_tests_wanted:
+        words = f"{limit.TESTING_WINDOW} iterations in a row changed only tests, without progress"
+        return "test-loop", words
+    return None
+
+
+def is_getting_worse(history: tuple[Footprint, ...]) -> bool:
+    """Are the last three iterations worth less than nothing, together?"""
+    return len(history) >= limit.TREND and worth(history) < 0
+
+
+def worth(history: tuple[Footprint, ...]) -> int:
+    return sum(footprint.score for footprint in history[-limit.TREND :])
+
+
+def only_testing(history: tuple[Footprint, ...]) -> bool:
+    """More than four fifths of the newest work saw to tests, and nothing came of it."""
+    newest = history[-limit.TESTING_WINDOW :]
+    if len(newest) < limit.TESTING_WINDOW or any(footprint.progress for footprint in newest):
+        return False
+    return sum(footprint.testing for footprint in newest) > limit.TESTING_SHARE * len(newest)
 
 
 def _fruitless(history: tuple[Footprint, ...]) -> tuple[Footprint, ...]:
@@ -83,7 +100,7 @@ def _idle(history: tuple[Footprint, ...]) -> int:
 
 def _no_progress(history: tuple[Footprint, ...]) -> Track | None:
     idle = _idle(history)
-    if idle >= NO_PROGRESS:
+    if idle >= limit.IDLE_STALL:
         return Track("stalled", f"{idle} iterations in a row changed nothing")
     return None
 
@@ -103,22 +120,22 @@ def _alike(history: tuple[Footprint, ...], mark: Callable[[Footprint], str] = _s
 
 def _same_error(history: tuple[Footprint, ...]) -> Track | None:
     same = _alike(history)
-    if same >= SAME_ERROR:
+    if same >= limit.ERROR_STALL:
         return Track("stalled", f"the same error {same} times in a row")
-    if same >= REDIRECT_AT:
+    if same >= limit.ERROR_REDIRECT:
         return Track("redirect", f"the same error {same} times in a row: try a different approach")
     return None
 
 
 def _same_outline(fruitless: tuple[Footprint, ...]) -> Track | None:
     same = _alike(fruitless, lambda footprint: footprint.outline)
-    if same < SAME_OUTLINE:
+    if same < limit.OUTLINE_STALL:
         return None
     return Track("stalled", f"the same error {same} times in a row, only its numbers change")
 
 
 def _aimless(fruitless: tuple[Footprint, ...]) -> Track | None:
-    if len(fruitless) < AIMLESS:
+    if len(fruitless) < limit.AIMLESS_STALL:
         return None
     return Track("stalled", f"{len(fruitless)} iterations in a row made nothing more green")
 
@@ -128,9 +145,9 @@ def _oscillation(history: tuple[Footprint, ...]) -> Track | None:
     reds = tuple(footprint.red_digest for footprint in history)
     for marks, what in ((trees, "the same two versions"), (reds, "the same two sets of failures")):
         turns = _alternating(marks)
-        if turns >= 6:
+        if turns >= limit.TURNS_STALL:
             return Track("stalled", f"{what} alternate ({turns} iterations)")
-        if turns >= 4:
+        if turns >= limit.TURNS_REDIRECT:
             return Track("redirect", f"{what} alternate: stop undoing and redoing, try a different approach")
     return None
 
@@ -143,20 +160,3 @@ def _alternating(marks: tuple[str, ...]) -> int:
     while turns < len(marks) and marks[-turns - 1] == marks[-turns + 1]:
         turns += 1
     return turns
-
-
-def score(previous: Footprint | None, current: Footprint, *, items: int = 0, reverted: bool = False) -> int:
-    """Worth of one iteration: what it fixed, finished and changed, less what it broke, repeated or undid."""
-    points = 1 if current.tree != current.before else -3
-    points += ITEM_DONE * items - reverted
-    if previous is not None:
-        fixed, broke = previous.red - current.red, current.red - previous.red
-        if current.unloaded < previous.unloaded:  # what is red now stood behind what could not be loaded
-            fixed, broke = previous.unloaded - current.unloaded, 0
-        points += 3 * min(FIXED_CAP, max(0, fixed))
-        points -= 3 * min(FIXED_CAP, max(0, broke))
-        if current.signature and current.signature == previous.signature:
-            points -= 2
-        elif previous.signature:
-            points += 2
-    return points

@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from ralph.core.model.breaker_state import Demand, Trouble
 
-MAX_KEPT = 24  # demands that a loop remembers
-
 
 class Rung(Struct, frozen=True):
     strategy: str  # its name: in the record, in reports, among what was tried

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ralph.core.decide.stuck import signs
+from ralph.core.decide.stuck.measure import score
+from ralph.core.decide.stuck.thresholds import WORSE_IN_ROW
 from ralph.core.model.actions import RestoreWorkspace
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Checkpoint
 
-IN_A_ROW = 2
 ACCUSED = "tests or checks were tampered with in it"
 WORSE = "it was worse than that for two iterations in a row (new failures, or tests that do not load)"
 EMPTIED = "it left no file at all"
@@ -33,12 +33,12 @@ def take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
     """Back to the best checkpoint, or None: the work is kept."""
     best, kept = loop.progress.best, loop.sealed.on_fail
     assert best is not None
-    if kept == "keep" or best.tree == loop.work.tree or not loop.progress.history:
+    if kept == "keep" or best.tree == loop.work.tree or not loop.progress.recent:
         return None
     why = _why_first(loop, accused=accused) if loop.rules < 2 else _why(loop, accused=accused)
     if not why:
         return None
-    return RestoreWorkspace(to=best, rejected=_rejected(loop, loop.progress.history[-1].red), why=why)
+    return RestoreWorkspace(to=best, rejected=_rejected(loop, loop.progress.recent[-1].red), why=why)
 
 
 def _why(loop: Loop, *, accused: bool) -> str:
@@ -46,12 +46,12 @@ def _why(loop: Loop, *, accused: bool) -> str:
         return ACCUSED
     if loop.work.tree in NOTHING:
         return EMPTIED
-    newest = loop.progress.history[-IN_A_ROW:]
+    newest = loop.progress.recent[-WORSE_IN_ROW:]
     if newest[-1].red == 0:
         return ""
     if loop.sealed.on_fail == "revert":
         return FAILED
-    if len(newest) < IN_A_ROW or not all(one.worse for one in newest):
+    if len(newest) < WORSE_IN_ROW or not all(one.worse for one in newest):
         return ""
     first, second = ((one.unloaded, one.red) for one in newest)
     return WORSE if second >= first else ""  # who is on the way back to green is not stopped half way
@@ -59,11 +59,11 @@ def _why(loop: Loop, *, accused: bool) -> str:
 
 def _why_first(loop: Loop, *, accused: bool) -> str:
     """By the first rules an iteration that was worth nothing went back. Only their records still ask."""
-    best, current = loop.progress.best, loop.progress.history[-1]
+    best, current = loop.progress.best, loop.progress.recent[-1]
     if best is None or loop.control.pause_reason:
         return ""
     first = replace(current, red=best.red, signature="")
-    worth = signs.score(loop.progress.history[-2] if len(loop.progress.history) > 1 else first, current)
+    worth = score(loop.progress.recent[-2] if len(loop.progress.recent) > 1 else first, current)
     if loop.sealed.on_fail == "auto" and not accused and (current.progress or worth > 0):
         return ""
     return WORSE
@@ -94,7 +94,7 @@ def sentence_for_prompt(loop: Loop, owed: RestoreWorkspace, iteration: int) -> s
 
 def forgiven(loop: Loop) -> Loop:
     """What was taken back is worse no longer: the next two iterations count anew."""
-    if not loop.progress.history:
+    if not loop.progress.recent:
         return loop
     return loop.with_progress(
         history=(*loop.progress.history[:-1], replace(loop.progress.history[-1], worse=False))
