@@ -29,6 +29,12 @@ class AgentRow(Struct, frozen=True):
     hint: str
 
 
+def agent_names(env: Mapping[str, str], cwd: str) -> list[str]:
+    """Every agent that can be named, without asking any of them."""
+    own = project_settings(env, cwd).agents
+    return list(dict.fromkeys((*agents.adapters(), *agents.OVER_ACP, *own)))
+
+
 def list_agents(env: Mapping[str, str], cwd: str) -> list[AgentRow]:
     """The built-in adapters, asked for their versions, and the agents that the configuration names."""
     settings = project_settings(env, cwd)

@@ -69,6 +69,10 @@ def _run_guarded(args: list[str]) -> int:
 
 
 def _dispatch(args: list[str]) -> int:
+    if "_RALPH_COMPLETE" in os.environ:  # a shell asks what could be typed next; see `complete`
+        from ralph.ui.cli.complete import answer_shell
+
+        return answer_shell()
     if args in ([], ["status"]):
         return _quick_status(args)
     import click

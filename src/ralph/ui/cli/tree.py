@@ -92,7 +92,7 @@ class LazyGroup(click.Group):
         found = load_command(cmd_name)
         gc.freeze()
         gc.enable()
-        return found
+        return _with_completions(found) if "_RALPH_COMPLETE" in os.environ else found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -120,6 +120,12 @@ class LazyGroup(click.Group):
         if name not in _modules() and not name.startswith("-"):
             raise click.UsageError(f"there is no command '{name}'{_suggest_command(name)}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _with_completions(command: click.Command) -> click.Command:
+    from ralph.ui.cli.complete import add_completions
+
+    return add_completions(command)
 
 
 def _is_sentence(text: str) -> bool:

@@ -13,8 +13,10 @@ def command(shell: str) -> int:
     """Print the completion script for SHELL: bash, zsh or fish.
 
     \b
-    Example:
+    Examples:
       ralph completions bash > ~/.local/share/bash-completion/completions/ralph
+      ralph completions zsh > ~/.zfunc/_ralph     (with ~/.zfunc in fpath)
+      ralph completions fish > ~/.config/fish/completions/ralph.fish
     """
     from click.shell_completion import get_completion_class
 
