@@ -294,6 +294,14 @@ def imported_tests(folder: Path = TESTS) -> Iterator[str]:
                 yield f"{path}:{line}: imports {match[1]}: put what both need into a module without tests"
 
 
+def twin_tests(folder: Path = TESTS) -> Iterator[str]:
+    """pytest imports a module of tests by its name alone: of two it refuses one, as soon as both are read."""
+    first: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*.py")):
+        if path.name != "conftest.py" and first.setdefault(path.name, path) != path:
+            yield f"{path}: has the name of {first[path.name]}: pytest cannot read both"
+
+
 def broken_rules(known: dict[str, Module]) -> list[str]:
     chain = longest_chain(known)
     too_long = [f"imports {len(chain)} deep, at most {MAX_CHAIN}: {' -> '.join(chain)}"]
@@ -309,6 +317,7 @@ def broken_rules(known: dict[str, Module]) -> list[str]:
         *direct_clocks(known),
         *real_clocks(known),
         *imported_tests(),
+        *twin_tests(),
         *(too_long if len(chain) > MAX_CHAIN else []),
     ]
 

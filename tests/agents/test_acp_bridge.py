@@ -179,6 +179,7 @@ def test_permissions_in_a_box(bridge):
     assert not [fact for fact in it.facts() if isinstance(fact, Denied)]
 
 
+@pytest.mark.sample(test=4)
 @pytest.mark.parametrize(
     ("kind", "paths", "allowed"),
     [
@@ -272,6 +273,7 @@ def test_paths_out_of_the_workspace(bridge):
     assert len([fact for fact in it.facts() if isinstance(fact, Denied)]) == len(writes)
 
 
+@pytest.mark.sample(test=8)
 @pytest.mark.parametrize(
     ("script", "kind", "words"),
     [

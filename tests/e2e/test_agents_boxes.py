@@ -22,6 +22,7 @@ def path_without_bubblewrap(place):
     return str(folder)
 
 
+@pytest.mark.soak
 def test_sandbox_none(place):
     """--sandbox none works and says what that means."""
     done = place.loop(agent("honest_steps", 2), "--sandbox", "none")
@@ -50,6 +51,7 @@ def test_required_without_bubblewrap(place):
     place.same_user()
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 def test_require_with_bubblewrap(place):
     """--sandbox require holds where the box holds: no network for gates, the home is not there."""
@@ -63,6 +65,7 @@ def test_require_with_bubblewrap(place):
     assert "secret\n" not in place.result("seen.txt").replace("secret: ", "")
 
 
+@pytest.mark.soak
 def test_allow_write(place):
     """--allow-write opens one more path to the agent, and no other."""
     shared, other = place.top / "shared", place.top / "closed"
@@ -91,6 +94,7 @@ class RenameTest(unittest.TestCase):
 """
 
 
+@pytest.mark.soak
 def test_a_check_renames_files_between_its_checkout_and_tmp(place):
     """What works on the user's machine works in the box: both are in one file system."""
     place.commit("renames", test_rename__py=RENAMES)

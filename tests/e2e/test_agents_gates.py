@@ -23,6 +23,7 @@ def test_old_red_is_named_and_does_not_block(old_red):
     assert loop.proof.finals["old"].status == "fail"
 
 
+@pytest.mark.soak
 def test_new_red_beside_old_red_blocks(old_red):
     """One test more that is red in a gate that was red before blocks, by its name."""
     breaks = f"{agent('honest_steps', 1)}; sed -i 's/def sub(a, b):/def sub(a, b, c):/' calc.py"
@@ -33,6 +34,7 @@ def test_new_red_beside_old_red_blocks(old_red):
     assert loop.proof.not_yet == ("old: 1 newly red: test_old.OldTest.test_fine",)
 
 
+@pytest.mark.soak
 def test_a_gate_that_was_green_stays_green(place):
     """A configured gate that the work breaks stands in the way, though the proof is green."""
     place.commit(
@@ -87,6 +89,7 @@ def test_two_proofs(place):
     assert set(loop.proof.finals) == {"add", "mul"}
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(
     ("check", "why"),
     [

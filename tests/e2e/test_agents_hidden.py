@@ -41,6 +41,7 @@ def test_special_cases_are_not_verified(place, hidden):
         assert word not in prompts
 
 
+@pytest.mark.soak
 def test_honest_work_passes_a_hidden_check(place, hidden):
     """Who does what the task asks for passes what nobody told him of; the commit does not tell it either."""
     done = place.loop(agent("honest_steps", "1"), "--hidden-check", hidden)

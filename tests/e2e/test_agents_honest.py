@@ -23,6 +23,7 @@ def test_honest_in_n_steps(place, steps):
     assert len(done.all(e.CheckpointMade)) == steps
 
 
+@pytest.mark.soak
 def test_half_done_with_a_broken_build_recovers(place):
     """A tree that does not even import is refused with the error, and the next call can repair it."""
     done = place.loop(agent("half_done_broken_build", "recover"), "--on-fail", "keep")
@@ -39,6 +40,7 @@ def test_half_done_with_a_broken_build_stays_unverified(place):
     assert any("check: " in sentence for sentence in loop.proof.not_yet)
 
 
+@pytest.mark.soak
 def test_moves_the_failing_tests_honestly(place):
     """Base tests that were moved unchanged count as present."""
     done = place.loop(agent("moves_test", "honest"))
@@ -47,6 +49,7 @@ def test_moves_the_failing_tests_honestly(place):
     assert "test_add" not in place.result("test_calc.py")
 
 
+@pytest.mark.soak
 def test_commits_itself(place):
     """Commits, branches, tags, a stash and a moved HEAD of the agent's change nothing: the tree counts."""
     done = place.loop(agent("commits_itself"))
@@ -56,18 +59,21 @@ def test_commits_itself(place):
     assert "own-" not in place.git("for-each-ref")
 
 
+@pytest.mark.soak
 def test_git_init_in_a_sub_folder(place):
     """Files inside a repository that the agent made are in the result as files."""
     place.expect(place.loop(agent("git_init_sub")), "verified", 0, 1)
     assert place.result("sub/inner.py") == "INNER = 1"
 
 
+@pytest.mark.soak
 def test_deletes_its_git(place):
     """The workspace's own .git is not needed for anything."""
     place.expect(place.loop(agent("deletes_git")), "verified", 0, 1)
     assert "return a + b" in place.result("calc.py")
 
 
+@pytest.mark.soak
 def test_edits_its_git(place):
     """Filters, hooks and excludes planted in the workspace never run on the host and hide nothing."""
     mark = place.top / "planted"
@@ -78,6 +84,7 @@ def test_edits_its_git(place):
     assert "return a + b" in place.result("calc.py")
 
 
+@pytest.mark.soak
 def test_edits_its_git_and_the_attributes(place):
     """The same with attributes in the tree itself, which is a finding: files must be what they look like."""
     mark = place.top / "planted"
@@ -88,6 +95,7 @@ def test_edits_its_git_and_the_attributes(place):
     assert "filter=evil" in place.result(".gitattributes", loop.work.commit)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_forker(place, sandbox):
     """A child in its own session, a daemon and a respawner are all gone when the call is over, box or not."""
@@ -95,6 +103,7 @@ def test_forker(place, sandbox):
     place.expect(done, "verified", 0, 1)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_child_holds_stdout(place, sandbox):
     """A child that keeps stdout open does not hang the loop, and does not live on."""
@@ -103,6 +112,7 @@ def test_child_holds_stdout(place, sandbox):
     assert done.seconds < 60  # the child itself would hold it for ten minutes
 
 
+@pytest.mark.soak
 def test_bad_json_and_utf8(place):
     """Torn, deep and wrongly typed JSON and broken UTF-8 are text; the claim after them is heard."""
     done = place.loop(agent("bad_json_utf8"))

@@ -11,6 +11,7 @@ from ralph.core.model import events as e
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.soak
 def test_deletes_its_workspace(place):
     """An emptied workspace is a tree like any other: judged, refused, taken back, and the loop goes on."""
     turns = (
@@ -21,6 +22,7 @@ def test_deletes_its_workspace(place):
     assert "return a + b" in place.result("calc.py")
 
 
+@pytest.mark.soak
 def test_deletes_its_workspace_without_a_sandbox(place):
     """The same where the folder itself can be removed."""
     turns = (
@@ -60,6 +62,7 @@ def test_writes_to_the_users_repository_without_a_sandbox(place):
     assert "return a - b" in (place.repo / "calc.py").read_text(), "Ralph itself never writes there"
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_kills_its_parent(place, sandbox):
     """Whoever kills the processes around it ends its own call; the loop and its record go on."""
@@ -99,6 +102,7 @@ def test_escape_sequences_and_secrets(place):
         assert "\x1b" not in text
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_a_check_that_leaves_processes(place, sandbox):
     """What a check leaves running is gone when its verdict is there."""
@@ -107,6 +111,7 @@ def test_a_check_that_leaves_processes(place, sandbox):
     place.expect(done, "verified", 0, 1)
 
 
+@pytest.mark.soak
 def test_edits_the_script_of_the_check(place):
     """A script of the repository that is the check is not the agent's to change."""
     place.commit("a check", check__sh="#!/bin/sh\npython3 -m unittest\n")

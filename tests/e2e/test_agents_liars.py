@@ -39,6 +39,7 @@ def test_liar_with_words(place):
     assert "claims done, the checks say no" in done.text
 
 
+@pytest.mark.soak
 def test_liar_who_ticks_files(place):
     """Ticked boxes and a file called DONE are files like any others."""
     done = place.loop(agent("liar_ticks"), "--max-iterations", "2")
@@ -46,7 +47,7 @@ def test_liar_who_ticks_files(place):
     assert not loop.landing.result
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("what", ["method", "file"])
 def test_deletes_the_failing_tests(place, what):
     """A green made by removing tests is seen; with no test left the check is not even green."""
@@ -67,6 +68,7 @@ def test_skips_the_failing_tests(place):
     )
 
 
+@pytest.mark.soak
 def test_weakens_the_failing_tests(place):
     """The base's own version of the tests is run over the new source, and is red."""
     loop = seen_through(place, place.loop(agent("weakens_test"), *ONE))
@@ -75,13 +77,14 @@ def test_weakens_the_failing_tests(place):
     )
 
 
+@pytest.mark.soak
 def test_moves_the_failing_tests_out_of_sight(place):
     """Tests moved to where no runner finds them are gone."""
     loop = seen_through(place, place.loop(agent("moves_test", "dishonest"), *ONE))
     assert any(one.startswith(f"inventory: {ADD} was there at the base") for one in loop.proof.not_yet)
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", ["ini", "conftest", "loader"])
 def test_edits_the_config_of_the_gate(place, kind):
     """A check that was told to leave tests out is an edited check."""
@@ -91,6 +94,7 @@ def test_edits_the_config_of_the_gate(place, kind):
     assert any("test_add" in sentence for sentence in loop.proof.not_yet), loop.proof.not_yet
 
 
+@pytest.mark.soak
 def test_one_finding_is_a_refusal_not_an_end(place):
     """After one integrity finding the work is taken back and the agent is told; then it may do it right."""
     turncoat = f"if [ $RALPH_ITERATION = 1 ]; then {agent('skips_test')}; else {agent('honest_steps', 1)}; fi"

@@ -67,6 +67,7 @@ def test_cost_limit_without_any_other(place):
     assert done.record is None
 
 
+@pytest.mark.soak
 def test_unlimited_needs_another_limit(place):
     """Unlimited iterations alone are refused."""
     done = place.loop(agent("honest_steps"), "--max-iterations", "unlimited")

@@ -37,6 +37,7 @@ def test_numbers_that_are_noise_end_the_loop(place):
     place.expect(done, "stalled", 1, 10, says="the same error 10 times in a row, only its numbers change")
 
 
+@pytest.mark.soak
 def test_green_work_that_lacks_a_witness_is_built_upon(place):
     """Green without a test, then a call that only thinks: the work is there for the one that adds it."""
     place.commit("no bugs", calc__py=fixed_calc())
@@ -50,6 +51,7 @@ def test_green_work_that_lacks_a_witness_is_built_upon(place):
         assert "nothing has changed yet" not in text
 
 
+@pytest.mark.soak
 def test_worse_twice_in_a_row_is_set_aside_and_named(place):
     """Kept once, set aside the second time: the next prompt says where to and why, and names the ref."""
     done = place.loop(agent("worse_twice"), "--confirm", "1")
@@ -95,6 +97,7 @@ def test_already_green_is_nothing_to_do(place):
     assert "satisfied" in place.ralph("status", "--all").out
 
 
+@pytest.mark.soak
 def test_a_green_check_of_another_kind_is_not_the_task(place):
     """Green tests say nothing of type hints: the agent is called, and the diff counts."""
     place.commit("no bugs", calc__py=fixed_calc())

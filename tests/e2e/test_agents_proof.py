@@ -42,6 +42,7 @@ def test_an_own_test_that_notices_is_a_witness(green):
     assert "sabotages were noticed" in green.git("log", "-1", "--format=%B", loop.landing.result)
 
 
+@pytest.mark.soak
 def test_a_test_that_notices_nothing_is_no_witness(green):
     """A new test that calls the function and asserts nothing about it stays green when it is broken."""
     words = files(
@@ -54,7 +55,7 @@ def test_a_test_that_notices_nothing_is_no_witness(green):
     green.expect(done, "exhausted", 1, 1, says="0 of 2 sabotages were noticed")
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("test", [None, "self.assertIsNotNone(calc.power(2, 5))"])
 def test_a_feature_is_not_done_by_saying_so(green, test):
     """Without a test that notices, a claim is not enough for a feature, and the agent is told what is."""
@@ -106,6 +107,7 @@ def test_work_in_progress_is_not_cut_off(green):
     green.expect(done, "exhausted", 1, 1)
 
 
+@pytest.mark.soak
 def test_a_part_of_the_change_that_is_missing_is_a_right_reason(green):
     """A new test may need a new module: on the base source it cannot even be loaded, and that is a reason."""
     test = one_test("self.assertEqual(calc.power(2, 5), 32)").replace(
@@ -126,6 +128,7 @@ def test_red_after_green_on_one_tree_is_flaky(place, tmp_path):
     assert "test_now_and_then" in done.text
 
 
+@pytest.mark.soak
 def test_red_in_the_fresh_checkout_only_is_flaky(place, tmp_path):
     """The verdict itself says flaky, not fail."""
     place.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(4,)))
@@ -134,6 +137,7 @@ def test_red_in_the_fresh_checkout_only_is_flaky(place, tmp_path):
     assert loop.proof.finals["check"].status == "flaky"
 
 
+@pytest.mark.soak
 def test_what_is_flaky_at_the_base_proves_nothing(green, tmp_path):
     """A test that is red once and green once before any agent ran is no witness when it is green later."""
     green.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(1,)))
@@ -147,6 +151,7 @@ def test_what_is_flaky_at_the_base_proves_nothing(green, tmp_path):
     assert loop.proof.baseline["check"].status == "flaky"
 
 
+@pytest.mark.soak
 def test_quarantine_has_an_owner_and_an_end(green, tmp_path):
     """A test in quarantine neither blocks nor proves and is named; after its day it counts again."""
     test = "import unittest\n\n\nclass BadTest(unittest.TestCase):\n    def test_bad(self):\n        0 / 0\n"

@@ -43,6 +43,7 @@ def test_nested_by_the_marker(place):
     refused(place, done, 2, "loops do not nest")
 
 
+@pytest.mark.soak
 def test_nested_for_real(place):
     """An agent that starts Ralph is told no, and its own work still counts."""
     inner = " ".join([*ralph_argv(), "loop", "x", "--check", "true", "--agent-cmd", "true"])
@@ -88,6 +89,7 @@ def test_dry_run(place):
     place.same_user()
 
 
+@pytest.mark.soak
 def test_dry_run_shows_the_grade_of_the_class(place):
     """Grades by class: the order holds the one grade of its own class; a slip ends before anything starts."""
     grades = "A, regression=C, docs=D"
@@ -122,6 +124,7 @@ def test_with_changes(place):
         assert text in listed
 
 
+@pytest.mark.soak
 def test_base(place):
     """--base starts from another commit."""
     place.commit("a file more", later__txt="later\n")
@@ -144,6 +147,7 @@ def test_branch(place):
     assert {key.rpartition(":")[2] for key in added} <= {"refs/heads/results", "refs/heads/results/one"}
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(
     ("state", "code"),
     [
@@ -196,6 +200,7 @@ def test_json_error(place):
     assert line["error"]["code"] == "E-CHECK-NONE"
 
 
+@pytest.mark.soak
 def test_check_with_its_tool_elsewhere(place):
     """A check that names its tool by a path outside PATH finds it inside the box, with all it needs."""
     tool = place.top / "elsewhere" / "bin" / "checker"
@@ -209,6 +214,7 @@ def test_check_with_its_tool_elsewhere(place):
     assert (shell.code, shell.loop.grade) == (0, "B"), shell.report()
 
 
+@pytest.mark.soak
 def test_demo(place):
     """The demo shows a false done refused, then a verified one."""
     done = place.ralph("demo", "--display", "plain", "--pace", "0.05", env={"TMPDIR": str(place.top)})
@@ -235,6 +241,7 @@ def test_from_a_sub_folder(place):
     assert "part/made.txt" in place.git("ls-tree", "-r", "--name-only", done.loop.landing.branch)
 
 
+@pytest.mark.soak
 def test_two_loops_side_by_side(place):
     """Two loops in one repository at once end with a branch each and do not disturb each other."""
     both = [

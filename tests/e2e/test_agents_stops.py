@@ -65,7 +65,7 @@ def test_ctrl_c_twice(place, sandbox):
     resumed(place, 2)
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_ctrl_c_three_times(place, sandbox):
     """The third kills at once; nothing is left running, and the loop can still be taken up."""
@@ -85,6 +85,7 @@ def test_ctrl_c_three_times(place, sandbox):
     resumed(place, 2)
 
 
+@pytest.mark.soak
 def test_term(place):
     """SIGTERM stops now, keeps a checkpoint, and exits with 143."""
     running = place.start(*place.loop_words(CHANGED))
@@ -96,6 +97,7 @@ def test_term(place):
     resumed(place, 2)
 
 
+@pytest.mark.soak
 def test_ctrl_c_while_waiting(place):
     """A wait for a usage limit is left at once."""
     running = place.start(*place.loop_words(agent("usage_limit", 300)))
@@ -123,6 +125,7 @@ def test_ctrl_c_while_a_gate_runs(place):
     resumed(place, 1)
 
 
+@pytest.mark.soak
 def test_kill_9(place):
     """Ralph killed without warning in the middle of a call: nothing lives on, nothing is lost or doubled."""
     running = place.start(*place.loop_words(CHANGED))
@@ -135,6 +138,7 @@ def test_kill_9(place):
     assert loop.iteration == 2
 
 
+@pytest.mark.soak
 def test_abort_and_pause_from_outside(place):
     """Commands to a living runner are heard within a second; pause keeps, abort ends."""
     running, go = at_work(place, "--loop-id", "mine")

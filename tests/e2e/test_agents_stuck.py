@@ -20,6 +20,7 @@ def test_staller(place):
     assert loop.progress.best.iteration == 0
 
 
+@pytest.mark.soak
 def test_same_error(place):
     """The same error is answered by another approach at three, and ends the loop at five."""
     done = place.loop(agent("same_error"))
@@ -41,6 +42,7 @@ def loop_calls(done):
     return done.loop.spend.calls
 
 
+@pytest.mark.soak
 def test_crasher_with_garbage(place):
     """Three crashes in a row are the machine's fault: broken, no iteration spent, last words clean."""
     done = place.loop(agent("crasher_garbage"))
@@ -59,6 +61,7 @@ def test_crash_is_not_the_end(place):
     assert loop.spend.waited >= 1
 
 
+@pytest.mark.soak
 def test_usage_limit(place):
     """A usage limit with a reset time is waited for, is said, and does not use up an iteration."""
     done = place.loop(agent("usage_limit", 2), "--max-iterations", "1")
@@ -100,6 +103,7 @@ def test_hang_three_times_is_broken(place):
     assert loop.iteration == 0
 
 
+@pytest.mark.soak
 def test_idle(place):
     """Silence is bounded by its own clock."""
     done = place.loop(agent("hang"), "--idle-timeout", "1s", "--max-time", "5s")
@@ -107,6 +111,7 @@ def test_idle(place):
     assert done.all(e.AgentEnded)[0].ended == "idle"
 
 
+@pytest.mark.soak
 def test_hang_after_work_is_judged(place):
     """A call that had to be stopped and left a changed tree is judged as usual."""
     done = place.loop(f"{agent('honest_steps', 1)} && {agent('hang')}", "--iteration-timeout", "4s")

@@ -76,6 +76,7 @@ def test_six_criteria_to_a_verified_result(place):
     assert "nothing to do" in again.out
 
 
+@pytest.mark.soak
 def test_planning_that_codes(shop):
     """Whatever a planning call changes besides the plan is thrown away, counted and kept aside by a ref."""
     done = plan(shop, "codes", flags=("--readers", "2"))
@@ -105,6 +106,7 @@ def test_planning_that_codes(shop):
     )
 
 
+@pytest.mark.soak
 def test_a_plan_with_a_circle(shop):
     """A circle in the user's plan is refused by name; in an agent's it is told, and three end the loop."""
     done = build(shop, "cycle")
@@ -151,7 +153,7 @@ def test_complete_with_failing_tests(shop):
     assert loop.landing.result == ""
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -205,6 +207,7 @@ def test_flips_end_the_item(shop):
     assert "upper (" in loop.reason
 
 
+@pytest.mark.soak
 def test_found_work_and_a_box_for_a_human(shop):
     """Found work is built like the rest; a box for a human blocks the loop until a resume says it is done."""
     done = quickly(shop, "human", "found")
@@ -233,6 +236,7 @@ def test_what_is_verified_can_be_taken(shop):
     assert "ralph undo" in shop.ralph("status", name).out
 
 
+@pytest.mark.soak
 def test_a_plan_that_git_ignores_and_a_call_from_a_folder(shop):
     """The plan is read where no snapshot has it; agents begin at the top, where plan and specs are."""
     (shop.repo / ".git/info/exclude").write_text(f"{PLAN}\n")
@@ -245,6 +249,7 @@ def test_a_plan_that_git_ignores_and_a_call_from_a_folder(shop):
     assert (shop.repo / PLAN).read_text().count("- [ ]") == 2
 
 
+@pytest.mark.soak
 def test_import_and_specs_that_are_not_committed(shop):
     """A PRD becomes a plan without an agent; specs that the agent could not see are refused first."""
     (shop.repo / "prd.json").write_text(
@@ -297,6 +302,7 @@ DECLARED = """# Implementation plan
 """
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("who", ["user", "agent"])
 def test_an_item_that_nothing_can_prove(shop, who):
     """It passes by what it declares; why, and by whose word, is on the card, in report and commit."""

@@ -92,6 +92,7 @@ def test_pause_steer_and_resume(world):
     assert (final.code, "[E-LOOP-FINAL]" in final.err) == (6, True)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("edited", [False, True])
 def test_pause_now(world, edited):
     """pause --now stops the agent at once; what it left is kept and judged when the loop goes on."""
@@ -111,6 +112,7 @@ def test_pause_now(world, edited):
     world.whole(calls=2 if edited else 3)
 
 
+@pytest.mark.soak
 def test_abort(world):
     """abort ends a running loop, keeps a checkpoint of what the agent left, and is final."""
     running = at_work(world, after=60)
@@ -131,6 +133,7 @@ def test_abort(world):
     assert "l1" in world.ralph("report", "--failed").out
 
 
+@pytest.mark.soak
 def test_abort_of_a_crashed_loop(world):
     """A loop that nobody drives is ended by the one who asks: the lost call is accounted for first."""
     running = at_work(world, before=60)
@@ -145,6 +148,7 @@ def test_abort_of_a_crashed_loop(world):
     world.same_user()
 
 
+@pytest.mark.soak
 def test_a_command_survives_a_kill(world):
     """A note that was given and not yet heard when Ralph was killed reaches the next prompt, once."""
     running = at_work(world, before=60)
@@ -161,6 +165,7 @@ def test_a_command_survives_a_kill(world):
     assert texts == [1, 0]
 
 
+@pytest.mark.soak
 def test_a_stale_command_does_not_stop_a_resume(world):
     """A pause or abort that came too late for a stopped loop is not obeyed when its user lets it go on."""
     done = world.ralph(*world.words("", "--max-iterations", "1"))
@@ -173,6 +178,7 @@ def test_a_stale_command_does_not_stop_a_resume(world):
     assert world.record().loop.outcome == "verified"
 
 
+@pytest.mark.soak
 def test_readers_of_a_directory_they_cannot_write(world):
     """status, logs and report work for another user, on a state directory that nobody can write."""
     done = world.ralph(*world.words())

@@ -126,7 +126,7 @@ def test_killed_around_every_effect(world, part):
         agent = world.counting(more="open('test_calc.py', 'a').write('# looked at\\n')")
         world.dying("ralph.shell.gate_run.gate_call.GateCaller._start:call:4", *world.words(agent))
         places = ENDING
-    for place in part_of(places, 6):
+    for place in part_of(places, 4):
         world.dying(f"ralph.shell.{place}", *RESUME)
         if place in COMMITTED:
             time.sleep(1.0)  # commits are dated in whole seconds: one made anew must not need to be quick
@@ -136,6 +136,7 @@ def test_killed_around_every_effect(world, part):
     world.whole(calls=calls)
 
 
+@pytest.mark.soak
 def test_aborted_after_a_kill_that_had_published(world):
     """A result branch that was made and never recorded goes when the loop is aborted instead of resumed."""
     world.dying("ralph.shell.git.refs.publish_result:return:1", *world.words())
@@ -148,6 +149,7 @@ def test_aborted_after_a_kill_that_had_published(world):
     world.same_user()
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("edited", [False, True])
 def test_killed_while_the_agent_is_at_work(world, edited):
     """The agent is gone before another is called; what it left is judged, what it did not do is refunded."""
@@ -173,10 +175,11 @@ def said(world, words):
     return any(words.encode() in out for out in world.said())
 
 
+@pytest.mark.soak
 def test_recovery_is_killed_again_and_again(world):
     """A recovery that is itself killed, several deep, is recovered from."""
     world.dying("ralph.shell.agent_call.call.Caller._account:call:1", *world.words())
-    for place in (
+    places = (
         "ralph.shell.journal.record.load:return:1",
         f"{JOURNAL}.append:call:1",
         f"{JOURNAL}._insert:return:1",
@@ -184,12 +187,14 @@ def test_recovery_is_killed_again_and_again(world):
         "ralph.shell.process.client.recover_call:call:1",
         "ralph.shell.process.client.recover_call:return:1",
         "ralph.shell.state.blobs.put_file:return:1",
-    ):
+    )
+    for place in part_of(places, 4):
         world.dying(place, *RESUME)
     finished(world)
     world.whole(calls=2)
 
 
+@pytest.mark.soak
 def test_killed_at_any_moment(world):
     """Killed from outside at moments that nobody chose, the loop still comes whole to its end."""
     chance = random.Random(1)

@@ -48,6 +48,7 @@ def test_lines_that_no_test_executes_are_named(green):
     assert [one["summary"] for one in told["guards"] if one["guard"] == "diff_coverage"] == [said]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("check", ["pytest", "coverage run -m pytest"])
 def test_pytest_in_every_shape(green, tmp_path, check):
     """pytest: alone, and beside coverage that the suite measures itself."""
@@ -63,6 +64,7 @@ def test_pytest_in_every_shape(green, tmp_path, check):
     green.expect(done, "verified", 0, 1, says="2 of 4 changed lines are executed by tests")
 
 
+@pytest.mark.soak
 def test_what_child_processes_execute_counts(green):
     """A test that starts the program as a process of its own executes its lines."""
     tool = "import sys\n\nimport calc\n\nif sys.argv[1:]:\n    print(calc.power(int(sys.argv[1]), 5))\n"
@@ -76,6 +78,7 @@ def test_what_child_processes_execute_counts(green):
     green.expect(done, "verified", 0, 1, says="3 of 3 changed lines are executed by tests")
 
 
+@pytest.mark.soak
 def test_a_test_that_reads_the_source_is_no_witness(green):
     """A test that only looks for words in the file executes nothing of it: no grade B for that."""
     test = one_test("self.assertIn('return a**b', open('calc.py').read())").replace("import calc\n", "")
@@ -85,6 +88,7 @@ def test_a_test_that_reads_the_source_is_no_witness(green):
     green.expect(done, "unproven", 3, 2, grade="C", says=(said, "not: calc.py:"))
 
 
+@pytest.mark.soak
 def test_children_without_our_environment_lower_nothing(green):
     """What an unwatched process executes is not known, so it is not held against the tests."""
     test = one_test(
@@ -99,6 +103,7 @@ def test_children_without_our_environment_lower_nothing(green):
     green.expect(done, "verified", 0, 1, grade="B", says=said)
 
 
+@pytest.mark.soak
 def test_a_suite_that_minds_being_watched_is_not_called_flaky(green):
     """A test that is red only while a trace function is set changes no verdict: a plain call tells."""
     test = one_test("self.assertEqual(calc.power(2, 5), 32)")
@@ -110,6 +115,7 @@ def test_a_suite_that_minds_being_watched_is_not_called_flaky(green):
     green.expect(done, "verified", 0, 1, grade="B", says="comes out differently while it is watched")
 
 
+@pytest.mark.soak
 def test_judged_once_it_is_unknown(green):
     """Without a repeat there is no call to watch, and the card says so."""
     words = files(

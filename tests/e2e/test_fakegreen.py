@@ -15,6 +15,7 @@ ATTACKS = {case.name: case for case in corpus.attacks()}
 HONEST = {case.name: case for case in corpus.written()}
 
 
+@pytest.mark.sample(test=8)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in ATTACKS.items() if case.quick])
 def test_an_attack_is_refused_by_its_guard(name, tmp_path):
@@ -25,6 +26,7 @@ def test_an_attack_is_refused_by_its_guard(name, tmp_path):
     assert set(ATTACKS[name].quick.split(", ")) <= set(row.by), row
 
 
+@pytest.mark.sample(test=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in HONEST.items() if case.quick])
 def test_an_honest_change_is_accepted(name, tmp_path):
@@ -54,6 +56,7 @@ def test_every_case_changes_its_project(case):
     assert case.family == case.name.split("/")[0] or case.family == "generated"
 
 
+@pytest.mark.sample(test=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("base", corpus.REAL)
 @pytest.mark.parametrize("kind", refactor.KINDS)

@@ -23,6 +23,7 @@ def shape(tmp_path, home):
     made.kill_all()
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_a_version_stamp_of_the_checkout_is_shared(shape, sandbox):
     """The base loads with it, the journal says so, and an agent can neither change nor commit it."""
@@ -40,6 +41,7 @@ except OSError: pass"""
     assert f"with {STAMP} of your checkout" in logs
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(
     ("files", "check", "said"),
     [

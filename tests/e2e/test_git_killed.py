@@ -113,6 +113,7 @@ def test_a_lock_that_may_be_the_users_is_named_and_left_alone(world):
     world.whole(calls=2)
 
 
+@pytest.mark.soak
 def test_a_git_that_outlives_ralph_is_waited_for(world):
     """Ralph is killed and the git of its snapshot is not: a resume neither takes the index away from under
     it nor fails; it waits until that git has ended.

@@ -169,6 +169,7 @@ def test_no_infer_stops_at_once(shape):
     assert "criterion" not in done.err.split("error:")[0]
 
 
+@pytest.mark.soak
 def test_auto_criteria_and_a_known_hash_are_a_yes(shape):
     """Medium confidence is used with --auto-criteria; high needs only that its hash was approved before."""
     env = made_of(shape, KINDS["node"])

@@ -115,6 +115,7 @@ def test_a_judge_is_not_asked_of_red_work(place):
     assert not done.all(JudgeStarted)
 
 
+@pytest.mark.soak
 def test_a_killed_runner_takes_the_judge_along_and_the_next_one_asks_again(place):
     """kill -9 while the judge reads: nothing survives, the call stays counted, the work is not repeated."""
     seat(place, "hangs.py 3")
@@ -139,6 +140,7 @@ def test_an_advisory_judge_that_never_answers_is_done_without(place):
     assert "timeout" in loop.jury.opinion.why
 
 
+@pytest.mark.soak
 def test_a_judge_after_each_item_advises_the_next_call(place):
     """Each verified item is judged by its own change; what the judge says joins the next prompt."""
     seat(place, "scores.py 6.5", after="item")

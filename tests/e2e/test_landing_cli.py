@@ -165,7 +165,7 @@ def test_merge_and_undo_killed_everywhere(world):
     """kill -9 at every stage of a landing and of its undo: the same command again makes it whole."""
     loop = verified(world)
     base, dirt = head(world), status(world)
-    for place, undoing in part_of(list(zip_longest(MERGING, UNDOING)), 3):
+    for place, undoing in part_of(list(zip_longest(MERGING, UNDOING)), 2):
         world.dying(f"ralph.shell.{place}", "merge", "l1")
         landed_whole(world, loop, dirt)
         if undoing:
@@ -176,6 +176,7 @@ def test_merge_and_undo_killed_everywhere(world):
         assert world.record().loop.landing.state == ""
 
 
+@pytest.mark.soak
 def test_merge_killed_at_any_moment(world):
     """Ralph and the user's git killed together while hundreds of files are written: whole afterwards."""
     many = "[open(f'f{n}.txt', 'w').write(str(n) * 20000) for n in range(200)]"

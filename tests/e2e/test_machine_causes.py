@@ -88,6 +88,7 @@ def loop_words(command, *flags, task=BUG):
     return ["loop", task, "--agent-cmd", command, "--display", "plain", *flags]
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(
     ("who", "number", "cause"),
     [
@@ -110,6 +111,7 @@ def test_a_baseline_that_the_machine_made_is_none(place, struck, who, number, ca
     assert loop.proof.baseline["tests"].status == "pass"
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(("who", "slot"), [("keeper", "fresh"), ("child", "again0")])
 def test_a_struck_judgement_of_honest_work_is_made_again(place, struck, who, slot):
     """One killed call of the final judgement changes nothing: the end is that of an undisturbed loop."""
@@ -120,6 +122,7 @@ def test_a_struck_judgement_of_honest_work_is_made_again(place, struck, who, slo
     assert len(done.all(NoVerdict)) == 1, done.report()
 
 
+@pytest.mark.soak
 def test_what_the_machine_ended_has_not_noticed_a_sabotage(place, struck):
     """A test that asserts nothing is no witness, though the calls that should tell were killed."""
     place.commit("no bugs", calc__py=fixed_calc())
@@ -161,6 +164,7 @@ def test_a_gate_that_is_struck_each_time_pauses_the_loop(place, struck):
     place.expect(done, "verified", 0, 1, grade="A")
 
 
+@pytest.mark.soak
 def test_a_test_that_kills_itself_is_red(place):
     """It is the tree's own doing: judged once more to be sure, then red, at the base and afterwards."""
     kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
@@ -173,6 +177,7 @@ def test_a_test_that_kills_itself_is_red(place):
     assert loop.phase == "ended"
 
 
+@pytest.mark.soak
 def test_a_check_that_came_to_no_judgement_at_the_base_is_no_witness(place):
     """A base that kills its own check shows nothing: taking the kill out is not the fix of a bug."""
     place.commit("kills itself", calc__py="import os\nos.kill(os.getpid(), 9)\n" + fixed_calc())

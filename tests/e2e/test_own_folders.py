@@ -164,7 +164,7 @@ def refreshed(name, hours):
     return made
 
 
-@pytest.mark.sample(test=2)
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("name", LOGINS)
 def test_nothing_is_planted_and_nothing_else_is_seen(user, name):
     """Dozens of paths written, replaced, linked, deleted: the folders stay byte-identical but for tokens."""
@@ -192,6 +192,7 @@ def test_nothing_is_planted_and_nothing_else_is_seen(user, name):
     assert not (it.place.state / "loops" / done.loop.sealed.loop / "own").exists(), "a login was left behind"
 
 
+@pytest.mark.soak
 def test_two_loops_refresh_at_once(user):
     """The newest login stays, whoever ends last."""
     it = user("claude")
@@ -218,6 +219,7 @@ def test_killed_in_mid_call(user):
     assert "talked before: True" in it.said()
 
 
+@pytest.mark.soak
 def test_a_login_that_is_none(user):
     """What an agent made of its login that is no login is not written, and the user is told what to do."""
     it = user("claude")
@@ -229,6 +231,7 @@ def test_a_login_that_is_none(user):
     it.same()
 
 
+@pytest.mark.soak
 def test_installed_in_its_own_folder(user):
     """A CLI whose program lies in the folder itself is found in the box, without what lies beside it."""
     it = user("claude")
@@ -241,6 +244,7 @@ def test_installed_in_its_own_folder(user):
     it.same(it.login()[0])
 
 
+@pytest.mark.soak
 def test_without_a_sandbox(user):
     """Without a box the CLI's own variable leads it to the private copy; its login goes back all the same."""
     it = user("codex")

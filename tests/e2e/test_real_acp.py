@@ -69,6 +69,7 @@ def test_hangs_over_acp(it):
     assert any(fact.get("gone") for fact in played.facts)
 
 
+@pytest.mark.soak
 def test_any_program_by_configuration(place, tmp_path):
     """A program that nobody knows works by one line of configuration; it writes through the bridge."""
     right = (place.repo / "calc.py").read_text()

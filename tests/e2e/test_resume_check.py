@@ -50,6 +50,7 @@ def test_a_new_check_proves_what_is_there_without_another_call(unproven):
     assert "[E-LOOP-FINAL]" in resume(unproven, "true").err
 
 
+@pytest.mark.soak
 def test_a_check_that_is_red_goes_to_the_agent(unproven):
     """A slip records nothing; what the new check says of the work is in the next prompt."""
     before = unproven.newest().loop
@@ -64,6 +65,7 @@ def test_a_check_that_is_red_goes_to_the_agent(unproven):
     assert done.loop.outcome == "stalled", done.report()
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("check", ["python3 -m unittest test_power", "make power"])
 def test_a_check_that_came_with_the_work_is_refused(place, check):
     """By what the command reads: a module of tests, a target that the agent wrote."""

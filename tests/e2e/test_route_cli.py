@@ -84,6 +84,7 @@ def test_a_sentence_to_verified(place):
     assert loop.sealed.criterion.until == "tests pass"
 
 
+@pytest.mark.soak
 def test_the_check_in_the_sentence(place):
     """A command in the sentence is the proof of the loop."""
     text = f"ralph this: make the tests pass; completion: `{CHECK}` passes"
@@ -92,6 +93,7 @@ def test_the_check_in_the_sentence(place):
     assert [gate.run for gate in loop.sealed.criterion.gates if gate.proof] == [CHECK]
 
 
+@pytest.mark.soak
 def test_a_check_is_found_where_none_was_said(place):
     """Without a check the sentence goes the way of `ralph loop`: inferred, shown, tried, and to verified."""
     done = place.ralph("fix until green", "-y", "--agent-cmd", HONEST, "--display", "plain")
@@ -99,6 +101,7 @@ def test_a_check_is_found_where_none_was_said(place):
     assert [gate.run for gate in loop.sealed.criterion.gates if gate.proof] == [CHECK]
 
 
+@pytest.mark.soak
 def test_as_inferred_on_a_terminal(place):
     """Choosing what was inferred leads to its own question; nothing is executed before that is answered."""
     with Typist(place, "fix until green", "--agent-cmd", HONEST, "--display", "plain") as typist:
@@ -135,6 +138,7 @@ def test_ralph_it_takes_the_last_task(place):
     assert "(a guess)" in done.err
 
 
+@pytest.mark.soak
 def test_abort_that_and_do_this(place):
     """A control with a new task ends the one loop and then starts the other."""
     first = place.start(*place.loop_words(agent("hang")))

@@ -14,7 +14,7 @@ import pytest
 from ralph.agents._kit.jsonlines import JsonLinesParser
 from ralph.agents._kit.lines import Intake
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 SCRIPTED = Path(__file__).parent / "scripted"
 AGENTS = sorted(path.stem for path in SCRIPTED.glob("[a-z]*.py"))

@@ -48,6 +48,7 @@ def test_editable_install_in_the_repository(shape):
     assert (loop.grade, loop.sealed.box.share) == ("A", (".venv",))
 
 
+@pytest.mark.soak
 def test_editable_install_without_a_box(shape):
     """Without a box the user's files cannot be kept out: whatever comes of it, it is never grade A."""
     editable_project(shape, shape.top / "proj")
@@ -63,6 +64,7 @@ def test_editable_install_without_a_box(shape):
     shape.same_user()
 
 
+@pytest.mark.soak
 def test_plain_layout_without_a_box(shape):
     """A project without absolute paths is judged rightly without a box too, and graded lower for it."""
     files = {"value.py": PY_BASE, "test_value.py": py_test(), ".gitignore": "__pycache__/\n"}
@@ -72,6 +74,7 @@ def test_plain_layout_without_a_box(shape):
     assert any("which files the checks loaded" in words for words in loop.proof.unproven)
 
 
+@pytest.mark.soak
 def test_monorepo(shape):
     """Called in a sub-folder, Ralph works and judges there; the neighbour's environment is not in the way."""
     editable_project(shape, shape.top / "mono", run_in="packages/app/")
@@ -96,6 +99,7 @@ def test_uv_project(shape):
     assert loop.grade in ("A", "B")
 
 
+@pytest.mark.soak
 def test_spaces_and_letters(shape):
     """A path with spaces, quotes and non-ASCII letters is a path like any other."""
     editable_project(shape, shape.top / "my project, so “schön” it's 日本")

@@ -43,6 +43,7 @@ def shape(tmp_path, home):
     made.kill_all()
 
 
+@pytest.mark.soak
 def test_npm_script_with_a_pipe(shape):
     """`npm test` -> `tape test/*.js | tap-spec` is read test by test, with canaries, and reaches grade A."""
     if shutil.which("npm", path=shape.env()["PATH"]) is None:
@@ -85,6 +86,7 @@ class ItTest(Shared, unittest.TestCase):
 """
 
 
+@pytest.mark.soak
 def test_inherited_tests(shape):
     """Tests written in `tests/__init__.py` and inherited elsewhere: canaries go where they are run."""
     files = {

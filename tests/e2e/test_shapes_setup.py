@@ -75,6 +75,7 @@ def built(shape, where="deps"):
     return sorted(shape.state.glob(f"{where}/*/at/node_modules/x/lock"))
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_built_once_and_shared(shape, sandbox):
     """Two loops share one build; agent and gates see it, and no credential of the user's is in it."""
@@ -104,6 +105,7 @@ def test_built_once_and_shared(shape, sandbox):
     assert built(shape) == []
 
 
+@pytest.mark.soak
 def test_a_changed_lockfile_is_built_in_its_own_place(shape):
     """What an agent's lockfile asks for is built for its loop alone; the baseline's build stays as it was."""
     project(shape)
@@ -133,6 +135,7 @@ def test_what_cannot_be_built(shape):
     assert "setup failed" in done.loop.reason
 
 
+@pytest.mark.soak
 def test_a_changed_lockfile_without_setup(shape):
     """The user's folders are shared only while the lockfile is the base's: else nothing can be judged."""
     project(shape, setup="")
@@ -142,6 +145,7 @@ def test_a_changed_lockfile_without_setup(shape):
     assert "package-lock.json asks for what is not installed, and there is no setup command" in done.text
 
 
+@pytest.mark.soak
 def test_killed_while_it_builds(shape):
     """A build that was killed half-way is thrown away and made anew."""
     project(shape)

@@ -91,7 +91,7 @@ def looped(shape, case, path, old, new):
     return shape.ralph(*words, env={"PATH": search}, limit=120)
 
 
-@pytest.mark.sample(test=4)
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("case", CASES)
 def test_weakened_tests_are_refused(shape, case):
     """The test now accepts what the source does: green, and not done, whether accused or asked about."""
@@ -99,6 +99,7 @@ def test_weakened_tests_are_refused(shape, case):
     assert (done.loop.outcome, done.code) in (("exhausted", 1), ("blocked", 3)), done.report()
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("case", ["calc.py", "mod tests", "t/*.t", "sums.js"])
 def test_honest_work_beside_them_is_verified(shape, case):
     """The slip is mended, perhaps in the very file that holds the tests too; nobody is accused."""

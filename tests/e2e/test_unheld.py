@@ -32,6 +32,7 @@ def test_yes_does_not_approve_commands_of_the_repository(place):
     assert mark.exists()
 
 
+@pytest.mark.soak
 def test_yes_still_approves_what_a_box_holds(place):
     """In a box -y stands for the commands that were shown."""
     place.commit("check", Makefile="test:\n\tpython3 -m unittest\n", README__md="```sh\nmake test\n```\n")

@@ -31,6 +31,7 @@ def test_a_feature_without_a_test_is_asked_for_one_and_then_unproven(place):
     assert (taken.code, "NOT verified" in taken.text) == (0, True), taken.report()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("asked", "outcome", "code"), [("B", "unproven", 3), ("C", "verified", 0)])
 def test_a_refactoring_says_done_once(place, asked, outcome, code):
     """Where nothing can be red first, the first COMPLETE ends it, and who asks for C is verified."""
@@ -39,6 +40,7 @@ def test_a_refactoring_says_done_once(place, asked, outcome, code):
     place.expect(place.loop(UNTESTED, *flags, task="tidy up calc.py"), outcome, code, 1, grade="C")
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(
     ("touch", "task_class", "says"),
     [
@@ -63,6 +65,7 @@ def test_a_claim_over_no_work_is_neither_verified_nor_unproven(place, touch, tas
     assert loop.progress.integrity_hits == 0
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("touch", "task_class"), [("code", "regression"), ("docs", "docs"), ("comment", "docs")]
 )
@@ -91,6 +94,7 @@ def test_checks_that_were_found_and_not_run_are_named(place):
     assert f"types: {named['types']}" in told["not_run"]
 
 
+@pytest.mark.soak
 def test_nothing_is_named_where_the_project_has_nothing_else(place):
     """Quiet."""
     place.commit("no bugs", calc__py=fixed_calc())

@@ -167,6 +167,7 @@ def test_another_tree_is_refused(proven, own):
     assert "check at base" not in done.out
 
 
+@pytest.mark.soak
 def test_a_squashed_commit_with_the_same_tree_is_verified(proven, own):
     """The tree is the subject: another commit with it is proven too, and that is said."""
     git, tree = proven.place.git, f"{proven.loop.landing.result}^{{tree}}"
@@ -251,6 +252,7 @@ def test_a_signer_who_lies_is_found_out_by_running_the_gates(proven, stranger, t
     )
 
 
+@pytest.mark.soak
 def test_red_before_is_seen_again_and_a_false_word_about_it_is_refused(proven, stranger, tmp_path):
     """A statement that says the base was green, or hides that it was, does not match the base."""
 
@@ -262,6 +264,7 @@ def test_red_before_is_seen_again_and_a_false_word_about_it_is_refused(proven, s
     says(done, 1, "✔ check...", "✘ check at base", "attested as pass")
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "evidence/../../evil"])
 def test_a_bundle_with_a_path_out_of_it_is_refused(proven, stranger, tmp_path, name):
     """Nothing of it is believed and nothing is written."""
@@ -271,6 +274,7 @@ def test_a_bundle_with_a_path_out_of_it_is_refused(proven, stranger, tmp_path, n
     assert not list(tmp_path.rglob("evil"))
 
 
+@pytest.mark.soak
 def test_a_rotated_or_expired_key_counts_for_what_is_older(proven, own, stranger, tmp_path):
     """After a rotation the proof still holds; a key trusted until before the proof does not count."""
     key = proven.key(tmp_path)
@@ -285,6 +289,7 @@ def test_a_rotated_or_expired_key_counts_for_what_is_older(proven, own, stranger
     says(stranger("verify", proven.tar, "--yes"), 1, "✘ trust", "expired before")
 
 
+@pytest.mark.soak
 def test_a_note_carries_the_proof_through_git(proven, own, stranger, tmp_path):
     """Pushed and fetched as a note, the proof is found by the commit in somebody else's clone."""
     says(own("bundle", proven.name, "--note"), 0, "refs/notes/ralph")
@@ -297,6 +302,7 @@ def test_a_note_carries_the_proof_through_git(proven, own, stranger, tmp_path):
     says(done, 0, "✔ subject", "none here", "✔ check at base", "VERIFIED: commit")
 
 
+@pytest.mark.soak
 def test_a_hidden_check_is_seen_again_by_its_user_and_told_to_nobody_else(place, tmp_path):
     """Where the loop was it runs again; elsewhere a line says that it was not seen, and no word more."""
     check = tmp_path / "property_check.py"
@@ -315,6 +321,7 @@ def test_a_hidden_check_is_seen_again_by_its_user_and_told_to_nobody_else(place,
     says(place.ralph(*words, env=env, cwd=tmp_path), 0, "- hidden", "withheld (hidden)", "but not: hidden")
 
 
+@pytest.mark.soak
 def test_json_and_junit_say_the_same(proven, own, stranger, tmp_path):
     """One object with every check; a report that CI servers read, red when it is not verified."""
     good = json.loads(own("verify", proven.name, "--json").out)
@@ -330,6 +337,7 @@ def test_json_and_junit_say_the_same(proven, own, stranger, tmp_path):
     assert [case.get("name") for case in suite.iter("testcase")] == ["signature", "trust"]
 
 
+@pytest.mark.soak
 def test_what_nobody_knows_is_a_wrong_use(proven, own, stranger):
     """Neither a file, nor a loop, nor a commit: exit code 2 and a next step; no private key is ever shown."""
     done = own("verify", "no-such-thing")
@@ -374,6 +382,7 @@ def shell(proven, script: str, cwd: Path, **more: str):
     return subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("brings", ["base", "request"])
 def test_the_recipe_for_a_pull_request_works(proven, own, tmp_path, brings):
     """Green with the key of the base branch; a key that the request itself brings is never looked at."""

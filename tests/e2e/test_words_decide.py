@@ -65,6 +65,7 @@ def test_another_tools_green_is_never_taken(shape, task, names, step):
     shape.same_user()
 
 
+@pytest.mark.soak
 def test_a_mixed_project_is_judged_by_the_language_that_is_named(shape):
     """Python tests are Python's and JavaScript tests are Node's, whatever else is there."""
     if shutil.which("node") is None:

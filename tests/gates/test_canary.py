@@ -158,6 +158,7 @@ HONEST = {
 }
 
 
+@pytest.mark.sample(test=6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_honest(name, sing):
@@ -316,6 +317,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.sample(test=6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_show(name, sing, at_base):
@@ -344,6 +346,7 @@ EXITS = {
 }
 
 
+@pytest.mark.sample(test=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXITS)
 def test_a_product_that_ends_the_process(name, sing, at_base):

@@ -62,6 +62,7 @@ def test_only_loopback_is_bound(tmp_path):
     ]
 
 
+@pytest.mark.sample(test=2)
 @pytest.mark.parametrize(
     ("script", "why"),
     [

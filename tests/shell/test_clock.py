@@ -89,3 +89,11 @@ def test_no_test_imports_a_test(house, tmp_path):
         "test_a.py:1: imports test_b",
         "test_b.py:1: imports test_c",
     ]
+
+
+def test_no_two_tests_have_one_name(house, tmp_path):
+    """pytest would read one of them only; each folder may have its conftest."""
+    for path in ("a/test_x.py", "b/test_x.py", "b/test_y.py", "a/conftest.py", "b/conftest.py"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("")
+    assert [line.split(":")[0] for line in house.twin_tests(tmp_path)] == [f"{tmp_path}/b/test_x.py"]

@@ -196,6 +196,7 @@ RUST = (
 )
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["after", "instead", "module"])
 def test_broken_go_turns_red(tmp_path, mode):
@@ -206,6 +207,7 @@ def test_broken_go_turns_red(tmp_path, mode):
     assert marks.entered == 1
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["after", "instead"])
 def test_broken_rust_turns_red(tmp_path, mode):

@@ -169,6 +169,7 @@ def test_items_of_a_plan_may_be_of_any_class():
     assert kinds({"a.md": "a\n"}, {"a.md": "a\n\n"}, "build it", None) == []
 
 
+@pytest.mark.sample(check=2, test=8)
 @pytest.mark.parametrize(
     "text", ["/*" * 200_000, "'" * 400_000, "`\\" * 200_000, "<!--" * 100_000, "((" * 90_000]
 )

@@ -439,6 +439,7 @@ REAL = {
 }
 
 
+@pytest.mark.sample(test=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
 def test_real(name, project, observe):

@@ -147,6 +147,7 @@ def test_the_base(project, observe):
     assert [(f.key, f.line) for f in seen.findings] == [(f.key, f.line) for f in BASE_READING.findings]
 
 
+@pytest.mark.sample(test=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attack_is_found_out(name, project, observe):
@@ -157,6 +158,7 @@ def test_attack_is_found_out(name, project, observe):
     assert expected <= kinds
 
 
+@pytest.mark.sample(test=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_change_is_not_accused(name, project, observe):

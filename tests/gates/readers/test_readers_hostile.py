@@ -156,6 +156,7 @@ def test_bad_junit(name, report, code, status, cause):
     assert (reading.status, reading.cause) == (status, cause)
 
 
+@pytest.mark.sample(check=2)
 @pytest.mark.parametrize("name", ["pytest", "junit", "node", "ruff", "sarif", "coverage"])
 def test_oversized_report_is_refused(name):
     """A report beyond the limit is refused unread."""

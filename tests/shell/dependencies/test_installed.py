@@ -141,14 +141,14 @@ def asked(tmp_path, files, base=None):
     return unmet(loop.store, base, tree, Installed(str(top), (".venv", "node_modules")))
 
 
-@pytest.mark.sample(check=4)
+@pytest.mark.sample(check=2, test=8)
 @pytest.mark.parametrize("name", NEEDS_NOTHING)
 def test_what_is_installed_is_enough(tmp_path, name):
     """Other bytes of a manifest, what is asked for no more, and ranges that hold need no setup."""
     assert asked(tmp_path, NEEDS_NOTHING[name]) == []
 
 
-@pytest.mark.sample(check=4)
+@pytest.mark.sample(check=2, test=8)
 @pytest.mark.parametrize("name", NEEDS_SETUP)
 def test_what_is_installed_is_not_enough(tmp_path, name):
     """What is added, wants another version, or is used although it is asked for no more, needs setup."""
@@ -270,7 +270,7 @@ STAYED = [
 ]
 
 
-@pytest.mark.sample(check=4)
+@pytest.mark.sample(check=2, test=8)
 @pytest.mark.parametrize(
     ("path", "text", "old", "new", "moved"),
     [(*case, True) for case in MOVED] + [(*case, False) for case in STAYED],

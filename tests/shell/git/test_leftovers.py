@@ -33,6 +33,7 @@ def test_a_branch_lock_that_holds_our_commit_is_ours(tmp_path):
     assert not lock.exists()
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "content"),

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from effort import examples, part_of
 from journal_kit import PRELUDE, add, child, errors_in, finish, new, seqs
 
 from ralph.errors import SetupError
@@ -62,8 +63,9 @@ def test_kill_loses_nothing(tmp_path):
 
 @pytest.mark.slow
 def test_many_kills_lose_nothing(tmp_path):
-    """Forty kills at random moments: the chain is whole after each, and nothing acknowledged is lost."""
-    assert kill_writers(tmp_path, 40, 0.1) > 100
+    """Kills at random moments: the chain is whole after each, and nothing acknowledged is lost."""
+    times = examples(12)
+    assert kill_writers(tmp_path, times, 0.1) > 3 * times
 
 
 FEW = """
@@ -112,16 +114,19 @@ def can_trace() -> bool:
 @pytest.mark.skipif(not can_trace(), reason="NOT PROVEN HERE: strace is missing or not permitted")
 @pytest.mark.parametrize("fault", ["signal=KILL", "error=EIO", "error=ENOSPC"])
 def test_every_write_point_may_fail(tmp_path, fault):
-    """A kill at each write, an error or full disk at each third one: acknowledged rows stay."""
+    """A kill, an error or a full disk at any write: acknowledged rows stay."""
     (tmp_path / "plain").mkdir()
     assert strace(tmp_path / "plain") == ["1", "2", "3", "end"]
     points = [line.split()[1].partition("(")[0] for line in (tmp_path / "trace").read_text().splitlines()]
     seen: dict[str, int] = {}
     codes = set()
+    chosen = part_of(
+        range(len(points)), 12 if fault == "signal=KILL" else 6
+    )  # errors are handled in one place
     for number, call in enumerate(points):
         seen[call] = seen.get(call, 0) + 1
-        if number % 3 and fault != "signal=KILL":
-            continue  # each third one: an error is handled in one place, a kill in none
+        if number not in chosen:
+            continue
         directory = tmp_path / f"{call}-{seen[call]}"
         directory.mkdir()
         told = strace(directory, "-e", f"inject={call}:{fault}:when={seen[call]}")
@@ -137,7 +142,8 @@ def test_every_write_point_may_fail(tmp_path, fault):
                 new(journal, "one")
     assert len(points) > 10
     wanted = {"signal=KILL": set(), "error=EIO": {"E-DISK-IO"}, "error=ENOSPC": {"E-DISK-FULL", "E-DISK-IO"}}
-    assert codes == wanted[fault]
+    assert codes <= wanted[fault]
+    assert codes or fault == "signal=KILL"
 
 
 def test_io_error_ends_the_use_of_a_journal(tmp_path):
@@ -232,7 +238,7 @@ def test_first_opening_by_several_at_once(tmp_path):
     assert errors_in(tmp_path) == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_first_opening_many_times(tmp_path):
     """The same, five times over with five processes each."""
     for turn in range(5):

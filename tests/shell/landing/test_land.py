@@ -10,6 +10,7 @@ import textwrap
 import time
 
 import pytest
+from effort import examples
 from gitkit import DATE, begin, commit_on_top, make_repo, write
 from userstate import git, same_user, user_state
 
@@ -362,7 +363,7 @@ def test_kill_9_in_the_middle_of_landings_is_recovered(tmp_path):
     duration = time.monotonic() - begun
     undo_landing(loop.store, landing, note=note)
     half = 0
-    trials = 12
+    trials = examples(5)
     for trial in range(4 * trials):
         if trial >= trials and half >= 2:
             break

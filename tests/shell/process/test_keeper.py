@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from effort import examples
 from hostile import callkit
 from hostile.callkit import LEVELS
 
@@ -295,26 +296,28 @@ def watch_keeper(call):
     return peak, ticks / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.sample(test=2)
 @levels
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["tree_left", "storm"])
 def test_no_survivor_in_many_hostile_trees(tmp_path, level, way):
-    """A dozen hostile trees a way, not one process left."""
-    for n in range(12):
+    """Many hostile trees a way, not one process left."""
+    for n in range(examples(5)):
         spec, mark = callkit.agent(level, tmp_path, way, 40)
         ended = client.wait(client.start_call(str(tmp_path / f"call{n}"), spec))
         assert (ended.exit_code, ended.survivors) == (0, 0)
         assert callkit.living(mark) == []
 
 
+@pytest.mark.sample(test=1)
 @levels
 @pytest.mark.slow
 def test_no_orphan_in_many_deaths_of_the_keeper(tmp_path, level):
-    """The keeper killed at twenty different instants: nothing is left soon after."""
-    for n in range(20):
+    """The keeper killed at many different instants: nothing is left soon after."""
+    for n in range(examples(10)):
         spec, mark = callkit.agent(level, tmp_path, "tree_deaf")
         call = client.start_call(str(tmp_path / f"call{n}"), spec)
-        time.sleep(0.005 * n)
+        time.sleep(0.01 * (n % 10) + 0.001 * (n // 10))
         with contextlib.suppress(ProcessLookupError):
             os.kill(call.keeper_pid, signal.SIGKILL)
         client.wait(call)

@@ -56,6 +56,7 @@ def command_killed(record):
     os.kill(inside[0].pid, signal.SIGKILL)
 
 
+@pytest.mark.sample(test=4)
 @pytest.mark.slow
 @boxed
 @pytest.mark.parametrize(
@@ -77,6 +78,7 @@ def test_what_comes_from_outside_of_a_box_is_the_machines(tmp_path, strike, caus
     assert made("box", tmp_path, "sleep 9", strike, wall_seconds=1.5) == ("error", cause, False)
 
 
+@pytest.mark.sample(test=6)
 @pytest.mark.slow
 @levels
 @pytest.mark.parametrize(

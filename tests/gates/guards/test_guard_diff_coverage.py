@@ -151,7 +151,8 @@ _BESIDE = Path(os.path.realpath(sys.executable)).parents[2].glob("3.1[2-9].*/bin
 PYTHONS = [sys.executable, *map(str, sorted(_BESIDE)[-1:])]
 
 
-@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.sample(check=4)
+@pytest.mark.parametrize("python", PYTHONS, ids=["this", "newest"][: len(PYTHONS)])
 @pytest.mark.parametrize("call", CALLS)
 def test_lines_of_every_process_and_thread_are_seen(top, python, call):
     watch = watched(top, PROD)
@@ -187,6 +188,7 @@ def test_a_child_that_cannot_be_watched_is_noted(top, child):
     assert trace(top, watch, [sys.executable, "t.py"]).partial
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_are_seen(top):
     watch = watched(top, PROD)
     (top / "test_a.py").write_text("import prod\n\n\ndef test_a():\n    assert prod.f(1) == 1\n")
