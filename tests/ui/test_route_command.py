@@ -10,7 +10,7 @@ import pytest
 from making import Maker, order, record_all
 
 from ralph.core.sentence.intent import PUBLIC, KnownHere, KnownLoop
-from ralph.core.sentence.phrases_en import ENGLISH
+from ralph.core.sentence.phrases import languages
 from ralph.core.sentence.route import route
 from ralph.ui.ask import route_screens
 from ralph.ui.cli.tree import cli, commands
@@ -230,7 +230,7 @@ def flags_of(name):
 def test_only_commands_that_exist_are_offered():
     """Every control of the table leads to a command and options that the program has."""
     loops = KnownHere((KnownLoop("a-00000001", unfinished=True, resumable=True),))
-    for verb in {verb for verb, _ in ENGLISH.controls}:
+    for verb in {verb for verb, _ in languages()[0].controls}:
         text = {"resume": "resume it with 5 more iterations"}.get(verb, f"{verb} a-00000001")
         text = {"attach": "attach to it", "logs": "logs of it", "report": "report of it"}.get(verb, text)
         text = {"status": "status of it", "diff": "what did it change"}.get(verb, text)

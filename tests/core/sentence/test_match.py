@@ -14,7 +14,9 @@ from ralph.core.sentence.match import (
     plain_command,
     says_done,
 )
-from ralph.core.sentence.phrases_en import ENGLISH
+from ralph.core.sentence.phrases import languages
+
+ENGLISH = languages()[0]
 
 NAMES = ("fix-auth-7f3a91c2", "docs-91ab44cd")
 SHELL = "it holds shell syntax"

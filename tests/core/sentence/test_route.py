@@ -21,9 +21,8 @@ from ralph.core.sentence.intent import (
     public,
     with_check,
 )
-from ralph.core.sentence.phrases import LOOP_NAME, pattern_text
-from ralph.core.sentence.phrases_en import ENGLISH
-from ralph.core.sentence.route import LANGUAGES, route
+from ralph.core.sentence.phrases import LOOP_NAME, languages, pattern_text
+from ralph.core.sentence.route import route
 
 LOOPS = (
     KnownLoop("fix-auth-7f3a91c2", unfinished=True, resumable=True),
@@ -122,7 +121,7 @@ def test_edges_of_a_text():
     text = "ralph this: fix it " + "x" * MAX_TEXT_CHARS
     assert route(text[:MAX_TEXT_CHARS]).route == "internal"
     assert route(text[: MAX_TEXT_CHARS + 1]).route == "none"
-    assert route("ralph it", languages=()).route == "none"
+    assert route("ralph it", tables=()).route == "none"
 
 
 def test_questions_have_numbered_choices():
@@ -278,26 +277,26 @@ def test_too_long_is_refused_and_not_cut():
 
 def test_a_language_is_only_data():
     """A table of another language works without any change elsewhere, alone too."""
-    assert [language.name for language in LANGUAGES] == ["en", "es"]
+    assert [language.name for language in languages()] == ["en", "es"]
     found = route(
-        "sigue intentando hasta que la cobertura supere el 80%, hasta 5 intentos", languages=LANGUAGES[1:]
+        "sigue intentando hasta que la cobertura supere el 80%, hasta 5 intentos", tables=languages()[1:]
     )
     assert (found.route, found.max_iterations) == ("internal", 5)
     assert found.task == "añade tests para subir la cobertura"
-    assert route("keep trying until tests pass", languages=LANGUAGES[1:]).route == "none"
+    assert route("keep trying until tests pass", tables=languages()[1:]).route == "none"
 
 
 def test_phrases_are_well_formed():
     """Every phrase of every language can be made a pattern; an open bracket is found."""
     with pytest.raises(ValueError, match="bracket is open"):
         pattern_text("fix [it")
-    for language in LANGUAGES:
+    for language in languages():
         names = [row.say for row in language.rows]
         assert len(names) == len(set(names)), language.name
         for words, _ in language.criteria.subjects:
             assert re.compile(words)
     assert LOOP_NAME.fullmatch("ralph-fix-auth-7f3a91c2")
-    assert {verb for verb, _ in ENGLISH.controls} >= {"abort", "status", "resume", "attach", "pause"}
+    assert {verb for verb, _ in languages()[0].controls} >= {"abort", "status", "resume", "attach", "pause"}
 
 
 PIECES = st.one_of(

@@ -10,14 +10,13 @@ is dropped in silence. Phrases that begin or end a sentence are also known to `f
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
 from ralph.core.sentence.flags_in_text import SHORTEST, number_in_digits, value_in_bounds
-from ralph.core.sentence.phrases_en import ENGLISH
-from ralph.core.sentence.phrases_es import SPANISH
+from ralph.core.sentence.phrases import languages
 
 About = Literal["tries", "hours", "money", "unclear"]
 FLAGS: dict[str, str] = {"tries": "--max-iterations", "hours": "--max-time", "money": "--max-cost"}
@@ -85,18 +84,21 @@ def _words(pairs: dict[str, float]) -> str:
     return "|".join(re.escape(word) for word in sorted(pairs, key=len, reverse=True))
 
 
-_NUMBERS: dict[str, float] = {**dict(SPANISH.bounds.numbers), **dict(ENGLISH.bounds.numbers)}
-_UNITS: dict[str, float] = {
-    **{word: float(seconds) for one in (SPANISH, ENGLISH) for word, seconds in one.bounds.units},
-    "weeks": 604800.0,
-    "week": 604800.0,
-}
+@cache
+def _numbers() -> dict[str, float]:
+    return {word: number for one in reversed(languages()) for word, number in one.bounds.numbers}
 
 
-@lru_cache(maxsize=1)
+@cache
+def _units() -> dict[str, float]:
+    known = {word: float(seconds) for one in reversed(languages()) for word, seconds in one.bounds.units}
+    return known | {"weeks": 604800.0, "week": 604800.0}
+
+
+@cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    number = rf"(?:[0-9][0-9.,]{{0,14}}(?<![.,])|(?:{_words(_NUMBERS)})(?=\s))"
-    span = rf"{number}\s?(?:{_words(_UNITS)})(?!\w)"
+    number = rf"(?:[0-9][0-9.,]{{0,14}}(?<![.,])|(?:{_words(_numbers())})(?=\s))"
+    span = rf"{number}\s?(?:{_words(_units())})(?!\w)"
     time = rf"{span}(?:(?:\s|\sand\s|\sy\s)?(?:{span}|a half|media))?"
     money = (
         rf"(?:us)?\$\s?{number}(?![\w%])|{number}\s?(?:\$|dollars?|usd|d[oó]lares)(?!\w)"
@@ -206,7 +208,7 @@ def find_bounds(text: str) -> tuple[Clause, ...]:
 def _worth(text: str) -> bool:
     """Could there be a quantity in it? Most tasks have none, and the patterns are not small."""
     return any(char.isdigit() for char in text) or not set(re.findall(r"\w+", text.lower())).isdisjoint(
-        word for word in (*_UNITS, "dollars", "tries", "iterations", "attempts") if len(word) > 2
+        word for word in (*_units(), "dollars", "tries", "iterations", "attempts") if len(word) > 2
     )
 
 
@@ -236,7 +238,7 @@ def _read_bound(part: re.Match[str]) -> Bound:
     if about == "hours":
         value: float | None = _seconds(text)
     else:
-        hit = re.search(rf"[0-9][0-9.,]*|(?:{_words(_NUMBERS)})(?=\s)", text)
+        hit = re.search(rf"[0-9][0-9.,]*|(?:{_words(_numbers())})(?=\s)", text)
         value = _number(hit[0]) if hit else None
     known = None if value is None else value_in_bounds(about, value)
     return Bound(about, part[0].strip(), known, FLAGS[about])
@@ -245,14 +247,14 @@ def _read_bound(part: re.Match[str]) -> Bound:
 def _seconds(text: str) -> float | None:
     total = 0.0
     pattern = re.compile(
-        rf"(?P<n>[0-9][0-9.,]*|(?:{_words(_NUMBERS)})(?=\s))\s?(?P<unit>{_words(_UNITS)})(?!\w)"
+        rf"(?P<n>[0-9][0-9.,]*|(?:{_words(_numbers())})(?=\s))\s?(?P<unit>{_words(_units())})(?!\w)"
     )
     last = 0.0
     for hit in pattern.finditer(text):
         number = _number(hit["n"])
         if number is None:
             return None
-        last = _UNITS[hit["unit"]]
+        last = _units()[hit["unit"]]
         total += number * last
     if re.search(r"(?:and a half|y media)$", text):
         total += last / 2
@@ -260,7 +262,7 @@ def _seconds(text: str) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    word = _NUMBERS.get(text.strip().lower())
+    word = _numbers().get(text.strip().lower())
     return number_in_digits(text) if word is None else word
 
 

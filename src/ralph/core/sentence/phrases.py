@@ -1,7 +1,7 @@
 """What people say when they want a loop: the shape of a phrase table, and how a phrase becomes a pattern.
 
-A language is one `Language` value, made of phrases that somebody who speaks it can read and correct; the
-tables are in `phrases_en` and its sisters. In a phrase, `(a|b)` is a choice, `[a]` may be left out, and
+A language is one TOML file beside this module, made of phrases that somebody who speaks it can read and
+correct. In a phrase, `(a|b)` is a choice, `[a]` may be left out, `<name>` is one of the file's `[parts]`, and
 these stand for what varies:
 
     {task} {criterion}   any words            {work}   a task that begins with a verb of work
@@ -17,10 +17,14 @@ Nothing here knows routes; `route` does.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Form(Struct, frozen=True):
@@ -79,6 +83,25 @@ class PhraseTable(Struct, frozen=True, kw_only=True):
     outside: tuple[str, ...]  # adverbials of external work
     outside_names: tuple[str, ...]  # adjectives of an external loop
     criteria: CriterionPhrases
+
+
+@cache
+def languages() -> tuple[PhraseTable, ...]:
+    """The one whose words every project has first: what follows a command is said in it everywhere."""
+    first, *others = map(_table, ("en", "es"))
+    return (first, *(_with_passes(one, first.criteria.passes) for one in others))
+
+
+def _with_passes(table: PhraseTable, passes: tuple[str, ...]) -> PhraseTable:
+    return replace(table, criteria=replace(table.criteria, passes=table.criteria.passes + passes))
+
+
+def _table(name: str) -> PhraseTable:
+    said = tomllib.loads(files(__package__).joinpath(f"phrases_{name}.toml").read_text("utf-8"))
+    text = msgspec.json.encode({"name": name, **said}).decode()
+    for part, phrase in said["parts"].items():
+        text = text.replace(f"<{part}>", phrase)
+    return msgspec.json.decode(text, type=PhraseTable)
 
 
 LOOSE = r"\S.*?"

@@ -29,28 +29,27 @@ from ralph.core.sentence.intent import (
     no_route,
     with_confidence,
 )
-from ralph.core.sentence.phrases import Form, PhraseTable, any_of
-from ralph.core.sentence.phrases_en import ENGLISH
-from ralph.core.sentence.phrases_es import SPANISH
+from ralph.core.sentence.phrases import Form, PhraseTable, any_of, languages
 from ralph.core.text.clean import clean
 
-LANGUAGES: tuple[PhraseTable, ...] = (ENGLISH, SPANISH)
 
-
-def route(text: str, known: KnownHere = KnownHere(), languages: tuple[PhraseTable, ...] = LANGUAGES) -> Route:  # noqa: B008
+def route(
+    text: str,
+    known: KnownHere = KnownHere(),  # noqa: B008
+    tables: tuple[PhraseTable, ...] | None = None,
+) -> Route:
     """What `text` asks for. Never raises; nothing in the result holds a control character."""
     said = peel.fold(clean(text))
     if len(said) > MAX_TEXT_CHARS:
         return no_route("long", said)
-    return route_with_bounds(
-        said, _first(said, known, languages), lambda rest: _first(rest, known, languages)
-    )
+    spoken = languages() if tables is None else tables
+    return route_with_bounds(said, _first(said, known, spoken), lambda rest: _first(rest, known, spoken))
 
 
-def _first(said: str, known: KnownHere, languages: tuple[PhraseTable, ...]) -> Route:
+def _first(said: str, known: KnownHere, tables: tuple[PhraseTable, ...]) -> Route:
     """What the first language in which it means something makes of it."""
     first: Route | None = None
-    for language in languages:
+    for language in tables:
         found = _route(said, known, language)
         if found.route != "none" or found.confidence == "high":
             return found
