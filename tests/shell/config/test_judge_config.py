@@ -14,7 +14,7 @@ from ralph.core.model.spend import Limits
 from ralph.errors import UserError
 from ralph.shell import config
 from ralph.shell.agent_call.judge_call import is_instruction_file, judge_order
-from ralph.shell.config.judge import DEFAULT, rubric_of
+from ralph.shell.config.judge import default_dimensions, rubric_of
 from ralph.shell.git.project import find_project
 from ralph.shell.start.agents import SAME, AgentChoice, choose_judge
 
@@ -63,7 +63,7 @@ def test_nobody_judges_unless_asked(place):
 
 def test_the_shipped_rubric_is_sound():
     """Ralph's own dimensions meet what it asks of others."""
-    assert objections(DEFAULT) == []
+    assert objections(default_dimensions()) == []
 
 
 def test_own_dimensions_are_what_is_asked(place):

@@ -1,57 +1,20 @@
-"""The keys of [judge], the form of its dimensions, and the rubric that Ralph brings along.
+"""The form of a judge's dimensions in [judge], and the rubric that Ralph brings along (`rubric.toml`).
 
 What a rubric must be is in `core.model.rubric`; which agent judges is chosen in `shell.start.agents`.
 """
 
 from __future__ import annotations
 
+import os
+
 import msgspec
 
-from ralph.core.model.rubric import LOWEST_THRESHOLD, MOST, THRESHOLD, Dimension, Rubric, objections
+from ralph.core.model.rubric import LOWEST_THRESHOLD, MOST, Dimension, Rubric, objections
 from ralph.errors import UserError
-from ralph.shell.config.settings import Option, Settings
+from ralph.shell.config.settings import Settings
 
 LOWEST, HIGHEST = LOWEST_THRESHOLD, MOST
 MAX_CHARS = 2000  # characters of one text in a dimension
-JUDGE = (
-    Option(
-        "judge.rubric",
-        "choice",
-        "Let an agent judge the result: auto = if there are dimensions, default = by Ralph's dimensions.",
-        "auto",
-        choices=("auto", "default", "none"),
-        project="approve",
-    ),
-    Option(
-        "judge.dimensions",
-        "dimensions",
-        "Three to five tables with name, weight, what, and anchors at 1, 5 and 10; weights add up to 1.0.",
-        (),
-        project="approve",
-    ),
-    Option(
-        "judge.threshold", "score", "Lowest passing score, from 5 to 10.", THRESHOLD, project="approve"
-    ),
-    Option(
-        "judge.required",
-        "switch",
-        "true = a score below the threshold blocks; false = advice only.",
-        False,
-        project="approve",
-    ),
-    Option(
-        "judge.after",
-        "choice",
-        "Judge when the loop is verified, or also after each verified plan item.",
-        "loop",
-        choices=("loop", "item"),
-        project="approve",
-    ),
-    Option("judge.agent", "word", "Agent that judges (default: the loop's agent).", "", project="approve"),
-    Option("judge.model", "word", "Model that judges.", "", project="approve"),
-    Option("judge.profile", "word", "Profile of the agent that judges.", "", project="approve"),
-    Option("judge.timeout", "duration", "Time limit of one judge call.", 600.0, project="approve"),
-)  # fmt: skip
 
 
 class _Anchors(
@@ -71,6 +34,10 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def dimensions_text(raw: object) -> tuple[str, ...]:
     """Each dimension as one line of JSON. Raises ValueError with everything that was expected."""
+    return tuple(msgspec.json.encode(one).decode() for one in _dimensions(raw))
+
+
+def _dimensions(raw: object) -> tuple[Dimension, ...]:
     try:
         tables = msgspec.convert(raw, list[_Table])
     except msgspec.ValidationError as wrong:
@@ -94,7 +61,14 @@ def dimensions_text(raw: object) -> tuple[str, ...]:
     expected = objections(found)
     if expected:
         raise ValueError("; ".join(expected))
-    return tuple(msgspec.json.encode(one).decode() for one in found)
+    return found
+
+
+def default_dimensions() -> tuple[Dimension, ...]:
+    import tomllib  # takes a while to load, and is seldom asked
+
+    with open(os.path.join(os.path.dirname(__file__), "rubric.toml"), "rb") as table:
+        return _dimensions(tomllib.load(table)["dimensions"])
 
 
 def rubric_of(settings: Settings) -> Rubric | None:
@@ -118,53 +92,9 @@ def rubric_of(settings: Settings) -> Rubric | None:
             next="ralph config show --origin",
         )
     return Rubric(
-        dimensions=DEFAULT if settings.judge.rubric == "default" else given,
+        dimensions=default_dimensions() if settings.judge.rubric == "default" else given,
         threshold=settings.judge.threshold,
         required=settings.judge.required,
         after=settings.judge.after,
         timeout=settings.judge.timeout,
     )
-
-
-DEFAULT = (
-    Dimension(
-        "correctness",
-        0.35,
-        "Does the change do what the task asks for, at its edges too, and nothing that it should not?",
-        {
-            "1": "It misses the task, or works for the tested values only.",
-            "5": "The ordinary case works; edges, errors or odd input were not thought of.",
-            "10": "Everything that the task asks for works, edges and failures included.",
-        },
-    ),
-    Dimension(
-        "clarity",
-        0.25,
-        "Can somebody who did not write it understand and change the code?",
-        {
-            "1": "Names mislead, logic is tangled or copied, dead code is left.",
-            "5": "It can be followed with effort; some names or functions hide what they do.",
-            "10": "Each part does one thing, is named for it, and needs no explanation.",
-        },
-    ),
-    Dimension(
-        "fit",
-        0.2,
-        "Does it belong here: the design, helpers and style of the code around it, and no more than needed?",
-        {
-            "1": "It goes around the design, repeats what exists, or changes what it need not.",
-            "5": "It works beside the design; some of it is foreign or larger than the task.",
-            "10": "It looks as if the code's own authors had written it, and is as small as the task allows.",
-        },
-    ),
-    Dimension(
-        "tests",
-        0.2,
-        "Would the tests notice if what was asked for stopped working?",
-        {
-            "1": "No test would notice, or tests were bent to the code.",
-            "5": "The ordinary case is tested; edges and failures are not.",
-            "10": "Each promise of the task has a test that fails without it, edges included.",
-        },
-    ),
-)

@@ -1,275 +1,32 @@
-"""The one table of options: key, kind, default, flag, environment variable, what a project may do with it.
+"""The one table of options, `options.json`, and what is derived from it.
 
-Everything else is derived from it: what files may hold, which variables and flags are read, the policy
-for repositories, the help texts and the table in docs/config.md. No parsing and no I/O here.
+That is everything else: what files may hold, which variables and flags are read, the policy for repositories,
+the help texts and the table in docs/config.md. No value is read here (`values`).
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
+import msgspec
+
 from ralph.core.text import units
-from ralph.shell.config.judge import JUDGE
 from ralph.shell.config.settings import Option, Value
 
-_LIMITS = (
-    Option(
-        "limits.iterations",
-        "iterations",
-        'Maximum number of agent calls. "unlimited" works only as a flag, with a time or cost limit.',
-        15,
-        "--max-iterations",
-        project="tighten",
-    ),
-    Option(
-        "limits.time",
-        "duration",
-        "Maximum duration of a loop, including waits but not pauses.",
-        None,
-        "--max-time",
-        project="tighten",
-    ),
-    Option(
-        "limits.iteration_time",
-        "duration",
-        "Maximum duration of one agent call.",
-        1800.0,
-        "--iteration-timeout",
-        project="tighten",
-    ),
-    Option(
-        "limits.idle",
-        "duration",
-        "Stop an agent that prints nothing for this long.",
-        None,
-        "--idle-timeout",
-        project="tighten",
-    ),
-    Option("limits.cost", "money", "Maximum cost of a loop.", None, "--max-cost", project="tighten"),
-    Option("limits.tokens", "count", "Maximum number of tokens.", None, "--max-tokens", project="tighten"),
-    Option(
-        "limits.calls_per_hour",
-        "count",
-        "Maximum agent calls per hour; further calls wait.",
-        None,
-        "--calls-per-hour",
-        project="tighten",
-    ),
-)
-_PLAIN = (
-    Option(
-        "agent",
-        "names",
-        "Agent to use: a name from `ralph agents list` or from [agents.NAME].",
-        "",
-        "--agent",
-        project="approve",
-    ),
-    Option(
-        "model",
-        "word",
-        "Model for the agent (empty: the agent's own default).",
-        "",
-        "--model",
-    ),
-    Option(
-        "profile",
-        "names",
-        "Named bundle of agent, model, environment and limits: claude, glm5, minimax, or [profiles.NAME].",
-        "",
-        "--profile",
-        project="approve",
-    ),
-    Option(
-        "keep_session",
-        "switch",
-        "Continue the agent's conversation across iterations instead of starting fresh each time.",
-        False,
-        "--keep-session",
-    ),
-    *_LIMITS,
-    Option(
-        "on_fail",
-        "choice",
-        "What to do with failed work: keep it, revert it, or (auto) revert it if worse twice in a row.",
-        "auto",
-        "--on-fail",
-        choices=("auto", "keep", "revert"),
-    ),
-    Option(
-        "min_grade",
-        "grades",
-        'Weakest proof that counts as verified, also by class of task: "B, regression=C"; '
-        "green work with less ends as DONE_UNPROVEN.",
-        "B",
-        "--min-grade",
-        project="tighten",
-    ),
-    Option(
-        "confirm",
-        "choice",
-        "How many times the final checks must pass, each in a fresh sandbox; 1 also checks the base once.",
-        "3",
-        "--confirm",
-        choices=("1", "2", "3", "4", "5"),
-        project="tighten",
-    ),
-    Option(
-        "sandbox",
-        "choice",
-        "Sandbox agents and checks.",
-        "auto",
-        "--sandbox",
-        choices=("none", "auto", "require"),
-        project="tighten",
-    ),
-    Option(
-        "net",
-        "choice",
-        "Network access for the agent (checks have none unless their table enables it).",
-        "on",
-        "--net",
-        choices=("on", "off"),
-        project="tighten",
-    ),
-    Option(
-        "share",
-        "inners",
-        "Ignored folders and files to share with workspaces and checkouts, such as .venv.",
-        (),
-        project="approve",
-    ),
-    Option(
-        "setup",
-        "text",
-        "Command that installs dependencies, run once per lockfile.",
-        "",
-        project="approve",
-    ),
-    Option(
-        "history",
-        "choice",
-        "History the agent can read: shared = every branch, base = only the base's history.",
-        "shared",
-        choices=("shared", "base"),
-        project="tighten",
-    ),
-    Option("branch_prefix", "prefix", "Prefix of result branches: PREFIX/NAME.", "ralph"),
-    Option("max_loops", "count", "Maximum number of active loops.", 4, project="tighten"),
-    Option(
-        "display",
-        "choice",
-        "How progress is shown.",
-        "auto",
-        "--display",
-        choices=("auto", "live", "plain", "none"),
-    ),
-    Option(
-        "report.copy_to",
-        "inner",
-        "Folder in the repository to copy each report to.",
-        "",
-        project="approve",
-    ),
-    Option(
-        "guards.allow",
-        "waivers",
-        "Waive a guard's finding: its id and your reason. Repeatable as a flag.",
-        {},
-        "--allow",
-        project="waive",
-        union=True,
-    ),
-    Option(
-        "guards.allow_asked",
-        "kinds",
-        "Waive findings of these kinds (comma-separated) when the agent asks; never integrity findings.",
-        "",
-        "--allow-asked",
-        project="user",
-    ),
-    Option(
-        "guards.quarantine",
-        "quarantine",
-        'Flaky tests that neither block nor prove: id = "OWNER until YYYY-MM-DD: reason".',
-        {},
-        project="waive",
-        union=True,
-    ),
-    Option(
-        "protect.paths",
-        "inners",
-        "Additional paths that the agent must not change.",
-        (),
-        union=True,
-    ),
-    Option("retention.keep_days", "days", "Days to keep ended loops.", 30, project="user"),
-    Option(
-        "retention.min_free",
-        "size",
-        "Free disk space required to start a loop.",
-        1_000_000_000,
-        project="user",
-    ),
-)
-_GATES = (
-    Option("gates.*.run", "text", "Command to run.", project="approve"),
-    Option("gates.*.read", "reader", "How to read the output.", "auto", project="approve"),
-    Option("gates.*.required", "switch", "false = advisory: shown, never blocks.", True, project="approve"),
-    Option(
-        "gates.*.proof",
-        "switch",
-        "Proves the task: must fail before and pass after.",
-        False,
-        project="approve",
-    ),
-    Option(
-        "gates.*.timeout",
-        "duration",
-        "Time limit; a check that exceeds it does not pass.",
-        600.0,
-        project="approve",
-    ),
-    Option("gates.*.network", "switch", "Allow network access.", False, project="approve"),
-    Option("gates.*.cwd", "inner", "Working folder, relative to the config file.", ".", project="approve"),
-    Option("gates.*.env", "env", "Environment variables to set.", {}, project="approve"),
-    Option("gates.*.path", "dirs", "Folders to prepend to PATH.", (), project="approve"),
-    Option(
-        "gates.*.exclusive", "switch", "Never run in parallel with another check.", False, project="approve"
-    ),
-    Option(
-        "gates.*.fail_on",
-        "choice",
-        "Least severe finding that fails the check.",
-        "P1",
-        choices=("P0", "P1", "P2"),
-        project="approve",
-    ),
-    Option(
-        "gates.*.minimum", "percent", 'Lowest percentage, with read = "coverage".', None, project="approve"
-    ),
-    Option("gates.*.hidden", "switch", "true = never shown to the agent.", False, project="user"),
-)
-_AGENTS = (
-    Option("agents.*.command", "text", "Command of a custom agent.", "", project="approve"),
-    Option("agents.*.env", "env", "Environment variables to set.", {}, project="approve"),
-    Option("agents.*.write", "texts", "Additional paths it may write to.", (), project="approve"),
-    Option("agents.*.settings", "table", "Settings for its adapter.", {}, project="approve"),
-)
-_PROFILES = (
-    Option("profiles.*.agent", "names", "The agent.", "", project="approve"),
-    Option("profiles.*.model", "word", "The model.", "", project="approve"),
-    Option("profiles.*.env", "env", "Environment variables the agent gets; no keys.", {}, project="approve"),
-    Option("profiles.*.key_from", "word", "Environment variable that holds the key.", "", project="approve"),
-    Option("profiles.*.key_command", "text", "Command that prints the key.", "", project="approve"),
-    Option("profiles.*.key_as", "word", "Variable that passes the key to the agent.", "", project="approve"),
-    Option("profiles.*.price_input", "money", "USD per million input tokens.", None, project="approve"),
-    Option("profiles.*.price_output", "money", "USD per million output tokens.", None, project="approve"),
-    Option("profiles.*.price_cached", "money", "USD per million cached tokens.", None, project="approve"),
-    *(Option(f"profiles.*.{limit.key}", limit.kind, limit.doc, None, project="approve") for limit in _LIMITS),
-)
 
-OPTIONS: tuple[Option, ...] = (*_PLAIN, *JUDGE, *_GATES, *_AGENTS, *_PROFILES)
+def _load() -> Iterator[Option]:
+    with open(os.path.join(os.path.dirname(__file__), "options.json"), "rb") as table:
+        rows = msgspec.json.decode(table.read(), type=list[Option])
+    yield from rows
+    for row in rows:
+        if row.key.startswith("limits."):
+            yield Option(f"profiles.*.{row.key}", row.kind, row.doc, project="approve")
+
+
+OPTIONS: tuple[Option, ...] = tuple(_load())
 BY_KEY: dict[str, Option] = {option.key: option for option in OPTIONS}
-LIMIT_KEYS: tuple[str, ...] = tuple(option.key for option in _LIMITS)
+LIMIT_KEYS: tuple[str, ...] = tuple(key for key in BY_KEY if key.startswith("limits."))
 NAMED: frozenset[str] = frozenset({"gates", "agents", "profiles"})
 PREFIXES: frozenset[str] = frozenset(
     ".".join(option.key.split(".")[:depth])
