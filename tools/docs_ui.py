@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
+from importlib import import_module, resources
 
 import click
 import msgspec
 
 from ralph.agents import adapters
 from ralph.agents._kit.folders import Folder, describe_copied, describe_returned
+from ralph.app.words.error_pages import error_pages
 from ralph.core.model.events import KINDS, VERSIONS
 from ralph.errors import EXIT_CODES
 from ralph.ui.cli.tree import cli
@@ -45,6 +46,29 @@ def _named(entry: str) -> str:
 def exit_codes() -> str:
     rows = [f"| {code} | {words} |" for code, words in EXIT_CODES]
     return "\n".join(["| code | meaning |", "|---|---|", *rows])
+
+
+def error_codes() -> str:
+    """What is said under each code, from where it is raised."""
+    parts: dict[str, list[str]] = {}
+    for page in error_pages():
+        lines = parts.setdefault(page.code, [])
+        says = [_in_cell(text) for text in (page.what, page.why) if text]
+        after = f" Next: `{page.next}`." if page.next else ""
+        exit_code = f" (exit {page.exit_code})" if page.exit_code is not None else ""
+        lines.append(f"- {'; '.join(says) or 'see the message'}{exit_code}.{after}")
+    return "\n\n".join("\n".join((f"### {code}", "", *lines)) for code, lines in parts.items())
+
+
+def _in_cell(text: str) -> str:
+    return text.replace("<", "\\<").replace("*", "\\*").rstrip(".")
+
+
+def help_topics() -> str:
+    """The pages of `ralph help`, one level deeper."""
+    pages = resources.files("ralph") / "templates" / "help"
+    texts = [page.read_text(encoding="utf-8") for page in sorted(pages.iterdir(), key=lambda one: one.name)]
+    return "\n".join("#" + text for text in texts).rstrip()
 
 
 def commands() -> str:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from making import Maker, order, record_all
 
 from ralph.app.views import rows
+from ralph.app.words.error_pages import error_pages
 from ralph.app.words.format import brief_seconds, clock, cost_words, dollars, iso, safe
 from ralph.core.model.events import AgentEnded
 from ralph.core.model.spend import Limits, Spend
@@ -25,7 +26,7 @@ from ralph.core.views.summary import GateLine
 from ralph.errors import EXIT_CODES
 from ralph.shell.state import blobs
 from ralph.shell.state.locks import acquire, this_process
-from ralph.ui.cli.tree import cli, commands
+from ralph.ui.cli.tree import cli, command_groups, commands
 
 NAME = "fix-auth-7f3a91c2"
 
@@ -365,6 +366,34 @@ def test_version_and_completions(ralph):
     assert ralph("completions", "tcsh")[0] == 2
 
 
+def test_help_explains_every_topic_command_and_code(ralph):
+    """`ralph help` knows each command, topic and error code, and names what is near to a wrong word."""
+    code, out, _ = ralph("help", "exit-codes")
+    assert (code, "**70**: bug in Ralph" in out) == (0, True)
+    assert "grade B" in ralph("help", "grades")[1]
+    assert ralph("help", "loop")[1] == ralph("loop", "--help")[1]
+    assert ralph("help", "agents", "list")[1] == ralph("agents", "list", "--help")[1]
+    out = ralph("help", "E-LOOP-UNKNOWN")[1]
+    assert "there is no loop '{text}'" in out
+    assert "exit code 2" in out
+    code, _, err = ralph("help", "grdes")
+    assert (code, "ralph help grades" in err) == (2, True)
+    assert ralph("help", "E-NO-SUCH-CODE")[0] == 2
+
+
+def test_each_command_stands_in_one_group(ralph):
+    """`ralph --help` names every command once, and none that does not exist."""
+    named = [name for names in command_groups().values() for name in names]
+    assert sorted(named) == sorted(commands())
+    assert ralph("--help")[1].count("\n") <= 24
+
+
+def test_every_error_code_has_words():
+    """No code leads to an empty page, but for those whose words are only known when they are raised."""
+    empty = {page.code for page in error_pages() if not page.what and not page.next}
+    assert empty <= {"E-BUG", "E-CONFIG", "E-ILLEGAL-EVENT"}
+
+
 def every_command():
     """(path, click command) of each command and subcommand."""
     context = click.Context(cli, info_name="ralph")
@@ -386,11 +415,11 @@ def test_table_of_commands_tells_the_truth():
 
 
 def test_help_lists_the_exit_codes(ralph):
-    """`ralph --help` is made from the one table of exit codes."""
-    _, out, _ = ralph("--help")
-    folded = " ".join(out.split())
+    """`ralph --help` leads to the exit codes, which are made from the one table."""
+    assert "ralph help exit-codes" in ralph("--help")[1]
+    out = ralph("help", "exit-codes")[1]
     for code, words in EXIT_CODES:
-        assert f"{code} {words}" in folded
+        assert f"**{code}**: {words}" in out
 
 
 def test_only_commands_that_exist_are_offered(ralph, state):

@@ -13,9 +13,15 @@ from importlib import import_module
 
 import click
 
-from ralph.errors import EXIT_CODES
-
-# Order of the help: starting, watching, deciding, setting up.
+# What `ralph --help` shows; a command that no group names stands under More.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Work": ("loop", "build", "plan", "backlog", "resume", "pause", "steer", "answer", "abort"),
+    "Look": ("status", "attach", "logs", "diff", "report", "analytics", "checkpoints"),
+    "Take": ("merge", "undo", "drop"),
+    "Set up": ("init", "doctor", "agents", "gates", "config", "specs", "skills", "worker", "demo"),
+    "Prove": ("verify", "bundle", "keys", "approve"),
+}
+# Order of `ralph help commands` and of the docs: starting, watching, deciding, setting up.
 _HELP: dict[str, str] = {
     "loop": "Work on a task until it is verified done.",
     "build": "Build what the specs describe, item by item.",
@@ -46,6 +52,7 @@ _HELP: dict[str, str] = {
     "clean": "Remove old workspaces and leftovers.",
     "completions": "Print a shell completion script.",
     "version": "Show the version.",
+    "help": "Explain a command, a topic or an error code.",
     "verify": "Check a proof and rerun its checks.",
     "bundle": "Export the proof of a verified loop.",
     "keys": "Manage signing keys and whom to trust.",
@@ -80,6 +87,16 @@ def commands() -> dict[str, str]:
     return _HELP | {name: load_command(name).get_short_help_str(200) for name in others}
 
 
+def command_groups() -> dict[str, list[str]]:
+    """The commands that there are, by group."""
+    known = _modules()
+    groups = {group: [name for name in names if name in known] for group, names in GROUPS.items()}
+    named = {name for names in groups.values() for name in names}
+    return groups | {
+        "More": [name for name in dict.fromkeys((*_HELP, *known)) if name in known and name not in named]
+    }
+
+
 class LazyGroup(click.Group):
     """A group whose commands are modules of `ralph.ui.cli.commands`."""
 
@@ -95,12 +112,15 @@ class LazyGroup(click.Group):
         return _with_completions(found) if "_RALPH_COMPLETE" in os.environ else found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(commands().items()))
+        formatter.write_paragraph()
+        for group, names in command_groups().items():
+            formatter.write(f"{group:<8} {'  '.join(names)}\n")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Exit codes"):
-            formatter.write_dl([(str(code), text) for code, text in EXIT_CODES])
+        formatter.write_paragraph()
+        formatter.write(
+            "ralph help commands · ralph help COMMAND · ralph help exit-codes · ralph help E-LAND-DIRTY\n"
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if len(args) > 1 and args[0] in ("-y", "--yes") and _is_sentence(args[1]):
@@ -154,6 +174,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
+    "-V",
     "--version",
     is_flag=True,
     is_eager=True,
@@ -168,8 +189,9 @@ def cli(ctx: click.Context, /) -> int | None:
     Without a command, show the loops of this project.
 
     \b
-    Example:
-      ralph loop "make the tests pass" --check "npm test" --agent-cmd "./my-agent.sh"
+      ralph loop "make the tests pass"            start a loop; ralph demo shows one
+      ralph "keep trying until the tests pass"    the same, in words
+      ralph init                                  find this project's checks first
     """
     if ctx.invoked_subcommand is not None:
         return None
