@@ -111,11 +111,14 @@ def report_page(record: Record, report: LoopReport, diff: Diff) -> str:
 def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
-    text = (resources.files("ralph") / "templates" / "report.html.j2").read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(text)
+    return environment.from_string(template_text("report.html.j2"))
+
+
+def template_text(name: str) -> str:
+    return (resources.files("ralph") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _facts(report: LoopReport) -> Iterable[tuple[str, str]]:
