@@ -1,9 +1,10 @@
 """The agent protocol: what an adapter is given, what it answers, and where each one is found.
 
-An adapter is a module with three functions (`Adapter` below). It only translates: an order into a
-command line, bytes of output into facts. It never spawns, never waits and never decides; processes
-and boxes are the shell's, decisions the core's. `lines` turns chunks of output into calls of a
-`Parser`, `environ` says which variables an agent gets, `faults` turns the end of a call into a fault.
+An adapter is a module with three functions (`Adapter` below); one with a table `CLI` and a `FORMAT` of its
+output needs `launch` alone. It only translates: an order into a command line, bytes of output into facts. It
+never spawns, never waits and never decides; processes and boxes are the shell's, decisions the core's.
+`lines` turns chunks of output into calls of a `Parser`, `environ` says which variables an agent gets,
+`faults` turns the end of a call into a fault.
 """
 
 from __future__ import annotations
@@ -264,4 +265,8 @@ def load(name: str) -> Adapter:
             why=f"known agents: {', '.join(sorted({*adapters(), *OVER_ACP}))}",
             next="ralph agents list",
         )
-    return cast("Adapter", import_module(adapters()[name]))
+    module = import_module(adapters()[name])
+    if not hasattr(module, "CLI"):
+        return cast("Adapter", module)
+    frame = import_module("ralph.agents._kit.cli").CliAdapter
+    return cast("Adapter", frame(module.CLI, module.FORMAT, module.launch))

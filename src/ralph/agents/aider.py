@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ralph.agents import (
     AgentFact,
@@ -17,8 +17,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    Parser,
-    Probe,
     Retried,
     Said,
     Spent,
@@ -28,8 +26,8 @@ from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
 from ralph.agents._kit.faults import limit_fault
-from ralph.agents._kit.stream import Account, Format, StreamParser
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 from ralph.core.text.clean import one_line
 
@@ -76,10 +74,6 @@ _KINDS: dict[str, FaultKind] = {
 }
 
 
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
-
-
 def launch(order: Order, call: CallContext) -> Launch:
     argv = ["--message-file", call.prompt_file, *_PLAIN.split(), *cli_.model_words(order, "--model")]
     for flag, name in (("--input-history-file", "input"), ("--chat-history-file", "chat.md")):
@@ -87,10 +81,6 @@ def launch(order: Order, call: CallContext) -> Launch:
     if not call.boxed:
         argv.append("--no-suggest-shell-commands")
     return cli_.launch(CLI, order, call, *argv, stdin="none")
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _line(account: Account, line: str) -> Iterator[AgentFact]:

@@ -6,7 +6,7 @@ Totals of a resumed conversation include what came before. Verified with 2.1.x (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ralph.agents import (
     AgentFact,
@@ -15,8 +15,6 @@ from ralph.agents import (
     FaultSeen,
     Launch,
     LimitHit,
-    Parser,
-    Probe,
     Retried,
     SessionSeen,
 )
@@ -36,8 +34,8 @@ from ralph.agents._kit.fields import (
     words,
 )
 from ralph.agents._kit.folders import Folder, Login
-from ralph.agents._kit.stream import Account, Format, StreamParser, Total
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format, Total
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 
 CLI = Cli(
@@ -91,10 +89,6 @@ _REASONS: dict[str, FaultKind] = {
 }
 
 
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
-
-
 def launch(order: Order, call: CallContext) -> Launch:
     settings = order.agent.settings
     argv = ["-p", "--output-format", "stream-json", "--verbose", *cli_.model_words(order, "--model")]
@@ -112,10 +106,6 @@ def launch(order: Order, call: CallContext) -> Launch:
         argv += ["--max-budget-usd", f"{max(0.01, call.cost_left):.2f}"]
     # Root may bypass permissions only where this says that something else holds it.
     return cli_.launch(CLI, order, call, *argv, env={"IS_SANDBOX": "1"} if call.boxed else None)
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _system(_account: Account, fields: Fields) -> Iterator[AgentFact]:

@@ -17,8 +17,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    Parser,
-    Probe,
     Retried,
     Said,
     SessionSeen,
@@ -40,8 +38,8 @@ from ralph.agents._kit.fields import (
     words,
 )
 from ralph.agents._kit.folders import Folder, Login
-from ralph.agents._kit.stream import Account, Format, StreamParser, Total
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format, Total
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 
 CLI = Cli(
@@ -85,10 +83,6 @@ _SENTENCES: tuple[tuple[str, FaultKind], ...] = (
 _STATUS = re.compile(r"\b(?:status|error)\s*:?\s+(\d{3})\b")
 
 
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
-
-
 def launch(order: Order, call: CallContext) -> Launch:
     argv = ["exec", "resume", call.session.id] if call.session else ["exec"]
     argv += ["--json", "--skip-git-repo-check", *cli_.model_words(order, "-m")]
@@ -114,10 +108,6 @@ def _provider(environ: Mapping[str, str]) -> list[str]:
     words_ = [f"{name}={json.dumps(value)}" for name, value in table_.items()]
     words_ += ["request_max_retries=0", "stream_max_retries=1"]
     return ["-c", "model_provider=ralph", "-c", f"model_providers.ralph={{{','.join(words_)}}}"]
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _thread(_account: Account, fields: Fields) -> Iterator[AgentFact]:

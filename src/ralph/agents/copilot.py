@@ -7,7 +7,7 @@ before. Without permission for a tool it goes on and exits with 0.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ralph.agents import (
     AgentFact,
@@ -17,8 +17,6 @@ from ralph.agents import (
     FaultSeen,
     Launch,
     LimitHit,
-    Parser,
-    Probe,
     Retried,
     Said,
     SessionSeen,
@@ -30,8 +28,8 @@ from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.faults import fault_fact, kind_of
 from ralph.agents._kit.fields import Fields, count_of, number, rows, size_of, status, table, text, words
 from ralph.agents._kit.folders import Folder
-from ralph.agents._kit.stream import Account, Format, StreamParser, Total
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format, Total
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 
 CLI = Cli(
@@ -60,10 +58,6 @@ MAX_OPEN_TOOLS = 200  # tools in work that are remembered at once
 MAX_RETRY_SECONDS = 60.0  # seconds of its own waiting that are let pass
 
 
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
-
-
 def launch(order: Order, call: CallContext) -> Launch:
     session = call.session.id if call.session else call.token
     argv = ["--output-format", "json", "--no-auto-update", "--session-id", session]
@@ -75,10 +69,6 @@ def launch(order: Order, call: CallContext) -> Launch:
         for tool in (*allowed, *cli_.setting_lines(order.agent.settings, "allow")):
             argv += ["--allow-tool", tool]
     return cli_.launch(CLI, order, call, *argv, outputs=(USAGE,), session=session)
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _message(account: Account, fields: Fields) -> Iterator[AgentFact]:

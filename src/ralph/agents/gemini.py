@@ -19,8 +19,6 @@ from ralph.agents import (
     Denied,
     FaultSeen,
     Launch,
-    Parser,
-    Probe,
     Said,
     SessionSeen,
     Spent,
@@ -41,8 +39,8 @@ from ralph.agents._kit.fields import (
     words,
 )
 from ralph.agents._kit.folders import Folder, Login
-from ralph.agents._kit.stream import Account, Format, StreamParser
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 
 CLI = Cli(
@@ -83,10 +81,6 @@ _HTTP = re.compile(r"\bstatus:? (\d{3})\b|\"code\":\s*(\d{3})\b|\[API Error: .*?
 _REFUSED = frozenset({"tool_not_registered", "policy_violation", "execution_denied"})
 _COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _GONE = ("fetch failed", "[API Error: terminated]", "ECONNREFUSED", "ECONNRESET", "Model stream ended")
-
-
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
 
 
 def launch(order: Order, call: CallContext) -> Launch:
@@ -136,10 +130,6 @@ def _merge_settings(theirs: Fields, ours: Mapping[str, Any]) -> dict[str, Any]:
         deeper = isinstance(value, dict) and isinstance(before, dict)
         merged[name] = _merge_settings(before, value) if deeper and isinstance(before, dict) else value
     return merged
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _init(_account: Account, fields: Fields) -> Iterator[AgentFact]:

@@ -8,7 +8,7 @@ the whole conversation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ralph.agents import (
     AgentFact,
@@ -16,8 +16,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    Parser,
-    Probe,
     Said,
     ToolUsed,
 )
@@ -27,8 +25,8 @@ from ralph.agents._kit.environ import PROVIDERS
 from ralph.agents._kit.faults import fault_fact
 from ralph.agents._kit.fields import Fields, count_of, number, rows, size_of, status, table, text, words
 from ralph.agents._kit.folders import Folder
-from ralph.agents._kit.stream import Account, Format, StreamParser, Total
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format, Total
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 
 CLI = Cli(
@@ -77,10 +75,6 @@ _OWN: tuple[tuple[str, FaultKind], ...] = (
 )
 
 
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
-
-
 def launch(order: Order, call: CallContext) -> Launch:
     argv = ["run", "-i", "-", "--output-format", "stream-json", "--quiet"]
     argv += ["--no-profile", "--with-builtin", "developer", *cli_.model_words(order, "--model")]
@@ -89,10 +83,6 @@ def launch(order: Order, call: CallContext) -> Launch:
     if "max_turns" in order.agent.settings:
         argv += ["--max-turns", order.agent.settings["max_turns"]]
     return cli_.launch(CLI, order, call, *argv, session=session)
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:

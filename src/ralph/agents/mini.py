@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os.path
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ralph.agents import (
     PROMPT_AS_JSON,
@@ -17,8 +17,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    Parser,
-    Probe,
     Said,
     Spent,
     ToolUsed,
@@ -29,8 +27,8 @@ from ralph.agents._kit.environ import PROVIDERS
 from ralph.agents._kit.faults import limit_fault
 from ralph.agents._kit.fields import Fields, count_of, number, rows, table, text, words
 from ralph.agents._kit.folders import Folder
-from ralph.agents._kit.stream import Account, Format, StreamParser
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 
 CLI = Cli(
@@ -71,10 +69,6 @@ _STATUS: dict[str, FaultKind] = {
 }
 
 
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
-
-
 def launch(order: Order, call: CallContext) -> Launch:
     task = os.path.join(call.scratch, "task.yaml")
     argv = ["-c", "mini.yaml", "-c", task, "-y", "--exit-immediately", *cli_.model_words(order, "-m")]
@@ -87,10 +81,6 @@ def launch(order: Order, call: CallContext) -> Launch:
     settings = {"run": {"task": "?"}}
     content = json.dumps(settings).replace('"?"', PROMPT_AS_JSON)
     return cli_.launch(CLI, order, call, *argv, files={task: content}, stdin="none", outputs=(TRAJECTORY,))
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _trajectory(_account: Account, _name: str, fields: Fields) -> Iterator[AgentFact]:

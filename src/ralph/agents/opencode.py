@@ -7,7 +7,7 @@ those of each step, so they are added up. A provider of one's own stands in OPEN
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ralph.agents import (
     AgentFact,
@@ -15,8 +15,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    Parser,
-    Probe,
     Said,
     SessionSeen,
     Spent,
@@ -28,8 +26,8 @@ from ralph.agents._kit.environ import PROVIDERS
 from ralph.agents._kit.faults import fault_fact
 from ralph.agents._kit.fields import Fields, count_of, epoch_seconds, number, status, table, text, words
 from ralph.agents._kit.folders import Folder, Login
-from ralph.agents._kit.stream import Account, Format, StreamParser
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 
 CLI = Cli(
@@ -70,10 +68,6 @@ _NAMES: dict[str, FaultKind] = {
 }
 
 
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
-
-
 def launch(order: Order, call: CallContext) -> Launch:
     argv = ["run", "--format", "json", *cli_.model_words(order, "-m")]
     if call.boxed:
@@ -88,10 +82,6 @@ def _permission_env(order: Order) -> dict[str, str]:
     runs = (*cli_.visible_checks(order), *cli_.setting_lines(order.agent.settings, "allow"))
     bash = {"*": "deny", **dict.fromkeys(runs, "allow")}
     return {"OPENCODE_PERMISSION": json.dumps({"edit": "allow", "bash": bash, "webfetch": "deny"})}
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _session_seen(account: Account, fields: Fields) -> Iterator[AgentFact]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os.path
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from ralph.agents import (
@@ -19,8 +19,6 @@ from ralph.agents import (
     FaultSeen,
     Launch,
     LimitHit,
-    Parser,
-    Probe,
     Retried,
     SessionSeen,
 )
@@ -30,8 +28,8 @@ from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.faults import fault_fact, kind_of
 from ralph.agents._kit.fields import Fields, count_of, number, status, table, text, words
 from ralph.agents._kit.folders import Folder, Login
-from ralph.agents._kit.stream import Account, Format, StreamParser, Total
-from ralph.core.model.agent import AgentSession, FaultKind
+from ralph.agents._kit.stream import Account, Format, Total
+from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
 
 CLI = Cli(
@@ -68,10 +66,6 @@ _GONE = ("Connection error", "fetch failed", "ECONNREFUSED", "ECONNRESET", "term
 MAX_RETRY_SECONDS = 60.0  # seconds of its own waiting that are let pass
 
 
-def probe(environ: Mapping[str, str]) -> Probe:
-    return cli_.probe(CLI, environ)
-
-
 def launch(order: Order, call: CallContext) -> Launch:
     argv = ["-o", "stream-json", *cli_.model_words(order, "-m")]
     argv += ["--approval-mode", "yolo" if call.boxed else "auto-edit"]
@@ -103,10 +97,6 @@ _SETTINGS: dict[str, Any] = {
     "model": {"generationConfig": {"maxRetries": 1}},
     "security": {"folderTrust": {"enabled": False}},
 }
-
-
-def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
-    return StreamParser(FORMAT, session, login=CLI.login)
 
 
 def _system(_account: Account, fields: Fields) -> Iterator[AgentFact]:

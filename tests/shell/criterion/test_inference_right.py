@@ -4,8 +4,7 @@ import pytest
 from infer_projects import make, projects
 
 from ralph.core.model.gate import Gate
-from ralph.gates.readers import Observation
-from ralph.gates.readers.by_exit import read
+from ralph.gates.readers import Observation, reader
 from ralph.shell.criterion import propose
 from ralph.shell.criterion.init_plan import make_plan
 from ralph.shell.git.project import find_project
@@ -106,4 +105,4 @@ def test_what_is_not_installed_is_said_with_its_line(tmp_path, machine):
 def test_a_scanner_without_rules_gives_no_verdict(code, output, status):
     """Rules that could not be fetched make neither red nor green."""
     gate = Gate(name="semgrep", run="semgrep scan --error --config auto", argv=("semgrep",))
-    assert read(Observation(exit_code=code, output=output, ended="exited"), gate).status == status
+    assert reader("exit")(Observation(exit_code=code, output=output, ended="exited"), gate).status == status

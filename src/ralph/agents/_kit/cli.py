@@ -1,4 +1,4 @@
-"""What all adapters of coding CLIs share: the table of one CLI, its probe, and the frame of its launch.
+"""What all adapters of coding CLIs share: the table of one CLI, its probe, launch and parser.
 
 What a CLI has below the home is data too (`folders`): the shell gives it a private copy of that for each
 loop. Nothing here starts anything.
@@ -7,14 +7,16 @@ loop. Nothing here starts anything.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-from ralph.agents import CallContext, Launch, Probe
+from ralph.agents import CallContext, Launch, Parser, Probe
 from ralph.agents._kit.environ import ORDINARY, agent_environ
 from ralph.agents._kit.folders import Folder, LaunchFolder, place
+from ralph.agents._kit.stream import Format, StreamParser
+from ralph.core.model.agent import AgentSession
 from ralph.core.model.order import Order
 
 
@@ -37,6 +39,20 @@ class Cli(Struct, frozen=True, kw_only=True):
     provider: str = ""  # URL of the model's provider, where that is always the same
     moved_by: tuple[str, ...] = ()  # variables that hold another
     elsewhere: tuple[str, ...] = ()  # variables by which it is none of these
+
+
+class CliAdapter(Struct, frozen=True):
+    """The adapter of a module that has a table, a format and its own `launch`."""
+
+    cli: Cli
+    format: Format
+    launch: Callable[[Order, CallContext], Launch]
+
+    def probe(self, environ: Mapping[str, str]) -> Probe:
+        return probe(self.cli, environ)
+
+    def stream(self, order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG002
+        return StreamParser(self.format, session, login=self.cli.login)
 
 
 def setting_lines(settings: Mapping[str, str], key: str) -> tuple[str, ...]:

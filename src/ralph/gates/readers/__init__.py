@@ -3,7 +3,8 @@
 A reader is `read(obs: Observation, gate: Gate) -> Reading` in a module of `tests` (it tells tests) or of
 `findings` (it locates problems), called NAME_FORMAT: `tap_text` is the reader "tap". To add one, write its
 file; a runner that it reads is a row of the toolchains. Every reader fails closed: it says pass only for what
-it has seen evidence of.
+it has seen evidence of. It is asked only about calls that came to an end of their own, unless it says
+`READS_ANY_END`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ralph.core.model.verdict import Reading
 from ralph.core.toolchains.load import toolchains
 from ralph.errors import Bug
 from ralph.gates.readers import findings, tests
-from ralph.gates.readers._kit.observation import MAX_REPORT, Observation
+from ralph.gates.readers._kit.observation import MAX_REPORT, Observation, stopped_early
 
 __all__ = ["MAX_REPORT", "Observation", "locates_findings", "read_choices", "reader", "readers"]
 
@@ -55,5 +56,8 @@ def reader(name: str) -> Callable[[Observation, Gate], Reading]:
     module = readers().get(name)
     if module is None:
         raise Bug(f'no reader is called "{name}"')
-    read: Callable[[Observation, Gate], Reading] = import_module(module).read
-    return read
+    found = import_module(module)
+    read: Callable[[Observation, Gate], Reading] = found.read
+    if getattr(found, "READS_ANY_END", False):
+        return read
+    return lambda obs, gate: stopped_early(obs, gate) or read(obs, gate)

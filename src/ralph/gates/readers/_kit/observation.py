@@ -9,7 +9,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from typing import TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
@@ -18,6 +20,7 @@ from ralph.core.proof.compare import COLLECT
 from ralph.core.text.clean import clean, trim
 from ralph.core.toolchains.load import toolchains
 
+_Report = TypeVar("_Report")
 MAX_REPORT = 32 * 1024 * 1024  # a longer report is refused, not cut: half a report proves nothing
 TAIL_LINES = 40
 TAIL_CHARS = 4000
@@ -166,6 +169,30 @@ def report_problem(obs: Observation) -> str:
     if len(obs.report) > MAX_REPORT:
         return f"the report is larger than {MAX_REPORT // 1024 // 1024} MB"
     return ""
+
+
+def decode_report(obs: Observation, kind: type[_Report]) -> _Report | Reading:
+    """A JSON report as what it should be, or the reading that says why it cannot be used."""
+    problem = report_problem(obs)
+    if problem or obs.report is None:
+        return lost_report(obs, problem)
+    try:
+        return msgspec.json.decode(obs.report, type=kind)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        return lost_report(obs, f"the report is torn ({clean(str(error))})")
+
+
+def line_findings(pattern: re.Pattern[str], text: str, obs: Observation, gate: Gate) -> list[Finding]:
+    """One for each line that the pattern finds, by its groups `path`, `line`, `code` and `text`."""
+    return [
+        Finding(
+            key=hit["code"] or "error",
+            message=message(hit["text"]),
+            path=repo_path(hit["path"].strip(), obs, gate),
+            line=int(hit["line"] or 0),
+        )
+        for hit in pattern.finditer(text)
+    ]
 
 
 def repo_path(path: str, obs: Observation, gate: Gate) -> str:

@@ -19,7 +19,6 @@ from ralph.gates.readers._kit.observation import (
     message,
     repo_path,
     settle_findings,
-    stopped_early,
 )
 
 
@@ -47,9 +46,6 @@ class _Line(Struct):
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
     decode = msgspec.json.Decoder(_Line).decode
     found: dict[tuple[str, str, int], Finding] = {}
     ended: bool | None = None

@@ -21,7 +21,6 @@ from ralph.gates.readers._kit.observation import (
     lost_report,
     repo_path,
     report_problem,
-    stopped_early,
 )
 from ralph.gates.readers._kit.safe_xml import BadXml, parse
 
@@ -45,9 +44,6 @@ class Coverage(Struct, frozen=True):
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
     problem = report_problem(obs)
     if problem or obs.report is None:
         return lost_report(obs, problem)

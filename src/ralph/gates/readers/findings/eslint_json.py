@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
@@ -10,14 +9,12 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
+    decode_report,
     error_reading,
     finding_keys,
-    lost_report,
     message,
     repo_path,
-    report_problem,
     settle_findings,
-    stopped_early,
 )
 
 
@@ -34,16 +31,9 @@ class _File(Struct):
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
-    problem = report_problem(obs)
-    if problem or obs.report is None:
-        return lost_report(obs, problem)
-    try:
-        files = msgspec.json.decode(obs.report, type=list[_File])
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        return lost_report(obs, f"the report is torn ({clean(str(error))})")
+    files = decode_report(obs, list[_File])
+    if isinstance(files, Reading):
+        return files
     if not files:
         return error_reading("no-tests", "eslint found no files to check", obs)
     found = [

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Finding, Reading
+from ralph.core.model.verdict import Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
     error_reading,
     finding_keys,
+    line_findings,
     lost_report,
-    message,
-    repo_path,
     settle_findings,
-    stopped_early,
 )
 
 _ERROR = re.compile(
@@ -29,21 +27,10 @@ _NOTHING = re.compile(r"^There are no \.py\[i\] files in directory", re.MULTILIN
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
     text = clean(obs.output)
     if _NOTHING.search(text):
         return error_reading("no-tests", "mypy found no files to check", obs)
-    found = [
-        Finding(
-            key=hit["code"] or "error",
-            message=message(hit["text"]),
-            path=repo_path(hit["path"], obs, gate),
-            line=int(hit["line"] or 0),
-        )
-        for hit in _ERROR.finditer(text)
-    ]
+    found = line_findings(_ERROR, text, obs, gate)
     success = _SUCCESS.search(text)
     if not found and not (success and int(success.group(1)) > 0):
         return lost_report(obs, "mypy printed no summary")

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate, Severity
 from ralph.core.model.verdict import Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
+    decode_report,
     error_reading,
     finding_keys,
     lost_report,
     message,
     repo_path,
-    report_problem,
     settle_findings,
-    stopped_early,
 )
 
+_MARK = b"\xef\xbb\xbf"  # of bytes that are UTF-8
 # These report secrets, and say neither level nor severity: a secret always blocks.
 _SECRET_TOOLS = ("gitleaks", "trufflehog", "detect-secrets", "ggshield")
 _LEVELS: dict[str, Severity] = {"error": "P1", "warning": "P2", "note": "P2", "none": "P2"}
@@ -101,16 +101,9 @@ class _Sarif(Struct):
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
-    problem = report_problem(obs)
-    if problem or obs.report is None:
-        return lost_report(obs, problem)
-    try:
-        sarif = msgspec.json.decode(obs.report.removeprefix(b"\xef\xbb\xbf"), type=_Sarif)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        return lost_report(obs, f"the report is torn ({clean(str(error))})")
+    sarif = decode_report(replace(obs, report=obs.report and obs.report.removeprefix(_MARK)), _Sarif)
+    if isinstance(sarif, Reading):
+        return sarif
     if not sarif.version.startswith("2."):
         return lost_report(obs, f"the report is SARIF {clean(sarif.version)[:20]}, expected 2.1.0")
     # Null results mean that the tool did not come to look; no runs at all mean the same.

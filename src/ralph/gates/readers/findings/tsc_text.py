@@ -11,11 +11,10 @@ from ralph.gates.readers._kit.observation import (
     Observation,
     error_reading,
     finding_keys,
+    line_findings,
     lost_report,
     message,
-    repo_path,
     settle_findings,
-    stopped_early,
 )
 
 _ERROR = re.compile(
@@ -27,22 +26,11 @@ _NO_INPUT = "TS18003"  # no inputs were found in the config file
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
     text = clean(obs.output)
     whole = list(_GLOBAL.finditer(text))
     if any(hit["code"] == _NO_INPUT for hit in whole):
         return error_reading("no-tests", "tsc found no files to check", obs)
-    found = [
-        Finding(
-            key=hit["code"],
-            message=message(hit["text"]),
-            path=repo_path(hit["path"].strip(), obs, gate),
-            line=int(hit["line"]),
-        )
-        for hit in _ERROR.finditer(text)
-    ]
+    found = line_findings(_ERROR, text, obs, gate)
     found += [Finding(key=hit["code"], message=message(hit["text"])) for hit in whole]
     if not found and obs.exit_code:
         return lost_report(obs, "tsc printed no error that can be read")

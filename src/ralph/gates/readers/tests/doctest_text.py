@@ -18,7 +18,6 @@ from ralph.gates.readers._kit.observation import (
     message,
     repo_path,
     settle_tests,
-    stopped_early,
     worst,
 )
 
@@ -36,9 +35,6 @@ _BLOCK = re.compile(
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
     text = clean(obs.output)
     sums = list(_SUMS.finditer(text))
     if not sums:

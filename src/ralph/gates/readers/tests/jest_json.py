@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
@@ -12,12 +11,10 @@ from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.observation import (
     Observation,
     count,
-    lost_report,
+    decode_report,
     message,
     repo_path,
-    report_problem,
     settle_tests,
-    stopped_early,
     worst,
 )
 
@@ -51,16 +48,9 @@ class _Report(Struct):
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
-    problem = report_problem(obs)
-    if problem or obs.report is None:
-        return lost_report(obs, problem)
-    try:
-        report = msgspec.json.decode(obs.report, type=_Report)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        return lost_report(obs, f"the report is torn ({clean(str(error))})")
+    report = decode_report(obs, _Report)
+    if isinstance(report, Reading):
+        return report
     tests: dict[str, TestState] = {}
     files: dict[str, str] = {}
     findings: list[Finding] = []

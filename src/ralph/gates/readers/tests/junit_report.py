@@ -21,7 +21,6 @@ from ralph.gates.readers._kit.observation import (
     repo_path,
     report_problem,
     settle_tests,
-    stopped_early,
     worst,
 )
 from ralph.gates.readers._kit.safe_xml import BadXml, parse, walk
@@ -90,11 +89,8 @@ def _int(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def open_report(obs: Observation, gate: Gate) -> JUnitReport | Reading:
+def open_report(obs: Observation) -> JUnitReport | Reading:
     """The report, or the reading that says why there is none."""
-    early = stopped_early(obs, gate)
-    if early:
-        return early
     problem = report_problem(obs)
     if problem or obs.report is None:
         return lost_report(obs, problem)
@@ -105,7 +101,7 @@ def open_report(obs: Observation, gate: Gate) -> JUnitReport | Reading:
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    report = open_report(obs, gate)
+    report = open_report(obs)
     if isinstance(report, Reading):
         return report
     tests: dict[str, TestState] = {}

@@ -16,7 +16,7 @@ _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    report = open_report(obs, gate)
+    report = open_report(obs)
     if isinstance(report, Reading):
         return report
     tests: dict[str, TestState] = {}

@@ -35,7 +35,7 @@ _PLACE = re.compile(r"^(?:E\s+File \"([^\"\n]+)\", line (\d+)|([^\s:\n][^:\n]*\.
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    report = open_report(obs, gate)
+    report = open_report(obs)
     if obs.exit_code == 4 and (isinstance(report, Reading) or not report.cases):
         missing = _NOT_THERE.search(clean(obs.output))
         if missing:

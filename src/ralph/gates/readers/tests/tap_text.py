@@ -26,7 +26,6 @@ from ralph.gates.readers._kit.observation import (
     last_lines,
     message,
     settle_tests,
-    stopped_early,
 )
 from ralph.gates.readers._kit.tap_stream import TapPoint, TapStream, parse_tap
 
@@ -40,9 +39,6 @@ _APART = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
     if obs.report is not None and len(obs.report) > MAX_REPORT:
         return error_reading("torn-report", "the stream of results is too long", obs)
     stream = parse_tap(clean(obs.report if obs.report is not None else obs.output))

@@ -14,7 +14,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Counts, Finding, Reading, TestState
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.load_failure import first_place, unloaded_reading
-from ralph.gates.readers._kit.observation import Observation, message, settle_tests, stopped_early, worst
+from ralph.gates.readers._kit.observation import Observation, message, settle_tests, worst
 
 _SUITE = re.compile(r"^(?P<suite>.*?)(?:[•✘] )*[ \t]*\((?P<passed>\d{1,7}) / (?P<total>\d{1,7})\)[ \t]*$")
 _FILE = re.compile(r"^\S[^\n]*\.[cm]?[jt]sx?$")
@@ -33,9 +33,6 @@ class _Suite(Struct):
 
 
 def read(obs: Observation, gate: Gate) -> Reading:
-    early = stopped_early(obs, gate)
-    if early:
-        return early
     text = clean(obs.output)
     sums = list(_SUMS.finditer(text))
     if not sums:
