@@ -8,8 +8,8 @@ from ralph.core.model.agent import Fault, KeySource, SealedAgent
 from ralph.core.model.spend import Price
 from ralph.errors import SetupError, UserError
 from ralph.shell import config
-from ralph.shell.agent_call import credentials
 from ralph.shell.agent_call.ask_version import probe_all
+from ralph.shell.agent_call.launch import fetch_key
 from ralph.shell.start.agents import AgentChoice, choose_agents, key_of, price_of, refuse_unboxed
 
 
@@ -23,12 +23,12 @@ def settings(tmp_path, text="", flags=None, env=None):
 def test_a_key_from_a_variable():
     """The key goes under the name that the agent expects; without one the call is a login fault."""
     source = KeySource("ANTHROPIC_AUTH_TOKEN", variable="ZAI_API_KEY")
-    assert credentials.fetch(source, {"ZAI_API_KEY": " k1 \n"}) == {"ANTHROPIC_AUTH_TOKEN": "k1"}
-    missing = credentials.fetch(source, {})
+    assert fetch_key(source, {"ZAI_API_KEY": " k1 \n"}) == {"ANTHROPIC_AUTH_TOKEN": "k1"}
+    missing = fetch_key(source, {})
     assert isinstance(missing, Fault)
     assert missing.kind == "auth"
     assert "ZAI_API_KEY" in missing.message
-    assert credentials.fetch(None, {}) == {}
+    assert fetch_key(None, {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_key_from_a_variable():
 def test_a_key_from_a_command(command, key):
     """A command's one word is the key; anything else is a login fault that does not quote it."""
     env = {"PATH": os.environ["PATH"], "STORED": "from-env", "HOME": "/"}
-    found = credentials.fetch(KeySource("KEY", command=command), env)
+    found = fetch_key(KeySource("KEY", command=command), env)
     if key:
         assert found == {"KEY": key}
     else:

@@ -7,9 +7,9 @@ from streamkit import read
 
 from ralph.agents import Closed, FaultSeen, Raw, Retried, Said, Spent, ToolUsed
 from ralph.agents._kit.faults import kind_of
-from ralph.agents._kit.prices import add_cost
 from ralph.core.model.agent import AgentSession
 from ralph.core.model.spend import Price, Usage
+from ralph.shell.agent_call.account import add_cost
 
 BLOCK = (
     "---RALPH_STATUS---\nSTATUS: COMPLETE\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 1\n"

@@ -6,7 +6,7 @@ import pytest
 
 from ralph.app.settings import limits_in_config
 from ralph.errors import UserError
-from ralph.ui.ask.task_limits import with_limits
+from ralph.ui.ask.start_loop import with_limits
 
 
 def limits(task, **known):

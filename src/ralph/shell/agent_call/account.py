@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 
 import msgspec
+from msgspec.structs import replace
 
 from ralph import agents
 from ralph.agents._kit.environ import secret_values
-from ralph.agents._kit.prices import add_cost
 from ralph.core.claim.status_block import OPEN
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
+from ralph.core.model.spend import Price, Usage
 from ralph.core.prompt import learnings
 from ralph.core.text.clean import redact
 from ralph.shell.agent_call.call_files import read_facts, read_kept
@@ -73,3 +74,15 @@ def _last_words_at(output: str, now: float) -> float:
         return os.stat(output).st_mtime
     except OSError:
         return now
+
+
+MILLION = 1_000_000
+
+
+def add_cost(usage: Usage, price: Price | None) -> Usage:
+    """The usage with a cost, if it can be computed; a CLI's own figure stands."""
+    if usage.cost is not None or price is None or usage.fresh is None or usage.written is None:
+        return usage
+    cached = price.fresh if price.cached is None else price.cached
+    parts = (usage.fresh * price.fresh, (usage.cached or 0) * cached, usage.written * price.written)
+    return replace(usage, cost=sum(parts) / MILLION, estimated=True)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from ralph import agents
+from ralph.agents.command import split_command
 from ralph.core.model import actions
-from ralph.core.model.agent import Fault
+from ralph.core.model.agent import Fault, KeySource
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
 from ralph.core.model.plan.plan_state import PURPOSE
-from ralph.shell.agent_call import credentials
 from ralph.shell.agent_call.call_files import Kept
 from ralph.shell.process import client
 from ralph.shell.sandbox import tools
@@ -44,7 +45,7 @@ def launch_call(
     tell: Callable[[tuple[str, ...]], None],
 ) -> Launched | Fault:
     """Start the program in its box; a fault says why it cannot be started. `tell` hears about logins."""
-    key = credentials.fetch(order.agent.key, site.env)
+    key = fetch_key(order.agent.key, site.env)
     if isinstance(key, Fault):
         return key
     given = {**order.agent.env, **key}
@@ -153,3 +154,47 @@ def _variables(loop: Loop, order: Order, site: Site) -> dict[str, str]:
 def _as_json(prompt_file: str) -> str:
     with open(prompt_file, "rb") as file:
         return msgspec.json.encode(file.read().decode("utf-8", "replace")).decode()
+
+
+TIMEOUT_SECONDS = 30.0  # seconds; a password manager may ask its owner
+MAX_CHARS = 16_384
+
+
+def fetch_key(source: KeySource | None, env: Mapping[str, str]) -> dict[str, str] | Fault:
+    """The variable that holds the key; a fault that says what is missing, without what was printed.
+
+    It is fetched anew for each call and goes into the agent's environment and nowhere else: not into the
+    order, the journal, a file or a message.
+    """
+    if source is None:
+        return {}
+    if source.command:
+        return _from_command(source, env)
+    value = env.get(source.variable, "").strip()
+    if not value:
+        return Fault("auth", f"the variable {source.variable} holds no key; set it and resume the loop")
+    return {source.into: value}
+
+
+def _from_command(source: KeySource, env: Mapping[str, str]) -> dict[str, str] | Fault:
+    argv = split_command(source.command)
+    try:
+        done = subprocess.run(
+            argv,
+            env=dict(env),
+            cwd=env.get("HOME") or os.sep,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Fault("auth", f'the key command "{argv[0]}" gave no key within {TIMEOUT_SECONDS:.0f} s')
+    except OSError as error:
+        return Fault("auth", f'the key command "{argv[0]}" cannot be started: {error.strerror}')
+    key = done.stdout[: MAX_CHARS + 1].decode("utf-8", "replace").strip()
+    if done.returncode or not key or len(key) > MAX_CHARS or any(char.isspace() for char in key):
+        told = f"exit code {done.returncode}" if done.returncode else "no single word"
+        return Fault("auth", f'the key command "{argv[0]}" gave no key: {told}')
+    return {source.into: key}

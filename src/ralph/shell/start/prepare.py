@@ -8,23 +8,24 @@ gate definitions are read once, now; nothing later looks at the user's files for
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 import msgspec
 
 from ralph.core.model.order import BoxTerms, Order, StartPoint
+from ralph.errors import UserError
 from ralph.shell import config
 from ralph.shell.git.project import Project, start_warnings, user_call
 from ralph.shell.git.snapshot import resolve_commit
-from ralph.shell.plan.request import SPECS, Briefed
+from ralph.shell.plan.request import FROM_SPECS, SPECS, Briefed
 from ralph.shell.prompts.templates import own_templates
 from ralph.shell.sandbox.hidden_files import unhidden
 from ralph.shell.sandbox.probe import Protection, find_protection
 from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed
-from ralph.shell.start.branch import loop_name, result_branch
 from ralph.shell.start.gates import seal_criterion
 from ralph.shell.start.request import StartRequest, read_settings, refuse_request
-from ralph.shell.state.directory import config_dir, open_state, state_dir
+from ralph.shell.state.directory import config_dir, open_state, safe_name, state_dir
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,3 +119,29 @@ def _config_note(settings: config.Settings, project: Project, base: str) -> tupl
     done = user_call(project, ["cat-file", "blob", f"{base}:{settings.project.file.path}"], ok=None)
     note = config.project_note(settings, done.out if done.code == 0 else None)
     return (note,) if note else ()
+
+
+def loop_name(request: StartRequest, token: str) -> str:
+    if request.loop_id:
+        return safe_name(request.loop_id.removeprefix("ralph-"))
+    about = request.plan.mode if request.plan is not None and request.task == FROM_SPECS else request.task
+    slug = re.sub(r"[^a-z0-9]+", "-", about.lower()).strip("-")[:30].strip("-")
+    return safe_name(f"{slug or 'loop'}-{token}")
+
+
+def result_branch(request: StartRequest, settings: config.Settings, project: Project, name: str) -> str:
+    """The result branch; refused now if it could not be made at the end."""
+    branch = request.branch or f"{settings.branch_prefix}/{name}"
+    if user_call(project, ["check-ref-format", f"refs/heads/{branch}"], ok=None).code:
+        raise UserError(f"'{branch}' is not a branch name", code="E-BRANCH-NAME", next="git branch --list")
+    parts = branch.split("/")
+    for count in range(1, len(parts) + 1):
+        above = "/".join(parts[:count])
+        if user_call(project, ["rev-parse", "-q", "--verify", f"refs/heads/{above}"], ok=None).code == 0:
+            raise UserError(
+                f"branch '{above}' is in the way of the result branch '{branch}'",
+                code="E-BRANCH-TAKEN",
+                why="Ralph never moves a branch that it did not make",
+                next='ralph loop TASK --check CMD --branch "results/one"',
+            )
+    return branch

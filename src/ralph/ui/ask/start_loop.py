@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
 import msgspec
 
+from ralph.app.sentence import task_limits
+from ralph.app.words.format import safe
 from ralph.errors import NeedsHuman
 from ralph.ui.cli.loop_options import typed_settings
 
@@ -27,7 +30,7 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
     from ralph.app.settings import limits_in_config
     from ralph.app.start import start as start_loop
     from ralph.ui.ask.drive_loop import drive_and_show
-    from ralph.ui.ask.task_limits import with_limits
+    from ralph.ui.ask.start_loop import with_limits
 
     env = dict(os.environ)
     typed = typed_settings(given)
@@ -121,3 +124,17 @@ def print_note(text: str) -> None:
     from ralph.core.text.clean import clean
 
     print(clean(text), file=sys.stderr)
+
+
+def with_limits(given: dict[str, Any], limits_set: Callable[[], dict[str, float]]) -> dict[str, Any]:
+    """The options with what task and criterion say about money, time and tries, said on stderr."""
+    alone = given.get("yes") or not (sys.stdin.isatty() and sys.stderr.isatty())
+    return task_limits.with_limits(given, limits_set, tell=_print_note, ask=None if alone else _prompt)
+
+
+def _prompt(question: str) -> str:
+    return str(click.prompt(question, default="", show_default=False, err=True))
+
+
+def _print_note(text: str) -> None:
+    print(f"note: {safe(text, 400)}", file=sys.stderr)
