@@ -36,6 +36,8 @@ replace = msgspec.structs.replace
 class Mode(Protocol):
     """What a plan decides otherwise than a single task: two modules with the same functions."""
 
+    IN_ITEMS: bool  # work is missed, and the next call chosen, item by item
+
     def already_done(self, loop: Loop) -> Finish | None: ...
     def exit_terms(self, loop: Loop) -> exit_gate.Terms: ...
     def missing_for_tick(self, loop: Loop) -> tuple[str, ...]: ...
@@ -172,7 +174,7 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     ending = _ending(loop)
     if ending is not None:
         return finish(loop, ending)
-    loop, missed = _item_missed(loop) if loop.has_plan else _task_missed(loop)
+    loop, missed = _item_missed(loop) if mode_of(loop).IN_ITEMS else _task_missed(loop)
     if isinstance(missed, Finish):
         return finish(loop, missed)
     back = missed or take_back.take_back(loop, accused=accused)
@@ -307,7 +309,7 @@ def judge_again(loop: Loop) -> Loop:
 
 def call_agent(loop: Loop) -> Loop:
     """On to the next call; with a plan, it says first which."""
-    return limit_or_call(loop) if loop.has_plan else _call(loop)
+    return limit_or_call(loop) if mode_of(loop).IN_ITEMS else _call(loop)
 
 
 def _wait(loop: Loop, wait: Wait) -> Loop:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ralph.core.model.loop import Loop
 
 replace = msgspec.structs.replace
+IN_ITEMS = True
 PLANNING_CAP = 3  # planning calls in a row without a usable plan
 CLOSING_CAP = 2
 MEND = "mend"  # the item that Ralph adds when all others are verified and the whole is not

@@ -11,6 +11,8 @@ from ralph.core.model.gate import WITHOUT_WITNESS, Grade
 from ralph.core.model.loop import Loop
 from ralph.core.proof import exit_gate
 
+IN_ITEMS = False
+
 
 def already_done(loop: Loop) -> Finish | None:
     """The proof was green before any agent call: there is nothing to do."""
