@@ -58,7 +58,7 @@ def test_every_part_of_a_command_is_in_the_approval():
     assert "-p x" in shown[3]
     assert "in sub" in shown[4]
     assert "PATH begins with bin" in shown[5]
-    assert shown[-1] == "setup executes npm ci (with network)"
+    assert shown[-1] == "setup runs npm ci (with network)"
 
 
 def test_nothing_in_an_approval_is_invisible():

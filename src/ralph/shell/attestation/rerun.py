@@ -48,7 +48,7 @@ def why_not_run(gate: Gate) -> str:
     except ValueError:
         words = ()
     if not gate.argv or gate.argv not in (words, (*SHELL, gate.run)):
-        return "what it executes is not the command it names"
+        return "what it runs is not the command it names"
     if leads_outside(gate.cwd):
         return f"its folder '{gate.cwd[:80]}' is outside of the repository"
     if gate.read not in readers():
@@ -70,7 +70,7 @@ def approval_for(loop: str, gates: Sequence[Gate], setup: str = "") -> Approval:
     where = f"statement of {loop}"
     items = tuple(AskedItem(f"gates.{gate.name}", _words(gate), where) for gate in gates)
     if setup:
-        items += (AskedItem("setup", escape_invisible(f"setup executes {setup} (with network)"), where),)
+        items += (AskedItem("setup", escape_invisible(f"setup runs {setup} (with network)"), where),)
     plain = [_VERSION, setup, [msgspec.to_builtins(gate) for gate in gates]]
     digest = hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()
     return Approval(digest, "", items)
@@ -85,7 +85,7 @@ def _words(gate: Gate) -> str:
     elif gate.reporter:
         more += [f"arguments added: {shlex.join(gate.reporter)}"]
     more += [f"PATH begins with {os.pathsep.join(gate.path)}"] if gate.path else []
-    return escape_invisible(f'gate "{gate.name}" executes {gate.run} ({", ".join(more)})')
+    return escape_invisible(f'gate "{gate.name}" runs {gate.run} ({", ".join(more)})')
 
 
 def rerun(

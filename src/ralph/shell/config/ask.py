@@ -44,7 +44,7 @@ _VERBS = {
     "agent": "chooses the agent",
     "profile": "chooses the profile",
     "share": "shares these folders with the workspace:",
-    "setup": "setup executes",
+    "setup": "setup runs",
     "report.copy_to": "copies reports into",
     "judge.agent": "chooses the judge's agent",
     "judge.profile": "chooses the judge's profile",
@@ -63,7 +63,7 @@ def _words(key: str, fields: dict[str, Value]) -> str:
     main = {"gates": "run", "agents": "command"}.get(table, "")
     words = f'{table.removesuffix("s")} "{name}"'
     if fields.get(main):
-        words += f" executes {escape_invisible(str(fields[main]))}"
+        words += f" runs {escape_invisible(str(fields[main]))}"
     rest = [_field(table, field, value) for field, value in sorted(fields.items()) if field != main]
     return words + (f" with {', '.join(rest)}" if rest else "")
 

@@ -168,7 +168,7 @@ def _parse(data: bytes, words: str, problems: list[ConfigProblem]) -> tuple[dict
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        problems.append(ConfigProblem(f"{words}:{line}", "is not valid UTF-8"))
+        problems.append(ConfigProblem(f"{words}:{line}", "not valid UTF-8"))
         return None
     place = scan(text)
     if place.depth > MAX_DEPTH:
@@ -183,7 +183,7 @@ def _parse(data: bytes, words: str, problems: list[ConfigProblem]) -> tuple[dict
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line_words = f"{words}:{found[1]}" if found else words
         reason = escape_invisible(re.sub(r" \(at [^)]*\)", "", str(error)))[:120]
-        problems.append(ConfigProblem(line_words, f"is not valid TOML: {reason[:1].lower()}{reason[1:]}"))
+        problems.append(ConfigProblem(line_words, f"not valid TOML: {reason[:1].lower()}{reason[1:]}"))
         return None
 
 
@@ -288,7 +288,7 @@ def environment_layer(env: Mapping[str, str], problems: list[ConfigProblem], war
                 )
             except ValueError as error:
                 problems.append(
-                    ConfigProblem(name, f"{name} = {values.show_bad_value(env[name])}: expected {error}")
+                    ConfigProblem(name, f"{values.show_bad_value(env[name])} is not valid: expected {error}")
                 )
     return layer
 
@@ -320,5 +320,7 @@ def flag_layer(flags: Mapping[str, object], problems: list[ConfigProblem]) -> La
                 value = values.parse(option, raw)
             layer[option.key] = SettingEntry(value, Origin("flag", words))
         except ValueError as error:
-            problems.append(ConfigProblem(words, f"{words} {values.show_bad_value(raw)}: expected {error}"))
+            problems.append(
+                ConfigProblem(words, f"{values.show_bad_value(raw)} is not valid: expected {error}")
+            )
     return layer

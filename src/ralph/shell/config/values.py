@@ -73,8 +73,8 @@ def show_bad_value(raw: object) -> str:
         return "a very large number"
     if isinstance(raw, Mapping):
         return "a table"
-    if isinstance(raw, list):
-        return f"a list of {len(raw)}"
+    if isinstance(raw, list | tuple):
+        return show_bad_value(raw[0]) if len(raw) == 1 else f"a list of {len(raw)}"
     words = (
         f'"{escape_invisible(raw[: _MAX_SHOWN + 1])}"' if isinstance(raw, str) else escape_invisible(str(raw))
     )

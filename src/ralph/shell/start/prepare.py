@@ -141,7 +141,7 @@ def result_branch(request: StartRequest, settings: config.Settings, project: Pro
             raise UserError(
                 f"branch '{above}' is in the way of the result branch '{branch}'",
                 code="E-BRANCH-TAKEN",
-                why="Ralph never moves a branch that it did not make",
+                why="Ralph never moves a branch that it did not create",
                 next='ralph loop TASK --check CMD --branch "results/one"',
             )
     return branch

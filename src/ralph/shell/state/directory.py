@@ -85,7 +85,7 @@ def safe_name(name: str) -> str:
         f"loop name {name[:80]!r} is not allowed",
         code="E-LOOP-NAME",
         why=(f"it holds U+{ord(strange):04X}, which is not plain ASCII; " if strange else "")
-        + "expected 1 to 61 of a-z, 0-9 and '-', not beginning with '-'",
+        + "expected 1 to 61 characters of a-z, 0-9 and '-', not starting with '-'",
         next="ralph status --all",
     )
 

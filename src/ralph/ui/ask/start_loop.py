@@ -30,7 +30,6 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
     from ralph.app.settings import limits_in_config
     from ralph.app.start import start as start_loop
     from ralph.ui.ask.drive_loop import drive_and_show
-    from ralph.ui.ask.start_loop import with_limits
 
     env = dict(os.environ)
     typed = typed_settings(given)

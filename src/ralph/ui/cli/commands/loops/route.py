@@ -34,7 +34,9 @@ HOST_HELP = "Hand over to this host's goal command, if it has one; auto: the hos
 @click.command(short_help="Explain how a sentence would be interpreted.")
 @click.argument("text")
 @click.option("--host", type=click.Choice(HOSTS), default=None, help=HOST_HELP)
-@click.option("--json", "as_json", is_flag=True, help="The proposal as one JSON object; see docs/routing.md.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the proposal as one JSON object; see docs/routing.md."
+)
 def command(text: str, host: str | None, as_json: bool) -> int:
     """Show which loop TEXT asks for: route, task, criterion, check and limits. Nothing is started.
 

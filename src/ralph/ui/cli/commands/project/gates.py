@@ -143,7 +143,6 @@ def explain(name: str, checks: tuple[str, ...]) -> int:
       ralph gates explain tests
     """
     from ralph.app.criterion.gates import explain_gate
-    from ralph.ui.cli.commands.project.gates import explain_lines
 
     for line in explain_lines(explain_gate(_request(checks), name, dict(os.environ))):
         print(line)
