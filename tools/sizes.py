@@ -1,4 +1,8 @@
-"""The ceiling: 400 lines a module, 60 a function. Beyond it a room is missing."""
+"""The ceiling: 400 lines a module, 60 a function. Beyond it a room is missing. And a sum for all of src.
+
+The sum is a promise about growth (design/house.md says what is in it): whoever needs more cuts something, or
+says there why the number rises.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import sys
 from pathlib import Path
 
 MODULE, FUNCTION = 400, 60
+ALL = 72_000
 
 
 def too_large(path: Path) -> list[str]:
@@ -24,7 +29,11 @@ def too_large(path: Path) -> list[str]:
 
 def main() -> int:
     gc.disable()
-    problems = [problem for path in sorted(Path("src").rglob("*.py")) for problem in too_large(path)]
+    paths = sorted(Path("src").rglob("*.py"))
+    problems = [problem for path in paths for problem in too_large(path)]
+    lines = sum(path.read_text(encoding="utf-8").count("\n") for path in paths)
+    if lines > ALL:
+        problems.append(f"src: {lines} lines of Python, at most {ALL} (design/house.md)")
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 

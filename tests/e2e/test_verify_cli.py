@@ -153,7 +153,7 @@ def test_foreign_commands_need_a_yes_by_their_hash(proven, stranger, tmp_path):
     """They are shown whole; once approved, the same bundle runs and another command asks again."""
     key = proven.key(tmp_path)
     done = stranger("verify", proven.tar, "--trust", key)
-    says(done, 3, "? approval", 'gate "check" executes python3 -m unittest', "without network")
+    says(done, 3, "? approval", 'gate "check" runs python3 -m unittest', "without network")
     step = next(line for line in done.out.splitlines() if "next: ralph approve" in line).split()[-1]
     says(stranger("approve", step), 0, "approved")
     says(stranger("verify", proven.tar, "--trust", key), 0, "VERIFIED: bundle")

@@ -46,7 +46,7 @@ def test_dependencies_of_a_bundle_are_built_by_an_approved_command(shape, tmp_pa
     (tmp_path / "state").mkdir(mode=0o700)
     shutil.copy(shape.state / "protection.json", tmp_path / "state")
     asked = shape.ralph("verify", tar, "--trust", tar, env=other, cwd=tmp_path)
-    assert (asked.code, "setup executes sh build.sh (with network)" in asked.out) == (3, True), asked.report()
+    assert (asked.code, "setup runs sh build.sh (with network)" in asked.out) == (3, True), asked.report()
     word = asked.out.split("ralph approve ")[1].split()[0]
     assert shape.ralph("approve", word, env=other).code == 0
     seen = shape.ralph("verify", tar, "--trust", tar, env=other, cwd=tmp_path)
