@@ -48,6 +48,8 @@ def moves() -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for (phase, to), kinds in sorted(arrows().items(), key=_in_order):
         shown = [kind for kind in kinds if kind not in EVERYWHERE]
+        if phase == "queued" and not shown:  # here a stint is what moves it
+            shown = ["StintStarted"]
         both = (phase, to) if {phase, to} <= set(ACTIVE) else (group_of(phase), group_of(to))
         if phase != to and shown:
             found[both] = list(dict.fromkeys([*found.get(both, []), *shown]))

@@ -139,6 +139,9 @@ class Nobody:
     def reason(self) -> str:
         return ""
 
+    def by(self) -> str:
+        return "person"
+
     def begin(self, loop: Loop, words: tuple[str, ...]) -> None: ...
     def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None: ...
     def hear(self, facts: tuple[object, ...]) -> None: ...

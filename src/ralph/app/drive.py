@@ -32,6 +32,8 @@ class DriveRequest(Struct, frozen=True, kw_only=True):
     name: str
     min_free: int = 0
     max_loops: int | None = None
+    max_loops_machine: int | None = None
+    hosted: bool = False  # by the worker: agent calls outlive a crash of this process
     first: tuple[AnyEvent, ...] = ()
 
 
@@ -69,6 +71,8 @@ def drive(
             watcher,
             min_free=request.min_free,
             most=request.max_loops,
+            machine=request.max_loops_machine,
+            hosted=request.hosted,
             stint=stint,
             first=request.first,
             signals=signals,

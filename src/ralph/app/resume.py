@@ -77,7 +77,7 @@ def prepare_resume(request: ResumeRequest, env: Mapping[str, str]) -> DriveReque
     return DriveRequest(
         name=request.loop,
         min_free=settings.retention.min_free,
-        max_loops=settings.max_loops,
+        max_loops=settings.places.max_loops,
         first=_first_events(loop, request, _joining_gates(loop, request, env)),
     )
 

@@ -54,4 +54,4 @@ def start(prepared: Prepared, env: Mapping[str, str]) -> Started:
     """Record the loop. Nobody else can drive it until its stint is released."""
     name, stint = begin_loop(prepared, env, SystemClock().now())
     settings = prepared.settings
-    return Started(name, stint, prepared.warnings, settings.retention.min_free, settings.max_loops)
+    return Started(name, stint, prepared.warnings, settings.retention.min_free, settings.places.max_loops)

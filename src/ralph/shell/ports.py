@@ -8,6 +8,7 @@ import msgspec
 
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
+from ralph.core.model.outcome import Stopper
 
 
 class Activity(msgspec.Struct, frozen=True):
@@ -43,6 +44,7 @@ class Signals(Protocol):
 
     def level(self) -> int: ...
     def reason(self) -> str: ...
+    def by(self) -> Stopper: ...
 
 
 class Recorder(Protocol):

@@ -51,6 +51,7 @@ def pause(loop: Loop, why: str = LOST) -> dict[str, Any]:
         "todo": (),
         "control.held_todo": loop.todo,
         "control.held_phase": loop.phase,
+        "control.stopped_by": "machine",
         "proof.no_answers": (),
     }
 

@@ -17,6 +17,7 @@ from ralph.errors import Bug, IllegalEvent
 
 IN_PHASE = {
     "new": Loop(),
+    "queued": decide(b.based(), e.LoopQueued()),
     "baseline": b.started(),
     "working": b.based(),
     "judging": b.work(b.based(), "t1"),

@@ -51,7 +51,13 @@ def test_facts_and_loops_cannot_be_changed() -> None:
 def test_a_new_loop_knows_nothing() -> None:
     """Before its first fact a loop holds no words at all, only where it stands."""
     words = {name: value for name, value in b.fields(Loop()).items() if isinstance(value, str) and value}
-    assert words == {"phase": "new", "proof.stage": "baseline", "control.held_phase": "working"}
+    assert words == {
+        "phase": "new",
+        "proof.stage": "baseline",
+        "control.held_phase": "working",
+        "control.stopped_by": "person",
+        "host.priority": "medium",
+    }
 
 
 def test_a_loop_before_its_order_has_none() -> None:

@@ -8,6 +8,7 @@ import pytest
 from ralph.core.decide.machine import decide
 from ralph.core.decide.stuck.health import Health
 from ralph.core.model import events as e
+from ralph.core.model.loop import HostState
 from ralph.core.model.outcome import OUTCOMES, PHASES
 from ralph.core.model.parts import flat_fields
 from ralph.core.model.spend import Limits, Spend
@@ -51,6 +52,8 @@ def test_a_verified_loop_in_one_row() -> None:
         "breaker": Health(),
         "wait_until": None,
         "wait_why": "",
+        "host": HostState(),
+        "stopped_by": "person",
         "started": 4.0,
         "updated": 9.0,
     }
@@ -76,7 +79,15 @@ def test_a_loop_that_waits_says_for_what() -> None:
 def test_every_phase_and_outcome_has_a_familiar_word() -> None:
     """Scripts written for older words find one for every state."""
     assert set(FAMILIAR) == {*PHASES, *OUTCOMES} - {"ended"}
-    assert set(FAMILIAR.values()) == {"running", "completing", "paused", "completed", "aborted", "failed"}
+    assert set(FAMILIAR.values()) == {
+        "pending",
+        "running",
+        "completing",
+        "paused",
+        "completed",
+        "aborted",
+        "failed",
+    }
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_nothing_configured_gives_the_documented_defaults(place):
     """Without any file the struct's own defaults and the schema's agree, key by key."""
     settings = place.load()
     bare = config.Settings()
-    for field in ("agent", "limits", "box", "net", "min_grade", "max_loops", "branch_prefix", "display"):
+    for field in ("agent", "limits", "box", "net", "min_grade", "places", "branch_prefix", "display"):
         assert getattr(settings, field) == getattr(bare, field)
     assert settings.limits.iterations == 15
     assert {origin.layer for origin in settings.origins.values()} == {"defaults"}

@@ -235,7 +235,7 @@ def test_summary_goes_with_its_row(place, journal):
     add(journal, "three", 1)
     with place.open() as other:
         one, three, two = other.summaries()
-        assert one == SummaryRow("one", "/repo", "ended", "verified", b"{}", 2, 1001)
+        assert one == SummaryRow("one", "/repo", "ended", "verified", b"{}", 2, 1001, 1)
         assert [(row.loop, row.seq) for row in (two, three)] == [("two", 1), ("three", 1)]
         assert other.summaries(limit=1) == [one]
         assert other.summaries(active=True) == [three, two]
@@ -269,6 +269,23 @@ def test_admission_is_of_one_repository(place, journal):
     for stint in (two, three):
         stint.release()
     journal.admit("one", at=5, repo="/repo", most=1).release()
+
+
+def test_admission_is_also_of_the_whole_machine(place, journal):
+    """Whatever the repositories allow: when the machine has no place left, the next one is refused."""
+    stints = [
+        journal.admit(name, at=5, repo=f"/{name}", most=4, machine=3) for name in ("one", "two", "three")
+    ]
+    with place.open() as other:
+        with pytest.raises(Busy, match="on this machine") as full:
+            other.admit("four", at=5, repo="/four", most=4, machine=3)
+        assert (full.value.code, full.value.exit_code) == ("E-LOOPS-MANY", 5)
+        assert "max_loops_machine" in full.value.why
+        other.admit("four", at=5).release()  # who only ends a loop needs no place
+        stints.pop().release()
+        stints.append(other.admit("four", at=5, repo="/four", most=4, machine=3))
+    for stint in stints:
+        stint.release()
 
 
 def test_a_loop_has_one_driver_whom_everybody_sees(place, journal):

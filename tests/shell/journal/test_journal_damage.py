@@ -182,7 +182,7 @@ def test_newer_journal_is_refused(tmp_path):
     fill(tmp_path, "one", 2)
     edit(tmp_path, "PRAGMA user_version = 7")
     for use in (open_journal, lambda path: read_journal(path).summaries()):
-        with pytest.raises(JournalError, match="has version 7, this Ralph knows 1") as caught:
+        with pytest.raises(JournalError, match="has version 7, this Ralph knows 2") as caught:
             use(str(tmp_path))
         assert (caught.value.code, caught.value.exit_code) == ("E-JOURNAL-NEWER", 4)
 
@@ -192,11 +192,11 @@ def test_writer_stops_when_a_newer_ralph_migrates_under_it(tmp_path):
     with open_journal(str(tmp_path)) as journal, read_journal(str(tmp_path)) as reader:
         new(journal, "one")
         assert reader.names() == ["one"]
-        edit(tmp_path, "PRAGMA user_version = 2")
+        edit(tmp_path, "PRAGMA user_version = 3")
         with pytest.raises(JournalError) as caught:
             add(journal, "one", 1)
         assert caught.value.code == "E-JOURNAL-NEWER"
-        with pytest.raises(JournalError, match="version 2"):
+        with pytest.raises(JournalError, match="version 3"):
             reader.names()
 
 

@@ -13,7 +13,10 @@ from ralph.shell.journal.migrations import MIGRATIONS
 from ralph.shell.journal.open import open_journal
 from ralph.shell.journal.reader import SqliteReader
 from ralph.shell.journal.rows import FILE
+from ralph.shell.journal.store import SummaryRow
 from ralph.shell.journal.writer import open_sqlite
+
+KNOWN = len(MIGRATIONS)
 
 
 def second(db: sqlite3.Connection) -> None:
@@ -35,7 +38,7 @@ def version_of(path) -> int:
 def test_new_journal_needs_no_backup(tmp_path):
     """A new journal is made in the newest shape, without backups of nothing."""
     open_sqlite(str(tmp_path), (*MIGRATIONS, second)).close()
-    assert version_of(tmp_path / FILE) == 2
+    assert version_of(tmp_path / FILE) == KNOWN + 1
     assert [name for name in os.listdir(tmp_path) if "bak" in name] == []
 
 
@@ -44,7 +47,7 @@ def test_each_migration_has_its_backup(tmp_path):
     fill(tmp_path, "one", 3)
     with open_sqlite(str(tmp_path), (*MIGRATIONS, second, third)) as journal:
         add(journal, "one", 3)
-    for number in (1, 2):
+    for number in (KNOWN, KNOWN + 1):
         backup = tmp_path / f"{FILE}.v{number}.bak"
         assert version_of(backup) == number
         assert stat.S_IMODE(backup.stat().st_mode) == 0o600
@@ -52,7 +55,7 @@ def test_each_migration_has_its_backup(tmp_path):
         (tmp_path / f"old{number}" / FILE).write_bytes(backup.read_bytes())
         with SqliteReader(str(tmp_path / f"old{number}"), (*MIGRATIONS, second)) as reader:
             assert [row.seq for row in reader.rows("one")] == [1, 2, 3]
-    assert version_of(tmp_path / FILE) == 3
+    assert version_of(tmp_path / FILE) == KNOWN + 2
     assert [name for name in os.listdir(tmp_path) if name.endswith(".tmp")] == []
 
 
@@ -61,7 +64,7 @@ def test_backup_holds_what_is_only_in_the_wal(tmp_path):
     with open_journal(str(tmp_path)) as old:
         new(old, "one")
         open_sqlite(str(tmp_path), (*MIGRATIONS, second)).close()
-    db = sqlite3.connect(tmp_path / f"{FILE}.v1.bak")
+    db = sqlite3.connect(tmp_path / f"{FILE}.v{KNOWN}.bak")
     assert db.execute("SELECT loop FROM event").fetchall() == [("one",)]
     db.close()
 
@@ -78,7 +81,7 @@ def test_failing_migration_changes_nothing(tmp_path):
         open_sqlite(str(tmp_path), (*MIGRATIONS, broken))
     with open_journal(str(tmp_path)) as journal:
         add(journal, "one", 2)
-    assert version_of(tmp_path / FILE) == 1
+    assert version_of(tmp_path / FILE) == KNOWN
 
 
 KILLED = """
@@ -91,7 +94,7 @@ open_sqlite(directory, (*migrations.MIGRATIONS, second, third))
 """
 
 
-@pytest.mark.parametrize(("where", "left"), [("inside", 1), ("between", 2)])
+@pytest.mark.parametrize(("where", "left"), [("inside", KNOWN), ("between", KNOWN + 1)])
 def test_killed_in_the_middle(tmp_path, where, left):
     """kill -9 inside a migration undoes that one; the next opening makes it again, with its backup."""
     fill(tmp_path, "one", 3)
@@ -105,8 +108,8 @@ def test_killed_in_the_middle(tmp_path, where, left):
 
     with open_sqlite(str(tmp_path), (*MIGRATIONS, again, lambda _: None)) as journal:
         assert [row.seq for row in journal.rows("one")] == [1, 2, 3]
-    assert version_of(tmp_path / FILE) == 3
-    assert version_of(tmp_path / f"{FILE}.v1.bak") == 1
+    assert version_of(tmp_path / FILE) == KNOWN + 2
+    assert version_of(tmp_path / f"{FILE}.v{KNOWN}.bak") == KNOWN
 
 
 def test_several_migrate_at_once(tmp_path):
@@ -130,4 +133,18 @@ def test_reader_of_an_older_journal(tmp_path):
             assert [row.seq for row in reader.rows("one")] == [1]
             add(journal, "one", 1)
             assert [row.seq for row in reader.rows("one")] == [1, 2]
-    assert version_of(tmp_path / FILE) == 1
+    assert version_of(tmp_path / FILE) == KNOWN
+
+
+def test_loops_of_before_get_their_numbers_in_the_order_of_beginning(tmp_path):
+    """A journal that knew no numbers has them after the migration; the next loop gets the next one."""
+    with open_sqlite(str(tmp_path), MIGRATIONS[:1]) as old:
+        old._writer.execute("CREATE TABLE number (loop TEXT)")  # the writer of today gives numbers
+        for at, name in ((3, "late"), (1, "early")):
+            old.create(name, at=at, kind="c", v=1, body=b"{}", summary=SummaryRow(name, "/r", "ended"))
+        old._writer.execute("DROP TABLE number")
+    with open_journal(str(tmp_path)) as journal:
+        new(journal, "newest")
+        found = {row.number: row.loop for row in journal.summaries()}
+        assert found == {1: "early", 2: "late", 3: "newest"}
+        assert [journal.loop_of(number) for number in (1, 2, 3, 4)] == ["early", "late", "newest", None]

@@ -203,6 +203,38 @@ def test_call_that_may_outlive_its_runner(tmp_path, level):
     assert callkit.living(mark) == []
 
 
+@levels
+@pytest.mark.slow
+def test_call_that_another_runner_takes_over(tmp_path, level):
+    """The next runner sees its output and its end, and can stop it; it never begins a second one."""
+    spec, mark = callkit.agent(level, tmp_path, "hang", outlive=True)
+    folder = str(tmp_path / "call")
+    kill_runner(runner(tmp_path, spec))
+    call = client.adopt_call(folder)
+    assert call is not None
+    assert (call.adopted, client.poll([call], 0.1)) == (True, [])
+    assert callkit.living(mark)
+    client.stop(call)
+    ended = client.wait(call)
+    assert (ended.ended, ended.survivors) == ("stopped", 0)
+    assert client.read_new_output(call) == client.read_output(folder, 1 << 20)[0]
+    assert callkit.living(mark) == []
+    assert client.adopt_call(folder) is None
+
+
+@levels
+@pytest.mark.slow
+def test_keeper_killed_under_the_runner_that_took_over(tmp_path, level):
+    """Then nothing of the call is left, and it is known to be lost."""
+    spec, mark = callkit.agent(level, tmp_path, "hang", outlive=True)
+    kill_runner(runner(tmp_path, spec))
+    call = client.adopt_call(str(tmp_path / "call"))
+    assert call is not None
+    os.kill(call.keeper_pid, signal.SIGKILL)
+    assert client.wait(call).ended == "keeper-lost"
+    assert callkit.living(mark) == []
+
+
 def test_call_that_never_started(tmp_path):
     """A directory without a keeper's record means that no agent was started."""
     assert client.recover_call(str(tmp_path / "nothing")).state == "never-started"

@@ -37,7 +37,7 @@ VERDICT: dict[str, Any] = {
 OURS = frozenset({"loop", "phase", "outcome", "state", "grade", "base", "result", "tree", "limits", "spend"})
 FIELDS = ("loop", "task", "repo", "phase", "iteration", "limits", "spend", "verdicts", "not_yet")
 WORDS = (  # every word a loop can be counted under, most urgent first
-    "crashed", "damaged", "blocked", "working", "judging", "baseline", "waiting", "new", "paused",
+    "crashed", "damaged", "blocked", "working", "judging", "baseline", "waiting", "queued", "new", "paused",
     "verified", "unproven", "satisfied", "exhausted", "stalled", "broken", "aborted",
 )  # fmt: skip
 
@@ -110,8 +110,8 @@ def status_word(summary: SummaryRow, reader: JournalReader) -> str:
     """One word for where a loop stands; a loop that nobody drives although it should has crashed."""
     if summary.phase == ENDED:
         return summary.outcome or ENDED
-    if summary.phase == "paused":
-        return "paused"
+    if summary.phase in ("paused", "queued"):
+        return summary.phase
     try:
         held = reader.driver(summary.loop)
     except RalphError:

@@ -79,7 +79,8 @@ def limit_words(limits: Limits) -> str:
 
 def _stint(event: e.StintStarted) -> str:
     where = f"runner pid {event.pid} on {safe(event.host, 60)}  ralph {safe(event.version, 30)}"
-    return f"{where}  sandbox {event.protection or 'unknown'}"
+    hosted = "  in the background" if event.hosted else ""
+    return f"{where}  sandbox {event.protection or 'unknown'}{hosted}"
 
 
 def _workspace(event: e.WorkspaceMade) -> str:
@@ -217,8 +218,14 @@ def _steered(event: e.Steered) -> str:
     return f"“{safe(event.text)}”" + (f"  by {safe(event.author, 60)}" if event.author else "")
 
 
+def _queued(event: e.LoopQueued) -> str:
+    return f"in the background  priority {event.priority}"
+
+
 def _pause(event: e.PauseAsked) -> str:
-    return f"{'now' if event.now else 'after this iteration'}: {safe(event.reason or 'asked by the user')}"
+    when = "now" if event.now else "after this iteration"
+    by = "" if event.by == "person" else f"  by {event.by}"
+    return f"{when}: {safe(event.reason or 'asked by the user')}{by}"
 
 
 def _resume(event: e.ResumeAsked) -> str:
@@ -229,6 +236,8 @@ def _resume(event: e.ResumeAsked) -> str:
         (event.more_tokens, f"{thousands(event.more_tokens)} more tokens"),
     )
     words = [text for amount, text in more if amount]
+    words += [f"agent {safe(event.agent.name, 40)}"] if event.agent else []
+    words += [f"from checkpoint {event.to.iteration}"] if event.to else []
     words += [f"done: {safe(name, 60)}" for name in event.done]
     words += [f"check {safe(gate.name, 40)}: {safe(gate.run, 120)}" for gate in event.gates]
     words += [f"allowed {safe(key, 120)}: {safe(why, 120)}" for key, why in event.allow.items()]
@@ -260,6 +269,8 @@ def _landed(event: e.LandingEnded) -> str:
 _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
     e.LoopStarted: _loop_started,
     e.StintStarted: _stint,
+    e.LoopQueued: _queued,
+    e.PriorityAsked: lambda event: event.priority,
     e.WorkspaceMade: _workspace,
     e.AgentStarted: _agent_started,
     e.AgentEnded: _agent_ended,

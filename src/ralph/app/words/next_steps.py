@@ -55,7 +55,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
             report,
             Next("discard", f"ralph drop {name}"),
         )
-    if at.word in ("new", "baseline", "working", "judging", "waiting"):
+    if at.word in ("new", "queued", "baseline", "working", "judging", "waiting"):
         return (
             Next("watch", f"ralph logs {name} -f"),
             Next("leave a note", f'ralph steer {name} "…"'),

@@ -102,7 +102,9 @@ def _pause(loop: Loop, event: NoVerdict) -> Loop:
     said = event.why or MACHINE.get(event.cause, event.cause)
     why = f'gate "{event.gate}" gave no answer {TRIES} times, and the work is not the cause: {said}'
     owed, phase = loop.todo, loop.phase
-    loop = after_judging.pause_loop(loop.with_control(pause_reason=why).with_proof(no_answers=()))
+    loop = after_judging.pause_loop(
+        loop.with_control(pause_reason=why, stopped_by="machine").with_proof(no_answers=())
+    )
     return loop.with_control(held_todo=owed, held_phase=phase)
 
 

@@ -11,8 +11,9 @@ it happen already?" before doing it.
     new -> baseline -> working <-> judging -> ended
                          |  ^
                          v  |
-                   waiting, paused
+               queued, waiting, paused
 
+ * queued: what is owed waits for a runner that has a place; it was handed over to the worker.
  * baseline: the workspace is made and every gate judges the base commit.
  * working: one agent call is owed or open, then a snapshot of what it left; also taking back.
  * judging: gates on the snapshot in an incremental checkout (fast); when that could be enough, again
@@ -35,6 +36,7 @@ from msgspec.structs import replace
 
 from ralph.core.decide import after_fault, on_baseline, opinion, plan_readers
 from ralph.core.decide import on_event as h
+from ralph.core.decide.stints import on_asked
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import Phase
@@ -62,8 +64,8 @@ class EventRow(NamedTuple):
 
 
 _LIVE: tuple[Phase, ...] = ("baseline", "working", "judging", "waiting", "paused")
+_AT_WORK: tuple[Phase, ...] = ("baseline", "working", "judging", "waiting")
 _AFTER_JUDGING: tuple[Phase, ...] = ("judging", "working", "waiting", "paused")
-_RESUMED: tuple[Phase, ...] = ("baseline", "working", "judging", "waiting")
 
 
 def _while_live(handler: Handler, *also: Phase) -> dict[Phase, Transition]:
@@ -73,7 +75,24 @@ def _while_live(handler: Handler, *also: Phase) -> dict[Phase, Transition]:
 
 EVENTS: dict[type[e.Event], EventRow] = {
     e.LoopStarted: EventRow("loop", "", {"new": Transition(h.loop_started, ("baseline",))}),
-    e.StintStarted: EventRow("loop", "", _while_live(h.stint_started), aside=True),
+    e.StintStarted: EventRow(
+        "loop",
+        "",
+        {**_while_live(on_asked.stint_started), "queued": Transition(on_asked.stint_started, _AT_WORK)},
+        aside=True,
+    ),
+    e.LoopQueued: EventRow(
+        "loop",
+        "queued",
+        {phase: Transition(on_asked.loop_queued, ("queued",)) for phase in (*_AT_WORK, "queued")},
+        aside=True,
+    ),
+    e.PriorityAsked: EventRow(
+        "loop",
+        "priority",
+        {phase: Transition(on_asked.priority_asked, (phase,)) for phase in (*_LIVE, "queued")},
+        aside=True,
+    ),
     e.WorkspaceMade: EventRow(
         "loop", "workspace", {"baseline": Transition(h.workspace_made, ("baseline", "working"))}
     ),
@@ -128,20 +147,38 @@ EVENTS: dict[type[e.Event], EventRow] = {
     e.Steered: EventRow(
         "loop",
         "steer",
-        {**_while_live(h.user_steered), "ended": Transition(h.user_steered, ("ended",))},
+        {
+            **_while_live(on_asked.user_steered),
+            "queued": Transition(on_asked.user_steered, ("queued",)),
+            "ended": Transition(on_asked.user_steered, ("ended",)),
+        },
         aside=True,
     ),
-    e.PauseAsked: EventRow("loop", "pause", _while_live(h.pause_asked, "paused"), aside=True),
+    e.PauseAsked: EventRow(
+        "loop",
+        "pause",
+        {
+            **_while_live(on_asked.pause_asked, "paused"),
+            "queued": Transition(on_asked.pause_asked, ("paused",)),
+        },
+        aside=True,
+    ),
     e.ResumeAsked: EventRow(
         "loop",
         "resume",
         {
-            "paused": Transition(h.resume_asked, _RESUMED),
-            "ended": Transition(h.resume_asked, _RESUMED),
+            **{phase: Transition(on_asked.raise_live, (phase,)) for phase in (*_AT_WORK, "queued")},
+            "paused": Transition(on_asked.resume_asked, _AT_WORK),
+            "ended": Transition(on_asked.resume_asked, _AT_WORK),
         },
         aside=True,
     ),
-    e.AbortAsked: EventRow("loop", "abort", _while_live(h.abort_asked), aside=True),
+    e.AbortAsked: EventRow(
+        "loop",
+        "abort",
+        {**_while_live(on_asked.abort_asked), "queued": Transition(on_asked.abort_asked, _AT_WORK)},
+        aside=True,
+    ),
     e.LoopEnded: EventRow("loop", "ended", {phase: Transition(h.loop_ended, ("ended",)) for phase in _LIVE}),
     e.LandingStarted: EventRow("loop", "", {"ended": Transition(h.landing_started, ("ended",))}),
     e.LandingEnded: EventRow("loop", "", {"ended": Transition(h.landing_ended, ("ended",))}),
@@ -180,5 +217,8 @@ def _charge_time(loop: Loop, event: e.AnyEvent) -> Loop:
         spend = replace(spend, waited=spend.waited + took)
     elif loop.phase in ("baseline", "working", "judging"):
         spend = replace(spend, seconds=spend.seconds + took)
-    worked = loop.last_work_at if EVENTS[type(event)].aside else event.at
-    return replace(loop, spend=spend, now=event.at, last_work_at=worked)
+    loop = replace(loop, spend=spend, now=event.at)
+    if EVENTS[type(event)].aside:
+        return loop
+    loop = replace(loop, last_work_at=event.at)
+    return loop.with_host(stints=0) if loop.host.stints else loop

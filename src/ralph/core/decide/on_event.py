@@ -37,9 +37,8 @@ from ralph.core.model.actions import (
     TieTests,
     Wait,
 )
-from ralph.core.model.agent import AgentSession, Fault, Steer
+from ralph.core.model.agent import AgentSession, Fault
 from ralph.core.model.events import (
-    AbortAsked,
     AgentEnded,
     AgentStarted,
     CheckpointMade,
@@ -53,21 +52,15 @@ from ralph.core.model.events import (
     LoopDropped,
     LoopEnded,
     LoopStarted,
-    PauseAsked,
     ResultPublished,
-    ResumeAsked,
-    Steered,
-    StintStarted,
     TestsTied,
     WaitOver,
     WorkspaceMade,
     WorkspaceRestored,
 )
 from ralph.core.model.loop import Loop
-from ralph.core.model.outcome import DONE, RESUMABLE
 from ralph.core.model.plan.completion import WINDOW
 from ralph.core.model.plan.plan_state import PlanState
-from ralph.core.model.rubric import reset_counts
 from ralph.core.prompt import learnings
 from ralph.core.proof import exit_gate
 from ralph.errors import IllegalEvent
@@ -93,11 +86,6 @@ def loop_started(loop: Loop, event: LoopStarted) -> Loop:
         build=next_item.initial_plan_state(order),
         todo=(MakeWorkspace(),),
     )
-
-
-def stint_started(loop: Loop, event: StintStarted) -> Loop:
-    """A pause was asked of the runner before this one: it is gone, and somebody took the loop up again."""
-    return loop.with_work(protection=event.protection).with_control(pause_reason="", pause_now=False)
 
 
 def workspace_made(loop: Loop, event: WorkspaceMade) -> Loop:
@@ -258,82 +246,6 @@ def wait_over(loop: Loop, event: WaitOver) -> Loop:
 
 def judge_ended(loop: Loop, event: JudgeEnded) -> Loop:
     return after_judging.follow_judge(*opinion.take_answer(loop, event))
-
-
-def user_steered(loop: Loop, event: Steered) -> Loop:
-    return loop.with_control(
-        steers=(*loop.control.steers, Steer(text=event.text, at=event.at, author=event.author))
-    )
-
-
-def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
-    owed = _owed(loop)
-    if loop.phase == "paused" or isinstance(owed, Finish):
-        return loop  # it stands still already, or is about to for good
-    now = event.now or loop.control.pause_now
-    loop = loop.with_control(pause_reason=event.reason or "paused by the user", pause_now=now)
-    if loop.phase == "waiting":
-        return after_judging.pause_loop(loop)
-    if not loop.call.running and (now or isinstance(owed, RunAgent)):
-        return after_judging.hold(loop)
-    return loop
-
-
-def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
-    """Take a paused or an ended but resumable loop up again; raised limits come with the asking."""
-    if loop.phase == "ended" and loop.outcome not in RESUMABLE:
-        _illegal(loop, event, f"{loop.outcome} is final")
-    if loop.phase == "ended" and (loop.landing.was_dropped or loop.landing.state):
-        _illegal(loop, event, "it was dropped or landed")
-    if loop.todo:
-        _illegal(loop, event, "it is about to end")
-    if event.gates and loop.has_plan:
-        _illegal(loop, event, "a plan is held to the gates that it began with")
-    if {gate.name for gate in event.gates} & {gate.name for gate in loop.sealed.criterion.gates}:
-        _illegal(loop, event, "a gate of that name is in the order")
-    held, held_phase, ended = loop.control.held_todo, loop.control.held_phase, loop.phase == "ended"
-    loop = replace(
-        loop.with_control(held_todo=(), held_phase="working", pause_reason="", pause_now=False),
-        limits=spend.raise_limits(
-            loop.limits,
-            iterations=event.more_iterations,
-            time=event.more_time,
-            cost=event.more_cost,
-            tokens=event.more_tokens,
-        ),
-        outcome=None,
-        reason="",
-    )
-    loop = grants.grant(plan_facts.tick_human_items(loop, event.done), event)
-    if event.gates:
-        loop = on_baseline.join_gates(loop, event.gates)
-    if held and not event.gates:
-        return replace(loop, phase=held_phase, todo=held)
-    if ended:  # a human looked at what ended it: every count starts anew, and so does the judgement
-        loop = loop.with_agents(faults_in_row=0, outages_in_row=0, denials_in_row=0, programs={})
-        loop = loop.with_progress(integrity_hits=0, counted=0)
-        loop = loop.with_proof(
-            verdicts_tree="", finals_tree="", guards_tree="", doubted_tree="", no_answers=()
-        )
-        loop = replace(loop, jury=reset_counts(loop.jury))
-        loop = plan_facts.reopen_blocked_items(loop)
-    if event.gates and not (ended and loop.progress.best is None):
-        return on_baseline.take_missing_baseline(loop, held, held_phase)
-    if loop.progress.best is None:
-        return on_baseline.take_baseline(loop)
-    answered = ended and event.allow and not loop.has_plan and loop.work.tree != loop.sealed.base.tree
-    return after_judging.judge_again(loop) if answered else after_judging.limit_or_call(loop)
-
-
-def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
-    owed = _owed(loop)
-    if isinstance(owed, Finish) and owed.outcome in DONE:
-        return loop  # too late: the result is there
-    reason = event.reason or "aborted by the user"
-    loop = loop.with_control(abort_reason=reason)
-    if loop.call.running or isinstance(owed, TakeSnapshot):
-        return loop  # the shell stops the call; its tree is kept as a checkpoint first
-    return after_judging.finish(loop, Finish("aborted", reason))
 
 
 def result_published(loop: Loop, event: ResultPublished) -> Loop:

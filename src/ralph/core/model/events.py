@@ -15,10 +15,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from ralph.core.model.agent import AgentSession, Claim, Fault
+from ralph.core.model.agent import AgentSession, Claim, Fault, SealedAgent
 from ralph.core.model.gate import Gate, Grade
 from ralph.core.model.order import Order
-from ralph.core.model.outcome import Outcome
+from ralph.core.model.outcome import Outcome, Priority, Stopper
 from ralph.core.model.parts import flat_struct, flat_type, from_flat
 from ralph.core.model.plan.completion import Indication
 from ralph.core.model.plan.items import Item, Plan
@@ -26,7 +26,7 @@ from ralph.core.model.plan.plan_state import ReaderNote
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.rubric import Opinion
 from ralph.core.model.spend import Usage
-from ralph.core.model.verdict import Finding, GuardResult, Stage, Verdict
+from ralph.core.model.verdict import Checkpoint, Finding, GuardResult, Stage, Verdict
 
 
 class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
@@ -50,6 +50,23 @@ class StintStarted(Event, frozen=True, tag="StintStarted"):
     version: str
     protection: str  # sandbox level, S0 to S3
     words: tuple[str, ...] = ()  # what the sandbox really blocks
+    hosted: bool = False  # in the background, under the worker; its agent calls outlive a crash of the runner
+
+
+class LoopQueued(Event, frozen=True, tag="LoopQueued"):
+    """Handed over to the worker: from here on the loop needs neither its starter nor a terminal.
+
+    Nothing secret is in here: of the variables that hold keys only the names.
+    """
+
+    priority: Priority = "medium"
+    env: dict[str, str] = {}  # where programs are found, and the language
+    needs: tuple[str, ...] = ()  # variables that the agent gets its keys from
+    most: int = 4  # loops of its repository that may be at work at once, when it was queued
+
+
+class PriorityAsked(Event, frozen=True, tag="PriorityAsked"):
+    priority: Priority
 
 
 class WorkspaceMade(Event, frozen=True, tag="WorkspaceMade"):
@@ -205,6 +222,7 @@ class Steered(Event, frozen=True, tag="Steered"):
 class PauseAsked(Event, frozen=True, tag="PauseAsked"):
     reason: str = ""
     now: bool = False
+    by: Stopper = "person"
 
 
 class ResumeAsked(Event, frozen=True, tag="ResumeAsked"):
@@ -217,6 +235,8 @@ class ResumeAsked(Event, frozen=True, tag="ResumeAsked"):
     allow: dict[str, str] = {}  # findings that the user waives now -> why
     allow_asked: tuple[str, ...] = ()  # kinds that are granted when the agent asks
     gates: tuple[Gate, ...] = ()  # sealed now: they join the order
+    agent: SealedAgent | None = None  # takes the place of the one that the loop began with
+    to: Checkpoint | None = None  # the work goes on from here
 
 
 class AbortAsked(Event, frozen=True, tag="AbortAsked"):

@@ -19,7 +19,7 @@ from ralph.core.model.agent import AgentSession, Claim, Fault, Steer
 from ralph.core.model.breaker_state import Attempt, Breaker, Footprint
 from ralph.core.model.gate import Grade
 from ralph.core.model.order import Order
-from ralph.core.model.outcome import Outcome, Phase
+from ralph.core.model.outcome import Outcome, Phase, Priority, Stopper
 from ralph.core.model.plan.plan_state import PlanState
 from ralph.core.model.rubric import Jury
 from ralph.core.model.spend import Limits, Spend
@@ -109,6 +109,7 @@ class ControlState(Struct, frozen=True):
 
     pause_reason: str = ""  # a pause is asked for
     pause_now: bool = False  # do not wait for the judgement
+    stopped_by: Stopper = "person"  # who asked for the newest pause
     abort_reason: str = ""
     held_todo: tuple[Action, ...] = ()  # what was owed when the loop was paused
     held_phase: Phase = "working"
@@ -116,6 +117,19 @@ class ControlState(Struct, frozen=True):
     wait_reason: str = ""
     steers: tuple[Steer, ...] = ()  # not yet given to an agent
     steers_in_call: tuple[Steer, ...] = ()  # they come back if the call failed and left nothing
+
+
+class HostState(Struct, frozen=True, omit_defaults=True):
+    """Who keeps the loop going when its runner is gone: nobody, or the worker."""
+
+    background: bool = False
+    priority: Priority = "medium"
+    queued_at: float = 0.0  # wall clock; while it waits for a place
+    stints: int = 0  # begun by the worker in a row, without one fact of work between them
+    stint_at: float = 0.0  # wall clock of the newest of them
+    needs: tuple[str, ...] = ()  # variables that the agent gets its keys from
+    most: int = 4  # loops of its repository that may be at work at once
+    env: dict[str, str] = {}  # of the starter: where programs are found
 
 
 class LandingState(Struct, frozen=True):
@@ -148,6 +162,7 @@ class Loop(Struct, frozen=True):
     proof: ProofState = ProofState()
     progress: ProgressState = ProgressState()
     control: ControlState = ControlState()
+    host: HostState = HostState()
     build: PlanState = PlanState()
     jury: Jury = Jury()
     landing: LandingState = LandingState()
@@ -197,6 +212,9 @@ class Loop(Struct, frozen=True):
 
     def with_control(self, **changes: Any) -> Loop:
         return replace(self, control=replace(self.control, **changes))
+
+    def with_host(self, **changes: Any) -> Loop:
+        return replace(self, host=replace(self.host, **changes))
 
     def with_landing(self, **changes: Any) -> Loop:
         return replace(self, landing=replace(self.landing, **changes))

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from ralph.core.decide.grants import OpenWaiver, open_waivers
 from ralph.core.decide.stuck.health import Health, health
 from ralph.core.model.gate import Grade
-from ralph.core.model.loop import Loop
-from ralph.core.model.outcome import Outcome, Phase
+from ralph.core.model.loop import HostState, Loop
+from ralph.core.model.outcome import Outcome, Phase, Stopper
 from ralph.core.model.parts import InPlace, flat_fields
 from ralph.core.model.rubric import opinion_line
 from ralph.core.model.spend import Limits, Spend
@@ -25,6 +25,7 @@ from ralph.core.views.plan_view import PlanLine, plan_line
 # S2's words for the same states, kept in --json for scripts written against them.
 FAMILIAR = {
     "new": "running",
+    "queued": "pending",
     "baseline": "running",
     "working": "running",
     "judging": "completing",
@@ -102,6 +103,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     breaker: Health
     wait_until: float | None
     wait_why: str
+    host: HostState
+    stopped_by: Stopper
     started: float
     updated: float
 
@@ -173,6 +176,8 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         breaker=health(loop),
         wait_until=loop.control.wait_until,
         wait_why=loop.control.wait_reason,
+        host=replace(loop.host, env={}),  # a runner reads that from the record
+        stopped_by=loop.control.stopped_by,
         started=started,
         updated=loop.now,
     )

@@ -1,7 +1,8 @@
 """One agent call: its prompt, its box, its output as it streams, and what it came to.
 
 A call lives in a folder of its own, so a runner that finds the folder of a dead one can tell what
-became of it: a result is used, a survivor is ended, and a call that never began is begun.
+became of it: a result is used, a call that was to outlive its runner is taken over, any other survivor is
+ended, and a call that never began is begun.
 """
 
 from __future__ import annotations
@@ -90,7 +91,10 @@ class Caller:
         """The call at work, or what came of one that an earlier runner began or that cannot be begun."""
         folder = self.folder(action.call)
         if os.path.exists(os.path.join(folder, "spec.json")):
-            found = client.recover_call(folder)
+            found = self._take_over(folder)
+            if isinstance(found, client.Call):
+                stream = self._adapter.stream(self.order, loop.call.session)
+                return Begun(action, folder, found, Intake(stream))
             if found.state != "never-started":
                 ended = found.ended or client.Ended(ended="runner-lost")
                 return self._account(loop, action, folder, ended)
@@ -122,6 +126,17 @@ class Caller:
         stream = self._adapter.stream(self.order, loop.call.session)
         return Begun(action, folder, started.call, Intake(stream))
 
+    def _take_over(self, folder: str) -> client.Call | client.Recovered:
+        """What an earlier runner began: at work if it was to outlive that one, else what became of it."""
+        while True:
+            found = client.recover_call(folder, adopt=client.outlives(folder))
+            if found.state != "alive":
+                return found
+            call = client.adopt_call(folder)
+            if call is not None:
+                return call
+            self.site.clock.sleep(POLL_SECONDS)  # it is just ending, or has just begun
+
     def look(self, begun: Begun) -> None:
         """One glance at a call among several: it is stopped when it says itself that it is hopeless."""
         client.poll([begun.call], POLL_SECONDS)
@@ -144,6 +159,7 @@ class Caller:
         event, self.message = account_for(
             self.site, self.order, self._adapter, loop, action, folder, ended, sat_out=sat_out, key=self._key
         )
+        event = msgspec.structs.replace(event, took=event.seconds)  # also what passed before this runner came
         self._tell(return_logins(self.site.own_folder(self.order.agent.name), self.site.clock.now()))
         for part in ("tmp", "overlay", "given"):
             remove_tree(os.path.join(folder, part))

@@ -132,6 +132,13 @@ class Retention(Struct, frozen=True):
     min_free: int = 1_000_000_000
 
 
+class LoopPlaces(Struct, frozen=True):
+    """How many loops may be at work at once."""
+
+    max_loops: int = 4
+    max_loops_machine: int = 16
+
+
 class JudgeSettings(Struct, frozen=True):
     rubric: Literal["auto", "default", "none"] = "auto"
     dimensions: tuple[str, ...] = ()  # as `config.judge` writes them
@@ -162,7 +169,7 @@ class Settings(Struct, frozen=True):
     net: Literal["on", "off"] = "on"
     history: Literal["shared", "base"] = "shared"
     branch_prefix: str = "ralph"
-    max_loops: int = 4
+    places: Annotated[LoopPlaces, InPlace()] = LoopPlaces()
     display: Literal["auto", "live", "plain", "none"] = "auto"
     report_copy_to: str = ""
     guards: Annotated[GuardSettings, InPlace(prefix="guards_")] = GuardSettings()

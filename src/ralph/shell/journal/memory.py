@@ -59,13 +59,19 @@ class MemoryJournal:
         self, repo: str | None = None, limit: int = -1, active: bool | None = None
     ) -> list[SummaryRow]:
         with self._memory.lock:
+            numbers = {name: number for number, name in enumerate(self._memory.rows, start=1)}
             found = [
-                row
+                replace(row, number=numbers[row.loop])
                 for row in self._memory.summaries.values()
                 if repo in (None, row.repo) and active in (None, row.phase != ENDED)
             ]
         found.sort(key=lambda row: (-row.updated, row.loop))
         return found if limit < 0 else found[:limit]
+
+    def loop_of(self, number: int) -> str | None:
+        with self._memory.lock:
+            names = list(self._memory.rows)  # in the order of beginning
+        return names[number - 1] if 0 < number <= len(names) else None
 
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:
         return Counter((row.phase, row.outcome) for row in self.summaries(repo))
@@ -119,12 +125,17 @@ class MemoryJournal:
         with self._memory.lock:
             return [command for command in self._memory.commands.values() if command.loop == loop]
 
-    def admit(self, loop: str, *, at: int, repo: str = "", most: int | None = None) -> Stint:
+    def admit(
+        self, loop: str, *, at: int, repo: str = "", most: int | None = None, machine: int | None = None
+    ) -> Stint:
         with self._memory.lock:
             at_work = self._memory.places.setdefault(repo, set())
             others = sorted(at_work - {loop})
+            everywhere = sorted(set().union(*self._memory.places.values()) - {loop})
             if most is not None and len(others) >= most:
                 raise many_loops_error(others, most)
+            if most is not None and machine is not None and len(everywhere) >= machine:
+                raise many_loops_error(everywhere, machine, machine=True)
             if loop in self._memory.drivers:
                 raise locked_error(loop, self._memory.drivers[loop], at)
             self._memory.drivers[loop] = Holder(since=at, what="runner")

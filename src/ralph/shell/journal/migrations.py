@@ -41,7 +41,15 @@ def initial(db: sqlite3.Connection) -> None:
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-MIGRATIONS: tuple[Migration, ...] = (initial,)
+def add_numbers(db: sqlite3.Connection) -> None:
+    """Each loop has a number that people can type, given once and never again, in the order of beginning."""
+    db.execute("CREATE TABLE number (number INTEGER PRIMARY KEY AUTOINCREMENT, loop TEXT UNIQUE NOT NULL)")
+    db.execute("INSERT INTO number (loop) SELECT loop FROM event WHERE seq = 1 ORDER BY at, loop")
+    # Workers ask for these every second, beside thousands of loops that have ended.
+    db.execute("CREATE INDEX summary_active ON summary (phase) WHERE phase != 'ended'")
+
+
+MIGRATIONS: tuple[Migration, ...] = (initial, add_numbers)
 
 
 def version(db: sqlite3.Connection) -> int:

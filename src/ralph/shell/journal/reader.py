@@ -66,6 +66,9 @@ class SqliteReader:
     ) -> list[SummaryRow]:
         return self._ask(lambda db: rows_.summaries(db, repo, limit, active), [])
 
+    def loop_of(self, number: int) -> str | None:
+        return self._ask(lambda db: rows_.loop_of(db, number), None)
+
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:
         return self._ask(lambda db: rows_.counts(db, repo), {})
 

@@ -26,7 +26,10 @@ from ralph.shell.state.directory import disk_full_error, free_bytes
 FILE = "journal.db"
 _PAGE = 64
 _EVENT = "SELECT loop, seq, at, kind, v, body, hash FROM event"
-_SUMMARY = "SELECT loop, repo, phase, outcome, body, seq, updated FROM summary"
+_SUMMARY = (
+    "SELECT summary.loop, repo, phase, outcome, body, seq, updated, coalesce(number, 0)"
+    " FROM summary LEFT JOIN number ON number.loop = summary.loop"
+)
 _COMMAND = "SELECT id, loop, at, kind, body FROM inbox"
 
 
@@ -80,11 +83,15 @@ def summaries(
         wanted.append("repo = ?")
         values.append(repo)
     if active is not None:
-        wanted.append("phase != ?" if active else "phase = ?")
-        values.append(ENDED)
+        wanted.append(f"phase {'!=' if active else '='} '{ENDED}'")  # as the index of active ones has it
     where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
-    found = db.execute(f"{_SUMMARY}{where} ORDER BY updated DESC, loop LIMIT ?", (*values, limit))
+    found = db.execute(f"{_SUMMARY}{where} ORDER BY updated DESC, summary.loop LIMIT ?", (*values, limit))
     return [SummaryRow(*row) for row in found]
+
+
+def loop_of(db: sqlite3.Connection, number: int) -> str | None:
+    found = db.execute("SELECT loop FROM number WHERE number = ?", (number,)).fetchone()
+    return str(found[0]) if found else None
 
 
 def counts(db: sqlite3.Connection, repo: str | None = None) -> dict[tuple[str, str], int]:

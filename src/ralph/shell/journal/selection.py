@@ -14,16 +14,22 @@ MAX_SHOWN = 8
 
 
 def resolve(reader: JournalReader, text: str) -> list[str]:
-    """Names of the loops that `text` may mean: a name or id, or the beginning of one; exact wins."""
+    """Names of the loops that `text` may mean: a name, an id, a number; else a beginning, else a part."""
     wanted = {text, text.removeprefix("ralph-")}
     every = reader.names()
-    return [name for name in every if name in wanted] or [
-        name for name in every if text and name.startswith(tuple(filter(None, wanted)))
-    ]
+    exact = [name for name in every if name in wanted]
+    if exact or not text:
+        return exact
+    if text.removeprefix("#").isdecimal() and len(text) < 10:
+        numbered = reader.loop_of(int(text.removeprefix("#")))
+        if numbered is not None:
+            return [numbered]
+    begin = tuple(filter(None, wanted))
+    return [name for name in every if name.startswith(begin)] or [name for name in every if text in name]
 
 
 def find_loop(reader: JournalReader, text: str) -> str:
-    """The one loop that a name, an id or the beginning of one stands for."""
+    """The one loop that a name, an id, a number, or a unique part of a name stands for."""
     found = resolve(reader, text)
     if len(found) == 1:
         return found[0]
@@ -35,7 +41,7 @@ def find_loop(reader: JournalReader, text: str) -> str:
     raise UserError(
         f"'{text}' may mean {len(found)} loops",
         code="E-LOOP-AMBIGUOUS",
-        why=f"expected the beginning of one name only: {some}",
+        why=f"expected a part of one name only: {some}",
         next=f"ralph status {found[0]}",
     )
 
@@ -63,7 +69,7 @@ def unknown_loop_error(text: str, names: list[str]) -> UserError:
     return UserError(
         f"there is no loop '{text}'",
         code="E-LOOP-UNKNOWN",
-        why=f"did you mean '{near[0]}'?" if near else "no loop has a name or id that starts with it",
+        why=f"did you mean '{near[0]}'?" if near else "no loop has this number, or a name with this in it",
         next=f"ralph status {near[0]}" if near else "ralph status --all",
     )
 

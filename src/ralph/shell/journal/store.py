@@ -38,7 +38,7 @@ class JournalRow(Struct, frozen=True):
 
 
 class SummaryRow(Struct, frozen=True):
-    """What lists show of a loop: a cache, rebuilt from rows; `seq` and `updated` are set by the journal."""
+    """What lists show of a loop: a cache, rebuilt from rows; the journal sets the last three."""
 
     loop: str
     repo: str
@@ -47,6 +47,7 @@ class SummaryRow(Struct, frozen=True):
     body: bytes = b""
     seq: int = 0
     updated: int = 0
+    number: int = 0  # given when the loop began; 0 = this journal gives none
 
 
 class Command(Struct, frozen=True):
@@ -76,6 +77,10 @@ class JournalReader(Protocol):
         self, repo: str | None = None, limit: int = -1, active: bool | None = None
     ) -> list[SummaryRow]:
         """Newest first; `active` True for loops that have not ended, False for those that have."""
+        ...
+
+    def loop_of(self, number: int) -> str | None:
+        """The name of the loop with this number."""
         ...
 
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:
@@ -122,8 +127,11 @@ class JournalStore(JournalReader, Protocol):
         """Commands that no row has answered yet, oldest first."""
         ...
 
-    def admit(self, loop: str, *, at: int, repo: str = "", most: int | None = None) -> Stint:
-        """The loop for this caller alone and, with `most`, a place among so many of `repo` at work.
+    def admit(
+        self, loop: str, *, at: int, repo: str = "", most: int | None = None, machine: int | None = None
+    ) -> Stint:
+        """The loop for this caller alone and, with `most`, a place among so many of `repo` at work; with
+        `machine`, also among so many of all repositories.
 
         Looking and taking are one act, whoever asks at the same moment. A stint outlives the handle that
         gave it, and ends with the process that holds it, however that dies."""

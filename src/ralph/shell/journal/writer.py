@@ -56,6 +56,7 @@ class SqliteJournal(SqliteReader):
         with self._transaction(loop):
             if rows_.last(self._writer, loop)[0]:
                 raise store.exists_error(loop)
+            self._writer.execute("INSERT INTO number (loop) VALUES (?)", (loop,))
             return self._insert("", JournalRow(loop, 1, at, kind, v, body), summary)
 
     def append(
@@ -94,8 +95,10 @@ class SqliteJournal(SqliteReader):
         """Commands that no event has answered yet, oldest first."""
         return self._ask(lambda db: rows_.open_commands(db, loop), [])
 
-    def admit(self, loop: str, *, at: int, repo: str = "", most: int | None = None) -> Stint:
-        return take_stint(self._root, loop, at, repo, most)
+    def admit(
+        self, loop: str, *, at: int, repo: str = "", most: int | None = None, machine: int | None = None
+    ) -> Stint:
+        return take_stint(self._root, loop, at, repo, most, machine)
 
     def _insert(self, previous: str, row: JournalRow, summary: SummaryRow | None) -> JournalRow:
         store.check_append(row, summary)
@@ -108,7 +111,7 @@ class SqliteJournal(SqliteReader):
             self._writer.execute(
                 "INSERT OR REPLACE INTO summary (loop, repo, phase, outcome, body, seq, updated)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                astuple(replace(summary, seq=row.seq, updated=row.at)),
+                astuple(replace(summary, seq=row.seq, updated=row.at))[:-1],
             )
         return row
 

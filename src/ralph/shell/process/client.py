@@ -13,71 +13,20 @@ import fcntl
 import json
 import os
 import select
-from typing import Literal
 
 import msgspec
 
 from ralph.clock import SystemClock
 from ralph.errors import Bug, SetupError
 from ralph.shell.process import cgroup, tree
+from ralph.shell.process.call_spec import CallSpec, Ended, Recovered
 from ralph.shell.process.fork_client import ForkClient, Streams, start_alone
+
+__all__ = ["CallSpec", "Ended", "Recovered"]
 
 MARKER = "INVOCATION_ID"  # a name services have anyway: it must not tell judged code that it is judged
 
 LATE = 2.0  # seconds after which a keeper that somebody has stopped is not waited for any more
-
-EndedBy = Literal[
-    "exited", "timeout", "idle", "memory", "stopped", "killed", "runner-lost", "keeper-lost", "spawn-error"
-]
-Method = Literal["pidns", "cgroup", "sweep"]
-
-
-class CallSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a keeper needs. `env` is complete (nothing is inherited) and never reaches the disk."""
-
-    argv: tuple[str, ...]  # argv[0] is an absolute path
-    env: dict[str, str]
-    cwd: str
-    stdin: str = "/dev/null"
-    merge: bool = True  # stderr joins stdout; else it is kept as `err`
-    head_bytes: int = 16 << 20
-    tail_bytes: int = 4 << 20
-    wall_seconds: float
-    idle_seconds: float | None = None
-    grace_seconds: float = 2.0
-    method: Method = "sweep"
-    box_args: tuple[str, ...] = ()  # handed to bwrap through a file descriptor
-    cgroup: str | None = None
-    rlimits: dict[str, int] = {}
-    watch_memory_bytes: int | None = None  # by sampling, where no cgroup holds the limit
-    outlive: bool = False  # True: the call goes on when the runner dies
-
-
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended. `exit_code` and `signal` are both None when it never ran or was lost."""
-
-    ended: EndedBy
-    exit_code: int | None = None
-    signal: int | None = None
-    error: str = ""
-    seconds: float | None = None
-    bytes_out: int | None = None
-    dropped_bytes: int | None = None
-    write_error: str = ""
-    peak_rss_kb: int | None = None
-    method: str = ""
-    survivors: int | None = None
-    outside: bool = False  # somebody outside of the call ended it
-    frozen: bool = False  # for a good part of its time the keeper or the box could not go on
-    dozed: bool = False  # the command was stopped for as long, by whomever
-
-
-class Recovered(msgspec.Struct, frozen=True, kw_only=True):
-    """What a dead runner's call came to. `alive` occurs only when asked to adopt."""
-
-    state: Literal["finished", "never-started", "interrupted", "alive"]
-    ended: Ended | None = None
-    survivors: int = 0
 
 
 class Call:
@@ -99,6 +48,7 @@ class Call:
         self.control, self.report = pipes
         self.spec = spec
         self.marker = marker
+        self.adopted = False  # another runner began it: its keeper is told by signals, and its end is seen
         self.offset = 0
         self.line = b""
         self.ended: Ended | None = None
@@ -160,6 +110,9 @@ def _write(path: str, text: str) -> None:
 
 def _say(call: Call, words: bytes) -> None:
     """To the keeper; one that is gone already will be noticed by `poll`."""
+    if call.adopted:
+        _tell_keeper(call.folder, _signal.SIGTERM)  # it kills what does not end by that
+        return
     try:
         while words:
             words = words[os.write(call.control, words) :]
@@ -196,7 +149,7 @@ def poll(calls: list[Call], timeout: float | None) -> list[Call]:
         ready = poller.poll(left)
         for fd, _ in ready:
             call = waiting[fd]
-            data = os.read(fd, 1 << 16)
+            data = b"" if call.adopted else os.read(fd, 1 << 16)
             call.line += data
             if not data or data.endswith(b"\n"):
                 call.ended = _close(call)
@@ -240,6 +193,8 @@ def _close(call: Call) -> Ended:
 
 def _reap_keeper(call: Call) -> str:
     """Wait until the keeper is gone; the words for how it went. A forked one is not our child."""
+    if call.adopted:
+        return "without a word"
     if call.forked:
         while os.read(call.report, 1 << 16):
             pass
@@ -329,6 +284,32 @@ def recover_call(folder: str, *, adopt: bool = False, patience: float = 15.0) ->
     survivors = _empty(folder, _spec_word(folder, "marker"))
     _drop_group(folder)
     return Recovered(state="interrupted", survivors=survivors)
+
+
+def outlives(folder: str) -> bool:
+    """Was the call in this folder to go on when its runner dies?"""
+    return _spec_word(folder, "outlive") == "True"
+
+
+def adopt_call(folder: str) -> Call | None:
+    """A call that outlives the runner which began it, taken over at work; None when it is at work no more."""
+    for pid, start in _known_processes(folder, "keeper"):
+        try:
+            ends = os.pidfd_open(pid)  # readable when the keeper is gone
+        except OSError:
+            return None
+        seen = tree.read_process(pid)
+        if seen is None or seen.start != start or seen.state in tree.DEAD_STATES:
+            os.close(ends)
+            return None
+        words = json.loads(tree.read_bytes(os.path.join(folder, "spec.json")) or b"{}")
+        marker = words.pop("marker", "")
+        spec = msgspec.convert({**words, "env": {}}, CallSpec)
+        null = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
+        call = Call(folder, pid, (null, ends), spec, marker, forked=True)
+        call.adopted = True
+        return call
+    return None
 
 
 def _drop_group(folder: str) -> None:

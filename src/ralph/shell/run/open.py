@@ -18,6 +18,7 @@ from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import BoxTerms, Brief, Order
+from ralph.core.model.outcome import Stopper
 from ralph.errors import RalphError
 from ralph.shell.dependencies import shared
 from ralph.shell.files.safe_tree import remove_tree
@@ -54,6 +55,10 @@ class SignalCount:
         words = {int(signal.SIGTERM): "terminated", int(signal.SIGHUP): "the terminal was closed"}
         return words.get(self._number, "interrupted by the user")
 
+    def by(self) -> Stopper:
+        """Ctrl-C is a person's word; SIGTERM and SIGHUP come with a logout or a shutdown as well."""
+        return "person" if self._number == signal.SIGINT else "signal"
+
     @property
     def number(self) -> int:
         """The signal that came last; 0 = none."""
@@ -74,14 +79,20 @@ class SignalCount:
                 signal.signal(number, handler)
 
 
-def begin_loop(prepared: Prepared, env: Mapping[str, str], now: float) -> tuple[str, Stint]:
-    """Record a new loop. It is held on return, so that nobody takes it for a crashed one."""
+def begin_loop(
+    prepared: Prepared, env: Mapping[str, str], now: float, *, queue: bool = False
+) -> tuple[str, Stint]:
+    """Record a new loop. It is held on return, so that nobody takes it for a crashed one.
+
+    With `queue` it needs no place yet: whoever hands it over to the worker says so next.
+    """
     state = open_state(state_dir(env), create=True)
     order, project = prepared.order, prepared.project
     folder = loop_folder(state, order.loop)
     with open_journal(state.root) as journal:
-        most, at = prepared.settings.max_loops, int(now * 1000)
-        stint = journal.admit(order.loop, at=at, repo=order.repo, most=most)
+        at, places = int(now * 1000), prepared.settings.places
+        most = None if queue else places.max_loops
+        stint = journal.admit(order.loop, at=at, repo=order.repo, most=most, machine=places.max_loops_machine)
         try:
             store = open_store(project, os.path.join(folder, "store"))
             pinned = start_refs(
@@ -166,10 +177,13 @@ def drive_loop(
     first: tuple[e.AnyEvent, ...] = (),
     signals: SignalCount | None = None,
     clock: Clock | None = None,
+    machine: int | None = None,
+    hosted: bool = False,
 ) -> Loop:
     """Drive a loop to its next pause or end. `first` are facts to record before, such as a resume.
 
-    `most` loops of a repository may be at work at once; None is for what calls no agent.
+    `most` loops of a repository may be at work at once, `machine` of all; None is for what calls no agent.
+    `hosted` is under the worker: agent calls outlive a crash of this process.
     """
     clock, signals = clock or SystemClock(), signals or SignalCount()
     state = open_state(state_dir(env), create=True)
@@ -177,12 +191,13 @@ def drive_loop(
         with open_journal(state.root) as journal:
             if stint is None:
                 repo = record.load(journal, name).loop.sealed.repo
-                stint = journal.admit(name, at=int(clock.now() * 1000), repo=repo, most=most)
+                at = int(clock.now() * 1000)
+                stint = journal.admit(name, at=at, repo=repo, most=most, machine=machine)
             with signals.install(), ForkClient() as fork_client:
                 scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
                 for event in first:
                     scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
-                site = open_site(scribe.loop.sealed, state, env, clock, fork_client)
+                site = open_site(scribe.loop.sealed, state, env, clock, fork_client, hosted=hosted)
                 sweep(site.store.dir)
                 hands = RealPerformer(site, clock, min_free, watcher)
                 return Runner(hands, scribe, clock, signals, watcher).drive()

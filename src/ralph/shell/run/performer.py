@@ -110,6 +110,7 @@ class RealPerformer:
             version=__version__,
             protection=self.site.level,
             words=self.site.words,
+            hosted=self.site.hosted,
         )
 
     def make_workspace(self, loop: Loop, action: actions.MakeWorkspace) -> e.WorkspaceMade:  # noqa: ARG002

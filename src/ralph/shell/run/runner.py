@@ -8,15 +8,18 @@ only the order of things, the inbox, Ctrl-C, and what happens when the machine g
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Protocol
 
 from ralph.clock import Clock
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.errors import Bug, Busy, RalphError
+from ralph.errors import Bug, Busy, IllegalEvent, RalphError
 from ralph.shell.ports import Activity, Recorder, Signals, Watcher
+
+# What other processes may ask of a runner: each becomes a fact.
+COMMANDS = frozenset({"Steered", "PauseAsked", "AbortAsked", "ResumeAsked", "PriorityAsked"})
 
 
 class Performer(Protocol):
@@ -100,7 +103,7 @@ class Runner:
         scribe = self._scribe
         if level > self._asked and scribe.loop.phase not in ("paused", "ended"):
             self._asked = level
-            scribe.append(e.PauseAsked(reason=self._signals.reason(), now=level >= 2))
+            scribe.append(e.PauseAsked(reason=self._signals.reason(), now=level >= 2, by=self._signals.by()))
             self._watcher.note(_NEXT_SIGNAL[level])
         now = self._clock.monotonic()
         if now - self._looked < 0.2:
@@ -110,13 +113,15 @@ class Runner:
             self._obey(number, kind, body)
 
     def _obey(self, number: int, kind: str, body: bytes) -> None:
-        """One command from another process becomes one event."""
-        event = e.decode(body)
-        scribe = self._scribe
-        if isinstance(event, (e.Steered, e.PauseAsked, e.AbortAsked)) and scribe.loop.phase != "ended":
-            scribe.append(event, taken=(number,))
-        else:
-            raise Bug(f"command {kind} in the inbox of a loop that is {scribe.loop.phase}")
+        """One command from another process becomes one event.
+
+        What the loop cannot take as it stands stays in the inbox: whoever sent it finds it there when this
+        runner is gone, and takes it back.
+        """
+        if kind not in COMMANDS:
+            raise Bug(f"command {kind} in the inbox of a loop that is {self._scribe.loop.phase}")
+        with suppress(IllegalEvent):
+            self._scribe.append(e.decode(body), taken=(number,))
 
     def _lay_down(self, trouble: RalphError) -> None:
         """The machine got in the way: leave the loop paused, with the reason, ready for a resume."""
@@ -124,7 +129,9 @@ class Runner:
         if loop.phase in ("paused", "ended") or loop.call.running:
             return
         try:
-            self._scribe.append(e.PauseAsked(reason=f"{trouble.what} [{trouble.code}]", now=True))
+            self._scribe.append(
+                e.PauseAsked(reason=f"{trouble.what} [{trouble.code}]", now=True, by="machine")
+            )
         except RalphError:
             self._watcher.note("the reason could not be recorded; the loop is unchanged")
 

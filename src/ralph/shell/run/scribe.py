@@ -45,9 +45,12 @@ class Scribe:
         self.seq = record_.entries[-1].row.seq if record_.entries else 0
 
     def append(self, event: e.AnyEvent, taken: tuple[int, ...] = ()) -> Loop:
-        """The loop after this fact, once it is on disk."""
+        """The loop after this fact, once it is on disk.
+
+        What took longer than this runner has been there, as a call that it took over, says so itself.
+        """
         now, mark = self._clock.now(), self._clock.monotonic()
-        event = msgspec.structs.replace(event, at=now, took=max(0.0, mark - self._mark))
+        event = msgspec.structs.replace(event, at=now, took=max(event.took, mark - self._mark))
         after = decide(self.loop, event)
         self._write(event, after, taken)
         self._mark, self.loop, self.seq = mark, after, self.seq + 1

@@ -21,7 +21,13 @@ def loop_folder(state: State, name: str) -> str:
 
 
 def open_site(
-    order: Order, state: State, env: Mapping[str, str], clock: Clock, fork_client: ForkClient | None = None
+    order: Order,
+    state: State,
+    env: Mapping[str, str],
+    clock: Clock,
+    fork_client: ForkClient | None = None,
+    *,
+    hosted: bool = False,
 ) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo)
@@ -38,4 +44,5 @@ def open_site(
         level=shield.level,
         words=shield.words,
         fork_client=fork_client,
+        hosted=hosted,
     )

@@ -98,6 +98,7 @@ def agent_spec(
         memory_bytes=AGENT_MEMORY,
         stdin=stdin,
         group=_group(site, folder),
+        outlive=site.hosted and not (site.look or site.aside),
     )
     return bubblewrap.call_spec(made, "agent", env, frame)
 

@@ -31,6 +31,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...]
     known: tools.ToolMemory = msgspec.field(default_factory=tools.ToolMemory)
     fork_client: ForkClient | None = None
+    hosted: bool = False  # under the worker: the agent's calls outlive a crash of the runner
     look: str = ""  # a judge's: the checkout that stands, read-only, where an agent has its workspace
     aside: str = ""  # name of a home of its own, for calls at the same time
 

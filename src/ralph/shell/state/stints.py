@@ -39,10 +39,13 @@ class LockedStint(msgspec.Struct, frozen=True):
         self.lock.release()
 
 
-def take_stint(root: str, loop: str, at: int, repo: str, most: int | None) -> LockedStint:
+def take_stint(
+    root: str, loop: str, at: int, repo: str, most: int | None, machine: int | None = None
+) -> LockedStint:
     """The loop for this process alone, and a place among those at work; `most` None = it needs none."""
     # The place first: a loop that is refused must not leave a folder behind.
-    place = None if most is None else _take_place(os.path.join(root, "stints"), repo, loop, most, at)
+    stints = os.path.join(root, "stints")
+    place = None if most is None else _take_place(stints, repo, loop, (most, machine), at)
     try:
         path = locks.lock_of_loop(root, loop)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -53,20 +56,28 @@ def take_stint(root: str, loop: str, at: int, repo: str, most: int | None) -> Lo
         raise
 
 
-def _take_place(stints: str, repo: str, loop: str, most: int, at: int) -> locks.Lock:
-    """A place among the loops of `repo` that are at work, or Busy when there are `most` already."""
+def _take_place(stints: str, repo: str, loop: str, most: tuple[int, int | None], at: int) -> locks.Lock:
+    """A place among the loops of `repo`, and of the machine, that are at work; Busy when there is none."""
     import hashlib
 
     folder = os.path.join(stints, hashlib.sha256(os.fsencode(repo)).hexdigest()[:16])
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        with _door(folder):
+        with _door(stints):  # one for all: places are counted over all repositories
             at_work = _other_places(folder, loop)
-            if len(at_work) >= most:
-                raise many_loops_error(at_work, most)
+            if len(at_work) >= most[0]:
+                raise many_loops_error(at_work, most[0])
+            if most[1] is not None:
+                everywhere = [name for one in _folders(stints) for name in _other_places(one, loop)]
+                if len(everywhere) >= most[1]:
+                    raise many_loops_error(everywhere, most[1], machine=True)
             return locks.acquire(os.path.join(folder, loop), locks.this_process(at, "runner"))
     except OSError as exc:
         raise unusable_error(exc, folder) from exc
+
+
+def _folders(stints: str) -> list[str]:
+    return [entry.path for entry in os.scandir(stints) if entry.is_dir(follow_symlinks=False)]
 
 
 def _other_places(folder: str, loop: str) -> list[str]:
@@ -102,12 +113,13 @@ def _door(folder: str) -> Iterator[None]:
         os.close(fd)
 
 
-def many_loops_error(at_work: list[str], most: int) -> Busy:
+def many_loops_error(at_work: list[str], most: int, *, machine: bool = False) -> Busy:
     count = "1 loop is" if len(at_work) == 1 else f"{len(at_work)} loops are"
     allowed = "1 is" if most == 1 else f"{most} are"
+    where = "on this machine" if machine else "in this repository"
     return Busy(
-        f"{count} at work in this repository, at most {allowed} allowed",
+        f"{count} at work {where}, at most {allowed} allowed",
         code="E-LOOPS-MANY",
-        why=f"at work: {', '.join(at_work)}; the setting is max_loops",
+        why=f"at work: {', '.join(at_work)}; the setting is max_loops{'_machine' if machine else ''}",
         next=f"ralph pause {at_work[0]}",
     )

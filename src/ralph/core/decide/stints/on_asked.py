@@ -1,0 +1,224 @@
+"""What people and runners ask of a loop: a stint, a place in the queue, a note, a pause, a resume, an abort.
+
+Like `on_event`: one function for each kind of event, and `machine.EVENTS` says in which phase it serves.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import msgspec.structs
+
+from ralph.core.decide import after_judging, failover, grants, on_baseline, plan_facts
+from ralph.core.model import spend
+from ralph.core.model.actions import Action, Finish, RestoreWorkspace, RunAgent, TakeSnapshot
+from ralph.core.model.agent import SealedAgent, Steer
+from ralph.core.model.events import (
+    AbortAsked,
+    Event,
+    LoopQueued,
+    PauseAsked,
+    PriorityAsked,
+    ResumeAsked,
+    Steered,
+    StintStarted,
+)
+from ralph.core.model.loop import Loop
+from ralph.core.model.outcome import DONE, RESUMABLE
+from ralph.core.model.rubric import reset_counts
+from ralph.core.model.verdict import Checkpoint
+from ralph.errors import IllegalEvent
+
+replace = msgspec.structs.replace
+CHOSEN = "you chose to go on from there"
+
+
+def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
+    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")
+
+
+def _owed(loop: Loop) -> object:
+    return loop.todo[0] if loop.todo else None
+
+
+def loop_queued(loop: Loop, event: LoopQueued) -> Loop:
+    """What is owed waits, as it stands, for a runner that has a place."""
+    if loop.phase != "queued":
+        loop = replace(loop.with_control(held_todo=loop.todo, held_phase=loop.phase), phase="queued", todo=())
+    return loop.with_host(
+        background=True,
+        priority=event.priority,
+        queued_at=event.at,
+        stints=0,
+        needs=event.needs,
+        most=event.most,
+        env=event.env,
+    )
+
+
+def priority_asked(loop: Loop, event: PriorityAsked) -> Loop:
+    return loop.with_host(priority=event.priority)
+
+
+def stint_started(loop: Loop, event: StintStarted) -> Loop:
+    """A runner has the loop. Whoever takes it up by hand also takes back a pause asked of the runner before.
+
+    The worker takes a loop up because its runner died, and nobody said that the pause is over.
+    """
+    if loop.phase == "queued":
+        loop = _unhold(loop)
+    loop = loop.with_work(protection=event.protection)
+    if event.hosted:
+        count = loop.host.stints + 1
+        return loop.with_host(background=True, queued_at=0.0, stints=count, stint_at=event.at)
+    loop = loop.with_host(background=False, queued_at=0.0, stints=0, stint_at=0.0)
+    return _go_on(loop)
+
+
+def _go_on(loop: Loop) -> Loop:
+    """Whatever was asked to stop it is over."""
+    return loop.with_control(pause_reason="", pause_now=False, stopped_by="person")
+
+
+def _unhold(loop: Loop) -> Loop:
+    held, phase = loop.control.held_todo, loop.control.held_phase
+    return replace(loop.with_control(held_todo=(), held_phase="working"), phase=phase, todo=held)
+
+
+def user_steered(loop: Loop, event: Steered) -> Loop:
+    return loop.with_control(
+        steers=(*loop.control.steers, Steer(text=event.text, at=event.at, author=event.author))
+    )
+
+
+def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
+    owed = _owed(loop)
+    if loop.phase == "paused" and event.by == "person":
+        return loop.with_control(stopped_by="person")  # whoever stopped it first: now nobody wakes it
+    if loop.phase == "paused" or isinstance(owed, Finish):
+        return loop  # it stands still already, or is about to for good
+    now = event.now or loop.control.pause_now
+    reason = event.reason or "paused by the user"
+    loop = loop.with_control(pause_reason=reason, pause_now=now, stopped_by=event.by)
+    if loop.phase in ("waiting", "queued"):  # of a queued loop, what is held stays held
+        return after_judging.pause_loop(loop)
+    if not loop.call.running and (now or isinstance(owed, RunAgent)):
+        return after_judging.hold(loop)
+    return loop
+
+
+def raise_live(loop: Loop, event: ResumeAsked) -> Loop:
+    """Asked of a loop that is at work or queued: more room, and a pause that was asked for is taken back."""
+    if replace(event, at=0.0, took=0.0) != _only_room(event):
+        _illegal(loop, event, "only limits can be raised while it is at work")
+    return _go_on(_with_room(loop, event))
+
+
+def _only_room(event: ResumeAsked) -> ResumeAsked:
+    return ResumeAsked(
+        author=event.author,
+        more_iterations=event.more_iterations,
+        more_time=event.more_time,
+        more_cost=event.more_cost,
+        more_tokens=event.more_tokens,
+    )
+
+
+def _with_room(loop: Loop, event: ResumeAsked) -> Loop:
+    limits = spend.raise_limits(
+        loop.limits,
+        iterations=event.more_iterations,
+        time=event.more_time,
+        cost=event.more_cost,
+        tokens=event.more_tokens,
+    )
+    return replace(loop, limits=limits)
+
+
+def _refuse_resume(loop: Loop, event: ResumeAsked) -> None:
+    if loop.phase == "ended" and loop.outcome not in RESUMABLE:
+        _illegal(loop, event, f"{loop.outcome} is final")
+    if loop.phase == "ended" and (loop.landing.was_dropped or loop.landing.state):
+        _illegal(loop, event, "it was dropped or landed")
+    if loop.todo:
+        _illegal(loop, event, "it is about to end")
+    if event.gates and loop.has_plan:
+        _illegal(loop, event, "a plan is held to the gates that it began with")
+    if {gate.name for gate in event.gates} & {gate.name for gate in loop.sealed.criterion.gates}:
+        _illegal(loop, event, "a gate of that name is in the order")
+    if event.to is not None and (loop.has_plan or event.gates):
+        _illegal(loop, event, "a checkpoint cannot be chosen for a plan, nor together with a gate")
+
+
+def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
+    """Take a paused or an ended but resumable loop up again; raised limits come with the asking."""
+    _refuse_resume(loop, event)
+    held, held_phase, ended = loop.control.held_todo, loop.control.held_phase, loop.phase == "ended"
+    loop = replace(
+        _go_on(loop).with_control(held_todo=(), held_phase="working"),
+        outcome=None,
+        reason="",
+    )
+    loop = _with_room(loop, event)
+    if event.agent is not None:
+        loop, held = _with_agent(loop, event.agent), _by_first_agent(held)
+    loop = grants.grant(plan_facts.tick_human_items(loop, event.done), event)
+    if event.gates:
+        loop = on_baseline.join_gates(loop, event.gates)
+    if held and not event.gates and event.to is None:
+        return replace(loop, phase=held_phase, todo=held)
+    if ended:
+        loop = _forget_counts(loop)
+    if event.to is not None and loop.progress.best is not None:
+        return _go_back(loop, event.to)
+    if event.gates and not (ended and loop.progress.best is None):
+        return on_baseline.take_missing_baseline(loop, held, held_phase)
+    if loop.progress.best is None:
+        return on_baseline.take_baseline(loop)
+    answered = ended and event.allow and not loop.has_plan and loop.work.tree != loop.sealed.base.tree
+    return after_judging.judge_again(loop) if answered else after_judging.limit_or_call(loop)
+
+
+def _forget_counts(loop: Loop) -> Loop:
+    """A human looked at what ended it: every count starts anew, and so does the judgement."""
+    loop = loop.with_agents(faults_in_row=0, outages_in_row=0, denials_in_row=0, programs={})
+    loop = loop.with_progress(integrity_hits=0, counted=0)
+    loop = loop.with_proof(verdicts_tree="", finals_tree="", guards_tree="", doubted_tree="", no_answers=())
+    loop = replace(loop, jury=reset_counts(loop.jury))
+    return plan_facts.reopen_blocked_items(loop)
+
+
+def _with_agent(loop: Loop, agent: SealedAgent) -> Loop:
+    """Another agent works from here on: nothing that is known of the ones before counts for it."""
+    loop = loop.with_call(agent=0, session=None, prompt_halvings=0, fault=None)
+    loop = loop.with_agents(
+        programs={}, rest_until={}, failover_reason="", faults_in_row=0, outages_in_row=0, down_since=0.0
+    )
+    return replace(loop, order=replace(loop.sealed, agent=agent, spares=()))
+
+
+def _by_first_agent(held: tuple[Action, ...]) -> tuple[Action, ...]:
+    return tuple(replace(one, agent=0) if isinstance(one, RunAgent) else one for one in held)
+
+
+def _go_back(loop: Loop, to: Checkpoint) -> Loop:
+    """The work goes on from a checkpoint that a person chose: from here on that is the best there is."""
+    ending = failover.limit_reached(loop)
+    if ending is not None:
+        return after_judging.finish(replace(loop, phase="working"), ending)
+    rejected = None if to.tree == loop.work.tree else loop.checkpoint
+    back = RestoreWorkspace(to=to, rejected=rejected, why=CHOSEN)
+    return replace(loop.with_progress(best=to, counted=0), phase="working", todo=(back,))
+
+
+def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
+    if loop.phase == "queued":
+        loop = _unhold(loop)
+    owed = _owed(loop)
+    if isinstance(owed, Finish) and owed.outcome in DONE:
+        return loop  # too late: the result is there
+    reason = event.reason or "aborted by the user"
+    loop = loop.with_control(abort_reason=reason)
+    if loop.call.running or isinstance(owed, TakeSnapshot):
+        return loop  # the shell stops the call; its tree is kept as a checkpoint first
+    return after_judging.finish(loop, Finish("aborted", reason))

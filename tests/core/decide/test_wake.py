@@ -1,0 +1,86 @@
+"""What a worker takes up again, and in which order."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph.core.decide.failover import FAULT_CAP
+from ralph.core.decide.stints.wake import LEAVE, OLD_SECONDS, Standing, Wake, in_order, wake
+from ralph.core.model.loop import HostState
+from ralph.core.model.outcome import PHASES
+
+NOW = 1_000_000.0
+KEY = HostState(background=True, needs=("A_KEY", "B_KEY"))
+
+
+def standing(
+    phase: str, *, by: str = "person", ago: float = 60.0, loop: str = "a", **host: object
+) -> Standing:
+    made = HostState(**{"background": True, **host})
+    return Standing(loop, phase, by, made, NOW - ago)  # type: ignore[arg-type]
+
+
+ROWS = [
+    ("a crashed one is taken up", standing("working"), "start"),
+    ("one that waits for a limit too", standing("waiting"), "start"),
+    ("a queued one", standing("queued", ago=0.0), "start"),
+    ("a queued one, however long it has waited", standing("queued", ago=9 * OLD_SECONDS), "start"),
+    ("what a person paused stays paused", standing("paused"), "leave"),
+    ("what one of Ralph's rules paused too", standing("paused", by="limit"), "leave"),
+    ("what a signal stopped goes on", standing("paused", by="signal"), "resume"),
+    ("what the machine stopped goes on", standing("paused", by="machine"), "resume"),
+    ("what ended has ended", standing("ended"), "leave"),
+    ("a loop of a terminal is the terminal's", standing("working", background=False), "leave"),
+    ("also when a signal stopped it", standing("paused", by="signal", background=False), "leave"),
+    ("yesterday's plan is not today's", standing("working", ago=OLD_SECONDS + 1), "leave"),
+    ("nor is what a signal stopped then", standing("paused", by="signal", ago=OLD_SECONDS + 1), "leave"),
+    ("after a night it goes on", standing("working", ago=OLD_SECONDS - 1), "start"),
+    ("one that has just spoken may be starting", standing("working", ago=0.5), "leave"),
+    ("the second try waits longer", standing("working", ago=1.5, stints=1), "leave"),
+    ("and then comes", standing("working", ago=2.5, stints=1), "start"),
+    ("the last one waits longest", standing("working", ago=9.0, stints=FAULT_CAP - 1), "leave"),
+    ("and then comes too", standing("working", ago=11.0, stints=FAULT_CAP - 1), "start"),
+    ("a clock that was set back keeps nobody waiting", standing("working", ago=-500.0), "start"),
+    ("a runner that dies again and again is given up", standing("working", stints=FAULT_CAP), "stop"),
+    ("also one that the machine stops again and again", standing("paused", by="machine", stints=3), "stop"),
+    ("given up in the middle of a call: not again", standing("working", by="limit", stints=3), "leave"),
+    ("a pause that a rule asked for is carried out", standing("working", by="limit", stints=1), "start"),
+]
+
+
+@pytest.mark.parametrize(("what", "loop", "expected"), ROWS, ids=[row[0] for row in ROWS])
+def test_what_a_worker_does_about_a_loop(what: str, loop: Standing, expected: str) -> None:
+    """Each line of the table, with every variable there."""
+    assert wake(loop, NOW, ()).what == expected, what
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("stints", range(5))
+def test_nothing_that_a_person_paused_or_drives_is_woken(phase: str, stints: int) -> None:
+    """In no phase and after no number of stints."""
+    alone = standing(phase, background=False, stints=stints)
+    assert wake(alone, NOW, ()) == LEAVE
+    if phase in ("paused", "ended"):
+        assert wake(standing(phase, stints=stints), NOW, ()) == LEAVE
+
+
+def test_a_loop_whose_key_is_not_here_is_paused_by_name() -> None:
+    """Which variable is missing is said; what is there is not."""
+    loop = Standing("a", "working", "person", KEY, NOW - 60)
+    assert wake(loop, NOW, {"A_KEY", "B_KEY", "PATH"}) == Wake("start")
+    found = wake(loop, NOW, {"A_KEY"})
+    assert found.what == "stop"
+    assert "B_KEY" in found.why
+    assert "A_KEY" not in found.why
+
+
+def test_places_go_to_crashed_loops_then_by_priority_then_by_age() -> None:
+    """The order in which loops get a place."""
+    loops = [
+        standing("queued", loop="late", queued_at=9.0),
+        standing("queued", loop="early", queued_at=3.0),
+        standing("queued", loop="urgent", queued_at=20.0, priority="critical"),
+        standing("queued", loop="some day", queued_at=1.0, priority="low"),
+        standing("working", loop="crashed"),
+    ]
+    assert [one.loop for one in in_order(loops)] == ["crashed", "urgent", "early", "late", "some day"]
