@@ -4,7 +4,7 @@ import pytest
 from builders import order
 from clockkit import ScriptedClock
 
-from ralph.app.quiet import Quiet
+from ralph.shell.ports import Quiet
 from ralph.app.tell import TIMEOUT_SECONDS, send_and_wait
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e

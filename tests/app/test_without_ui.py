@@ -30,7 +30,7 @@ from ralph.app.results.land import MergeRequest, merge, undo
 from ralph.app.results.verify import VerifyRequest, verify
 from ralph.app.resume import MoreRoom, ResumeRequest, prepare_resume
 from ralph.app.start import StartRequest, prepare_start, start
-from ralph.app.quiet import Quiet
+from ralph.shell.ports import Quiet
 from ralph.app.tell import pause_loop, steer_loop
 
 env = dict(os.environ)

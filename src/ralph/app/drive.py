@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ralph.app.records import read_loop
 from ralph.app.report.report_files import write_reports
+from ralph.app.views.at_work import naming_loops
 from ralph.clock import Clock, SystemClock
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
@@ -65,19 +66,20 @@ def drive(
     signals, clock = signals or SignalCount(), clock or SystemClock()
     papers = Papers()
     try:
-        loop = drive_loop(
-            request.name,
-            env,
-            watcher,
-            min_free=request.min_free,
-            most=request.max_loops,
-            machine=request.max_loops_machine,
-            hosted=request.hosted,
-            stint=stint,
-            first=request.first,
-            signals=signals,
-            clock=clock,
-        )
+        with naming_loops(env):
+            loop = drive_loop(
+                request.name,
+                env,
+                watcher,
+                min_free=request.min_free,
+                most=request.max_loops,
+                machine=request.max_loops_machine,
+                hosted=request.hosted,
+                stint=stint,
+                first=request.first,
+                signals=signals,
+                clock=clock,
+            )
     finally:
         papers = write_papers(request.name, env, clock)
         if papers.trouble:

@@ -78,6 +78,7 @@ def prepare_resume(request: ResumeRequest, env: Mapping[str, str]) -> DriveReque
         name=request.loop,
         min_free=settings.retention.min_free,
         max_loops=settings.places.max_loops,
+        max_loops_machine=settings.places.max_loops_machine,
         first=_first_events(loop, request, _joining_gates(loop, request, env)),
     )
 

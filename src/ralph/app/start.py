@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.app.views.at_work import naming_loops
 from ralph.clock import SystemClock
 from ralph.errors import RalphError
 from ralph.shell.plan.request import FROM_SPECS, PlanAsk
@@ -26,7 +27,8 @@ class Started(Struct, frozen=True):
     stint: Stint
     warnings: tuple[str, ...]
     min_free: int
-    max_loops: int | None
+    max_loops: int
+    max_loops_machine: int
 
 
 def prepare_start(request: StartRequest, env: Mapping[str, str], *, token: str = "") -> Prepared:
@@ -50,8 +52,9 @@ def _other_checks(made: Prepared, env: Mapping[str, str]) -> dict[str, str]:
     return checks_beside(found, made.order.criterion.gates)
 
 
-def start(prepared: Prepared, env: Mapping[str, str]) -> Started:
-    """Record the loop. Nobody else can drive it until its stint is released."""
-    name, stint = begin_loop(prepared, env, SystemClock().now())
-    settings = prepared.settings
-    return Started(name, stint, prepared.warnings, settings.retention.min_free, settings.places.max_loops)
+def start(prepared: Prepared, env: Mapping[str, str], *, queue: bool = False) -> Started:
+    """Record the loop. Nobody else drives it until its stint is released. `queue`: it needs no place yet."""
+    with naming_loops(env):
+        name, stint = begin_loop(prepared, env, SystemClock().now(), queue=queue)
+    places, free = prepared.settings.places, prepared.settings.retention.min_free
+    return Started(name, stint, prepared.warnings, free, places.max_loops, places.max_loops_machine)

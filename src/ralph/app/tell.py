@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ralph.app.place import journal_of
-from ralph.app.quiet import Quiet
 from ralph.app.records import read_loop
 from ralph.clock import Clock, SystemClock
 from ralph.core.model.events import AbortAsked, AnyEvent, PauseAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import FINAL
 from ralph.errors import Busy, NothingToDo, UserError
+from ralph.shell.ports import Quiet
 from ralph.shell.run.hold import hold_loop, send
 from ralph.shell.run.open import drive_loop
 

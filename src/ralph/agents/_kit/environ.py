@@ -93,6 +93,15 @@ def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, patterns)) or r"(?!)")
 
 
+def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
+    return _any_of(patterns).match(name) is not None
+
+
+def holds_secret(name: str) -> bool:
+    """Does a variable of this name hold what must never be shown or stored?"""
+    return _SECRET_NAME.search(name) is not None
+
+
 def enclosing_loop(environ: Mapping[str, str]) -> str:
     """The loop whose agent we are running in, "" for none. A loop started there is refused."""
     return environ.get(LOOP_MARKER, "")

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ralph.app.quiet import Quiet
 from ralph.app.records import read_loop
 from ralph.app.tell import send_and_wait
 from ralph.clock import SystemClock
@@ -17,6 +16,7 @@ from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.project import user_call
 from ralph.shell.git.refs import loop_ref, read_refs
 from ralph.shell.git.workspace import remove_loop
+from ralph.shell.ports import Quiet
 from ralph.shell.run.hold import hold_loop
 from ralph.shell.run.site import loop_folder
 from ralph.shell.sandbox.own_copy import give_back

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ralph.app.quiet import Quiet
 from ralph.app.results.rejudge import rejudge_tree
 from ralph.clock import SystemClock
 from ralph.core.model import events as e
@@ -24,7 +23,7 @@ from ralph.shell.git.refs import loop_ref, read_refs
 from ralph.shell.git.store import Store
 from ralph.shell.landing import land
 from ralph.shell.landing.recover import Landing
-from ralph.shell.ports import Attention, Watcher
+from ralph.shell.ports import Attention, Quiet, Watcher
 from ralph.shell.run.hold import HeldLoop, hold_loop
 
 

@@ -68,6 +68,10 @@ class MemoryJournal:
         found.sort(key=lambda row: (-row.updated, row.loop))
         return found if limit < 0 else found[:limit]
 
+    def stamp(self) -> int:
+        with self._memory.lock:
+            return self._memory.last_command + sum(len(rows) for rows in self._memory.rows.values())
+
     def loop_of(self, number: int) -> str | None:
         with self._memory.lock:
             names = list(self._memory.rows)  # in the order of beginning

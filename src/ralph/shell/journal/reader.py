@@ -66,6 +66,9 @@ class SqliteReader:
     ) -> list[SummaryRow]:
         return self._ask(lambda db: rows_.summaries(db, repo, limit, active), [])
 
+    def stamp(self) -> int:
+        return self._ask(lambda db: int(db.execute("PRAGMA data_version").fetchone()[0]), 0)
+
     def loop_of(self, number: int) -> str | None:
         return self._ask(lambda db: rows_.loop_of(db, number), None)
 

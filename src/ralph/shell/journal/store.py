@@ -79,6 +79,10 @@ class JournalReader(Protocol):
         """Newest first; `active` True for loops that have not ended, False for those that have."""
         ...
 
+    def stamp(self) -> int:
+        """A number that is another one when somebody else has written since; only for comparing."""
+        ...
+
     def loop_of(self, number: int) -> str | None:
         """The name of the loop with this number."""
         ...

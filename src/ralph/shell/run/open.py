@@ -44,7 +44,9 @@ from ralph.shell.state.stints import Stint
 class SignalCount:
     """Ctrl-C counted; SIGTERM and SIGHUP mean stop now."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, detached: bool = False) -> None:
+        # Without a terminal there is none that could be closed.
+        self._numbers = (signal.SIGINT, signal.SIGTERM, *(() if detached else (signal.SIGHUP,)))
         self._level = 0
         self._number = 0
 
@@ -70,8 +72,7 @@ class SignalCount:
 
     @contextmanager
     def install(self) -> Iterator[None]:
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, self.count) for number in numbers}
+        before = {number: signal.signal(number, self.count) for number in self._numbers}
         try:
             yield
         finally:
@@ -160,8 +161,10 @@ def _shares(store: Store, order: Order, pinned: Start) -> tuple[BoxTerms, tuple[
     return box, warnings
 
 
-def _stale(scribe: Scribe) -> tuple[int, ...]:
+def stale_commands(scribe: Scribe, event: e.AnyEvent) -> tuple[int, ...]:
     """Commands to stop that came too late for a loop which had stopped already: a resume answers them."""
+    if not isinstance(event, e.ResumeAsked):
+        return ()
     stops = {e.kind_of(e.PauseAsked()), e.kind_of(e.AbortAsked())}
     return tuple(number for number, kind, _ in scribe.inbox() if kind in stops)
 
@@ -196,7 +199,7 @@ def drive_loop(
             with signals.install(), ForkClient() as fork_client:
                 scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
                 for event in first:
-                    scribe.append(event, taken=_stale(scribe) if isinstance(event, e.ResumeAsked) else ())
+                    scribe.append(event, taken=stale_commands(scribe, event))
                 site = open_site(scribe.loop.sealed, state, env, clock, fork_client, hosted=hosted)
                 sweep(site.store.dir)
                 hands = RealPerformer(site, clock, min_free, watcher)

@@ -47,7 +47,7 @@ class Runner:
     def drive(self) -> Loop:
         """Perform what is owed until nothing is: the loop is paused or ended then."""
         scribe = self._scribe
-        if scribe.loop.todo:
+        if scribe.loop.todo or scribe.loop.phase == "queued":
             opening = self._hands.opening()
             scribe.append(opening)
             self._watcher.begin(scribe.loop, opening.words)

@@ -113,6 +113,11 @@ def _door(folder: str) -> Iterator[None]:
         os.close(fd)
 
 
+def many_loops_names(full: Busy) -> list[str]:
+    """The loops at work that such a refusal names."""
+    return full.why.partition(": ")[2].partition(";")[0].split(", ")
+
+
 def many_loops_error(at_work: list[str], most: int, *, machine: bool = False) -> Busy:
     count = "1 loop is" if len(at_work) == 1 else f"{len(at_work)} loops are"
     allowed = "1 is" if most == 1 else f"{most} are"

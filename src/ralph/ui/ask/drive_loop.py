@@ -59,12 +59,14 @@ def drive_and_show(
     as_json: bool,
     min_free: int,
     most: int | None,
+    machine: int | None = None,
     stint: Stint | None = None,
     first: tuple[AnyEvent, ...] = (),
     may_ask: bool = True,
+    hosted: bool = False,
 ) -> int:
     """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer."""
-    signals = SignalCount()
+    signals = SignalCount(detached=hosted)
     if as_json and stint is not None:
         _show_begun(env, name)
     while True:
@@ -74,7 +76,14 @@ def drive_and_show(
             )
             log = stack.enter_context(_log_file(env, name))
             watcher = Both(screen, Plain(log, log, {**env, "NO_COLOR": "1"}))
-            request = DriveRequest(name=name, min_free=min_free, max_loops=most, first=first)
+            request = DriveRequest(
+                name=name,
+                min_free=min_free,
+                max_loops=most,
+                max_loops_machine=machine,
+                first=first,
+                hosted=hosted,
+            )
             driven = drive(request, env, watcher, stint=stint, signals=signals, tell=_print_trouble)
         stint, first = None, _answer(driven.loop) if may_ask and not as_json else ()
         if not first:

@@ -42,7 +42,12 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
         return 0, ""
     for warning in prepared.warnings:
         print_note(f"note: {warning}")
-    started = start_loop(prepared, env)
+    away = given["detach"] or given["queue"]
+    started = start_loop(prepared, env, queue=given["queue"])
+    if away:
+        from ralph.ui.ask.detach import detach_and_show
+
+        return detach_and_show(started.name, env, given, started, _first(given["steer"])), started.name
     code = drive_and_show(
         started.name,
         env,
@@ -50,6 +55,7 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
         as_json=given["as_json"],
         min_free=started.min_free,
         most=started.max_loops,
+        machine=started.max_loops_machine,
         stint=started.stint,
         first=_first(given["steer"]),
         may_ask=not given["yes"],

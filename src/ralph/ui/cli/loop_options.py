@@ -63,6 +63,20 @@ def typed_settings(given: dict[str, Any]) -> dict[str, object]:
     return typed
 
 
+DETACH: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "-d", "--detach", is_flag=True, help="Run in the background; needs neither this terminal nor a login."
+    ),
+    click.option(
+        "--queue", is_flag=True, help="With too many active loops, wait for a place in the background."
+    ),
+    click.option(
+        "--priority",
+        default="medium",
+        type=click.Choice(("low", "medium", "high", "critical")),
+        help="Which queued loop gets the next place.",
+    ),
+)
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--check",
@@ -112,6 +126,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--loop-id", default="", metavar="NAME", help="Name of the loop (default: made from the task)."
     ),
     click.option("--steer", default="", metavar="TEXT", help="Add a note to the first prompt."),
+    *DETACH,
     setting_options,
     click.option(
         "--display",
@@ -196,6 +211,12 @@ def pick_options(*flags: str) -> Callable[[Any], Any]:
         return function
 
     return give
+
+
+def detach_options(function: Any) -> Any:
+    for option in reversed(DETACH):
+        function = option(function)
+    return function
 
 
 def loop_options(function: Any) -> Any:

@@ -93,8 +93,12 @@ def user_steered(loop: Loop, event: Steered) -> Loop:
 
 def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
     owed = _owed(loop)
-    if loop.phase == "paused" and event.by == "person":
-        return loop.with_control(stopped_by="person")  # whoever stopped it first: now nobody wakes it
+    if loop.phase == "paused" and event.by in ("person", "limit") and not loop.todo:
+        # Whoever stopped it first: from here on nobody wakes it.
+        return replace(
+            loop.with_control(stopped_by=event.by),
+            reason=loop.reason if event.by == "person" else event.reason,
+        )
     if loop.phase == "paused" or isinstance(owed, Finish):
         return loop  # it stands still already, or is about to for good
     now = event.now or loop.control.pause_now

@@ -9,6 +9,7 @@ import click
 
 from ralph.core.text import units
 from ralph.errors import UserError
+from ralph.ui.cli.loop_options import detach_options
 
 
 @click.command(short_help="Continue a loop that stopped.")
@@ -47,6 +48,7 @@ from ralph.errors import UserError
 @click.option("--max-time", default="", metavar="+4h", help="Allow more time.")
 @click.option("--max-cost", default="", metavar="+USD", help="Allow more cost.")
 @click.option("--max-tokens", default="", metavar="+N", help="Allow N more tokens.")
+@detach_options
 @click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines; see docs/json.md.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -90,6 +92,10 @@ def command(**given: Any) -> int:
         author=env.get("USER", ""),
     )
     prepared = prepare_resume(request, env)
+    if given["detach"] or given["queue"]:
+        from ralph.ui.ask.detach import detach_and_show
+
+        return detach_and_show(name, env, given, prepared, prepared.first)
     return drive_and_show(
         name,
         env,
@@ -97,6 +103,7 @@ def command(**given: Any) -> int:
         as_json=given["as_json"],
         min_free=prepared.min_free,
         most=prepared.max_loops,
+        machine=prepared.max_loops_machine,
         first=prepared.first,
         may_ask=not given["yes"],
     )
