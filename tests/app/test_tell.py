@@ -4,12 +4,12 @@ import pytest
 from builders import order
 from clockkit import ScriptedClock
 
-from ralph.shell.ports import Quiet
 from ralph.app.tell import TIMEOUT_SECONDS, send_and_wait
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.shell.journal.open import open_journal
 from ralph.shell.journal.record import load
+from ralph.shell.ports import Quiet
 from ralph.shell.run.scribe import Scribe, summary_row
 from ralph.shell.state.directory import open_state
 

@@ -215,7 +215,7 @@ def test_error_envelope(ralph, state):
         "kind": "not_found",
         "code": "E-LOOP-UNKNOWN",
         "message": "there is no loop 'nope'",
-        "why": "no loop has a name or id that starts with it",
+        "why": "no loop has this number, or a name with this in it",
         "next": "ralph status --all",
     }
 

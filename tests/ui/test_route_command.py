@@ -183,21 +183,21 @@ def test_what_was_refused_as_a_check_does_not_come_back(ralph, tmp_path, monkeyp
     assert not started(tmp_path)
 
 
-def test_external_says_that_there_is_no_worker(ralph, tmp_path):
-    """While loops need a terminal, external wording is told so with the foreground command, not started."""
-    text = "ralph this in the background: fix it; completion: `pytest -q` passes"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ralph this in the background: fix it; completion: `pytest -q` passes",
+        "ralph-external: fix it; completion: `pytest -q` passes",
+        "ralph this: fix it, unattended; completion: `pytest -q` passes",
+        "let the ralph daemon to fix it; completion: `pytest -q` passes",
+        "ralph this: fix it, so that it survives the session; completion: `pytest -q` passes",
+    ],
+)
+def test_external_wording_detaches(ralph, text):
+    """Words of the background become `--detach`, in the proposal and in the command that is started."""
     code, out, _ = ralph("route", text)
-    if route_screens.has_worker():
-        assert "--detach" in out
-        return
-    assert code == 0
-    assert "external: a loop that continues without this terminal" in out
-    assert "there is no worker in this version" in out
-    assert "ralph loop 'fix it' --check 'pytest -q'" in out
-    code, _, err = ralph(text, "-y", "--agent", "demo")
-    assert code == 2
-    assert "nothing was started: there is no worker" in err
-    assert not started(tmp_path)
+    assert (code, "external: a loop in the background" in out) == (0, True), out
+    assert "ralph loop 'fix it' --check 'pytest -q' --detach" in out
 
 
 def test_controls_do_what_they_say(ralph, tmp_path):

@@ -23,7 +23,8 @@ def standing(
 ROWS = [
     ("a crashed one is taken up", standing("working"), "start"),
     ("one that waits for a limit too", standing("waiting"), "start"),
-    ("a queued one", standing("queued", ago=0.0), "start"),
+    ("a queued one", standing("queued", ago=0.0, queued_at=NOW - 6), "start"),
+    ("not before its starter's own runner", standing("queued", queued_at=NOW - 4), "leave"),
     ("a queued one, however long it has waited", standing("queued", ago=9 * OLD_SECONDS), "start"),
     ("what a person paused stays paused", standing("paused"), "leave"),
     ("what one of Ralph's rules paused too", standing("paused", by="limit"), "leave"),

@@ -33,7 +33,7 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 WHERE = {
     "internal": "internal: a loop here, in the foreground",
-    "external": "external: a loop that continues without this terminal",
+    "external": "external: a loop in the background, which needs no terminal",
     "goal": "goal: the host's own goal command",
     "control": "control of a loop",
     "none": "none: nothing to start",
@@ -43,13 +43,6 @@ WHERE = {
 def may_ask() -> bool:
     """Somebody sits there and can answer."""
     return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def has_worker() -> bool:
-    """Whether a loop can go on without this terminal."""
-    from ralph.ui.cli.commands.loops import loop
-
-    return any("--detach" in param.opts for param in loop.command.params)
 
 
 def loop_argv(found: Route) -> list[str]:
@@ -62,7 +55,7 @@ def loop_argv(found: Route) -> list[str]:
     flags += _bound_flags(found)
     if found.loop_id and found.route != "control":
         flags += ["--loop-id", found.loop_id]
-    if found.route == "external" and has_worker():
+    if found.route == "external":
         flags += ["--detach"]
     task = found.task or ""
     return ["ralph", "loop", *flags, "--", task] if task.startswith("-") else ["ralph", "loop", task, *flags]
@@ -106,7 +99,7 @@ def command_lines(found: Route) -> list[str]:
 
 
 def offer_commands(found: Route) -> Route:
-    """With the command lines of a control, and of a loop that no worker can host, in `ask`."""
+    """With the command lines of a control in `ask`."""
     if found.route == "control":
         lines = command_lines(found)
         if lines and not is_open(found, "loop"):
@@ -114,10 +107,6 @@ def offer_commands(found: Route) -> Route:
                 "start", f"{found.verb} it", tuple(RouteChoice("command", line) for line in lines)
             )
             return msgspec.structs.replace(found, ask=(*found.ask, question))
-    if found.route == "external" and found.task is not None and not has_worker():
-        here = RouteChoice("in the foreground", shlex.join(loop_argv(found)))
-        words = "there is no worker in this version: a loop lives as long as its terminal"
-        return msgspec.structs.replace(found, ask=(*found.ask, RouteQuestion("start", words, (here,))))
     return found
 
 
@@ -142,10 +131,10 @@ def proposal_lines(found: Route, *, asking: bool = True) -> list[str]:
         facts.append(("confidence", found.confidence))
     lines = table(facts)
     for one in found.ask if asking else ():
-        if one.about != "start" or found.route == "external":
+        if one.about != "start":
             lines += question_lines(one)
     commands = command_lines(found)
-    if commands and found.route in ("internal", "control") and not is_open(found, "task"):
+    if commands and found.route in ("internal", "external", "control") and not is_open(found, "task"):
         lines += ["as a command", *(f"  {safe(line, 2000)}" for line in commands)]
     return lines
 

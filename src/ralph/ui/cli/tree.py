@@ -40,6 +40,7 @@ _HELP: dict[str, str] = {
     "steer": "Leave a note for the next iteration.",
     "pause": "Pause a loop after its current iteration.",
     "abort": "End loops for good.",
+    "worker": "Keep background loops going.",
     "gates": "List checks, or run them on your work tree.",
     "infer": "Find checks that would prove a task.",
     "specs": "Create a spec, or check existing ones.",

@@ -18,6 +18,9 @@ from ralph.core.model.outcome import PRIORITIES, Stopper
 
 OLD_SECONDS = 24 * 3600.0  # what stopped longer ago than this is nobody's plan any more
 PATIENCE_SECONDS = (1.0, 2.0, 10.0)  # since the last sign of life, before the first, second and third try
+QUEUE_SECONDS = (
+    5.0  # a loop that was just handed over: its starter's own runner, with all its variables, is first
+)
 AT_WORK: frozenset[str] = frozenset({"new", "baseline", "working", "judging", "waiting"})
 PASSES: frozenset[Stopper] = frozenset({"signal", "machine"})  # what stopped it may be over
 
@@ -56,8 +59,8 @@ def wake(loop: Standing, now: float, variables: Collection[str]) -> Wake:
         return Wake("stop", why)
     if loop.host.stints >= FAULT_CAP:
         return Wake("stop", f"its runner ended {loop.host.stints} times in a row without getting anywhere")
-    waited = now - max(loop.updated, loop.host.stint_at)
-    patience = 0.0 if what == "queued" else PATIENCE_SECONDS[loop.host.stints]
+    since = loop.host.queued_at if what == "queued" else max(loop.updated, loop.host.stint_at)
+    waited, patience = now - since, QUEUE_SECONDS if what == "queued" else PATIENCE_SECONDS[loop.host.stints]
     if 0 <= waited < patience:  # less than nothing: a clock was set back, and nobody waits for that
         return LEAVE
     return Wake("resume" if what == "paused" else "start")

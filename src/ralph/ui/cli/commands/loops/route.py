@@ -145,16 +145,14 @@ def _missing(found: Route, yes: bool) -> str:
     blocking = [one for one in found.ask if one.about in OPEN and (one.about != "check" or refused)]
     if blocking:
         return safe(blocking[0].question, 500)
-    if found.route == "external" and not route_screens.has_worker():
-        return "there is no worker in this version; the command above works in the foreground"
     if not yes:
         return "say yes on a terminal, or with -y"
     return ""
 
 
 def _yes_question(found: Route) -> str:
-    if found.route == "external" and not route_screens.has_worker():
-        return "start it in the foreground instead?"
+    if found.route == "external":
+        return "start this loop in the background?"
     return "do this?" if found.route == "control" else "start this loop?"
 
 

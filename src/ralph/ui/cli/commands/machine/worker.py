@@ -28,7 +28,12 @@ def command() -> None:
 @click.option("--foreground", is_flag=True, help="Stay in this terminal instead of going to the background.")
 @click.option("--linger", is_flag=True, help="End by itself ten minutes after the last background loop.")
 def start(foreground: bool, linger: bool) -> int:
-    """Start the worker of this user, if there is none."""
+    """Start the worker of this user, if there is none.
+
+    \b
+    Example:
+      ralph worker start
+    """
     from ralph.app.background.worker import run_worker, start_worker, worker_state
 
     env = dict(os.environ)
@@ -54,7 +59,12 @@ def _tell(text: str) -> None:
 
 @command.command("stop", short_help="Stop the worker; loops at work go on.")
 def stop() -> int:
-    """Stop the worker. Loops at work go on to their end; queued ones wait, and a dead runner stays dead."""
+    """Stop the worker. Loops at work go on to their end; queued ones wait, and a dead runner stays dead.
+
+    \b
+    Example:
+      ralph worker stop
+    """
     from ralph.app.background.worker import stop_worker
 
     print(f"worker {stop_worker(dict(os.environ))} stopped; loops at work go on")
@@ -64,7 +74,12 @@ def stop() -> int:
 @command.command("status", short_help="Show the worker and its loops.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; see docs/json.md.")
 def status(as_json: bool) -> int:
-    """Show whether a worker is running, and how many background loops there are."""
+    """Show whether a worker is running, and how many background loops there are.
+
+    \b
+    Example:
+      ralph worker status --json
+    """
     from ralph.app.background.worker import worker_state
     from ralph.app.words.format import ago, iso
     from ralph.clock import SystemClock
@@ -89,7 +104,12 @@ def status(as_json: bool) -> int:
 @command.command("logs", short_help="Show what the worker did.")
 @click.option("-n", "lines", default=40, show_default=True, metavar="N", help="Show the last N lines.")
 def logs(lines: int) -> int:
-    """Show the worker's log: which runners it started, how they ended, and what it left alone."""
+    """Show the worker's log: which runners it started, how they ended, and what it left alone.
+
+    \b
+    Example:
+      ralph worker logs -n 100
+    """
     from ralph.app.background.worker import worker_log
     from ralph.app.words.format import safe_lines
 
@@ -108,7 +128,12 @@ def logs(lines: int) -> int:
 @command.command("install", short_help="Write a systemd user unit for the worker.")
 @click.option("--print", "only_print", is_flag=True, help="Print the unit instead of writing it.")
 def install(only_print: bool) -> int:
-    """Write a systemd user unit that starts the worker at login, and say how to enable it."""
+    """Write a systemd user unit that starts the worker at login, and say how to enable it.
+
+    \b
+    Example:
+      ralph worker install --print
+    """
     from ralph.app.background.worker import worker_unit
 
     path, text = worker_unit(dict(os.environ))
@@ -129,7 +154,12 @@ def install(only_print: bool) -> int:
 @click.argument("loop")
 @click.option("--resume", is_flag=True)
 def drive(loop: str, resume: bool) -> int:
-    """Drive one background loop to its next pause or end; what the worker starts."""
+    """Drive one background loop to its next pause or end; what the worker starts.
+
+    \b
+    Example:
+      ralph worker drive fix-auth-7f3a91c2
+    """
     from ralph.ui.ask.detach import drive_hosted
 
     return drive_hosted(loop, dict(os.environ), resume=resume)
