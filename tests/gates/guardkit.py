@@ -4,7 +4,7 @@ import re
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
-from ralph.gates.guards import KINDS, REGISTRY, Change, GuardFacts
+from ralph.gates.guards import KINDS, REGISTRY, Change, GuardFacts, Tried
 
 PYTEST = Gate(name="tests", run="pytest -q", argv=("pytest", "-q"), read="pytest", proof=True)
 
@@ -32,6 +32,13 @@ def as_bytes(files):
     return {path: text if isinstance(text, bytes) else text.encode() for path, text in files.items()}
 
 
+def nest_tried(fields):
+    """Fields of GuardFacts, with what was tried where it belongs."""
+    tried = {name: fields[name] for name in Tried.__struct_fields__ if name in fields}
+    rest = {name: value for name, value in fields.items() if name not in tried}
+    return {**rest, "tried": Tried(**tried)} if tried else rest
+
+
 def facts_of(before, after, *, moved=None, modes=None, gates=(PYTEST,), known=(), **fields):
     """`known`: further paths of the base that did not change."""
     old, new = as_bytes(before), as_bytes(after)
@@ -44,7 +51,7 @@ def facts_of(before, after, *, moved=None, modes=None, gates=(PYTEST,), known=()
         read_base=old.get,
         read_result=new.get,
         base_paths=frozenset(old) | frozenset(known),
-        **fields,
+        **nest_tried(fields),
     )
 
 

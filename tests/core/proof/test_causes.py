@@ -4,7 +4,7 @@ import builders as b
 
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.causes import MACHINE, OWN, TRIES, is_missing, sort_answers
-from ralph.shell.gate_run.run_guards import is_noticed
+from ralph.shell.gate_run.experiments.witness_calls import is_noticed
 
 KILLED = {"status": "error", "cause": "killed", "doubt": True}
 

@@ -3,6 +3,7 @@
 import ast
 
 import pytest
+from guardkit import nest_tried
 from hypothesis import given as draw
 from hypothesis import strategies as st
 
@@ -101,7 +102,7 @@ def facts(base, final, text, **more):
         "read_base": lambda path: text.encode(),
         "read_result": lambda path: text.encode(),
     }
-    return GuardFacts(**{**given, **more})
+    return GuardFacts(**nest_tried({**given, **more}))
 
 
 TEXT = (

@@ -225,5 +225,5 @@ def test_both_ways_must_be_noticed(seen, noticed, words):
 )
 def test_it_says_what_differs_when_nothing_could_be_broken(after, words):
     """That no source file differs is said only when that is so."""
-    facts = replace(wanted({}, after), sabotage=())
+    facts = replace(facts := wanted({}, after), tried=replace(facts.tried, sabotage=()))
     assert REGISTRY["sabotage"](facts).summary == f"nothing of the change could be broken: {words}"

@@ -25,6 +25,7 @@ from ralph.core.model.verdict import Reading
 from ralph.gates.guards import (
     REGISTRY,
     Broken,
+    Tried,
     WitnessRequest,
     sabotage_request,
     witness_request,
@@ -463,10 +464,10 @@ def test_real(name, project, observe):
     small = narrow_to_files(made, asked.tests, (after.keys() | {"tests", "test", "."}).__contains__)
     over = {**before, **{path: after[path] for path in asked.take}}
     over = {path: text for path, text in over.items() if path not in asked.drop}
-    facts = replace(facts, witness={"tests": heard(over, small)})
+    facts = replace(facts, tried=Tried(witness={"tests": heard(over, small)}))
     shown = witnesses(facts)[0]
     if many is not None:
-        assert len(shown) == many, facts.witness
+        assert len(shown) == many, facts.tried.witness
     assert bool(shown) is bool(many is None or many)
     broken = []
     for item in sabotage_request(facts):

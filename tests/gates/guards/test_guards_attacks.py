@@ -3,10 +3,11 @@
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from ralph.core.model.verdict import Finding, Reading
 from ralph.core.proof.compare import compare
-from ralph.gates.guards import Change, Executed, GuardFacts, inspect, overlay_request
+from ralph.gates.guards import Change, Executed, GuardFacts, Tried, inspect, overlay_request
 from ralph.gates.readers import reader
 from ralph.gates.seal import exec_argv, seal
 
@@ -130,10 +131,7 @@ def judge(project, observe, edits):
     if wanted:
         over = {path: text for path, text in result.items() if path not in wanted.drop}
         over |= {path: BASE[path] for path in wanted.restore}
-        given = GuardFacts(
-            **{name: getattr(given, name) for name in GuardFacts.__struct_fields__ if name != "overlay"},
-            overlay={"tests": read(over, "overlay")},
-        )
+        given = replace(given, tried=Tried(overlay={"tests": read(over, "overlay")}))
     kinds = {finding.key.split(":")[0] for result in inspect(given) for finding in result.findings}
     return given, kinds
 

@@ -1,6 +1,7 @@
 """Guards on hand-made facts: each rule by itself."""
 
 import pytest
+from guardkit import nest_tried
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Canary, Counts, Finding, Reading
@@ -30,11 +31,10 @@ def facts(*, base=None, final=None, overlay=None, changes=(), old=None, new=None
         gates=gates,
         base=base or {},
         final=final or {},
-        overlay=overlay,
         changes=changes,
         read_base=old.get,
         read_result=new.get,
-        **{"executed": executed, **fields},
+        **nest_tried({"executed": executed, "overlay": overlay, **fields}),
     )
 
 

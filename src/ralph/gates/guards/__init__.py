@@ -14,7 +14,16 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from ralph.core.model.verdict import Finding, GuardResult
-from ralph.gates.guards._base.facts import Asked, BreakSeen, Broken, Change, Executed, GuardFacts, Overlay
+from ralph.gates.guards._base.facts import (
+    Asked,
+    BreakSeen,
+    Broken,
+    Change,
+    Executed,
+    GuardFacts,
+    Overlay,
+    Tried,
+)
 from ralph.gates.guards._base.kinds import (
     about_tests,
     accuses,
@@ -56,6 +65,7 @@ __all__ = [
     "GuardFacts",
     "Overlay",
     "Sabotage",
+    "Tried",
     "WitnessRequest",
     "altered_request",
     "break_request",
@@ -95,7 +105,15 @@ REGISTRY: dict[str, Check] = {**READ, **CALLED}
 
 def inspect(facts: GuardFacts, checks: dict[str, Check] = REGISTRY) -> tuple[GuardResult, ...]:
     """These guards' results for one tree, with the user's waivers applied."""
-    return tuple(_waive(check(facts), facts) for check in checks.values())
+    return tuple(_waive(_name_undone(check(facts), facts), facts) for check in checks.values())
+
+
+def _name_undone(result: GuardResult, facts: GuardFacts) -> GuardResult:
+    """What did not fit into the budget was not applied: no grade may count on it."""
+    undone = facts.tried.undone.get(result.guard)
+    if not undone:
+        return result
+    return replace(result, applied=False, summary=f"{result.summary}; not done: {undone}")
 
 
 def _waive(result: GuardResult, facts: GuardFacts) -> GuardResult:

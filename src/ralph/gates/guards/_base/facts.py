@@ -1,7 +1,7 @@
 """What guards may look at: one final judgement, as plain data and two functions that read the trees.
 
 The shell fills it in. Guards only look; when they need another gate call they say so by a request
-(`overlay_request`, `witness_request`, `sabotage_request`), and the shell performs it.
+(`overlay_request`, `witness_request`, `sabotage_request`), the shell performs it, and `Tried` has the answer.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ralph.core.model.gate import Gate, TaskClass
 from ralph.core.model.plan.test_link import CriterionTest
@@ -66,6 +66,19 @@ class Asked(Struct, frozen=True):
     worked: bool  # the source changed since everything was last verified
 
 
+class Tried(Struct):
+    """What the experiments on this result said, by gate; filled in as their answers arrive."""
+
+    overlay: dict[str, Reading] | None = None  # None: no overlay was asked for
+    repeats: dict[str, tuple[Reading, ...]] = {}  # of the same tree, a canary beside one
+    witness: dict[str, Reading] | None = None  # the result's tests over the base source; None: not asked for
+    sabotage: tuple[Broken, ...] | None = None  # None: not asked for
+    breaks: dict[str, dict[str, BreakSeen]] = {}  # by gate and mode of breaking; none: not tried
+    altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
+    coverage: dict[str, LineHits] = {}  # what a repeat of each gate executed of the change
+    undone: dict[str, str] = {}  # by guard, not by gate: what it would have tried, had it fitted in
+
+
 class GuardFacts(Struct, frozen=True):
     tree: str
     gates: tuple[Gate, ...]
@@ -74,7 +87,6 @@ class GuardFacts(Struct, frozen=True):
     changes: tuple[Change, ...]
     read_base: Callable[[str], bytes | None]
     read_result: Callable[[str], bytes | None]
-    overlay: dict[str, Reading] | None = None  # None: no overlay was asked for
     executed: dict[str, Executed] = {}
     protect: tuple[str, ...] = ()
     waivers: dict[str, str] = {}  # finding key, or its part before the colon -> the user's reason
@@ -83,15 +95,8 @@ class GuardFacts(Struct, frozen=True):
     task: str = ""
     task_class: TaskClass | None = "custom"  # None: a plan, whose items are of any class
     confirm: int = 1  # how often the final verdict was to be green
-    repeats: dict[
-        str, tuple[Reading, ...]
-    ] = {}  # further final readings of the same tree, a canary beside one
-    witness: dict[str, Reading] | None = None  # the result's tests over the base source; None: not asked for
-    sabotage: tuple[Broken, ...] | None = None  # None: not asked for
-    breaks: dict[str, dict[str, BreakSeen]] = {}  # by gate and mode of breaking; none: not tried
-    altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
     criteria: Asked | None = None  # None: there are no specs
-    coverage: dict[str, LineHits] = {}  # what a repeat of each gate executed of the change
+    tried: Tried = field(default_factory=Tried)
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 
     def has_path(self, path: str) -> bool:

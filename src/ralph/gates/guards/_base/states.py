@@ -72,7 +72,7 @@ class KnownStates(Struct, frozen=True):
 
 def known_states(facts: GuardFacts) -> KnownStates:
     return KnownStates(
-        _states(facts, facts.base), _states(facts, facts.overlay or {}), _states(facts, facts.final)
+        _states(facts, facts.base), _states(facts, facts.tried.overlay or {}), _states(facts, facts.final)
     )
 
 

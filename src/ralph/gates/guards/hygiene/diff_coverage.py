@@ -61,11 +61,11 @@ def check(facts: GuardFacts) -> GuardResult:
         return _said(facts, "no line changed that a test could execute")
     if watch is None:
         return _said(facts, _unknown_words(unread))
-    if not facts.coverage:
+    if not facts.tried.coverage:
         once = "the final verdict was not repeated (confirm = 1)"
         why = once if facts.confirm < 2 else "no check that executes tests was called again"
         return _said(facts, f"{_UNKNOWN}: {why}")
-    hits = list(facts.coverage.values())
+    hits = list(facts.tried.coverage.values())
     executed = {path: {n for one in hits for n in one.executed.get(path, ())} for path in watch.files}
     unknown = dict(unread)
     for path in watch.files:
@@ -88,7 +88,7 @@ def _result(
         missed += [f"{path}:{words}" for words in _ranges(sorted(changed - ran), changed)]
     if not total:
         return _said(facts, _unknown_words(unknown))
-    partial = done < total and any(one.partial for one in facts.coverage.values())
+    partial = done < total and any(one.partial for one in facts.tried.coverage.values())
     words = f"{done} of {total} changed lines are executed by tests"
     if missed:
         more = f" and {len(missed) - _MAX_SHOWN} more" if len(missed) > _MAX_SHOWN else ""

@@ -77,7 +77,7 @@ def _request(facts: GuardFacts, gate: Gate, final: Reading, turned: list[str]) -
 def check(facts: GuardFacts) -> GuardResult:
     findings = []
     asked = 0
-    for gate_name, (request, reading) in facts.altered.items():
+    for gate_name, (request, reading) in facts.tried.altered.items():
         asked += len(request)
         green = sorted(name for name in request if (reading.tests or {}).get(name) == "pass")
         findings += [

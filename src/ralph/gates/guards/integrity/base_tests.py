@@ -41,7 +41,7 @@ _STILL = re.compile(r"#|set\s|export\s|cd\s|[\w./ -]+:(?!\S)|\.\w+|[\w-]+\s*[:?+
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    if facts.overlay is None:
+    if facts.tried.overlay is None:
         text = "no test and no test config changed: the final verdict is that of the base's tests"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
     findings = []
@@ -49,7 +49,7 @@ def check(facts: GuardFacts) -> GuardResult:
     for gate in facts.gates:
         if not gate.required:
             continue
-        over = facts.overlay.get(gate.name)
+        over = facts.tried.overlay.get(gate.name)
         if over is None:
             text = f"{gate.name}: the base's tests were not run over the new source"
             findings.append(Finding(f"base_tests.missing:{gate.name}", text))

@@ -31,7 +31,7 @@ def check(facts: GuardFacts) -> GuardResult:
         final = facts.final.get(gate.name)
         if not is_repeated(gate, final) or final is None or final.tests is None:
             continue  # what is read by its exit code or as findings has no tests to put one beside
-        now = next((one.canary for one in facts.repeats.get(gate.name, ()) if one.canary), None)
+        now = next((one.canary for one in facts.tried.repeats.get(gate.name, ()) if one.canary), None)
         base = facts.base.get(gate.name)
         before = base.canary if base is not None else None
         if now is None:

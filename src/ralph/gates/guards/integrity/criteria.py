@@ -64,7 +64,7 @@ def check(facts: GuardFacts) -> GuardResult:
 
 def _idle(facts: GuardFacts) -> set[str]:
     """Tests of the result that pass on the base source."""
-    readings = (facts.witness or {}).values()
+    readings = (facts.tried.witness or {}).values()
     return {name for reading in readings for name, state in (reading.tests or {}).items() if state == "pass"}
 
 

@@ -89,7 +89,7 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
             return []  # the gate itself is red and says why
         text = f"{gate.name}: its tests were known at the base and are not known now"
         return [Finding(f"inventory.unknown:{gate.name}", text)]
-    over = (facts.overlay or {}).get(gate.name)
+    over = (facts.tried.overlay or {}).get(gate.name)
     now, then = _view(final), _view(over) if over and over.tests is not None else None
     moved = find_moves(base, final, facts)
     removed = removed_on_request(facts, gate)

@@ -58,16 +58,16 @@ def check(facts: GuardFacts) -> GuardResult:
 
 def _count_readings(facts: GuardFacts, gate: Gate) -> int:
     """The final reading, its repeats, and the overlay: the base's tests over this source are a call too."""
-    over = facts.overlay is not None and gate.name in facts.overlay
-    return 1 + len(facts.repeats.get(gate.name, ())) + over
+    over = facts.tried.overlay is not None and gate.name in facts.tried.overlay
+    return 1 + len(facts.tried.repeats.get(gate.name, ())) + over
 
 
 def _forgiven(facts: GuardFacts, gates: list[Gate]) -> list[str]:
     """Tests whose failures were put down to the base: green readings that are flaky all the same."""
     found: set[str] = set()
     for gate in gates:
-        readings = [*facts.repeats.get(gate.name, ()), facts.final.get(gate.name)]
-        readings.append((facts.overlay or {}).get(gate.name))
+        readings = [*facts.tried.repeats.get(gate.name, ()), facts.final.get(gate.name)]
+        readings.append((facts.tried.overlay or {}).get(gate.name))
         found.update(*(one.flaky for one in readings if one is not None and one.status == "pass"))
     return sorted(found)
 
@@ -76,7 +76,7 @@ def _flaky(facts: GuardFacts, gate: Gate) -> list[Finding]:
     base = facts.base.get(gate.name)
     known = set(base.flaky) if base is not None and not gate.proof else set()
     red: set[str] = set()
-    for reading in facts.repeats.get(gate.name, ()):
+    for reading in facts.tried.repeats.get(gate.name, ()):
         final = facts.final.get(gate.name)
         before = red_keys(final, gate.fail_on) if final is not None else frozenset()
         red |= red_keys(reading, gate.fail_on) - before - known

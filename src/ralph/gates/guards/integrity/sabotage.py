@@ -44,7 +44,7 @@ class Sabotage(Struct, frozen=True):
 
 def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
     """What to break. Where no function is found (another language, a table), whole files are taken back."""
-    if facts.witness is None or not witnesses(facts)[0]:
+    if facts.tried.witness is None or not witnesses(facts)[0]:
         return ()
     found: list[Sabotage] = []
     files: list[Sabotage] = []
@@ -127,9 +127,9 @@ def _name_paths(paths: list[str]) -> str:
 def check(facts: GuardFacts) -> GuardResult:
     findings, blind = _judge_breaks(facts)
     words, counted = _own_tests(facts)
-    if facts.sabotage is None and facts.breaks:
-        noticed = sum(any(seen.red for seen in tried.values()) for tried in facts.breaks.values())
-        words = f"{noticed} of {len(facts.breaks)} checks turn red when the code of the change fails"
+    if facts.tried.sabotage is None and facts.tried.breaks:
+        noticed = sum(any(seen.red for seen in tried.values()) for tried in facts.tried.breaks.values())
+        words = f"{noticed} of {len(facts.tried.breaks)} checks turn red when the code of the change fails"
     result = guard_result(
         NAME, facts, findings, good=words, bad="a green that does not turn red", blind=blind
     )
@@ -141,7 +141,7 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
     findings: list[Finding] = []
     open_points: list[str] = []
     for gate in facts.gates:
-        tried = facts.breaks.get(gate.name)
+        tried = facts.tried.breaks.get(gate.name)
         if not tried:
             continue
         exits = [name for seen in tried.values() for name in seen.exits if gate.read == "exit"]
@@ -171,11 +171,11 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
 
 def _own_tests(facts: GuardFacts) -> tuple[str, dict[str, int]]:
     """How the agent's own tests took the sabotage."""
-    if facts.sabotage is None:
+    if facts.tried.sabotage is None:
         return "not needed: no test of the agent's own is the witness", {}
-    if not facts.sabotage:
+    if not facts.tried.sabotage:
         return _why_none(facts), {"sabotaged": 0, "noticed": 0}
-    tried = [item for item in facts.sabotage if item.noticed is not None]
+    tried = [item for item in facts.tried.sabotage if item.noticed is not None]
     noticed = [item for item in tried if item.noticed]
     # A test may notice one way of breaking by asking only whether something came back, or whether it is true.
     blind = {item.other for item in tried} - {item.other for item in noticed}
@@ -186,7 +186,7 @@ def _own_tests(facts: GuardFacts) -> tuple[str, dict[str, int]]:
         words += f"; not noticed: {', '.join(missed[:_MAX_SHOWN])}{more}"
     if blind and noticed:
         words += "; they only ask whether something comes back" if True in blind else "; they see no value"
-    left = len(facts.sabotage) - len(tried)
+    left = len(facts.tried.sabotage) - len(tried)
     if left:
         words += f"; {left} not tried, the time was up"
     return words, {"sabotaged": len(tried), "noticed": 0 if blind else len(noticed)}

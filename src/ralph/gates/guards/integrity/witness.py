@@ -108,7 +108,7 @@ def check(facts: GuardFacts) -> GuardResult:
     if not needs_witness(facts):
         text = "not needed: the task is shown by a check of the user, or only documents changed"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
-    if facts.witness is None:
+    if facts.tried.witness is None:
         text = "no test was added or changed that could show the new behaviour"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
     shown, why_not = witnesses(facts)
@@ -128,7 +128,7 @@ def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
     shown: list[str] = []
     why = "they are green on the base source too"
     for gate in facts.gates:
-        over, final = (facts.witness or {}).get(gate.name), facts.final.get(gate.name)
+        over, final = (facts.tried.witness or {}).get(gate.name), facts.final.get(gate.name)
         if over is None or final is None or not is_repeated(gate, final):
             continue
         if final.status != "pass" and (final.status != "fail" or final.tests is None):
