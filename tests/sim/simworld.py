@@ -249,7 +249,7 @@ class SimHands:
             if self._disk.strikes():
                 yield _no_verdict(loop, action.stage, action.tree, name)
             else:
-                yield e.GateEnded(iteration=loop.iteration, verdict=verdict(name, action.tree, action.stage))
+                yield e.GateEnded(iteration=loop.iteration, verdict=verdict(name, action))
 
     def run_guards(
         self, loop: Loop, action: actions.RunGuards, attend: Attention
@@ -399,12 +399,15 @@ def _no_verdict(loop: Loop, stage: Any, tree: str, gate: str) -> e.NoVerdict:
     return e.NoVerdict(iteration=loop.iteration, stage=stage, tree=tree, gate=gate, cause="keeper-lost")
 
 
-def verdict(gate: str, tree: str, stage: str) -> Verdict:
+def verdict(gate: str, owed: actions.RunGates) -> Verdict:
     """Gates are functions of a tree; `lint` is always green."""
+    tree, stage, fresh = owed.tree, owed.stage, owed.fresh
     red = 0 if gate == "lint" else int(tree.rpartition(".")[2])
     if not red:
         witness = 0 if tree.startswith(("own", "bare")) else 3
-        return Verdict(gate, tree, stage, "pass", per_test=True, fixed_count=3, witness_count=witness)
+        return Verdict(
+            gate, tree, stage, "pass", per_test=True, fixed_count=3, witness_count=witness, fresh=fresh
+        )
     return Verdict(
         gate, tree, stage, "fail", per_test=True, red=red, red_digest=f"d{red}", signature=f"s{red}"
     )

@@ -43,7 +43,7 @@ def rejudged(loop: Loop, base: object, now: object) -> Loop:
 
 UNPROVEN = ended_unproven()
 AT_BASE = actions.RunGates(stage="baseline", tree=BASE, gates=("new",))
-AGAIN = actions.RunGates(stage="fast", tree="t1", gates=("test", "new"))
+AGAIN = actions.RunGates(stage="fast", tree="t1", gates=("test", "new"), fresh=True)
 ASKED_PAUSE = decide(joined(UNPROVEN), e.PauseAsked(reason="lunch"))
 IN = b.at_base(NEW_RED)
 RESTING = joined(decide(b.waiting(), e.PauseAsked(reason="lunch")))  # its agent is at a limit

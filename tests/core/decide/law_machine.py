@@ -25,6 +25,7 @@ BEGUN = fold([e.LoopStarted(rules=e.RULES, order=b.order())])
 READY = b.based()  # the first call is owed
 CALLING = b.call(READY)
 SNAP = b.answer(CALLING, b.COMPLETE)  # a snapshot is owed
+SLOW = b.answer(b.call(b.based(None, b.red(count=3, seconds=2.0))))
 JUDGING = b.work(READY, "t1")
 FINAL = b.judge(JUDGING, b.green())
 GUARDS = b.guarding(READY)
@@ -253,7 +254,7 @@ CALLS = [
 CHANGED = {"work.tree": "t1", "work.commit": "c-t1", "work.changed_lines": 8}
 SNAPSHOTS = [
     Row(
-        "a new tree is judged by every gate",
+        "a new tree is judged by every gate; said to be complete, in checkouts made anew",
         SNAP.with_agents(faults_in_row=2, outages_in_row=1).with_progress(
             revert_note="iteration 0 was taken back"
         ),
@@ -267,7 +268,20 @@ SNAPSHOTS = [
             "proof.stage": "fast",
             "proof.verdicts": {},
             "proof.verdicts_tree": "t1",
-            "todo": ask("fast", "t1"),
+            "todo": (actions.RunGates("fast", "t1", ("test",), fresh=True),),
+        },
+    ),
+    Row(
+        "not said to be complete, but checks that take long: also in checkouts made anew",
+        SLOW,
+        b.snapshot("t1", SLOW, lines=8),
+        {
+            **CHANGED,
+            "phase": "judging",
+            "proof.stage": "fast",
+            "proof.verdicts": {},
+            "proof.verdicts_tree": "t1",
+            "todo": (actions.RunGates("fast", "t1", ("test",), fresh=True),),
         },
     ),
     Row(
@@ -310,6 +324,29 @@ JUDGEMENT = [
         b.work(b.based(TWO, b.red(count=3), b.green("lint")), "t1"),
         gate_ended(b.green("lint")),
         {"proof.verdicts": {"lint": b.green("lint")}, "todo": ask("fast", "t1", "test")},
+    ),
+    Row(
+        "green in a checkout made anew counts as final: the guards are asked at once",
+        JUDGING,
+        gate_ended(b.green(fresh=True)),
+        {
+            "proof.verdicts": {"test": b.green(fresh=True)},
+            "proof.finals": {"test": b.final(b.green(fresh=True))},
+            "proof.stage": "final",
+            "proof.finals_tree": "t1",
+            "todo": (actions.RunGuards(tree="t1"),),
+        },
+    ),
+    Row(
+        "one of two was judged in an incremental checkout: all again in fresh ones",
+        b.judge(b.work(b.based(TWO, b.red(count=3), b.green("lint")), "t1"), b.green(fresh=True)),
+        gate_ended(b.green("lint")),
+        {
+            "proof.verdicts": {"test": b.green(fresh=True), "lint": b.green("lint")},
+            "proof.stage": "final",
+            "proof.finals_tree": "t1",
+            "todo": ask("final", "t1", "test", "lint"),
+        },
     ),
     Row(
         "green in the incremental checkout: the same again in a fresh one",

@@ -85,7 +85,7 @@ def test_a_held_call_is_made_only_after_the_judgement_and_is_counted_once() -> N
     loop = decide(b.iterate(b.based(), "t1"), e.PauseAsked())
     assert loop.control.held_todo == (actions.RunAgent(iteration=2, call=2),)
     loop = b.judge(joined(loop), IN)
-    assert loop.todo == (AGAIN,)
+    assert loop.todo == (replace(AGAIN, fresh=False),)
     loop = b.judge(loop, b.red(), NEW_RED)
     assert loop.todo == (actions.RunAgent(iteration=2, call=2),)
 

@@ -31,7 +31,6 @@ from ralph.core.model.actions import (
     PublishResult,
     RestoreWorkspace,
     RunAgent,
-    RunGates,
     RunGuards,
     TakeSnapshot,
     TieTests,
@@ -190,10 +189,7 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
         return after_judging.finish(loop, Finish("aborted", loop.control.abort_reason))
     if event.tree == loop.proof.verdicts_tree:
         return after_judging.decide_on_fast_gates(loop)
-    todo = RunGates(stage="fast", tree=event.tree, gates=after_judging.gate_names(loop))
-    loop = replace(
-        loop.with_proof(stage="fast", verdicts={}, verdicts_tree=event.tree), phase="judging", todo=(todo,)
-    )
+    loop = after_judging.judge_tree(loop)
     return after_judging.hold(loop) if loop.control.pause_now else loop
 
 

@@ -30,6 +30,7 @@ class RunGates(Action, frozen=True):
     stage: Stage
     tree: str
     gates: tuple[str, ...]
+    fresh: bool = False  # in checkouts made anew: what is green there need not be judged again
 
 
 class RunGuards(Action, frozen=True):

@@ -126,7 +126,9 @@ class RealPerformer:
         tree, stage = action.tree, action.stage
         gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
         settled = loop.proof.doubted_tree == tree
-        verdicts = self.judge.judge(gates, tree, stage, loop.proof.baseline, attend, settled=settled)
+        verdicts = self.judge.judge(
+            gates, tree, stage, loop.proof.baseline, attend, settled=settled, fresh=action.fresh
+        )
         for verdict, answered in sort_answers(verdicts, settled=settled):
             if answered:
                 shares = self.judge.found.get(verdict.gate, ()) if stage == "baseline" else ()
