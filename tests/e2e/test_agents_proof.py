@@ -128,11 +128,16 @@ def test_red_after_green_on_one_tree_is_flaky(place, tmp_path):
     assert "test_now_and_then" in done.text
 
 
+SIGNS = {"sub": "-", "add": "+", "mul": "*"}
+
+
 @pytest.mark.soak
 def test_red_in_the_fresh_checkout_only_is_flaky(place, tmp_path):
     """The verdict itself says flaky, not fail."""
     place.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(4,)))
-    done = place.loop(agent("honest_steps", "1"), "--sandbox", "none", "--max-iterations", "1")
+    right = "\n\n".join(f"def {name}(a, b):\n    return a {sign} b\n" for name, sign in SIGNS.items())
+    words = files(calc__py=right)  # and no claim: with one, the fresh checkout comes at once
+    done = place.loop(agent("writes_files", words), "--sandbox", "none", "--max-iterations", "1")
     loop = place.expect(done, "exhausted", 1, 1, says="passed once and failed once on the same tree")
     assert loop.proof.finals["check"].status == "flaky"
 

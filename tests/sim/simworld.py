@@ -401,13 +401,11 @@ def _no_verdict(loop: Loop, stage: Any, tree: str, gate: str) -> e.NoVerdict:
 
 def verdict(gate: str, owed: actions.RunGates) -> Verdict:
     """Gates are functions of a tree; `lint` is always green."""
-    tree, stage, fresh = owed.tree, owed.stage, owed.fresh
+    tree, stage = owed.tree, "final" if owed.fresh else owed.stage
     red = 0 if gate == "lint" else int(tree.rpartition(".")[2])
     if not red:
         witness = 0 if tree.startswith(("own", "bare")) else 3
-        return Verdict(
-            gate, tree, stage, "pass", per_test=True, fixed_count=3, witness_count=witness, fresh=fresh
-        )
+        return Verdict(gate, tree, stage, "pass", per_test=True, fixed_count=3, witness_count=witness)
     return Verdict(
         gate, tree, stage, "fail", per_test=True, red=red, red_digest=f"d{red}", signature=f"s{red}"
     )

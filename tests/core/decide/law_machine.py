@@ -328,10 +328,10 @@ JUDGEMENT = [
     Row(
         "green in a checkout made anew counts as final: the guards are asked at once",
         JUDGING,
-        gate_ended(b.green(fresh=True)),
+        gate_ended(b.final(b.green())),
         {
-            "proof.verdicts": {"test": b.green(fresh=True)},
-            "proof.finals": {"test": b.final(b.green(fresh=True))},
+            "proof.verdicts": {"test": b.final(b.green())},
+            "proof.finals": {"test": b.final(b.green())},
             "proof.stage": "final",
             "proof.finals_tree": "t1",
             "todo": (actions.RunGuards(tree="t1"),),
@@ -339,10 +339,10 @@ JUDGEMENT = [
     ),
     Row(
         "one of two was judged in an incremental checkout: all again in fresh ones",
-        b.judge(b.work(b.based(TWO, b.red(count=3), b.green("lint")), "t1"), b.green(fresh=True)),
+        b.judge(b.work(b.based(TWO, b.red(count=3), b.green("lint")), "t1"), b.final(b.green())),
         gate_ended(b.green("lint")),
         {
-            "proof.verdicts": {"test": b.green(fresh=True), "lint": b.green("lint")},
+            "proof.verdicts": {"test": b.final(b.green()), "lint": b.green("lint")},
             "proof.stage": "final",
             "proof.finals_tree": "t1",
             "todo": ask("final", "t1", "test", "lint"),

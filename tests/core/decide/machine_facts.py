@@ -208,7 +208,7 @@ class Books:
         match event:
             case e.GateEnded(verdict=verdict) if verdict.stage == "baseline":
                 self.base[verdict.gate] = verdict.status
-            case e.GateEnded(verdict=verdict) if verdict.stage == "final" or verdict.fresh:
+            case e.GateEnded(verdict=verdict) if verdict.stage == "final":
                 self.final[verdict.tree, verdict.gate] = verdict.status
             case e.GuardsEnded():
                 self.looked[event.tree] = event.results

@@ -75,8 +75,8 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
     if answer.may_leave and loop.proof.finals_tree == loop.work.tree:
         # Judged in full before: asking again could only be luckier; a claim may be what was missing.
         return decide_on_final_gates(loop)
-    if answer.may_leave and all(verdict.fresh for verdict in loop.proof.verdicts.values()):
-        finals = {name: replace(one, stage="final") for name, one in loop.proof.verdicts.items()}
+    if answer.may_leave and all(one.stage == "final" for one in loop.proof.verdicts.values()):
+        finals = loop.proof.verdicts  # of checkouts made anew: they need not be asked again
         return decide_on_final_gates(
             loop.with_proof(stage="final", finals=finals, finals_tree=loop.work.tree)
         )

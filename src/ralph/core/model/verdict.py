@@ -67,7 +67,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
 
     gate: str
     tree: str
-    stage: Stage
+    stage: Stage  # "final": in a checkout made anew, also where a fast one was owed
     status: Status
     summary: str = ""
     cause: str = ""
@@ -89,7 +89,6 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     repeats: tuple[str, ...] = ()  # evidence of the further calls that this verdict rests on
     unloaded: int = 0  # files or packages whose tests could not be loaded: what is red in them is not known
     doubt: bool = False  # who ended its call was not known; it came out the same again
-    fresh: bool = False  # of a fast one: its checkout was made anew, so it is as good as a final one
     answered: bool | None = None  # the check came to a judgement; None: a record from before that was told
 
 

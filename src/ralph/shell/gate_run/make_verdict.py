@@ -57,7 +57,6 @@ def make_verdict(
         unloaded=count_unloaded(reading),
         doubt=reading.doubt,
         answered=reading.status != "error",
-        fresh=stage == "fast" and heard[0].call.fresh,
     )
     return made, reading
 

@@ -102,7 +102,7 @@ def _no_more() -> list[Experiment]:
 
 
 class Experiment(Struct):
-    """Gate calls that answer one question. No two experiments use the same stage."""
+    """Gate calls that answer one question. No two use the same stage at the same time."""
 
     guard: str  # who asks: beside its result stands what was not done
     calls: list[GateCall]
@@ -176,7 +176,9 @@ class _Queue(Struct):
         self._follow(one)
 
     def _put(self, one: Experiment, call: GateCall) -> None:
-        assert self.by_stage.setdefault(call.stage, one) is one, call.stage
+        before = self.by_stage.get(call.stage, one)
+        assert before is one or before.owed == 0, call.stage
+        self.by_stage[call.stage] = one
         self.wanted.append(call)
         one.owed += 1
         self.owed += 1

@@ -60,7 +60,6 @@ class Judge:
         readings: dict[str, Reading] | None = None,
         *,
         settled: bool = False,
-        fresh: bool = False,
     ) -> Iterator[Verdict]:
         """Verdicts as they come in; ends early, with every process gone, when `attend` says so.
 
@@ -68,9 +67,8 @@ class Judge:
         `settled`: that has been done on this tree where it was in doubt who ended a call.
         """
         again = stage == "baseline" and self.site.order.criterion.confirm > 1
-        fresh = fresh or stage == "final"
-        slot, purpose = ("fresh", "final") if fresh else ("kept", stage)
-        wanted = [GateCall(gate, tree, purpose, self.slot(gate, slot), fresh) for gate in gates]
+        kept = "fresh" if (fresh := stage == "final") else "kept"
+        wanted = [GateCall(gate, tree, stage, self.slot(gate, kept), fresh) for gate in gates]
         heard: dict[str, list[Heard]] = {gate.name: [] for gate in gates}
         planted: dict[str, Planted] = {}
         anew: list[Gate] = []

@@ -126,9 +126,8 @@ class RealPerformer:
         tree, stage = action.tree, action.stage
         gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
         settled = loop.proof.doubted_tree == tree
-        verdicts = self.judge.judge(
-            gates, tree, stage, loop.proof.baseline, attend, settled=settled, fresh=action.fresh
-        )
+        kind = "final" if action.fresh else stage
+        verdicts = self.judge.judge(gates, tree, kind, loop.proof.baseline, attend, settled=settled)
         for verdict, answered in sort_answers(verdicts, settled=settled):
             if answered:
                 shares = self.judge.found.get(verdict.gate, ()) if stage == "baseline" else ()

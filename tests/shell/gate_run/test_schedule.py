@@ -1,0 +1,132 @@
+"""The queue of experiments: what is made, what is left out and named, what follows what."""
+
+import pytest
+from guardkit import PYTEST, facts_of
+from msgspec.structs import replace
+
+from ralph.core.model.verdict import Reading, Verdict
+from ralph.gates.guards import CALLED, inspect
+from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.schedule import BUDGET_WORDS, Experiment, Lab, budget_seconds, perform
+
+FILES = {f"t::{number}": f"tests/test_{number}.py" for number in range(10)}
+GREEN = Reading("pass", "10 passed", tests=dict.fromkeys(FILES, "pass"), files=FILES)
+
+
+class Script:
+    """Answers every call from a table by stage, in the order in which it was wanted; None = never."""
+
+    def __init__(self, told=None):
+        self.made = []
+        self._told = told or {}
+
+    def hear(self, wanted, tree, attend):
+        while wanted:
+            call = wanted.pop(0)
+            answer = self._told.get(call.stage, GREEN)
+            if answer is None:
+                return
+            self.made.append(call.stage)
+            yield Heard(call, answer, evidence=f"e{len(self.made)}", seconds=call.share * 10)
+
+    def slot(self, gate, purpose):
+        return f"{purpose}-{gate.name}"
+
+
+def lab(script, seconds=10.0):
+    facts = facts_of({}, {}, final={"tests": GREEN}, known=FILES.values(), confirm=3)
+    return Lab(script, facts, {"tests": Verdict("tests", "t", "final", "pass", seconds=seconds)})
+
+
+def calls(stage, *shares):
+    return [GateCall(PYTEST, "t", stage, stage, share=share) for share in shares]
+
+
+def experiment(guard, wanted, noted=None, **more):
+    return Experiment(guard, wanted, (noted if noted is not None else []).append, **more)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "needed", "made", "undone"),
+    [
+        (10.0, 2, 2, False),
+        (10.0, 3, 1, True),
+        (10.0, 5, 0, True),
+        (1.0, 5, 2, False),  # too small to count
+    ],
+)
+def test_a_budget_in_suite_runs(seconds, needed, made, undone):
+    """Four suites of calls fit beside a verdict, the needed ones first; what is left out is named."""
+    script = Script()
+    here = lab(script, seconds)
+    optional = experiment("altered", calls("altered", 1.0, 1.0), what="other values")
+    must = experiment("repeat", calls("final", *[1.0] * needed), needed=True)
+    assert perform(here, [optional, must], lambda activity: False)
+    assert (script.made.count("final"), script.made.count("altered")) == (needed, made)
+    assert here.tried.undone == ({"altered": f"other values, {BUDGET_WORDS}"} if undone else {})
+    result = {one.guard: one for one in inspect(here.facts, CALLED)}["altered"]
+    assert result.applied is not undone
+    assert (BUDGET_WORDS in result.summary) is undone
+
+
+def test_the_clock_does_not_count():
+    """The budget goes by what the verdict took, so a busy machine leaves out no more than a quiet one."""
+    for seconds in (6.0, 600.0):
+        assert (
+            budget_seconds({"tests": Verdict("tests", "t", "final", "pass", seconds=seconds)}) == 4 * seconds
+        )
+
+
+def test_least_and_most():
+    """Some are made whatever they take; after their time no further one begins."""
+    script = Script()
+    must = experiment("repeat", calls("final", *[1.0] * 4), needed=True)
+    few = experiment("sabotage", calls("sabotage", 1.0, 1.0, 1.0), least=2)
+    assert perform(here := lab(script), [must, few], lambda activity: False)
+    assert script.made.count("sabotage") == 2
+    assert here.tried.undone == {}  # it has no words: the guard tells it itself
+    script = Script()
+    ended = []
+    few = experiment(
+        "sabotage", calls("sabotage", *[0.1] * 5), max_seconds=1.5, then=lambda: ended.append(1) or []
+    )
+    assert perform(lab(script), [few], lambda activity: False)
+    assert (script.made.count("sabotage"), ended) == (2, [1])
+
+
+def test_what_follows_joins_the_queue():
+    """Further calls and experiments run beside what is still waiting, and their evidence is kept by stage."""
+    script, noted = Script(), []
+    again = iter(calls("witness", 0.1))
+    first = Experiment(
+        "witness",
+        calls("witness", 0.1),
+        lambda heard: next(again, None),
+        lambda: [experiment("sabotage", calls("sabotage", 0.1), noted)],
+        needed=True,
+    )
+    here = lab(script)
+    assert perform(here, [first, experiment("repeat", calls("final", 1.0))], lambda activity: False)
+    assert script.made == ["witness", "final", "witness", "sabotage"]
+    assert len(noted) == 1
+    assert here.evidence == {"witness": ("e1", "e3"), "final": ("e2",), "sabotage": ("e4",)}
+
+
+@pytest.mark.parametrize("cause", ["", "interrupted"])
+def test_no_answer_is_no_experiment(cause):
+    """Dropped by the user, or by the machine: nothing is made of what was heard so far."""
+    lost = replace(GREEN, status="error", cause=cause) if cause else None
+    script = Script({"altered": lost})
+    here = lab(script)
+    wanted = [experiment("repeat", calls("final", 1.0)), experiment("altered", calls("altered", 0.1))]
+    assert not perform(here, wanted, lambda activity: False)
+    assert (here.missing is not None) is bool(cause)
+
+
+def test_narrowing_tells_its_share():
+    """A gate that looks at one of ten files is a tenth of it; one that cannot be narrowed is whole."""
+    here = lab(Script())
+    assert here.narrow(replace(PYTEST, reporter=("-v",)), ["tests/test_3.py"])[1] == 0.1
+    assert here.narrow(PYTEST, ["data.json"])[1] == 1.0
+    call = here.call_elsewhere(PYTEST, ["tests/test_3.py"], "t", "witness")
+    assert (call.slot, call.gate.timeout) == ("witness-tests", 40.0)
