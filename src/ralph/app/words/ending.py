@@ -159,10 +159,11 @@ def _coverage_facts(loop: Loop) -> list[tuple[str, str]]:
 
 
 def _find_additions(loop: Loop) -> list[str]:
-    """What the result brings along that acts beyond the code, such as a workflow."""
-    words = "continuous integration"
-    told = [one.summary for one in loop.proof.guards if one.guard == "protected" and not one.findings]
-    return [text for text in told if text.startswith(words) and loop.proof.guards_tree == loop.work.tree]
+    """What the result brings along that acts beyond the code: a workflow, a dependency."""
+    words = {"protected": "continuous integration", "dependencies": "dependencies: added"}
+    told = [one for one in loop.proof.guards if not one.findings and one.guard in words]
+    found = [one.summary for one in told if one.summary.startswith(words[one.guard])]
+    return found if loop.proof.guards_tree == loop.work.tree else []
 
 
 def checks_not_run(loop: Loop) -> tuple[str, ...]:

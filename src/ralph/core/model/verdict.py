@@ -60,6 +60,7 @@ class Reading(Struct, frozen=True, omit_defaults=True):
     files: dict[str, str] = {}  # test id -> file it stands in, where the reader knows
     flaky: tuple[str, ...] = ()  # red keys that changed between two calls on the same tree
     canary: Canary | None = None  # None: no canary was run with it
+    written: tuple[str, ...] = ()  # tracked files that the call wrote
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True):
@@ -90,6 +91,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     unloaded: int = 0  # files or packages whose tests could not be loaded: what is red in them is not known
     doubt: bool = False  # who ended its call was not known; it came out the same again
     answered: bool | None = None  # the check came to a judgement; None: a record from before that was told
+    deleted: tuple[str, ...] = ()  # tests of the base that the change deleted (first few)
 
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):

@@ -123,7 +123,7 @@ def decide_exit(
     for result in guards or ():
         not_yet += [f"{result.guard}: {guard_words(finding)}" for finding in result.findings]
     if not_yet:
-        return Exit(verified=False, not_yet=tuple(not_yet))
+        return Exit(verified=False, not_yet=(*not_yet, *_deleted_sentences(criterion, now, not_yet)))
     if not changed and not unchanged_ok:
         return Exit(verified=False, not_yet=("nothing has changed yet",))
     proof = prove(criterion, baseline, now, guards or (), protection, generated)
@@ -196,6 +196,18 @@ def red_sentences(
                 sentences.append(f"{gate.name}: not judged on this tree")
         elif gate.required and blocks(gate, baseline.get(gate.name), verdict, tolerance):
             sentences.append(f"{gate.name}: {describe(gate, verdict, baseline.get(gate.name))}")
+    return sentences
+
+
+def _deleted_sentences(criterion: Criterion, now: dict[str, Verdict], told: list[str]) -> list[str]:
+    """Deleted tests by name, at once: guards that would say so may not be asked while a check is red."""
+    sentences = []
+    for gate in criterion.gates:
+        verdict = now.get(gate.name)
+        names = [name for name in verdict.deleted if not any(name in line for line in told)] if verdict else []
+        if names:
+            words = _list(names[:MAX_SHOWN], len(names))
+            sentences.append(f"{gate.name}: you deleted tests of the base, restore them: {words}")
     return sentences
 
 

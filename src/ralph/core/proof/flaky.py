@@ -32,8 +32,9 @@ def merge_readings(first: Reading, second: Reading, fail_on: Severity = "P1") ->
     if is_missing(first, settled=True) or is_missing(second, settled=True):
         return second if is_missing(first, settled=True) else first
     changed = changed_keys(first, second, fail_on)
+    written = tuple(sorted({*first.written, *second.written}))
     if first.status == second.status and not changed:
-        return replace(first, canary=second.canary or first.canary)
+        return replace(first, canary=second.canary or first.canary, written=written)
     tests = None
     if first.tests is not None and second.tests is not None:
         tests = {**first.tests}
@@ -55,6 +56,7 @@ def merge_readings(first: Reading, second: Reading, fail_on: Severity = "P1") ->
         files={**second.files, **first.files},
         flaky=tuple(sorted({*first.flaky, *changed})),
         canary=second.canary or first.canary,
+        written=written,
     )
 
 

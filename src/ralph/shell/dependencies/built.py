@@ -2,8 +2,9 @@
 
 Folders of the user are right only while the lockfiles are the base's. With a `setup` command they are built
 instead, boxed like a gate, with network and without credentials, once for each state of the lockfiles. What
-the base asks for is kept for all loops (`<state>/deps`). What a changed lockfile asks for is built by a tree
-that an agent wrote: it stays in its loop's folder, and neither the baseline nor another loop ever sees it.
+the base asks for is kept for all loops (`<state>/deps`). What a changed lockfile asks for is built by the
+base's scripts (`setup_tree`); an agent chose it, so it stays in its loop's folder, and neither the baseline nor
+another loop ever sees it.
 Which files are lockfiles is in `shared`, how folders are mounted in `bubblewrap`.
 """
 
@@ -21,6 +22,7 @@ from ralph.core.model.verdict import Reading
 from ralph.core.proof.causes import is_missing
 from ralph.shell.dependencies import shared
 from ralph.shell.dependencies.run_setup import run_setup
+from ralph.shell.dependencies.setup_tree import setup_tree
 from ralph.shell.files.safe_tree import remove_except, remove_tree
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.ports import Activity, Attention
@@ -66,8 +68,9 @@ class Deps:
         if why := shared.why_unfit(store, base, tree, self._share, setup=bool(order.box.setup)):
             return Reading("error", why, cause="missing")
         if order.box.setup:
-            changed = bool(shared.lockfiles_changed(store, base, tree))
-            made = self._find_build(tree if changed else base, attend, own=changed)
+            changed = shared.lockfiles_changed(store, base, tree)
+            asks = setup_tree(store, base, tree, changed) if changed else base
+            made = self._find_build(asks, attend, own=bool(changed))
             if not isinstance(made, tuple):
                 return made
             there = {mount.at for mount in made}

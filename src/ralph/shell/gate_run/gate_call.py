@@ -19,8 +19,10 @@ from ralph.gates.seal import exec_argv
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.gate_tool import Shares, locate_program, tool_hash
+from ralph.shell.gate_run.tree_after import Stamps, take_stamps, written_paths
 from ralph.shell.gate_run.watch_call import read_hits, read_regular, watch_env
 from ralph.shell.git.checkout import Submodule, fresh_checkout, update_checkout
+from ralph.shell.git.trees import list_tree
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
 from ralph.shell.sandbox.boxes import GatePlace, gate_place, gate_spec
@@ -47,6 +49,7 @@ class Work(msgspec.Struct):
     tool_sha: str
     env_names: tuple[str, ...]
     proven: str
+    stamps: Stamps
 
 
 class GateCaller:
@@ -115,6 +118,7 @@ class GateCaller:
             own, seen = os.path.dirname(report), os.path.dirname(named)
             env = watch_env(call.watch, own, seen, self._root(checkout), env)
         spec = gate_spec(site, gate, full, place=place, folder=folder, env=env, shares=shares)
+        stamps = take_stamps(checkout, list_tree(site.store, call.tree))
         try:
             started = client.start_call(folder, spec, site.fork_client)
         except SetupError as error:
@@ -130,6 +134,7 @@ class GateCaller:
             tool_sha=tool_sha,
             env_names=tuple(sorted(spec.env)),
             proven=proven,
+            stamps=stamps,
         )
 
     def report_folder(self, slot: str) -> str:
@@ -180,6 +185,7 @@ class GateCaller:
         report = read_regular(work.report, MAX_REPORT)
         root, watch = self._root(work.place.checkout), work.wanted.watch
         hits = read_hits(watch, os.path.dirname(work.report), root, gate) if watch is not None else None
+        written = written_paths(work.place.checkout, work.stamps)
         evidence = {
             "gate": gate.name,
             "stage": work.wanted.stage,
@@ -198,6 +204,7 @@ class GateCaller:
             "report": blobs.put(site.state.blobs, report) if report is not None else None,
             "report_at": work.report_at,
             "executed": hits,
+            "written": written,
         }
         stored = blobs.put(site.state.blobs, msgspec.json.encode(evidence))
         observation = Observation(
@@ -212,6 +219,7 @@ class GateCaller:
         reading = lost or held_against(reader(gate.read)(observation, gate), ended)
         marks = read_regular(os.path.join(os.path.dirname(work.report), MARKS), MAX_REPORT) or b""
         reading = unless_full(reading, site.state.root, lambda: _tidy(work))
+        reading = msgspec.structs.replace(reading, written=written)
         return Heard(work.wanted, reading, stored, ended.seconds or 0.0, ended.exit_code, hits, marks)
 
 

@@ -12,6 +12,7 @@ from ralph.core.proof.flaky import merge_readings
 from ralph.core.text.clean import redact, trim
 from ralph.gates.readers import locates_findings
 from ralph.shell.gate_run.answers import Heard
+from ralph.shell.gate_run.deleted_tests import deleted_tests
 from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
 
@@ -29,6 +30,7 @@ def make_verdict(
         reading = merge_readings(reading, other.reading, gate.fail_on)
     found = compare(base, reading, fail_on=gate.fail_on)
     new_red = found.new_red if stage != "baseline" else ()  # what is red at the base is not new
+    gone = () if stage == "baseline" else found.vanished
     hushed = secret_values(site.env)
     red = 0 if reading.status == "pass" else max(1, found.red)
     made = Verdict(
@@ -57,6 +59,7 @@ def make_verdict(
         unloaded=count_unloaded(reading),
         doubt=reading.doubt,
         answered=reading.status != "error",
+        deleted=deleted_tests(site.store, site.order.base.tree, tree, gone),
     )
     return made, reading
 

@@ -75,13 +75,13 @@ def check(facts: GuardFacts) -> GuardResult:
         NAME,
         facts,
         findings,
-        good=_summarise_changes(before, after, locks),
+        good=_summarise_changes(before, after, locks, new_locked.keys() - old_locked),
         bad="a dependency steers the judgement",
     )
 
 
-def _summarise_changes(before: Wanted, after: Wanted, locks: list[str]) -> str:
-    added = sorted(after.keys() - before.keys())
+def _summarise_changes(before: Wanted, after: Wanted, locks: list[str], newly_locked: set[str]) -> str:
+    added = sorted({*(after.keys() - before.keys()), *newly_locked})
     gone = sorted(before.keys() - after.keys())
     changed = sorted(name for name, said in after.items() if name in before and before[name] != said)
     parts = [
