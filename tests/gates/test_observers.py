@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ralph.gates.canary_text import canary_names
 from ralph.gates.narrow import narrow_to_files, select_tests_too
+from ralph.gates.narrow_tests import narrow_to_tests
 from ralph.gates.runners import recognise
 from ralph.gates.seal import exec_argv, seal
 
@@ -185,7 +186,16 @@ def test_canaries_below_a_folder():
             "python3 -m unittest discover -s t -p test_a.py",
         ),
         ("python3 -m unittest tests.test_a", NEW, "python3 -m unittest tests.test_a"),
-        ("python3 -m unittest", (*NEW, "tests/test_b.py"), "python3 -m unittest"),
+        (
+            "python3 -m unittest -v",
+            (*NEW, "tests/test_b.py"),
+            "python3 -m unittest -v tests.test_a tests.test_b",
+        ),
+        ("python3 -m unittest discover -s t", (*NEW, "tests/test_b.py"), "python3 -m unittest discover -s t"),
+        ("npx jest --ci", ("a.test.js", "b.test.ts"), "npx jest --ci --runTestsByPath a.test.js b.test.ts"),
+        ("npx jest --maxWorkers 2 x", ("a.test.js",), "npx jest --maxWorkers 2 x"),
+        ("npx vitest run", ("a.test.ts",), "npx vitest run a.test.ts"),
+        ("npx vitest run --mode ci test", ("test/a.test.mjs",), "npx vitest run --mode ci test/a.test.mjs"),
         ("make test", NEW, "make test"),
         ("ruff check src", NEW, "ruff check src"),
     ],
@@ -195,6 +205,44 @@ def test_narrowed(run, files, expected):
     made = gate(run)
     quoted = shlex.join(shlex.split(expected))
     assert shlex.join(narrow_to_files(made, files, PLACES.__contains__).argv) == quoted
+
+
+@pytest.mark.parametrize(
+    ("run", "ids", "expected"),
+    [
+        ("pytest -q tests", ["tests/test_a.py::test_x[1]"], "pytest -q 'tests/test_a.py::test_x[1]'"),
+        (
+            "python3 -m unittest",
+            ["tests.test_a.A.test_x", "tests.test_b.B.test_y"],
+            "python3 -m unittest tests.test_a.A.test_x tests.test_b.B.test_y",
+        ),
+        ("python3 -m unittest discover -s t", ["test_a.A.test_x"], "python3 -m unittest discover -s t"),
+        ("go test ./...", ["m/a::TestX", "m/a::TestY/sub"], "go test -run '^(?:TestX|TestY)$' m/a"),
+        ("go test -race -count 2 ./...", ["m::TestX"], "go test -race -count 2 -run '^(?:TestX)$' m"),
+        ("go test -run TestX ./...", ["m::TestX"], "go test -run TestX ./..."),
+        ("cargo test", ["tests/a.rs > adds", "src/lib.rs > t::b"], "cargo test -- --exact adds t::b"),
+        ("cargo test --workspace -- --nocapture", ["a > b"], "cargo test --workspace -- --nocapture --exact b"),
+        ("cargo test adds", ["tests/a.rs > adds"], "cargo test adds"),
+        ("cargo test", ["src/lib.rs > src/lib.rs - add (line 3)"], "cargo test"),
+        ("make test", ["m::TestX"], "make test"),
+    ],
+)
+def test_narrowed_to_single_tests(run, ids, expected):
+    """Single tests are chosen as their runner chooses them; what is unclear is left whole."""
+    made = narrow_to_tests(gate(run), ids, {one: one.partition("::")[0] for one in ids}, PLACES.__contains__)
+    assert shlex.join(made.argv) == shlex.join(shlex.split(expected))
+
+
+def test_a_script_of_a_package_is_narrowed():
+    """What `npm test` starts in the end is told the files, behind its reporter."""
+    made = seal(
+        "tests",
+        "npm test",
+        tree_paths=frozenset({"package.json"}),
+        content={"package.json": b'{"scripts": {"test": "jest --ci"}}'}.get,
+    )
+    small = narrow_to_files(made, ("a.test.js",), PLACES.__contains__)
+    assert small.reporter[-2:] == ("--runTestsByPath", "a.test.js")
 
 
 def test_narrowed_below_a_folder():

@@ -16,6 +16,7 @@ from ralph.core.toolchains.load import toolchains
 from ralph.gates.canary_text import owner
 from ralph.gates.command import word_set
 from ralph.gates.runners import KnownRunner, recognise
+from ralph.gates.scripts import COMMAND
 
 JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 
@@ -31,12 +32,14 @@ _BAIL = word_set("--bail -b --bail=1 --fail-fast -b1")
 def select_tests_too(gate: Gate, path: str, names: tuple[str, ...]) -> Gate:
     """The gate with these further tests of a file chosen too, also where it stops at the first failure."""
     runner = recognise(gate.argv)
+    if runner is not None and runner.name == "go":
+        return _go_names_too(gate, runner, names)
     if runner is None or not toolchains().runners[runner.name].row.valued:
         on = [tuple(word for word in words if word not in _BAIL) for words in (gate.argv, gate.reporter)]
         return replace(gate, argv=on[0], reporter=on[1])
     before, rest = gate.argv[: runner.at], list(gate.argv[runner.at :])
     here = _relative(path, gate.cwd)
-    chosen = [rest[at] for at in _positional_indexes(runner.name, rest)]
+    chosen = [rest[at] for at in positional_indexes(runner.name, rest)]
     chooses = toolchains().runners[runner.name].row.chooses
     if chooses == "ids":
         added = [f"{here}::{name}" for name in names] if any("::" in word for word in chosen) else []
@@ -56,11 +59,25 @@ def select_tests_too(gate: Gate, path: str, names: tuple[str, ...]) -> Gate:
     return replace(gate, argv=(*before, *rest))
 
 
+def _go_names_too(gate: Gate, runner: KnownRunner, names: tuple[str, ...]) -> Gate:
+    """Every `-run` lets these names through as well; a pattern with parts of a path is left alone."""
+    rest = [word for word in gate.argv[runner.at :] if word.lstrip("-") not in ("failfast", "failfast=true")]
+    common = names[0].rpartition("_")[0]
+    for at, word in enumerate(rest):
+        name, equals, value = word.lstrip("-").partition("=")
+        where = at if equals else at + 1
+        if name == "run" and where < len(rest) and "/" not in (value := value or rest[where]):
+            rest[where] = f"-run={value}|{common}" if equals else f"{value}|{common}"
+    return replace(gate, argv=(*gate.argv[: runner.at], *rest))
+
+
 def narrow_to_files(gate: Gate, files: Collection[str], exists: Callable[[str], bool]) -> Gate:
     """The gate looking at these test files only, where its runner can be told so; else the gate itself."""
+    if gate.reporter[:1] == (COMMAND,):
+        return _behind_script(gate, files)
     runner = recognise(gate.argv) if gate.reporter or gate.read == "unittest" else None
     if runner is not None and runner.name == "unittest":
-        return _one_pattern(gate, runner, files)
+        return _patterns(gate, runner, files)
     endings = toolchains().runners[runner.name].row.narrow if runner else ()
     if runner is None or not files or not endings:
         return gate
@@ -69,23 +86,44 @@ def narrow_to_files(gate: Gate, files: Collection[str], exists: Callable[[str], 
     inside = [path for path in sorted(files) if path.startswith(cwd) and path.endswith(endings)]
     if not inside:
         return gate  # data beside the tests, or tests of another runner: which of its own read them?
-    chosen = _positional_indexes(runner.name, rest)
+    chosen = positional_indexes(runner.name, rest)
     known = [at for at in chosen if exists(posixpath.normpath(cwd + rest[at].split("::", 1)[0]))]
-    if runner.name == "node" and len(known) < len(chosen):
-        return gate  # a pattern that node itself resolves: which files it means is not known here
+    by_path = toolchains().runners[runner.name].row.by_path
+    if len(known) < len(chosen) and (runner.name == "node" or by_path):
+        return gate  # a pattern that the runner itself resolves: which files it means is not known here
     kept = [word for at, word in enumerate(rest) if at not in known]
     at = kept.index("--") if "--" in kept else len(kept)
-    places = [_relative(path, gate.cwd) for path in inside]
+    places = [*by_path, *(_relative(path, gate.cwd) for path in inside)]
     return replace(gate, argv=(*before, *kept[:at], *places, *kept[at:]))
 
 
-def _one_pattern(gate: Gate, runner: KnownRunner, files: Collection[str]) -> Gate:
-    """By a pattern, which is how unittest chooses files: one name can be told, and only by discovery."""
+def _behind_script(gate: Gate, files: Collection[str]) -> Gate:
+    """What a package's script starts in the end is told files behind the reporter; more it may choose itself."""
+    known = toolchains().runners.get(gate.read)
+    cwd = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
+    endings = known.row.narrow if known else ()
+    inside = [path for path in sorted(files) if path.startswith(cwd) and path.endswith(endings or ("\0",))]
+    if known is None or not inside or "--" not in gate.reporter:
+        return gate
+    places = (_relative(path, gate.cwd) for path in inside)
+    return replace(gate, reporter=(*gate.reporter, *known.row.by_path, *places))
+
+
+def _patterns(gate: Gate, runner: KnownRunner, files: Collection[str]) -> Gate:
+    """By a pattern, which is how unittest chooses files: one can be told, and only by discovery. Several
+    files by their modules, where it looks for them from its own folder."""
     rest = list(gate.argv[runner.at :])
     names = {posixpath.basename(path) for path in files if path.endswith(".py")}
-    chosen = [rest[at] for at in _positional_indexes("unittest", rest)]
-    if len(names) != 1 or chosen not in ([], ["discover"]) or any(w.startswith("--pattern") for w in rest):
+    chosen = [rest[at] for at in positional_indexes("unittest", rest)]
+    if not names or chosen not in ([], ["discover"]) or any(w.startswith("--pattern") for w in rest):
         return gate
+    if len(names) > 1:
+        inside = sorted(_relative(path, gate.cwd) for path in files if path.endswith(".py"))
+        if any(word.startswith(("-s", "-t", "-p", "--start", "--top", "../")) for word in (*rest, *inside)):
+            return gate
+        kept = [word for word in rest if word != "discover"]
+        modules = [path.removesuffix(".py").replace("/", ".") for path in inside]
+        return replace(gate, argv=(*gate.argv[: runner.at], *kept, *modules))
     if "-p" in rest[:-1]:
         at = rest.index("-p")
         rest = [*rest[:at], *rest[at + 2 :]]
@@ -93,7 +131,7 @@ def _one_pattern(gate: Gate, runner: KnownRunner, files: Collection[str]) -> Gat
     return replace(gate, argv=(*gate.argv[: runner.at], *rest, "-p", names.pop()))
 
 
-def _positional_indexes(runner: str, rest: list[str]) -> list[int]:
+def positional_indexes(runner: str, rest: list[str]) -> list[int]:
     """Where in a runner's arguments the words stand that are neither options nor their values."""
     found, skip, options = [], False, True
     valued = toolchains().runners[runner].row.valued

@@ -80,6 +80,10 @@ def _collects(read: str, reading: Reading, path: str, content: bytes) -> bool:
     """Would the runner find a new test here? It names inherited tests by where they are written."""
     if read == "doctest":
         return b">>>" in content
+    if holds := _canary(read).holds:
+        text = content.decode("utf-8", "replace")
+        names = {_function(name) for name in _green(reading)}
+        return any(re.search(holds.format(name=re.escape(name)), text) for name in names if name)
     if _in_javascript(read):
         return re.search(_canary(read).mark.encode(), content) is not None
     if re.search(rb"^def load_tests\b", content, re.MULTILINE):
@@ -98,9 +102,15 @@ def _collects(read: str, reading: Reading, path: str, content: bytes) -> bool:
 
 def _holds_titles(read: str, reading: Reading, content: bytes) -> bool:
     """Where a runner tells no files, the one with a title in it; a fixture may look like a test as well."""
-    if not _canary(read).no_files or reading.files:
+    if not _canary(read).no_files or reading.files or _canary(read).holds:
         return True
     return any(name.rsplit(" > ", 1)[-1].encode() in content for name in _green(reading))
+
+
+def _function(name: str) -> str:
+    """The function of a test of Go (`package::TestA/sub`) or Rust (`target > module::test_a`); "" if none is."""
+    last = name.rsplit("::", 1)[-1].rsplit(" > ", 1)[-1].partition("/")[0]
+    return last if last.isidentifier() and not last.startswith(("Example", "Fuzz", "Benchmark")) else ""
 
 
 def _green(reading: Reading) -> list[str]:
@@ -119,12 +129,16 @@ def _hosts(gate: Gate, reading: Reading, paths: Callable[[], Collection[str]]) -
             folders[module_file(f"{owner}.x", gate.cwd, known)] += count
         del folders[""]
     elif gate.read == "doctest" or (_canary(gate.read).no_files and not reading.files):
-        ends = (".py",) if gate.read == "doctest" else JS
+        ends = (".py",) if gate.read == "doctest" else _canary(gate.read).endings or JS
         words = (word for part in (*gate.argv, *gate.reporter) for word in part.split())
         named = {lead + word.removeprefix("./") for word in words if word.endswith(ends)}
         inside = [path for path in paths() if path.endswith(ends) and "node_modules/" not in path]
         chosen = [path for path in inside if path in named]
-        folders = Counter(chosen or [path for path in inside if is_test(path) and path.startswith(lead)])
+        below = [path for path in inside if path.startswith(lead)]
+        tests = [path for path in below if is_test(path)]
+        if _canary(gate.read).holds:  # tests may stand beside the code
+            return [*tests, *(path for path in below if path not in tests)]
+        folders = Counter(chosen or tests)
     else:
         folders = Counter(reading.files[name] for name in green if name in reading.files)
     return [path for path, _ in sorted(folders.items(), key=lambda item: (-item[1], item[0]))]
@@ -135,6 +149,8 @@ def _neighbour(read: str, reading: Reading, path: str) -> str:
     tests = reading.tests or {}
     inside = [name for name, state in tests.items() if state == "pass" and reading.files.get(name) == path]
     name = inside[0] if inside else next(name for name, state in tests.items() if state == "pass")
+    if _canary(read).holds:
+        return next(filter(None, map(_function, _green(reading))))
     if _in_javascript(read):
         return name.rsplit(" > ", 1)[-1]
     last = re.split(r"::|\.(?=\w+\Z)", name.partition("[")[0])[-1]

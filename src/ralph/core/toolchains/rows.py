@@ -96,19 +96,23 @@ class RunnerRow(_Row, frozen=True):
     place: Literal["end", "start"] = "end"
     stream: bool = False  # what it prints is the report, and is kept apart from the standard error
     collect: str = ""  # folder of the XML files that it writes
-    chooses: Literal["", "ids", "classes", "names"] = ""  # how single tests are chosen
+    chooses: Literal["", "ids", "classes", "names", "packages", "exact"] = ""  # how single tests are chosen
     junit: bool = False  # the report is JUnit XML
     any_tool: bool = False  # other programs print the same
     words_are_files: bool = False
     valued: frozenset[str] = frozenset()  # options that take the next word
     narrow: tuple[str, ...] = ()  # it takes files of these endings in place of its own choice
+    by_path: tuple[str, ...] = ()  # what stands before files that are named so, and not by a pattern
 
 
 class CanaryRow(_Row, frozen=True):
-    """Tests that must fail, put into one of the project's files: `text` of Python, `ways` of JavaScript."""
+    """Tests that must fail, put into one of the project's files: `ways` of JavaScript, else `text`."""
 
     means: dict[str, str] = {}  # what each of them is, in words
-    text: str = ""  # {a} … are names of tests, {probe} and {scope} tell what the runner is made of
+    # {a} … are names of tests, {owner} what holds them; {probe} and {scope} tell what the runner is made of
+    text: str = ""
+    holds: str = ""  # of other languages than Python: pattern of a file with the test {name}
+    endings: tuple[str, ...] = ()  # ... and of the files that hold tests
     imports: str = ""  # the module that tests are made by; "" = they are globals
     define: str = ""  # makes `test` of it
     ways: tuple[str, ...] = ()  # how each of them fails
