@@ -97,9 +97,18 @@ def place(top: Path | None = None) -> Iterator[Place]:
 
 def search_path() -> str:
     found = [str(BIN), os.path.dirname(os.path.realpath(sys.executable))]
-    tools = map(shutil.which, ("git", "bwrap", "node", "npm", "make"))
+    tools = [*map(shutil.which, ("git", "bwrap", "node", "npm", "make", "go")), _cargo()]
     found += [os.path.dirname(os.path.abspath(tool)) for tool in tools if tool]
     return os.pathsep.join(dict.fromkeys([*found, "/usr/bin", "/bin"]))
+
+
+def _cargo() -> str | None:
+    """Cargo itself: the one that rustup puts on the path is a link that needs the user's home."""
+    rustup = shutil.which("rustup")
+    if rustup is None:
+        return shutil.which("cargo")
+    asked = subprocess.run([rustup, "which", "cargo"], capture_output=True, text=True, check=False)
+    return asked.stdout.strip() or None
 
 
 def words_of(text: str) -> str:
