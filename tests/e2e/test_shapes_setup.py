@@ -107,9 +107,10 @@ def test_built_once_and_shared(shape, sandbox):
 
 @pytest.mark.soak
 def test_a_changed_lockfile_is_built_in_its_own_place(shape):
-    """What an agent's lockfile asks for is built for its loop alone; the baseline's build stays as it was."""
+    """What an agent's lockfile asks for is built for its loop alone, by the base's script and not by
+    the agent's; the baseline's build stays as it was."""
     project(shape)
-    done = loop(shape, "l1", NINE)
+    done = loop(shape, "l1", NINE, "open('build.sh', 'w').write('exit 1')")
     assert (
         done.loop.proof.finals["check"].counts.passed == 2
     )  # so {"v": 9} was installed where it was judged …

@@ -221,7 +221,11 @@ def test_narrowed(run, files, expected):
         ("go test -race -count 2 ./...", ["m::TestX"], "go test -race -count 2 -run '^(?:TestX)$' m"),
         ("go test -run TestX ./...", ["m::TestX"], "go test -run TestX ./..."),
         ("cargo test", ["tests/a.rs > adds", "src/lib.rs > t::b"], "cargo test -- --exact adds t::b"),
-        ("cargo test --workspace -- --nocapture", ["a > b"], "cargo test --workspace -- --nocapture --exact b"),
+        (
+            "cargo test --workspace -- --nocapture",
+            ["a > b"],
+            "cargo test --workspace -- --nocapture --exact b",
+        ),
         ("cargo test adds", ["tests/a.rs > adds"], "cargo test adds"),
         ("cargo test", ["src/lib.rs > src/lib.rs - add (line 3)"], "cargo test"),
         ("make test", ["m::TestX"], "make test"),

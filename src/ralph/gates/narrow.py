@@ -98,7 +98,7 @@ def narrow_to_files(gate: Gate, files: Collection[str], exists: Callable[[str], 
 
 
 def _behind_script(gate: Gate, files: Collection[str]) -> Gate:
-    """What a package's script starts in the end is told files behind the reporter; more it may choose itself."""
+    """What a package's script starts in the end is told files, behind the reporter."""
     known = toolchains().runners.get(gate.read)
     cwd = "" if gate.cwd in (".", "") else gate.cwd.rstrip("/") + "/"
     endings = known.row.narrow if known else ()

@@ -1,7 +1,7 @@
 """A gate's command made to run single tests, by the ids that its reader gives them.
 
-Where its runner cannot be told, or the command chooses tests itself, their files are used (`narrow`), and where
-those are not known either, all of it: that costs time and changes nothing.
+Where its runner cannot be told, or the command chooses tests itself, their files are used (`narrow`), and
+where those are not known either, all of it: that costs time and changes nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _by_id(wide: Gate, names: list[str], files: Mapping[str, str]) -> Gate:
 
 
 def _by_class(gate: Gate, runner: KnownRunner, names: list[str]) -> Gate | None:
-    """unittest takes dotted names, where it looks for modules from its own folder."""
+    """Unittest takes dotted names, where it looks for modules from its own folder."""
     rest = [word for word in gate.argv[runner.at :] if word != "discover"]
     if positional_indexes(runner.name, rest) or not all(name.count(".") > 1 for name in names):
         return None
@@ -73,7 +73,7 @@ def _by_package(gate: Gate, runner: KnownRunner, names: list[str]) -> Gate | Non
 
 
 def _exactly(gate: Gate, runner: KnownRunner, names: list[str]) -> Gate | None:
-    """libtest behind cargo: whole names, unless the command filters already; examples in comments have none."""
+    """Libtest behind cargo: whole names, unless the command filters already; examples have none."""
     rest = gate.argv[runner.at :]
     end = rest.index("--") if "--" in rest else len(rest)
     tests = sorted({name.partition(" > ")[2] for name in names})

@@ -108,7 +108,7 @@ def _holds_titles(read: str, reading: Reading, content: bytes) -> bool:
 
 
 def _function(name: str) -> str:
-    """The function of a test of Go (`package::TestA/sub`) or Rust (`target > module::test_a`); "" if none is."""
+    """The function of a test of Go (`package::TestA/sub`) or Rust (`target > module::test_a`), or ""."""
     last = name.rsplit("::", 1)[-1].rsplit(" > ", 1)[-1].partition("/")[0]
     return last if last.isidentifier() and not last.startswith(("Example", "Fuzz", "Benchmark")) else ""
 

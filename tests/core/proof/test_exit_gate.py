@@ -9,7 +9,7 @@ import pytest
 
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import MAKE_IT_GREEN, Criterion, Gate
-from ralph.core.model.verdict import Finding, GuardResult, Verdict
+from ralph.core.model.verdict import Counts, Finding, GuardResult, Verdict
 from ralph.core.proof.exit_gate import Exit, already_satisfied, blocks, cannot_start, decide_exit, describe
 
 LINT = b.gate("lint", proof=False)
@@ -464,3 +464,14 @@ def test_cannot_start_without_a_required_gate() -> None:
     assert cannot_start(criterion, {"style": b.green("style")}) == (
         "no check is required, so nothing can prove this task"
     )
+
+
+def test_deleted_tests_are_named_with_the_first_refusal():
+    """Whatever else is missing, a deleted test is named as deleted; not twice, and not where all is well."""
+    red = b.red(count=1, per_test=True, counts=Counts(deleted=("t::one", "t::two")))
+    sentence = "test: you deleted tests of the base, restore them: "
+    assert leave(BASE, (red,)).not_yet[-1] == f"{sentence}t::one, t::two"
+    green = b.green(per_test=True, witness_count=2, counts=Counts(deleted=("t::one", "t::two")))
+    gone = b.guard("t1", "t::one")
+    assert leave(BASE, (green,), gone).not_yet[-1] == f"{sentence}t::two"
+    assert leave(BASE, (green,)).not_yet == ()

@@ -33,6 +33,7 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    deleted: tuple[str, ...] = ()  # tests of the base that the change deleted, by name (first few)
 
 
 class Canary(Struct, frozen=True, omit_defaults=True):
@@ -91,7 +92,6 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     unloaded: int = 0  # files or packages whose tests could not be loaded: what is red in them is not known
     doubt: bool = False  # who ended its call was not known; it came out the same again
     answered: bool | None = None  # the check came to a judgement; None: a record from before that was told
-    deleted: tuple[str, ...] = ()  # tests of the base that the change deleted (first few)
 
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):

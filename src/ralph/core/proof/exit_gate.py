@@ -204,7 +204,8 @@ def _deleted_sentences(criterion: Criterion, now: dict[str, Verdict], told: list
     sentences = []
     for gate in criterion.gates:
         verdict = now.get(gate.name)
-        names = [name for name in verdict.deleted if not any(name in line for line in told)] if verdict else []
+        gone = verdict.counts.deleted if verdict and verdict.counts else ()
+        names = [name for name in gone if not any(name in line for line in told)]
         if names:
             words = _list(names[:MAX_SHOWN], len(names))
             sentences.append(f"{gate.name}: you deleted tests of the base, restore them: {words}")

@@ -87,7 +87,7 @@ Check = Callable[[GuardFacts], GuardResult]
 KINDS = all_kinds()
 # The order in which they are told; one that is not named here comes after them.
 _ORDER = (
-    *("protected", "pinned", "rewritten", "suppressions", "environment", "caches", "dependencies", "secrets"),
+    *("protected", "pinned", "suppressions", "environment", "caches", "dependencies", "secrets"),
     *("stubs", "junk", "substance", "inventory", "base_tests", "assertions", "repeat", "canary", "altered"),
     *("witness", "sabotage", "criteria", "diff_coverage"),
 )

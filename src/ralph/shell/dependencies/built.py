@@ -3,8 +3,8 @@
 Folders of the user are right only while the lockfiles are the base's. With a `setup` command they are built
 instead, boxed like a gate, with network and without credentials, once for each state of the lockfiles. What
 the base asks for is kept for all loops (`<state>/deps`). What a changed lockfile asks for is built by the
-base's scripts (`setup_tree`); an agent chose it, so it stays in its loop's folder, and neither the baseline nor
-another loop ever sees it.
+base's scripts (`setup_tree`); an agent chose it, so it stays in its loop's folder, and neither the baseline
+nor another loop ever sees it.
 Which files are lockfiles is in `shared`, how folders are mounted in `bubblewrap`.
 """
 

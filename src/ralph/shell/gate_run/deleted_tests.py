@@ -1,7 +1,7 @@
 """Which of the tests that a check no longer sees did the change delete?
 
-A test that is not seen may not have been reached. It was deleted when its name stood in files of the base that
-changed, and stands in none of them any more: a test that moved or was renamed with its text is not meant.
+A test that is not seen may not have been reached. It was deleted when its name stood in files of the base
+that changed, and stands in none of them any more: a test that moved with its name is not meant.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def deleted_tests(store: Store, base: str, tree: str, unseen: Iterable[str]) -> 
 
 
 def _own_name(name: str) -> str:
-    """Of an id of any runner: `tests/a.py::T::test_b[1]`, `a > suite > does it`, `pkg::TestA/sub`, `t > m::test`."""
+    """Of an id of any runner: `a.py::T::test_b[1]`, `a > suite > does it`, `p::TestA/sub`, `t > m::test`."""
     last = name.rsplit(" > ", 1)[-1]
     if " " in last:
         return last

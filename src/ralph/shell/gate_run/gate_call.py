@@ -19,10 +19,15 @@ from ralph.gates.seal import exec_argv
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.gate_tool import Shares, locate_program, tool_hash
-from ralph.shell.gate_run.tree_after import Stamps, take_stamps, written_paths
-from ralph.shell.gate_run.watch_call import read_hits, read_regular, watch_env
+from ralph.shell.gate_run.watch_call import (
+    Stamps,
+    read_hits,
+    read_regular,
+    take_stamps,
+    watch_env,
+    written_paths,
+)
 from ralph.shell.git.checkout import Submodule, fresh_checkout, update_checkout
-from ralph.shell.git.trees import list_tree
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
 from ralph.shell.sandbox.boxes import GatePlace, gate_place, gate_spec
@@ -118,7 +123,7 @@ class GateCaller:
             own, seen = os.path.dirname(report), os.path.dirname(named)
             env = watch_env(call.watch, own, seen, self._root(checkout), env)
         spec = gate_spec(site, gate, full, place=place, folder=folder, env=env, shares=shares)
-        stamps = take_stamps(checkout, list_tree(site.store, call.tree))
+        stamps = take_stamps(site.store, call.tree, checkout)
         try:
             started = client.start_call(folder, spec, site.fork_client)
         except SetupError as error:

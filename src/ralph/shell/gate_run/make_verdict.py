@@ -6,7 +6,7 @@ import msgspec
 
 from ralph.agents._kit.environ import secret_values
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Finding, Reading, Stage, Verdict
+from ralph.core.model.verdict import Counts, Finding, Reading, Stage, Verdict
 from ralph.core.proof.compare import compare, count_unloaded, outline, signature
 from ralph.core.proof.flaky import merge_readings
 from ralph.core.text.clean import redact, trim
@@ -31,6 +31,10 @@ def make_verdict(
     found = compare(base, reading, fail_on=gate.fail_on)
     new_red = found.new_red if stage != "baseline" else ()  # what is red at the base is not new
     gone = () if stage == "baseline" else found.vanished
+    deleted = deleted_tests(site.store, site.order.base.tree, tree, gone)
+    counts = (
+        msgspec.structs.replace(reading.counts or Counts(), deleted=deleted) if deleted else reading.counts
+    )
     hushed = secret_values(site.env)
     red = 0 if reading.status == "pass" else max(1, found.red)
     made = Verdict(
@@ -42,7 +46,7 @@ def make_verdict(
         cause=reading.cause,
         seconds=heard[0].seconds,
         exit_code=heard[0].exit_code,
-        counts=reading.counts,
+        counts=counts,
         per_test=reading.tests is not None or locates_findings(gate.read),
         red=red,
         red_digest=found.red_digest,
@@ -59,7 +63,6 @@ def make_verdict(
         unloaded=count_unloaded(reading),
         doubt=reading.doubt,
         answered=reading.status != "error",
-        deleted=deleted_tests(site.store, site.order.base.tree, tree, gone),
     )
     return made, reading
 

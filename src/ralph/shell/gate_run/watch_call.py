@@ -1,6 +1,8 @@
 """A gate call that is watched: what is put into its environment, and what was noted when it has ended.
 
 Nothing of the project changes: Python finds a module of ours by PYTHONPATH, and V8 writes its own coverage.
+Also which tracked files a call wrote, by stamps. The time at which a file's inode changed cannot be set by
+whoever writes it, so a file that was rewritten and put back shows as well.
 """
 
 from __future__ import annotations
@@ -12,12 +14,18 @@ from ralph.core.model.gate import Gate
 from ralph.gates.executed.py_trace import MAX_NOTES, MODULE, read_notes, tracer_text
 from ralph.gates.executed.v8_dump import read_dumps
 from ralph.gates.executed.watched import JAVASCRIPT, PYTHON, LineHits, Watch
+from ralph.shell.git.store import Store
+from ralph.shell.git.trees import list_tree
 
+MAX_NAMED = 50
+MAX_STAMPED = 200_000
 MAX_DUMPS = 500
 MAX_DUMP_BYTES = 8 << 20
 MAX_DUMPED_BYTES = 128 << 20
 # Their workers may be killed before V8 has written anything.
 _KILL_WORKERS = frozenset({"jest", "vitest"})
+
+Stamps = dict[str, tuple[int, int, int]]
 
 
 def watch_env(watch: Watch, folder: str, named: str, root: str, env: dict[str, str]) -> dict[str, str]:
@@ -72,3 +80,26 @@ def read_regular(path: str, most: int) -> bytes | None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
         return file.read(most + 1)
+
+
+def take_stamps(store: Store, tree: str, checkout: str) -> Stamps:
+    """Of every file of the tree, as it stands in its checkout."""
+    found: Stamps = {}
+    for path in list_tree(store, tree)[:MAX_STAMPED]:
+        if (stamp := _stamp(os.path.join(checkout, path))) is not None:
+            found[path] = stamp
+    return found
+
+
+def written_paths(checkout: str, before: Stamps) -> tuple[str, ...]:
+    """Those that were written, replaced, renamed or removed since; the first few."""
+    changed = [path for path, stamp in before.items() if _stamp(os.path.join(checkout, path)) != stamp]
+    return tuple(sorted(changed)[:MAX_NAMED])
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        seen = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return seen.st_ino, seen.st_size, seen.st_ctime_ns

@@ -13,6 +13,7 @@ from ralph.gates.guards._base.asked_for import names_path
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.kinds import PUT_BACK, guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode
+from ralph.gates.guards._calls.rewritten import find_rewritten
 from ralph.gates.guards._files.behind_command import (
     files_behind_gates,
     gate_it_overrides,
@@ -30,6 +31,8 @@ KINDS = guard_kinds(NAME, PUT_BACK, {
     "ci": ("asks", "a workflow of continuous integration changed", "restore it"),
     "gate": ("accuses", "a file that a gate's command is made of changed"),
     "path": ("accuses", "a path under the user's `protect` globs changed", "restore it"),
+    "rewritten": ("accuses or asks", "a check wrote over a tracked file, which it did not at the base",
+        "let the check, and what it builds, leave tracked files as they are"),
 })  # fmt: skip
 _SETTINGS = (".toml", ".ini", ".cfg", ".json", ".json5", ".yml", ".yaml")
 ADDED = "continuous integration that the base does not have: "
@@ -38,6 +41,7 @@ _VERBS = {"A": "was added", "M": "was changed", "D": "was deleted", "R": "was mo
 
 def check(facts: GuardFacts) -> GuardResult:
     findings = [finding for change in facts.changes for finding in _findings(change, facts)]
+    findings += find_rewritten(facts)
     added = [change.path for change in facts.changes if change.status == "A" and is_ci(change.path)]
     good = f"{ADDED}{', '.join(added[:3])}" if added else "no protected file changed"
     return guard_result(NAME, facts, findings, good=good, bad="protected files changed")

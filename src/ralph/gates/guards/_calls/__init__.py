@@ -1,0 +1,1 @@
+"""What did the calls of the checks show, beside what they answered?"""
