@@ -16,6 +16,9 @@ runnable next step; how that is printed lives in `ui`, not here.
 
 from __future__ import annotations
 
+import errno
+import os
+
 
 class RalphError(Exception):
     """An expected failure: what, where, why, and what to do next."""
@@ -76,6 +79,32 @@ class IllegalEvent(Bug):
 
     def __init__(self, what: str) -> None:
         super().__init__(what, code="E-ILLEGAL-EVENT")
+
+
+# What the machine lacks when a system call fails: what, code, why, what helps. Everything else is named by
+# whoever made the call, because only they know what for.
+_KEPT = "nothing that was recorded is lost"
+_ELSEWHERE = 'export RALPH_STATE_DIR="$HOME/ralph-state"'
+_LACKS: dict[int, tuple[str, str, str, str]] = {
+    errno.ENOSPC: ("no space left on the disk", "E-DISK-FULL", _KEPT, "ralph clean"),
+    errno.EDQUOT: ("the disk quota is used up", "E-DISK-FULL", _KEPT, "ralph clean"),
+    errno.EROFS: ("the disk is read-only", "E-DISK-READONLY", _KEPT, "ralph doctor"),
+    errno.EIO: ("the disk failed", "E-DISK-IO", "a read or a write ended with an error", "ralph doctor"),
+    errno.EMFILE: ("too many open files in this process", "E-FILES", "its limit is low", "ulimit -n 4096"),
+    errno.ENFILE: ("too many open files on this machine", "E-FILES", "", "ralph doctor"),
+    errno.ENOMEM: ("no memory left", "E-MEMORY", "the machine refused to give any", "ralph doctor"),
+    errno.EAGAIN: ("the process limit of this user is reached", "E-PROCESSES", "", "ulimit -u"),
+    errno.ENAMETOOLONG: ("a path is longer than this system allows", "E-PATH-LONG", "", _ELSEWHERE),
+}
+
+
+def machine_error(error: OSError, at: str = "") -> SetupError | None:
+    """What the machine lacks, if that is why a system call failed."""
+    if error.errno not in _LACKS:
+        return None
+    what, code, why, following = _LACKS[error.errno]
+    where = at or (os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else "")
+    return SetupError(what, code=code, at=where, why=why, next=following)
 
 
 # One table; help and docs are generated from it.

@@ -16,6 +16,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import FINAL
 from ralph.errors import Busy, NothingToDo, UserError
 from ralph.shell.ports import Quiet
+from ralph.shell.process.tree import is_stopped
 from ralph.shell.run.hold import hold_loop, send
 from ralph.shell.run.open import drive_loop
 
@@ -33,13 +34,39 @@ def pause_loop(name: str, env: Mapping[str, str], *, now: bool = False) -> Loop:
             next=f"ralph status {name}",
         )
     event = PauseAsked(reason="paused by the user", now=now)
-    return send_and_wait(name, env, event, until="paused" if now else "")
+    loop = send_and_wait(name, env, event, until="paused" if now else "")
+    if now and loop.phase not in ("paused", "ended"):
+        raise _unheard(name, env, "paused")
+    return loop
 
 
 def abort_loop(name: str, env: Mapping[str, str], *, reason: str = "") -> Loop:
     """End a loop for good; what it reached stays on its refs."""
     refuse_ended((name,), env)
-    return send_and_wait(name, env, AbortAsked(reason=reason), until="ended")
+    loop = send_and_wait(name, env, AbortAsked(reason=reason), until="ended")
+    if (
+        loop.phase == "paused"
+    ):  # its last checkpoint took too long and was given up: now there is nothing to keep
+        loop = send_and_wait(name, env, AbortAsked(reason=reason), until="ended")
+    if loop.phase != "ended":
+        raise _unheard(name, env, "ended")
+    return loop
+
+
+def _unheard(name: str, env: Mapping[str, str], what: str) -> Busy:
+    """The word was left for the runner, and nothing came of it in time: who that is, and how to go on."""
+    with journal_of(env) as reader:
+        runner = reader.driver(name)
+    pid = runner.pid if runner else 0
+    stopped = bool(pid) and is_stopped(pid)
+    return Busy(
+        f"loop '{name}' has not {what} within {TIMEOUT_SECONDS:.0f} s",
+        code="E-LOOP-UNHEARD",
+        why=(f"its runner, process {pid}, is stopped" if stopped else f"its runner, process {pid}, is busy")
+        if pid
+        else "nobody drives it any more",
+        next=f"kill -CONT {pid}" if stopped else f"kill {pid}" if pid else f"ralph status {name}",
+    )
 
 
 def refuse_ended(names: Iterable[str], env: Mapping[str, str]) -> None:
@@ -98,7 +125,7 @@ def send_and_wait(
     deadline = clock.monotonic() + TIMEOUT_SECONDS
     while True:
         loop = read_loop(name, env).loop
-        if not until or loop.phase in (until, "ended") or clock.monotonic() > deadline:
+        if not until or loop.phase in (until, "paused", "ended") or clock.monotonic() > deadline:
             return loop
         clock.sleep(0.05)
 

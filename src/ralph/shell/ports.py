@@ -14,7 +14,7 @@ from ralph.core.model.outcome import Stopper
 class Activity(msgspec.Struct, frozen=True):
     """What is going on right now, for a screen."""
 
-    what: str  # workspace, agent, gate, guard, wait
+    what: str  # workspace, agent, gate, guard, wait, git
     names: tuple[str, ...] = ()
     seconds: float = 0.0
     output_bytes: int = 0
@@ -48,6 +48,10 @@ class Attention(Protocol):
     """How an action in progress hears of the world: call it often; True = drop what you do, now."""
 
     def __call__(self, activity: Activity) -> bool: ...
+
+
+class Dropped(Exception):  # noqa: N818
+    """What is being done was given up on request; the request itself has moved the loop."""
 
 
 class Signals(Protocol):

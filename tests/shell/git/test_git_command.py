@@ -9,7 +9,8 @@ from gitkit import begin, make_repo, write
 from userstate import git, same_user, user_state
 
 from ralph.errors import SetupError, UserError
-from ralph.shell.git.command import GitResult, clean_text, find_git, git_error, scrubbed_env
+from ralph.shell.git.child import GitResult
+from ralph.shell.git.command import clean_text, find_git, git_error, scrubbed_env
 from ralph.shell.git.project import find_project, user_call
 from ralph.shell.git.refs import RefChange, loop_ref, make_checkpoint, move_refs, publish_result, read_refs
 from ralph.shell.git.store import config_text

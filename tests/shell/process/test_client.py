@@ -254,3 +254,53 @@ def test_keeper_imports_almost_nothing():
     }
     assert not heavy & set(done.stdout.split())
     assert sys.version_info >= (3, 11)
+
+
+@levels
+def test_a_stopped_keeper_is_told_to_go_on(tmp_path, level):
+    """An agent that stops its keeper gains nothing: the runner has a clock of its own, and awakes it."""
+    spec, _ = callkit.spec(level, tmp_path, "/bin/sh", "-c", "sleep 1; echo done")
+    call = client.start_call(str(tmp_path / "call"), spec)
+    time.sleep(0.3)
+    os.kill(call.keeper_pid, signal.SIGSTOP)
+    began = time.monotonic()
+    while call.ended is None:
+        client.poll([call], 0.1)
+    assert time.monotonic() - began < 5
+    assert (call.ended.ended, call.ended.exit_code, call.ended.survivors) == ("exited", 0, 0)
+
+
+def test_a_keeper_that_is_stopped_again_and_again_is_given_up(tmp_path):
+    """Then its call is lost, and its whole tree with it."""
+    spec, _ = callkit.spec("bare", tmp_path, "/bin/sh", "-c", "sleep 60")
+    call = client.start_call(str(tmp_path / "call"), spec)
+    time.sleep(0.2)
+    call.awakened = client.MAX_AWAKENED
+    os.kill(call.keeper_pid, signal.SIGSTOP)
+    client.wait(call)
+    assert call.ended is not None
+    assert (call.ended.ended, call.ended.survivors) == ("keeper-lost", 0)
+
+
+def test_a_keeper_far_past_its_time_is_given_up(tmp_path, monkeypatch):
+    """Whatever it is doing: a deadline that only the keeper held would be none."""
+    monkeypatch.setattr(client, "LAST_SECONDS", 0.5)
+    spec, _ = callkit.spec("bare", tmp_path, "/bin/sh", "-c", "sleep 60", wall_seconds=600)
+    call = client.start_call(str(tmp_path / "call"), spec)
+    call.due = time.monotonic()
+    client.wait(call)
+    assert call.ended is not None
+    assert (call.ended.ended, call.ended.survivors) == ("keeper-lost", 0)
+
+
+def test_few_open_files_are_enough(tmp_path):
+    """A limit of 64 open files, which some systems have by default for services, does not break a call."""
+    script = (
+        "import resource, sys\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+        "from pathlib import Path\nfrom hostile import callkit\nfrom ralph.shell.process import client\n"
+        f"spec, _ = callkit.spec('bare', Path({str(tmp_path)!r}), '/bin/sh', '-c', 'exit 3')\n"
+        f"print(client.wait(client.start_call({str(tmp_path / 'call')!r}, spec)).exit_code)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("3\n", "")

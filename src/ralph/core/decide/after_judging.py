@@ -178,6 +178,7 @@ def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...]
         generated=loop.proof.generated,
         tolerance=terms.tolerance,
         last_word=loop.rules > 2 and terms.last_word,
+        left_out=loop.work.left_out,
     )
     missing = mode.missing_for_tick(loop)
     return replace(answer, verified=False, not_yet=(*answer.not_yet, *missing)) if missing else answer

@@ -225,6 +225,7 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         generated=loop.proof.generated,
         tolerance=terms.tolerance,
         last_word=loop.rules > 2 and terms.last_word,
+        left_out=loop.work.left_out,
     )
     sentences = (*(() if answer.ends_unproven else answer.not_yet), *_unproven_words(loop))
     if sentences:

@@ -176,7 +176,7 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
         _illegal(loop, event, "no snapshot was asked for")
     changed = event.tree != loop.work.tree_before
     fault = loop.call.fault
-    loop = apply.record_changes(loop, event, changed=changed)
+    loop = apply.record_changes(loop, event, changed=changed).with_work(left_out=event.left_out)
     if fault is not None and not changed:
         loop = loop.with_work(tree=event.tree, commit=event.commit, changed_lines=event.total_lines)
         return after_fault(loop, fault)
@@ -223,7 +223,7 @@ def workspace_restored(loop: Loop, event: WorkspaceRestored) -> Loop:
         _illegal(loop, event, "that is not the checkpoint that was asked for")
     to = owed.to
     said = sentence_for_prompt(loop, owed, event.iteration)
-    loop = loop.with_work(tree=to.tree, commit=to.commit, changed_lines=to.changed_lines)
+    loop = loop.with_work(tree=to.tree, commit=to.commit, changed_lines=to.changed_lines, left_out=())
     loop = loop.with_progress(revert_note=said)
     loop = forgiven(loop) if said else loop
     loop = plan_facts.restore_plan_state(loop)

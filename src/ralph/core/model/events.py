@@ -144,6 +144,7 @@ class CheckpointMade(Event, frozen=True, tag="CheckpointMade"):
     paths: tuple[str, ...] = ()  # changed files, the first few
     warnings: tuple[str, ...] = ()
     plan: PlanRead | None = None
+    left_out: tuple[str, ...] = ()  # of the work: too large or too many to be kept, in words
 
 
 class GateEnded(Event, frozen=True, tag="GateEnded"):

@@ -35,6 +35,7 @@ class WorkState(Struct, frozen=True):
     commit: str = ""  # newest checkpoint
     tree_before: str = ""  # tree the current iteration began with
     changed_lines: int = 0  # against the base
+    left_out: tuple[str, ...] = ()  # of the newest snapshot: what was too large or too many, in words
 
 
 class CallState(Struct, frozen=True):

@@ -110,12 +110,15 @@ def decide_exit(
     generated: tuple[str, ...] = (),
     tolerance: Tolerance = "task",
     last_word: bool = False,
+    left_out: tuple[str, ...] = (),
 ) -> Exit:
     """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?
 
-    `last_word`: the agent insists that it is done, or its class of task knows no witness.
+    `last_word`: the agent insists that it is done, or its class of task knows no witness. `left_out`: what
+    the agent wrote that is in no tree, so nothing can be said of the work as a whole.
     """
     not_yet = red_sentences(criterion, baseline, now, tolerance)
+    not_yet += [f"{words}: remove it or add it to .gitignore" for words in left_out]
     if not any(gate.required for gate in criterion.gates):
         not_yet.append(NO_GATE)
     if guards == ():

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import msgspec
 
-SCAN_ENTRIES = 200_000
+SCAN_ENTRIES = 1_000_000
+_HEED_EVERY = 10_000  # entries
 _GIT_NAMES = (b".gitignore", b".gitattributes", b".gitmodules")
 
 
@@ -22,6 +23,7 @@ class Scan(msgspec.Struct, frozen=True):
     special: tuple[bytes, ...] = ()  # sockets, pipes, devices
     closed: tuple[bytes, ...] = ()  # folders that could not be opened
     complete: bool = True
+    young: tuple[tuple[bytes, int], ...] = ()  # files that were written since a moment, with their sizes
 
 
 def remove_tree(path: str) -> None:
@@ -136,14 +138,21 @@ def ensure_directory_below(top: str, path: str) -> str:
     return here
 
 
-def scan(top: str, limit: int = SCAN_ENTRIES) -> Scan:
-    """One look through the tree, without stat calls, at most `limit` entries."""
+def scan(
+    top: str,
+    limit: int = SCAN_ENTRIES,
+    *,
+    since: int | None = None,
+    heed: Callable[[], None] | None = None,
+) -> Scan:
+    """One look through the tree, at most `limit` entries. Files are asked for their age only with `since`."""
     nested: list[bytes] = []
     special: list[bytes] = []
     closed: list[bytes] = []
+    young: list[tuple[bytes, int]] = []
     root = os.fsencode(top)
     todo: list[bytes] = [b""]
-    seen = 0
+    seen = heeded = 0
     while todo:
         here = todo.pop()
         try:
@@ -152,8 +161,11 @@ def scan(top: str, limit: int = SCAN_ENTRIES) -> Scan:
             closed.append(here)
             continue
         seen += len(entries)
+        if heed is not None and seen - heeded > _HEED_EVERY:
+            heeded = seen
+            heed()
         if seen > limit:
-            return Scan(tuple(nested), tuple(special), tuple(closed), complete=False)
+            return Scan(tuple(nested), tuple(special), tuple(closed), complete=False, young=tuple(young))
         lead = here + b"/" if here else b""
         for entry in entries:
             if entry.name == b".git":
@@ -161,9 +173,21 @@ def scan(top: str, limit: int = SCAN_ENTRIES) -> Scan:
                     nested.append(here)
             elif entry.is_dir(follow_symlinks=False):
                 todo.append(lead + entry.name)
-            elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+            elif entry.is_file(follow_symlinks=False):
+                if since is not None and (size := _young_size(entry, since)) is not None:
+                    young.append((lead + entry.name, size))
+            elif not entry.is_symlink():
                 special.append(lead + entry.name)
-    return Scan(tuple(sorted(nested)), tuple(sorted(special)), tuple(sorted(closed)))
+    return Scan(tuple(sorted(nested)), tuple(sorted(special)), tuple(sorted(closed)), young=tuple(young))
+
+
+def _young_size(entry: os.DirEntry[bytes], since: int) -> int | None:
+    """The size of a file that was written or renamed since; nobody can set that time at will."""
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_size if found.st_ctime_ns > since else None
 
 
 def open_up(top: str, paths: Collection[bytes]) -> None:

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from typing import BinaryIO
 
 import msgspec
 
-from ralph.errors import RalphError, SetupError
+from ralph.errors import RalphError, SetupError, machine_error
+from ralph.shell.git.child import TIMEOUT_SECONDS, GitResult, Heed, run_limited, run_whole
 
 MIN_VERSION = (2, 35)
-TIMEOUT_SECONDS = 600.0
-OWN_GROUP = 0  # a terminal's Ctrl-C goes to a whole group: git would die of it in the middle of a checkpoint
 
 # Everything by which a repository's configuration makes git start another program, or write on its own.
 HARMLESS: tuple[tuple[str, str], ...] = (
@@ -64,12 +60,7 @@ _CONTROL = re.compile(
 class Git(msgspec.Struct, frozen=True):
     binary: str
     version: tuple[int, ...]
-
-
-class GitResult(msgspec.Struct, frozen=True):
-    code: int
-    out: bytes
-    err: bytes
+    heed: Heed | None = None  # asked while a git is at work; what it raises ends that git
 
 
 def find_git(path: str | None = None) -> Git:
@@ -80,7 +71,10 @@ def find_git(path: str | None = None) -> Git:
             "git was not found", code="E-GIT-MISSING", why="no 'git' on PATH", next="ralph doctor"
         )
     binary = os.path.abspath(binary)
-    text = subprocess.run([binary, "--version"], capture_output=True, check=False, env=_bare_env()).stdout
+    try:
+        text = run_whole([binary, "--version"], _bare_env(), "/").out
+    except OSError as broken:
+        raise _os_trouble(broken, binary, "/") from broken
     match = re.search(rb"(\d+(?:\.\d+)+)", text)
     version = tuple(int(part) for part in match.group(1).split(b".")) if match else (0,)
     if version < MIN_VERSION:
@@ -157,89 +151,21 @@ def run_git(
     argv = [git.binary, *args]
     try:
         if limit is None:
-            done = _run_whole(argv, env, cwd, stdin, hold)
+            done = run_whole(argv, env, cwd, stdin, hold, git.heed)
             if done.code == -signal.SIGINT and not done.out and not done.err:
                 # A Ctrl-C that was meant for us reached it before it was in a group of its own.
-                done = _run_whole(argv, env, cwd, stdin, hold)
+                done = run_whole(argv, env, cwd, stdin, hold, git.heed)
         else:
-            done = _run_limited(argv, env, cwd, limit, hold)
+            done = run_limited(argv, env, cwd, limit, hold, git.heed)
     except subprocess.TimeoutExpired as slow:
         raise SetupError(
             f"git {_verb(args)} did not end within {TIMEOUT_SECONDS:.0f} s", code="E-GIT-TIMEOUT", at=cwd
         ) from slow
     except OSError as broken:
-        raise _os_trouble(broken, git, cwd) from broken
+        raise _os_trouble(broken, git.binary, cwd) from broken
     if ok is not None and done.code not in ok:
         raise git_error(done, args, cwd)
     return done
-
-
-def _run_whole(
-    argv: list[str | bytes], env: Mapping[str, str], cwd: str, stdin: bytes, hold: Sequence[int]
-) -> GitResult:
-    """All that git says, through files in memory: it never waits for us, and we wait for its end alone."""
-    with ExitStack() as files:
-        given, out, err = (files.enter_context(_memory(name)) for name in ("in", "out", "err"))
-        given.write(stdin)
-        given.seek(0)
-        with subprocess.Popen(
-            argv,
-            env=env,
-            cwd=cwd,
-            stdin=given,
-            stdout=out,
-            stderr=err,
-            process_group=OWN_GROUP,
-            pass_fds=hold,
-        ) as child:
-            _await(child)
-        return GitResult(child.returncode, _content(out), _content(err))
-
-
-def _memory(name: str) -> BinaryIO:
-    return open(os.memfd_create(name), "r+b")
-
-
-def _content(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read()
-
-
-def _await(child: subprocess.Popen[bytes]) -> None:
-    """Until it ends, woken by the kernel: `wait` with a time limit would look, sleep and look again."""
-    handle = os.pidfd_open(child.pid)
-    try:
-        poller = select.poll()
-        poller.register(handle, select.POLLIN)
-        if not poller.poll(TIMEOUT_SECONDS * 1000):
-            raise subprocess.TimeoutExpired(child.args, TIMEOUT_SECONDS)
-    except BaseException:
-        child.kill()
-        raise
-    finally:
-        os.close(handle)
-
-
-def _run_limited(
-    argv: list[str | bytes], env: Mapping[str, str], cwd: str, limit: int, hold: Sequence[int]
-) -> GitResult:
-    # stderr is dropped: nobody drains it here, and a full pipe would hang git.
-    with subprocess.Popen(
-        argv,
-        env=env,
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        process_group=OWN_GROUP,
-        pass_fds=hold,
-    ) as child:
-        assert child.stdout is not None
-        out = child.stdout.read(limit)
-        cut = bool(child.stdout.read(1))
-        if cut:
-            child.kill()
-    return GitResult(0 if cut else child.returncode, out, b"")
 
 
 def clean_text(raw: bytes, limit: int = 2000) -> str:
@@ -290,17 +216,20 @@ def disk_full_error(at: str, why: str = "") -> SetupError:
     return SetupError("no space left on the disk", code="E-DISK-FULL", at=at, why=why, next="ralph clean")
 
 
-def _os_trouble(broken: OSError, git: Git, cwd: str) -> RalphError:
-    import errno
-
-    if broken.errno in (errno.ENOSPC, errno.EDQUOT):
-        return disk_full_error(cwd, str(broken))
+def _os_trouble(broken: OSError, binary: str, cwd: str) -> RalphError:
+    lacks = machine_error(broken, cwd)
+    if lacks is not None:
+        return lacks
+    if not os.path.isdir(cwd):
+        return SetupError(
+            f"the folder '{cwd}' is gone",
+            code="E-FOLDER-GONE",
+            at=cwd,
+            why="it was removed or moved; what Ralph recorded of its loops is still there",
+            next="ralph status --all",
+        )
     return SetupError(
-        f"git could not be started in '{cwd}'",
-        code="E-GIT",
-        at=git.binary,
-        why=str(broken),
-        next="ralph doctor",
+        f"git could not be started in '{cwd}'", code="E-GIT", at=binary, why=str(broken), next="ralph doctor"
     )
 
 

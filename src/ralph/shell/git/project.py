@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ralph.errors import RalphError, SetupError, UserError
+from ralph.shell.git.child import GitResult
 from ralph.shell.git.command import (
     HARMLESS,
     Git,
-    GitResult,
     clean_text,
     find_git,
     git_error,
@@ -26,6 +26,7 @@ from ralph.shell.git.command import (
 )
 
 LARGE_BYTES = 50 * 1024 * 1024
+MAKER = "RALPH_STORE"  # tells a git of ours that outlived its Ralph from one of the user's
 _MAX_SHOWN = 5
 
 _UNFINISHED: tuple[tuple[str, str, str, str], ...] = (
@@ -50,6 +51,7 @@ class Project(msgspec.Struct, frozen=True):
     prefix: str  # of the folder Ralph was called in, inside `top`; "" or "a/b/"
     config: dict[str, str]  # the user's effective configuration, last value wins
     filters: tuple[str, ...]
+    notes: str = ""  # a folder of the state directory, where it is noted what is being moved here
 
 
 def find_project(cwd: str, git: Git | None = None) -> Project:
@@ -182,6 +184,8 @@ def user_call(
     env["GIT_WORK_TREE"] = project.top
     if index is not None:
         env["GIT_INDEX_FILE"] = index
+    if project.notes:
+        env[MAKER] = project.notes
     return run_git(project.git, args, env=env, cwd=project.top, stdin=stdin, ok=ok)
 
 

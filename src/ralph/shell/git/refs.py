@@ -13,8 +13,10 @@ import msgspec
 
 from ralph.clock import SystemClock
 from ralph.errors import SetupError, UserError
-from ralph.shell.git.command import LOCKED, GitResult, clean_text, git_error, identity_env
-from ralph.shell.git.project import Project, user_call
+from ralph.shell.git.child import GitResult
+from ralph.shell.git.command import LOCKED, clean_text, git_error, identity_env
+from ralph.shell.git.leftovers import end_orphans, forget_move, note_move, noted_move
+from ralph.shell.git.project import MAKER, Project, user_call
 from ralph.shell.git.store import Store, private_call
 
 _LOCK_AGE_SECONDS = 2.0
@@ -77,31 +79,45 @@ def _transaction(project: Project, changes: Sequence[RefChange]) -> GitResult:
         else:
             lines.append(f"update {change.ref}\0{change.new}\0{change.old}\0")
     text = os.fsencode("".join(lines))
+    before = noted_move(project.notes)
+    note_move(project.notes, [*before[0], *(change.ref for change in changes)])
     done = user_call(project, ["update-ref", "-z", "--stdin"], stdin=text, ok=None)
     for _ in range(_LOCK_TRIES):
         match = LOCKED.search(clean_text(done.err, 10_000)) if done.code else None
         if match is None:
             break
-        _drop_stale_lock(project, match.group(1), changes)
+        _drop_stale_lock(project, match.group(1), changes, before)
         SystemClock().sleep(0.1)
         done = user_call(project, ["update-ref", "-z", "--stdin"], stdin=text, ok=None)
+    if done.code >= 0:  # a git that was killed may have left a lock, whose maker is still to be known
+        forget_move(project.notes)
     return done
 
 
-def _drop_stale_lock(project: Project, path: str, changes: Sequence[RefChange]) -> None:
+def _drop_stale_lock(
+    project: Project, path: str, changes: Sequence[RefChange], before: tuple[set[str], float]
+) -> None:
     """Removes a lock that a killed git of ours left, and no other.
 
-    Ours are those below refs/ralph, where nobody else writes, and that of a ref which is about to move when
-    it holds the very commit which the ref moves to. Any other is the user's business and only waited for.
+    Ours are those below refs/ralph, where nobody else writes; that of a ref which is about to move when it
+    holds the very commit which the ref moves to; and, whatever it holds, one that came about while `before`
+    was noted by a Ralph that is gone. Any other is the user's business and only waited for.
     """
     full = os.path.realpath(os.path.join(project.top, path))
     try:
-        if SystemClock().now() - os.lstat(full).st_mtime <= _LOCK_AGE_SECONDS:
+        made = os.lstat(full).st_mtime
+        if SystemClock().now() - made <= _LOCK_AGE_SECONDS:
             return
-        if full.startswith(os.path.join(project.common_dir, "refs", "ralph") + os.sep) or any(
-            full == os.path.join(project.common_dir, f"{change.ref}.lock") and _holds(full, change.new)
+        refs, since = before
+        ours = full.startswith(os.path.join(project.common_dir, "refs", "ralph") + os.sep)
+        ours = ours or any(
+            full == os.path.join(project.common_dir, f"{change.ref}.lock")
+            and (_holds(full, change.new) or (change.ref in refs and made >= since - 1))
             for change in changes
-        ):
+        )
+        if ours:
+            if project.notes:
+                end_orphans(f"{MAKER}={project.notes}")
             os.unlink(full)
     except OSError:
         return

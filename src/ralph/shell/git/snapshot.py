@@ -16,6 +16,7 @@ import msgspec
 from ralph.clock import SystemClock
 from ralph.errors import SetupError, UserError
 from ralph.shell.files.safe_tree import (
+    SCAN_ENTRIES,
     drop_torn_objects,
     drop_traps,
     ensure_directory,
@@ -23,7 +24,9 @@ from ralph.shell.files.safe_tree import (
     remove_tree,
     scan,
 )
-from ralph.shell.git.command import GitResult, clean_text, git_error
+from ralph.shell.git.bounds import Bounds, beyond_bounds, too_many_error
+from ralph.shell.git.child import GitResult
+from ralph.shell.git.command import clean_text, git_error
 from ralph.shell.git.leftovers import put_back, set_aside
 from ralph.shell.git.project import LARGE_BYTES, Project, user_call
 from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, read_refs
@@ -40,6 +43,8 @@ from ralph.shell.git.trees import (
 
 _SEED = ".ralph-seed"
 _MAX_WARNINGS = 50
+_GC_TRIES = 3
+_PRUNED = ("invalid object", "bad object", "nonexistent object", "not a valid object", "unable to read")
 _EMPTY_BLOB = {
     "sha1": "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
@@ -62,12 +67,28 @@ class Snapshot(msgspec.Struct, frozen=True):
     removed: int
     changes: tuple[TreeChange, ...] = ()
     warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # what was too large or too many, in words
 
 
 def start_refs(
     store: Store, name: str, base_rev: str | None, *, with_changes: bool, date: int, scratch: str
 ) -> Start:
-    """Pins the base and the user's dirty state; done twice it answers with what the first time pinned."""
+    """Pins the base and the user's dirty state; done twice it answers with what the first time pinned.
+
+    A `gc --prune=now` of the user's may take objects that no ref holds yet: then it is done anew.
+    """
+    for _ in range(_GC_TRIES):
+        try:
+            return _pin(store, name, base_rev, with_changes=with_changes, date=date, scratch=scratch)
+        except SetupError as broken:
+            if not any(word in broken.why for word in _PRUNED):
+                raise
+    return _pin(store, name, base_rev, with_changes=with_changes, date=date, scratch=scratch)
+
+
+def _pin(
+    store: Store, name: str, base_rev: str | None, *, with_changes: bool, date: int, scratch: str
+) -> Start:
     project = store.project
     there = read_refs(project, loop_ref(name, "base")) | read_refs(project, loop_ref(name, "user-start"))
     if len(there) == 2:
@@ -157,6 +178,7 @@ def take_snapshot(
     *,
     links: Iterable[str] = (),
     shared: Iterable[str] = (),
+    bounds: Bounds = Bounds(),  # noqa: B008 (frozen)
 ) -> Snapshot:
     """The workspace as a tree, with what changed since the tree `previous`.
 
@@ -170,7 +192,8 @@ def take_snapshot(
     try:
         if not ensure_directory(workspace):
             warnings.append("the workspace folder was gone")
-        seeds = _prepare(workspace, warnings)
+        since = os.stat(index).st_mtime_ns if os.path.exists(index) else 0
+        seeds, young = _prepare(store, workspace, warnings, since)
         work = index + ".new"
         remove_tree(work)  # of a snapshot that was killed
         if os.path.lexists(index):
@@ -179,6 +202,8 @@ def take_snapshot(
             shutil.copy2(index, work)
         else:
             private_call(store, ["read-tree", previous], index=work)
+        beyond = beyond_bounds(store, workspace, work, young, bounds)
+        left_out += [os.fsdecode(one.path) for one in beyond]
         tree = _plain_tree(
             store, workspace, work, seeds, left_out=left_out, warnings=warnings, previous=previous
         )
@@ -197,17 +222,22 @@ def take_snapshot(
     warnings += _notable(workspace, changes)
     if len(warnings) > _MAX_WARNINGS:
         warnings[_MAX_WARNINGS:] = [f"and {len(warnings) - _MAX_WARNINGS} more warnings"]
+    named = tuple(one.words for one in beyond[:_MAX_WARNINGS])
     if counts is None:
-        return Snapshot(tree, 0, 0, 0, (), tuple(warnings))
-    return Snapshot(tree, counts.files, counts.added, counts.removed, tuple(changes), tuple(warnings))
+        return Snapshot(tree, 0, 0, 0, (), tuple(warnings), named)
+    return Snapshot(tree, counts.files, counts.added, counts.removed, tuple(changes), tuple(warnings), named)
 
 
-def _prepare(workspace: str, warnings: list[str]) -> list[bytes]:
-    """Looks the workspace through before git does; answers with the nested repositories."""
-    found = scan(workspace)
+def _prepare(
+    store: Store, workspace: str, warnings: list[str], since: int
+) -> tuple[list[bytes], tuple[tuple[bytes, int], ...]]:
+    """Looks the workspace through before git does: nested repositories, and files younger than `since`."""
+    heed = store.project.git.heed
+    look = (lambda: heed("status", 0.0)) if heed is not None else None
+    found = scan(workspace, since=since, heed=look)
     if found.closed:
         open_up(workspace, found.closed)
-        found = scan(workspace)
+        found = scan(workspace, since=since, heed=look)
     drop_traps(workspace, found.special)
     warnings += [
         f"'{_show(path)}' is a pipe, socket or device: not in the snapshot" for path in found.special
@@ -217,8 +247,8 @@ def _prepare(workspace: str, warnings: list[str]) -> list[bytes]:
         f"'{_show(path)}' holds a repository of its own: its files are kept" for path in found.nested
     ]
     if not found.complete:
-        warnings.append("the workspace has too many files to look through them all")
-    return list(found.nested)
+        raise too_many_error(SCAN_ENTRIES, "files and more in the workspace", workspace)
+    return list(found.nested), found.young
 
 
 def _plain_tree(

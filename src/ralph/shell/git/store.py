@@ -13,8 +13,9 @@ from contextlib import ExitStack
 
 import msgspec
 
-from ralph.errors import SetupError
-from ralph.shell.git.command import GitResult, disk_full_error, run_git, scrubbed_env
+from ralph.errors import SetupError, machine_error
+from ralph.shell.git.child import GitResult
+from ralph.shell.git.command import run_git, scrubbed_env
 from ralph.shell.git.leftovers import sole_user
 from ralph.shell.git.project import Project
 
@@ -63,6 +64,7 @@ def open_store(project: Project, path: str) -> Store:
 
     Copied and not linked: what the user edits in the middle of a loop must not change how it is judged.
     """
+    project = msgspec.structs.replace(project, notes=path)
     store = Store(project=project, dir=path, objects=project.object_dirs[0])
     stamp = os.path.join(path, "ralph-layout")
     if _read(stamp) == str(_LAYOUT).encode():
@@ -167,10 +169,9 @@ def private_call(
 
 def disk_error(broken: OSError, at: str) -> SetupError:
     """An operating-system error as an error of the set-up, disk full by its own code."""
-    import errno
-
-    if broken.errno in (errno.ENOSPC, errno.EDQUOT):
-        return disk_full_error(at, str(broken))
+    lacks = machine_error(broken, at)
+    if lacks is not None:
+        return lacks
     return SetupError(f"cannot write '{at}'", code="E-STATE", at=at, why=str(broken), next="ralph doctor")
 
 

@@ -19,6 +19,7 @@ from ralph.clock import SystemClock
 from ralph.errors import Busy, RalphError, SetupError
 from ralph.shell.journal import rows as rows_
 from ralph.shell.journal.migrations import MIGRATIONS, Migration, apply, check_ours
+from ralph.shell.journal.presence import refuse_lost
 from ralph.shell.journal.rows import FILE, sqlite_error
 from ralph.shell.journal.store import JournalRow, SummaryRow
 from ralph.shell.state.directory import disk_full_error
@@ -105,6 +106,7 @@ class SqliteReader:
 
 def _connect(path: str, migrations: Sequence[Migration]) -> tuple[sqlite3.Connection | None, Stamp | None]:
     """A connection, and the stamp of the source if it is a private copy; no connection without a journal."""
+    refuse_lost(path)
     stamp = _stamp(path)
     if stamp[0] == _ABSENT:
         return None, None

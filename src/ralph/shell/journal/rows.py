@@ -25,6 +25,7 @@ from ralph.shell.state.directory import disk_full_error, free_bytes
 
 FILE = "journal.db"
 _PAGE = 64
+_MAX_PATH = 500  # SQLite's own limit is 512, with what it appends
 _EVENT = "SELECT loop, seq, at, kind, v, body, hash FROM event"
 _SUMMARY = (
     "SELECT summary.loop, repo, phase, outcome, body, seq, updated, coalesce(number, 0)"
@@ -131,6 +132,14 @@ def sqlite_error(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) ->
                 code="E-JOURNAL-BUSY",
                 why="another process has been writing to it for a long time",
                 next="ralph status",
+            )
+        case sqlite3.SQLITE_CANTOPEN if len(os.fsencode(path)) > _MAX_PATH:
+            return SetupError(
+                "the path of the state directory is too long for SQLite",
+                code="E-PATH-LONG",
+                at=path,
+                why=f"it has {len(os.fsencode(path))} bytes, expected at most {_MAX_PATH}",
+                next='export RALPH_STATE_DIR="$HOME/ralph-state"',
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return SetupError(

@@ -21,6 +21,7 @@ from ralph.errors import Busy, JournalError, RalphError, SetupError
 from ralph.shell.journal import rows as rows_
 from ralph.shell.journal import store
 from ralph.shell.journal.migrations import MIGRATIONS, Migration, migrate, newer_version_error, version
+from ralph.shell.journal.presence import refuse_lost
 from ralph.shell.journal.reader import SqliteReader
 from ralph.shell.journal.rows import FILE, sqlite_error
 from ralph.shell.journal.store import Command, JournalRow, SummaryRow
@@ -177,8 +178,12 @@ def open_sqlite(state_dir: str, migrations: Sequence[Migration] = MIGRATIONS) ->
     """Open for writing; makes or migrates the database first. One process at a time does that."""
     path = os.path.join(state_dir, FILE)
     with _opening(state_dir):
+        refuse_lost(path)
         _make_file(path)
-        db = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS, isolation_level=None)
+        try:
+            db = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS, isolation_level=None)
+        except sqlite3.Error as exc:
+            raise sqlite_error(exc, path) from exc
         try:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")

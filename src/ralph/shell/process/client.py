@@ -17,16 +17,22 @@ import select
 import msgspec
 
 from ralph.clock import SystemClock
-from ralph.errors import Bug, SetupError
+from ralph.errors import Bug, SetupError, machine_error
 from ralph.shell.process import cgroup, tree
 from ralph.shell.process.call_spec import CallSpec, Ended, Recovered
 from ralph.shell.process.fork_client import ForkClient, Streams, start_alone
+from ralph.shell.process.output import read_ends
 
 __all__ = ["CallSpec", "Ended", "Recovered"]
 
 MARKER = "INVOCATION_ID"  # a name services have anyway: it must not tell judged code that it is judged
 
 LATE = 2.0  # seconds after which a keeper that somebody has stopped is not waited for any more
+LAST_SECONDS = (
+    60.0  # after the time by which a keeper must have told of an end: it is given up, whatever it does
+)
+LOOK_SECONDS = 0.5  # between two looks at a keeper
+MAX_AWAKENED = 10  # times that a stopped keeper is told to go on; somebody means it, after that
 
 
 class Call:
@@ -54,6 +60,8 @@ class Call:
         self.ended: Ended | None = None
         # A keeper that has not told of an end by then is stopped, if it is not just slow.
         self.due = SystemClock().monotonic() + spec.wall_seconds + spec.grace_seconds + LATE
+        self.looked = 0.0
+        self.awakened = 0
 
 
 def start_call(folder: str, spec: CallSpec, fork_client: ForkClient | None = None) -> Call:
@@ -92,14 +100,10 @@ def _pipe(opened: list[int]) -> tuple[int, int]:
 
 
 def _cannot_start(error: OSError, folder: str) -> SetupError:
-    hints = {
-        errno.EMFILE: ("too many open files in this process", "ulimit -n 4096"),
-        errno.ENFILE: ("too many open files on this machine", "ralph doctor"),
-        errno.ENOMEM: ("no memory left to start a process", "ralph doctor"),
-        errno.EAGAIN: ("the process limit of this user is reached", "ulimit -u"),
-        errno.ENOSPC: ("the disk that holds Ralph's state is full", "ralph clean"),
-    }
-    why, following = hints.get(error.errno or 0, (str(error), "ralph doctor"))
+    lacks = machine_error(error, folder)
+    if lacks is not None and lacks.code.startswith("E-DISK"):
+        return lacks
+    why, following = (lacks.what, lacks.next) if lacks else (str(error), "ralph doctor")
     return SetupError("cannot start a process", code="E-SPAWN", at=folder, why=why, next=following)
 
 
@@ -136,7 +140,7 @@ def kill(call: Call) -> None:
 def poll(calls: list[Call], timeout: float | None) -> list[Call]:
     """Wait for an end, at most `timeout` seconds; the calls that ended, `.ended` set, their trees empty."""
     waiting = {call.report: call for call in calls if call.ended is None}
-    _end_stopped(list(waiting.values()))
+    _look_after(list(waiting.values()))
     done: list[Call] = []
     if not waiting:
         return done
@@ -168,12 +172,25 @@ def wait(call: Call) -> Ended:
     return call.ended
 
 
-def _end_stopped(calls: list[Call]) -> None:
-    """A keeper that was stopped keeps no clock and hears no word: its call is lost, and ends with it."""
+def _look_after(calls: list[Call]) -> None:
+    """The runner's own clock, beside the keeper's: a keeper that was stopped keeps none and hears no word.
+
+    It is told to go on. When it is stopped again and again, or past its time, its call is lost and ends with
+    it. So is one that has been past its time for long, whatever it is doing.
+    """
     now = SystemClock().monotonic()
     for call in calls:
-        keeper = tree.read_process(call.keeper_pid) if now > call.due else None
-        if keeper is not None and keeper.state == "T":
+        if now - call.looked < LOOK_SECONDS:
+            continue
+        call.looked = now
+        keeper = tree.read_process(call.keeper_pid)
+        if keeper is None:
+            continue
+        stopped = keeper.state in "Tt"
+        if stopped and now <= call.due and call.awakened < MAX_AWAKENED:
+            call.awakened += 1
+            tree.send(keeper.pid, keeper.start, _signal.SIGCONT)
+        elif stopped or now > call.due + LAST_SECONDS:
             tree.send(keeper.pid, keeper.start, _signal.SIGKILL)
 
 
@@ -192,12 +209,22 @@ def _close(call: Call) -> Ended:
 
 
 def _reap_keeper(call: Call) -> str:
-    """Wait until the keeper is gone; the words for how it went. A forked one is not our child."""
+    """Wait until the keeper is gone; the words for how it went. A forked one is not our child.
+
+    It has nothing left to do: if it does not go by itself, it was stopped, and is ended.
+    """
     if call.adopted:
         return "without a word"
+    poller = select.poll()
+    poller.register(call.report, select.POLLIN)
+    keeper = tree.read_process(call.keeper_pid)
+    while poller.poll(LATE * 1000):
+        if not os.read(call.report, 1 << 16):
+            break
+    else:
+        if keeper is not None:
+            tree.send(keeper.pid, keeper.start, _signal.SIGKILL)
     if call.forked:
-        while os.read(call.report, 1 << 16):
-            pass
         return "without a word"
     code = os.waitstatus_to_exitcode(os.waitpid(call.keeper_pid, 0)[1])
     return f"by signal {-code}" if code < 0 else f"with code {code}"
@@ -219,38 +246,8 @@ def read_new_output(call: Call, limit: int = 1 << 20) -> bytes:
 
 def read_output(folder: str, limit: int, name: str = "out") -> tuple[bytes, int, bytes]:
     """Head, number of bytes left out between, tail; at most `limit` bytes together, half for each end."""
-    head_path, tail_path = os.path.join(folder, name), os.path.join(folder, name + "-tail")
-    head_size, tail_size = _size(head_path), _size(tail_path)
     result = read_result(folder)
-    hidden = (result.dropped_bytes or 0) if result else 0
-    if head_size + tail_size <= limit and not hidden:
-        return _slice(head_path, 0, head_size) + _slice(tail_path, 0, tail_size), 0, b""
-    half = limit // 2
-    from_tail = min(tail_size, half)
-    tail = _slice(tail_path, tail_size - from_tail, from_tail)
-    head_end = 0
-    if len(tail) < half:  # the head file holds the rest of the end
-        head_end = min(half - len(tail), max(0, head_size - (limit - half))) if not hidden else 0
-        tail = _slice(head_path, head_size - head_end, head_end) + tail
-    head = _slice(head_path, 0, min(head_size - head_end, limit - len(tail)))
-    return head, head_size + tail_size + hidden - len(head) - len(tail), tail
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _slice(path: str, start: int, count: int) -> bytes:
-    if count <= 0:
-        return b""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.pread(fd, count, start)
-    finally:
-        os.close(fd)
+    return read_ends(os.path.join(folder, name), limit, (result.dropped_bytes or 0) if result else 0)
 
 
 def read_result(folder: str) -> Ended | None:

@@ -148,7 +148,7 @@ def check_frozen(call: KeptCall, now: float) -> float:
 
 
 def box_stopped(call: KeptCall) -> bool:
-    return call.boxed and any(is_stopped(pid) for pid in (call.pid, call.init_pid) if pid)
+    return call.boxed and any(tree.is_stopped(pid) for pid in (call.pid, call.init_pid) if pid)
 
 
 def dozes(call: KeptCall) -> bool:
@@ -156,11 +156,6 @@ def dozes(call: KeptCall) -> bool:
     box = (call.pid, call.init_pid) if call.boxed else ()
     below = tree.descendants(os.getpid())
     return any(proc.state == "T" and proc.pid not in box for proc in below)
-
-
-def is_stopped(pid: int) -> bool:
-    found = tree.read_process(pid)
-    return found is not None and found.state == "T"
 
 
 def check_idle(call: KeptCall, now: float) -> float:

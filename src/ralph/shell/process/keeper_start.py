@@ -154,11 +154,11 @@ def run_child(call: KeptCall, wanted: dict[int, int], go_read: int, fail_write: 
         stdin = os.open(spec["stdin"], os.O_RDONLY)
         sources = {0: stdin, 1: call.streams[0].write_fd, 2: call.streams[-1].write_fd, **wanted}
         # Lift all sources above the wanted numbers first, or one dup2 could overwrite the next source.
-        lifted = {to: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64) for to, fd in sources.items()}
-        fail_write = fcntl.fcntl(fail_write, fcntl.F_DUPFD_CLOEXEC, 64)
+        above = max(sources) + 1  # not far above: the limit of open files may be low
+        lifted = {to: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for to, fd in sources.items()}
+        fail_write = fcntl.fcntl(fail_write, fcntl.F_DUPFD_CLOEXEC, above)
         for to, fd in lifted.items():
-            os.dup2(fd, to, inheritable=True)
-        os.closerange(max(lifted) + 1, 64)
+            os.dup2(fd, to, inheritable=True)  # everything else closes itself: Python opens files that way
         if spec["cgroup"]:
             join_cgroup(spec["cgroup"])
         if spec["rlimits"]:

@@ -103,3 +103,36 @@ class Stream:
         except OSError as error:
             self.error = f"{self.path}-tail: {error.strerror}"
             self.lost += min(self.ringed, self.tail_bytes)
+
+
+def read_ends(path: str, limit: int, hidden: int) -> tuple[bytes, int, bytes]:
+    """Head, number of bytes left out, tail of the stream at `path`; `hidden` bytes of it were never kept."""
+    head_size, tail_size = _size(path), _size(path + "-tail")
+    if head_size + tail_size <= limit and not hidden:
+        return _slice(path, 0, head_size) + _slice(path + "-tail", 0, tail_size), 0, b""
+    half = limit // 2
+    from_tail = min(tail_size, half)
+    tail = _slice(path + "-tail", tail_size - from_tail, from_tail)
+    head_end = 0
+    if len(tail) < half:  # the head file holds the rest of the end
+        head_end = min(half - len(tail), max(0, head_size - (limit - half))) if not hidden else 0
+        tail = _slice(path, head_size - head_end, head_end) + tail
+    head = _slice(path, 0, min(head_size - head_end, limit - len(tail)))
+    return head, head_size + tail_size + hidden - len(head) - len(tail), tail
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _slice(path: str, start: int, count: int) -> bytes:
+    if count <= 0:
+        return b""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(fd, count, start)
+    finally:
+        os.close(fd)

@@ -70,6 +70,12 @@ def alive(pid: int, start: int) -> bool:
     return found is not None and found.start == start and found.state not in DEAD_STATES
 
 
+def is_stopped(pid: int) -> bool:
+    """By a signal or by whoever traces it."""
+    found = read_process(pid)
+    return found is not None and found.state in "Tt"
+
+
 def list_processes() -> dict[int, Proc]:
     """Every process that can be seen."""
     found = {}

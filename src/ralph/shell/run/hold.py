@@ -51,6 +51,18 @@ def hold_loop(name: str, env: Mapping[str, str], clock: Clock, watcher: Watcher)
             stint.release()
 
 
+@contextmanager
+def hold_record(name: str, env: Mapping[str, str], clock: Clock, watcher: Watcher) -> Iterator[Scribe]:
+    """The same where the repository may be gone: only what happened can be added to."""
+    state = open_state(state_dir(env), create=True)
+    with open_journal(state.root) as journal:
+        stint = journal.admit(name, at=int(clock.now() * 1000))
+        try:
+            yield Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
+        finally:
+            stint.release()
+
+
 def send(name: str, env: Mapping[str, str], event: e.AnyEvent, now: float) -> None:
     """A command for the runner that drives this loop; it is heard within a fraction of a second."""
     state = open_state(state_dir(env), create=True)

@@ -80,6 +80,16 @@ class SignalCount:
                 signal.signal(number, handler)
 
 
+class _Ear:
+    """Lets every git of a stint be heard of by its runner, which is made later than the first git runs."""
+
+    runner: Runner | None = None
+
+    def __call__(self, command: str, seconds: float) -> None:
+        if self.runner is not None:
+            self.runner.heed(command, seconds)
+
+
 def begin_loop(
     prepared: Prepared, env: Mapping[str, str], now: float, *, queue: bool = False
 ) -> tuple[str, Stint]:
@@ -200,10 +210,13 @@ def drive_loop(
                 scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
                 for event in first:
                     scribe.append(event, taken=stale_commands(scribe, event))
-                site = open_site(scribe.loop.sealed, state, env, clock, fork_client, hosted=hosted)
+                ear = _Ear()
+                site = open_site(scribe.loop.sealed, state, env, clock, fork_client, hosted=hosted, heed=ear)
                 sweep(site.store.dir)
                 hands = RealPerformer(site, clock, min_free, watcher)
-                return Runner(hands, scribe, clock, signals, watcher).drive()
+                runner = Runner(hands, scribe, clock, signals, watcher)
+                ear.runner = runner
+                return runner.drive()
     finally:
         if stint is not None:
             stint.release()

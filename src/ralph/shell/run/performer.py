@@ -242,6 +242,7 @@ class RealPerformer:
             total_lines=sum((one.added or 0) + (one.removed or 0) for one in whole),
             paths=tuple(one_line(change.path, 200) for change in found.changes[:MAX_PATHS]),
             warnings=tuple(one_line(warning, 300) for warning in found.warnings[:20]),
+            left_out=tuple(one_line(words, 300) for words in found.left_out[:MAX_PATHS]),
             plan=read,
         )
 

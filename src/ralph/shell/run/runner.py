@@ -16,7 +16,11 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.errors import Bug, Busy, IllegalEvent, RalphError
-from ralph.shell.ports import Activity, Recorder, Signals, Watcher
+from ralph.shell.ports import Activity, Dropped, Recorder, Signals, Watcher
+
+STOP_SECONDS = 1.0  # that a git may go on when the loop is to stop; then what it was for is left for a resume
+SHOWN_SECONDS = 1.0  # a git that takes longer is shown
+OVERTIME_SECONDS = 30.0  # beyond the loop's own limit, for keeping what an agent left
 
 # What other processes may ask of a runner: each becomes a fact.
 COMMANDS = frozenset({"Steered", "PauseAsked", "AbortAsked", "ResumeAsked", "PriorityAsked"})
@@ -43,6 +47,7 @@ class Runner:
         self._asked = 0
         self._looked = 0.0
         self._doing: actions.Action | None = None
+        self._stopping: float | None = None  # since when what is being done is to stop
 
     def drive(self) -> Loop:
         """Perform what is owed until nothing is: the loop is paused or ended then."""
@@ -58,6 +63,8 @@ class Runner:
             action = scribe.loop.todo[0]
             try:
                 self._perform(action)
+            except Dropped:
+                continue
             except (Busy, Bug):
                 raise
             except RalphError as trouble:
@@ -68,7 +75,7 @@ class Runner:
 
     def _perform(self, action: actions.Action) -> None:
         """Record that it begins, where that is a fact of its own; do it; record what came of it."""
-        scribe, self._doing = self._scribe, action
+        scribe, self._doing, self._stopping = self._scribe, action, None
         work = actions.ACTIONS[type(action)]
         if work.opens and not work.is_open(scribe.loop):
             scribe.append(getattr(self._hands, work.opens)(scribe.loop, action))
@@ -95,6 +102,33 @@ class Runner:
             or loop.control.pause_now
             or (not loop.call.running and (not loop.todo or not _same(loop.todo[0], self._doing)))
         )
+
+    def heed(self, command: str, seconds: float) -> None:
+        """While a git is at work: the same, and what takes too long is given up."""
+        if seconds > SHOWN_SECONDS:
+            self._watcher.tick(self._scribe.loop, Activity("git", (command,), seconds))
+        self._attend_now()
+        scribe, now = self._scribe, self._clock.monotonic()
+        if self._doing is None or scribe.loop.call.running:
+            return
+        control = scribe.loop.control
+        if scribe.loop.todo and _same(scribe.loop.todo[0], self._doing):
+            reason = control.pause_reason or control.abort_reason or "interrupted by the user"
+            if not (control.pause_now or control.abort_reason):
+                reason = self._overtime(command, seconds)
+            elif self._stopping is None:
+                self._stopping = now
+            if not reason or (self._stopping is not None and now - self._stopping < STOP_SECONDS):
+                return
+            scribe.append(e.PauseAsked(reason=reason, now=True))
+        raise Dropped
+
+    def _overtime(self, command: str, seconds: float) -> str:
+        loop = self._scribe.loop
+        limit = loop.limits.time
+        if limit is None or loop.elapsed_seconds + seconds < limit + OVERTIME_SECONDS:
+            return ""
+        return f"time limit of {limit:.0f} s reached while git {command} was at work"
 
     def _attend_now(self) -> None:
         level = self._signals.level()

@@ -6,8 +6,12 @@ import os
 import shutil
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from ralph.clock import Clock
 from ralph.core.model.order import Order
+from ralph.shell.git.child import Heed
+from ralph.shell.git.command import find_git
 from ralph.shell.git.project import find_project
 from ralph.shell.git.store import open_store
 from ralph.shell.process.fork_client import ForkClient
@@ -28,9 +32,10 @@ def open_site(
     fork_client: ForkClient | None = None,
     *,
     hosted: bool = False,
+    heed: Heed | None = None,
 ) -> Site:
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
-    project = find_project(order.repo)
+    project = find_project(order.repo, replace(find_git(), heed=heed))
     bwrap, shield = find_protection(order.box.sandbox, order.box.network, state.root, env)
     return Site(
         order=order,

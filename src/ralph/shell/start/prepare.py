@@ -24,7 +24,7 @@ from ralph.shell.sandbox.hidden_files import unhidden
 from ralph.shell.sandbox.probe import Protection, find_protection
 from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed
 from ralph.shell.start.gates import seal_criterion
-from ralph.shell.start.request import StartRequest, read_settings, refuse_request
+from ralph.shell.start.request import StartRequest, read_settings, refuse_inside, refuse_request
 from ralph.shell.state.directory import config_dir, open_state, safe_name, state_dir
 
 
@@ -44,6 +44,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     """The order for this request, or the first reason against it. `token` makes the name unique."""
     refuse_request(request, env)
     project, settings = read_settings(request, env, now)
+    refuse_inside(project, state_dir(env))
     named = choose_agents(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
     chosen_agent = named[0]
     seated = choose_judge(settings, project, env, chosen_agent)

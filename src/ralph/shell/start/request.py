@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import get_args
 
@@ -46,6 +47,8 @@ class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
 def refuse_request(request: StartRequest, env: Mapping[str, str]) -> None:
     """What can be refused by itself: a loop inside a loop, a task that is none."""
     _refuse_nested(env)
+    for what, text in (("the task", request.task), ("the path of this folder", request.cwd)):
+        _refuse_bytes(what, text)
     _check_task(request.task)
 
 
@@ -58,6 +61,33 @@ def _refuse_nested(env: Mapping[str, str]) -> None:
             why="the variable RALPH_LOOP_ID says so; an agent's own loop would escape its limits",
             next="ralph status",
         )
+
+
+def _refuse_bytes(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as odd:
+        raise UserError(
+            f"{what} is not UTF-8",
+            code="E-NOT-UTF8",
+            at=ascii(text[max(0, odd.start - 40) : odd.end + 40]),
+            why="what is recorded must be readable for every program",
+            next="ralph loop --help",
+        ) from None
+
+
+def refuse_inside(project: Project, state_root: str) -> None:
+    """State in the repository would be judged, committed and cleaned together with the work."""
+    real = os.path.realpath(state_root)
+    for place in (project.top, project.common_dir):
+        if real == place or real.startswith(place + os.sep):
+            raise UserError(
+                f"the state directory '{state_root}' lies inside the repository",
+                code="E-STATE-INSIDE",
+                at=place,
+                why="it would become part of the work that it records",
+                next='export RALPH_STATE_DIR="$HOME/ralph-state"',
+            )
 
 
 def _check_task(task: str) -> None:

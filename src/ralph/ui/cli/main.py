@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ralph.errors import RalphError
+from ralph.ui.cli.streams import CANNOT_WRITE, can_write, flush_streams, open_streams, silence
 
 if TYPE_CHECKING:
     import click
@@ -24,19 +25,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     gc.disable()  # importing makes no garbage, only work for its collector; `tree` turns it on again
+    open_streams()
     _leave_out_own_tools()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a locale that lacks a character must not end a loop
-            stream.reconfigure(errors="replace")
     try:
         code = _run_guarded(args)
-        sys.stdout.flush()
     except BrokenPipeError:
-        code = _end_quietly()
+        silence(sys.stdout)  # the reader of our output is gone (`ralph logs | head`): end quietly
+        code = 0
+    except OSError as error:  # what was to be told of a failure could not be told
+        silence(sys.stderr)
+        code = flush_streams(CANNOT_WRITE if error.errno else BUG)
     finally:
         gc.freeze()  # else the interpreter looks through everything once more before it ends
         gc.enable()
-    return code
+    return flush_streams(code)
 
 
 def _leave_out_own_tools() -> None:
@@ -64,8 +66,44 @@ def _run_guarded(args: list[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)  # click has ended the line with the ^C
         return INTERRUPTED
+    except (OSError, UnicodeEncodeError) as error:
+        named = _machine_error(error)
+        return _bug(error, args) if named is None else _report_error(named, args)
     except Exception as exc:  # noqa: BLE001 (the boundary: whatever else comes here is our bug)
         return _bug(exc, args)
+
+
+def _machine_error(error: OSError | UnicodeEncodeError) -> RalphError | None:
+    """The last net: what the machine lacks is no bug of ours, wherever it was met."""
+    from ralph.errors import SetupError, UserError, machine_error
+
+    if isinstance(error, UnicodeEncodeError):
+        if "surrogates" not in error.reason:
+            return None
+        return UserError(
+            "a name or a text holds bytes that are not UTF-8",
+            code="E-NOT-UTF8",
+            why="what Ralph records must be readable everywhere: "
+            + ascii(str(error.object)[max(0, error.start - 40) : error.end + 40]),
+            next="ralph doctor",
+        )
+
+    if error.filename is None and not can_write():
+        return SetupError(
+            "the output could not be written", code="E-OUTPUT", why=str(error), next="ralph status --json"
+        )
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return UserError(
+            "the current folder is gone",
+            code="E-CWD-GONE",
+            why="it was removed or moved while this terminal stood in it",
+            next="cd ~",
+        )
+    except OSError:
+        pass
+    return machine_error(error)
 
 
 def _dispatch(args: list[str]) -> int:
@@ -146,13 +184,6 @@ def _bug(exc: BaseException, args: list[str]) -> int:
         print(json.dumps(error_envelope(ours), ensure_ascii=False))
     print(bug_text(exc, ["ralph", *args]), file=sys.stderr)
     return BUG
-
-
-def _end_quietly() -> int:
-    """The reader of our output is gone (`ralph logs | head`): end quietly, as other tools do."""
-    # stdout is flushed once more when the interpreter ends; that must not print a trace.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from ralph.app.words.ending import ending
 from ralph.app.words.format import safe, use_colour
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
+from ralph.ui.cli.streams import silence
 from ralph.ui.display import Doing
 
 
@@ -61,7 +62,7 @@ def write(stream: IO[str], text: str) -> None:
         stream.write(text)
         stream.flush()
     except (OSError, ValueError):
-        pass
+        silence(stream)
 
 
 def width_of(stream: IO[str]) -> int:
