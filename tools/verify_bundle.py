@@ -5,7 +5,8 @@
 
 Needs Python 3.11 and the package `cryptography`. It runs no command of the bundle and unpacks nothing. What
 it does not do: run the gates again, or compare the source with your repository; `ralph verify` does both.
-Exit code 0: everything holds. 1: something does not, and the last line says what. 2: used wrongly.
+Exit code 0: everything holds. 1: something does not, or no trusted key was given, and the last line says what.
+2: used wrongly.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def check_statement(statement: dict[str, Any], small: dict[str, bytes], seen: di
 def main() -> None:
     parser = argparse.ArgumentParser(description="Check a bundle's signature and digests without Ralph.")
     parser.add_argument("bundle")
-    parser.add_argument("--key", help="public key you trust, PEM or OpenSSH; the bundle's own when left out")
+    parser.add_argument("--key", help="public key you trust, PEM or OpenSSH; without it nothing is verified")
     given = parser.parse_args()
     try:
         small, seen = read_members(given.bundle)
@@ -134,8 +135,11 @@ def main() -> None:
     print(json.dumps({"subject": statement["subject"], "grade": statement["predicate"]["grade"]}, indent=1))
     for line in absent:
         print(f"not in the bundle: {line!r}")
-    who = "which you gave" if given.key else "which came WITH the bundle: compare the id with its owner"
-    print(f"VERIFIED: {len(seen)} members, signature by key {key_id(key)}, {who}")
+    if not given.key:
+        # Whoever made a bundle of lies has signed it with a key of their own, and put that key into it.
+        print(f"its parts agree with each other, and its own key {key_id(key)} has signed them")
+        refuse("no key that you trust was given: get the signer's from its owner and add --key FILE")
+    print(f"VERIFIED: {len(seen)} members, signature by key {key_id(key)}, which you gave")
 
 
 if __name__ == "__main__":

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from os.path import isdir
 from pkgutil import iter_modules
 from typing import Literal, Protocol, cast
 
 from msgspec import Struct
 
-from ralph.agents._kit.folders import LaunchFolder
+from ralph.agents._kit.folders import LaunchFolder, place
 from ralph.core.model.agent import AgentSession, Claim, Fault, FaultKind
 from ralph.core.model.order import Order
 from ralph.core.model.spend import Usage
@@ -252,6 +253,13 @@ def adapters() -> dict[str, str]:
     found = {one.name: f"{__name__}.{one.name}" for one in iter_modules(__path__) if not one.ispkg}
     found["demo"] = f"{__name__}.demo.adapter"
     return {name: found[name] for name in (*_ORDER, *found)}
+
+
+def own_folders(name: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The folders of that CLI in the user's home, as far as they are there."""
+    cli = getattr(import_module(adapters()[name]), "CLI", None)
+    found = (place(folder, environ)[0] for folder in cli.folders) if cli is not None else ()
+    return tuple(path for path in found if path and isdir(path))
 
 
 def load(name: str) -> Adapter:

@@ -13,11 +13,13 @@ from ralph.clock import SystemClock
 from ralph.core.text.units import parse_duration
 from ralph.errors import UserError
 from ralph.shell.agent_call.ask_version import probe_all
+from ralph.shell.sandbox.attack import Attack
+from ralph.shell.sandbox.bubblewrap import BoxRow
 from ralph.shell.start.agents import refuse_without_login
 from ralph.shell.upkeep.clean import DAY, Waste, find_waste, remove_waste
-from ralph.shell.upkeep.doctor import Look, check_machine
+from ralph.shell.upkeep.doctor import Look, attack, check_machine, list_boxes
 
-__all__ = ["Look", "Waste", "refuse_without_login"]
+__all__ = ["Attack", "BoxRow", "Look", "Waste", "refuse_without_login"]
 
 
 class AgentRow(Struct, frozen=True):
@@ -52,6 +54,16 @@ def list_agents(env: Mapping[str, str], cwd: str) -> list[AgentRow]:
 def look_at_machine(env: Mapping[str, str], cwd: str) -> list[Look]:
     """Git, the state directory, the agents, and by real attempts what the sandbox blocks."""
     return list(check_machine(env, user_settings(env, cwd).retention.min_free))
+
+
+def attack_sandbox(env: Mapping[str, str]) -> Attack:
+    """Named attempts against the boxes, made for real: what held and what did not."""
+    return attack(env)
+
+
+def boxes_of(env: Mapping[str, str], cwd: str) -> list[BoxRow]:
+    """The table that decides what an agent and a check see here."""
+    return list_boxes(env, cwd)
 
 
 class Cleaning(Struct, frozen=True):

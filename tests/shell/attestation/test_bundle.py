@@ -268,7 +268,8 @@ def test_the_standalone_script_agrees(packed, tmp_path):
 
     good = run(packed, "--key", tmp_path / "key.pem")
     assert (good.returncode, f"signature by key {other.id}" in good.stdout) == (0, True), good
-    assert "came WITH the bundle" in run(packed).stdout
+    unknown = run(packed)
+    assert (unknown.returncode, "no key that you trust was given" in unknown.stdout) == (1, True)
     assert run(tmp_path / "edited.tar").returncode == 1
     stranger = proofkit.make(tmp_path / "stranger")
     theirs = bundle.write_bundle(

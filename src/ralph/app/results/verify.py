@@ -179,7 +179,10 @@ def _subject(case: VerifyCase, made: Statement) -> tuple[ProofCheck, Project | N
         seen = found.tree[:12] or "none that is here"
         words = f"it is about tree {made.tree[:12]}, {found.words} has tree {seen}"
         return ProofCheck("subject", "fail", words), None
-    more = f"; attested as commit {made.commit[:12]}, so it was squashed or rebased since"
+    more = (
+        f"; only the files are verified, not the commit: attested was commit {made.commit[:12]},"
+        " so message, author and parents are not part of the proof (squashed or rebased since)"
+    )
     words = f"tree {made.tree[:12]} is the tree of {found.words}"
     return ProofCheck("subject", "pass", words + (more if made.commit != found.commit else "")), found.project
 

@@ -104,9 +104,34 @@ class Boxed(msgspec.Struct, frozen=True):
     cwd: str
 
 
+Access = Literal["read", "write", "private", "hidden"]  # private: writable, and nobody else sees it
+
+
 class _Mount(msgspec.Struct, frozen=True):
+    """One row of the table that decides what a box sees; `ralph doctor --box` prints it."""
+
     at: str
     words: tuple[str, ...]
+    why: str
+    access: Access = "read"
+
+
+class BoxRow(msgspec.Struct, frozen=True):
+    path: str
+    access: Access
+    who: Literal["agent", "gate"]
+    why: str
+
+
+def box_rows(box: Box) -> list[BoxRow]:
+    """What a call in this box sees and may write, in the order of its mounts; all else does not exist."""
+    return [BoxRow(mount.at, mount.access, box.kind, mount.why) for mount in _mounts(box, overlay=False)]
+
+
+def _mounts(box: Box, *, overlay: bool) -> list[_Mount]:
+    mounts = _system() + _private(box) + _visible(box) + _share_mounts(box, overlay=overlay)
+    # Parents before children, whatever list they came from: a later mount would cover an earlier one.
+    return sorted(mounts + _masks(box), key=lambda m: 0 if m.at == "/" else m.at.count("/"))
 
 
 def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: str | None = None) -> Boxed:
@@ -117,11 +142,8 @@ def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: 
         return Boxed(tuple(path_outside(box, word) for word in argv), (), "sweep", cwd)
     folders = [share for share in box.shares if os.path.isdir(share.source)]
     overlay = bool(folders and box.stage and unshare)
-    mounts = _system() + _private(box) + _visible(box) + _share_mounts(box, overlay=overlay)
-    # Parents before children, whatever list they came from: a later mount would cover an earlier one.
-    ordered = sorted(mounts + _masks(box), key=lambda m: 0 if m.at == "/" else m.at.count("/"))
     words = _namespaces(box, bwrap)
-    for mount in ordered:
+    for mount in _mounts(box, overlay=overlay):
         words += mount.words
     words += ["--remount-ro", "/", "--chdir", box.chdir or box.mount_at]
     command: tuple[str, ...] = (bwrap, "--args", str(ARGS_FD), "--", *argv)
@@ -213,21 +235,23 @@ def _can_disable(bwrap: str) -> bool:
 
 
 def _system() -> list[_Mount]:
-    mounts = []
+    mounts, why = [], "the system's programs and settings"
     for name in SYSTEM:
         path = "/" + name
         if os.path.islink(path):
-            mounts.append(_Mount(path, ("--symlink", os.readlink(path), path)))
+            mounts.append(_Mount(path, ("--symlink", os.readlink(path), path), why))
         elif os.path.isdir(path):
-            mounts.append(_bind(path, path))
-    mounts += [_bind(path, path) for path in SYS_PARTS if os.path.isdir(path)]
-    mounts.append(_Mount("/proc", ("--proc", "/proc")))
-    mounts += [_bind(path, path) for path in KERNEL_FIXED if os.path.exists(path)]
+            mounts.append(_bind(path, path, why))
+    mounts += [_bind(path, path, "which hardware there is") for path in SYS_PARTS if os.path.isdir(path)]
+    mounts.append(_Mount("/proc", ("--proc", "/proc"), "the call's own processes"))
+    mounts += [_bind(path, path, "the kernel's settings") for path in KERNEL_FIXED if os.path.exists(path)]
     mounts += [_empty_mount(path) for path in KERNEL_EMPTY if os.path.exists(path) and _shown(path)]
-    mounts.append(_Mount("/dev", ("--dev", "/dev")))
-    mounts.append(_Mount("/run", ("--perms", "0755", "--tmpfs", "/run")))
-    mounts.append(_Mount("/var/tmp", ("--perms", "1777", "--tmpfs", "/var/tmp")))  # noqa: S108
-    mounts.append(_Mount("/var/run", ("--symlink", "/run", "/var/run")))
+    mounts.append(_Mount("/dev", ("--dev", "/dev"), "null, zero, random, a terminal of its own", "private"))
+    mounts.append(_Mount("/run", ("--perms", "0755", "--tmpfs", "/run"), "empty: no sockets", "private"))
+    mounts.append(
+        _Mount("/var/tmp", ("--perms", "1777", "--tmpfs", "/var/tmp"), "in memory", "private")  # noqa: S108
+    )
+    mounts.append(_Mount("/var/run", ("--symlink", "/run", "/var/run"), "another name of /run", "private"))
     return mounts
 
 
@@ -237,13 +261,14 @@ def _shown(path: str) -> bool:
 
 
 def _empty_mount(path: str) -> _Mount:
+    why = "the kernel's own matters"
     if os.path.isdir(path):
-        return _Mount(path, ("--tmpfs", path, "--remount-ro", path))
-    return _bind("/dev/null", path)
+        return _Mount(path, ("--tmpfs", path, "--remount-ro", path), why, "hidden")
+    return _Mount(path, ("--ro-bind", "/dev/null", path), why, "hidden")
 
 
-def _bind(source: str, at: str, *, write: bool = False) -> _Mount:
-    return _Mount(at, ("--bind" if write else "--ro-bind", source, at))
+def _bind(source: str, at: str, why: str, *, access: Access = "read") -> _Mount:
+    return _Mount(at, ("--ro-bind" if access == "read" else "--bind", source, at), why, access)
 
 
 def box_home(box: Box) -> str:
@@ -264,30 +289,39 @@ def _private(box: Box) -> list[_Mount]:
     mounts = []
     places = (("/tmp", box.tmp_dir, "1777"), (box_home(box), box.home_dir, "0700"))  # noqa: S108
     for at, source, mode in places:
+        why = "temporary files of this call" if at == "/tmp" else "a home of its own"  # noqa: S108
         if box.around and at == "/tmp" and source and source != box.around[0]:  # noqa: S108
             inside = os.path.join(box.around[1], os.path.relpath(source, box.around[0]))
-            mounts.append(_Mount(at, ("--symlink", inside, at)))
+            mounts.append(_Mount(at, ("--symlink", inside, at), why, "private"))
             continue
-        mounts.append(
-            _bind(source, at, write=True) if source else _Mount(at, ("--perms", mode, "--tmpfs", at))
-        )
+        if source:
+            mounts.append(_bind(source, at, why, access="private"))
+        else:
+            mounts.append(_Mount(at, ("--perms", mode, "--tmpfs", at), why, "private"))
     return mounts
 
 
 def _visible(box: Box) -> list[_Mount]:
     """Tools, objects, what may be written, the workspace. Nothing may show the user's real repository."""
     read = [p for p in _outermost(box.read) if not covers(box.mount_at, p) and not _in_system(p)]
-    mounts = [_bind(path, path) for path in read]
+    mounts = [_bind(path, path, "programs on your PATH, or named by the command") for path in read]
     resolv = os.path.realpath("/etc/resolv.conf")
     if box.network and covers("/run", resolv) and os.path.isfile(resolv):
-        mounts.append(_bind(resolv, resolv))
-    mounts += [_bind(source, at) for source, at in box.object_dirs]
-    mounts += [_bind(path, path, write=True) for path in box.write if not covers(box.mount_at, path)]
-    mounts += [_bind(source, at, write=True) for source, at in box.own]  # after all at its depth
+        mounts.append(_bind(resolv, resolv, "how names on the network are found"))
+    mounts += [
+        _bind(source, at, "git objects of your repository, or the agent") for source, at in box.object_dirs
+    ]
+    asked = [path for path in box.write if not covers(box.mount_at, path)]
+    mounts += [
+        _bind(path, path, "you allowed it (--allow-write, agents.*.write)", access="write") for path in asked
+    ]
+    own = "a copy of the CLI's own folder"
+    mounts += [_bind(source, at, own, access="private") for source, at in box.own]  # after all at its depth
+    work = "the workspace of the loop" if box.kind == "agent" else "a clean checkout of what is judged"
     if box.around and box.around[0] != box.tmp_dir:
-        mounts.append(_bind(*box.around, write=True))
+        mounts.append(_bind(*box.around, work, access="write"))
     elif not box.around:
-        mounts.append(_bind(box.workspace, box.mount_at, write=not box.fixed))
+        mounts.append(_bind(box.workspace, box.mount_at, work, access="read" if box.fixed else "write"))
     return mounts
 
 
@@ -324,11 +358,13 @@ def _share_mounts(box: Box, *, overlay: bool) -> list[_Mount]:
     mounts = []
     folders = [share for share in box.shares if os.path.isdir(share.source)]
     for share in box.shares:
+        why = f"shared from {share.source}"
         if overlay and box.stage and share in folders:
             n = folders.index(share)
-            mounts.append(_bind(os.path.join(box.stage, f"s{n}", "merged"), share.at, write=True))
+            merged = os.path.join(box.stage, f"s{n}", "merged")
+            mounts.append(_bind(merged, share.at, why, access="private"))
         else:
-            mounts.append(_bind(os.path.realpath(share.source), share.at))
+            mounts.append(_bind(os.path.realpath(share.source), share.at, why))
     return mounts
 
 
@@ -339,8 +375,9 @@ def _masks(box: Box) -> list[_Mount]:
     for path in (*box.hide, *SECRETS, *glob.glob("/etc/ssh/*_key"), "/etc/ssl/private"):
         visible = any(covers(top, path) for top in seen) and not covers(path, box.mount_at)
         if visible and os.path.lexists(path):
-            folder = os.path.isdir(path)
-            mounts.append(_Mount(path, ("--tmpfs", path) if folder else ("--ro-bind", "/dev/null", path)))
+            why = "Ralph's own files, or a hidden check" if path in box.hide else "keys and passwords"
+            words = ("--tmpfs", path) if os.path.isdir(path) else ("--ro-bind", "/dev/null", path)
+            mounts.append(_Mount(path, words, why, "hidden"))
     return mounts
 
 

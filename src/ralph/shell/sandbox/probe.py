@@ -241,6 +241,11 @@ def _open_probes(
     return frozenset(name for name in OPEN_WORDS if answers.get(name) != "blocked")
 
 
+def can_group() -> bool:
+    """Can a call be held in a control group of its own here?"""
+    return _cgroup_works()[0]
+
+
 def _cgroup_works() -> tuple[bool, str]:
     path = cgroup.make(f"ralph-probe-{os.getpid()}")
     if path is None:

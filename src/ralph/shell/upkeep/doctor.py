@@ -5,6 +5,7 @@ Each look is a value; nothing here repairs anything. How it is printed lives in 
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import sys
@@ -19,7 +20,12 @@ from ralph.shell.agent_call.ask_version import probe_all
 from ralph.shell.git.command import find_git
 from ralph.shell.journal import record
 from ralph.shell.journal.open import read_journal
+from ralph.shell.journal.selection import project_top
+from ralph.shell.sandbox import tools
+from ralph.shell.sandbox.attack import Attack, attack_boxes
+from ralph.shell.sandbox.bubblewrap import Box, BoxRow, box_rows, clean_path
 from ralph.shell.sandbox.probe import probe_levels
+from ralph.shell.sandbox.site import OBJECTS_AT
 from ralph.shell.state.directory import config_dir, free_bytes, open_state, state_dir
 
 
@@ -89,6 +95,39 @@ def _state(env: Mapping[str, str], min_free: int) -> list[Look]:
     except RalphError as error:
         return [*looks, Look("journal", "bad", error.what, error.next)]
     return [*looks, Look("journal", "ok", f"{len(names)} loops")]
+
+
+def attack(env: Mapping[str, str]) -> Attack:
+    """Every attempt against the boxes that a loop would use here, made now."""
+    root = open_state(state_dir(env), create=True).root
+    return attack_boxes(root, bwrap=shutil.which("bwrap", path=env.get("PATH")))
+
+
+def list_boxes(env: Mapping[str, str], cwd: str) -> list[BoxRow]:
+    """What the boxes of a loop in the project around `cwd` would see and write: the mounts themselves."""
+    state, home = open_state(state_dir(env), create=True), os.path.normpath(env.get("HOME") or "/")
+    repo, work = project_top(cwd) or os.path.realpath(cwd), os.path.join(state.workspaces, "NAME")
+    path = clean_path(env.get("PATH", os.defpath))
+    read = tools.path_prefixes(path, home=home, repo=repo, known=tools.ToolMemory())
+    found = probe_all(agents.adapters(), env)
+    own = tuple((state.loops, folder) for name in found for folder in agents.own_folders(name, env))
+    rows: list[BoxRow] = []
+    kinds: tuple[Literal["agent", "gate"], ...] = ("agent", "gate")
+    for kind in kinds:
+        mine = kind == "agent"
+        box = Box(
+            kind=kind,
+            workspace=work,
+            mount_at=repo,
+            home=home,
+            read=read,
+            own=own if mine else (),
+            object_dirs=((os.path.join(repo, ".git", "objects"), OBJECTS_AT),) if mine else (),
+            hide=(state.root, config_dir(env)),
+            network=mine,
+        )
+        rows += box_rows(box)
+    return rows
 
 
 def _sandbox(env: Mapping[str, str]) -> list[Look]:

@@ -11,14 +11,22 @@ MARKS = {"ok": "✔", "note": "·", "bad": "✘"}
 
 
 @click.command(short_help="Check this machine and what the sandbox blocks.")
+@click.option("--attack", is_flag=True, help="Attack the sandbox in about 70 named ways; show what held.")
+@click.option("--box", is_flag=True, help="Show the table of what agents and checks may see and write.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(as_json: bool) -> int:
+def command(attack: bool, box: bool, as_json: bool) -> int:
     """Check git, the state directory and the agents, and test what the sandbox really blocks.
 
     \b
-    Example:
+    Examples:
       ralph doctor
+      ralph doctor --attack
+      ralph doctor --box
     """
+    if attack:
+        return _attack(as_json=as_json)
+    if box:
+        return _box(as_json=as_json)
     import msgspec
 
     from ralph.app.upkeep import look_at_machine
@@ -34,3 +42,51 @@ def command(as_json: bool) -> int:
             if look.next:
                 print(f"  {'':<16} next: {look.next}")
     return 4 if bad else 0
+
+
+def _attack(*, as_json: bool) -> int:
+    """What was tried, what held, and the level that follows: one leak, and there is no sandbox."""
+    import msgspec
+
+    from ralph.app.upkeep import attack_sandbox
+
+    done = attack_sandbox(dict(os.environ))
+    bad = bool(done.leaks or done.reason)
+    if as_json:
+        rows = [msgspec.to_builtins(one) for one in done.outcomes]
+        print(
+            json.dumps({"v": 1, "ok": not bad, "reason": done.reason, "level": done.level, "attempts": rows})
+        )
+        return 4 if bad else 0
+    group = ""
+    for one in sorted(done.outcomes, key=lambda one: (one.group, one.attempt, one.who)):
+        if one.group != group:
+            group = one.group
+            print(group)
+        mark, word = (MARKS["ok"], "held") if one.held else (MARKS["note"], "open, as chosen")
+        if not one.held and one.expected:
+            mark, word = MARKS["bad"], "OPEN"
+        print(f"  {mark} {one.who:<6} {one.attempt:<17} {word:<16} {one.words}")
+    held = sum(one.held for one in done.outcomes)
+    print(f"{held} of {len(done.outcomes)} attempts held, {len(done.leaks)} did not that had to")
+    if done.reason:
+        print(f"{MARKS['bad']} {done.reason}")
+    print(f"level {done.level}" + (": agents and checks have your own rights" if done.level == "S0" else ""))
+    return 4 if bad else 0
+
+
+def _box(*, as_json: bool) -> int:
+    import msgspec
+
+    from ralph.app.upkeep import boxes_of
+    from ralph.app.words.format import safe
+
+    rows = boxes_of(dict(os.environ), os.getcwd())
+    if as_json:
+        print(json.dumps({"v": 1, "rows": [msgspec.to_builtins(row) for row in rows]}))
+        return 0
+    print(f"{'who':<6} {'access':<8} {'path':<44} why")
+    for row in rows:
+        print(f"{row.who:<6} {row.access:<8} {safe(row.path, 200):<44} {safe(row.why, 200)}")
+    print("what is not in this table does not exist in a box; --sandbox none has no box at all")
+    return 0
