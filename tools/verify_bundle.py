@@ -5,7 +5,7 @@
 
 Needs Python 3.11 and the package `cryptography`. It runs no command of the bundle and unpacks nothing. What
 it does not do: run the gates again, or compare the source with your repository; `ralph verify` does both.
-Exit code 0: everything holds. 1: something does not, or no trusted key was given, and the last line says what.
+Exit code 0: everything holds. 1: something does not, or no trusted key was given; the last line says what.
 2: used wrongly.
 """
 
