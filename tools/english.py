@@ -20,13 +20,19 @@ ODD = re.compile(
     r"|\bsaw to\b|\bsee to\b|\bthrown away and\b|\b(?:your own|it) stands\b|\bbegins like that\b",
     re.IGNORECASE,
 )
+# Most modules hold none of it even where words may be parts of others: those need not be parsed.
+ROUGH = re.compile(ODD.pattern.replace(r"\b", ""))
+SEAM = re.compile(r"""["']\s*\\?\s*[a-z]*["']|\\\n""")  # between two literals that are one string
 # Words of users that Ralph must understand, and programs that print nothing for people.
 SPARED = ("core/sentence/", "core/criterion/", "core/toolchains/", "core/claim/")
 
 
 def strings(path: Path) -> Iterator[tuple[int, str]]:
     """Strings that can reach a reader: docstrings only where they are the help of a command."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    if not ROUGH.search(SEAM.sub("", source.lower())):
+        return
+    tree = ast.parse(source)
     helps = "ui/cli/commands" in path.as_posix()
     silent: set[int] = set()
     for node in ast.walk(tree):

@@ -18,7 +18,7 @@ from ralph.errors import UserError
 from ralph.ui.ask.demo_project import make_project
 
 
-def call_agent(folder, script, iteration=1, call=1, timeout=20):
+def call_agent(folder, script, iteration=1, call=1, timeout=60):
     agent = SealedAgent("demo", settings={"script": script})
     order = Order("x", "t", str(folder), Criterion("custom", ()), Limits(), agent)
     adapter = load("demo")
@@ -48,7 +48,7 @@ def failing_tests(folder):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     return {line.split()[1] for line in done.stderr.splitlines() if line.startswith(("FAIL:", "ERROR:"))}

@@ -355,7 +355,7 @@ def test_words_of_a_model_or_a_tool_are_no_limit(cli, records):
 
 def test_reading_takes_no_time():
     """Words made to be hard cost no more than others."""
-    began = time.monotonic()
+    began = time.process_time()
     for text in (
         "try again in " + "1d " * 4000,
         "resets " * 2000,
@@ -363,4 +363,4 @@ def test_reading_takes_no_time():
         "resets oct " * 1000,
     ):
         moment_of(read(text), SAID.timestamp())
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2

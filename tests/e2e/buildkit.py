@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit import Done, Place, agent
+from kit import LIMIT, Done, Place, agent
 
 SPEC = """# {name}
 
@@ -68,11 +68,11 @@ def build_words(*faults: str, check: str = CHECK) -> list[str]:
 
 
 def build(
-    place: Place, *faults: str, flags: tuple[str, ...] = (), check: str = CHECK, limit: float = 180
+    place: Place, *faults: str, flags: tuple[str, ...] = (), check: str = CHECK, limit: float = LIMIT
 ) -> Done:
     return place.ralph(*build_words(*faults, check=check), *flags, limit=limit)
 
 
-def plan(place: Place, *faults: str, flags: tuple[str, ...] = (), limit: float = 60) -> Done:
+def plan(place: Place, *faults: str, flags: tuple[str, ...] = (), limit: float = LIMIT) -> Done:
     words = ["plan", "--agent-cmd", agent("builder", *faults), "--display", "plain", *flags]
     return place.ralph(*words, limit=limit)

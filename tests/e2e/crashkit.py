@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import kit
-from kit import HERE, SCRIPTED, Done, Place, Running, lib, userstate
+from kit import HERE, LIMIT, SCRIPTED, Done, Place, Running, lib, userstate
 
 from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import load
@@ -72,13 +72,13 @@ class World(Place):
         named = ("--loop-id", NAME, "--allow-write", str(self.outside))
         return self.loop_words(agent or self.counting(), *named, *more)
 
-    def dying(self, die: str, *words: str, limit: float = 60) -> Done:
+    def dying(self, die: str, *words: str, limit: float = LIMIT) -> Done:
         """ralph, killed with SIGKILL at that place of its own code; see dying.py."""
         done = self.maybe_dying(die, *words, limit=limit)
         assert done.code == KILLED, f"it did not die at {die}\n{done.report()}"
         return done
 
-    def maybe_dying(self, die: str, *words: str, limit: float = 60) -> Done:
+    def maybe_dying(self, die: str, *words: str, limit: float = LIMIT) -> Done:
         """As `dying`, for a place that may never be reached."""
         argv = [sys.executable, str(HERE / "dying.py"), die, *words]
         return Running(self, argv, self.repo, self.env()).wait(limit)

@@ -31,6 +31,7 @@ HERE = Path(__file__).parent
 SCRIPTED = HERE / "scripted"
 TASK = "make the tests pass"
 CHECK = "python3 -m unittest"
+LIMIT = 180.0  # seconds: a bound for what hangs; however busy a machine is, nothing else comes near it
 TRIPWIRES = ("pre-commit", "post-commit", "post-checkout", "post-index-change", "reference-transaction")
 
 
@@ -139,7 +140,7 @@ class Running:
                 start_new_session=True,
             )
 
-    def until(self, seen: Callable[[Loop], object], limit: float = 60) -> Loop:
+    def until(self, seen: Callable[[Loop], object], limit: float = LIMIT) -> Loop:
         """Wait until the record shows it."""
 
         def recorded() -> bool:
@@ -152,12 +153,12 @@ class Running:
         assert found is not None
         return found.loop
 
-    def until_call(self, words: str, calls: int = 1, limit: float = 60) -> None:
+    def until_call(self, words: str, calls: int = 1, limit: float = LIMIT) -> None:
         """Wait until the agents of so many calls have said this."""
         text = words.encode()
         self._await(lambda: sum(text in said for said in self._place.said()) >= calls, words, limit)
 
-    def until_told(self, words: str, limit: float = 60) -> None:
+    def until_told(self, words: str, limit: float = LIMIT) -> None:
         """Wait until Ralph itself has told its user this."""
         self._await(lambda: words in self.err.read_text(errors="replace"), words, limit)
 
@@ -173,12 +174,12 @@ class Running:
         """Ctrl-C as a terminal sends it: to the whole group."""
         os.killpg(self.process.pid, signal.SIGINT)
 
-    def wait(self, limit: float = 60) -> Done:
+    def wait(self, limit: float = LIMIT) -> Done:
         try:
             code = self.process.wait(limit)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(10)
+            self.process.wait(LIMIT)
             self._place.kill_all()
             err = self.err.read_text(errors="replace")[-3000:]
             raise AssertionError(f"ralph had not ended after {limit} s\n{err}") from None
@@ -271,7 +272,7 @@ class Place:
         *words: str,
         cwd: Path | None = None,
         env: dict[str, str | None] | None = None,
-        limit: float = 60,
+        limit: float = LIMIT,
     ) -> Done:
         """`ralph …` to its end."""
         done = self.start(*words, cwd=cwd, env=env).wait(limit)
@@ -290,7 +291,7 @@ class Place:
         check: str = CHECK,
         task: str = TASK,
         env: dict[str, str | None] | None = None,
-        limit: float = 60,
+        limit: float = LIMIT,
     ) -> Done:
         """A whole loop with this agent."""
         return self.ralph(*self.loop_words(command, *flags, check=check, task=task), env=env, limit=limit)
@@ -378,7 +379,7 @@ class Place:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
         for running in self.started:
-            running.process.wait(10)
+            running.process.wait(LIMIT)
 
 
 def processes_of(marker: str) -> list[tuple[int, str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 
 from crashkit import World, userstate
+from kit import LIMIT
 
 PY_BASE = "def a():\n    return 0\n\n\ndef b():\n    return 2\n"
 PY_DECOY = "def a():\n    return 1\n\n\ndef b():\n    raise OSError('the decoy was loaded')\n"
@@ -69,7 +70,7 @@ class Shape(World):
         script.chmod(0o755)
         return shlex.join((str(script), path, old, new, *extra))
 
-    def judged(self, agent, check, *flags, cwd=None, calls=1, limit=90, env=None):
+    def judged(self, agent, check, *flags, cwd=None, calls=1, limit=LIMIT, env=None):
         """The whole loop: red and green at the base as committed, all green at the end; the loop."""
         words = self.loop_words(agent, "--loop-id", "l1", *flags, check=check)
         done = self.ralph(*words, cwd=cwd, limit=limit, env=env)

@@ -144,7 +144,7 @@ def test_fills_the_disk(tight):
     """A full disk pauses the loop with a clear error; nothing is lost, and with space it goes on."""
     tight.commit("the junk is ignored", __gitignore="__pycache__/\njunk.bin\n")
     room = {"RALPH_RETENTION_MIN_FREE": "1MB"}
-    done = tight.loop(agent("fills_disk", 100), env=room, limit=120)
+    done = tight.loop(agent("fills_disk", 100), env=room)
     tight.expect(done, None, 4, 1, says="next")
     assert "E-DISK" in done.err or "no space left" in done.err, done.report()
     assert done.loop.phase == "paused"

@@ -7,6 +7,7 @@ import json
 import buildkit
 import pytest
 from buildkit import FEW, QUICK, build, make, plan
+from kit import LIMIT
 
 from ralph.core.model import events as e
 
@@ -220,7 +221,7 @@ def test_found_work_and_a_box_for_a_human(shop):
     wrong = shop.ralph("resume", loop.sealed.loop, "--done", "upper")
     assert "E-RESUME-ITEM" in wrong.err
     assert "[E-RESUME-CHECK]" in shop.ralph("resume", loop.sealed.loop, "--check", "true").err
-    again = shop.ralph("resume", loop.sealed.loop, "--done", "sign", "--display", "plain", limit=120)
+    again = shop.ralph("resume", loop.sealed.loop, "--done", "sign", "--display", "plain")
     assert (again.code, again.loop.outcome) == (0, "verified"), again.report()
 
 
@@ -242,7 +243,7 @@ def test_a_plan_that_git_ignores_and_a_call_from_a_folder(shop):
     (shop.repo / ".git/info/exclude").write_text(f"{PLAN}\n")
     (shop.repo / "deep").mkdir()
     words = ("plan", "--agent-cmd", buildkit.agent("builder"), "--display", "plain")
-    done = shop.ralph(*words, cwd=shop.repo / "deep", limit=60)
+    done = shop.ralph(*words, cwd=shop.repo / "deep")
     assert (done.code, "2 items, 2 open" in done.out) == (0, True), done.report()
     assert "ignored by git" in done.err
     assert f"git add ../{PLAN}" in done.out
@@ -276,9 +277,9 @@ def test_a_kill_in_the_middle_loses_nothing(shop):
     running = shop.start(*buildkit.build_words("stumbles", check=QUICK), "--min-grade", "D")
     running.until(lambda loop: len(loop.build.done_items) == 1 and loop.call.running, 120)
     running.process.kill()
-    running.process.wait(10)
+    running.process.wait(LIMIT)
     shop.kill_all()
-    done = shop.ralph("resume", "--last", "--display", "plain", limit=120)
+    done = shop.ralph("resume", "--last", "--display", "plain")
     loop = done.loop
     assert (done.code, loop.outcome, set(loop.build.done_items)) == (0, "verified", {"upper", "lower"}), (
         done.report()

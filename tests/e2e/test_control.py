@@ -10,6 +10,7 @@ import time
 
 import pytest
 from crashkit import World
+from kit import LIMIT
 
 from ralph.core.model.events import AbortAsked, PauseAsked, Steered
 from ralph.shell.run.hold import send
@@ -35,7 +36,7 @@ def at_work(world, **how):
     return running
 
 
-def wait_until(true, limit=20):
+def wait_until(true, limit=LIMIT):
     deadline = time.monotonic() + limit
     while not true():
         assert time.monotonic() < deadline
@@ -75,7 +76,7 @@ def test_pause_steer_and_resume(world):
     assert "clock" not in prompt(world, 1)
     world.no_process_left(5)
     world.same_user()
-    followed = follower.wait(20)
+    followed = follower.wait()
     assert followed.code == 0
     assert [line.split()[2] for line in followed.out.splitlines()] == world.kinds()
 
@@ -102,7 +103,7 @@ def test_pause_now(world, edited):
     done = world.ralph("pause", "l1", "--now")
     assert done.code == 0, done.report()
     assert time.monotonic() - began < 20
-    assert running.wait(20).code == 1
+    assert running.wait().code == 1
     loop = world.record().loop
     assert (loop.phase, loop.spend.calls) == ("paused", 1)
     assert ("checkpoint/1" in world.refs()) is edited
@@ -120,7 +121,7 @@ def test_abort(world):
     done = world.ralph("abort", "l1", "--reason", "wrong approach")
     assert done.code == 0, done.report()
     assert "l1 aborted" in done.out
-    ended = running.wait(20)
+    ended = running.wait()
     assert ended.code == 1, ended.report()
     loop = world.record().loop
     assert (loop.outcome, loop.reason) == ("aborted", "wrong approach")

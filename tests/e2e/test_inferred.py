@@ -148,7 +148,7 @@ def test_fewer_warnings_than_now(shape):
     words = ["loop", "remove an import", "--until", "fewer warnings than now", "--agent-cmd", agent]
     asked = shape.ralph(*words, "-y", env=env)
     assert shape.ralph("approve", asked.err.split("ralph approve ")[1].split()[0]).code == 0
-    done = shape.ralph(*words, "-y", "--display", "plain", "--max-iterations", "2", env=env, limit=120)
+    done = shape.ralph(*words, "-y", "--display", "plain", "--max-iterations", "2", env=env)
     loop = done.loop
     assert (loop.outcome, done.code) == ("verified", 0), done.report()
     [gate] = loop.order.criterion.proof
@@ -177,7 +177,7 @@ def test_auto_criteria_and_a_known_hash_are_a_yes(shape):
     stopped = shape.ralph(*words, env=env)
     digest = stopped.err.rsplit("ralph approve ", 1)[1].split("`")[0]
     assert shape.ralph("approve", digest).code == 0
-    known = shape.ralph(*words, env=env, limit=90)
+    known = shape.ralph(*words, env=env)
     assert (known.loop.outcome, known.code) == ("verified", 0), known.report()
     auto = shape.ralph("loop", "rename free in lib/slots.js", *DEMO, "--auto-criteria", "--dry-run", env=env)
     assert auto.code == 0, auto.report()

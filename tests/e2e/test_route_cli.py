@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from kit import CHECK, agent, ralph_argv
+from kit import CHECK, LIMIT, agent, ralph_argv
 
 pytestmark = pytest.mark.slow
 
@@ -44,10 +44,10 @@ class Typist:
     def __exit__(self, *_):
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(LIMIT)
         os.close(self.master)
 
-    def answer(self, prompt, text, end="\n", limit=30):
+    def answer(self, prompt, text, end="\n", limit=LIMIT):
         """Wait for the prompt behind what was answered before, then type."""
         until, start = time.monotonic() + limit, self.answered
         while prompt not in self.seen[start:]:
@@ -55,7 +55,7 @@ class Typist:
         self.answered = len(self.seen)
         os.write(self.master, (text + end).encode())
 
-    def code(self, limit=60):
+    def code(self, limit=LIMIT):
         end = time.monotonic() + limit
         while self._more(end):
             pass
@@ -144,7 +144,7 @@ def test_abort_that_and_do_this(place):
     first = place.start(*place.loop_words(agent("hang")))
     name = first.until(lambda loop: loop.phase == "working" and loop.call.number > 0).sealed.loop
     first.process.kill()
-    first.process.wait(10)
+    first.process.wait(LIMIT)
     done = place.ralph(
         "actually, abort that and just fix until green",
         "-y",
@@ -207,7 +207,7 @@ def test_interrupt_at_the_question(place):
     """Ctrl-C at a question is an interrupt: nothing was started, exit 130."""
     with Typist(place, "ralph it", "--agent-cmd", HONEST) as typist:
         typist.answer("words:", "make the ", end="")
-        end = time.monotonic() + 20
+        end = time.monotonic() + LIMIT
         while typist.process.poll() is None and time.monotonic() < end:
             # Again if need be: between prompt and read(2) the interpreter notes a signal and goes on to wait.
             os.killpg(typist.process.pid, signal.SIGINT)

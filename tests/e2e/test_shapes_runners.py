@@ -97,7 +97,7 @@ def test_inherited_tests(shape):
     }
     shape.project(shape.top / "proj", files, {})
     words = shape.loop_words(shape.mends("value.py"), "--loop-id", "l1", check="python3 -m unittest discover")
-    done = shape.ralph(*words, limit=90)
+    done = shape.ralph(*words)
     assert (done.loop.outcome, done.loop.grade) == ("verified", "A"), done.report()
 
 

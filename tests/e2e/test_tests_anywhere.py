@@ -88,7 +88,7 @@ def looped(shape, case, path, old, new):
         pytest.skip(f"{tool} is not installed: this kind of project was NOT tested")
     shape.project(shape.top / "proj", files, {})
     words = shape.loop_words(shape.mends(path, old, new), "--max-iterations", "1", check=check)
-    return shape.ralph(*words, env={"PATH": search}, limit=120)
+    return shape.ralph(*words, env={"PATH": search})
 
 
 @pytest.mark.sample(test=1)

@@ -100,7 +100,7 @@ PATHS = {
 ALL = pytest.mark.parametrize("protocol", PATHS)
 
 
-def post(model, path, body, headers=None, timeout=10):
+def post(model, path, body, headers=None, timeout=60):
     connection = http.client.HTTPConnection("127.0.0.1", model.port, timeout=timeout)
     with contextlib.closing(connection):
         connection.request(

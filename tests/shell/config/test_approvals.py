@@ -283,7 +283,7 @@ for number in range(int(sys.argv[2]), int(sys.argv[2]) + 8):
 def test_two_at_once_lose_nothing(user):
     """Approvals given at the same time in two processes are both kept."""
     both = [subprocess.Popen([sys.executable, "-c", MANY, str(user), start]) for start in ("0", "100")]
-    assert [process.wait(20) for process in both] == [0, 0]
+    assert [process.wait(60) for process in both] == [0, 0]
     assert sum(record.approved for record in approvals.list_approvals(str(user))) == 16
 
 

@@ -61,7 +61,7 @@ def living(mark):
     return found
 
 
-def until(condition, seconds=5.0):
+def until(condition, seconds=60.0):
     """Wait for a condition; its last value."""
     deadline = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < deadline:
@@ -71,4 +71,4 @@ def until(condition, seconds=5.0):
 
 def ready(folder, word=b"ready"):
     out = Path(folder) / "out"
-    return until(lambda: out.exists() and word in out.read_bytes(), 30)
+    return until(lambda: out.exists() and word in out.read_bytes())

@@ -64,7 +64,7 @@ def test_what_a_call_leaves_behind_is_killed(tmp_path, level, forks):
     ended = client.wait(call)
     assert (ended.ended, ended.exit_code, ended.survivors) == ("exited", 0, 0)
     assert callkit.living(mark) == []
-    assert callkit.until(lambda: tree.read_process(call.keeper_pid) is None, 10)
+    assert callkit.until(lambda: tree.read_process(call.keeper_pid) is None)
 
 
 @levels
@@ -76,7 +76,7 @@ def test_kill_of_a_forked_keeper_leaves_nothing(tmp_path, level, forks):
     os.kill(call.keeper_pid, signal.SIGKILL)
     ended = client.wait(call)
     assert (ended.ended, ended.survivors) == ("keeper-lost", 0)
-    assert callkit.until(lambda: not callkit.living(mark), 10)
+    assert callkit.until(lambda: not callkit.living(mark))
 
 
 def test_calls_outlive_a_fork_server_that_dies_and_the_next_call_has_a_new_one(tmp_path, forks):
@@ -126,8 +126,8 @@ def test_the_runner_dies_and_so_do_call_keeper_and_fork_server(tmp_path, level):
         fork_server = int(running.stdout.readline())
         assert callkit.ready(tmp_path / "call")
         running.kill()
-    assert callkit.until(lambda: not callkit.living(mark), 10)
-    assert callkit.until(lambda: tree.read_process(fork_server) is None, 10)
+    assert callkit.until(lambda: not callkit.living(mark))
+    assert callkit.until(lambda: tree.read_process(fork_server) is None)
     recovered = client.recover_call(str(tmp_path / "call"))
     assert (recovered.state, recovered.ended.ended, recovered.survivors) == ("finished", "runner-lost", 0)
 

@@ -146,7 +146,7 @@ def test_kill_of_the_runner_takes_the_tree_along(tmp_path, level):
     spec, mark = callkit.agent(level, tmp_path, "tree_deaf")
     running = runner(tmp_path, spec)
     kill_runner(running)
-    assert callkit.until(lambda: not callkit.living(mark), 10)
+    assert callkit.until(lambda: not callkit.living(mark))
     recovered = client.recover_call(str(tmp_path / "call"))
     assert (recovered.state, recovered.ended.ended, recovered.survivors) == ("finished", "runner-lost", 0)
 
@@ -160,7 +160,7 @@ def test_kill_of_the_keeper_leaves_nothing(tmp_path, level):
     os.kill(call.keeper_pid, signal.SIGKILL)
     ended = client.wait(call)
     assert (ended.ended, ended.survivors) == ("keeper-lost", 0)
-    assert callkit.until(lambda: not callkit.living(mark), 10)
+    assert callkit.until(lambda: not callkit.living(mark))
 
 
 @levels
@@ -169,7 +169,7 @@ def test_agent_that_kills_its_parent(tmp_path, level):
     spec, mark = callkit.agent(level, tmp_path, "kill_parent")
     ended = client.wait(start(tmp_path, spec))
     assert ended.ended == ("exited" if level == "box" else "keeper-lost")
-    assert callkit.until(lambda: not callkit.living(mark), 10)
+    assert callkit.until(lambda: not callkit.living(mark))
 
 
 @pytest.mark.slow
@@ -353,4 +353,4 @@ def test_no_orphan_in_many_deaths_of_the_keeper(tmp_path, level):
         with contextlib.suppress(ProcessLookupError):
             os.kill(call.keeper_pid, signal.SIGKILL)
         client.wait(call)
-        assert callkit.until(lambda mark=mark: not callkit.living(mark), 10)
+        assert callkit.until(lambda mark=mark: not callkit.living(mark))
