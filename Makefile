@@ -4,6 +4,8 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.ready
 export UV_LINK_MODE := copy
+# Where it is set, every process of the tests would rewrite the assertions of every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup install demo check test soak test-agents agents agents-latest bench bench-history mutants system clean docs
 
