@@ -12,7 +12,14 @@ from msgspec.structs import replace
 
 from ralph.core.model.verdict import Canary, Counts, Finding, Reading
 from ralph.core.proof.compare import compare, red_keys
-from ralph.core.proof.flaky import changed_keys, count_states, flaky_words, merge_readings, skip_tests
+from ralph.core.proof.flaky import (
+    changed_keys,
+    count_states,
+    flaky_words,
+    forgive_flakes,
+    merge_readings,
+    skip_tests,
+)
 
 A, B, C = "t.py::a", "t.py::b", "t.py::c"
 SUNG = Canary(red=("a",))
@@ -251,6 +258,116 @@ MERGED: list[tuple[str, Reading, Reading, dict[str, Any]]] = [
 def test_merged(first: Reading, second: Reading, changes: dict[str, Any]) -> None:
     """Two readings as one: the first, with exactly these fields changed."""
     assert merge_readings(first, second) == replace(first, **changes)
+
+
+STRUCK = read("error", "killed", cause="interrupted")
+DOUBTED = replace(RED, doubt=True)  # doubted before on this very tree: by now it is an answer
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alone"),
+    [(STRUCK, RED, RED), (STRUCK, GREEN, GREEN), (RED, STRUCK, RED), (GREEN, STRUCK, GREEN)],
+)
+def test_what_the_machine_made_is_no_reading(first: Reading, second: Reading, alone: Reading) -> None:
+    """Of a call that was struck nothing is said: the other one stands for itself, red or green."""
+    assert merge_readings(first, second) == alone
+
+
+@pytest.mark.parametrize(("first", "second"), [(DOUBTED, GREEN), (GREEN, DOUBTED)])
+def test_what_stays_in_doubt_is_a_reading(first: Reading, second: Reading) -> None:
+    """Red twice in doubt is no accident of the machine any more: beside a green one it is flaky."""
+    assert merge_readings(first, second).status == "flaky"
+    assert merge_readings(first, second).flaky == (A,)
+
+
+FORGIVEN: list[tuple[str, Reading, tuple[str, ...], dict[str, Any]]] = [
+    ("nothing to forgive", RED, (), {}),
+    ("another test", RED, (C,), {}),
+    ("a green test needs no pardon", RED, (B,), {}),
+    ("a skipped one is not made to pass", read(tests=ids(a="skipped", b="fail")), (A,), {}),
+    ("no test is known", EXIT, (A,), {}),
+    (
+        "the only red test: green, and named",
+        replace(RED, findings=(*RED.findings, Finding("exit", "1"))),
+        (A,),
+        {
+            "status": "pass",
+            "summary": f"2 passed, of these only at times, as on the base: {A}",
+            "counts": Counts(2, 0, 0),
+            "tests": ids(a="pass", b="pass"),
+            "findings": (),
+            "flaky": (A,),
+        },
+    ),
+    (
+        "one of two: the other stays red",
+        read(tests=ids(a="fail", b="fail", c="pass"), summary="2 failed"),
+        (A, C),
+        {
+            "counts": Counts(2, 1, 0),
+            "tests": ids(a="pass", b="fail", c="pass"),
+            "findings": (Finding(B, f"{B} is red"),),
+            "flaky": (A,),
+        },
+    ),
+    (
+        "red by something that is no test as well",
+        replace(RED, findings=(*RED.findings, Finding("collect:u.py", "broken"))),
+        (A,),
+        {
+            "counts": Counts(2, 0, 0),
+            "tests": ids(a="pass", b="pass"),
+            "findings": (Finding("collect:u.py", "broken"),),
+            "flaky": (A,),
+        },
+    ),
+    (
+        "red with a cause of its own",
+        replace(RED, cause="torn-report"),
+        (A,),
+        {"counts": Counts(2, 0, 0), "tests": ids(a="pass", b="pass"), "findings": (), "flaky": (A,)},
+    ),
+    (
+        "flaky before is remembered, in order and each once",
+        replace(RED, flaky=(C, A)),
+        (A,),
+        {
+            "status": "pass",
+            "summary": f"2 passed, of these only at times, as on the base: {A}",
+            "counts": Counts(2, 0, 0),
+            "tests": ids(a="pass", b="pass"),
+            "findings": (),
+            "flaky": (A, C),
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("reading", "names", "changes"), [row[1:] for row in FORGIVEN], ids=[row[0] for row in FORGIVEN]
+)
+def test_forgiven(reading: Reading, names: tuple[str, ...], changes: dict[str, Any]) -> None:
+    """A flake of the base counts as it is at other times; green only when it alone was red."""
+    assert forgive_flakes(reading, names) == replace(reading, **changes)
+
+
+@pytest.mark.parametrize(
+    ("number", "named"),
+    [(3, "t.py::0, t.py::1, t.py::2"), (4, "t.py::0, t.py::1, t.py::2 and 1 more")],
+)
+def test_forgiven_ones_are_named(number: int, named: str) -> None:
+    """A few names, in order, and how many there are beside them."""
+    names = [f"t.py::{n}" for n in range(number)]
+    left = forgive_flakes(read(tests=dict.fromkeys(names, "fail")), names[::-1])
+    assert left.summary == f"{number} passed, of these only at times, as on the base: {named}"
+    assert left.flaky == tuple(names)
+
+
+def test_forgiving_asks_for_the_gates_severity() -> None:
+    """A mild finding beside a forgiven test keeps a gate red only where it would by itself."""
+    mild = replace(RED, findings=(*RED.findings, Finding("x.py:W1", "meh", severity="P2")))
+    assert forgive_flakes(mild, (A,)).status == "pass"
+    assert forgive_flakes(mild, (A,), "P2").status == "fail"
 
 
 def test_the_same_words_are_not_said_twice() -> None:
