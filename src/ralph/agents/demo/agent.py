@@ -26,7 +26,6 @@ import time
 # The two bugs of the sample project, as they stand in todo.py, and their fixes.
 WRONG_ORDER = 'key=lambda item: -item["priority"])'
 RIGHT_ORDER = 'key=lambda item: item["priority"])'
-NO_GUARD = "    return 100 * done // len(items)\n"
 RIGHT_GUARD = "    return 100 * done // len(items) if items else 100\n"
 # Looks like a fix of the second bug, and is none: it answers 0 percent where 100 was asked for.
 WRONG_GUARD = "    return 100 * done // max(1, len(items))\n"

@@ -21,7 +21,6 @@ from ralph.core.specs.parse import Spec
 _MAX_ROWS = 50  # of one criterion; the ones that decide how it stands are among them
 _MAX_LINES_ABOVE = 60  # lines above a declaration that may be its decorators and comments
 _MAX_LINES_BELOW = 40
-_MAX_NAME_CHARS = 400
 
 _DECLARED = re.compile(
     r"(?P<indent>\s*)(?:"

@@ -11,6 +11,10 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from ralph.core.text import units
 from ralph.shell.config import grades, judge
@@ -19,11 +23,11 @@ from ralph.shell.config.settings import Option, Value
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 NAME_WORDS = "a name of letters, digits, - and _, at most 40"
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./:@+\[\]-]{0,199}")
+_WORD = r"[A-Za-z0-9][A-Za-z0-9_./:@+\[\]-]{0,199}"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _KEY = re.compile(r"(?:_|^)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 _GUARD = re.compile(r"[A-Za-z0-9][^=\x00-\x1f\x7f-\x9f]{0,299}")  # ids hold test names, brackets and all
-_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9_-]*)*")
+_PREFIX = r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9_-]*)*"
 _MAX_CHARS = 8192  # characters of one text: a command nobody can read cannot be approved either
 _MAX_ITEMS = 256  # entries of one list or table
 _MAX_SHOWN = 60  # characters of a bad value that are shown
@@ -106,14 +110,6 @@ def encodable(text: str) -> bool:
     return True
 
 
-def _word(_option: Option, raw: object) -> str:
-    if raw == "":
-        return ""
-    if not isinstance(raw, str) or not _WORD.fullmatch(raw):
-        raise ValueError("one word that begins with a letter or digit")
-    return raw
-
-
 def _names(_option: Option, raw: object) -> str:
     if raw == "":
         return ""
@@ -141,12 +137,6 @@ def _kinds(_option: Option, raw: object) -> str:
     return ",".join(parts)
 
 
-def _prefix(_option: Option, raw: object) -> str:
-    if not isinstance(raw, str) or len(raw) > 100 or not _PREFIX.fullmatch(raw):
-        raise ValueError('the beginning of a branch name such as "ralph" or "bots/ralph"')
-    return raw
-
-
 def _choice(option: Option, raw: object) -> str:
     if isinstance(raw, bool) and option.choices == ("on", "off"):  # YAML habits
         raw = "on" if raw else "off"
@@ -165,12 +155,6 @@ def _reader(_option: Option, raw: object) -> str:
     return raw
 
 
-def _switch(_option: Option, raw: object) -> bool:
-    if not isinstance(raw, bool):
-        raise ValueError("true or false")  # noqa: TRY004
-    return raw
-
-
 def _count(_option: Option, raw: object) -> int:
     return units.parse_count(None if isinstance(raw, str) else raw)
 
@@ -182,24 +166,6 @@ def _iterations(option: Option, raw: object) -> int | None:
         return _count(option, raw)
     except ValueError:
         raise ValueError(f'{units.COUNT}, or "unlimited"') from None
-
-
-def _days(_option: Option, raw: object) -> int:
-    if not isinstance(raw, int) or isinstance(raw, bool) or not 0 <= raw <= 36500:
-        raise ValueError("a whole number of days from 0 to 36500")
-    return raw
-
-
-def _percent(_option: Option, raw: object) -> float:
-    if not isinstance(raw, int | float) or isinstance(raw, bool) or not 0 <= raw <= 100:
-        raise ValueError("a percentage from 0 to 100")
-    return float(raw)
-
-
-def _score(_option: Option, raw: object) -> float:
-    if not isinstance(raw, int | float) or isinstance(raw, bool) or not judge.LOWEST <= raw <= judge.HIGHEST:
-        raise ValueError(f"a score from {judge.LOWEST:g} to {judge.HIGHEST:g}")
-    return float(raw)
 
 
 def _inner(option: Option, raw: object) -> str:
@@ -299,21 +265,46 @@ def _quarantine(option: Option, raw: object) -> dict[str, str]:
     return found
 
 
+# Kinds that are a type with bounds, and what is expected in words.
+_PLAIN: dict[str, tuple[Any, str]] = {
+    "switch": (bool, "true or false"),
+    "days": (Annotated[int, Meta(ge=0, le=36500)], "a whole number of days from 0 to 36500"),
+    "percent": (Annotated[float, Meta(ge=0, le=100)], "a percentage from 0 to 100"),
+    "score": (
+        Annotated[float, Meta(ge=judge.LOWEST, le=judge.HIGHEST)],
+        f"a score from {judge.LOWEST:g} to {judge.HIGHEST:g}",
+    ),
+    "word": (
+        Annotated[str, Meta(pattern=rf"^(?:{_WORD})?\Z")],
+        "one word that begins with a letter or digit",
+    ),
+    "prefix": (
+        Annotated[str, Meta(pattern=rf"^{_PREFIX}\Z", max_length=100)],
+        'the beginning of a branch name such as "ralph" or "bots/ralph"',
+    ),
+}
+
+
+def _plain(option: Option, raw: object) -> Value:
+    kind, words = _PLAIN[option.kind]
+    try:
+        value: Value = msgspec.convert(raw, kind)
+    except msgspec.ValidationError:
+        raise ValueError(words) from None
+    return value
+
+
 _READERS: dict[str, Callable[[Option, object], Value]] = {
     "text": _text,
-    "word": _word,
     "names": _names,
     "kinds": _kinds,
     "choice": _choice,
     "reader": _reader,
-    "switch": _switch,
     "count": _count,
     "iterations": _iterations,
-    "days": _days,
     "duration": lambda _option, raw: units.parse_duration(raw),
     "money": lambda _option, raw: units.parse_money(raw),
     "size": lambda _option, raw: units.parse_size(raw),
-    "percent": _percent,
     "inner": _inner,
     "inners": _inners,
     "dirs": _dirs,
@@ -321,11 +312,10 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "env": _env,
     "table": _table,
     "waivers": _waivers,
-    "prefix": _prefix,
     "quarantine": _quarantine,
-    "score": _score,
     "grades": lambda _option, raw: grades.grades_text(raw),
     "dimensions": lambda _option, raw: judge.dimensions_text(raw),
+    **dict.fromkeys(_PLAIN, _plain),
 }
 
 
