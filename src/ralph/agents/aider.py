@@ -25,7 +25,7 @@ from ralph.agents import (
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
-from ralph.agents._kit.faults import limit_fault
+from ralph.agents._kit.faults import LITELLM, limit_fault
 from ralph.agents._kit.stream import Account, Format
 from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
@@ -57,21 +57,6 @@ _ERROR = re.compile(r"litellm\.(\w+(?:Error|Exception))")
 _EDIT = re.compile(r"Applied edit to (.+)")
 _HEADERS = ("Aider v", "Model: ", "Main model: ", "Weak model: ", "Git repo: ", "Repo-map: ", "Added ")
 _SCALE = {"k": 1_000, "M": 1_000_000}
-_KINDS: dict[str, FaultKind] = {
-    "AuthenticationError": "auth",
-    "PermissionDeniedError": "auth",
-    "RateLimitError": "limit",
-    "ServiceUnavailableError": "overload",
-    "InternalServerError": "server",
-    "BadGatewayError": "server",
-    "APIConnectionError": "network",
-    "APIError": "server",
-    "Timeout": "network",
-    "ContextWindowExceededError": "context",
-    "BadRequestError": "request",
-    "NotFoundError": "request",
-    "BudgetExceededError": "credit",
-}
 
 
 def launch(order: Order, call: CallContext) -> Launch:
@@ -106,7 +91,7 @@ def _line(account: Account, line: str) -> Iterator[AgentFact]:
 
 def _failure_facts(name: str, message: str) -> Iterator[AgentFact]:
     gone = "Exception - Connection" in message  # a refused connection has the class of a server's failure
-    kind = "network" if gone else _KINDS.get(name, "crash")
+    kind = "network" if gone else LITELLM.get(name, "crash")
     yield Closed(ok=False)
     yield limit_fault(message) if kind == "limit" else FaultSeen(kind, message)
 

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Mapping
 
 from ralph.agents import CallContext, Launch, Parser, Probe
+from ralph.agents._kit.cli import setting_lines
 from ralph.agents._kit.environ import ORDINARY, PROVIDERS, agent_environ
 from ralph.agents._kit.jsonlines import JsonLinesParser
 from ralph.core.model.agent import AgentSession
@@ -77,11 +78,6 @@ def launch(order: Order, call: CallContext) -> Launch:
 
 def stream(order: Order, session: AgentSession | None = None) -> Parser:  # noqa: ARG001
     return JsonLinesParser()
-
-
-def setting_lines(settings: Mapping[str, str], key: str) -> tuple[str, ...]:
-    """A setting that holds several entries."""
-    return tuple(entry.strip() for entry in settings.get(key, "").splitlines() if entry.strip())
 
 
 def _shell_words(script: str) -> tuple[str, ...]:

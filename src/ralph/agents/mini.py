@@ -24,7 +24,7 @@ from ralph.agents import (
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
-from ralph.agents._kit.faults import limit_fault
+from ralph.agents._kit.faults import LITELLM, limit_fault
 from ralph.agents._kit.fields import Fields, count_of, number, rows, table, text, words
 from ralph.agents._kit.folders import Folder
 from ralph.agents._kit.stream import Account, Format
@@ -53,20 +53,7 @@ CLI = Cli(
     moved_by=("OPENAI_API_BASE", "ANTHROPIC_API_BASE"),
 )
 TRAJECTORY = "mini-trajectory.json"
-_STATUS: dict[str, FaultKind] = {
-    "LimitsExceeded": "turns",
-    "AuthenticationError": "auth",
-    "PermissionDeniedError": "auth",
-    "RateLimitError": "limit",
-    "ServiceUnavailableError": "overload",
-    "InternalServerError": "server",
-    "APIError": "server",
-    "APIConnectionError": "network",
-    "Timeout": "network",
-    "ContextWindowExceededError": "context",
-    "BadRequestError": "request",
-    "NotFoundError": "request",
-}
+_STATUS: dict[str, FaultKind] = {"LimitsExceeded": "turns", **LITELLM}
 
 
 def launch(order: Order, call: CallContext) -> Launch:

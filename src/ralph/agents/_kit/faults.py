@@ -23,6 +23,21 @@ _STATUS: dict[int, FaultKind] = {
     503: "overload",
     529: "overload",
 }
+LITELLM: dict[str, FaultKind] = {
+    "AuthenticationError": "auth",
+    "PermissionDeniedError": "auth",
+    "RateLimitError": "limit",
+    "ServiceUnavailableError": "overload",
+    "InternalServerError": "server",
+    "BadGatewayError": "server",
+    "APIConnectionError": "network",
+    "APIError": "server",
+    "Timeout": "network",
+    "ContextWindowExceededError": "context",
+    "BadRequestError": "request",
+    "NotFoundError": "request",
+    "BudgetExceededError": "credit",
+}  # classes of its errors; several CLIs call models through it
 _CODES: dict[str, FaultKind] = {
     "authentication_error": "auth",
     "authentication_failed": "auth",
