@@ -95,27 +95,31 @@ def make_project(here: Place, files: int, wanted: int) -> None:
     """A repository of that many files whose check is green once `wanted` units are there."""
     for number in range(files - 2):
         folder = os.path.join(here.repo, "src", f"part{number % FOLDERS}", f"room{number // 1000}")
-        os.makedirs(folder, exist_ok=True)
         lines = (f"def f{number}_{line}(x):\n    return x + {number * line}\n" for line in range(20))
-        _write(os.path.join(folder, f"m{number}.py"), "\n\n".join(lines))
-    _write(os.path.join(here.repo, "units.txt"), "")
-    _write(os.path.join(here.repo, "test_units.py"), f"WANTED = {wanted}\n{TEST}")
-    _write(os.path.join(here.root, "agent.py"), AGENT)
-    _write(os.path.join(here.root, "prompt.md"), "Add the missing units.\n" * 100)
+        write_file(os.path.join(folder, f"m{number}.py"), "\n\n".join(lines))
+    write_file(os.path.join(here.repo, "units.txt"), "")
+    write_file(os.path.join(here.repo, "test_units.py"), f"WANTED = {wanted}\n{TEST}")
+    write_file(os.path.join(here.root, "agent.py"), AGENT)
+    write_file(os.path.join(here.root, "prompt.md"), "Add the missing units.\n" * 100)
     git = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"]
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "sample"]):
         subprocess.run([*git, *words], cwd=here.repo, env=here.env, check=True)
 
 
-def _write(path: str, text: str) -> None:
+def write_file(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
+def ralph_command(here: Place, task: str, name: str, check: str, *more: str, agent: str = "") -> list[str]:
+    words = ["loop", task, "--loop-id", name, "--check", check, "--display", "none"]
+    return [RALPH, *words, "--agent-cmd", agent or here.agent, "-y", *more]
+
+
 def loop_command(here: Place, name: str, iterations: int, *more: str, agent: str = "") -> list[str]:
-    words = ["loop", "add the missing units", "--loop-id", name, "--check", CHECK, "--display", "none"]
-    words += ["--max-iterations", str(iterations), "--agent-cmd", agent or here.agent, "-y"]
-    return [RALPH, *words, *more]
+    most = ("--max-iterations", str(iterations))
+    return ralph_command(here, "add the missing units", name, CHECK, *most, *more, agent=agent)
 
 
 def ralph_loop(here: Place, name: str, iterations: int, *, agent: str = "") -> list[AnyEvent]:
