@@ -42,8 +42,8 @@ def test_sabotage_takes_turns():
     asked = sabotage_request(wanted({}, after))
     assert [item.name for item in asked] == [
         "a.py: two",
-        "b.py: three",
         "a.py: two (foreign value)",
+        "b.py: three",
         "b.py: three (foreign value)",
         "a.py: one",
         "a.py: one (foreign value)",
@@ -52,6 +52,14 @@ def test_sabotage_takes_turns():
     ]
     assert [item.path for item in asked if item.content is None] == ["c.py", "data.json"]
     assert all(isinstance(item, Sabotage) for item in asked)
+
+
+def test_what_the_new_tests_speak_of_is_broken_first():
+    """Pages and scripts beside the product come last: nothing of them is what a test would notice."""
+    page = "def page():\n    x = 1\n    y = 2\n    return x\n"
+    after = {"docs/a.py": page, "b.py": page, "calc.py": NEW}
+    asked = [item.name for item in sabotage_request(wanted({"calc.py": OLD}, after))]
+    assert asked[::2] == ["calc.py: mul", "b.py: page", "docs/a.py: page"]
 
 
 def test_sabotage_is_bounded():

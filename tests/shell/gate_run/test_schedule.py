@@ -49,14 +49,14 @@ def experiment(guard, wanted, noted=None, **more):
 @pytest.mark.parametrize(
     ("seconds", "needed", "made", "undone"),
     [
-        (10.0, 2, 2, False),
-        (10.0, 3, 1, True),
+        (10.0, 1, 2, False),
+        (10.0, 2, 1, True),
         (10.0, 5, 0, True),
         (1.0, 5, 2, False),  # too small to count
     ],
 )
 def test_a_budget_in_suite_runs(seconds, needed, made, undone):
-    """Four suites of calls fit beside a verdict, the needed ones first; what is left out is named."""
+    """Calls of about four suites fit beside a verdict, the needed ones first; what is left out is named."""
     script = Script()
     here = lab(script, seconds)
     optional = experiment("altered", calls("altered", 1.0, 1.0), what="other values")
@@ -77,14 +77,19 @@ def test_the_clock_does_not_count():
         )
 
 
-def test_least_and_most():
-    """Some are made whatever they take; after their time no further one begins."""
-    script = Script()
+@pytest.mark.parametrize(("wanted", "made"), [(1, 1), (2, 2), (9, 3)])
+def test_until_it_is_enough(wanted, made):
+    """Beyond the budget calls are made one by one, as long as what they are for was not seen."""
+    script, noted = Script(), []
     must = experiment("repeat", calls("final", *[1.0] * 4), needed=True)
-    few = experiment("sabotage", calls("sabotage", 1.0, 1.0, 1.0), least=2)
+    few = experiment("sabotage", calls("sabotage", 1.0, 1.0, 1.0), noted, enough=lambda: len(noted) >= wanted)
     assert perform(here := lab(script), [must, few], lambda activity: False)
-    assert script.made.count("sabotage") == 2
+    assert script.made.count("sabotage") == made
     assert here.tried.undone == {}  # it has no words: the guard tells it itself
+
+
+def test_at_most_so_long():
+    """After its time no further call begins, and what follows follows."""
     script = Script()
     ended = []
     few = experiment(

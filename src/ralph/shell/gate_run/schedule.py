@@ -31,6 +31,7 @@ CORES = 2
 SMALL_SUITE_SECONDS = 5.0  # below this nothing is left out: starting processes is most of what it takes
 MACHINERY = frozenset({"missing", "sandbox", "tool-changed"})  # causes that no test noticed
 CALL_SECONDS = 15.0  # for a call on other source, or four times what the gate took: it may never end
+START_SECONDS = 0.5  # of a checkout, a box and a runner that loads
 UNKNOWN_SHARE = 0.5  # of a gate that looks at some files, where it is not known which tests are in them
 BUDGET_WORDS = f"it does not fit into {SUITE_RUNS:g} suite runs"
 
@@ -94,11 +95,15 @@ class Lab(Struct):
 
     def seconds(self, call: GateCall) -> float:
         """What this call is expected to take, by what its gate took for the verdict."""
-        return call.share * self.finals[call.gate.name].seconds
+        return START_SECONDS + call.share * self.finals[call.gate.name].seconds
 
 
 def _no_more() -> list[Experiment]:
     return []
+
+
+def _always() -> bool:
+    return True
 
 
 class Experiment(Struct):
@@ -109,11 +114,12 @@ class Experiment(Struct):
     take: Callable[[Heard], GateCall | None]  # notes an answer; a call that has to be made in its stead
     then: Callable[[], list[Experiment]] = _no_more  # what follows when all its calls are answered
     needed: bool = False  # made whatever it takes: a verdict rests on it
-    least: int = 0  # so many of the calls are made whatever they take
+    enough: Callable[[], bool] = _always  # as long as not, its calls are made whatever they take
     max_seconds: float = inf  # of its calls together; what has not begun by then is left out
     what: str = ""  # what is not done when calls are left out; "": its guard tells that itself
     owed: int = 0
     spent: float = 0.0
+    beyond: list[GateCall] = []  # what did not fit
 
 
 def perform(lab: Lab, experiments: list[Experiment], attend: Attention) -> bool:
@@ -148,10 +154,11 @@ class _Queue(Struct):
         admitted: list[GateCall] = []
         for call in one.calls:
             seconds = self.lab.seconds(call)
-            if one.needed or len(admitted) < one.least or seconds <= self.left:
+            if one.needed or seconds <= self.left:
                 admitted.append(call)
                 self.left -= seconds
-        self._leave_out(one, len(one.calls) - len(admitted))
+            else:
+                one.beyond.append(call)
         for call in admitted:
             self._put(one, call)
         self._follow(one)
@@ -172,6 +179,7 @@ class _Queue(Struct):
             self.wanted[:] = [call for call in self.wanted if self.by_stage[call.stage] is not one]
             one.owed -= len(rest)
             self.owed -= len(rest)
+            one.beyond.clear()
             self._leave_out(one, len(rest))
         self._follow(one)
 
@@ -184,7 +192,10 @@ class _Queue(Struct):
         self.owed += 1
 
     def _follow(self, one: Experiment) -> None:
-        if one.owed == 0:
+        if one.owed == 0 and one.beyond and not one.enough():
+            self._put(one, one.beyond.pop(0))
+        elif one.owed == 0:
+            self._leave_out(one, len(one.beyond))
             for further in one.then():
                 self.add(further)
 

@@ -11,6 +11,8 @@ green is a question; one that reaches nothing that could be broken is named.
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,9 +20,10 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import BreakSeen, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._base.texts import is_aside
 from ralph.gates.guards._breaks.break_function import broken_versions
 from ralph.gates.guards._breaks.wrap_source import Mode, wrap_source
-from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witnesses
+from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witness_request, witnesses
 from ralph.gates.judging_paths import is_config
 
 NAME = "sabotage"
@@ -32,6 +35,8 @@ KINDS = guard_kinds(NAME, "let the code that you changed do the work, and let th
 MAX_BREAKS = 8
 MAX_WRAPPED_FILES = 40
 _MAX_SHOWN = 3
+_MAX_STARTS = 50
+_TEST_LINES = 25
 _UNTRIED = BreakSeen(red=False)
 
 
@@ -63,7 +68,8 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
         if not broken:
             files.append(Sabotage(f"{change.path}: taken back", change.path, None))
     files += [Sabotage(f"{change.path}: brought back", change.path, None) for change in deleted_source(facts)]
-    return tuple([*_spread(found), *files][:MAX_BREAKS])
+    text = _witness_text(facts)
+    return tuple([*_spread(found, text), *files][:MAX_BREAKS])
 
 
 def break_request(facts: GuardFacts, mode: Mode, marks: str) -> dict[str, bytes]:
@@ -98,14 +104,35 @@ def next_break(tried: dict[str, BreakSeen]) -> Mode | None:
     return "module" if "module" not in tried else None
 
 
-def _spread(found: list[Sabotage]) -> list[Sabotage]:
-    """One of each file first, so that a bound of time does not spend itself on one file."""
-    turns: dict[str, int] = {}
+def _spread(found: list[Sabotage], text: str) -> list[Sabotage]:
+    """What the new tests speak of first, what stands beside the product last; of the rest one of each file
+    first, so that a bound of time does not spend itself on one file."""
+    turns: dict[tuple[int, str], int] = {}
     ranked = []
+    words = set(re.findall(r"\w+", text))
     for order, item in enumerate(found):
-        turns[item.path] = turns.get(item.path, -1) + 1
-        ranked.append((turns[item.path], order, item))
-    return [item for _, _, item in sorted(ranked, key=lambda row: row[:2])]
+        rank = 2 if is_aside(item.path) else int(_own_name(item) not in words)
+        turn = turns[rank, item.path] = turns.get((rank, item.path), -1) + 1
+        ranked.append((rank, turn // 2, order, item))  # both ways of breaking one function are one turn
+    return [row[-1] for row in sorted(ranked, key=lambda row: row[:3])]
+
+
+def _own_name(item: Sabotage) -> str:
+    """The function that it breaks, without its class; of a constructor the class."""
+    *owners, last = item.name.rpartition(": ")[2].removesuffix(" (foreign value)").split(".")
+    return owners[-1] if owners and last in ("__init__", "constructor") else last
+
+
+def _witness_text(facts: GuardFacts) -> str:
+    """The new tests that show the change, from their names on, as far as they can be found in their files."""
+    names = {re.split(r"::|\.|/| > ", name.partition("[")[0])[-1] for name in witnesses(facts)[0]}
+    found = []
+    asked = witness_request(facts)
+    for path in asked.tests if asked is not None else ():
+        lines = (facts.read_result(path) or b"").decode("utf-8", "replace").split("\n")
+        starts = [at for at, line in enumerate(lines) if any(name and name in line for name in names)]
+        found += [line for at in starts[:_MAX_STARTS] for line in lines[at : at + _TEST_LINES]]
+    return "\n".join(found)
 
 
 def _why_none(facts: GuardFacts) -> str:
