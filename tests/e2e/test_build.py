@@ -326,6 +326,15 @@ def test_an_item_that_nothing_can_prove(shop, who):
     assert "nothing can prove it" in "".join(shop.prompt(one.prompt) for one in done.all(e.AgentStarted))
 
 
+def test_a_blank_line_does_not_tick_an_item(shop):
+    """An item without a criterion needs no witness, but it has to change something."""
+    done = build(shop, "found", "blank", flags=("--max-iterations", "5"))
+    loop = shop.expect(done, done.loop.outcome, done.code, done.loop.spend.calls)
+    assert loop.outcome != "verified"
+    assert set(loop.build.done_items) == {"upper", "lower"}
+    assert "only blank lines, white space or layout changed" in done.text
+
+
 def test_a_declaration_without_a_reason_is_an_error(shop):
     """Before any call, with the line."""
     (shop.repo / PLAN).write_text(DECLARED.format(reason=""))

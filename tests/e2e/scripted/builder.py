@@ -2,7 +2,7 @@
 """Plans the words project from its specs and builds it item by item, with the faults that its words name.
 
 builder.py [FAULT …]    codes, cycle, empty, lies-plan, two, three, ticks, complete, signal, words, quotes,
-                        twice, breaks, guts, flips, silent, human, found, stumbles, declares,
+                        twice, breaks, guts, flips, silent, human, found, blank, stumbles, declares,
                         slow-signal
 """
 
@@ -95,7 +95,9 @@ def build():
         write(PLAN, read(PLAN).replace("- [ ]", "- [x]"))
     if "found" in FAULTS and ITEM == "lower" and "`notes`" not in read(PLAN):
         append(PLAN, "\n## Found\n\n- [ ] `notes`: Write NOTES.md (P2, chore)\n")
-    if ITEM == "notes":
+    if ITEM == "notes" and "blank" in FAULTS:
+        append("words.py", "\n")
+    elif ITEM == "notes":
         write("NOTES.md", "# Notes\n\nWords, counted and cased.\n")
 
 

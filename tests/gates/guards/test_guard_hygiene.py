@@ -107,6 +107,7 @@ NO_STUBS = {
     "exception": "class Wrong(Exception):\n    pass\n",
     "in a string": "x = 'TODO: later'\ny = '''\n# TODO: not a comment\n'''\n",
     "issue named": "# TODO(#123): when the server allows it\nx = 1\n# TODO: https://example.com/issues/4\n",
+    "another way": "# TODO: use the new API\nx = 1\n# TODO: maybe replace it\n# FIXME should this be so?\n",
     "word": "# the todo list is shown here\nTODO_LIST = []\n",
     "inner": "def f():\n    def callback(x):\n        pass\n    return callback\n",
     "loop": "def f(x):\n    while next(x):\n        pass\n    return x\n",
@@ -162,6 +163,21 @@ ALLOWED = "# ralph: allow stubs the driver has no such call\n"
 def test_a_waiver_in_the_code_counts_only_if_the_base_had_it(before, after, expected):
     """An agent that writes itself a permission has none; one without a reason never was one."""
     assert kinds_of("stubs", {"a.py": before}, {"a.py": after}) == expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("A = 1\n# TODO: handle text\nB = 2\nC = 3\n", []),
+        ("# TODO: handle text\n\nA = 1\nB = 2\n", []),
+        ("A = 1\n# TODO: handle text\nB = 3\n", ["comment"]),
+        ("A = 2\n# TODO: handle text\nB = 2\n", ["comment"]),
+        ("A = 1\nB = 2  # TODO: handle text\n", ["comment"]),
+    ],
+)
+def test_a_remark_amid_old_code_is_no_stub(after, expected):
+    """Only beside code that the change brings does it say that this is unfinished."""
+    assert kinds_of("stubs", {"a.py": "A = 1\nB = 2\n"}, {"a.py": after}) == expected
 
 
 def test_stubs_of_the_base():

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from guardkit import kinds_of, result_of
+from guardkit import facts_of, kinds_of, result_of
 
 from ralph.core.model.verdict import Reading
 
@@ -167,6 +167,21 @@ def test_a_check_that_was_red_says_more():
 def test_items_of_a_plan_may_be_of_any_class():
     """A plan has no one class: its items are held to what they declare."""
     assert kinds({"a.md": "a\n"}, {"a.md": "a\n\n"}, "build it", None) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "title", "found"),
+    [
+        ("a = 1\n\n", "add notes", ["nothing"]),
+        ("a = 1\n\n", "reformat a.py", []),
+        ("a = 1\n# why\n", "add notes", []),
+        ("a = 2\n", "add notes", []),
+    ],
+)
+def test_an_item_of_a_plan_has_to_change_something(after, title, found):
+    """What counts is what was done since the last verified item, whatever the plan as a whole changed."""
+    item = facts_of({"a.py": "a = 1\n"}, {"a.py": after}, task=title, task_class=None)
+    assert kinds({}, {"b.py": "b = 1\n"}, "build it", None, item=item) == found
 
 
 @pytest.mark.sample(check=2, test=8)

@@ -94,6 +94,10 @@ NEEDS_NOTHING = {
     },
     "a new lockfile": {"uv.lock": '[[package]]\nname = "click"\nversion = "8.1.0"\n'},
     "an added linter": package(devDependencies=PACKAGE["devDependencies"] | {"eslint": "8"}),
+    "an added linter and its settings": package(
+        devDependencies=PACKAGE["devDependencies"] | {"neostandard": "1", "rollup": "1"}
+    )
+    | {"eslint.config.js": "require('neostandard')\n", "web/rollup.config.mjs": "import 'rollup'\n"},
     "an added devDependency of a benchmark": package(
         devDependencies=PACKAGE["devDependencies"] | {"rival": "1", "tsd": "1"}
     )
@@ -154,6 +158,13 @@ def test_what_is_installed_is_not_enough(tmp_path, name):
     """What is added, wants another version, or is used although it is asked for no more, needs setup."""
     (path,) = [path for path in NEEDS_SETUP[name] if path in FILES]
     assert asked(tmp_path, NEEDS_SETUP[name]) == [path]
+
+
+def test_what_was_missing_before_is_not_missed_now(tmp_path):
+    """The base asks for it too, and its checks go without: another version of it changes nothing."""
+    base = package(devDependencies=PACKAGE["devDependencies"] | {"tap": "^16"}) | {"t.js": "require('tap')\n"}
+    raised = package(devDependencies=PACKAGE["devDependencies"] | {"tap": "^18"})
+    assert asked(tmp_path, raised, base) == []
 
 
 @pytest.mark.parametrize(

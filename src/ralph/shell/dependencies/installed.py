@@ -28,6 +28,11 @@ _SOURCES = ("*.py", "*.pyi", "*.js", "*.cjs", "*.mjs", "*.jsx", "*.ts", "*.cts",
 _BESIDE = (
     *(f":(exclude,glob)**/{name}/**" for name in ("bench", "benchmark", "benchmarks", "example", "examples")),
     ":(exclude)*.test-d.ts",
+    # Settings of linters and bundlers. A check that does load them says itself what it misses.
+    *(
+        f":(exclude,glob)**/{name}"
+        for name in ("*.config.[cm]js", "*.config.js", "*.config.ts", ".*rc.[cm]js", ".*rc.js")
+    ),
 )
 _NATIVE = (
     ".c",
@@ -196,7 +201,8 @@ def unmet(store: Store, base: str, tree: str, installed: Installed) -> list[str]
             if _lacks(installed, want, posixpath.dirname(path), was):
                 bad.add(path)
             elif want.group not in ("", "lock") and not installed.present(want, posixpath.dirname(path)):
-                doubt.append((want, path))
+                # What the base asked for in vain as well, at whatever version, nobody has missed so far.
+                doubt += [] if any(_same(old, want) for old in was) else [(want, path)]
     asked = {(want.kind, want.name) for file in after.values() for want in file.wants}
     for path, file in before.items():
         doubt += [(want, path) for want in file.wants if (want.kind, want.name) not in asked]

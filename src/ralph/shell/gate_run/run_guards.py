@@ -41,7 +41,9 @@ def run_guards(
     A call without an answer instead, where the machine ended one: no guard may go by that.
     """
     facts = _facts(judge, loop, tree)
-    facts = replace(facts, criteria=_spec_demands(judge, loop, facts))
+    facts = replace(
+        facts, criteria=_spec_demands(judge, loop, facts), item=_done_for_item(judge, loop, facts)
+    )
     looked = inspect(facts, READ)
     if any(not finding.asks for result in looked for finding in result.findings):
         return tuple(_bound_result(result) for result in looked)  # it is refused already, at no further cost
@@ -88,6 +90,23 @@ def _spec_demands(judge: Judge, loop: Loop, facts: GuardFacts) -> Asked | None:
         wanted=criteria_to_show(loop),
         shown=build.links.shown_criteria,
         worked=bool(source_changes(replace(facts, changes=since, memo={}))),
+    )
+
+
+def _done_for_item(judge: Judge, loop: Loop, facts: GuardFacts) -> GuardFacts | None:
+    """The change since the last verified item; None without an item, or where nothing can prove it."""
+    build = loop.build
+    if build.base is None or build.item is None or build.item.no_proof:
+        return None
+    since = compare_trees(judge.site.store, build.base.tree, facts.tree)
+    own = (PLAN, *judge.site.order.rendered_files)
+    return replace(
+        facts,
+        changes=tuple(change for change in since.changes if change.path not in own),
+        read_base=since.read_base,
+        read_result=since.read_result,
+        task=build.item.title,
+        memo={},
     )
 
 

@@ -96,6 +96,9 @@ class GuardFacts(Struct, frozen=True):
     task_class: TaskClass | None = "custom"  # None: a plan, whose items are of any class
     confirm: int = 1  # how often the final verdict was to be green
     criteria: Asked | None = None  # None: there are no specs
+    item: GuardFacts | None = (
+        None  # of a plan: what was done for the item at hand, with its title as the task
+    )
     tried: Tried = field(default_factory=Tried)
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 

@@ -1,7 +1,8 @@
 """Guard "stubs": added lines hold no unfinished work. Hygiene: not yet.
 
 A comment `ralph: allow stubs <reason>` on the line, or on the one above it, keeps one on purpose, if it
-stood there at the base: an agent waives nothing. A comment that names its issue or an address is a plan.
+stood there at the base: an agent waives nothing. A comment that names its issue or an address is a plan, one
+that proposes another way for what is done is an idea, and one on code that stays as it was is no part of it.
 """
 
 from __future__ import annotations
@@ -42,6 +43,14 @@ _PLANNED = re.compile(
     r"\b(?i:when|once|until|after|as soon as|in v?\d|remove \d)\b|#\d+|https?://|\b[A-Z]{2,10}-\d+\b|\b(?:gh|bpo)-?\d+"
 )
 # A plan names its issue or its time; a stub names neither.
+_IDEA = re.compile(
+    r"\b(?:TODO|FIXME)\b[\s:(-]*"
+    r"(?:(?:maybe|perhaps|possibly|we (?:could|should|may|might)|could|should|consider|try to)\s+)*"
+    r"(?:us(?:e|ing)|replac(?:e|ing)|switch(?:ing)? to|mov(?:e|ing)|renam(?:e|ing)|refactor|simplify"
+    r"|optimi[sz]e|speed up|clean ?up|tidy|deduplicate|share|inline|extract|merge|cache|deprecate|drop|remove"
+    r"|is there|would|why|do we|can we|does this|should this)\b",
+    re.IGNORECASE,
+)
 _GENERATED = re.compile(r"generated|do not edit", re.IGNORECASE)
 _HINT = re.compile(r"TODO|FIXME|XXX|HACK")
 _CODE = re.compile(
@@ -90,13 +99,25 @@ def _comments(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[
     for line in suspects:
         remark = said.get(line.number, "")
         word = _WORD.search(remark.lstrip("#/*<!- "))
-        if word and not _PLANNED.search(remark) and not _is_allowed(facts, pair, line.number):
+        if not word or _PLANNED.search(remark) or _IDEA.search(remark):
+            continue
+        if not _is_allowed(facts, pair, line.number) and not _stays(facts, pair, line.number, said):
             name = word.group().strip(" \t#/*:-")
             text = f"a comment says {name} in {pair.path}, line {line.number}: do it, or name its issue"
             found.append(
                 Finding(_key("comment", pair.path, line.text), text, path=pair.path, line=line.number)
             )
     return found
+
+
+def _stays(facts: GuardFacts, pair: Pair, number: int, said: dict[int, str]) -> bool:
+    """Does a comment on a line of its own stand amid code that is the same as before?"""
+    lines, added = pair.new.split("\n"), new_numbers(facts, pair.path)
+    if lines[number - 1].strip(" \t") != said[number].strip(" \t"):
+        return False  # beside code
+    code = [at for at, line in enumerate(lines, 1) if line.strip() and at not in said]
+    around = [at for at in code if at < number][-1:] + [at for at in code if at > number][:1]
+    return bool(around) and not any(at in added for at in around)
 
 
 def _find_thrown(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[Finding]:
