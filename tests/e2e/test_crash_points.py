@@ -39,7 +39,7 @@ def finished(world):
     assert "VERIFIED_DONE (B)" in done.out
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("where", ["call", "insert", "return"])
 def test_killed_at_every_append_of_one_loop(world, where):
     """A loop that is killed at each of its appends in turn comes to the same end as one left alone.

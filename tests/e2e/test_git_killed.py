@@ -61,7 +61,7 @@ def world(tmp_path, home):
     made.kill_all()
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("also", [":", "kill -9 $PPID"], ids=["git", "git and ralph"])
 def test_git_is_killed_at_each_of_its_writes_and_a_resume_goes_on(world, also):
     """Each git that writes, for a snapshot, a checkout, a commit or a ref, is killed once: none keeps a

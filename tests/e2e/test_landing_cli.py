@@ -161,6 +161,7 @@ def landed_whole(world, loop, dirt):
     assert changed == ""
 
 
+@pytest.mark.soak
 def test_merge_and_undo_killed_everywhere(world):
     """kill -9 at every stage of a landing and of its undo: the same command again makes it whole."""
     loop = verified(world)

@@ -118,6 +118,7 @@ def test_a_changed_lockfile_is_built_in_its_own_place(shape):
     assert built(shape, "loops/l1/deps") == []  # gone with the loop's checkouts
 
 
+@pytest.mark.soak
 def test_what_cannot_be_built(shape):
     """A lockfile that cannot be built is red with the reason; a base that cannot be built ends as broken."""
     project(shape)

@@ -10,7 +10,19 @@ import pytest
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import MAKE_IT_GREEN, Criterion, Gate
 from ralph.core.model.verdict import Counts, Finding, GuardResult, Verdict
-from ralph.core.proof.exit_gate import Exit, already_satisfied, blocks, cannot_start, decide_exit, describe
+from ralph.core.proof.exit_gate import (
+    Exit,
+    already_satisfied,
+    blocks,
+    cannot_start,
+    decide_exit,
+    describe,
+    ending_of,
+    guard_words,
+    red_sentences,
+    satisfied_first,
+    satisfied_words,
+)
 
 LINT = b.gate("lint", proof=False)
 ADVICE = b.gate("style", proof=False, required=False)
@@ -70,7 +82,7 @@ def asked(
     changed: bool,
     claim: Claim | None,
     criterion: dict[str, Any],
-    last_word: bool = False,
+    **more: Any,
 ) -> Exit:
     fields = {"task_class": "bug-fix", "gates": gates, **criterion}
     by_name = [{verdict.gate: verdict for verdict in verdicts} for verdicts in (base, now)]
@@ -81,7 +93,7 @@ def asked(
         changed=changed,
         claim=claim,
         protection="S2",
-        last_word=last_word,
+        **more,
     )
 
 
@@ -298,6 +310,59 @@ def test_a_last_word_ends_only_what_lacks_nothing_but_proof(
     assert not (given.verified and given.ends_unproven)
 
 
+def test_without_a_last_word_nothing_ends_unproven() -> None:
+    """An agent that has not insisted is asked for a proof first."""
+    criterion = {"min_grade": "B"}
+    given = asked(
+        (b.guard(),), GREEN, GREEN, gates=(b.gate(),), changed=True, claim=b.COMPLETE, criterion=criterion
+    )
+    assert given.not_yet
+    assert not given.ends_unproven
+
+
+def test_a_proof_that_is_as_red_as_before_blocks_unless_told_otherwise() -> None:
+    """A merge that is judged again asks so: old red is passed over only where the criterion is another."""
+    criterion = Criterion(task_class="bug-fix", gates=(b.gate(), LINT))
+    red = {name: b.red(name, per_test=True) for name in ("test", "lint")}
+    assert [line.split(":")[0] for line in red_sentences(criterion, red, red)] == ["test"]
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "grade", "outcome", "why"),
+    [
+        ("B", "A", "verified", "every check passed on this tree"),
+        ("B", "B", "verified", "every check passed on this tree"),
+        (
+            "A",
+            "C",
+            "unproven",
+            "every check passed on this tree, but the proof is only grade C: grade A is required",
+        ),
+    ],
+)
+def test_the_ending_of_a_published_result(asked_for: Any, grade: Any, outcome: str, why: str) -> None:
+    """Green is not enough: the proof must be as strong as asked for."""
+    criterion = Criterion(task_class="bug-fix", gates=(b.gate(),), min_grade=asked_for)
+    assert ending_of(criterion, grade) == (outcome, why)
+
+
+@pytest.mark.parametrize(
+    ("finding", "words"),
+    [
+        (Finding("k", "a test is gone"), "a test is gone"),
+        (Finding("k", "a test is gone", asks=True), "a test is gone"),
+        (Finding("k", "a test is gone", way="bring it back"), "a test is gone: bring it back"),
+        (
+            Finding("k", "a test is gone", way="say why", asks=True),
+            "a test is gone (a question): say why",
+        ),
+    ],
+)
+def test_words_of_a_guard(finding: Finding, words: str) -> None:
+    """What was found, whether it only asks, and the way out."""
+    assert guard_words(finding) == words
+
+
 def test_no_guard_at_all() -> None:
     """Guards that were asked for and did not answer are not guards that found nothing."""
     criterion = {"task_class": "bug-fix"}
@@ -429,6 +494,48 @@ def test_already_satisfied_needs_every_proof() -> None:
     assert already_satisfied(two, reds)
     assert not already_satisfied(two, {**reds, "e2e": b.red("e2e")})
     assert not already_satisfied(Criterion(task_class="test-pass", gates=(LINT,)), {"lint": b.green("lint")})
+
+
+def test_one_proof_of_the_kind_that_is_asked_for_settles_it() -> None:
+    """Beside a green check of the kind another proof, of whatever kind, only has to be green."""
+    lint = Gate(name="lint", run="ruff check .", argv=("ruff", "check", "."), proof=True)
+    both = {"test": b.green(), "lint": b.green("lint")}
+    assert already_satisfied(Criterion(task_class="test-pass", gates=(b.gate(), lint)), both)
+    assert not already_satisfied(Criterion(task_class="test-pass", gates=(lint,)), both)
+
+
+@pytest.mark.parametrize("task_class", sorted(MAKE_IT_GREEN | {"bug-fix", "regression"}))
+def test_satisfied_by_the_first_rules(task_class: Any) -> None:
+    """They asked for the class and for green, of whatever kind the check was."""
+    criterion = Criterion(task_class=task_class, gates=(b.gate(),))
+    assert satisfied_first(criterion, {"test": b.green()}) is (task_class in MAKE_IT_GREEN)
+    assert satisfied_first(criterion, {"test": b.red()}) is False
+
+
+HIDDEN = b.gate("secret", proof=False, origin="hidden")
+RED_LINT = {"lint": b.red("lint")}
+LINT_IS_RED = describe(LINT, b.red("lint"))
+
+
+@pytest.mark.parametrize(
+    ("gates", "more", "words"),
+    [
+        ((b.gate(),), {}, "test was green before any agent call"),
+        ((b.gate(), b.gate("e2e")), {}, "every proof was green before any agent call"),
+        ((b.gate(), LINT), {"lint": b.green("lint")}, "test was green before any agent call"),
+        ((b.gate(), LINT), {"lint": b.red("lint", status="skipped")}, "test was green before any agent call"),
+        ((b.gate(), HIDDEN), {"secret": b.red("secret")}, "test was green before any agent call"),
+        (
+            (b.gate(), LINT),
+            RED_LINT,
+            f"test was green before any agent call; failing, but not part of this task: lint ({LINT_IS_RED})",
+        ),
+    ],
+)
+def test_why_there_is_nothing_to_do(gates: tuple[Gate, ...], more: dict[str, Verdict], words: str) -> None:
+    """What was green, and what is red beside it; a hidden check is never named."""
+    baseline = {"test": b.green(), "e2e": b.green("e2e"), **more}
+    assert satisfied_words(Criterion(task_class="test-pass", gates=gates), baseline) == words
 
 
 NEEDS = Criterion(task_class="test-pass", gates=(ADVICE, b.gate()))

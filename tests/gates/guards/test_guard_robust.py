@@ -131,7 +131,7 @@ def spent(before, after):
     return time.process_time() - start
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_many_files():
     """Two thousand changed files are looked at in about a second."""
     text = "import os\n\n\ndef f(x):\n    # adds one\n    return x + 1\n" * 4

@@ -196,7 +196,7 @@ def test_any_user_state_is_left_bit_identical(chosen, with_changes, place):
     check_state(chosen, with_changes=with_changes, place=place)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_ten_thousand_files_stay_affordable(tmp_path):
     """On 10,000 files snapshot, checkpoint and checkout cost far less than 1.5 s of an iteration."""
     top = tmp_path / "repo"
