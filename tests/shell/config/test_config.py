@@ -484,7 +484,7 @@ def test_protected_paths_and_waivers_add_up(place):
     place.own('protect.paths = ["a"]\nguards.allow.stubs = "generated"\n')
     place.project('protect.paths = ["b/**", "a"]\n')
     settings = place.load(flags={"--allow": ("junk=is fine", "secrets=a sample")})
-    assert settings.protect_paths == ("a", "b/**")
+    assert settings.paths.protect_paths == ("a", "b/**")
     assert settings.guards.allow == {"stubs": "generated", "junk": "is fine", "secrets": "a sample"}
     assert settings.origins["guards.allow"].where == f"{place.user / 'config.toml'}:2, --allow"
 
@@ -496,7 +496,7 @@ def test_every_plain_key_has_a_variable_that_works(place, option):
     """Each key can be set by its variable, and by its flag where it has one; both give the same value."""
     sample = {
         "choice": option.choices[-1] if option.choices else "",
-        "duration": "2h", "money": "$3", "size": "3 GB", "count": "3",
+        "duration": "2h", "money": "$3", "size": "3 GB", "count": "7",
         "iterations": "3", "days": "3", "inners": "a:b", "inner": "docs", "waivers": "stubs=why",
         "prefix": "bots", "names": "p", "kinds": "inventory.deleted", "word": "m", "text": "make x",
         "switch": "true", "score": "8", "grades": "B, docs=C",

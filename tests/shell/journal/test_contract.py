@@ -16,7 +16,7 @@ from journal_kit import add, new
 from ralph.errors import Bug, Busy, RalphError, UserError
 from ralph.shell.journal.memory import Memory, MemoryJournal
 from ralph.shell.journal.open import open_journal
-from ralph.shell.journal.store import BODY_LIMIT, SummaryRow
+from ralph.shell.journal.store import BODY_LIMIT, SummaryRow, backlog_stream
 
 
 class SqlitePlace:
@@ -428,3 +428,21 @@ SameStores.TestCase.settings = settings(
     max_examples=examples(25), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 test_both_stores_answer_alike = SameStores.TestCase
+
+
+def test_a_backlog_has_a_stream_of_its_own(place, journal):
+    """Rows of a repository's backlog are chained and fenced like a loop's, and no list shows them as one."""
+    key = backlog_stream("/some/where")
+    assert journal.newest(key) is None
+    assert list(journal.rows(key)) == []
+    new(journal, "fix-1")
+    for number in range(3):
+        row = journal.append(key, number, at=number, kind="Backlog", v=1, body=b"{}")
+    assert journal.newest(key) == row
+    assert [one.seq for one in journal.rows(key)] == [1, 2, 3]
+    with place.open() as other, pytest.raises(Busy):
+        other.append(key, 2, at=9, kind="Backlog", v=1, body=b"{}")
+    assert journal.names() == ["fix-1"]
+    assert [one.loop for one in journal.summaries()] == ["fix-1"]
+    with pytest.raises(Bug):
+        journal.append("fix-2", 0, at=1, kind="x", v=1, body=b"")

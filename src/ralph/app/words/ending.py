@@ -246,4 +246,5 @@ def standing(loop: Loop, *, crashed: bool = False) -> LoopStanding:
         items=line.newest if line is not None else 0,
         planned=line is not None and line.mode == "planned",
         waivers=tuple(safe(one.key, 300) for one in open_waivers(loop)),
+        item=loop.sealed.item,
     )

@@ -32,6 +32,7 @@ class LoopStanding(Struct, frozen=True):
     items: int = 0  # the iteration up to which items of the plan are verified
     planned: bool = False  # a plan was all that was asked for
     waivers: tuple[str, ...] = ()  # findings that a user's word would settle
+    item: str = ""  # of the backlog: its result goes onto the backlog's branch, not into the user's
 
 
 def next_steps(at: LoopStanding) -> tuple[Next, ...]:
@@ -81,6 +82,8 @@ def _landing(at: LoopStanding) -> tuple[Next, ...]:
         return (Next("finish merge", f"ralph merge {name}"),)
     if at.landing == "undoing":
         return (Next("finish undo", f"ralph undo {name}"),)
+    if at.item:
+        return (Next("review", f"ralph diff {name}"), Next("item", f"ralph backlog show {at.item}"))
     if at.planned:
         return (Next("show plan", f"ralph plan --show {name}"),)
     if not at.result:

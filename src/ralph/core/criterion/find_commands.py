@@ -157,14 +157,14 @@ def item_commands(path: str, text: str) -> list[Candidate]:
         where = f"{path}:{number}"
         if verifying or (not fence and _VERIFIES.search(line)):
             texts = [_strip_shell_prompt(line)] if fence else _spans(line)
-            found += [item_command(one, where) for one in texts if one and (fence or _is_command(one))]
+            found += [item_command(one, where) for one in texts if one and (fence or is_command(one))]
     if found:
         return found
     got, _ = doc_commands(path, text)
     return [replace(one, layer="artifact", cwd=".") for one in got if one.kind and not one.rejected]
 
 
-def _is_command(text: str) -> bool:
+def is_command(text: str) -> bool:
     """Is a code span a command, and not a name or a value?"""
     first = next(iter(text.split()), "")
     known = bool(sort_command(text).kind or why_dangerous(text) or why_degenerate(text))

@@ -88,6 +88,7 @@ class Order(Struct, frozen=True, omit_defaults=True):
     brief: Brief | None = None  # None: one task, without a plan
     rubric: Rubric | None = None  # None: no judge
     judge: SealedAgent | None = None  # the agent that is asked to judge by it
+    item: str = ""  # of the backlog, on which this loop is one attempt
 
     @property
     def plan_brief(self) -> Brief:

@@ -151,6 +151,18 @@ class JudgeSettings(Struct, frozen=True):
     timeout: float = 600.0
 
 
+class ProjectPaths(Struct, frozen=True):
+    report_copy_to: str = ""
+    protect_paths: tuple[str, ...] = ()
+
+
+class BacklogSettings(Struct, frozen=True):
+    file: str = ""
+    prd: str = ""
+    boot: str = ""
+    iterations: int = 3  # agent calls in one attempt
+
+
 class Settings(Struct, frozen=True):
     """The effective values. Nothing a repository asked for is in here before the user approved it.
 
@@ -171,9 +183,9 @@ class Settings(Struct, frozen=True):
     branch_prefix: str = "ralph"
     places: Annotated[LoopPlaces, InPlace()] = LoopPlaces()
     display: Literal["auto", "live", "plain", "none"] = "auto"
-    report_copy_to: str = ""
+    paths: Annotated[ProjectPaths, InPlace()] = ProjectPaths()
     guards: Annotated[GuardSettings, InPlace(prefix="guards_")] = GuardSettings()
-    protect_paths: tuple[str, ...] = ()
+    backlog: Annotated[BacklogSettings, InPlace(prefix="backlog_")] = BacklogSettings()
     retention: Annotated[Retention, InPlace(prefix="retention_")] = Retention()
     judge: Annotated[JudgeSettings, InPlace(prefix="judge_")] = JudgeSettings()
     gates: dict[str, GateSpec] = {}

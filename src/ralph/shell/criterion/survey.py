@@ -12,6 +12,8 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
+from ralph.core.backlog.items import FILE
+from ralph.core.backlog.read_list import commands_of
 from ralph.core.criterion import task_words
 from ralph.core.criterion.find_commands import (
     candidate,
@@ -51,7 +53,6 @@ _DOCUMENTS = re.compile(
 _ARTIFACT = re.compile(
     r"(?:^|/)(?:use-?cases?|requirements|specs?|docs|stories|features|prd|\.ralph|\.aiwg)/", re.IGNORECASE
 )
-BACKLOG = re.compile(r"(?:^|/)feature_list\.json$")
 _MAIN = re.compile(r"(?:ci|tests?|main|build|checks?|verify|unit|run[_-]?tests?)\.ya?ml")
 MAX_DEPTH = 4  # folders below the top in which packages are looked for
 MAX_PACKAGES = 60
@@ -116,7 +117,7 @@ def _items(listed: Listed, task: str) -> list[str]:
     ids = task_words.named_items(task)
     if not ids:
         return []
-    lists = [path for path in listed.paths if BACKLOG.search(path)]
+    lists = [path for path in listed.paths if FILE.search(path)]
     named = [
         path
         for path in listed.paths
@@ -254,32 +255,15 @@ def _is_task_file(path: str, runner: str) -> bool:
     return name in MAKEFILES if runner == "make" else name.lower().lstrip(".") == "justfile"
 
 
-class _ItemRow(msgspec.Struct):
-    id: str = ""
-    verification: list[str] | str = []
-    acceptance_criteria: list[str] = []
-
-
-class _Backlog(msgspec.Struct):
-    items: list[_ItemRow] = []
-
-
 def _artifact(path: str, text: str, task: str) -> list[Candidate]:
     """How an item or use case that the task names says that it is verified."""
     ids = task_words.named_items(task)
-    if BACKLOG.search(path):
-        try:
-            listed = msgspec.json.decode(text.encode(), type=_Backlog)
-        except (msgspec.DecodeError, RecursionError) as error:
-            named = next((one for one in ids if one in text), "")
-            return [_unread(path, text, named, str(error))] if named else []
-        return [
-            item_command(command, f"{path}:{_line(text, command)}")
-            for item in listed.items
-            if item.id in ids
-            for command in ([item.verification] if isinstance(item.verification, str) else item.verification)
-            if command.strip()
-        ]
+    if FILE.search(path):
+        named = next((one for one in ids if one in text), "")
+        pairs, wrong = commands_of(text, ids.__contains__)
+        if wrong and named:
+            return [_unread(path, text, named, f"{wrong[0].pointer}: {wrong[0].message}")]
+        return [item_command(command, f"{path}:{_line(text, command)}") for _, command in pairs]
     return item_commands(path, text)
 
 

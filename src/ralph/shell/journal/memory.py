@@ -53,7 +53,11 @@ class MemoryJournal:
 
     def names(self) -> list[str]:
         with self._memory.lock:
-            return sorted(self._memory.rows)
+            return sorted(self._memory.summaries)
+
+    def newest(self, stream: str) -> JournalRow | None:
+        with self._memory.lock:
+            return next(reversed(self._memory.rows.get(stream, [])), None)
 
     def summaries(
         self, repo: str | None = None, limit: int = -1, active: bool | None = None
@@ -110,7 +114,8 @@ class MemoryJournal:
             for at_, number in enumerate(taken):
                 if number not in commands or commands[number].loop != loop or number in taken[:at_]:
                     raise store.taken_error(loop, number)
-            row = self._insert(rows[-1].hash, JournalRow(loop, len(rows) + 1, at, kind, v, body), summary)
+            previous = rows[-1].hash if rows else ""
+            row = self._insert(previous, JournalRow(loop, len(rows) + 1, at, kind, v, body), summary)
             for number in taken:
                 del commands[number]
             return row

@@ -62,6 +62,9 @@ class SqliteReader:
     def names(self) -> list[str]:
         return self._ask(rows_.names, [])
 
+    def newest(self, stream: str) -> JournalRow | None:
+        return self._ask(lambda db: rows_.newest(db, stream), None)
+
     def summaries(
         self, repo: str | None = None, limit: int = -1, active: bool | None = None
     ) -> list[SummaryRow]:

@@ -70,6 +70,11 @@ def last(db: sqlite3.Connection, loop: str) -> tuple[int, str]:
     return (found[0], found[1]) if found else (0, "")
 
 
+def newest(db: sqlite3.Connection, stream: str) -> JournalRow | None:
+    found = db.execute(f"{_EVENT} WHERE loop = ? ORDER BY seq DESC LIMIT 1", (stream,)).fetchone()
+    return JournalRow(*found) if found else None
+
+
 def names(db: sqlite3.Connection) -> list[str]:
     return [found[0] for found in db.execute("SELECT loop FROM summary ORDER BY loop")]
 

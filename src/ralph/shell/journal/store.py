@@ -1,5 +1,8 @@
 """The journal as a port: its nouns, and what every store of them does for readers, runners and starters.
 
+Rows follow each other in a stream: that of a loop, by its name, or that of a repository's backlog, by a key
+that no loop can have (`backlog_stream`). Append, fence and hash chain are the same; lists know loops only.
+
 These may be three processes, later on three machines: what one handle has written, every other handle reads.
 Bodies are bytes; of phases only `ended` means something here. `open` chooses the store: SQLite (`writer`,
 `reader`); the simulator brings its own (`memory`). Both pass tests/shell/journal/test_contract.py.
@@ -20,8 +23,11 @@ if TYPE_CHECKING:  # lists read without either
 
 BODY_LIMIT = 64 * 1024
 # Facts that hold a whole plan, what is tied to it, or what readers said of it: the fold needs them whole.
-PLANS = frozenset({"LoopStarted", "CheckpointMade", "TestsTied", "GuardsEnded", "ReadersEnded"})
+PLANS = frozenset(
+    {"BacklogItems", "LoopStarted", "CheckpointMade", "TestsTied", "GuardsEnded", "ReadersEnded"}
+)
 PLAN_LIMIT = 16 * 1024 * 1024
+_OF_REPOSITORY = "backlog:"  # ":" is in no name of a loop
 ENDED = "ended"  # the one phase that the journal must know: it takes no place at the table
 
 
@@ -73,6 +79,10 @@ class JournalReader(Protocol):
 
     def names(self) -> list[str]: ...
 
+    def newest(self, stream: str) -> JournalRow | None:
+        """The last row of a stream, not proven by those before it."""
+        ...
+
     def summaries(
         self, repo: str | None = None, limit: int = -1, active: bool | None = None
     ) -> list[SummaryRow]:
@@ -120,6 +130,8 @@ class JournalStore(JournalReader, Protocol):
     ) -> JournalRow:
         """Append row `expected_seq + 1`, and with it the summary and the commands it answers.
 
+        A backlog's stream begins with its first append, after row 0; a loop's with `create`.
+
         Busy (E-JOURNAL-FENCED) when that is not the next row: of two writers one is refused."""
         ...
 
@@ -140,6 +152,13 @@ class JournalStore(JournalReader, Protocol):
         Looking and taking are one act, whoever asks at the same moment. A stint outlives the handle that
         gave it, and ends with the process that holds it, however that dies."""
         ...
+
+
+def backlog_stream(repo: str) -> str:
+    """The key of the stream of a repository's backlog."""
+    from hashlib import sha256
+
+    return f"{_OF_REPOSITORY}{sha256(repo.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
 
 
 def row_hash(previous: str, row: JournalRow) -> str:
@@ -177,7 +196,7 @@ def check_size(body: bytes, what: str) -> None:
 
 def check_seq(loop: str, last: int, expected_seq: int) -> None:
     """The fence: the caller writes only after the row that it believes to be last."""
-    if expected_seq < 1:
+    if expected_seq < 1 and not loop.startswith(_OF_REPOSITORY):
         raise Bug(f"loop '{loop}' must be created before anything is appended to it")
     if last != expected_seq:
         raise Busy(

@@ -115,7 +115,8 @@ def _footprint(footprint: Footprint) -> str:
 def result_message(loop: Loop, action: PublishResult) -> str:
     """The message of the result's commit: the task, the proof, what is not proven."""
     order = loop.sealed
-    lines = [one_line(order.task, 72), ""]
+    title = order.task.partition("\n")[0] if order.item else order.task
+    lines = [one_line(title, 72), ""]
     proven = at_least(action.grade, order.criterion.min_grade)
     word = "Verified by ralph" if proven else "Green, but not proven, by ralph"
     lines += [
@@ -140,4 +141,5 @@ def result_message(loop: Loop, action: PublishResult) -> str:
         f"Ralph-Grade: {action.grade}",
         f"Ralph-Base: {order.base.commit}",
     ]
+    trailers += [f"Ralph-Item: {order.item}"] if order.item else []
     return "\n".join([*lines, "", *trailers]) + "\n"

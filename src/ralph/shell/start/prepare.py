@@ -81,10 +81,11 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         prefix=project.prefix.rstrip("/") if ask is None else "",
         with_changes=request.with_changes,
         history=settings.history,
-        protect=settings.protect_paths if ask is None else (*settings.protect_paths, SPECS),
+        protect=_protected_paths(request, settings),
+        item=request.item,
         config_digest=config.digest(settings),
         warnings=warnings,
-        report_copy_to=settings.report_copy_to,
+        report_copy_to=settings.paths.report_copy_to,
         brief=briefed.with_reader(choose_reader(ask, settings, project, env, chosen_agent)),
         templates=own_templates(project, base, config_dir(env), now),
         rubric=seated.rubric,
@@ -99,6 +100,11 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         warnings=warnings,
         specs=briefed.texts,
     )
+
+
+def _protected_paths(request: StartRequest, settings: config.Settings) -> tuple[str, ...]:
+    specs = () if request.plan is None else (SPECS,)
+    return (*settings.paths.protect_paths, *specs, *request.protect)
 
 
 def _box(request: StartRequest, settings: config.Settings) -> BoxTerms:

@@ -42,6 +42,8 @@ class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     inferred: tuple[Check, ...] = ()  # checks that were found, shown and agreed to
     notes: tuple[str, ...] = ()  # how they were found
     plan: PlanAsk | None = None  # None: one task, without a plan
+    item: str = ""  # of the backlog; its gates are the checks
+    protect: tuple[str, ...] = ()  # globs besides those of the settings
 
 
 def refuse_request(request: StartRequest, env: Mapping[str, str]) -> None:

@@ -26,6 +26,7 @@ _HELP: dict[str, str] = {
     "loop": "Work on a task until it is verified done.",
     "build": "Build what the specs describe, item by item.",
     "plan": "Plan from the specs without changing any code.",
+    "backlog": "Keep and work through a backlog of items.",
     "route": "Explain how a sentence would be interpreted.",
     "status": "Show loops and their state.",
     "logs": "Show what happened in a loop.",

@@ -1,0 +1,1 @@
+"""What can be asked of a project's backlog: looking, changing, working on it."""

@@ -1,0 +1,51 @@
+"""The user's word on commands that a repository's backlog brings: shown once, approved by hash."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from ralph.app.backlog.criteria import commands_of
+from ralph.app.backlog.desk import Desk
+from ralph.clock import SystemClock
+from ralph.core.backlog.items import FeatureList
+from ralph.shell.config import approvals
+from ralph.shell.config.settings import Approval, AskedItem
+from ralph.shell.state.directory import config_dir
+
+
+def approval_of(desk: Desk, found: FeatureList) -> Approval | None:
+    """What the repository's backlog would have executed; None when it names no command."""
+    asked: dict[str, str] = {}
+    for item in found.items:
+        if item.enabled and item.status != "CANCELLED":
+            proofs, guards = commands_of(desk, item)
+            for run in (*proofs.values(), *guards.values()):
+                asked.setdefault(run, f"{desk.place.inside}: {item.id}")
+    for one in found.protected:
+        for run in one.tests:
+            asked.setdefault(run, f"{desk.place.inside}: protected_files {one.path}")
+    if not asked:
+        return None
+    words = "\0".join(("backlog", desk.place.top, *sorted(asked)))
+    items = tuple(AskedItem("backlog", run, where) for run, where in asked.items())
+    return Approval(sha256(words.encode("utf-8", "surrogatepass")).hexdigest(), desk.place.top, items)
+
+
+def is_approved(desk: Desk, found: FeatureList) -> bool:
+    needed = approval_of(desk, found)
+    return needed is None or approvals.is_approved(config_dir(desk.env), needed.hash)
+
+
+def approve_typed(desk: Desk, found: FeatureList) -> None:
+    """What a user typed is approved, together with what was before."""
+    needed = approval_of(desk, found)
+    if needed is not None:
+        now = SystemClock().now()
+        approvals.remember(config_dir(desk.env), needed, now)
+        approvals.approve(config_dir(desk.env), needed.hash, now)
+
+
+def require_approval(desk: Desk, found: FeatureList) -> None:
+    needed = approval_of(desk, found)
+    if needed is not None and not approvals.is_approved(config_dir(desk.env), needed.hash):
+        raise approvals.needs_approval_error(config_dir(desk.env), needed, SystemClock().now())

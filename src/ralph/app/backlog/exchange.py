@@ -1,0 +1,36 @@
+"""Taking items from files of other tools, and giving them: with what was left out, named."""
+
+from __future__ import annotations
+
+from ralph.app.backlog.change import current
+from ralph.app.backlog.desk import Desk, add_items
+from ralph.core.backlog.convert import ImportedItems, export_items, import_items
+from ralph.core.backlog.graph import mermaid, svg
+from ralph.errors import UserError
+
+MAX_BYTES = 32 << 20
+
+
+def import_file(desk: Desk, path: str) -> ImportedItems:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read(MAX_BYTES)
+    except (OSError, UnicodeDecodeError) as trouble:
+        why = getattr(trouble, "strerror", None) or "it is not valid UTF-8"
+        raise UserError(
+            f"'{path[:200]}' cannot be read",
+            code="E-BACKLOG-IMPORT",
+            why=why.lower(),
+            next="ralph backlog import --help",
+        ) from None
+    taken = import_items(text, path, current(desk).by_id)
+    if taken.items:
+        add_items(desk, list(taken.items))
+    return taken
+
+
+def export_text(desk: Desk, form: str) -> str:
+    items = desk.read().found.items
+    if form in ("mermaid", "svg"):
+        return mermaid(items) if form == "mermaid" else svg(items)
+    return export_items(items, form)

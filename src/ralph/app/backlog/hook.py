@@ -1,0 +1,110 @@
+"""Before a push: the pushed commits' list and PRDs must be valid, their constraints hold, the build pass."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+
+from ralph.app.backlog.approve import is_approved
+from ralph.app.backlog.criteria import judge_commit, project_check
+from ralph.app.backlog.desk import Desk
+from ralph.core.backlog.items import FeatureList, Problem
+from ralph.core.backlog.prd import Prd, read_prd
+from ralph.core.backlog.read_list import read_list
+from ralph.errors import UserError
+from ralph.shell.git.project import Project, find_project, user_call
+
+_MARK = "# installed by ralph backlog hook --install"
+_SCRIPT = f"#!/bin/sh\n{_MARK}\nexec ralph backlog hook\n"
+
+
+def install_hook(desk: Desk) -> str:
+    """Write the hook; one of somebody else's is never replaced."""
+    project = find_project(desk.place.top)
+    path = os.path.join(project.common_dir, "hooks", "pre-push")
+    if os.path.lexists(path):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            if _MARK not in file.read(100_000):
+                raise UserError(
+                    "there is a pre-push hook already",
+                    code="E-BACKLOG-HOOK",
+                    at=path,
+                    why="Ralph does not replace it; call `ralph backlog hook` from it, with git's stdin",
+                    next=f"cat '{path}'",
+                )
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(_SCRIPT)
+    os.chmod(path, 0o755)  # noqa: S103 - git runs it for whoever pushes
+    return path
+
+
+def check_push(desk: Desk, refs: str) -> list[Problem]:
+    """`refs` are git's lines: local ref, local commit, remote ref, remote commit."""
+    project = find_project(desk.place.top)
+    commits = [words[1] for line in refs.splitlines() if len(words := line.split()) == 4]
+    pushed = [
+        one for one in dict.fromkeys(commits) if re.fullmatch(r"[0-9a-f]{40,64}", one) and set(one) != {"0"}
+    ]
+    return [one for commit in pushed for one in _check_commit(desk, project, commit)]
+
+
+def _check_commit(desk: Desk, project: Project, commit: str) -> list[Problem]:
+    text = _blob(project, commit, desk.place.inside)
+    if text is None:
+        return []
+    found = read_list(text)
+    problems = [one for one in found.problems if one.severity != "INFO"]
+    prds, more = _prds(desk, project, commit, found)
+    problems += more
+    guards = dict.fromkeys(run for prd in prds for run in prd.guards.values())
+    commands = {f"constraint-{number}": run for number, run in enumerate(guards, 1)}
+    check, _ = project_check(desk, project, commit, "build", proof=False)
+    commands |= {"build": check.run} if check is not None else {}
+    if commands and not is_approved(desk, found):
+        words = "constraints and build were not run: approve the backlog's commands with `ralph backlog run`"
+        return [*problems, Problem("WARNING", "not_approved", commit[:12], words)]
+    for name, verdict in (judge_commit(desk, project, commit, commands) if commands else {}).items():
+        if verdict.status != "pass":
+            words = f"{commands[name]}: {verdict.status}, {verdict.summary}"
+            problems.append(Problem("CRITICAL", name, commit[:12], words))
+    return problems
+
+
+def _prds(desk: Desk, project: Project, commit: str, found: FeatureList) -> tuple[list[Prd], list[Problem]]:
+    folder = os.path.relpath(desk.place.prds, desk.place.top)
+    listed = user_call(project, ["ls-tree", "--name-only", "-z", commit, f"{folder}/"], ok=None).out
+    names = [posixpath.basename(os.fsdecode(path)) for path in listed.split(b"\0") if path]
+    used: set[str] = set()
+    prds: list[Prd] = []
+    problems: list[Problem] = []
+    for item in found.items:
+        if item.prd is None:
+            continue
+        name = next(
+            (one for one in (item.prd.file, f"{item.prd.file}.json", f"{item.prd.file}.md") if one in names),
+            "",
+        )
+        if not name:
+            words = f"'{item.id}' refers to '{item.prd.file}', which is not in the pushed commit"
+            problems.append(Problem("CRITICAL", "prd_missing", f"{folder}/{item.prd.file}", words))
+        elif name not in used:
+            used.add(name)
+            prd = read_prd(_blob(project, commit, f"{folder}/{name}") or "", f"{folder}/{name}")
+            prds.append(prd)
+            problems += prd.problems
+    orphans = [
+        one
+        for one in names
+        if one.endswith((".json", ".md")) and one not in used and one not in ("schema.json", "README.md")
+    ]
+    problems += [
+        Problem("WARNING", "prd_orphan", f"{folder}/{one}", "no item refers to this PRD") for one in orphans
+    ]
+    return prds, problems
+
+
+def _blob(project: Project, commit: str, path: str) -> str | None:
+    done = user_call(project, ["cat-file", "blob", f"{commit}:{path}"], ok=None)
+    return None if done.code else done.out.decode("utf-8", "replace")

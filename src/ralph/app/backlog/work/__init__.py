@@ -1,0 +1,1 @@
+"""How is one item after the other worked on, recorded, and kept passing?"""

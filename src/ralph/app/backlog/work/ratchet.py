@@ -1,0 +1,123 @@
+"""The ratchet: what passed must keep passing. Items are verified again; a break reopens one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from msgspec import Struct
+
+from ralph.app.backlog.criteria import commands_of, judge_commit
+from ralph.app.backlog.desk import Desk, clip, iso_now
+from ralph.app.backlog.work.branch import is_ancestor
+from ralph.core.backlog.changes import BacklogFact
+from ralph.core.backlog.items import BacklogItem, FeatureList
+from ralph.core.model.verdict import Verdict
+from ralph.core.toolchains.kinds import could_affect_gate
+from ralph.shell.git.project import Project, user_call
+
+
+class Regression(Struct, frozen=True, kw_only=True):
+    """An item that passed and does not pass any more, and the commit that broke it."""
+
+    item: str
+    command: str
+    summary: str
+    culprit: str = ""  # "" = not found
+    culprit_item: str = ""
+
+    @property
+    def words(self) -> str:
+        whose = f" ({self.culprit_item})" if self.culprit_item else ""
+        by = f", broken by {self.culprit[:12]}{whose}" if self.culprit else ""
+        return f"{self.item} no longer passes: {self.command}: {self.summary}{by}"
+
+
+def check_passing(
+    desk: Desk,
+    project: Project,
+    found: FeatureList,
+    commit: str,
+    *,
+    paths: Collection[str] | None = None,
+    leave_out: Collection[str] = (),
+    say: Callable[[str], None] = lambda _: None,
+) -> list[Regression]:
+    """Verify PASSING items on a commit: those that a change of `paths` could concern, else all."""
+    wanted: dict[str, list[BacklogItem]] = {}  # by command: items share many
+    for item in found.items:
+        if item.status != "PASSING" or item.id in leave_out:
+            continue
+        proofs, guards = commands_of(desk, item)
+        for run in (*proofs.values(), *guards.values()):
+            if paths is None or could_affect_gate(run, ".", list(paths)):
+                wanted.setdefault(run, []).append(item)
+    if not wanted:
+        return []
+    names = {f"again-{number}": run for number, run in enumerate(wanted, 1)}
+    verdicts = judge_commit(desk, project, commit, names)
+    broken: dict[str, Regression] = {}
+    for name, run in names.items():
+        verdict = verdicts.get(name)
+        if verdict is None or verdict.status in ("pass", "error", "skipped"):
+            if verdict is not None and verdict.status != "pass":
+                say(f"not verified again: {run}: {verdict.summary}")
+            continue
+        for item in wanted[run]:
+            if item.id not in broken:
+                broken[item.id] = _reopen(desk, project, item, run, verdict, commit)
+    return list(broken.values())
+
+
+def _reopen(
+    desk: Desk, project: Project, item: BacklogItem, run: str, verdict: Verdict, commit: str
+) -> Regression:
+    culprit = _find_culprit(desk, project, item, run, commit)
+    whose = _item_of(project, culprit) if culprit else ""
+    made = Regression(item=item.id, command=run, summary=verdict.summary, culprit=culprit, culprit_item=whose)
+    attempt = {
+        "run_id": f"regression-{len(item.attempts) + 1:03d}",
+        "timestamp": iso_now(),
+        "result": "FAILED",
+        "evidence": {
+            "commands_run": [run],
+            "results_summary": clip(made.words),
+            "checks": [
+                {"name": verdict.gate, "run": run, "status": verdict.status, "evidence": verdict.evidence}
+            ],
+        },
+        "commit": commit,
+        "reverted": False,
+        "counted": False,
+        "failure_reason": clip(made.words),
+        "culprit": culprit or None,
+    }
+    with desk.change() as opened:
+        fact = BacklogFact(
+            deed="attempt", item=item.id, by="ralph", attempt=attempt, status="FAILING", reason=made.words
+        )
+        opened.commit(fact)
+    return made
+
+
+def _find_culprit(desk: Desk, project: Project, item: BacklogItem, run: str, bad: str) -> str:
+    """The first commit after the item's own on which the command fails; "" when that cannot be told."""
+    passed = [one.get("commit") for one in item.attempts if one.get("result") == "PASSED"]
+    good = passed[-1] if passed and isinstance(passed[-1], str) else ""
+    if not good or not is_ancestor(project, good, bad):
+        return ""
+    asked = ["rev-list", "--reverse", "--first-parent", f"{good}..{bad}"]
+    commits = user_call(project, asked).out.decode().split()
+    low, high = 0, len(commits) - 1  # the last one is known to be bad
+    while low < high:
+        middle = (low + high) // 2
+        verdict = judge_commit(desk, project, commits[middle], {"again": run})["again"]
+        if verdict.status == "pass":
+            low = middle + 1
+        else:
+            high = middle
+    return commits[high] if commits else ""
+
+
+def _item_of(project: Project, commit: str) -> str:
+    asked = ["log", "-1", "--format=%(trailers:key=Ralph-Item,valueonly)", commit]
+    return user_call(project, asked).out.decode("utf-8", "replace").strip()

@@ -1,0 +1,175 @@
+"""JSON as text: change some values and leave every other byte as its author wrote it.
+
+Values are found by their spans, which the standard library's own scanner tells, so that indentation, order of
+keys, escapes, numbers and duplicate keys of all that is not changed stay. The text must be valid JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+_DECODER = json.JSONDecoder(strict=False)
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BEGIN = re.compile(r"\ufeff?[ \t\r\n]*")
+_INDENT = re.compile(r"\n([ \t]+)\S")
+
+Path = tuple[str | int, ...]
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+
+
+class JsonEdit(NamedTuple):
+    """Set the value at `path`; with `append`, add it to the end of the array there. Made if missing."""
+
+    path: Path
+    value: Any
+    append: bool = False
+
+
+class _Splice(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def first_value(text: str) -> int:
+    """Where the document's value begins."""
+    found = _BEGIN.match(text)
+    return found.end() if found else 0
+
+
+def members(text: str, start: int) -> dict[str, Span]:
+    """The values of the object that begins at `start`, by key; of a key that is there twice, the last."""
+    found: dict[str, Span] = {}
+    at = _skip(text, start + 1)
+    while text[at] != "}":
+        key, at = _DECODER.raw_decode(text, at)
+        at = _skip(text, _skip(text, at) + 1)  # the colon
+        end = value_end(text, at)
+        found[key] = Span(at, end)
+        at = _skip(text, end)
+        at = _skip(text, at + 1) if text[at] == "," else at
+    return found
+
+
+def elements(text: str, start: int) -> list[Span]:
+    """The values of the array that begins at `start`."""
+    found: list[Span] = []
+    at = _skip(text, start + 1)
+    while text[at] != "]":
+        end = value_end(text, at)
+        found.append(Span(at, end))
+        at = _skip(text, end)
+        at = _skip(text, at + 1) if text[at] == "," else at
+    return found
+
+
+def value_end(text: str, at: int) -> int:
+    return _DECODER.raw_decode(text, at)[1]
+
+
+def apply_edits(text: str, edits: Sequence[JsonEdit], spans: dict[Path, int] | None = None) -> str:
+    """The text with all edits. `spans` may tell where values begin that the caller has looked up before."""
+    known = dict(spans or {})
+    for edit in edits:
+        splice = _splice(text, edit, known)
+        text = text[: splice.start] + splice.text + text[splice.end :]
+        moved = len(splice.text) - (splice.end - splice.start)
+        known = {
+            path: start if start <= splice.start else start + moved
+            for path, start in known.items()
+            if not splice.start < start < splice.end
+        }
+    return text
+
+
+def _splice(text: str, edit: JsonEdit, known: dict[Path, int]) -> _Splice:
+    key = edit.path[-1]
+    try:
+        parent = _find(text, edit.path[:-1], known)
+    except KeyError:
+        parent = -1
+    if parent < 0 or text[parent] not in "{[":  # the object around it is missing, or null
+        return _splice(text, JsonEdit(edit.path[:-1], {key: edit.value}), known)
+    spans: dict[Any, Span] = (
+        members(text, parent) if text[parent] == "{" else dict(enumerate(elements(text, parent)))
+    )
+    there = spans.get(key)
+    if there is None:
+        value = [edit.value] if edit.append else edit.value
+        lead = f"{json.dumps(key, ensure_ascii=False)}: " if text[parent] == "{" else ""
+        return _insert(text, parent, list(spans.values()), value, lead)
+    if edit.append and text[there.start] == "[":
+        return _insert(text, there.start, elements(text, there.start), edit.value, "")
+    value = [edit.value] if edit.append else edit.value
+    return _Splice(there.start, there.end, _write_value(text, value, _depth(text, there.start)))
+
+
+def _insert(text: str, parent: int, spans: list[Span], value: Any, lead: str) -> _Splice:
+    """A new last member, written as those before it are."""
+    if spans:
+        at = spans[-1].end
+        first = spans[0].start
+        flat = "\n" not in text[parent:first]
+        indent = _depth(text, first)
+        gap = " " if flat else f"{_newline(text)}{indent}"
+        return _Splice(at, at, f",{gap}{lead}{_write_value(text, value, indent, flat=flat)}")
+    end = value_end(text, parent)
+    outer = _depth(text, parent)
+    unit = _unit(text)
+    if not unit:
+        return _Splice(parent + 1, end - 1, f"{lead}{_write_value(text, value, '', flat=True)}")
+    line = _newline(text)
+    body = _write_value(text, value, outer + unit)
+    return _Splice(parent + 1, end - 1, f"{line}{outer}{unit}{lead}{body}{line}{outer}")
+
+
+def _find(text: str, path: Path, known: dict[Path, int]) -> int:
+    at, rest = first_value(text), path
+    for length in range(len(path), 0, -1):
+        if path[:length] in known:
+            at, rest = known[path[:length]], path[length:]
+            break
+    for part in rest:
+        if isinstance(part, int):
+            at = elements(text, at)[part].start
+        elif text[at] == "{":
+            at = members(text, at)[part].start
+        else:
+            raise KeyError(part)
+    return at
+
+
+def _write_value(text: str, value: Any, indent: str, *, flat: bool = False) -> str:
+    unit = _unit(text)
+    ascii_only = text.isascii() and "\\u" in text
+    if flat or not unit:
+        return json.dumps(value, ensure_ascii=ascii_only)
+    made = json.dumps(value, ensure_ascii=ascii_only, indent=unit)
+    return made.replace("\n", f"{_newline(text)}{indent}")
+
+
+def _unit(text: str) -> str:
+    found = _INDENT.search(text[:20_000])
+    return found[1] if found else ""
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text[:20_000] else "\n"
+
+
+def _depth(text: str, at: int) -> str:
+    """The white space with which the line of a place begins."""
+    begin = text.rfind("\n", 0, at) + 1
+    return text[begin : begin + len(text[begin:at]) - len(text[begin:at].lstrip(" \t"))]
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,1 @@
+"""Where is a project's backlog, and how is it changed without losing anything?"""

@@ -1,0 +1,99 @@
+"""Where the list of items and the PRDs of a project are; S3's places are found without configuration."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from ralph.core.backlog.prd import Prd, read_prd
+from ralph.errors import UserError
+from ralph.shell.journal.selection import project_top
+
+NAME = "feature_list.json"
+FOLDERS = (".ralph/backlog", ".claude/harness")
+PRDS = (".ralph/prd", ".claude/prd")
+_MAX_PARENTS = 10
+_MAX_BYTES = 4 << 20
+
+
+class BacklogPlace(Struct, frozen=True, kw_only=True):
+    top: str
+    file: str
+    prds: str
+    key: str  # of its stream: the repository, unless the list is one beside the project's own
+
+    @property
+    def exists(self) -> bool:
+        return os.path.exists(self.file)
+
+    @property
+    def inside(self) -> str:
+        """The list's path in the repository."""
+        return os.path.relpath(self.file, self.top)
+
+    @property
+    def protect(self) -> tuple[str, ...]:
+        """Globs of what no agent may change."""
+        folders = (os.path.dirname(self.inside), os.path.relpath(self.prds, self.top))
+        return tuple(
+            f"{folder}/**" for folder in dict.fromkeys(folders) if folder and not folder.startswith("..")
+        )
+
+
+def find_place(cwd: str, *, harness_dir: str = "", file: str = "", prd: str = "") -> BacklogPlace:
+    """`harness_dir` is S3's flag; `file` and `prd` are settings, from the top of the repository."""
+    top = project_top(cwd)
+    if top is None:
+        raise UserError(
+            f"'{cwd}' is not inside a git repository",
+            code="E-GIT-NONE",
+            why="a backlog belongs to a repository",
+            next="git init && git add -A && git commit -m start",
+        )
+    own = os.path.join(top, file) if file else _first(top, FOLDERS, NAME)
+    path = own
+    if harness_dir:
+        path = _upwards(os.path.realpath(os.path.join(cwd, harness_dir)), top)
+    prds = os.path.join(top, prd) if prd else _first(top, PRDS, "")
+    if harness_dir and not os.path.isdir(prds):
+        prds = os.path.join(os.path.dirname(os.path.dirname(path)), "prd")
+    key = top if path == own else f"{top}\0{os.path.relpath(path, top)}"
+    return BacklogPlace(top=top, file=path, prds=prds, key=key)
+
+
+def _first(top: str, folders: tuple[str, ...], name: str) -> str:
+    paths = [os.path.join(top, folder, name).rstrip("/") for folder in folders]
+    return next((path for path in paths if os.path.exists(path)), paths[0])
+
+
+def _upwards(folder: str, top: str) -> str:
+    """The list in this folder or one above it, inside the repository."""
+    here = folder
+    for _ in range(_MAX_PARENTS):
+        path = os.path.join(here, NAME)
+        if os.path.exists(path) or not here.startswith(top + os.sep):
+            break
+        here = os.path.dirname(here)
+    return path if os.path.exists(path) and path.startswith(top + os.sep) else os.path.join(folder, NAME)
+
+
+def read_prd_file(place: BacklogPlace, name: str) -> Prd | None:
+    """The PRD of this name; None when there is none."""
+    path = os.path.join(place.prds, name)
+    choices = [path, f"{path}.json", f"{path}.md"]
+    found = next((one for one in choices if os.path.isfile(one)), None)
+    if found is None or not os.path.realpath(found).startswith(os.path.realpath(place.prds) + os.sep):
+        return None
+    with open(found, encoding="utf-8", errors="replace") as file:
+        return read_prd(file.read(_MAX_BYTES), os.path.relpath(found, place.top))
+
+
+def prd_files(place: BacklogPlace) -> list[str]:
+    """Names of all PRDs; the schema that lies beside them is none."""
+    try:
+        names = os.listdir(place.prds)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    told = {"readme.md", "schema.json", "prd.schema.json"}
+    return sorted(name for name in names if name.endswith((".json", ".md")) and name.lower() not in told)

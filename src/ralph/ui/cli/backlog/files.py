@@ -1,0 +1,136 @@
+"""Files of other tools, pictures, reports, and the hook that looks before a push."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from ralph.ui.cli.backlog.group import HARNESS, JSON, backlog, desk_of
+
+
+@backlog.command("import", short_help="Add items from a file of another tool.")
+@click.argument("file")
+@HARNESS
+def import_(file: str, harness_dir: str) -> int:
+    """Add items from FILE: a Markdown checklist, prd.json, issues of GitHub or GitLab as JSON, beads as JSON
+    lines, Jira or Linear as CSV. They are not enabled; what was done elsewhere is left out and named.
+
+    \b
+    Example:
+      gh issue list --json number,title,body,labels,state > issues.json && ralph backlog import issues.json
+    """
+    from ralph.app.backlog.exchange import import_file
+    from ralph.app.words.format import plural, safe
+
+    taken = import_file(desk_of(harness_dir), file)
+    for note in taken.notes:
+        print(f"note: {safe(note, 300)}", file=sys.stderr)
+    print(f"{plural(len(taken.items), 'item')} added")
+    for raw in taken.items[:20]:
+        print(f"  {raw['id']}  {safe(raw['title'], 100)}")
+    if taken.items:
+        print("  for each: ralph backlog edit ID --verify CMD --enable")
+    return 0 if taken.items else 6
+
+
+@backlog.command("export", short_help="Print the items for another tool.")
+@click.option(
+    "--format",
+    "form",
+    default="markdown",
+    type=click.Choice(("markdown", "plan", "prd", "csv")),
+    help="Form.",
+)
+@HARNESS
+def export(form: str, harness_dir: str) -> int:
+    """Print the items as a Markdown checklist, an implementation plan, a prd.json or a table.
+
+    \b
+    Example:
+      ralph backlog export --format plan > IMPLEMENTATION_PLAN.md
+    """
+    from ralph.app.backlog.exchange import export_text
+
+    print(export_text(desk_of(harness_dir), form), end="")
+    return 0
+
+
+@backlog.command("graph", short_help="Draw what waits for what.")
+@click.option("--format", "form", default="mermaid", type=click.Choice(("mermaid", "svg")), help="Form.")
+@HARNESS
+def graph(form: str, harness_dir: str) -> int:
+    """Print a picture of the items, their states and their dependencies.
+
+    \b
+    Example:
+      ralph backlog graph --format svg > backlog.svg
+    """
+    from ralph.app.backlog.exchange import export_text
+
+    print(export_text(desk_of(harness_dir), form), end="")
+    return 0
+
+
+@backlog.command("report", short_help="Show what happened: attempts, burndown, effort, lessons.")
+@JSON
+@HARNESS
+def report(as_json: bool, harness_dir: str) -> int:
+    """Print the log of all attempts, how many items were open after each, effort and cost of each item, and
+    what failed again and again.
+
+    \b
+    Example:
+      ralph backlog report > backlog-report.md
+    """
+    from ralph.app.backlog.report import make_report, report_markdown
+    from ralph.app.words.format import safe
+
+    made = make_report(desk_of(harness_dir))
+    if as_json:
+        print(json.dumps(made, ensure_ascii=False))
+        return 0
+    for line in report_markdown(made).split("\n"):
+        print(safe(line, 1000))
+    return 0
+
+
+@backlog.command("schema", short_help="Print the JSON Schema of the backlog or of a PRD.")
+@click.argument("what", type=click.Choice(("feature_list", "prd")), default="feature_list")
+def schema(what: str) -> int:
+    """Print the JSON Schema of feature_list.json, or of a PRD as JSON.
+
+    \b
+    Example:
+      ralph backlog schema prd > .ralph/prd/schema.json
+    """
+    from importlib.resources import files
+
+    print((files("ralph") / "templates" / "schemas" / f"{what}.json").read_text(encoding="utf-8"), end="")
+    return 0
+
+
+@backlog.command("hook", short_help="Check a push: the list, PRDs, constraints, the build.")
+@click.option("--install", is_flag=True, help="Install it as this repository's pre-push hook.")
+@HARNESS
+def hook(install: bool, harness_dir: str) -> int:
+    """Check the commits that git names on stdin, as a pre-push hook. A list with errors, a missing PRD, a
+    broken constraint or a failing build stops the push; PRDs that no item refers to are only named.
+
+    \b
+    Example:
+      ralph backlog hook --install
+    """
+    from ralph.app.backlog.hook import check_push, install_hook
+    from ralph.app.words.format import safe
+
+    desk = desk_of(harness_dir)
+    if install:
+        print(f"installed {safe(install_hook(desk), 300)}")
+        return 0
+    found = check_push(desk, sys.stdin.read())
+    for one in found:
+        kind = "error" if one.severity == "CRITICAL" else "warning"
+        print(f"{kind}: {safe(f'{one.pointer}: {one.message}', 400)}", file=sys.stderr)
+    return 1 if any(one.severity == "CRITICAL" for one in found) else 0

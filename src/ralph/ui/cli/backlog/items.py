@@ -1,0 +1,320 @@
+"""Looking at items, and changing them as a person does."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+from ralph.ui.cli.backlog.group import HARNESS, JSON, REASON, backlog, desk_of, print_notes
+
+
+@backlog.command("list", short_help="List items.")
+@click.option("--status", default="", metavar="STATUS", help="Only items with this status.")
+@JSON
+@HARNESS
+def list_(status: str, as_json: bool, harness_dir: str) -> int:
+    """List items in the order in which they would be worked on.
+
+    \b
+    Example:
+      ralph backlog list --status FAILING
+    """
+    from ralph.app.words.format import safe, table
+
+    opened = desk_of(harness_dir).read()
+    print_notes(opened)
+    items = sorted(opened.found.items, key=lambda one: one.order)
+    items = [one for one in items if not status or one.status == status.upper()]
+    if as_json:
+        from ralph.app.backlog.helpers import item_json
+
+        rows = [{**item_json(one), "status": one.status, "attempts": len(one.attempts)} for one in items]
+        print(json.dumps({"v": 1, "items": rows}, ensure_ascii=False))
+        return 0
+    marks = {"PASSING": "✓", "FAILING": "·", "BLOCKED": "!", "CANCELLED": "-"}
+    lines = table(
+        [
+            (
+                f"{marks[one.status]} {one.id}",
+                one.status,
+                "" if one.priority is None else str(one.priority),
+                f"{one.iteration}/{one.max_attempts}",
+                safe(one.title, 70) + ("" if one.enabled or one.status != "FAILING" else "  (not enabled)"),
+            )
+            for one in items
+        ]
+    )
+    for line in lines:
+        print(line)
+    counts = {name: sum(one.status == name for one in opened.found.items) for name in marks}
+    print(", ".join(f"{count} {name}" for name, count in counts.items() if count) or "the backlog is empty")
+    return 0
+
+
+@backlog.command("show", short_help="Show an item with its attempts.")
+@click.argument("item")
+@JSON
+@HARNESS
+def show(item: str, as_json: bool, harness_dir: str) -> int:
+    """Show an item: what proves it, why it is not next, every attempt with its evidence.
+
+    \b
+    Example:
+      ralph backlog show FEAT-001
+    """
+    from ralph.app.backlog.show import show_item
+    from ralph.app.words.format import safe
+
+    shown = show_item(desk_of(harness_dir), item)
+    if as_json:
+        print(json.dumps(shown.body, ensure_ascii=False, indent=2))
+        return 0
+    for line in shown.lines:
+        print(safe(line, 400))
+    return 0
+
+
+@backlog.command("next", short_help="Show the next item.")
+@click.option("--explain", is_flag=True, help="Also say why each other item is passed over.")
+@JSON
+@HARNESS
+def next_(explain: bool, as_json: bool, harness_dir: str) -> int:
+    """Show the item that `ralph backlog run` would work on. Exit code 6: none.
+
+    \b
+    Example:
+      ralph backlog next --explain
+    """
+    from ralph.app.backlog.desk import choose
+    from ralph.app.backlog.helpers import item_json
+    from ralph.app.words.format import safe
+    from ralph.core.backlog.select import nothing_words
+
+    desk = desk_of(harness_dir)
+    opened = desk.read()
+    print_notes(opened)
+    selection = choose(desk, opened)
+    item = selection.first
+    if as_json:
+        rows = [{"id": one.id, "reason": one.reason} for one in selection.passed_over]
+        rows += [{"id": one.id, "reason": f"after {item.id}"} for one in selection.eligible[1:] if item]
+        body = {
+            "v": 1,
+            "next": item and item_json(item),
+            "message": "" if item else nothing_words(opened.found),
+        }
+        print(json.dumps({**body, **({"passed_over": rows} if explain else {})}, ensure_ascii=False))
+        return 0 if item else 6
+    print(f"{item.id}  {safe(item.title, 100)}" if item else nothing_words(opened.found))
+    if explain:
+        for one in selection.passed_over:
+            print(f"  {one.id}: {safe(one.reason, 200)}")
+        for other in selection.eligible[1:]:
+            print(f"  {other.id}: eligible, comes later")
+    return 0 if item else 6
+
+
+_FIELDS = (
+    click.option("--title", default=None, help="What it is, in one line."),
+    click.option("--description", default=None, help="More about it."),
+    click.option(
+        "--accept", "acceptance", multiple=True, metavar="TEXT", help="Acceptance criterion. Repeatable."
+    ),
+    click.option(
+        "--verify", multiple=True, metavar="CMD", help="Command that fails now and must pass. Repeatable."
+    ),
+    click.option("--after", multiple=True, metavar="ID", help="Item that must pass first. Repeatable."),
+    click.option("--priority", type=int, default=None, help="Lower comes first."),
+    click.option("--prd", default=None, metavar="FILE", help="PRD in the folder of PRDs."),
+    click.option(
+        "--part",
+        multiple=True,
+        type=click.Choice(("tdd", "architecture", "subagents")),
+        help="Add a section to the prompt. Repeatable.",
+    ),
+    click.option(
+        "--max-attempts", type=click.IntRange(1), default=None, help="Attempts before it is blocked (5)."
+    ),
+    click.option("--enable/--disable", "enabled", default=None, help="Whether `run` may work on it."),
+)
+
+
+def _fields(function: Any) -> Any:
+    for option in reversed(_FIELDS):
+        function = option(function)
+    return function
+
+
+def _typed_fields(given: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the file, as paths, that were typed."""
+    names = {"title": "title", "description": "description", "priority": "priority"}
+    lists = {
+        "acceptance": "acceptance_criteria",
+        "verify": "verification",
+        "after": "dependencies",
+        "part": "prompt_parts",
+    }
+    made: dict[str, Any] = {key: given[name] for name, key in names.items() if given[name] is not None}
+    made |= {key: list(given[name]) for name, key in lists.items() if given[name]}
+    if given["prd"]:
+        made["prd_reference"] = {"file": given["prd"]}
+    if given["max_attempts"]:
+        made["ralph_loop/max_iterations"] = given["max_attempts"]
+    if given["enabled"] is not None:
+        made["ralph_loop/enabled"] = given["enabled"]
+    return made
+
+
+@backlog.command("add", short_help="Add an item.")
+@click.argument("title_", metavar="TITLE")
+@click.option("--id", "name", default="", metavar="ID", help="Its id (default: the next free FEAT-NNN).")
+@click.option("--type", "kind", default="FEAT", metavar="TYPE", help="First part of a new id.")
+@_fields
+@HARNESS
+def add(title_: str, name: str, kind: str, harness_dir: str, **given: Any) -> int:
+    """Add an item at the end of the list. It is enabled if it has something that verifies it.
+
+    \b
+    Examples:
+      ralph backlog add "Log in with a token" --verify "npm test -- login" --priority 1
+      ralph backlog add "Log out" --after FEAT-001 --verify "npm test -- logout"
+    """
+    from ralph.app.backlog.change import add_typed
+
+    made = {"title": title_} | _typed_fields({**given, "title": None})
+    name = add_typed(desk_of(harness_dir), name, kind, made)
+    print(f"added {name}")
+    print("  see what comes next: ralph backlog next --explain")
+    return 0
+
+
+@backlog.command("edit", short_help="Change the definition of an item.")
+@click.argument("item")
+@_fields
+@HARNESS
+def edit(item: str, harness_dir: str, **given: Any) -> int:
+    """Change fields of an item; lists are replaced. Its id, attempts and status cannot be edited.
+
+    \b
+    Example:
+      ralph backlog edit FEAT-001 --priority 0 --enable
+    """
+    from ralph.app.backlog.change import edit_typed
+
+    made = _typed_fields(given)
+    if not made:
+        raise click.UsageError("nothing to change was given")
+    edit_typed(desk_of(harness_dir), item, made)
+    print(f"changed {item}: {', '.join(made)}")
+    return 0
+
+
+def _status_command(name: str, status: Any, short: str, text: str) -> None:
+    example = f'\b\nExample:\n  ralph backlog {name} FEAT-001 --reason "…"'
+
+    @backlog.command(name, short_help=short, help=f"{text}\n\n{example}")
+    @click.argument("item")
+    @REASON
+    @HARNESS
+    def command(item: str, reason: str, harness_dir: str) -> int:
+        from ralph.app.backlog.change import set_status
+
+        set_status(desk_of(harness_dir), item, status, reason)
+        print(f"{item} is {status}")
+        return 0
+
+
+_status_command(
+    "block", "BLOCKED", "Set an item aside until a person has looked.",
+    "Mark an item BLOCKED: it is not worked on until `unblock` or `reset`.",
+)  # fmt: skip
+_status_command(
+    "unblock",
+    "FAILING",
+    "Let an item be worked on again.",
+    "Return a BLOCKED item to FAILING. Its attempts still count; see `reset`.",
+)
+_status_command(
+    "cancel",
+    "CANCELLED",
+    "Give an item up for good.",
+    "Mark an item CANCELLED. Items are never deleted, and nothing follows CANCELLED.",
+)
+
+
+@backlog.command("reset", short_help="Give an item new attempts.")
+@click.argument("item")
+@REASON
+@HARNESS
+def reset(item: str, reason: str, harness_dir: str) -> int:
+    """Set the counter of an item to 0 and return it to FAILING, after you have looked at its attempts.
+
+    Also records what you set back in the file by hand.
+
+    \b
+    Example:
+      ralph backlog reset FEAT-001 --reason "the test server is up again"
+    """
+    from ralph.app.backlog.change import reset_item
+
+    reset_item(desk_of(harness_dir), item, reason)
+    print(f"{item} is FAILING with 0 attempts used")
+    return 0
+
+
+@backlog.command("override", short_help="Mark an item PASSING without evidence.")
+@click.argument("item")
+@REASON
+@HARNESS
+def override(item: str, reason: str, harness_dir: str) -> int:
+    """Mark an item PASSING without any check. The reason is shown with the item from then on.
+
+    \b
+    Example:
+      ralph backlog override FEAT-001 --reason "seen on the device"
+    """
+    from ralph.app.backlog.change import override_item
+
+    override_item(desk_of(harness_dir), item, reason)
+    print(f"{item} is PASSING without evidence: {reason}")
+    return 0
+
+
+@backlog.command("init", short_help="Start a backlog.")
+@click.option("-y", "--yes", is_flag=True, help="Add the proposed items without asking.")
+@HARNESS
+def init(yes: bool, harness_dir: str) -> int:
+    """Create the backlog, and propose an item for each PRD and spec that has none yet.
+
+    \b
+    Example:
+      ralph backlog init
+    """
+    from ralph.app.backlog.change import add_proposed, propose_items
+    from ralph.app.words.format import safe
+
+    desk = desk_of(harness_dir)
+    proposed = propose_items(desk)
+    shown = os.path.relpath(desk.place.file)
+    if not proposed.items:
+        add_proposed(desk, [])
+        print(f"{shown}: nothing to propose; add items with  ralph backlog add TITLE --verify CMD")
+    for one in proposed.items:
+        print(f"  {one['id']}  {safe(one['title'], 80)}  (from {safe(one['notes'], 120)})")
+    if proposed.items:
+        asks = sys.stdin.isatty() and sys.stderr.isatty()
+        if not yes and not (
+            asks and click.confirm(f"add {len(proposed.items)} items?", default=False, err=True)
+        ):
+            print("nothing was written; add them with  ralph backlog init --yes")
+            return 3
+        add_proposed(desk, proposed.items)
+        print(f"{shown}: {len(proposed.items)} items added")
+        print("  for each: ralph backlog edit ID --verify CMD --enable")
+    for note in proposed.notes:
+        print(f"note: {safe(note, 300)}")
+    return 0

@@ -1,0 +1,239 @@
+"""Promise: a backlog is worked through item by item, and only what Ralph has seen pass is PASSING."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import Any
+
+import pytest
+from kit import Place, agent
+
+WORKER = agent("backlog_worker")
+PRD = """---
+feature_id: PRD-1
+version: 1.0.0
+---
+# A required thing
+
+## Overview
+The thing is required by somebody, and it is there.
+
+## Functional requirements
+- FR-1: the thing is there
+
+## Acceptance criteria
+- AC-1: `python3 show.py PRD-1` prints PRD-1
+
+## Constraints
+- forbid: something else in features
+"""
+
+
+def item(name: str, *after: str, cap: int = 5, enabled: bool = True, **more: Any) -> dict[str, Any]:
+    return {
+        "id": name, "title": f"Make {name}", "status": "FAILING", "dependencies": list(after), "attempts": [],
+        "verification": [f"python3 show.py {name} | grep -qx {name}"],
+        "ralph_loop": {"enabled": enabled, "max_iterations": cap, "current_iteration": 0}, **more,
+    }  # fmt: skip
+
+
+SHOW = """import sys
+
+with open(f"features/{sys.argv[1]}.txt", encoding="utf-8") as file:
+    print(file.read().strip())
+"""
+
+
+class Backlog:
+    """A user with a backlog in the repository."""
+
+    def __init__(self, place: Place, *items: dict[str, Any], approve: bool = True, **head: Any) -> None:
+        self.place = place
+        folder = place.repo / ".ralph" / "backlog"
+        folder.mkdir(parents=True)
+        (place.repo / ".ralph" / "prd").mkdir()
+        (place.repo / ".ralph/prd/PRD-1.md").write_text(PRD)
+        (place.repo / "features").mkdir()
+        (place.repo / "features" / "README").write_text("features\n")
+        (place.repo / "show.py").write_text(SHOW)
+        self.file = folder / "feature_list.json"
+        self.file.write_text(json.dumps({"schema_version": "2.0", **head, "items": list(items)}, indent=2))
+        place.git("-c", "core.hooksPath=/dev/null", "add", ".ralph", "features", "show.py")
+        place.git(
+            "-c",
+            "core.hooksPath=/dev/null",
+            "commit",
+            "-qm",
+            "backlog",
+            "--",
+            ".ralph",
+            "features",
+            "show.py",
+        )
+        place.forget()
+        if approve:
+            asked = self.ralph("run", "--agent-cmd", WORKER)
+            assert asked.code == 3, asked.err
+            digest = asked.err.rsplit("ralph approve ", 1)[1].split()[0]
+            assert place.ralph("approve", digest).code == 0
+
+    def ralph(self, *words: str, limit: float = 240) -> Any:
+        return self.place.ralph("backlog", *words, limit=limit)
+
+    def run(self, *words: str, limit: float = 240) -> Any:
+        return self.ralph(
+            "run", "--agent-cmd", WORKER, "--confirm", "1", "--display", "none", *words, limit=limit
+        )
+
+    def items(self) -> dict[str, dict[str, Any]]:
+        return {one["id"]: one for one in json.loads(self.file.read_text())["items"]}
+
+    def statuses(self) -> dict[str, str]:
+        return {name: one["status"] for name, one in self.items().items()}
+
+    def commits(self) -> list[str]:
+        """Subjects on the backlog's branch, oldest first."""
+        return self.place.git("log", "--reverse", "--format=%s", "HEAD..ralph/backlog").splitlines()
+
+
+@pytest.mark.slow
+def test_a_break_is_found_reopened_and_mended(place: Place) -> None:
+    """An item that ruins an earlier one passes by its own check; the other is reopened, with the culprit
+    named, and worked on again. Nothing of the user's changes but the list."""
+    world = Backlog(
+        place, item("F-1", priority=1), item("BREAK-1", "F-1", priority=2), item("F-2", "BREAK-1", priority=3)
+    )
+    head = place.git("rev-parse", "HEAD")
+    done = world.run()
+    assert done.code == 0, done.err
+    assert set(world.statuses().values()) == {"PASSING"}
+    assert world.commits() == ["F-1: Make F-1", "BREAK-1: Make BREAK-1", "F-1: Make F-1", "F-2: Make F-2"]
+    assert place.git("rev-parse", "HEAD") == head
+    reopened = [one for one in world.items()["F-1"]["attempts"] if one["result"] == "FAILED"]
+    (regression,) = reopened
+    assert "BREAK-1" in regression["failure_reason"]
+    assert regression["culprit"] == place.git("rev-parse", "ralph/backlog~2").strip()
+    message = place.git("log", "-1", "--format=%B", "ralph/backlog")
+    assert "Ralph-Item: F-2" in message
+    assert "evidence" in message
+    assert not place.git("for-each-ref", "refs/heads/ralph/").count("\n") > 1
+    assert world.ralph("validate").code == 0
+    assert world.ralph("next").code == 6
+
+
+@pytest.mark.slow
+def test_liars_editors_and_hopeless_items(place: Place) -> None:
+    """A claim is no pass, an edited list or PRD has no effect and is named, an item that fails to its cap is
+    BLOCKED with what recurs, and what waits for it is never begun."""
+    world = Backlog(
+        place,
+        item("LIE-1", cap=1),
+        item("NO-1", cap=2),
+        item("F-9", "NO-1"),
+        item("EDIT-1"),
+        item("PRD-1", verification=[], prd_reference={"file": "PRD-1.md", "version": "0.9.0"}),
+        item("OFF-1", enabled=False),
+    )
+    done = world.run("--max-iterations", "2")
+    assert done.code == 3, done.err
+    found = world.statuses()
+    assert found == {
+        "LIE-1": "BLOCKED", "NO-1": "BLOCKED", "F-9": "FAILING", "EDIT-1": "BLOCKED",
+        "PRD-1": "BLOCKED", "OFF-1": "FAILING",
+    }  # fmt: skip
+    items = world.items()
+    assert "max iterations reached" in items["NO-1"]["override_reason"]
+    assert "in 2 of 2 attempts" in items["NO-1"]["override_reason"]
+    assert len(items["NO-1"]["attempts"]) == 2
+    assert items["LIE-1"]["attempts"][0]["investigation"].startswith("claim of the agent")
+    assert ".ralph/backlog/feature_list.json" in json.dumps(items["EDIT-1"]["attempts"])
+    assert ".ralph/prd/PRD-1.md" in json.dumps(items["PRD-1"]["attempts"])
+    rejected = items["EDIT-1"]["attempts"][0]["rejected"]
+    assert "features/EDIT-1.txt" in place.git("ls-tree", "-r", "--name-only", rejected)
+    explained = world.ralph("next", "--explain")
+    assert explained.code == 6
+    assert "F-9: waits for NO-1" in explained.out
+    assert "OFF-1: not enabled" in explained.out
+    assert not place.git("for-each-ref", "refs/heads/ralph/backlog")
+    again = world.ralph("reset", "LIE-1", "--reason", "another agent")
+    assert again.code == 0
+    assert world.items()["LIE-1"]["ralph_loop"]["current_iteration"] == 0
+
+
+@pytest.mark.slow
+def test_three_at_the_same_time(place: Place) -> None:
+    """Items at the same time are joined one after the other; two that change the same lines both get in, the
+    second on a new base, and that does not count as a failed attempt."""
+    world = Backlog(place, item("F-1"), item("BOTH-1"), item("BOTH-2"))
+    done = world.run("--parallel", "3")
+    assert done.code == 0, done.err
+    assert set(world.statuses().values()) == {"PASSING"}
+    assert sorted(world.commits()) == ["BOTH-1: Make BOTH-1", "BOTH-2: Make BOTH-2", "F-1: Make F-1"]
+    assert [one["ralph_loop"]["current_iteration"] for one in world.items().values()] == [0, 0, 0]
+    tree = place.git("ls-tree", "-r", "--name-only", "ralph/backlog")
+    assert all(f"features/{name}.txt" in tree for name in ("F-1", "BOTH-1", "BOTH-2"))
+
+
+@pytest.mark.slow
+def test_background_and_kill(place: Place) -> None:
+    """Killed in the middle of an attempt, the next `run` goes on with that loop and repeats nothing."""
+    world = Backlog(place, item("SLOW-1"), item("F-2", "SLOW-1"))
+    begun = world.run("-d")
+    assert begun.code == 0, begun.err
+    pid = int(begun.out.split("pid ")[1].split()[0])
+    for _ in range(300):
+        if "AgentStarted" in place.ralph("logs", "--json").out:
+            break
+        time.sleep(0.2)
+    busy = world.run()
+    assert busy.code == 5
+    os.kill(pid, signal.SIGKILL)
+    time.sleep(0.5)
+    done = world.run()
+    assert done.code == 0, done.err
+    assert set(world.statuses().values()) == {"PASSING"}
+    assert world.commits() == ["SLOW-1: Make SLOW-1", "F-2: Make F-2"]
+    assert [len(one["attempts"]) for one in world.items().values()] == [1, 1]
+
+
+@pytest.mark.slow
+def test_boot_and_protected_files(place: Place) -> None:
+    """A failing boot check stops before any item (4), except for the item that is about it; touching a
+    protected file runs its tests."""
+    boot = "test -e features/F-1.txt"
+    register = [{"path": "features/F-2.txt", "criticality": "HIGH", "required_tests": ["test -e never"]}]
+    world = Backlog(place, item("F-1", verification=[boot]), item("F-2", cap=1), protected_files=register)
+    (place.config / "ralph" / "config.toml").write_text(f'[backlog]\nboot = "{boot}"\n')
+    stopped = world.run("--item", "F-2")
+    assert stopped.code == 4, stopped.err
+    assert "boot" in stopped.err
+    assert world.run("--item", "F-1").code == 0
+    refused = world.run("--item", "F-2")
+    assert refused.code == 3
+    assert "protected file" in world.items()["F-2"]["attempts"][0]["failure_reason"]
+    assert world.commits() == ["F-1: Make F-1"]
+
+
+@pytest.mark.slow
+def test_helpers_keep_their_word(place: Place) -> None:
+    """PASSED is recorded only when the item's checks pass on the commit; already green needs a person."""
+    world = Backlog(place, item("F-1"), item("F-2", verification=["grep -q features features/README"]))
+    lied = world.ralph("attempt", "F-1", "PASSED", "--summary", "works", "--commit", "HEAD")
+    assert lied.code == 1
+    assert json.loads(lied.out)["error"] == "invalid_attempt_data"
+    assert world.statuses()["F-1"] == "FAILING"
+    (place.repo / "features" / "F-1.txt").write_text("F-1\n")
+    place.git("-c", "core.hooksPath=/dev/null", "add", "features/F-1.txt")
+    place.git("-c", "core.hooksPath=/dev/null", "commit", "-qm", "by hand", "--", "features/F-1.txt")
+    honest = json.loads(world.ralph("attempt", "F-1", "PASSED", "--summary", "works").out)
+    assert honest["attempt"]["evidence"]["checks"][0]["status"] == "pass"
+    assert world.statuses()["F-1"] == "PASSING"
+    once = world.run("--once")
+    assert once.code == 3
+    assert world.statuses()["F-2"] == "FAILING"
+    assert world.items()["F-2"]["ralph_loop"]["current_iteration"] == 0
+    assert world.ralph("validate", "F-2", "--accept", "--reason", "it was there").code == 0
+    assert "already satisfied" in world.items()["F-2"]["attempts"][-1]["notes"]
