@@ -129,9 +129,11 @@ class Here:
 def test_the_choice_of_an_agent(tmp_path):
     """A named agent must be installed; without a name the first that is installed and logged in is taken."""
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
-    with pytest.raises(UserError) as none:
+    with pytest.raises(SetupError) as none:
         choose_agents(settings(tmp_path), Here(tmp_path), env)
-    assert none.value.code == "E-AGENT-NONE"
+    assert (none.value.code, none.value.exit_code) == ("E-AGENT-NONE", 4)
+    assert "npm install -g @anthropic-ai/claude-code (claude)" in none.value.why
+    assert "--agent demo" in none.value.next
     with pytest.raises(SetupError) as missing:
         choose_agents(settings(tmp_path, flags={"--agent": "codex"}), Here(tmp_path), env)
     assert missing.value.code == "E-AGENT-MISSING"

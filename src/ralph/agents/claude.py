@@ -143,6 +143,7 @@ def _rate_limit(_account: Account, fields: Fields) -> Iterator[AgentFact]:
 
 def _assistant(account: Account, fields: Fields) -> Iterator[AgentFact]:
     message = table(fields, "message")
+    account.seen["stop"] = words(message, "stop_reason", 40)
     if fields.get("is_api_error_message") is True or message.get("model") == _NO_MODEL:
         # The CLI's own words in the agent's place.
         account.seen["own"] = "".join(text(block, "text") for block in rows(message, "content"))
@@ -164,6 +165,9 @@ def _result(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     message = words(fields, "result") or "; ".join(map(str, fields.get("errors") or ())) or reason
     if capped is not None:
         yield FaultSeen(capped, message)
+        return
+    if "refusal" in (words(fields, "stop_reason", 40), account.seen.get("stop")):
+        yield FaultSeen("request", f"the model refused to continue: {message}")
         return
     found = fault_fact(
         status(fields.get("api_error_status")),

@@ -59,7 +59,7 @@ ROWS = [
         "an expired login needs a human",
         fault("auth"),
         NOTHING,
-        {**REFUND, "todo": done("blocked", "the agent's login has expired: busy")},
+        {**REFUND, "todo": done("blocked", "the agent was not let in: busy")},
     ),
     Row(
         "used-up credit needs a human",
@@ -126,6 +126,16 @@ ROWS = [
             "iteration": 0,
             "agents.faults_in_row": 3,
             "todo": done("broken", "3 faults in a row, the last: busy"),
+        },
+    ),
+    Row(
+        "three timeouts in a row: the agent gets nowhere, and nothing is broken",
+        after_faults(FAULT_CAP - 1, "timeout"),
+        NOTHING,
+        {
+            "iteration": 0,
+            "agents.faults_in_row": 3,
+            "todo": done("stalled", "3 faults in a row, the last: busy"),
         },
     ),
     Row(

@@ -7,6 +7,7 @@ any other work (`on_event.checkpoint_made`). Here too: a gate that gave no answe
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 from msgspec.structs import replace
@@ -18,10 +19,14 @@ from ralph.core.model.actions import Finish, RunGates, RunGuards
 from ralph.core.model.agent import Fault
 from ralph.core.model.events import NoVerdict
 from ralph.core.model.loop import Loop
+from ralph.core.model.outcome import Outcome
 from ralph.core.proof.causes import MACHINE, TRIES
 from ralph.errors import IllegalEvent
 
 UNCOUNTED = frozenset({"interrupted", "budget"})
+OVERTIME = frozenset({"timeout", "idle"})
+_KEY = re.compile(r"api[ _-]?key|bearer|token (?:is )?invalid|incorrect .{0,20}key", re.IGNORECASE)
+_EXPIRED = re.compile(r"expired|log ?in|sign ?in|oauth", re.IGNORECASE)
 
 
 def after_fault(loop: Loop, fault: Fault) -> Loop:
@@ -38,9 +43,7 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
         if after is not None:
             return after
     if fault.kind == "auth":
-        return after_judging.finish(
-            loop, Finish("blocked", f"the agent's login has expired: {fault.message}")
-        )
+        return after_judging.finish(loop, Finish("blocked", f"{_login_words(fault)}: {fault.message}"))
     if fault.kind in ("credit", "upgraded"):
         return after_judging.finish(loop, Finish("blocked", fault.message))
     if fault.kind == "missing":
@@ -48,10 +51,21 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
     loop = _count_fault(loop, fault)
     if loop.agents.faults_in_row >= FAULT_CAP or loop.agents.outages_in_row >= LIMIT_CAP:
         count = max(loop.agents.faults_in_row, loop.agents.outages_in_row)
+        # An agent that is at work for as long as it may is no broken one: it does not get anywhere.
+        outcome: Outcome = "stalled" if fault.kind in OVERTIME and loop.rules > 3 else "broken"
         return after_judging.finish(
-            loop, Finish("broken", f"{count} faults in a row, the last: {fault.message}")
+            loop, Finish(outcome, f"{count} faults in a row, the last: {fault.message}")
         )
     return after_judging.pause_or_call(loop)
+
+
+def _login_words(fault: Fault) -> str:
+    """A wrong key is not a login that ran out, and needs something else of its user."""
+    if _KEY.search(fault.message) and not _EXPIRED.search(fault.message):
+        return "the agent's key was not accepted"
+    if _EXPIRED.search(fault.message):
+        return "the agent's login has expired"
+    return "the agent was not let in"
 
 
 def _count_fault(loop: Loop, fault: Fault) -> Loop:

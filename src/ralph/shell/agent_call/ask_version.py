@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 import re
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -14,8 +17,10 @@ from ralph import agents
 from ralph.agents import Probe
 from ralph.agents._kit.environ import ORDINARY
 from ralph.core.text.clean import one_line
+from ralph.shell.process import tree
 
-TIMEOUT_SECONDS = 20.0  # seconds; some of them start slowly
+TIMEOUT_SECONDS = 10.0  # seconds; some of them start slowly
+SWEEP_SECONDS = 2.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.]+)?")
 
 
@@ -36,19 +41,42 @@ def version_of(found: Probe, env: Mapping[str, str]) -> str:
     bare = {name: env[name] for name in ORDINARY if name in env and not name.startswith("XDG_")}
     with tempfile.TemporaryDirectory(prefix="ralph-probe-") as home:
         try:
-            done = subprocess.run(
+            said = _ask(
                 found.version_argv,
                 env={**bare, "HOME": home, "CI": "1", "DISABLE_AUTOUPDATER": "1", "MSWEA_CONFIGURED": "true"},
                 cwd=home,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=TIMEOUT_SECONDS,
-                check=False,
-                start_new_session=True,
             )
-        except (OSError, subprocess.TimeoutExpired):
+        except OSError:
             return ""
-    said = done.stdout[:4096].decode("utf-8", "replace")
     number = _VERSION.search(said)
     return number[0] if number else one_line(said, 40)
+
+
+def _ask(argv: tuple[str, ...], env: Mapping[str, str], cwd: str) -> str:
+    """The first words of a program; one that hangs is ended with all that it started."""
+    with tempfile.TemporaryFile() as said:  # a pipe would be held open by whatever it leaves behind
+        with subprocess.Popen(
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as child:
+            try:
+                child.wait(TIMEOUT_SECONDS)
+            except subprocess.TimeoutExpired:
+                return ""
+            finally:
+                end_tree(child.pid)
+        said.seek(0)
+        return said.read(4096).decode("utf-8", "replace")
+
+
+def end_tree(pid: int) -> None:
+    """The program, its children wherever they moved to, and its group."""
+    tree.sweep(lambda: tree.descendants(pid), SWEEP_SECONDS)
+    for end in (os.killpg, os.kill):
+        with suppress(ProcessLookupError, PermissionError):
+            end(pid, signal.SIGKILL)

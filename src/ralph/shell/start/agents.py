@@ -176,12 +176,20 @@ def _first_installed(env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
             found = agents.load(name).probe(env)
             if found.installed and found.login == "yes":
                 return name, (f"agent {name} is used: it is installed and logged in (--agent for another)",)
-    raise UserError(
+    raise SetupError(
         "no agent was named, and none is installed and logged in",
         code="E-AGENT-NONE",
-        why='expected --agent NAME or --agent-cmd CMD, or agent = "…" in ralph.toml',
-        next="ralph agents list",
+        why="; ".join(_ways_to_an_agent(env)),
+        next='ralph loop "make the tests pass" --agent demo',
     )
+
+
+def _ways_to_an_agent(env: Mapping[str, str]) -> list[str]:
+    """What would help: a login, an installation, a command of one's own, the agent that needs nothing."""
+    found = {name: agents.load(name).probe(env) for name in agents.adapters() if name not in NO_CHOICE}
+    lines = [f"log in: {one.login_hint} ({name})" for name, one in found.items() if one.installed]
+    lines += [f"install: {one.hint} ({name})" for name, one in found.items() if not one.installed][:3]
+    return [*lines, "or --agent-cmd CMD for your own, or --agent demo, which needs neither"]
 
 
 def _locate_program(
