@@ -1,6 +1,7 @@
 """`ralph agents`: every way to an agent is listed with what it is worth, and a test needs a login."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -52,3 +53,20 @@ def test_a_test_without_a_login_ends_early(ralph, programs, tmp_path):
     assert 'agent "claude" is not logged in' in err
     assert not out
     assert not (tmp_path / "calls").exists()
+
+
+def test_words_for_the_agents_own_command_line(ralph, programs, tmp_path, monkeypatch):
+    """`--agent-args` reaches the order word by word; with a command of one's own it is a mistake."""
+    programs("claude", "2.1.0")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    monkeypatch.chdir(repo)
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True)
+    asked = ("loop", "make the tests pass", "--check", "true", "--agent-args", "--effort 'very high'")
+    code, out, err = ralph(*asked, "--agent", "claude", "--dry-run", "--json")
+    assert code == 0, err
+    assert json.loads(out)["order"]["agent_settings"]["args"] == "--effort\nvery high"
+    code, _, err = ralph(*asked, "--agent-cmd", "true", "--dry-run")
+    assert (code, "--agent-args is for a named agent" in err) == (2, True)

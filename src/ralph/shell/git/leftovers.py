@@ -19,7 +19,7 @@ from ralph.shell.process import tree
 from ralph.shell.state.locks import try_lock
 
 PATIENCE_SECONDS = 30.0
-ORPHAN_SECONDS = 3.0  # that a git may go on whose Ralph was killed; then it is ended
+ORPHAN_SECONDS = 10.0  # that a git may go on whose Ralph was killed; then it is ended
 _LOOK_SECONDS = 0.02
 _MOVING = "moving"
 _SCRATCH = ("tmp", "landing-")  # of `tempfile`, and of a landing that is finished after a kill

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ import msgspec
 
 from ralph.app.sentence import task_limits
 from ralph.app.words.format import safe
-from ralph.errors import NeedsHuman
+from ralph.errors import NeedsHuman, UserError
 from ralph.ui.cli.loop_options import typed_settings
 
 # What is looked for when specs say what to build and nobody says what checks it.
@@ -80,6 +81,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
         checks=given["checks"],
         hidden_checks=given["hidden_checks"],
         agent_cmd=given["agent_cmd"],
+        agent_settings=_agent_words(given),
         task_class=given["task_class"] or ("" if ask is None else "implement-feature"),
         until=given["until"],
         base=given["base"],
@@ -101,6 +103,25 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
             raise
         approve(asks.next.rsplit(" ", 1)[-1], env)
         return prepare_start(_add_check(request, given, env), env, token=token)
+
+
+def _agent_words(given: dict[str, Any]) -> dict[str, str]:
+    """What was typed for the agent's own command line, one word a line."""
+    if not given["agent_args"]:
+        return {}
+    if given["agent_cmd"]:
+        raise UserError(
+            "--agent-args is for a named agent",
+            code="E-USAGE",
+            why="the words of --agent-cmd are its own already",
+            next="ralph loop --help",
+        )
+    try:
+        return {"args": "\n".join(shlex.split(given["agent_args"]))}
+    except ValueError as odd:
+        raise UserError(
+            f"--agent-args cannot be split into words: {odd}", code="E-USAGE", next="ralph loop --help"
+        ) from None
 
 
 def _add_check(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:

@@ -96,7 +96,14 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--agent-cmd",
         default="",
         metavar="CMD",
-        help="Use any executable as the agent; it reads the prompt from stdin or {prompt_file}.",
+        help="Use any executable as the agent; it reads the prompt from stdin or {prompt_file}. "
+        "In the sandbox it has a private, empty home.",
+    ),
+    click.option(
+        "--agent-args",
+        default="",
+        metavar="WORDS",
+        help='Further words for the agent\'s own command line, such as "--effort high".',
     ),
     click.option(
         "--class",
