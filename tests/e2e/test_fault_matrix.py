@@ -21,6 +21,7 @@ SLOW = "import time\nimport unittest\n\nimport calc\n\ntime.sleep(0.4)\n"
 PHASES = ("baseline", "agent", "fast", "final")
 VICTIMS = ("runner", "keeper", "fork-server", "bwrap", "command", "git")
 SIGNALS = ("KILL", "STOP")
+MAX_TRIES = 3
 
 
 class Striker(threading.Thread):
@@ -89,6 +90,25 @@ def comm_of(pid):
         return file.read().strip()
 
 
+def strike_once(place, phase, victim, number):
+    """A loop, struck; whether it was."""
+    running = place.start(
+        *("loop", TASK, "--agent-cmd", f"sleep 0.7 && {agent('honest_steps', 1)}", "--display", "plain"),
+        *("--iteration-timeout", "8s"),
+    )
+    striker = Striker(place, running, phase, victim, getattr(signal, f"SIG{number}"))
+    striker.start()
+    while running.process.poll() is None and not striker.hit:
+        time.sleep(0.02)
+    if (victim, number) == ("runner", "STOP"):  # nobody but its user can wake a runner
+        time.sleep(1)
+        running.process.send_signal(signal.SIGCONT)
+    running.wait(150)
+    striker.stop = True
+    striker.join(5)
+    return bool(striker.hit)
+
+
 def go_on(place):
     """Take a loop up until it has ended; each time that it stands, it has said why."""
     for _ in range(3):
@@ -110,22 +130,11 @@ def test_a_struck_loop_comes_to_the_same_end(place, phase, victim, number):
     (place.config / "ralph" / "config.toml").write_text(
         f'[gates.check]\nrun = "{CHECK}"\nproof = true\ntimeout = "6s"\n'
     )
-    running = place.start(
-        *("loop", TASK, "--agent-cmd", f"sleep 0.7 && {agent('honest_steps', 1)}", "--display", "plain"),
-        *("--iteration-timeout", "8s"),
-    )
-    striker = Striker(place, running, phase, victim, getattr(signal, f"SIG{number}"))
-    striker.start()
-    while running.process.poll() is None and not striker.hit:
-        time.sleep(0.02)
-    if (victim, number) == ("runner", "STOP"):  # nobody but its user can wake a runner
-        time.sleep(1)
-        running.process.send_signal(signal.SIGCONT)
-    running.wait(150)
-    striker.stop = True
-    striker.join(5)
-    if not striker.hit:
-        assert victim in ("git", "fork-server"), "not struck"  # one may be over before it is seen
+    for _ in range(MAX_TRIES):  # on a busy machine a process may be over before it is seen
+        if strike_once(place, phase, victim, number):
+            break
+    else:
+        assert victim in ("git", "fork-server"), "not struck"  # some are over within a millisecond
     go_on(place)
     record = place.newest()
     assert (record.loop.phase, record.loop.outcome) == ("ended", "verified"), record.loop.reason
