@@ -11,10 +11,11 @@ from collections import Counter
 
 _NUMBER = r"v?\d+(?:\.(?:\d+|x))*(?:[-.](?:dev|alpha|beta|rc)[\w.]*)?t?"
 _VERSION = rf"(?:(?:py|pypy|python|ubuntu|macos|windows|node)-?)?(?:{_NUMBER}|latest|lts/?\*?)"
+_ONE = rf"[\"']?{_VERSION}[\"']?"
 _USES = re.compile(r"^(?P<what>(?:- )?uses: *[\w.-]+/[\w./-]+)@[\w./-]+$")
 _KEY = re.compile(
-    r"^(?P<what>(?:- )?(?:[\w-]*version[\w-]*|python|node|os|runs-on|toxenv|image): *)"
-    rf"(?:\[?(?:[\"']?{_VERSION}[\"']?(?: *, *)?)+\]?)$",
+    r"^(?:- )?(?:[\w-]*version[\w-]*|python|node|os|runs-on|toxenv|image): *"
+    rf"[\"']?\[? *{_ONE}(?: *, *{_ONE})*,? *\]?[\"']?$",
     re.IGNORECASE,
 )
 _ITEM = re.compile(rf"^- *[\"']?{_VERSION}[\"']?$", re.IGNORECASE)  # of a list over several lines
@@ -31,8 +32,8 @@ def _lines(text: str) -> Counter[str]:
     for line in text.splitlines():
         depth = len(line) - len(line.lstrip())
         bare = re.sub(r"(?:^|\s)#.*$", "", line).strip()
-        if not bare or _ITEM.match(bare):
+        if not bare or _ITEM.match(bare) or _KEY.match(bare):
             continue
-        match = _USES.match(bare) or _KEY.match(bare)
+        match = _USES.match(bare)
         found[f"{depth} {match['what'] if match else bare}"] += 1
     return found
