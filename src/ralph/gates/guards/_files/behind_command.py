@@ -104,6 +104,10 @@ def _text_about(run: str, path: str, read: Callable[[str], bytes | None]) -> str
     return _scripts(run, text) if path.endswith("package.json") else _recipes(run, text)
 
 
+# Before a command of a script: npm looks among what is installed first, with or without being told so.
+_INSTALLED = re.compile(r"(^|&&|[;|(])(\s*)(?:npx(?: --no(?:-install)?)? +(?!-)|(?:\./)?node_modules/\.bin/)")
+
+
 def _scripts(run: str, text: str) -> str:
     """The scripts that npm and its like call for this command, and those they call in turn."""
     try:
@@ -120,7 +124,7 @@ def _scripts(run: str, text: str) -> str:
             if name in scripts and name not in found:
                 found[name] = str(scripts[name])
                 todo += found[name].split()
-    return "\n".join(found.values())
+    return "\n".join(_INSTALLED.sub(r"\1\2", script) for script in found.values())
 
 
 def _recipes(run: str, text: str) -> str:
