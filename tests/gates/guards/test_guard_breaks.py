@@ -267,4 +267,5 @@ def test_what_is_tried_and_in_which_order():
     assert next_break({"after": REACHED}) == "instead"
     assert next_break({"after": REACHED, "instead": RED}) is None
     assert next_break({"after": GREEN}) == "module"
-    assert next_break({"after": GREEN, "module": GREEN}) is None
+    assert next_break({"after": GREEN, "module": GREEN}) == "exercised"
+    assert next_break({"after": GREEN, "module": GREEN, "exercised": RED}) is None

@@ -46,6 +46,17 @@ class Canary(Struct, frozen=True, omit_defaults=True):
     host: str = ""  # the file they stood in
 
 
+class FileReads(Struct, frozen=True, omit_defaults=True):
+    """Which files of the tree a watched call of a gate read, and who asked for them, as far as is known."""
+
+    opened: tuple[str, ...] = ()  # by any process, seen from outside
+    by: dict[str, tuple[str, ...]] = {}  # file -> files whose code read or imported it; "": the runner itself
+    missed: dict[str, tuple[str, ...]] = {}  # files that were looked for and are not there -> who looked
+    outside: tuple[str, ...] = ()  # modules that code of the tree imports and that are none of its own
+    roots: tuple[str, ...] = ()  # folders of the tree in which modules are looked for
+    lost: str = ""  # why more may have been read than was seen
+
+
 class Reading(Struct, frozen=True, omit_defaults=True):
     """What a reader made of a gate's output: every test by id where ids are known."""
 
@@ -62,6 +73,7 @@ class Reading(Struct, frozen=True, omit_defaults=True):
     flaky: tuple[str, ...] = ()  # red keys that changed between two calls on the same tree
     canary: Canary | None = None  # None: no canary was run with it
     written: tuple[str, ...] = ()  # tracked files that the call wrote
+    reads: FileReads | None = None  # None: nobody watched which files it read
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True):

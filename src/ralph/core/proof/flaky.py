@@ -34,7 +34,8 @@ def merge_readings(first: Reading, second: Reading, fail_on: Severity = "P1") ->
     changed = changed_keys(first, second, fail_on)
     written = tuple(sorted({*first.written, *second.written}))
     if first.status == second.status and not changed:
-        return replace(first, canary=second.canary or first.canary, written=written)
+        reads = second.reads or first.reads
+        return replace(first, canary=second.canary or first.canary, written=written, reads=reads)
     tests = None
     if first.tests is not None and second.tests is not None:
         tests = {**first.tests}
@@ -57,6 +58,7 @@ def merge_readings(first: Reading, second: Reading, fail_on: Severity = "P1") ->
         flaky=tuple(sorted({*first.flaky, *changed})),
         canary=second.canary or first.canary,
         written=written,
+        reads=second.reads or first.reads,
     )
 
 

@@ -34,10 +34,13 @@ from ralph.gates.guards._base.kinds import (
     with_way_out,
 )
 from ralph.gates.guards._files.overlay import overlay_request
+from ralph.gates.guards._watch.attribution import attribution_request
 from ralph.gates.guards.hygiene.diff_coverage import watch_request
+from ralph.gates.guards.hygiene.scope import scope_request
 from ralph.gates.guards.integrity.altered import altered_request
 from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.guards.integrity.sabotage import (
+    Break,
     Sabotage,
     break_request,
     first_breaks,
@@ -58,6 +61,7 @@ __all__ = [
     "READ",
     "REGISTRY",
     "Asked",
+    "Break",
     "BreakSeen",
     "Broken",
     "Change",
@@ -68,6 +72,7 @@ __all__ = [
     "Tried",
     "WitnessRequest",
     "altered_request",
+    "attribution_request",
     "break_request",
     "first_breaks",
     "inspect",
@@ -76,6 +81,7 @@ __all__ = [
     "next_break",
     "overlay_request",
     "sabotage_request",
+    "scope_request",
     "source_changes",
     "watch_request",
     "witness_request",
@@ -89,7 +95,7 @@ KINDS = all_kinds()
 _ORDER = (
     *("protected", "pinned", "suppressions", "environment", "caches", "dependencies", "secrets"),
     *("stubs", "junk", "substance", "inventory", "base_tests", "assertions", "repeat", "canary", "altered"),
-    *("witness", "sabotage", "criteria", "diff_coverage"),
+    *("witness", "sabotage", "scope", "criteria", "diff_coverage"),
 )
 
 

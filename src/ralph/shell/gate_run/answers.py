@@ -18,6 +18,7 @@ class GateCall(msgspec.Struct, frozen=True):
     slot: str  # its folder and checkout; two calls of one slot come after each other
     fresh: bool = True  # a checkout made anew; False: the slot's own, brought up to date
     watch: Watch | None = None  # which statements to look for while it goes on
+    reads: bool = False  # which files it reads is watched
     share: float = 1.0  # of what the whole gate takes: less where it looks at some tests only
 
 

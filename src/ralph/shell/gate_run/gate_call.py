@@ -20,9 +20,11 @@ from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.gate_tool import Shares, locate_program, tool_hash
 from ralph.shell.gate_run.watch_call import (
+    ReadsWatch,
     Stamps,
     read_hits,
     read_regular,
+    reads_env,
     take_stamps,
     watch_env,
     written_paths,
@@ -55,6 +57,7 @@ class Work(msgspec.Struct):
     env_names: tuple[str, ...]
     proven: str
     stamps: Stamps
+    opened: ReadsWatch | None = None
 
 
 class GateCaller:
@@ -98,6 +101,8 @@ class GateCaller:
             client.kill(work.call)
         for work in running:
             client.wait(work.call)
+            if work.opened is not None:
+                work.opened.stop()
 
     def _start(self, call: GateCall, shares: Shares) -> Work | Reading:
         site, gate = self.site, call.gate
@@ -119,14 +124,19 @@ class GateCaller:
         argv = exec_argv(gate, named)
         full = (program, *argv[1:])
         env = gate.env
+        own, seen = os.path.dirname(report), os.path.dirname(named)
+        if call.reads:
+            env = reads_env(own, seen, self._root(checkout), env)
         if call.watch is not None:
-            own, seen = os.path.dirname(report), os.path.dirname(named)
             env = watch_env(call.watch, own, seen, self._root(checkout), env)
         spec = gate_spec(site, gate, full, place=place, folder=folder, env=env, shares=shares)
         stamps = take_stamps(site.store, call.tree, checkout)
+        opened = ReadsWatch(checkout) if call.reads else None
         try:
             started = client.start_call(folder, spec, site.fork_client)
         except SetupError as error:
+            if opened is not None:
+                opened.stop()
             return missing("spawn", error.why or error.what)
         return Work(
             wanted=call,
@@ -140,6 +150,7 @@ class GateCaller:
             env_names=tuple(sorted(spec.env)),
             proven=proven,
             stamps=stamps,
+            opened=opened,
         )
 
     def report_folder(self, slot: str) -> str:
@@ -223,6 +234,9 @@ class GateCaller:
         lost = missing("wrong-tree") if work.proven != tree else machine_made(ended)
         reading = lost or held_against(reader(gate.read)(observation, gate), ended)
         marks = read_regular(os.path.join(os.path.dirname(work.report), MARKS), MAX_REPORT) or b""
+        if work.opened is not None:
+            reads = work.opened.read_notes_of(os.path.dirname(work.report), site.store, tree)
+            reading = msgspec.structs.replace(reading, reads=reads)
         reading = unless_full(reading, site.state.root, lambda: _tidy(work))
         reading = msgspec.structs.replace(reading, written=written)
         return Heard(work.wanted, reading, stored, ended.seconds or 0.0, ended.exit_code, hits, marks)

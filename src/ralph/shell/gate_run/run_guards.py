@@ -17,7 +17,6 @@ from ralph.core.text.clean import one_line, trim
 from ralph.gates.guards import CALLED, READ, Asked, GuardFacts, inspect, source_changes
 from ralph.shell.gate_run.answers import Heard
 from ralph.shell.gate_run.experiments import break_calls, overlay_calls, repeat_calls, witness_calls
-from ralph.shell.gate_run.experiments.repeat_calls import forgive_base_flakes
 from ralph.shell.gate_run.schedule import Experiment, Lab, perform
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import compare_trees
@@ -26,7 +25,7 @@ from ralph.shell.ports import Attention
 MAX_SHOWN = 20
 # By guard, where they are not called like it: the stages of the calls that it goes by, or how those begin.
 _STAGES: dict[str, tuple[str, ...]] = {
-    "base_tests": ("overlay",),
+    "base_tests": ("overlay", "attributed"),
     "repeat": ("final",),
     "diff_coverage": ("canary", "final"),
     "sabotage": ("sabotage", break_calls.STAGE),
@@ -50,7 +49,7 @@ def run_guards(
     lab = Lab(judge, facts, loop.proof.finals, settled=loop.proof.doubted_tree == tree)
     if not perform(lab, plan_experiments(lab), attend):
         return lab.missing
-    forgive_base_flakes(lab, attend)
+    repeat_calls.forgive_base_flakes(lab, attend)
     called = tuple(
         replace(result, evidence=_evidence(result.guard, lab.evidence)) for result in inspect(facts, CALLED)
     )
@@ -66,6 +65,8 @@ def plan_experiments(lab: Lab) -> list[Experiment]:
             overlay_calls.plan,
             repeat_calls.plan,
             break_calls.plan,
+            overlay_calls.plan_attribution,
+            overlay_calls.plan_scope,
             overlay_calls.plan_altered,
         )
         for one in plan(lab)

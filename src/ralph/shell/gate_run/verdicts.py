@@ -1,8 +1,8 @@
 """Judging: gates over one tree become verdicts, held against what they said of the base.
 
-The base is judged twice, with a canary beside the tests the second time, so that what is flaky and what a
-canary does there is known before any agent ran. Making the calls is `gate_call`' matter, what a verdict
-means the core's.
+The base is judged twice, watched and with a canary beside the tests the second time, so that what is flaky,
+which files judge and what a canary does there is known before any agent ran. Making the calls is
+`gate_call`' matter, what a verdict means the core's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Reading, Stage, Verdict
+from ralph.core.model.verdict import FileReads, Reading, Stage, Verdict
 from ralph.core.proof.causes import TRIES, is_missing
 from ralph.core.proof.flaky import changed_keys, skip_tests
 from ralph.gates.guards._base.facts import Executed
@@ -37,6 +37,18 @@ class _Stored(msgspec.Struct, frozen=True):
     tool_sha256: str
     report_at: str
     output: str = ""
+
+
+def _take_out_ours(answer: Heard, planted: dict[str, Planted], seen: dict[str, FileReads]) -> Heard:
+    """Without canaries; what was read is remembered, for the case that a plain call has to tell the rest."""
+    name, reading = answer.call.gate.name, answer.reading
+    if answer.call.stage == "canary":
+        reading = take_out_canaries(reading, planted[name])
+    if reading.reads is not None:
+        seen[name] = reading.reads
+    elif name in seen:
+        reading = replace(reading, reads=seen[name])
+    return replace(answer, reading=reading)
 
 
 class Judge:
@@ -71,6 +83,7 @@ class Judge:
         wanted = [GateCall(gate, tree, stage, self.slot(gate, kept), fresh) for gate in gates]
         heard: dict[str, list[Heard]] = {gate.name: [] for gate in gates}
         planted: dict[str, Planted] = {}
+        seen: dict[str, FileReads] = {}
         anew: list[Gate] = []
         for answer in self.hear(wanted, tree, attend):
             gate = self.site.order.criterion.gate(answer.call.gate.name)
@@ -79,12 +92,11 @@ class Judge:
                 mine.clear()
                 yield self._verdict(gate, tree, stage, [answer], baseline, readings)
                 continue
-            if answer.call.stage == "canary":
-                answer = replace(answer, reading=take_out_canaries(answer.reading, planted[gate.name]))  # noqa: PLW2901
-                if changed_keys(mine[0].reading, answer.reading, gate.fail_on):
-                    # The project minds a foreign test; whether it is flaky, a plain call tells.
-                    wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
-                    continue
+            answer = _take_out_ours(answer, planted, seen)  # noqa: PLW2901
+            if answer.call.reads and changed_keys(mine[0].reading, answer.reading, gate.fail_on):
+                # The project minds a foreign test, or being watched; whether it is flaky, a plain call tells.
+                wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
+                continue
             if stage == "baseline" and not mine and answer.reading.status != "pass":
                 reading = self._look_for_missing(answer)
                 if reading is None:
@@ -99,7 +111,7 @@ class Judge:
                 call, bird = self.with_canary(gate, tree, answer.reading, self.slot(gate, "again"), stage)
                 if bird is not None:
                     planted[gate.name] = bird
-                wanted.append(call)
+                wanted.append(replace(call, reads=True))
                 continue
             base = self.base_reading(gate.name, baseline) if fresh else None
             if len(mine) == 1 and self.flakes.may_be_old(gate, mine[0].reading, tree, base):

@@ -1,6 +1,7 @@
 """A gate call that is watched: what is put into its environment, and what was noted when it has ended.
 
-Nothing of the project changes: Python finds a module of ours by PYTHONPATH, and V8 writes its own coverage.
+Nothing of the project changes: Python finds a module of ours by PYTHONPATH, V8 writes its own coverage, Node
+requires a file of ours first. Which files are opened is seen from outside as well, for all other programs.
 Also which tracked files a call wrote, by stamps. The time at which a file's inode changed cannot be set by
 whoever writes it, so a file that was rewritten and put back shows as well.
 """
@@ -11,9 +12,12 @@ import os
 import stat
 
 from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import FileReads
 from ralph.gates.executed.py_trace import MAX_NOTES, MODULE, read_notes, tracer_text
 from ralph.gates.executed.v8_dump import read_dumps
 from ralph.gates.executed.watched import JAVASCRIPT, PYTHON, LineHits, Watch
+from ralph.gates.reads import node_reads, notes, py_reads
+from ralph.shell.files.opened_files import OpenedFiles
 from ralph.shell.git.store import Store
 from ralph.shell.git.trees import list_tree
 
@@ -51,6 +55,37 @@ def read_hits(watch: Watch, folder: str, root: str, gate: Gate) -> LineHits:
         unknown={**python.unknown, **node.unknown},
         partial=python.partial or node.partial,
     )
+
+
+def reads_env(folder: str, named: str, root: str, env: dict[str, str]) -> dict[str, str]:
+    """What the gate's environment gets, so that its processes say who reads what."""
+    os.mkdir(os.path.join(folder, "o"), mode=0o700)
+    out = f"{named}/reads"
+    for module, text in (
+        (py_reads.MODULE, py_reads.hook_text(root, out)),
+        (node_reads.MODULE, node_reads.hook_text(root, out)),
+    ):
+        with open(os.path.join(folder, "o", module), "w", encoding="utf-8") as file:
+            file.write(text)
+    python = os.pathsep.join(filter(None, (f"{named}/o", env.get("PYTHONPATH"))))
+    node = " ".join(filter(None, (f"--require={named}/o/{node_reads.MODULE}", env.get("NODE_OPTIONS"))))
+    return {**env, "PYTHONPATH": python, "NODE_OPTIONS": node}
+
+
+class ReadsWatch:
+    """Which files of a checkout are read, from now on until the call is read or dropped."""
+
+    def __init__(self, checkout: str) -> None:
+        self._opened = OpenedFiles(checkout)
+
+    def stop(self) -> None:
+        self._opened.stop()
+
+    def read_notes_of(self, folder: str, store: Store, tree: str) -> FileReads:
+        """Of the files of this tree; what else was opened is the call's own."""
+        seen = self._opened.stop()
+        data = read_regular(os.path.join(folder, "reads"), notes.MAX_NOTES) or b""
+        return notes.read_notes(data, seen, list_tree(store, tree), self._opened.lost)
 
 
 def _dumps(folder: str) -> tuple[list[bytes], bool]:

@@ -52,6 +52,15 @@ def wants_other_tests(task: str) -> bool:
     return _has_object(task, _CHANGE, rf"{_THE}(?:{_WORD}\s+){{0,3}}{_TESTS}")
 
 
+def wants_changed(task: str, path: str) -> bool:
+    """Is this very file to be changed ("update expected/labels.txt")? To name it as a reference is not it."""
+    name = path.rsplit("/", 1)[-1]
+    places = "|".join(re.escape(one) for one in sorted({path, name}, key=len, reverse=True))
+    verb = rf"(?:{_CHANGE}|(?:add|edit|extend)(?:s|ed|ing)?|(?:mov|renam){_ENDS})"
+    named = _has_object(task, verb, rf"{_THE}(?:{_WORD}\s+){{0,3}}(?:\./)?(?:{places})(?![\w/-])")
+    return named or (names_path(task, path) and wants_other_tests(task))
+
+
 def wants_removal(task: str, name: str) -> bool:
     """Is this to be taken away (`legacy_export`: "the legacy export")? Something in it is not enough."""
     parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)

@@ -55,6 +55,7 @@ class BreakSeen(Struct, frozen=True):
     red: bool
     entered: int = 0  # how often broken code was reached, as far as it was counted
     exits: tuple[str, ...] = ()  # functions in which a process was ended as a success
+    green: frozenset[str] = frozenset()  # tests that had turned green and stayed so; "": the gate itself
 
 
 class Asked(Struct, frozen=True):
@@ -70,6 +71,8 @@ class Tried(Struct):
     """What the experiments on this result said, by gate; filled in as their answers arrive."""
 
     overlay: dict[str, Reading] | None = None  # None: no overlay was asked for
+    attributed: dict[str, Reading] = {}  # the base with only the watched files of the judge as in the result
+    scope: dict[str, dict[str, Reading]] = {}  # of checkers, by stage: base and result with planted findings
     repeats: dict[str, tuple[Reading, ...]] = {}  # of the same tree, a canary beside one
     witness: dict[str, Reading] | None = None  # the result's tests over the base source; None: not asked for
     sabotage: tuple[Broken, ...] | None = None  # None: not asked for

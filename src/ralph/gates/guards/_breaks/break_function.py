@@ -72,7 +72,7 @@ def changed_functions(old: bytes | None, tree: ast.Module) -> list[tuple[str, _F
     before = set() if old is None else _described(_quiet_parse(old))
     return [
         (name, node)
-        for name, node in _functions(tree)
+        for name, node in all_functions(tree)
         if (name, ast.dump(node)) not in before and not _is_empty(node)
     ]
 
@@ -84,22 +84,22 @@ def _quiet_parse(source: bytes) -> ast.Module:
         return ast.Module(body=[], type_ignores=[])  # a base that does not parse: everything is new
 
 
-def _functions(tree: ast.AST, lead: str = "") -> list[tuple[str, _Function]]:
+def all_functions(tree: ast.AST, lead: str = "") -> list[tuple[str, _Function]]:
     """Functions of the module and methods of its classes; what is inside a function belongs to it."""
     found: list[tuple[str, _Function]] = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, _Function):
             found.append((lead + node.name, node))
         elif isinstance(node, ast.ClassDef):
-            found += _functions(node, f"{lead}{node.name}.")
+            found += all_functions(node, f"{lead}{node.name}.")
         elif isinstance(node, ast.If | ast.Try | ast.With):
-            found += _functions(node, lead)
+            found += all_functions(node, lead)
     return found
 
 
 def _described(tree: ast.Module) -> set[tuple[str, str]]:
     """A name may stand there more than once: a property and its setter, the branches of an `if`."""
-    return {(name, ast.dump(node)) for name, node in _functions(tree)}
+    return {(name, ast.dump(node)) for name, node in all_functions(tree)}
 
 
 def _is_empty(node: _Function) -> bool:

@@ -1,16 +1,23 @@
-"""Go's functions, wrapped by a deferred panic; helpers stand in a file of their own beside each."""
+"""Go's functions, wrapped by a deferred panic; helpers stand in a file of their own beside each.
+
+To give something else back, results get names and are changed when the function returns.
+"""
 
 from __future__ import annotations
 
 import posixpath
 import re
 
-from ralph.gates.guards._breaks.break_function import changed_bodies
+from ralph.gates.guards._breaks.break_function import FunctionBody, changed_bodies
 
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _HELPER = """package %(package)s
 
-import "os"
+import (
+	"errors"
+	"os"
+	"reflect"
+)
 
 func brokenMark(text string) {
 	file, err := os.OpenFile(%(marks)s, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
@@ -23,6 +30,35 @@ func brokenMark(text string) {
 func brokenLeft() {
 	brokenMark("o")
 	%(fail)s
+}
+
+func brokenForeign(results ...interface{}) {
+	%(valued)s
+	for _, result := range results {
+		brokenMark("i")
+		value := reflect.ValueOf(result).Elem()
+		switch value.Kind() {
+		case reflect.Bool:
+			value.SetBool(!value.Bool())
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+			value.SetInt(^value.Int())
+		case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+			value.SetUint(^value.Uint())
+		case reflect.Float32, reflect.Float64:
+			value.SetFloat(value.Float()*3 + 12345.5)
+		case reflect.String:
+			value.SetString(value.String() + "broken on purpose")
+		case reflect.Slice:
+			value.Set(reflect.MakeSlice(value.Type(), value.Len()+1, value.Len()+1))
+		case reflect.Interface:
+			foreign := reflect.ValueOf(errors.New("broken on purpose"))
+			if foreign.Type().AssignableTo(value.Type()) {
+				value.Set(foreign)
+			}
+		default:
+			value.Set(reflect.Zero(value.Type()))
+		}
+	}
 }
 """
 _FAIL = 'panic("broken on purpose")'
@@ -41,9 +77,59 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         if not bodies:
             return {}
         for body in reversed(bodies):
+            if mode in ("foreign", "valued"):
+                made = _give_foreign(made, body)
+                continue
             start = 'brokenMark("i"); defer brokenLeft()'
             start += f"; {_FAIL}" if mode == "instead" else ""
             made = f"{made[: body.start + 1]} {start}; {made[body.start + 1 :]}"
-    helper = _HELPER % {"package": package[1], "marks": f'"{marks}"', "fail": _FAIL}
+    if made == text:
+        return {}
+    valued = f'if len(results) > 0 {{ brokenMark("i"); {_FAIL} }}' if mode == "valued" else ""
+    helper = _HELPER % {"package": package[1], "marks": f'"{marks}"', "fail": _FAIL, "valued": valued}
     beside = posixpath.join(posixpath.dirname(path), f"zz_broken_{package[1]}.go")
     return {path: made.encode(), beside: helper.encode()}
+
+
+def _give_foreign(text: str, body: FunctionBody) -> str:
+    """The function with named results that are changed at its end; as it is where it gives nothing back."""
+    rest = body.head.removeprefix("func").lstrip()
+    rest = _behind(rest) if rest.startswith("(") else rest  # what a method belongs to
+    name = re.match(r"\s*\w+\s*", rest)
+    rest = rest[name.end() :] if name else rest
+    rest = _behind(rest) if rest.startswith("[") else rest
+    result = _behind(rest).strip()
+    if not result:
+        return text
+    parts = _split(result[1:-1]) if result.startswith("(") else [result]
+    if result.startswith("(") and any(re.match(r"\w+\s+[\w*\[.(]", part) for part in parts):
+        names = [re.split(r"\s", part)[0] for part in parts]
+        named = result
+    else:
+        names = [f"broken{number}" for number in range(len(parts))]
+        named = f"({', '.join(f'{one} {kind}' for one, kind in zip(names, parts, strict=True))})"
+    kept = [f"&{one}" for one in names if one != "_"]
+    at = body.start - len(body.head) + body.head.rindex(result)
+    start = f"defer brokenForeign({', '.join(kept)})"
+    return f"{text[:at]}{named} {{ {start}; {text[body.start + 1 :]}"
+
+
+def _behind(text: str) -> str:
+    """What stands behind the bracket that it begins with."""
+    depth = 0
+    for at, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth == 0:
+            return text[at + 1 :].lstrip()
+    return ""
+
+
+def _split(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts if part.strip()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ralph.gates.guards._breaks.break_function import JS_FUNCTIONS, changed_bodies
+from ralph.gates.guards._breaks.break_function import JS_FUNCTIONS, FunctionBody, changed_bodies
 from ralph.gates.guards._parts.script_language import language
 
 _MODULE = re.compile(r"^\s*(?:import\s+[\w*{\"']|export\b)", re.MULTILINE)
@@ -22,11 +22,12 @@ function __entered(name) {
   (globalThis.__active ??= []).push(name);
   if (%(mode)s === "instead") throw new Error(name + " is broken on purpose");
 }
+var __foreign = Object.freeze({ foreign: true });
 function __left(name) {
   if (!globalThis[%(loaded)s]) return;
   __mark("o");
   (globalThis.__active ??= []).pop();
-  if (%(mode)s !== "trace") throw new Error(name + " is broken on purpose");
+  if (%(mode)s !== "trace" && %(mode)s !== "foreign") throw new Error(name + " is broken on purpose");
 }
 function __watch() {
   (globalThis.__wrapped ??= []).push(%(file)s);
@@ -45,7 +46,8 @@ function __watch() {
     return real.apply(process, arguments);
   };
 }
-globalThis[%(loaded)s] = true;
+var __loaded = %(loaded)s;
+globalThis[__loaded] = true;
 """
 
 
@@ -64,6 +66,13 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
             done = inner if body.block else f"{{ return ({inner}\n); }}"
             name = _js_string(body.name)
             around = f"{{ __entered({name}); try {done} finally {{ __left({name}); }} }}"
+            if mode in ("foreign", "valued"):  # what `finally` returns takes the place of what was returned
+                if not _gives_something(body, inner):
+                    continue
+                given = "return __foreign" if mode == "foreign" else "throw new Error('broken on purpose')"
+                last = f"if (!__thrown && globalThis[__loaded]) {{ __mark('i'); {given}; }}"
+                thrown = "catch (__error) { __thrown = true; throw __error; }"
+                around = f"{{ let __thrown = false; try {done} {thrown} finally {{ {last} }} }}"
             made = made[: body.start] + around + made[body.end :]
     first = _FIRST.match(made)
     at = first.end() if first else 0
@@ -81,6 +90,13 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     top = f"{lead}__watch();" if mode != "module" else lead
     typed = "// @ts-nocheck\n" if "ts" in path.rsplit(".", 1)[-1] and not at else ""
     return {path: (typed + made[:at] + top + made[at:] + "\n" + helper + ending).encode()}
+
+
+def _gives_something(body: FunctionBody, inner: str) -> bool:
+    """Does it return a value? Not what makes an object, and not what hands out one value after the other."""
+    if body.name == "constructor" or re.search(r"^\s*(?:async\s+)?(?:function\s*\*|\*)", body.head):
+        return False
+    return not body.block or bool(re.search(r"\breturn\s+[^;\s]", inner))
 
 
 def _js_string(text: str) -> str:

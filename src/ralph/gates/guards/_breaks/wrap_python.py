@@ -49,9 +49,20 @@ for where in (os, posix):
         real = getattr(where, name, None)
         if real is not None and not hasattr(real, "ends"):
             setattr(where, name, ended(real, 0 if name == "_exit" else None))
+class Foreign:
+    """Equals nothing else and can do nothing."""
+def given(result, name):
+    if MODE not in ("foreign", "valued") or result is None or name[:2] == "__":
+        return result
+    mark("i")
+    if MODE == "valued":
+        raise BrokenOnPurpose(name + " is broken on purpose")
+    if isinstance(result, bool):
+        return not result
+    return Foreign()
 def failed(name, error):
     mark("o")
-    if MODE != "trace":
+    if MODE not in ("trace", "foreign", "valued"):
         raise BrokenOnPurpose(name + " is broken on purpose") from None
     if error is not None:
         raise error
@@ -65,7 +76,8 @@ def passes(error, function):
 def broken(function):
     name = function.__name__
     def enter():
-        mark("i")
+        if MODE not in ("foreign", "valued"):
+            mark("i")
         if MODE == "instead":
             failed(name, None)
         ACTIVE.append(name)
@@ -94,7 +106,7 @@ def broken(function):
             except (Exception, SystemExit) as caught:
                 error = caught
             leave(error)
-            return result
+            return given(result, name)
     elif inspect.isgeneratorfunction(function):
         def around(*words, **named):
             enter()
@@ -116,7 +128,7 @@ def broken(function):
             except (Exception, SystemExit) as caught:
                 error = caught
             leave(error)
-            return result
+            return given(result, name)
     return functools.wraps(function)(around)
 def end_of_module():
     mark("i")

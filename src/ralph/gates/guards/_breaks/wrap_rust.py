@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ralph.gates.guards._breaks.break_function import changed_bodies
+from ralph.gates.guards._breaks.break_function import FunctionBody, changed_bodies
 
 _NOT_WRAPPED = re.compile(r"\bconst\s+(?:unsafe\s+)?fn\b|\bextern\b")
 _GUARD = """
@@ -26,6 +26,17 @@ let _broken = BrokenOnPurpose;
 """
 
 
+# What stands for a foreign value, by the type as it is written.
+_FOREIGN = (
+    (re.compile(r"(?:[iu](?:8|16|32|64|128|size)|bool)"), "!given"),
+    (re.compile(r"f(?:32|64)"), "given * 3.0 + 12345.5"),
+    (re.compile(r"String"), 'given + "broken on purpose"'),
+    (re.compile(r"&\s*(?:'\w+\s+)?str"), '{ let _ = given; "broken on purpose" }'),
+    (re.compile(r"Vec<.*>"), "given.into_iter().skip(1).collect()"),
+    (re.compile(r"Option<.*>"), "given.and(None)"),
+)
+
+
 def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
     if mode in ("trace", "module"):
         return {}
@@ -35,11 +46,32 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     bodies = [
         body for body in bodies if not _NOT_WRAPPED.search(body.head) and not _is_test(text, body.start)
     ]
+    if mode in ("foreign", "valued"):
+        made = _give_foreign(text, bodies, marks, fails=mode == "valued")
+        return {path: made.encode()} if made != text else {}
     for body in reversed(bodies):
         start = _GUARD % {"marks": f'"{marks}"'}
         start += 'if true { panic!("broken on purpose"); } ' if mode == "instead" else ""
         made = f"{made[: body.start + 1]} {start}{made[body.start + 1 :]}"
     return {path: made.encode()} if bodies else {}
+
+
+def _give_foreign(text: str, bodies: list[FunctionBody], marks: str, *, fails: bool) -> str:
+    """Functions whose type tells a foreign value; the body is a closure, so that its returns stay its own."""
+    made = text
+    for body in reversed(bodies):
+        shown = re.search(r"->\s*([^{]+?)\s*(?:\bwhere\b[^{]*)?\Z", body.head)
+        kind = shown[1].strip() if shown else ""
+        other = next((value for pattern, value in _FOREIGN if pattern.fullmatch(kind)), "")
+        other = other and ('{ let _ = given; panic!("broken on purpose") }' if fails else other)
+        if other and not re.search(r"\basync\b|\bunsafe\b", body.head):
+            mark = _GUARD.split("struct", maxsplit=1)[0] % {"marks": f'"{marks}"'}
+            inner = made[body.start : body.end]
+            around = (
+                f'{{ {mark} broken_mark("i"); let given: {kind} = (move || -> {kind} {inner})(); {other} }}'
+            )
+            made = made[: body.start] + around + made[body.end :]
+    return made
 
 
 def _is_test(text: str, start: int) -> bool:

@@ -5,8 +5,9 @@ answer is made elsewhere. The original body is executed first, so that an exit, 
 happens as it would, and shows.
 
 Modes: `after` fails when the body has ended, `instead` fails at once, `module` fails at the end of loading
-the file, `trace` does not fail. Marks are lines in a file: `i` a function was entered, `o` it was left,
-`x NAME` the process was ended with success in it.
+the file, `trace` does not fail, `foreign` gives something else back than the body did, `valued` fails
+where something is given back. Marks are lines in a
+file: `i` a function was entered, `o` it was left, `x NAME` the process was ended with success in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from msgspec import Struct
 from ralph.gates.guards._breaks import wrap_go, wrap_javascript, wrap_python, wrap_rust
 from ralph.gates.guards._parts.script_language import MAX_CHARS, language
 
-Mode = Literal["after", "instead", "module", "trace"]
+Mode = Literal["after", "instead", "module", "trace", "foreign", "valued"]
 MAX_MARKS = 1 << 20  # bytes
 
 

@@ -21,6 +21,7 @@ from ralph.gates.guards._files.behind_command import text_behind
 from ralph.gates.guards._files.test_marks import defines_tests, imports_library
 from ralph.gates.guards._parts.py_parts import is_test_node
 from ralph.gates.guards._parts.test_parts import kind_of, splice_tests
+from ralph.gates.guards._watch.judge_files import watched_judges
 from ralph.gates.judging_paths import is_config, is_test
 from ralph.gates.runners import recognise
 
@@ -98,7 +99,8 @@ def _changed_tests(facts: GuardFacts) -> Tests:
             mixed |= both
         else:
             whole |= both
-    return Tests(frozenset(whole), frozenset(mixed))
+    seen = watched_judges(facts)
+    return Tests(frozenset(whole | ((seen.known | seen.added) - mixed)), frozenset(mixed))
 
 
 def _has_only_doctests(facts: GuardFacts, pair: Pair) -> bool:

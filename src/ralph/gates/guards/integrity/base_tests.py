@@ -22,6 +22,7 @@ from ralph.gates.guards._files.behind_command import files_behind_gates, text_be
 from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import only_lost
+from ralph.gates.guards._watch.attribution import judge_alone_turns, not_told
 from ralph.gates.judging_paths import is_config
 
 NAME = "base_tests"
@@ -43,7 +44,7 @@ _STILL = re.compile(r"#|set\s|export\s|cd\s|[\w./ -]+:(?!\S)|\.\w+|[\w-]+\s*[:?+
 def check(facts: GuardFacts) -> GuardResult:
     if facts.tried.overlay is None:
         text = "no test and no test config changed: the final verdict is that of the base's tests"
-        return GuardResult(NAME, facts.tree, applied=True, summary=text)
+        return guard_result(NAME, facts, [], good=text, bad=text, blind=not_told(facts))
     findings = []
     judged = 0
     for gate in facts.gates:
@@ -62,6 +63,7 @@ def check(facts: GuardFacts) -> GuardResult:
         findings,
         good=f"the base's tests and configs agree over the new source ({judged} gates)",
         bad="the base's tests and configs do not agree with the result",
+        blind=not_told(facts),
     )
 
 
@@ -76,6 +78,7 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
         if key == "exit":
             text = f"red with the base's tests and configs over the new source ({over.summary})"
             asks = not _was_red(key, base, gate) or wants_other_tests(facts.task) or _no_verdict(base, over)
+            asks = asks or not judge_alone_turns(facts, gate.name, key)
             found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=asks))
             continue
         if base is not None and _goes_with_product(key, base, facts, gate, removed):
@@ -84,6 +87,7 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
         whole = f"base_tests.red:{gate.name}"  # as one was waived before tests were named here
         text = f"{gate.name}: {subject} is red with the base's tests and configs over the new source"
         asks = not _was_red(key, base, gate) or wants_other_tests(facts.task)
+        asks = asks or not judge_alone_turns(facts, gate.name, key)
         found.append(
             Finding(
                 whole if whole in facts.waivers else f"base_tests.red:{subject}",

@@ -18,6 +18,7 @@ from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.questions import join_questions
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import find_moves, only_lost
+from ralph.gates.guards._watch.attribution import judge_alone_turns
 
 NAME = "inventory"
 CALLED = True
@@ -109,6 +110,8 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
             continue  # the base's file asks for what is gone; this test is the same, and passes
         if what:
             asks = older == "pass" if what == "skipped" else state != "fail" or wants_other_tests(facts.task)
+            if what == "weakened":
+                asks = asks or not judge_alone_turns(facts, gate.name, name)
             text = _SENTENCES[what].format(id=name)
             findings.append(Finding(f"inventory.{what}:{name}", text, path=path, asks=asks))
     return join_questions(findings, base.tests or (), facts)

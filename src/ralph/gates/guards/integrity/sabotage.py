@@ -5,13 +5,16 @@ time; the shell runs the witness tests over each, within a bound of time. How ma
 and none noticed means that there is no witness (`core.proof.grade`).
 
 A check whose green cannot turn red shows nothing either, whoever wrote it. `break_request` makes all that the
-change brought fail after it has done its work (`_breaks.wrap_source`). A check that reaches it and stays
-green is a question; one that reaches nothing that could be broken is named.
+change brought fail after it has done its work (`_breaks.wrap_source`); where nothing of that is reached, what
+the check reached at the base, changed or not. Where a changed file may be a helper of the tests, the rest of
+the product gives foreign values. A check that stays green is a question; one for which no break could be made
+is named.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +26,7 @@ from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import is_aside
 from ralph.gates.guards._breaks.break_function import broken_versions
 from ralph.gates.guards._breaks.wrap_source import Mode, wrap_source
+from ralph.gates.guards._watch.exercised import exercised_files, other_product
 from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witness_request, witnesses
 from ralph.gates.judging_paths import is_config
 
@@ -38,6 +42,7 @@ _MAX_SHOWN = 3
 _MAX_STARTS = 50
 _TEST_LINES = 25
 _UNTRIED = BreakSeen(red=False)
+_APART = ("trace", "foreign", "others")  # they break no code of the change
 
 
 class Sabotage(Struct, frozen=True):
@@ -72,36 +77,57 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
     return tuple([*_spread(found, text), *files][:MAX_BREAKS])
 
 
-def break_request(facts: GuardFacts, mode: Mode, marks: str) -> dict[str, bytes]:
-    """Files to write over the result so that what the change brought fails; {} = nothing can be broken."""
+Break = Mode | Literal["exercised", "others"]
+
+
+def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes]:
+    """Files to write over the result so that what the change brought fails; {} = nothing can be broken.
+
+    `exercised`: what was read at the base fails; `foreign`: it gives something else back, but for files that
+    may be helpers of the tests; `others`: the same functions fail.
+    """
     files: dict[str, bytes] = {}
+    if mode in ("exercised", "foreign", "others"):
+        how: Mode = "after" if mode == "exercised" else "foreign" if mode == "foreign" else "valued"
+        paths = exercised_files(facts) if mode == "exercised" else other_product(facts)
+        paths = paths if source_changes(facts) else []  # then the base's tests have said it all
+        for path in paths[:MAX_WRAPPED_FILES]:
+            text = facts.read_result(path)
+            files |= wrap_source(path, None, text, how, marks) if text is not None else {}
+        return files
     for change in source_changes(facts)[:MAX_WRAPPED_FILES]:
         new = facts.read_result(change.path)
         old = facts.read_base(change.before) if change.status != "A" else None
         if new is not None and new != old:
-            files |= wrap_source(change.path, old, new, mode, marks)
+            files |= wrap_source(change.path, old, new, cast(Mode, mode), marks)
     return files
 
 
-def first_breaks(facts: GuardFacts, gate: Gate) -> tuple[Mode, ...]:
+def first_breaks(facts: GuardFacts, gate: Gate) -> tuple[Break, ...]:
     """Which experiments every judgement makes with this gate."""
     final = facts.final.get(gate.name)
     if not gate.required or final is None or final.status != "pass":
         return ()
+    foreign: tuple[Break, ...] = ("foreign",) if gate.proof and other_product(facts) else ()
     if gate.read == "exit":  # nothing but its end is known of it
-        return ("trace", "after", "module") if gate.proof else ("trace",)
-    return ("after",) if gate.proof and final.tests is not None else ()
+        return ("trace", "after", "module", *foreign) if gate.proof else ("trace",)
+    return ("after", *foreign) if gate.proof and final.tests is not None else ()
 
 
-def next_break(tried: dict[str, BreakSeen]) -> Mode | None:
+def next_break(tried: dict[str, BreakSeen]) -> Break | None:
     """What is left to try with a gate that stayed green."""
+    if tried.get("foreign", _UNTRIED).green and "others" not in tried:
+        return "others"  # does what stayed green come near them at all?
     if "after" in tried and (tried["after"].red or tried["after"].exits):
         return None
     if "after" in tried and tried["after"].entered and "instead" not in tried:
         return "instead"  # it may go by what was written, and not by how it ended
     if "instead" in tried and tried["instead"].red:
         return None
-    return "module" if "module" not in tried else None
+    if "module" not in tried:
+        return "module"
+    reached = any(seen.entered for mode, seen in tried.items() if mode not in _APART)
+    return "exercised" if not reached and "exercised" not in tried else None
 
 
 def _spread(found: list[Sabotage], text: str) -> list[Sabotage]:
@@ -180,20 +206,32 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
         elif (loaded := tried.get("module", _UNTRIED)).entered and not loaded.red:
             text = f"{gate.name}: stays green although code of the change, which it loads, fails"
             findings.append(Finding(f"sabotage.unnoticed:{gate.name}", text))
+        elif ignored := _ignores_values(tried):
+            text = f"{ignored[0] or gate.name}: stays green although what it calls gives something else back"
+            findings.append(Finding(f"sabotage.unnoticed:{gate.name}", f"{gate.name}: {text}"))
         elif tried.get("after", _UNTRIED).red:
             continue
+        elif tried.get("exercised", _UNTRIED).red:
+            continue  # it can turn red, though nothing of the change is a function that it calls
         elif tried.get("instead", _UNTRIED).red:
             open_points.append(f"{gate.name}: stays green when code of the change fails after its work")
         elif tried.get("module", _UNTRIED).red:
             open_points.append(
                 f"{gate.name}: only code that does not load turns it red, no function that fails"
             )
-        elif any(seen.entered for mode, seen in tried.items() if mode != "trace"):
+        elif any(seen.entered for mode, seen in tried.items() if mode not in _APART):
             text = f"{gate.name}: stays green although code of the change, which it reaches, fails"
             findings.append(Finding(f"sabotage.unnoticed:{gate.name}", text))
         elif source_changes(facts):
-            open_points.append(f"{gate.name}: nothing of the change that it reaches could be broken")
+            open_points.append(f"{gate.name}: nothing that it reaches could be broken")
     return findings, "; ".join(open_points)
+
+
+def _ignores_values(tried: dict[str, BreakSeen]) -> list[str]:
+    """Tests that notice when the product fails, and not when it gives something else back."""
+    if "others" not in tried or not tried["foreign"].entered:
+        return []
+    return sorted(tried["foreign"].green - tried["others"].green)
 
 
 def _own_tests(facts: GuardFacts) -> tuple[str, dict[str, int]]:

@@ -24,7 +24,7 @@ from ralph.gates.readers._kit.observation import (
 )
 from ralph.gates.readers._kit.safe_xml import BadXml, parse
 
-MAX_SHOWN_FILES = 20
+MAX_SHOWN_FILES = 60
 
 
 class Bad(Exception):  # noqa: N818 (a value: the reader turns it into a Reading)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ralph.core.model.gate import Gate
 from ralph.core.proof.compare import compare
-from ralph.gates.guards import BreakSeen, GuardFacts, break_request, first_breaks, next_break
-from ralph.gates.guards._breaks.wrap_source import Mode, read_marks
+from ralph.gates.guards import Break, BreakSeen, GuardFacts, break_request, first_breaks, next_break
+from ralph.gates.guards._breaks.wrap_source import read_marks
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import MACHINERY, Experiment, Lab
 from ralph.shell.git.trees import edited_tree
@@ -21,7 +21,7 @@ def plan(lab: Lab) -> list[Experiment]:
     return [_round(lab, first)] if first else []
 
 
-def _round(lab: Lab, todo: list[tuple[Gate, Mode]]) -> Experiment:
+def _round(lab: Lab, todo: list[tuple[Gate, Break]]) -> Experiment:
     seen, wanted = lab.tried.breaks, []
     for gate, mode in todo:
         call = _call(lab, gate, mode)
@@ -45,7 +45,7 @@ def _round(lab: Lab, todo: list[tuple[Gate, Mode]]) -> Experiment:
     return Experiment("sabotage", wanted, take, then, needed=True)
 
 
-def _call(lab: Lab, gate: Gate, mode: Mode) -> GateCall | None:
+def _call(lab: Lab, gate: Gate, mode: Break) -> GateCall | None:
     stage = f"{STAGE}{mode}"
     files = break_request(lab.facts, mode, lab.judge.marks_path(lab.judge.slot(gate, stage)))
     if not files:
@@ -69,10 +69,8 @@ def _files_of_tests(facts: GuardFacts, gate: Gate) -> list[str]:
 def _what_was_seen(facts: GuardFacts, heard: Heard) -> BreakSeen:
     marks = read_marks(heard.marks)
     reading = heard.reading
-    if reading.status == "pass" or reading.cause in MACHINERY or reading.doubt:
-        red = False
-    elif reading.tests is None:
-        red = True
-    else:
-        red = any(reading.tests.get(name) != "pass" for name in _tests_to_turn(facts, heard.call.gate))
-    return BreakSeen(red, marks.entered, marks.exits)
+    turned = _tests_to_turn(facts, heard.call.gate) if reading.tests is not None else {""}
+    green = frozenset(turned)
+    if reading.status != "pass" and reading.cause not in MACHINERY and not reading.doubt:
+        green = frozenset(name for name in turned if (reading.tests or {}).get(name) == "pass")
+    return BreakSeen(green != turned, marks.entered, marks.exits, green)

@@ -1,8 +1,9 @@
-"""Gates over the result with the base's tests and configs; and with what turned green expecting otherwise."""
+"""Gates over trees put together from both: the base's tests and configs over the result, the judge's changed
+files over the base, what turned green expecting otherwise, findings planted where checkers look."""
 
 from __future__ import annotations
 
-from ralph.gates.guards import altered_request, overlay_request
+from ralph.gates.guards import altered_request, attribution_request, overlay_request, scope_request
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab
 from ralph.shell.git.trees import edited_tree, overlay_tree
@@ -44,3 +45,43 @@ def plan_altered(lab: Lab) -> list[Experiment]:
         lab.tried.altered[name] = (asked[name].tests, heard.reading)
 
     return [Experiment("altered", calls, take, what="expecting other values")]
+
+
+def plan_attribution(lab: Lab) -> list[Experiment]:
+    facts, judge = lab.facts, lab.judge
+    judges = attribution_request(facts)
+    if judges is None:
+        return []
+    tree = overlay_tree(
+        judge.site.store, facts.tree, judge.site.order.base.tree, restore=judges.restore, drop=judges.drop
+    )
+    calls = [
+        GateCall(gate, tree, "attributed", judge.slot(gate, "attributed"))
+        for gate in facts.gates
+        if gate.proof and gate.required
+    ]
+
+    def take(heard: Heard) -> None:
+        lab.tried.attributed[heard.call.gate.name] = heard.reading
+
+    return [Experiment("base_tests", calls, take, what="the base with only the changed files that judge")]
+
+
+def plan_scope(lab: Lab) -> list[Experiment]:
+    facts, judge = lab.facts, lab.judge
+    calls = []
+    for gate in facts.gates if facts.confirm > 1 else ():
+        asked = scope_request(facts, gate)
+        if asked is None:
+            continue
+        for stage, tree, planted in (
+            ("scope-base", judge.site.order.base.tree, asked.base),
+            ("scope", facts.tree, asked.result),
+        ):
+            made = edited_tree(judge.site.store, tree, {path: one.content for path, one in planted.items()})
+            calls.append(GateCall(gate, made, stage, judge.slot(gate, stage)))
+
+    def take(heard: Heard) -> None:
+        lab.tried.scope.setdefault(heard.call.gate.name, {})[heard.call.stage] = heard.reading
+
+    return [Experiment("scope", calls, take, what="planting findings where checkers look")] if calls else []

@@ -1,0 +1,113 @@
+"""A finding planted into every definition of a file, so that a checker that looks there must report it.
+
+One line at the beginning of each function, which breaks rules of many checkers at once, and a function at the
+end of the file that nothing calls, for coverage. Which of them a checker reports is tried at the base first.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from msgspec import Struct
+
+from ralph.gates.guards._breaks.break_function import (
+    JS_FUNCTIONS,
+    LINE,
+    FunctionBody,
+    all_functions,
+    changed_bodies,
+)
+from ralph.gates.guards._parts.script_language import MAX_CHARS, language
+
+NAME = "planted_on_purpose"
+_PYTHON = f"import {NAME}_a, {NAME}_b; {NAME}: int = ''\n"
+# At the end of a file, for rules that want more than one line, and with lines that nothing executes.
+_PYTHON_END = f"""
+
+def {NAME}(a, b=[]):
+    {_PYTHON.strip()}
+    if a == None: print(eval("a"), b)
+    assert a
+    return b
+"""
+_JS = f"debugger; var {NAME} = 1 == '1';"
+_TS = f"debugger; var {NAME}: number = '1';"
+_RUST = f"let {NAME} = 1;"
+
+
+class PlantedFile(Struct, frozen=True):
+    """A file with findings in it."""
+
+    content: bytes
+    sites: dict[int, str]  # line -> the definition it stands in; "" = the file itself
+
+
+def plant_findings(path: str, content: bytes) -> PlantedFile | None:
+    """None: nothing can be planted into such a file."""
+    if len(content) > MAX_CHARS:
+        return None
+    try:
+        if path.endswith(".py"):
+            return _python(content.decode("utf-8-sig"))
+        if language(path) and not path.endswith(".d.ts"):
+            line = _TS if path.rsplit(".", 1)[-1] in ("ts", "mts", "cts", "tsx") else _JS
+            return _into_bodies(content.decode(), language(path), JS_FUNCTIONS, line)
+        if path.endswith(".rs"):
+            return _into_bodies(content.decode(), "rust", ("function_item",), _RUST)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of ast-grep's parser is no Exception
+        return None
+    return None
+
+
+def definitions(path: str, text: str) -> frozenset[str]:
+    """Names of the functions that stand in a file, as `plant_findings` calls them."""
+    planted = plant_findings(path, text.encode())
+    return frozenset(planted.sites.values()) - {""} if planted is not None else frozenset()
+
+
+def _python(text: str) -> PlantedFile:
+    tree = ast.parse(text)
+    lines = LINE.findall(text)
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        lines[-1] += "\n"
+    sites: list[tuple[int, str]] = []
+    for name, node in all_functions(tree):
+        told = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
+        first = node.body[1 if told else 0]
+        marks = getattr(first, "decorator_list", [])
+        at = min([first.lineno, *(mark.lineno for mark in marks)])
+        lead = lines[at - 1][: first.col_offset]
+        if not lead.strip() and at > node.lineno:
+            sites.append((at, name))
+            lines[at - 1] = f"{lead}{_PYTHON}{lines[at - 1]}"
+    numbered: dict[int, str] = {}
+    for moved, (at, name) in enumerate(sorted(sites)):
+        numbered[at + moved] = name
+    made = "".join(lines)
+    last = made.count("\n")
+    for number in range(last + 1, last + _PYTHON_END.count("\n") + 1):
+        numbered[number] = ""
+    made += _PYTHON_END
+    ast.parse(made)
+    return PlantedFile(made.encode(), numbered)
+
+
+def _into_bodies(text: str, tongue: str, kinds: tuple[str, ...], line: str) -> PlantedFile | None:
+    bodies = [body for body in changed_bodies(tongue, kinds, None, text) if body.block]
+    bodies = [body for body in bodies if not _holds_tests(text, body)]
+    if not bodies:
+        return None
+    made, sites = text, {}
+    for body in reversed(bodies):
+        made = f"{made[: body.start + 1]} {line} {made[body.start + 1 :]}"
+        sites[text.count("\n", 0, body.start) + 1] = body.name
+    return PlantedFile(made.encode(), sites)
+
+
+def _holds_tests(text: str, body: FunctionBody) -> bool:
+    return bool(
+        re.search(r"#\[(?:cfg\()?test\b", text[max(0, body.start - len(body.head) - 60) : body.start])
+    )

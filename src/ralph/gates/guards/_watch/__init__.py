@@ -1,0 +1,1 @@
+"""What judges, by what was seen to be read at the base?"""

@@ -1,0 +1,64 @@
+"""Is it the judge that made a red check green? The base with only the judge's changed files must stay red.
+
+Asked for where watching found files that judge, or files of which it cannot be told. Without it a check that
+was bent and a behaviour that changed with its expected values look the same.
+"""
+
+from __future__ import annotations
+
+from ralph.core.proof.compare import red_keys
+from ralph.gates.guards._base.facts import GuardFacts, Overlay
+from ralph.gates.guards._files.overlay import overlay_request
+from ralph.gates.guards._watch.judge_files import watched_judges
+
+_MAX_SHOWN = 3
+
+
+def attribution_request(facts: GuardFacts) -> Overlay | None:
+    """Paths that the base gets as they are in the result, or loses; None = watching found nothing to ask."""
+    seen = watched_judges(facts)
+    wanted = seen.known | seen.unclear | seen.added
+    take = {change.path for change in facts.changes if change.status != "D" and change.path in wanted}
+    drop = {change.before for change in facts.changes if change.status in "DR" and change.before in wanted}
+    return Overlay(tuple(sorted(take)), tuple(sorted(drop - take))) if take or drop else None
+
+
+def judge_alone_turns(facts: GuardFacts, gate: str, key: str) -> bool:
+    """Is what was red green by the changed files of the judge alone?
+
+    Asked only where nothing but watching knew of them. Elsewhere names and contents have said what judges.
+    """
+    over, seen = overlay_request(facts), watched_judges(facts)
+    touched = {*over.restore, *over.drop, *over.edit} if over is not None else set()
+    if not touched or touched - seen.known - seen.added:
+        return True
+    reading = facts.tried.attributed.get(gate)
+    if reading is None:
+        return False
+    return reading.status == "pass" if reading.tests is None else reading.tests.get(key) == "pass"
+
+
+def not_told(facts: GuardFacts) -> str:
+    """What may judge and could not be told from the product, in words."""
+    files = _unclear_files(facts)
+    more = f" and {len(files) - _MAX_SHOWN} more" if len(files) > _MAX_SHOWN else ""
+    named = f"{', '.join(files[:_MAX_SHOWN])}{more}"
+    said = f"whether {named} is the product or judges it cannot be told" if files else ""
+    lost = watched_judges(facts).lost
+    return "; ".join(filter(None, (said, lost and f"what judges is known by names only: {lost}")))
+
+
+def _unclear_files(facts: GuardFacts) -> list[str]:
+    """Files that alone turn a red check green, and may be the product or judge it."""
+    seen = watched_judges(facts)
+    if not seen.unclear:
+        return []
+    for gate in facts.gates:
+        base, reading = facts.base.get(gate.name), facts.tried.attributed.get(gate.name)
+        if base is None or reading is None:
+            continue
+        red = red_keys(base, gate.fail_on)
+        tests = reading.tests
+        if reading.status == "pass" or (tests is not None and any(tests.get(key) == "pass" for key in red)):
+            return sorted(seen.unclear & {change.path for change in facts.changes})
+    return []

@@ -1,0 +1,157 @@
+"""Guard "scope": what a checker looked at, at the base, it still looks at.
+
+A linter that is green because it no longer reads the file shows nothing. Findings are planted into every
+definition, at the base first: those that are reported there must be reported on the result, wherever the
+definition stands by now. What was deleted is not asked for, unless it lives on as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, GuardResult, Reading
+from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._base.texts import decode
+from ralph.gates.guards._breaks.plant_finding import PlantedFile, definitions, plant_findings
+from ralph.gates.judging_paths import is_test
+from ralph.gates.readers import locates_findings
+
+NAME = "scope"
+CALLED = True
+KINDS = guard_kinds(NAME, "let the checker look at that code as it did, and do what it asks for", {
+    "shrunk": ("asks", "a checker no longer looks at code that it looked at"),
+})  # fmt: skip
+MAX_FILES = 60
+_MAX_SHOWN = 3
+_Seen = dict[tuple[str, str], set[str]]  # file and definition -> rules that were reported there
+
+
+class ScopeRequest(Struct, frozen=True):
+    """Files with findings in them, over the base and over the result."""
+
+    base: dict[str, PlantedFile]
+    result: dict[str, PlantedFile]
+
+
+def scope_request(facts: GuardFacts, gate: Gate) -> ScopeRequest | None:
+    """None: this gate is no checker, or nothing that it could look at changed."""
+    final = facts.final.get(gate.name)
+    if not gate.required or final is None or final.status != "pass" or not _is_checker(gate):
+        return None
+    if not facts.changes or not facts.base_paths:
+        return None
+    before = {change.before: change.path for change in facts.changes if change.status != "A"}
+    after = {change.path for change in facts.changes if change.status != "D"}
+    gone = {change.path for change in facts.changes if change.status == "D"}
+    first = {finding.path for finding in _findings(facts.base.get(gate.name))} | before.keys()
+    ranked = sorted(facts.base_paths, key=lambda path: (path not in first, is_test(path), path))
+    base = _plant(ranked, facts.read_base)
+    kept = [before.get(path, path) for path in base if path not in gone]
+    result = _plant([*sorted(after), *kept], facts.read_result)
+    return ScopeRequest(base, result) if base and result else None
+
+
+def _is_checker(gate: Gate) -> bool:
+    return locates_findings(gate.read) or gate.read == "coverage"
+
+
+def _plant(paths: list[str], read: Callable[[str], bytes | None]) -> dict[str, PlantedFile]:
+    made: dict[str, PlantedFile] = {}
+    for path in dict.fromkeys(paths):
+        if len(made) >= MAX_FILES:
+            break
+        content = read(path)
+        if content is not None and (planted := plant_findings(path, content)) is not None:
+            made[path] = planted
+    return made
+
+
+def check(facts: GuardFacts) -> GuardResult:
+    findings: list[Finding] = []
+    blind: list[str] = []
+    looked = 0
+    for gate in facts.gates:
+        said = facts.tried.scope.get(gate.name, {})
+        asked = scope_request(facts, gate) if len(said) == 2 else None
+        if asked is None:
+            if gate.proof and gate.required and _is_checker(gate) and facts.confirm > 1:
+                blind.append(f"{gate.name}: no finding could be planted, so what it looks at is not known")
+            continue
+        before = _reported_sites(said["scope-base"], asked.base)
+        after = _reported_sites(said["scope"], asked.result)
+        looked += len(before)
+        if not before and gate.proof:
+            blind.append(
+                f"{gate.name}: reports no planted finding at the base, so what it looks at is not known"
+            )
+        for path, rows in _find_lost(facts, asked, before, after).items():
+            shown = ", ".join(sorted(rows)[:_MAX_SHOWN]) + (" and more" if len(rows) > _MAX_SHOWN else "")
+            what = shown if any(rows) else "this file"
+            text = f"{gate.name}: no longer looks at {what} in {path}, as it did at the base"
+            findings.append(Finding(f"scope.shrunk:{path}", text, path=path))
+    good = (
+        f"checkers look at what they looked at ({looked} places)" if looked else "no checker to try it with"
+    )
+    return guard_result(
+        NAME, facts, findings, good=good, bad="a checker looks at less", blind="; ".join(blind)
+    )
+
+
+def _findings(reading: Reading | None) -> tuple[Finding, ...]:
+    return reading.findings if reading is not None else ()
+
+
+def _reported_sites(reading: Reading, planted: dict[str, PlantedFile]) -> _Seen:
+    """Which planted findings were reported, by rule; of coverage only the file is known."""
+    seen: _Seen = {}
+    for finding in reading.findings:
+        sites = planted[finding.path].sites if finding.path in planted else {}
+        if finding.key.startswith("coverage:") and sites:
+            seen.setdefault((finding.path, ""), set()).add("coverage")
+        elif finding.line in sites:
+            rule = finding.key.removeprefix(f"{finding.path}:").partition(":")[0]
+            seen.setdefault((finding.path, sites[finding.line]), set()).add(rule)
+    return seen
+
+
+def _find_lost(facts: GuardFacts, asked: ScopeRequest, before: _Seen, after: _Seen) -> dict[str, set[str]]:
+    """Path in the result -> definitions that were looked at and are not, though they are there."""
+    now = {change.before: change.path for change in facts.changes if change.status != "A"}
+    gone = {change.path for change in facts.changes if change.status == "D"}
+    lost: dict[str, set[str]] = {}
+    for (path, name), rules in before.items():
+        here = now.get(path, path)
+        if path in gone and not name:
+            continue
+        stands = [
+            one
+            for one, planted in asked.result.items()
+            if name in planted.sites.values() and (name or one == here)
+        ]
+        if here in stands:
+            stands = [here]
+        if any(rules <= after.get((one, name), set()) for one in stands):
+            continue
+        if stands:
+            lost.setdefault(stands[0], set()).add(name)
+        elif name and (kept := _as_text(facts, name)):
+            lost.setdefault(kept, set()).add(name)
+    return lost
+
+
+def _as_text(facts: GuardFacts, name: str) -> str:
+    """A changed file in which a definition lives on without being one: in a string, under another ending."""
+    last = re.escape(name.rsplit(".", 1)[-1])
+    defined = re.compile(rf"\b(?:def|function|fn|func)\s+{last}\s*[(<]")
+    for change in facts.changes:
+        if change.status == "D":
+            continue
+        text = decode(facts.read_result(change.path))
+        if defined.search(text) and name not in definitions(change.path, text):
+            return change.path
+    return ""

@@ -1,0 +1,119 @@
+"""Guard "scope": a checker still looks at what it looked at, tried with planted findings."""
+
+import subprocess
+import sys
+
+import pytest
+from guardkit import facts_of
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading
+from ralph.gates.guards import Tried
+from ralph.gates.guards._breaks.plant_finding import plant_findings
+from ralph.gates.guards.hygiene.scope import check, scope_request
+
+RUFF = Gate(name="lint", run="ruff check .", argv=("ruff", "check", "."), read="ruff", proof=True)
+TEXT = (
+    "def add(a: int, b: int) -> int:\n    return a + b\n\n\n"
+    "class Sum:\n    def of(self) -> int:\n        return 1\n"
+)
+GREEN = {"lint": Reading("pass", "clean")}
+
+
+def reported(planted, names=None):
+    """What a checker says that looks at these definitions (or all)."""
+    return Reading(
+        "fail",
+        "",
+        findings=tuple(
+            Finding(f"{path}:F401:unused#1", "unused", path=path, line=line)
+            for path, one in planted.items()
+            for line, name in one.sites.items()
+            if names is None or (path, name) in names
+        ),
+    )
+
+
+def looked(before, after, names=None, **fields):
+    """The guard's result when the checker looks at `names` of the result only."""
+    facts = facts_of(before, after, gates=(RUFF,), final=GREEN, confirm=3, **fields)
+    asked = scope_request(facts, RUFF)
+    scope = {"lint": {"scope-base": reported(asked.base), "scope": reported(asked.result, names)}}
+    return check(
+        facts_of(before, after, gates=(RUFF,), final=GREEN, confirm=3, tried=Tried(scope=scope), **fields)
+    )
+
+
+def test_what_is_looked_at_stays_looked_at():
+    """Everything reported at the base is reported again: nothing to say."""
+    result = looked({"a.py": TEXT}, {"a.py": TEXT.replace("a + b", "b + a")})
+    assert result.findings == ()
+    assert result.applied
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [((), "this file"), ([("a.py", ""), ("a.py", "Sum.of")], "add in a.py"), ([("a.py", "add")], "Sum.of")],
+)
+def test_what_is_no_longer_looked_at_is_asked_about(names, says):
+    """A definition that is still there, and of which the checker says nothing any more."""
+    result = looked({"a.py": TEXT}, {"a.py": TEXT + "x = 1\n"}, names)
+    assert [finding.key for finding in result.findings] == ["scope.shrunk:a.py"]
+    assert says in result.findings[0].message or says == "this file"
+
+
+def test_moved_is_fine_where_it_is_seen_and_asked_about_where_not():
+    """A function in another module counts there; in a folder that the checker skips it does not."""
+    part = TEXT.split("\n\n\n")[1]
+    after = {"a.py": TEXT.split("\n\n\n", maxsplit=1)[0] + "\n", "skipped/b.py": part}
+    assert looked({"a.py": TEXT}, after).findings == ()
+    seen = [("a.py", ""), ("a.py", "add")]
+    assert [one.key for one in looked({"a.py": TEXT}, after, seen).findings] == ["scope.shrunk:skipped/b.py"]
+
+
+def test_deleted_is_fine_and_code_in_a_string_is_not():
+    """What is gone is gone; what lives on as text is not looked at."""
+    only = "class Sum:\n    def of(self) -> int:\n        return 1\n"
+    assert looked({"a.py": TEXT}, {"a.py": only}).findings == ()
+    hidden = only + "exec('''def add(a, b):\n    return a + b\n''')\n"
+    assert [one.key for one in looked({"a.py": TEXT}, {"a.py": hidden}).findings] == ["scope.shrunk:a.py"]
+
+
+def test_a_checker_that_reports_nothing_planted_is_named():
+    """Then its scope is not known, and the grade says so."""
+    facts = facts_of({"a.py": TEXT}, {"a.py": TEXT + "\n"}, gates=(RUFF,), final=GREEN, confirm=3)
+    quiet = Reading("pass", "clean")
+    scope = {"lint": {"scope-base": quiet, "scope": quiet}}
+    result = check(
+        facts_of(
+            {"a.py": TEXT},
+            {"a.py": TEXT + "\n"},
+            gates=(RUFF,),
+            final=GREEN,
+            confirm=3,
+            tried=Tried(scope=scope),
+        )
+    )
+    assert scope_request(facts, RUFF) is not None
+    assert not result.applied
+    assert not result.findings
+
+
+@pytest.mark.parametrize(
+    "tool", [("ruff", "check", "--no-cache", "--output-format=concise"), ("mypy", "--cache-dir=/dev/null")]
+)
+def test_real_checkers_report_what_is_planted(tmp_path, tool):
+    """A finding in every definition, at the very line that was planted."""
+    planted = plant_findings("a.py", TEXT.encode())
+    (tmp_path / "a.py").write_bytes(planted.content)
+    said = subprocess.run(
+        [sys.executable, "-m", *tool, "a.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    ).stdout
+    for line, name in planted.sites.items():
+        if name:
+            assert f"a.py:{line}:" in said, (name, said)
