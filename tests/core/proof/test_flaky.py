@@ -266,7 +266,13 @@ DOUBTED = replace(RED, doubt=True)  # doubted before on this very tree: by now i
 
 @pytest.mark.parametrize(
     ("first", "second", "alone"),
-    [(STRUCK, RED, RED), (STRUCK, GREEN, GREEN), (RED, STRUCK, RED), (GREEN, STRUCK, GREEN)],
+    [
+        (STRUCK, RED, RED),
+        (STRUCK, GREEN, GREEN),
+        (RED, STRUCK, RED),
+        (GREEN, STRUCK, GREEN),
+        (DOUBTED, STRUCK, DOUBTED),
+    ],
 )
 def test_what_the_machine_made_is_no_reading(first: Reading, second: Reading, alone: Reading) -> None:
     """Of a call that was struck nothing is said: the other one stands for itself, red or green."""
@@ -278,6 +284,13 @@ def test_what_stays_in_doubt_is_a_reading(first: Reading, second: Reading) -> No
     """Red twice in doubt is no accident of the machine any more: beside a green one it is flaky."""
     assert merge_readings(first, second).status == "flaky"
     assert merge_readings(first, second).flaky == (A,)
+
+
+@pytest.mark.parametrize("second", [GREEN, RED])
+def test_what_either_call_wrote_is_known(second: Reading) -> None:
+    """Whether both say the same or not, in order and each path once."""
+    both = merge_readings(replace(GREEN, written=("b", "a")), replace(second, written=("c", "a")))
+    assert both.written == ("a", "b", "c")
 
 
 FORGIVEN: list[tuple[str, Reading, tuple[str, ...], dict[str, Any]]] = [
