@@ -122,6 +122,7 @@ def test_a_break_is_found_reopened_and_mended(place: Place) -> None:
     assert not place.git("for-each-ref", "refs/heads/ralph/").count("\n") > 1
     assert world.ralph("validate").code == 0
     assert world.ralph("next").code == 6
+    assert "backlog: 3 of 3 passing" in place.ralph("status").out
 
 
 @pytest.mark.slow

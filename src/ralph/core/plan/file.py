@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.model.plan.items import (
     HIGH,
@@ -85,6 +86,8 @@ _BARE = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)+|[A-Z]{1,8}-?\d{1,6}|\d{1,4}(?:\.\
 _RANK = re.compile(r"(?:\*\*|\[|\()?(P[0-2])(?:\*\*|\]|\))?(?::|\s)\s*", re.IGNORECASE)
 _SQUARE = re.compile(r"\s\[(P[0-2]|S|M|L)\]$", re.IGNORECASE)
 _FIELD = re.compile(r"(?:depends[ -]on|after|needs|serves|covers):\s[\w.-]+(?:,\s?[\w.-]+)*$", re.IGNORECASE)
+_DASH = re.compile(r"\s+[\u2013\u2014-]\s+")
+_MISSING_LINE = re.compile(r"missing specs?:\s+(\S.*)", re.IGNORECASE)
 _NAMED = re.compile(r"`([^`]{1,200})`(?::(?:\s+|$)|$)")
 
 
@@ -150,6 +153,9 @@ class _PlanReader:
             self.basis = (found[1], found[2])
         elif row.kind in ("box", "bullet") and self.group.kind == "missing":
             self._missing(row)
+        elif row.kind == "text" and (said := _MISSING_LINE.match(plain(row.text))):
+            self.missing_listed = True
+            self._missing(replace(row, text=said[1]))
         elif row.kind == "box":
             self._box(row)
         elif self._items and row.indent > self._items[-1].indent:
@@ -234,8 +240,10 @@ class _PlanReader:
             text = text[: tag.start()]
         opened = text.rfind("(") if text.endswith(")") else -1
         if opened >= 0 and ")" not in text[opened:-1]:
-            unknown, known = self._tags(draft, text[opened + 1 : -1])
+            inside, *remarks = _DASH.split(text[opened + 1 : -1], maxsplit=1)
+            unknown, known = self._tags(draft, inside)
             if known:
+                draft.notes += remarks  # "(P0 — blocks 3 other tasks)": a tag, and a remark
                 text = text[:opened]
                 for part in unknown:
                     self.complain(row.line, "plan-tag", f"there is no tag '{line(part)[:60]}'")

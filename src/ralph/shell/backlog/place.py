@@ -8,11 +8,9 @@ from msgspec import Struct
 
 from ralph.core.backlog.prd import Prd, read_prd
 from ralph.errors import UserError
+from ralph.shell.backlog.folders import FOLDERS, NAME, PRDS
 from ralph.shell.journal.selection import project_top
 
-NAME = "feature_list.json"
-FOLDERS = (".ralph/backlog", ".claude/harness")
-PRDS = (".ralph/prd", ".claude/prd")
 _MAX_PARENTS = 10
 _MAX_BYTES = 4 << 20
 

@@ -43,6 +43,7 @@ def show(
             print(row.name)
     else:
         _print_table(rows, counts, more, repo)
+        _print_backlog(repo)
     return 0
 
 
@@ -52,6 +53,7 @@ def overview() -> int:
     rows, counts, more = newest_rows(os.environ, repo, LIMIT)
     if rows:
         _print_table(rows, counts, more, repo)
+        _print_backlog(repo)
         return 0
     print("no loops here yet")
     print()
@@ -76,6 +78,14 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
     urgent = next((row for row in rows if row.word in ("crashed", "damaged", "blocked", "paused")), rows[0])
     for line in table(steps(urgent)[:2], "  "):
         print(line)
+
+
+def _print_backlog(repo: str | None) -> None:
+    from ralph.app.backlog.line import backlog_line
+
+    line = backlog_line(repo)
+    if line:
+        print(f"{line}  (ralph backlog list)")
 
 
 def _sort_words(counts: Counter[str]) -> list[str]:
