@@ -98,6 +98,11 @@ NEEDS_NOTHING = {
         devDependencies=PACKAGE["devDependencies"] | {"neostandard": "1", "rollup": "1"}
     )
     | {"eslint.config.js": "require('neostandard')\n", "web/rollup.config.mjs": "import 'rollup'\n"},
+    "what a benchmark needs": {
+        "benchmark/package.json": '{"dependencies": {"rival": "1"}}',
+        "benchmark/a.js": "require('rival')\n",
+        "examples/requirements.txt": "rich\n",
+    },
     "an added devDependency of a benchmark": package(
         devDependencies=PACKAGE["devDependencies"] | {"rival": "1", "tsd": "1"}
     )

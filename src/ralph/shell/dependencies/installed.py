@@ -25,8 +25,9 @@ _MARKER = re.compile(r"""python_(?:full_)?version\s*(<=|>=|==|!=|<|>)\s*["']([\d
 _LOCAL = re.compile(r"(workspace|file|link|portal):(.*)")
 _SOURCES = ("*.py", "*.pyi", "*.js", "*.cjs", "*.mjs", "*.jsx", "*.ts", "*.cts", "*.mts", "*.tsx", "*.vue")
 # Code that no check loads: whoever runs it installs what it needs.
+_ASIDE = ("bench", "benchmark", "benchmarks", "example", "examples")
 _BESIDE = (
-    *(f":(exclude,glob)**/{name}/**" for name in ("bench", "benchmark", "benchmarks", "example", "examples")),
+    *(f":(exclude,glob)**/{name}/**" for name in _ASIDE),
     ":(exclude)*.test-d.ts",
     # Settings of linters and bundlers. A check that does load them says itself what it misses.
     *(
@@ -199,7 +200,10 @@ def unmet(store: Store, base: str, tree: str, installed: Installed) -> list[str]
         fresh = {want for want in now.wants - was if want.kind != "build"}
         for want in fresh:
             if _lacks(installed, want, posixpath.dirname(path), was):
-                bad.add(path)
+                if _stands_aside(path):
+                    doubt.append((want, path))
+                else:
+                    bad.add(path)
             elif want.group not in ("", "lock") and not installed.present(want, posixpath.dirname(path)):
                 # What the base asked for in vain as well, at whatever version, nobody has missed so far.
                 doubt += [] if any(_same(old, want) for old in was) else [(want, path)]
@@ -207,6 +211,11 @@ def unmet(store: Store, base: str, tree: str, installed: Installed) -> list[str]
     for path, file in before.items():
         doubt += [(want, path) for want in file.wants if (want.kind, want.name) not in asked]
     return sorted(bad | _used(store, tree, doubt, installed))
+
+
+def _stands_aside(path: str) -> bool:
+    """Is it the manifest of benchmarks or examples? What only they need, no check misses."""
+    return not set(_ASIDE).isdisjoint(path.split("/")[:-1])
 
 
 def _lacks(installed: Installed, want: Want, folder: str, was: frozenset[Want]) -> bool:
