@@ -43,6 +43,18 @@ def newest_loop(env: Mapping[str, str], cwd: str) -> str:
         return choose_loop(reader, None, project_of(cwd))
 
 
+def active_loop(text: str | None, env: Mapping[str, str], cwd: str) -> str:
+    """The loop that was named, else the newest of this project that has not ended."""
+    with journal_of(env) as reader:
+        return choose_loop(reader, text, project_of(cwd), active=True)
+
+
+def active_loops(env: Mapping[str, str], cwd: str) -> list[str]:
+    """The loops of this project that have not ended."""
+    with journal_of(env) as reader:
+        return [row.loop for row in reader.summaries(project_of(cwd), active=True)]
+
+
 def is_driven(name: str, env: Mapping[str, str]) -> bool:
     try:
         with journal_of(env) as reader:

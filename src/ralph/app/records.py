@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 
+from ralph.app.background.call_output import CallOutput
 from ralph.app.place import is_driven, journal_of, project_of, state_of
 from ralph.clock import SystemClock
+from ralph.core.model.events import AgentEnded, AgentStarted
 from ralph.errors import JournalError
 from ralph.shell.journal.entries import Record, RecordEntry, decode_row
 from ralph.shell.journal.record import load
 from ralph.shell.journal.selection import choose_loop
+from ralph.shell.journal.store import JournalReader
 from ralph.shell.state import blobs
 
 POLL_SECONDS = 0.3
@@ -30,19 +33,37 @@ def read_newest(text: str | None, env: Mapping[str, str], cwd: str) -> Record:
 
 def follow_loop(
     text: str | None, env: Mapping[str, str], cwd: str, *, follow: bool = False
-) -> Generator[RecordEntry]:
-    """What happened in a loop, row by row; with `follow` on and on while somebody drives it."""
+) -> Generator[RecordEntry | str]:
+    """What happened in a loop, row by row; with `follow` on and on while somebody drives it.
+
+    Then also, line by line, what the agent prints while it is at work.
+    """
     with journal_of(env) as reader:
-        name, seq = choose_loop(reader, text, project_of(cwd)), 0
+        name, seq, call = choose_loop(reader, text, project_of(cwd)), 0, 0
+        output, rest = CallOutput(name, env), b""
         while True:
             # Asked before reading: whoever stopped after this question wrote its last row before the reading.
-            driven = follow and is_driven(name, env)
+            driven = follow and (is_driven(name, env) or is_queued(name, reader))
             for row in reader.rows(name, seq):
-                seq = row.seq
-                yield RecordEntry(row, decode_row(row))
+                seq, event = row.seq, decode_row(row)
+                yield RecordEntry(row, event)
+                call = (
+                    event.call
+                    if isinstance(event, AgentStarted)
+                    else 0
+                    if isinstance(event, AgentEnded)
+                    else call
+                )
+            if call and follow:
+                *lines, rest = (rest + output.read(call)).split(b"\n")
+                yield from (line.decode("utf-8", "replace") for line in lines)
             if not driven:
                 return
             SystemClock().sleep(POLL_SECONDS)
+
+
+def is_queued(name: str, reader: JournalReader) -> bool:
+    return any(row.loop == name and row.phase == "queued" for row in reader.summaries(active=True))
 
 
 def stored_text(digest: str, env: Mapping[str, str]) -> str:

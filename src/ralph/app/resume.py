@@ -7,15 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.app.drive import DriveRequest
-from ralph.app.place import journal_of, project_of
+from ralph.app.place import is_driven, journal_of, project_of
 from ralph.app.records import read_loop
 from ralph.app.settings import settings_to_resume
-from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
+from ralph.core.model.agent import SealedAgent
+from ralph.core.model.events import AnyEvent, CheckpointMade, ResumeAsked, Steered
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import FINAL, RESUMABLE
+from ralph.core.model.verdict import Checkpoint
 from ralph.errors import NothingToDo, UserError
 from ralph.shell.config.schema import FLAGS
 from ralph.shell.config.values import parse_text, parse_words
@@ -42,6 +45,14 @@ class ResumeRequest(Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...] = ()  # CMD or NAME=CMD: gates that join the order
     cwd: str = ""  # where those are meant from
     author: str = ""
+    agent: str = ""  # another one goes on with it
+    agent_cmd: str = ""
+    checkpoint: int | None = None  # the work goes on from here
+
+    @property
+    def only_room(self) -> bool:
+        """Nothing but more room is asked for: that can also join a loop at work."""
+        return replace(self, loop="", more=MoreRoom(), cwd="", author="") == ResumeRequest(loop="")
 
 
 def loop_to_resume(text: str | None, env: Mapping[str, str], cwd: str) -> str:
@@ -70,6 +81,24 @@ def refuse_final(name: str, env: Mapping[str, str]) -> Loop:
     return loop
 
 
+def raise_at_work(request: ResumeRequest, env: Mapping[str, str]) -> bool:
+    """More room for a loop that a runner drives right now; False when there is none, or more is asked for."""
+    if not (request.only_room and request.more != MoreRoom() and is_driven(request.loop, env)):
+        return False
+    from ralph.app.tell import send_and_wait
+
+    more = request.more
+    event = ResumeAsked(
+        author=request.author,
+        more_iterations=more.iterations,
+        more_time=more.seconds,
+        more_cost=more.cost,
+        more_tokens=more.tokens,
+    )
+    send_and_wait(request.loop, env, event, until="", drive=False)
+    return True
+
+
 def prepare_resume(request: ResumeRequest, env: Mapping[str, str]) -> DriveRequest:
     """What to drive and what is recorded before: the asking itself, raised limits, the note."""
     loop = refuse_final(request.loop, env)
@@ -79,7 +108,7 @@ def prepare_resume(request: ResumeRequest, env: Mapping[str, str]) -> DriveReque
         min_free=settings.retention.min_free,
         max_loops=settings.places.max_loops,
         max_loops_machine=settings.places.max_loops_machine,
-        first=_first_events(loop, request, _joining_gates(loop, request, env)),
+        first=_first_events(loop, request, _joining_gates(loop, request, env), env),
     )
 
 
@@ -102,7 +131,48 @@ def _joining_gates(loop: Loop, request: ResumeRequest, env: Mapping[str, str]) -
     return seal_joining(request.checks, loop, find_project(order.repo), cwd, env)
 
 
-def _first_events(loop: Loop, request: ResumeRequest, gates: tuple[Gate, ...]) -> tuple[AnyEvent, ...]:
+def checkpoint_of(name: str, iteration: int, env: Mapping[str, str]) -> Checkpoint:
+    """The checkpoint after this iteration of a loop; 0 is its base."""
+    record = read_loop(name, env)
+    if record.loop.has_plan:
+        raise UserError(
+            "a loop with a plan goes on from where its items stand",
+            code="E-RESUME-CHECKPOINT",
+            why="its verified items are on the result branch already",
+            next=f"ralph resume {name}",
+        )
+    base = record.loop.sealed.base
+    if iteration == 0:
+        return Checkpoint(iteration=0, tree=base.tree, commit=base.commit)
+    made = {one.iteration: one for one in record.events if isinstance(one, CheckpointMade)}
+    if iteration not in made:
+        raise UserError(
+            f"loop '{name}' has no checkpoint {iteration}",
+            code="E-CHECKPOINT-UNKNOWN",
+            why=f"expected one of: {', '.join(map(str, (0, *sorted(made))))}",
+            next=f"ralph checkpoints {name}",
+        )
+    found = made[iteration]
+    return Checkpoint(
+        iteration=iteration, tree=found.tree, commit=found.commit, changed_lines=found.total_lines
+    )
+
+
+def _other_agent(loop: Loop, request: ResumeRequest, env: Mapping[str, str]) -> SealedAgent | None:
+    if not (request.agent or request.agent_cmd):
+        return None
+    from ralph.shell.start.agents import choose_agents
+
+    settings = settings_to_resume(env, loop.sealed.repo)
+    settings = replace(settings, agent=request.agent or settings.agent)
+    project = find_project(loop.sealed.repo)
+    chosen = choose_agents(settings, project, env, command=request.agent_cmd)[0]
+    return replace(chosen.agent, model=settings.model)
+
+
+def _first_events(
+    loop: Loop, request: ResumeRequest, gates: tuple[Gate, ...], env: Mapping[str, str]
+) -> tuple[AnyEvent, ...]:
     raised = ResumeAsked(
         author=request.author,
         more_iterations=request.more.iterations,
@@ -112,6 +182,8 @@ def _first_events(loop: Loop, request: ResumeRequest, gates: tuple[Gate, ...]) -
         done=_done_by_hand(loop, request.done),
         **_waivers(request),
         gates=gates,
+        agent=_other_agent(loop, request, env),
+        to=None if request.checkpoint is None else checkpoint_of(request.loop, request.checkpoint, env),
     )
     told = [f"allowed from now on: {key} ({why})" for key, why in raised.allow.items()]
     told += [request.note] if request.note else []

@@ -176,6 +176,12 @@ STOPS += [
         {"control.stopped_by": "person"},
     ),
     Row(
+        "what the machine stops again and again, the rule for faults stops for good",
+        decide(READY, e.PauseAsked(reason="x", by="machine")),
+        e.PauseAsked(reason="given up", by="limit"),
+        {"control.stopped_by": "limit", "reason": "given up"},
+    ),
+    Row(
         "resumed: whoever stopped it is forgotten",
         BY_SIGNAL,
         e.ResumeAsked(author="worker"),
@@ -228,7 +234,7 @@ CHOICES = [
         },
     ),
     Row(
-        "the work goes on from a chosen checkpoint, and what is left behind is kept",
+        "the work goes on from a chosen checkpoint, and what is left behind has its own",
         ENDED,
         e.ResumeAsked(to=BACK),
         {
@@ -238,7 +244,7 @@ CHOICES = [
             "proof.verdicts_tree": "",
             "progress.history": (),
             "progress.best": BACK,
-            "todo": (actions.RestoreWorkspace(BACK, ENDED.checkpoint, CHOSEN),),
+            "todo": (actions.RestoreWorkspace(BACK, None, CHOSEN),),
         },
     ),
     Row(

@@ -121,7 +121,8 @@ def _drop_whole(name: str, env: Mapping[str, str]) -> None:
 def _remove_papers(state: State, name: str) -> None:
     for suffix in (".md", ".json", ".html"):
         remove_tree(os.path.join(state.reports, name + suffix))
-    remove_tree(os.path.join(state.logs, name + ".log"))
+    for suffix in (".log", ".runner.log"):
+        remove_tree(os.path.join(state.logs, name + suffix))
     folder = loop_folder(state, name)
     give_back(os.path.join(folder, "own"), SystemClock().now(), whole=True)
     for part in os.listdir(folder):

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from ralph.app.place import journal_of
-from ralph.app.words.format import ago, clock, cost_words, safe, short
+from ralph.app.words.format import ago, clock, cost_words, iso, safe, short
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
-from ralph.errors import JournalError, RalphError
+from ralph.clock import SystemClock
+from ralph.errors import JournalError, RalphError, UserError
 from ralph.shell.journal.selection import find_loop
 from ralph.shell.journal.store import ENDED, JournalReader, SummaryRow
 
@@ -48,6 +49,8 @@ class ListRow(msgspec.Struct, frozen=True):
     body: dict[str, Any]
     updated: float
     trouble: str = ""
+    number: int = 0
+    pid: int | None = None  # of its runner, where one is at work
 
 
 def list_row(summary: SummaryRow, reader: JournalReader) -> ListRow:
@@ -55,7 +58,8 @@ def list_row(summary: SummaryRow, reader: JournalReader) -> ListRow:
     updated = summary.updated / 1000
     if body is None:
         return ListRow(summary.loop, "damaged", {}, updated, "its summary cannot be read")
-    return ListRow(summary.loop, status_word(summary, reader), body, updated)
+    word, pid = status_word(summary, reader)
+    return ListRow(summary.loop, word, body, updated, number=summary.number, pid=pid)
 
 
 def list_rows(env: Mapping[str, str], repo: str | None) -> list[ListRow]:
@@ -64,8 +68,22 @@ def list_rows(env: Mapping[str, str], repo: str | None) -> list[ListRow]:
         return [list_row(summary, reader) for summary in reader.summaries(repo)]
 
 
+def moment_ago(text: str) -> float:
+    """Wall clock of "7d" ago; 0 for no text."""
+    if not text:
+        return 0.0
+    from ralph.core.text.units import parse_duration
+
+    try:
+        return SystemClock().now() - parse_duration(text)
+    except ValueError as error:
+        raise UserError(
+            f"--since is '{text}': expected {error}", code="E-USAGE", next="ralph status --since 7d"
+        ) from None
+
+
 def newest_rows(
-    env: Mapping[str, str], repo: str | None, limit: int
+    env: Mapping[str, str], repo: str | None, limit: int, since: float = 0.0
 ) -> tuple[list[ListRow], Counter[str], int]:
     """The newest rows, how many loops stand where (complete), and how many rows were left out."""
     with journal_of(env) as reader:
@@ -78,6 +96,8 @@ def newest_rows(
                 counts[outcome or phase] += number
         rows = []
         for summary in reader.summaries(repo, limit if limit > 0 else -1):
+            if summary.updated < since * 1000:
+                break  # newest first
             row = active.get(summary.loop)
             # An unfinished loop is what somebody may go on with, so its record is proven before it is shown.
             rows.append(list_row(summary, reader) if row is None else check_record(row, reader))
@@ -106,17 +126,17 @@ def check_record(row: ListRow, reader: JournalReader) -> ListRow:
     return row
 
 
-def status_word(summary: SummaryRow, reader: JournalReader) -> str:
-    """One word for where a loop stands; a loop that nobody drives although it should has crashed."""
+def status_word(summary: SummaryRow, reader: JournalReader) -> tuple[str, int | None]:
+    """One word for where a loop stands, and its runner; one that should have one and has none has crashed."""
     if summary.phase == ENDED:
-        return summary.outcome or ENDED
+        return summary.outcome or ENDED, None
     if summary.phase in ("paused", "queued"):
-        return summary.phase
+        return summary.phase, None
     try:
         held = reader.driver(summary.loop)
     except RalphError:
-        return summary.phase  # another user's lock: whether it is held is not ours to know
-    return summary.phase if held else "crashed"
+        return summary.phase, None  # another user's lock: whether it is held is not ours to know
+    return (summary.phase, held.pid or None) if held else ("crashed", None)
 
 
 def _body(summary: SummaryRow) -> dict[str, Any] | None:
@@ -225,11 +245,43 @@ def json_row(row: ListRow) -> dict[str, Any]:
         "crashed": crashed,
         "state": "crashed" if crashed else body.get("state", ""),
         "tree": short(body.get("tree", "")),
+        "number": row.number or None,
+        "pid": row.pid,
+        "s2": s2_entry(row),
         "next": [step.command for step in steps(row)],
     }
     if row.trouble:
         shown["trouble"] = row.trouble
     return shown
+
+
+# S2's words for a loop in its registry; "crashed" is derived there too.
+S2_STATUS = {"crashed": "crashed", "paused": "paused", "waiting": "waiting", "judging": "completing"}
+
+
+def s2_entry(row: ListRow) -> dict[str, Any]:
+    """The loop as an entry of S2's registry (docs/json.md)."""
+    body = row.body
+    limits, host = body["limits"], body.get("host") or {}
+    minutes = limits["time"]
+    return {
+        "loop_id": f"ralph-{row.name}",
+        "status": S2_STATUS.get(row.word, "running" if body["outcome"] is None else body.get("state", "")),
+        "iteration": body["iteration"],
+        "task_summary": safe(body["task"], 200),
+        "completion_criteria": ", ".join(
+            safe(one["gate"], 60) for one in body["verdicts"] if one["required"]
+        ),
+        "started_at": iso(body["started"]) if body.get("started") else None,
+        "last_active": iso(row.updated),
+        "pid": row.pid,
+        "owner": safe(body.get("agent", ""), 60),
+        "working_directory": safe(body["repo"], 4000),
+        "max_iterations": limits["iterations"],
+        "timeout_minutes": None if minutes is None else minutes / 60,
+        "priority": host.get("priority", "medium"),
+        "tags": [],
+    }
 
 
 def _clean(value: Any) -> Any:

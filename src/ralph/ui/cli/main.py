@@ -111,7 +111,7 @@ def _dispatch(args: list[str]) -> int:
         from ralph.ui.cli.complete import answer_shell
 
         return answer_shell()
-    if args in ([], ["status"]):
+    if args in ([], ["status"], ["status", "--all"]):
         return _quick_status(args)
     import click
 
@@ -136,7 +136,7 @@ def _quick_status(args: list[str]) -> int:
     gc.freeze()
     gc.enable()
     try:
-        return status.show() if args else status.overview()
+        return status.show(every="--all" in args) if args else status.overview()
     except KeyboardInterrupt:
         print(file=sys.stderr)  # ends the line with the ^C, as click does
         raise

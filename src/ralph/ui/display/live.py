@@ -56,11 +56,16 @@ class Live(Silent):
         self._call: StoryCall | None = None
         self._facts: deque[str] = deque(maxlen=MAX_FACTS)
         self._note = ""
+        self.hint = ""  # which keys there are
 
     def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         self._loop = loop
         for line in header(loop, words):
             self._print(Text(line))
+        self.open_region()
+
+    def open_region(self) -> None:
+        """Begin to draw, or begin again after the terminal was given back for a while."""
         self._region = Region(
             console=self.console,
             auto_refresh=False,
@@ -122,7 +127,7 @@ class Live(Silent):
         hint = (
             "stopping after this iteration"
             if loop.control.pause_reason
-            else "ctrl-c stops after this iteration"
+            else self.hint or "ctrl-c stops after this iteration"
         )
         parts.append(Text(f" {hint}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)

@@ -210,8 +210,8 @@ def _go_back(loop: Loop, to: Checkpoint) -> Loop:
     ending = failover.limit_reached(loop)
     if ending is not None:
         return after_judging.finish(replace(loop, phase="working"), ending)
-    rejected = None if to.tree == loop.work.tree else loop.checkpoint
-    back = RestoreWorkspace(to=to, rejected=rejected, why=CHOSEN)
+    # What is left behind has its checkpoint already, under a ref of its own.
+    back = RestoreWorkspace(to=to, rejected=None, why=CHOSEN)
     return replace(loop.with_progress(best=to, counted=0), phase="working", todo=(back,))
 
 

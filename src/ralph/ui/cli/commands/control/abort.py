@@ -10,21 +10,37 @@ from ralph.app.tell import abort_loop, refuse_ended
 
 
 @click.command(short_help="End loops for good.")
-@click.argument("loops", nargs=-1, required=True, metavar="LOOP…")
+@click.argument("loops", nargs=-1, metavar="LOOP…")
+@click.option("--all", "every", is_flag=True, help="End every unfinished loop of this project.")
+@click.option("--drop", is_flag=True, help="Discard what they left, too: refs, workspace and evidence.")
 @click.option("--reason", default="", metavar="TEXT", help="Reason to record.")
-def command(loops: tuple[str, ...], reason: str) -> int:
-    """End each LOOP now. Stops a running agent and keeps its work as a checkpoint.
+def command(loops: tuple[str, ...], every: bool, drop: bool, reason: str) -> int:
+    """End each LOOP now, wherever it runs. Stops a running agent and keeps its work as a checkpoint.
+
+    Returns when the loop has really ended and its agent is gone, and says when that was.
 
     \b
-    Example:
+    Examples:
       ralph abort fix-auth docs-91ab --reason "wrong approach"
+      ralph abort --all
     """
-    from ralph.app.place import find_loop
+    from ralph.app.place import active_loops, find_loop
+    from ralph.app.words.format import stamp
 
     env = dict(os.environ)
-    names = [find_loop(text, env) for text in loops]
+    if bool(loops) == every:
+        raise click.UsageError("Name the loops to end, or say --all.")
+    names = active_loops(env, os.getcwd()) if every else [find_loop(text, env) for text in loops]
     refuse_ended(names, env)
     for name in names:
         loop = abort_loop(name, env, reason=reason)
-        print(f"{name} {loop.outcome or loop.phase}: ralph diff {name} shows what it left")
+        left = f"ralph diff {name} shows what it left"
+        if drop:
+            from ralph.app.results.drop import drop as drop_loop
+
+            drop_loop(name, env)
+            left = "nothing of it is left but its record"
+        print(f"{name} {loop.outcome or loop.phase} at {stamp(loop.now)}: {left}")
+    if not names:
+        print("no loop here is unfinished")
     return 0

@@ -48,6 +48,11 @@ from ralph.ui.cli.loop_options import detach_options
 @click.option("--max-time", default="", metavar="+4h", help="Allow more time.")
 @click.option("--max-cost", default="", metavar="+USD", help="Allow more cost.")
 @click.option("--max-tokens", default="", metavar="+N", help="Allow N more tokens.")
+@click.option("--agent", default="", metavar="NAME", help="Continue with another agent.")
+@click.option("--agent-cmd", default="", metavar="CMD", help="Continue with any executable as the agent.")
+@click.option(
+    "--checkpoint", type=click.IntRange(0), metavar="N", help="Continue from this checkpoint; 0 is the base."
+)
 @detach_options
 @click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines; see docs/json.md.")
@@ -67,30 +72,18 @@ def command(**given: Any) -> int:
       ralph resume fix-auth --allow "inventory.deleted:tests/test_a.py::test_old=it goes with its feature"
       ralph resume fix-auth --steer "the clock is in UTC" --max-iterations +5
       ralph resume fix-auth --check "python3 tools/login_twice.py"
+      ralph resume fix-auth --checkpoint 2 --agent codex -d
     """
-    from ralph.app.resume import MoreRoom, ResumeRequest, loop_to_resume, prepare_resume, refuse_final
+    from ralph.app.resume import loop_to_resume, prepare_resume, raise_at_work, refuse_final
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = dict(os.environ)
     name = loop_to_resume("" if given["last"] else given["loop"], env, os.getcwd())
     refuse_final(name, env)
-    more = MoreRoom(
-        iterations=int(_number(given["max_iterations"], "--max-iterations", units.parse_count)),
-        seconds=float(_number(given["max_time"], "--max-time", units.parse_duration)),
-        cost=float(_number(given["max_cost"], "--max-cost", units.parse_money)),
-        tokens=int(_number(given["max_tokens"], "--max-tokens", units.parse_count)),
-    )
-    request = ResumeRequest(
-        loop=name,
-        more=more,
-        note=given["steer"],
-        done=given["done"],
-        allow=given["allow"],
-        allow_asked=given["allow_asked"],
-        checks=given["checks"],
-        cwd=os.getcwd(),
-        author=env.get("USER", ""),
-    )
+    request = _build_request(name, env, given)
+    if raise_at_work(request, env):
+        print(f"{name} is at work, and has more room now: ralph status {name}")
+        return 0
     prepared = prepare_resume(request, env)
     if given["detach"] or given["queue"]:
         from ralph.ui.ask.detach import detach_and_show
@@ -106,6 +99,31 @@ def command(**given: Any) -> int:
         machine=prepared.max_loops_machine,
         first=prepared.first,
         may_ask=not given["yes"],
+    )
+
+
+def _build_request(name: str, env: dict[str, str], given: dict[str, Any]) -> Any:
+    from ralph.app.resume import MoreRoom, ResumeRequest
+
+    more = MoreRoom(
+        iterations=int(_number(given["max_iterations"], "--max-iterations", units.parse_count)),
+        seconds=float(_number(given["max_time"], "--max-time", units.parse_duration)),
+        cost=float(_number(given["max_cost"], "--max-cost", units.parse_money)),
+        tokens=int(_number(given["max_tokens"], "--max-tokens", units.parse_count)),
+    )
+    return ResumeRequest(
+        loop=name,
+        more=more,
+        note=given["steer"],
+        done=given["done"],
+        allow=given["allow"],
+        allow_asked=given["allow_asked"],
+        checks=given["checks"],
+        cwd=os.getcwd(),
+        author=env.get("USER", ""),
+        agent=given["agent"],
+        agent_cmd=given["agent_cmd"],
+        checkpoint=given["checkpoint"],
     )
 
 

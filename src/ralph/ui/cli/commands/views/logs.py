@@ -34,6 +34,10 @@ def command(loop: str | None, follow: bool, iteration: int | None, kind: str | N
     env = dict(os.environ)
     with closing(follow_loop(loop, env, os.getcwd(), follow=follow)) as entries:
         for entry in entries:
+            if isinstance(entry, str):
+                if not as_json and iteration is None and kind in (None, "agent"):
+                    print(f"      | {safe(entry, 2000)}", flush=True)
+                continue
             if not _is_wanted(entry, iteration, kind):
                 continue
             if as_json:

@@ -28,6 +28,7 @@ def show(
     limit: int = LIMIT,
     as_json: bool = False,
     quiet: bool = False,
+    since: float = 0.0,
 ) -> int:
     """What the command does; `ralph status` alone comes here without waiting for click."""
     if loop is not None:
@@ -35,7 +36,7 @@ def show(
         _print_one(row, as_json=as_json, quiet=quiet)
         return 4 if row.word == "damaged" else 0
     repo = None if every else project_of(os.getcwd())
-    rows, counts, more = newest_rows(os.environ, repo, limit)
+    rows, counts, more = newest_rows(os.environ, repo, limit, since)
     if as_json:
         _print_json(rows, counts, truncated=more > 0)
     elif quiet:
@@ -263,8 +264,12 @@ def _command() -> Any:
         "--limit", default=LIMIT, show_default=True, metavar="N", help="Show at most N loops; 0 for all."
     )
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; see docs/json.md.")
+    @click.option("--watch", is_flag=True, help="Show the table again every two seconds, until Ctrl-C.")
+    @click.option("--since", default="", metavar="7d", help="Show only loops that were active since then.")
     @click.option("-q", "quiet", is_flag=True, help="Print names only.")
-    def status(loop: str | None, every: bool, limit: int, as_json: bool, quiet: bool) -> int:
+    def status(
+        loop: str | None, every: bool, limit: int, as_json: bool, watch: bool, since: str, quiet: bool
+    ) -> int:
         """Show the loops of this project, or one LOOP in detail.
 
         LOOP is a name, an id, or the beginning of one. A loop whose runner died is shown as crashed; `ralph
@@ -274,7 +279,32 @@ def _command() -> Any:
         Examples:
           ralph status
           ralph status fix-auth --json
+          ralph status --all --watch
         """
-        return show(loop, every=every, limit=limit, as_json=as_json, quiet=quiet)
+        from ralph.app.views.rows import moment_ago
+
+        after = moment_ago(since)
+        if watch and not as_json:
+            return _watch(loop, every=every, limit=limit, since=after)
+        return show(loop, every=every, limit=limit, as_json=as_json, quiet=quiet, since=after)
 
     return status
+
+
+def _watch(loop: str | None, **given: Any) -> int:
+    """The same table, in place, until whoever looks on leaves or the loop that is looked at ends."""
+    import contextlib
+    import io
+    import sys
+
+    clear = "\x1b[H\x1b[2J" if sys.stdout.isatty() else ""
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            page = io.StringIO()
+            with contextlib.redirect_stdout(page):
+                code = show(loop, **given)
+            print(clear + page.getvalue(), end="", flush=True)
+            if loop is not None and one_row(loop, os.environ).body.get("phase") == "ended":
+                return code
+            SystemClock().sleep(2.0)
+    return 0

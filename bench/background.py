@@ -1,0 +1,125 @@
+"""The worker beside 1,000 queued and 200 waiting loops: processor and memory; `status --all` of 10,000 loops.
+
+The queued loops find no place (the waiting ones have them all), so the worker has nothing to do but to look.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+
+from measuring import MEGABYTE, Line, interleaved, quiet, ratio_line
+from sample import RALPH
+
+from ralph.core.decide.machine import fold
+from ralph.core.model import events as e
+from ralph.core.model.agent import SealedAgent
+from ralph.core.model.gate import Criterion, Gate
+from ralph.core.model.order import Order, StartPoint
+from ralph.core.model.spend import Limits
+from ralph.shell.journal.open import open_journal
+from ralph.shell.journal.store import JournalStore
+from ralph.shell.run.scribe import summary_row
+
+PART = "background"
+QUEUED, WAITING, ENDED = 1000, 200, 10_000
+CPU_AIM, MEMORY_AIM, STATUS_AIM = 0.5, 80.0, 6.0
+
+
+def measure(quick: bool) -> list[Line]:
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    seconds = 10.0 if quick else 60.0
+    with tempfile.TemporaryDirectory(dir=memory) as root:
+        os.chmod(root, 0o700)
+        env = {**os.environ, "RALPH_STATE_DIR": root, "RALPH_MAX_LOOPS_MACHINE": str(WAITING)}
+        share, used = _worker(root, env, seconds)
+    with tempfile.TemporaryDirectory(dir=memory) as root:
+        os.chmod(root, 0o700)
+        status = _status(root, {**os.environ, "RALPH_STATE_DIR": root}, 5 if quick else 20)
+    loops = f"{QUEUED:,} queued, {WAITING} waiting"
+    shares = {"ralph": share, "unit": "%", "value": share, "value_unit": "%", "aim": CPU_AIM}
+    sizes = {"ralph": used, "unit": "MB", "value": used, "value_unit": "MB", "aim": MEMORY_AIM}
+    return [
+        Line(part=PART, what=f"idle worker, {loops}: of a core", **shares),
+        Line(part=PART, what=f"idle worker, {loops}: memory", **sizes),
+        status,
+    ]
+
+
+def _worker(root: str, env: dict[str, str], seconds: float) -> tuple[float, float]:
+    """Per cent of a core and megabytes of a worker that looks after them."""
+    with open_journal(root) as journal, ExitStack() as held:
+        for number in range(QUEUED):
+            _add(journal, f"queued-{number}", "/repo/a", (e.LoopQueued(at=1.0),))
+        for number in range(WAITING):
+            name = f"waiting-{number}"
+            stint = journal.admit(name, at=1)
+            held.callback(stint.release)
+            _add(journal, name, "/repo/b", (e.LoopQueued(at=1.0), _stint()))
+        argv = [RALPH, "worker", "start", "--foreground"]
+        worker = subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(5.0)  # it has read everything by then
+            before = _ticks(worker.pid)
+            time.sleep(seconds)
+            used = (_ticks(worker.pid) - before) / os.sysconf("SC_CLK_TCK")
+            with open(f"/proc/{worker.pid}/statm", encoding="ascii") as file:
+                resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
+        finally:
+            worker.terminate()
+            worker.wait(30)
+    return 100 * used / seconds, resident
+
+
+def _ticks(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def _status(root: str, env: dict[str, str], rounds: int) -> Line:
+    with open_journal(root) as journal:
+        for number in range(ENDED):
+            ending = (
+                e.AbortAsked(at=2.0),
+                e.LoopEnded(outcome="aborted", reason="aborted by the user", at=3.0),
+            )
+            _add(journal, f"ended-{number}", f"/repo/{number % 20}", ending)
+
+    def seconds(*argv: str) -> float:
+        began = time.monotonic()
+        subprocess.run(argv, cwd="/", env=env, stdout=subprocess.DEVNULL, check=True)
+        return time.monotonic() - began
+
+    bare, all_ = interleaved(
+        rounds, lambda: seconds(sys.executable, "-c", "pass"), lambda: seconds(RALPH, "status", "--all")
+    )
+    return ratio_line(
+        PART, f"ralph status --all, {ENDED:,} ended loops", quiet(bare), quiet(all_), STATUS_AIM
+    )
+
+
+def _stint() -> e.StintStarted:
+    return e.StintStarted(pid=1, host="h", version="1", protection="S2", hosted=True, at=2.0)
+
+
+def _add(journal: JournalStore, name: str, repo: str, more: tuple[e.AnyEvent, ...]) -> None:
+    order = Order(
+        loop=name,
+        task="make the tests pass",
+        repo=repo,
+        criterion=Criterion(task_class="test-pass", gates=(Gate(name="test", run="true", argv=("true",)),)),
+        limits=Limits(),
+        agent=SealedAgent("demo"),
+        base=StartPoint("c0", "t0"),
+    )
+    facts = (e.LoopStarted(order=order, rules=e.RULES, at=1.0), *more)
+    for seq, event in enumerate(facts):
+        words = {"at": 1000 + seq, "kind": e.kind_of(event), "v": e.VERSIONS[e.kind_of(event)]}
+        row = summary_row(fold(facts[: seq + 1]), 1.0)
+        if seq == 0:
+            journal.create(name, body=e.encode(event), summary=row, **words)
+        else:
+            journal.append(name, seq, body=e.encode(event), summary=row, **words)

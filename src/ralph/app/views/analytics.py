@@ -1,0 +1,75 @@
+"""Analytics over the journal: one loop, or many by agent and model; see `core.views.analytics`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ralph.app.place import journal_of, project_of
+from ralph.app.records import Record, read_newest
+from ralph.app.views.rows import moment_ago
+from ralph.core.views.analytics import Calibration, LoopAnalytics, analyse, score_forecasts
+from ralph.errors import JournalError
+from ralph.shell.journal.record import load
+
+
+class AgentLine(Struct, frozen=True):
+    agent: str
+    model: str
+    loops: int
+    verified: int
+    cost_per_verified: float | None  # None: a call's cost is unknown, or nothing was verified
+    lies: int
+
+
+def analyse_loop(text: str | None, env: Mapping[str, str], cwd: str) -> LoopAnalytics:
+    return _analyse(read_newest(text, env, cwd))
+
+
+def _analyse(record: Record) -> LoopAnalytics:
+    return analyse(record.loop, record.events)
+
+
+def analyse_many(
+    env: Mapping[str, str], cwd: str, *, every: bool, since: str
+) -> tuple[list[LoopAnalytics], Calibration]:
+    """Loops of this project, or all; and how forecasts would have done on those that were verified."""
+    after = moment_ago(since) * 1000
+    found, ended = [], []
+    with journal_of(env) as reader:
+        for row in reader.summaries(None if every else project_of(cwd)):
+            if row.updated < after:
+                continue
+            try:
+                record = load(reader, row.loop)
+            except JournalError:
+                continue  # `ralph doctor` tells of it
+            one = _analyse(record)
+            found.append(one)
+            if one.outcome == "verified":
+                ended.append((one.lines, record.loop.limits.iterations))
+    return found, score_forecasts(ended)
+
+
+def by_agent(loops: list[LoopAnalytics]) -> list[AgentLine]:
+    groups: dict[tuple[str, str], list[LoopAnalytics]] = {}
+    for one in loops:
+        groups.setdefault((one.agent, one.model), []).append(one)
+    lines = []
+    for (agent, model), group in sorted(groups.items()):
+        verified = sum(one.outcome == "verified" for one in group)
+        costs = [line.cost for one in group for line in one.lines]
+        known = [cost for cost in costs if cost is not None]
+        whole = len(known) == len(costs) and verified > 0
+        lines.append(
+            AgentLine(
+                agent=agent,
+                model=model,
+                loops=len(group),
+                verified=verified,
+                cost_per_verified=sum(known) / verified if whole else None,
+                lies=sum(one.lies for one in group),
+            )
+        )
+    return lines

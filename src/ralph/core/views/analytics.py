@@ -1,0 +1,201 @@
+"""What a loop's iterations came to, what they cost, and how many are left: a fold over its facts.
+
+Unknown stays unknown: what nobody told is None, never zero. The forecast is scored afterwards against loops
+that have ended (`score_forecasts`), so that its interval can be believed, or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import ceil
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.model import events as e
+from ralph.core.model.loop import Loop
+
+FLAT = 2.0  # points of quality that are no change
+SMALL = 5.0  # twice in a row: returns diminish
+MOSTLY = 0.67
+
+
+class IterationLine(Struct, frozen=True):
+    iteration: int
+    agent: str = ""
+    red: int | None = None  # findings and failing tests of required checks; None = not judged
+    red_before: int | None = None
+    quality: float | None = None  # 0 to 100: how much of what was red at the base is green
+    tokens: int | None = None
+    cost: float | None = None
+    agent_seconds: float = 0.0
+    gate_seconds: float = 0.0
+    lines: int = 0  # added and removed
+    claimed: str = ""
+    fault: str = ""
+
+    @property
+    def delta(self) -> float | None:
+        if self.red is None or self.red_before is None:
+            return None
+        return float(self.red_before - self.red)
+
+
+class Forecast(Struct, frozen=True):
+    """How much is left. The interval is meant to hold the truth four times out of five."""
+
+    iterations: int
+    low: int
+    high: int
+    cost: float | None = None
+
+
+class LoopAnalytics(Struct, frozen=True):
+    loop: str
+    agent: str
+    model: str
+    phase: str
+    outcome: str | None
+    reason: str
+    lines: tuple[IterationLine, ...]
+    best: int | None
+    trajectory: str
+    diminishing: bool
+    lies: int  # "done" that the checks refused
+    forecast: Forecast | None
+
+
+def analyse(loop: Loop, events: Iterable[e.AnyEvent]) -> LoopAnalytics:
+    order = loop.sealed
+    lines = iteration_lines(events)
+    alive = loop.phase not in ("ended", "new")
+    limit = loop.limits.iterations
+    left = None if limit is None else max(0, limit - loop.iteration)
+    claims = sum(one.claimed == "COMPLETE" for one in lines)
+    return LoopAnalytics(
+        loop=order.loop,
+        agent=order.agent.name,
+        model=order.agent.model,
+        phase=loop.phase,
+        outcome=loop.outcome,
+        reason=loop.reason,
+        lines=lines,
+        best=loop.progress.best.iteration if loop.progress.best else None,
+        trajectory=trajectory(lines),
+        diminishing=diminishing(lines),
+        lies=claims
+        - (loop.outcome in ("verified", "unproven") and bool(lines) and lines[-1].claimed == "COMPLETE"),
+        forecast=forecast(lines, left) if alive else None,
+    )
+
+
+def iteration_lines(events: Iterable[e.AnyEvent]) -> tuple[IterationLine, ...]:
+    """One line a call of the agent; what was judged belongs to the call before it."""
+    lines: list[IterationLine] = []
+    base: dict[str, int] = {}
+    now: dict[str, int] = {}
+    for event in events:
+        if isinstance(event, e.AgentStarted):
+            before = sum(now.values()) if now else sum(base.values()) if base else None
+            lines.append(IterationLine(event.iteration, event.agent, red_before=before))
+            now = {}
+        elif isinstance(event, e.GateEnded):
+            verdict = event.verdict
+            if verdict.stage == "baseline":
+                base[verdict.gate] = verdict.red or (verdict.status != "pass")
+            elif lines:
+                now[verdict.gate] = verdict.red or (verdict.status != "pass")
+                red = sum(now.values())
+                lines[-1] = replace(
+                    lines[-1],
+                    red=red,
+                    quality=_quality(red, sum(base.values())),
+                    gate_seconds=lines[-1].gate_seconds + verdict.seconds,
+                )
+        elif isinstance(event, e.AgentEnded) and lines:
+            lines[-1] = replace(
+                lines[-1],
+                tokens=event.usage.tokens,
+                cost=event.usage.cost,
+                agent_seconds=event.seconds,
+                claimed=event.claim.status if event.claim else "",
+                fault=event.fault.kind if event.fault else "",
+            )
+        elif isinstance(event, e.CheckpointMade) and lines:
+            lines[-1] = replace(lines[-1], lines=event.added + event.removed)
+    return tuple(lines)
+
+
+def _quality(red: int, base: int) -> float:
+    return 100.0 if red == 0 else max(0.0, 100.0 * (1 - red / max(base, red)))
+
+
+def _deltas(lines: Sequence[IterationLine]) -> list[float]:
+    known = [one.quality for one in lines if one.quality is not None]
+    return [after - before for before, after in pairwise(known if len(known) > 1 else [0.0, *known])]
+
+
+def trajectory(lines: Sequence[IterationLine]) -> str:
+    """improving, declining or stable when two thirds of the steps are so; else fluctuating."""
+    deltas = _deltas(lines)
+    if not deltas:
+        return "unknown"
+    for word, fits in (
+        ("improving", [one > FLAT for one in deltas]),
+        ("declining", [one < -FLAT for one in deltas]),
+        ("stable", [abs(one) <= FLAT for one in deltas]),
+    ):
+        if sum(fits) >= MOSTLY * len(deltas):
+            return word
+    return "fluctuating"
+
+
+def diminishing(lines: Sequence[IterationLine]) -> bool:
+    deltas = _deltas(lines)
+    return len(deltas) > 1 and all(abs(one) < SMALL for one in deltas[-2:])
+
+
+def forecast(lines: Sequence[IterationLine], left: int | None) -> Forecast | None:
+    """By how fast red has gone away so far; None while nothing is known of that.
+
+    `left` iterations are allowed: no more can come.
+    """
+    judged = [one for one in lines if one.red is not None and one.red_before is not None]
+    if not judged or judged[-1].red is None:
+        return None
+    red, steps = judged[-1].red, [one.delta or 0.0 for one in judged]
+    most = left if left is not None else 10 * len(judged)
+    if most <= 0:
+        return None
+    if red == 0:  # only a claim or the final proof is missing
+        return Forecast(0, 0, 1, 0.0 if any(one.cost is not None for one in lines) else None)
+    mean, best = sum(steps) / len(steps), max(steps)
+    likely = most if mean <= 0 else min(most, max(1, ceil(red / mean)))
+    low = most if best <= 0 else min(most, max(1, ceil(red / best)))
+    high = most if mean <= 0 else min(most, max(likely + 1, ceil(2.5 * red / mean)))
+    costs = [one.cost for one in lines if one.cost is not None]
+    cost = likely * sum(costs) / len(costs) if costs and len(costs) == len(lines) else None
+    return Forecast(likely, min(low, likely), high, cost)
+
+
+class Calibration(Struct, frozen=True):
+    forecasts: int
+    inside: int  # how many held the truth in their interval
+    error: float | None  # mean distance in iterations
+
+
+def score_forecasts(loops: Iterable[tuple[Sequence[IterationLine], int | None]]) -> Calibration:
+    """Of loops that ended verified: what would have been said after each iteration, and what came."""
+    count = inside = 0
+    distance = 0.0
+    for lines, limit in loops:
+        for at in range(1, len(lines)):
+            made = forecast(lines[:at], None if limit is None else max(0, limit - at))
+            if made is None:
+                continue
+            truth = len(lines) - at
+            count += 1
+            inside += made.low <= truth <= made.high
+            distance += abs(made.iterations - truth)
+    return Calibration(count, inside, distance / count if count else None)

@@ -1,0 +1,129 @@
+"""`ralph analytics`: what iterations came to and cost, how agents did, and how much is left."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+@click.command(short_help="Show what iterations achieved and cost.")
+@click.argument("loop", required=False)
+@click.option("--all", "every", is_flag=True, help="All loops of all projects, by agent and model.")
+@click.option("--since", default="", metavar="7d", help="Loops of this project that were active since then.")
+@click.option("--calibration", is_flag=True, help="Score earlier forecasts against what came.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; see docs/json.md.")
+def command(loop: str | None, every: bool, since: str, calibration: bool, as_json: bool) -> int:
+    """Show LOOP iteration by iteration: checks, tokens, cost and time, with a forecast while it runs.
+
+    With --all or --since, compare agents and models: how often verified, what a verified task costs, and how
+    often "done" was refused. What is not known is shown as unknown.
+
+    \b
+    Examples:
+      ralph analytics fix-auth
+      ralph analytics --since 7d
+      ralph analytics --all --calibration
+    """
+    from ralph.app.views.analytics import analyse_loop, analyse_many, by_agent
+
+    env = dict(os.environ)
+    if loop is not None or not (every or since or calibration):
+        found = analyse_loop(loop, env, os.getcwd())
+        if as_json:
+            _dump(found)
+            return 0
+        for line in _loop_lines(found):
+            print(line)
+        return 0
+    loops, score = analyse_many(env, os.getcwd(), every=every, since=since)
+    groups = by_agent(loops)
+    if as_json:
+        _dump({"v": 1, "agents": groups, "loops": loops, "calibration": score})
+        return 0
+    for line in _group_lines(groups):
+        print(line)
+    if calibration:
+        held = f"{score.inside} of {score.forecasts}" if score.forecasts else "none made yet"
+        error = "" if score.error is None else f", off by {score.error:.1f} iterations on average"
+        print(f"forecasts whose interval held the truth: {held}{error}")
+    return 0
+
+
+def _dump(value: Any) -> None:
+    import msgspec
+
+    print(msgspec.json.encode(value).decode())
+
+
+def chart(values: list[float | None]) -> str:
+    """A small chart; a dot where nothing is known."""
+    known = [value for value in values if value is not None]
+    top = max(known, default=0.0)
+    return "".join(
+        "·" if value is None else BARS[min(7, int(8 * value / top))] if top else BARS[0] for value in values
+    )
+
+
+def _loop_lines(found: Any) -> list[str]:
+    from ralph.app.words.format import clock, dollars, safe, table, thousands
+
+    rows = [("it", "agent", "red", "quality", "lines", "tokens", "cost", "agent time", "checks", "said")]
+    for one in found.lines:
+        red = (
+            "unknown"
+            if one.red is None
+            else f"{one.red_before}→{one.red}"
+            if one.red_before is not None
+            else str(one.red)
+        )
+        rows.append(
+            (
+                str(one.iteration),
+                safe(one.agent, 20),
+                red,
+                "unknown" if one.quality is None else f"{one.quality:.0f}",
+                str(one.lines),
+                "unknown" if one.tokens is None else thousands(one.tokens),
+                "unknown" if one.cost is None else dollars(one.cost),
+                clock(one.agent_seconds),
+                clock(one.gate_seconds),
+                one.fault or one.claimed or "",
+            )
+        )
+    lines = [f"{found.loop}  {found.outcome or found.phase}: {safe(found.reason, 200)}".rstrip(": ")]
+    lines += table(rows, "  ")
+    lines.append(f"  quality  {chart([one.quality for one in found.lines])}")
+    lines.append(f"  cost     {chart([one.cost for one in found.lines])}")
+    words = [f"trajectory {found.trajectory}"]
+    words += [f"best iteration {found.best}"] if found.best else []
+    words += ["returns diminish"] if found.diminishing else []
+    words += [f"{found.lies} claims of done refused"] if found.lies else []
+    lines.append("  " + " · ".join(words))
+    made = found.forecast
+    if made is not None:
+        cost = "cost unknown" if made.cost is None else f"about {dollars(made.cost)}"
+        lines.append(f"  forecast  {made.iterations} more iterations ({made.low} to {made.high}), {cost}")
+    return lines
+
+
+def _group_lines(groups: list[Any]) -> list[str]:
+    from ralph.app.words.format import dollars, safe, table
+
+    rows = [("agent", "model", "loops", "verified", "cost a verified task", "claims refused")]
+    for one in groups:
+        cost = "unknown" if one.cost_per_verified is None else dollars(one.cost_per_verified)
+        rows.append(
+            (
+                safe(one.agent, 30),
+                safe(one.model, 30) or "default",
+                str(one.loops),
+                f"{one.verified} ({100 * one.verified // max(1, one.loops)} %)",
+                cost,
+                str(one.lies),
+            )
+        )
+    return table(rows) if groups else ["no loops"]
