@@ -21,6 +21,7 @@ from ralph.gates.guards._base.facts import (
     Change,
     Executed,
     GuardFacts,
+    LikeSeen,
     Overlay,
     Tried,
 )
@@ -33,6 +34,7 @@ from ralph.gates.guards._base.kinds import (
     kind_of,
     with_way_out,
 )
+from ralph.gates.guards._calls.again import turned_green
 from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards._watch.attribution import attribution_request
 from ralph.gates.guards.hygiene.diff_coverage import watch_request
@@ -67,6 +69,7 @@ __all__ = [
     "Change",
     "Executed",
     "GuardFacts",
+    "LikeSeen",
     "Overlay",
     "Sabotage",
     "Tried",
@@ -83,6 +86,7 @@ __all__ = [
     "sabotage_request",
     "scope_request",
     "source_changes",
+    "turned_green",
     "watch_request",
     "witness_request",
     "witnesses",

@@ -19,6 +19,7 @@ class GateCall(msgspec.Struct, frozen=True):
     fresh: bool = True  # a checkout made anew; False: the slot's own, brought up to date
     watch: Watch | None = None  # which statements to look for while it goes on
     reads: bool = False  # which files it reads is watched
+    like_user: bool = False  # in a box that looks like a plain clone of the user's
     share: float = 1.0  # of what the whole gate takes: less where it looks at some tests only
 
 

@@ -32,7 +32,7 @@ from ralph.shell.gate_run.watch_call import (
 from ralph.shell.git.checkout import Submodule, fresh_checkout, update_checkout
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
-from ralph.shell.sandbox.boxes import GatePlace, gate_place, gate_spec
+from ralph.shell.sandbox.boxes import GatePlace, dress_place, gate_place, gate_spec
 from ralph.shell.sandbox.machine_cause import held_against, machine_made, missing, unless_full
 from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
@@ -118,9 +118,13 @@ class GateCaller:
         checkout, proven = place.checkout, self._fill(place, call)
         if (behind := self._place_shares(checkout, shares)) is not None:
             return behind
-        os.makedirs(os.path.join(place.tmp, "r"), mode=0o700)
-        report = os.path.join(place.tmp, "r", "report")
-        named = os.path.join(self.report_folder(call.slot), "report")
+        stamps = take_stamps(site.store, call.tree, checkout)
+        part = "r/report"
+        if call.like_user and site.boxed:
+            part = dress_place(site, place, call.tree, len(stamps))
+        report = os.path.join(place.tmp, part)
+        os.makedirs(os.path.dirname(report), mode=0o700)
+        named = os.path.join(os.path.dirname(self.report_folder(call.slot)), part)
         argv = exec_argv(gate, named)
         full = (program, *argv[1:])
         env = gate.env
@@ -129,8 +133,8 @@ class GateCaller:
             env = reads_env(own, seen, self._root(checkout), env)
         if call.watch is not None:
             env = watch_env(call.watch, own, seen, self._root(checkout), env)
-        spec = gate_spec(site, gate, full, place=place, folder=folder, env=env, shares=shares)
-        stamps = take_stamps(site.store, call.tree, checkout)
+        like = call.like_user
+        spec = gate_spec(site, gate, full, place=place, folder=folder, env=env, shares=shares, like_user=like)
         opened = ReadsWatch(checkout) if call.reads else None
         try:
             started = client.start_call(folder, spec, site.fork_client)

@@ -16,20 +16,14 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.text.clean import one_line, trim
 from ralph.gates.guards import CALLED, READ, Asked, GuardFacts, inspect, source_changes
 from ralph.shell.gate_run.answers import Heard
-from ralph.shell.gate_run.experiments import break_calls, overlay_calls, repeat_calls, witness_calls
-from ralph.shell.gate_run.schedule import Experiment, Lab, perform
+from ralph.shell.gate_run.experiments.plan_all import STAGES, plan_experiments
+from ralph.shell.gate_run.experiments.repeat_calls import forgive_base_flakes
+from ralph.shell.gate_run.schedule import Lab, perform
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import compare_trees
 from ralph.shell.ports import Attention
 
 MAX_SHOWN = 20
-# By guard, where they are not called like it: the stages of the calls that it goes by, or how those begin.
-_STAGES: dict[str, tuple[str, ...]] = {
-    "base_tests": ("overlay", "attributed"),
-    "repeat": ("final",),
-    "diff_coverage": ("canary", "final"),
-    "sabotage": ("sabotage", break_calls.STAGE),
-}
 
 
 def run_guards(
@@ -49,33 +43,16 @@ def run_guards(
     lab = Lab(judge, facts, loop.proof.finals, settled=loop.proof.doubted_tree == tree)
     if not perform(lab, plan_experiments(lab), attend):
         return lab.missing
-    repeat_calls.forgive_base_flakes(lab, attend)
+    forgive_base_flakes(lab, attend)
     called = tuple(
         replace(result, evidence=_evidence(result.guard, lab.evidence)) for result in inspect(facts, CALLED)
     )
     return tuple(_bound_result(result) for result in (*looked, *called))
 
 
-def plan_experiments(lab: Lab) -> list[Experiment]:
-    """Every experiment on this result. What has the longest way to go comes first."""
-    return [
-        one
-        for plan in (
-            witness_calls.plan,
-            overlay_calls.plan,
-            repeat_calls.plan,
-            break_calls.plan,
-            overlay_calls.plan_attribution,
-            overlay_calls.plan_scope,
-            overlay_calls.plan_altered,
-        )
-        for one in plan(lab)
-    ]
-
-
 def _evidence(guard: str, by_stage: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The gate calls that a guard's result rests on."""
-    stages = _STAGES.get(guard, (guard,))
+    stages = STAGES.get(guard, (guard,))
     return tuple(blob for stage, blobs in by_stage.items() if stage.startswith(stages) for blob in blobs)
 
 

@@ -19,7 +19,7 @@ from ralph.gates.seal import SHELL
 from ralph.shell.files.safe_tree import ensure_directory, open_way, remove_except, remove_tree
 from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
-from ralph.shell.sandbox import bubblewrap, hidden_files, tools
+from ralph.shell.sandbox import bubblewrap, hidden_files, likeness, tools
 from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount
 from ralph.shell.sandbox.own_copy import CopyPlace, Places
 from ralph.shell.sandbox.site import Site
@@ -162,6 +162,12 @@ def gate_place(site: Site, gate: Gate, program: str, top: str, folder: str) -> G
     return GatePlace(top, os.path.join(top, os.path.relpath(repo, at)), tmp, at)
 
 
+def dress_place(site: Site, place: GatePlace, tree: str, files: int) -> str:
+    """Makes the checkout look like a clone of the user's; where in its temporary folder the report goes."""
+    likeness.write_clone(site.store, place.checkout, f"{place.top}.index", tree, files)
+    return os.path.join(likeness.report_folder(), "results")
+
+
 def _gate_reads(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
     return (
         *_on_path(site, site.gate_path(gate)),
@@ -179,9 +185,11 @@ def gate_spec(
     folder: str,
     env: dict[str, str],
     shares: tuple[SharedMount, ...],
+    like_user: bool = False,
 ) -> CallSpec:
     """The call of a gate over one checkout. `env` is what the gate's own table adds."""
     order = site.order
+    like_user = like_user and site.boxed
     os.makedirs(place.tmp, mode=0o700, exist_ok=True)
     read = _gate_reads(site, gate, argv)
     if place.at and not bubblewrap.mount_around(order.repo, site.home, read):
@@ -191,7 +199,7 @@ def gate_spec(
         workspace=place.checkout,
         mount_at=order.repo,
         home=site.home,
-        home_dir=None,
+        home_dir=likeness.make_home(_make_folder(folder, "home"), site.env) if like_user else None,
         tmp_dir=place.tmp,
         around=(place.top, place.at) if place.at else None,
         read=read,
@@ -199,8 +207,10 @@ def gate_spec(
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, argv[:1], gate)),
         network=gate.network,
+        hostname=likeness.host_name() if like_user else "localhost",
         chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
     )
+    argv = likeness.after_others(argv) if like_user else argv
     made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
     home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
     words = bubblewrap.gate_env(site.env, home, env)
@@ -213,6 +223,8 @@ def gate_spec(
         words["PATH"] = os.pathsep.join(
             bubblewrap.path_outside(box, part) for part in words["PATH"].split(os.pathsep)
         )
+    if like_user:
+        words = likeness.shell_env(words, site.env, box.chdir)
     frame = Frame(wall_seconds=gate.timeout, memory_bytes=GATE_MEMORY, group=_group(site, folder))
     return bubblewrap.call_spec(made, "gate", words, frame)
 

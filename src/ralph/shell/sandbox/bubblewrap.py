@@ -92,6 +92,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     stage: str | None = None  # empty host folder for overlays of the shares; None: shares are read-only
     hide: tuple[str, ...] = ()  # masked even where a visible folder contains them
     network: bool = False
+    hostname: str = "localhost"
     chdir: str = ""  # inside; empty: `mount_at`
 
 
@@ -221,7 +222,7 @@ def _namespaces(box: Box, bwrap: str) -> list[str]:
     words += ["--disable-userns"] if os.getuid() == 0 and _can_disable(bwrap) else []
     # Explicit ids: below an overlay's namespace we are root, and must not look so inside.
     words += ["--uid", str(os.getuid()), "--gid", str(os.getgid())]
-    return [*words, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "localhost"]
+    return [*words, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", box.hostname]
 
 
 @lru_cache(maxsize=4)

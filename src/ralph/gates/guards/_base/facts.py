@@ -58,6 +58,13 @@ class BreakSeen(Struct, frozen=True):
     green: frozenset[str] = frozenset()  # tests that had turned green and stayed so; "": the gate itself
 
 
+class LikeSeen(Struct, frozen=True):
+    """What is red only in a box that looks like the user's own clone, by test or as a whole ("exit")."""
+
+    red: frozenset[str]
+    at_base: frozenset[str] = frozenset()  # of these, what is red only there at the base too
+
+
 class Asked(Struct, frozen=True):
     """What the specs ask of this tree."""
 
@@ -79,6 +86,8 @@ class Tried(Struct):
     breaks: dict[str, dict[str, BreakSeen]] = {}  # by gate and mode of breaking; none: not tried
     altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
     coverage: dict[str, LineHits] = {}  # what a repeat of each gate executed of the change
+    likeness: dict[str, LikeSeen] = {}  # where a repeat in the user's likeness came out otherwise
+    alone: dict[str, tuple[Reading, ...]] = {}  # the tests that turned green, called by themselves
     undone: dict[str, str] = {}  # by guard, not by gate: what it would have tried, had it fitted in
 
 

@@ -8,11 +8,16 @@ from ralph.core.proof.compare import red_keys
 from ralph.core.proof.flaky import flaky_words
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._calls.again import NOT_IMITATED, find_lucky, find_unlike
 
 NAME = "repeat"
 CALLED = True
 KINDS = guard_kinds(NAME, "make the result the same each time", {
     "flaky": ("not yet", "green once and red once on the same tree"),
+    "alone": ("asks", "a test that turned green is red whenever it runs alone",
+        "make the test pass by itself, whatever ran before it"),
+    "likeness": ("asks", "a test is green in Ralph's box and red in one that looks like your own clone",
+        "let the result not depend on where it is run"),
 })  # fmt: skip
 MAX_LISTED = 20
 
@@ -25,7 +30,12 @@ def is_repeated(gate: Gate, reading: Reading | None) -> bool:
 def check(facts: GuardFacts) -> GuardResult:
     wanted = [gate for gate in facts.gates if is_repeated(gate, facts.final.get(gate.name))]
     again = {gate.name: _count_readings(facts, gate) for gate in wanted}
-    findings = [finding for gate in wanted for finding in _flaky(facts, gate)]
+    findings = [
+        finding
+        for gate in wanted
+        for look in (_flaky, find_lucky, find_unlike)
+        for finding in look(facts, gate)
+    ]
     least = min(again.values(), default=1)
     short = [name for name, times in again.items() if times < facts.confirm]
     blind = ""
@@ -41,7 +51,7 @@ def check(facts: GuardFacts) -> GuardResult:
         NAME,
         facts,
         findings,
-        good=f"green {least} times on the same tree",
+        good=f"green {least} times on the same tree{_more_words(facts)}",
         bad="not green each time on the same tree",
         blind=blind,
     )
@@ -54,6 +64,13 @@ def check(facts: GuardFacts) -> GuardResult:
         integrity=False,
         counted={"repeats": least},
     )
+
+
+def _more_words(facts: GuardFacts) -> str:
+    alone = min((len(readings) for readings in facts.tried.alone.values()), default=0)
+    words = f", and what turned green {alone} times more by itself" if alone else ""
+    like = f"; once in the likeness of your own clone (not imitated: {NOT_IMITATED})"
+    return words + (like if facts.tried.likeness else "")
 
 
 def _count_readings(facts: GuardFacts, gate: Gate) -> int:

@@ -36,6 +36,8 @@ def _calls(lab: Lab, gate: Gate, planted: dict[str, Planted]) -> list[GateCall]:
     calls = []
     for number in range(more):
         slot = judge.slot(gate, f"again{number}")
+        if number == 1 and judge.site.boxed:
+            continue  # that one is made in the user's likeness (`likeness_calls`)
         if number:
             calls.append(GateCall(gate, facts.tree, "final", slot))
             continue

@@ -1,0 +1,72 @@
+"""What repeats tell: tests that are green only in company, by luck, or in Ralph's own box."""
+
+from __future__ import annotations
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading
+from ralph.core.proof.compare import compare, red_keys
+from ralph.gates.guards._base.facts import GuardFacts
+
+MAX_LISTED = 20
+NOT_IMITATED = "the clock, network interfaces, mounts and the first process"
+
+
+def turned_green(facts: GuardFacts, gate: Gate) -> frozenset[str]:
+    """Tests of this gate that are green and were not at the base; "exit" for a check without tests."""
+    base, final = facts.base.get(gate.name), facts.final.get(gate.name)
+    if base is None or final is None or final.status != "pass":
+        return frozenset()
+    if final.tests is None:
+        return frozenset({"exit"}) if compare(base, final, fail_on=gate.fail_on).fixed else frozenset()
+    before = base.tests or {}
+    known = {name for name, state in before.items() if state != "fail"}.union(base.flaky)
+    return frozenset(name for name, state in final.tests.items() if state == "pass" and name not in known)
+
+
+def find_lucky(facts: GuardFacts, gate: Gate) -> list[Finding]:
+    """Red at times when it is called alone: luck. Red each time: it needs what comes before it."""
+    readings = [one for one in facts.tried.alone.get(gate.name, ()) if _has_judged(one)]
+    found = []
+    for name in sorted(turned_green(facts, gate)):
+        red = sum(_is_red(one, name) for one in readings)
+        if not red:
+            continue
+        what = f"{gate.name}: {'it' if name == 'exit' else name}"
+        times = f"{red} of {len(readings)} times"
+        if red == len(readings) and name != "exit":
+            text = f"{what} is green among the other tests, and red {times} when it runs alone"
+            found.append(Finding(f"repeat.alone:{name}", text))
+        else:
+            key = gate.name if name == "exit" else name
+            text = f"{what} is red {times} when it is repeated alone"
+            found.append(Finding(f"repeat.flaky:{key}", text))
+    return found[:MAX_LISTED]
+
+
+def _has_judged(reading: Reading) -> bool:
+    return reading.status in ("pass", "fail") and not reading.doubt
+
+
+def _is_red(reading: Reading, name: str) -> bool:
+    if name == "exit":
+        return reading.status != "pass"
+    return (reading.tests or {}).get(name) == "fail"
+
+
+def find_unlike(facts: GuardFacts, gate: Gate) -> list[Finding]:
+    """Green in Ralph's box, red in one that looks like the user's clone, and not so at the base."""
+    seen = facts.tried.likeness.get(gate.name)
+    if seen is None:
+        return []
+    final = facts.final[gate.name]
+    names = sorted(seen.red - seen.at_base - {"exit"}) or sorted(seen.red - seen.at_base)
+    where = "red in a box that looks like your own clone"
+    return [
+        Finding(
+            f"repeat.likeness:{gate.name if name == 'exit' else name}",
+            f"{gate.name}: {where}" if name == "exit" else f"{gate.name}: {name} is green, and {where}",
+            path=final.files.get(name, ""),
+        )
+        for name in names[:MAX_LISTED]
+        if name not in red_keys(final, gate.fail_on)
+    ]

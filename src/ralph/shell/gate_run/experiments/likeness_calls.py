@@ -1,0 +1,97 @@
+"""One of the repeats in a box that looks like the user's own clone: does a test say the same in both?
+
+Where one does not, it is asked again there, and on the base: what differs there too depends on its
+surroundings by nature. What makes the box look otherwise is in `sandbox.likeness`.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
+from ralph.core.proof.compare import red_keys
+from ralph.gates.guards import LikeSeen, is_repeated
+from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.schedule import MACHINERY, Experiment, Lab
+
+STAGE = "like"
+_AGAIN, _BASE = f"{STAGE}-again", f"{STAGE}-base"
+
+
+def plan(lab: Lab) -> list[Experiment]:
+    facts, judge = lab.facts, lab.judge
+    if facts.confirm < 2 or not judge.site.boxed:
+        return []  # without a box the checks see the user's machine as it is
+    calls = [
+        GateCall(gate, facts.tree, STAGE, judge.slot(gate, STAGE), like_user=True)
+        for gate in facts.gates
+        if is_repeated(gate, facts.final.get(gate.name))
+    ]
+    seen = _LikeCalls(lab)
+    # It stands for a plain repeat, unless the base's tests over the new source did already.
+    needed = facts.confirm > 2 and facts.tried.overlay is None
+    return [Experiment("repeat", calls, seen.take, seen.ask_again, needed=needed, what="in your likeness")]
+
+
+class _LikeCalls(Struct):
+    lab: Lab
+    differs: dict[str, Reading] = {}
+    again: dict[str, Reading] = {}
+    base: dict[str, Reading] = {}
+
+    def take(self, heard: Heard) -> None:
+        name = heard.call.gate.name
+        if heard.reading.cause in MACHINERY or not self._only_here(name, heard.reading):
+            self._count(name, heard.reading)
+        else:
+            self.differs[name] = heard.reading
+
+    def _only_here(self, name: str, reading: Reading) -> frozenset[str]:
+        gate = self._gate(name)
+        return red_keys(reading, gate.fail_on) - red_keys(self.lab.facts.final[name], gate.fail_on)
+
+    def _gate(self, name: str) -> Gate:
+        return next(gate for gate in self.lab.facts.gates if gate.name == name)
+
+    def _count(self, name: str, reading: Reading) -> None:
+        self.lab.tried.likeness[name] = LikeSeen(frozenset())
+        known = self.lab.tried.repeats.get(name, ())
+        self.lab.tried.repeats[name] = (*known, reading)
+
+    def ask_again(self) -> list[Experiment]:
+        """On the result, and on the base with its own tests."""
+        lab, base = self.lab, self.lab.judge.site.order.base.tree
+        again, before = list[GateCall](), list[GateCall]()
+        for name, reading in self.differs.items():
+            gate = self._gate(name)
+            slot = lab.judge.slot(gate, STAGE)
+            again.append(GateCall(gate, lab.facts.tree, _AGAIN, slot, like_user=True))
+            files = [path for test in self._only_here(name, reading) if (path := reading.files.get(test))]
+            narrow = lab.call_elsewhere(gate, files, base, _BASE, f"{STAGE}-base")
+            before.append(replace(narrow, like_user=True))
+        if not again:
+            return []
+
+        def take(heard: Heard) -> None:
+            kept = self.again if heard.call.stage == _AGAIN else self.base
+            kept[heard.call.gate.name] = heard.reading
+
+        return [Experiment("repeat", [*again, *before], take, self.settle, needed=True)]
+
+    def settle(self) -> list[Experiment]:
+        for name, first in self.differs.items():
+            stable = self._only_here(name, first) & self._only_here(name, self.again[name])
+            if not stable:
+                self._count(name, first)  # green there once and red there once: flaky
+                continue
+            self.lab.tried.likeness[name] = LikeSeen(stable, stable & self._differs_at_base(name))
+        return []
+
+    def _differs_at_base(self, name: str) -> frozenset[str]:
+        """What is red in the likeness only, on the base."""
+        base, gate = self.lab.facts.base.get(name), self._gate(name)
+        if base is None:
+            return frozenset()
+        return red_keys(self.base[name], gate.fail_on) - red_keys(base, gate.fail_on)

@@ -1,0 +1,40 @@
+"""Every experiment that is made on a result, and the stages of their calls by the guard that goes by them."""
+
+from __future__ import annotations
+
+from ralph.shell.gate_run.experiments import (
+    alone_calls,
+    break_calls,
+    likeness_calls,
+    overlay_calls,
+    repeat_calls,
+    witness_calls,
+)
+from ralph.shell.gate_run.schedule import Experiment, Lab
+
+# Where they are not called like their guard: the stages of the calls that it goes by, or how those begin.
+STAGES: dict[str, tuple[str, ...]] = {
+    "base_tests": ("overlay", "attributed"),
+    "repeat": ("final", likeness_calls.STAGE, alone_calls.STAGE),
+    "diff_coverage": ("canary", "final"),
+    "sabotage": ("sabotage", break_calls.STAGE),
+}
+
+
+def plan_experiments(lab: Lab) -> list[Experiment]:
+    """Every experiment on this result. What has the longest way to go comes first."""
+    return [
+        one
+        for plan in (
+            witness_calls.plan,
+            overlay_calls.plan,
+            repeat_calls.plan,
+            likeness_calls.plan,
+            break_calls.plan,
+            overlay_calls.plan_attribution,
+            overlay_calls.plan_scope,
+            overlay_calls.plan_altered,
+            alone_calls.plan,
+        )
+        for one in plan(lab)
+    ]
