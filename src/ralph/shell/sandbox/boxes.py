@@ -7,8 +7,12 @@ give plain calls that work at the workspace's own path.
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import os
+import secrets
+import socket
+from collections.abc import Mapping
 
 import msgspec
 
@@ -17,9 +21,10 @@ from ralph.errors import Bug
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell.files.safe_tree import ensure_directory, open_way, remove_except, remove_tree
+from ralph.shell.git.store import Store, private_call, write_git_dir
 from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
-from ralph.shell.sandbox import bubblewrap, hidden_files, likeness, tools
+from ralph.shell.sandbox import bubblewrap, hidden_files, tools
 from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount
 from ralph.shell.sandbox.own_copy import CopyPlace, Places
 from ralph.shell.sandbox.site import Site
@@ -29,6 +34,23 @@ GATE_MEMORY = 8 << 30
 AGENT_MEMORY = 16 << 30
 # Of a CLI that is installed in its own folder: what programs consist of.
 PROGRAMS = ("bin", "lib", "libexec", "local", "node_modules", "packages", "share")
+# A box in the user's likeness has the same walls and other looks (`dress_place`).
+MAX_WHOLE_CLONE = 5000  # files; of larger trees the clone has no contents, as one that was filtered
+FIRST_PIDS = 300
+_HOME = {
+    ".profile": "export EDITOR=vi\n",
+    ".bashrc": "alias ll='ls -l'\n",
+    ".gitconfig": "[user]\n\tname = {user}\n\temail = {user}@example.com\n[init]\n\tdefaultBranch = main\n",
+    ".ssh/known_hosts": "",
+    ".cache/.keep": "",
+    ".config/.keep": "",
+    "notes.txt": "call back on Monday\n",
+}
+# Processes that end at once use numbers up; two shells stand above the command, as in a terminal.
+_AFTER_OTHERS = (
+    'n=$1; shift; while [ "$n" -gt 0 ]; do ( : ); n=$((n - 1)); done; '
+    '/bin/sh -c \'"$@"; exit $?\' sh "$@"; exit $?'
+)
 
 
 def own_places(site: Site, agent: str, seen: tuple[str, ...]) -> CopyPlace:
@@ -164,8 +186,8 @@ def gate_place(site: Site, gate: Gate, program: str, top: str, folder: str) -> G
 
 def dress_place(site: Site, place: GatePlace, tree: str, files: int) -> str:
     """Makes the checkout look like a clone of the user's; where in its temporary folder the report goes."""
-    likeness.write_clone(site.store, place.checkout, f"{place.top}.index", tree, files)
-    return os.path.join(likeness.report_folder(), "results")
+    write_clone(site.store, place.checkout, f"{place.top}.index", tree, files)
+    return os.path.join(report_folder(), "results")
 
 
 def _gate_reads(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -199,7 +221,7 @@ def gate_spec(
         workspace=place.checkout,
         mount_at=order.repo,
         home=site.home,
-        home_dir=likeness.make_home(_make_folder(folder, "home"), site.env) if like_user else None,
+        home_dir=make_home(_make_folder(folder, "home"), site.env) if like_user else None,
         tmp_dir=place.tmp,
         around=(place.top, place.at) if place.at else None,
         read=read,
@@ -207,10 +229,10 @@ def gate_spec(
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, argv[:1], gate)),
         network=gate.network,
-        hostname=likeness.host_name() if like_user else "localhost",
+        hostname=host_name() if like_user else "localhost",
         chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
     )
-    argv = likeness.after_others(argv) if like_user else argv
+    argv = after_others(argv) if like_user else argv
     made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
     home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
     words = bubblewrap.gate_env(site.env, home, env)
@@ -224,7 +246,7 @@ def gate_spec(
             bubblewrap.path_outside(box, part) for part in words["PATH"].split(os.pathsep)
         )
     if like_user:
-        words = likeness.shell_env(words, site.env, box.chdir)
+        words = shell_env(words, site.env, box.chdir)
     frame = Frame(wall_seconds=gate.timeout, memory_bytes=GATE_MEMORY, group=_group(site, folder))
     return bubblewrap.call_spec(made, "gate", words, frame)
 
@@ -271,3 +293,62 @@ def _make_folder(folder: str, name: str) -> str:
     path = os.path.join(folder, name)
     os.makedirs(path, mode=0o700, exist_ok=True)
     return path
+
+
+def user_name(env: Mapping[str, str]) -> str:
+    try:
+        return env.get("USER") or env.get("LOGNAME") or getpass.getuser()
+    except (KeyError, OSError):
+        return "user"
+
+
+def host_name() -> str:
+    return socket.gethostname() or "workstation"
+
+
+def after_others(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The command as one of many processes of its machine."""
+    number = str(FIRST_PIDS + secrets.randbelow(500))
+    return ("/bin/sh", "-c", _AFTER_OTHERS, "sh", number, *argv)
+
+
+def report_folder() -> str:
+    """Another name each time, as temporary folders of builds have."""
+    return f"build-{secrets.token_hex(4)}"
+
+
+def make_home(folder: str, env: Mapping[str, str]) -> str:
+    for path, text in _HOME.items():
+        full = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(full), mode=0o700, exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text.format(user=user_name(env)))
+    return folder
+
+
+def shell_env(words: Mapping[str, str], user: Mapping[str, str], cwd: str) -> dict[str, str]:
+    """The gate's environment as a login shell would have it."""
+    name = user_name(user)
+    env = {"USER": name, "LOGNAME": name, "SHELL": "/bin/sh", "TERM": "xterm-256color", **words}
+    if "TMPDIR" not in user:
+        env.pop("TMPDIR", None)
+    return {**env, "PWD": cwd, "SHLVL": "1", "HOSTNAME": host_name(), "_": "/usr/bin/env"}
+
+
+def write_clone(store: Store, checkout: str, index: str, tree: str, files: int) -> None:
+    """A `.git` beside the files: one commit that holds this tree, on a branch, with a clean index."""
+    who = "Sam Miller <sam@example.com> 1700000000 +0000"
+    text = f"tree {tree}\nauthor {who}\ncommitter {who}\n\nWork on it\n".encode()
+    commit = (
+        private_call(store, ["hash-object", "-t", "commit", "-w", "--stdin"], stdin=text).out.decode().strip()
+    )
+    git = os.path.join(checkout, ".git")
+    settings = [("core.bare", "false"), ("core.logAllRefUpdates", "true")]
+    write_git_dir(store.project, git, settings, ref="refs/heads/main", commit=commit)
+    asked = ["rev-list", "--objects", "--no-object-names", commit]
+    if files > MAX_WHOLE_CLONE:
+        asked.insert(2, "--filter=blob:none")
+    objects = private_call(store, asked).out
+    private_call(store, ["pack-objects", "-q", os.path.join(git, "objects", "pack", "pack")], stdin=objects)
+    with open(index, "rb") as source, open(os.path.join(git, "index"), "wb") as target:
+        target.write(source.read())

@@ -1,7 +1,7 @@
 """One of the repeats in a box that looks like the user's own clone: does a test say the same in both?
 
 Where one does not, it is asked again there, and on the base: what differs there too depends on its
-surroundings by nature. What makes the box look otherwise is in `sandbox.likeness`.
+surroundings by nature. What makes the box look otherwise is in `sandbox.boxes`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.compare import red_keys
-from ralph.gates.guards import LikeSeen, is_repeated
+from ralph.gates.guards import LikeSeen, is_repeated, turned_green
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import MACHINERY, Experiment, Lab
 
@@ -24,29 +24,34 @@ def plan(lab: Lab) -> list[Experiment]:
     facts, judge = lab.facts, lab.judge
     if facts.confirm < 2 or not judge.site.boxed:
         return []  # without a box the checks see the user's machine as it is
-    calls = [
-        GateCall(gate, facts.tree, STAGE, judge.slot(gate, STAGE), like_user=True)
-        for gate in facts.gates
-        if is_repeated(gate, facts.final.get(gate.name))
-    ]
-    seen = _LikeCalls(lab)
-    # It stands for a plain repeat, unless the base's tests over the new source did already.
+    # It stands for a plain repeat, unless the base's tests over the new source did already: then it is one call
+    # more, and looks at the files of the tests that turned green.
     needed = facts.confirm > 2 and facts.tried.overlay is None
+    calls = []
+    for gate in facts.gates:
+        final = facts.final.get(gate.name)
+        if final is None or not is_repeated(gate, final):
+            continue
+        files = [] if needed else [final.files.get(name, "") for name in turned_green(facts, gate)]
+        narrow, share = lab.narrow(gate, files) if files and all(files) else (gate, 1.0)
+        slot = judge.slot(gate, STAGE)
+        calls.append(GateCall(narrow, facts.tree, STAGE, slot, like_user=True, share=share))
+    seen = _LikeCalls(lab)
     return [Experiment("repeat", calls, seen.take, seen.ask_again, needed=needed, what="in your likeness")]
 
 
 class _LikeCalls(Struct):
     lab: Lab
-    differs: dict[str, Reading] = {}
+    differs: dict[str, Heard] = {}
     again: dict[str, Reading] = {}
     base: dict[str, Reading] = {}
 
     def take(self, heard: Heard) -> None:
         name = heard.call.gate.name
         if heard.reading.cause in MACHINERY or not self._only_here(name, heard.reading):
-            self._count(name, heard.reading)
+            self._count(name, heard)
         else:
-            self.differs[name] = heard.reading
+            self.differs[name] = heard
 
     def _only_here(self, name: str, reading: Reading) -> frozenset[str]:
         gate = self._gate(name)
@@ -55,19 +60,20 @@ class _LikeCalls(Struct):
     def _gate(self, name: str) -> Gate:
         return next(gate for gate in self.lab.facts.gates if gate.name == name)
 
-    def _count(self, name: str, reading: Reading) -> None:
+    def _count(self, name: str, heard: Heard) -> None:
+        """A repeat as any other, where it looked at everything."""
         self.lab.tried.likeness[name] = LikeSeen(frozenset())
         known = self.lab.tried.repeats.get(name, ())
-        self.lab.tried.repeats[name] = (*known, reading)
+        if heard.call.share == 1.0 or heard.reading.status != "pass":
+            self.lab.tried.repeats[name] = (*known, heard.reading)
 
     def ask_again(self) -> list[Experiment]:
         """On the result, and on the base with its own tests."""
         lab, base = self.lab, self.lab.judge.site.order.base.tree
         again, before = list[GateCall](), list[GateCall]()
-        for name, reading in self.differs.items():
-            gate = self._gate(name)
-            slot = lab.judge.slot(gate, STAGE)
-            again.append(GateCall(gate, lab.facts.tree, _AGAIN, slot, like_user=True))
+        for name, heard in self.differs.items():
+            gate, reading = self._gate(name), heard.reading
+            again.append(replace(heard.call, stage=_AGAIN))
             files = [path for test in self._only_here(name, reading) if (path := reading.files.get(test))]
             narrow = lab.call_elsewhere(gate, files, base, _BASE, f"{STAGE}-base")
             before.append(replace(narrow, like_user=True))
@@ -82,7 +88,7 @@ class _LikeCalls(Struct):
 
     def settle(self) -> list[Experiment]:
         for name, first in self.differs.items():
-            stable = self._only_here(name, first) & self._only_here(name, self.again[name])
+            stable = self._only_here(name, first.reading) & self._only_here(name, self.again[name])
             if not stable:
                 self._count(name, first)  # green there once and red there once: flaky
                 continue

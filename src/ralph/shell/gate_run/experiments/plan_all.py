@@ -29,11 +29,11 @@ def plan_experiments(lab: Lab) -> list[Experiment]:
             witness_calls.plan,
             overlay_calls.plan,
             repeat_calls.plan,
-            likeness_calls.plan,
             break_calls.plan,
             overlay_calls.plan_attribution,
             overlay_calls.plan_scope,
             overlay_calls.plan_altered,
+            likeness_calls.plan,
             alone_calls.plan,
         )
         for one in plan(lab)
