@@ -24,8 +24,8 @@ def plan(lab: Lab) -> list[Experiment]:
     facts, judge = lab.facts, lab.judge
     if facts.confirm < 2 or not judge.site.boxed:
         return []  # without a box the checks see the user's machine as it is
-    # It stands for a plain repeat, unless the base's tests over the new source did already: then it is one call
-    # more, and looks at the files of the tests that turned green.
+    # It stands for a plain repeat, unless the base's tests over the new source did already: then it is one
+    # call more, and looks at the files of the tests that turned green.
     needed = facts.confirm > 2 and facts.tried.overlay is None
     calls = []
     for gate in facts.gates:
