@@ -296,3 +296,53 @@ def test_nothing_changed():
     for name in ("secrets", "stubs", "junk"):
         seen = REGISTRY[name](facts_of({}, {}))
         assert (seen.applied, seen.integrity, seen.findings) == (True, False, ())
+
+
+LEFTOVERS = {
+    "breakpoint": ("a.py", "def f(x):\n    breakpoint()\n    return x\n", ["breakpoint"]),
+    "pdb": ("a.py", "import pdb\n\n\ndef f(x):\n    pdb.set_trace()\n", ["breakpoint"]),
+    "debugger": ("src/a.js", "export function f(x) {\n  debugger;\n  return x;\n}\n", ["breakpoint"]),
+    "console": ("src/a.ts", "export const f = (x) => { console.log('x', x); return x; };\n", ["log"]),
+    "after a template": ("src/a.js", "const a = `${'debugger'}`;\nconsole.debug(a);\n", ["log"]),
+    "dbg": ("src/lib.rs", "pub fn f(x: u32) -> u32 { dbg!(x) }\n", ["breakpoint"]),
+}
+NO_LEFTOVERS = {
+    "in a string": ("a.py", "HELP = 'call breakpoint() to stop'\n"),
+    "in a comment": ("src/a.js", "// console.log(x); debugger;\nexport const a = 1;\n"),
+    "in a template": ("src/a.js", "export const a = `console.log(1)`;\n"),
+    "in an expression": ("src/a.js", "export const a = /debugger;/.test(b);\n"),
+    "a property": ("src/a.js", "a.debugger = 1; my.console.log(2);\n"),
+    "print": ("a.py", "def f(x):\n    print(x)\n"),
+    "an error": ("src/a.js", "export const warn = (x) => console.error(x);\n"),
+    "a program": ("bin/run.js", "console.log('ready');\n"),
+    "a script": ("main.js", "#!/usr/bin/env node\nconsole.log('ready');\n"),
+    "a test": ("test/a.test.js", "console.log('seen');\n"),
+    "rust words": ("src/lib.rs", 'pub fn f() -> &\'static str { "dbg!(x)" }\n'),
+}
+
+
+@pytest.mark.parametrize("name", LEFTOVERS)
+def test_leftovers(name):
+    """A stop for a debugger, or a log to the console where there was none, is named with its line."""
+    path, text, kinds = LEFTOVERS[name]
+    assert kinds_of("leftovers", {path: ""}, {path: text}) == kinds
+    assert kinds_of("leftovers", {path: text}, {path: text + "\n"}) == []
+    assert not result_of("leftovers", {}, {path: text}).integrity
+
+
+@pytest.mark.parametrize("name", NO_LEFTOVERS)
+def test_no_leftovers(name):
+    """Words are none, and neither is what a program prints on purpose."""
+    path, text = NO_LEFTOVERS[name]
+    assert kinds_of("leftovers", {}, {path: text}) == []
+
+
+def test_leftovers_that_are_meant():
+    """The task, the file before or the package's own program say that output belongs here."""
+    log = "export const f = (x) => { console.log(x); };\n"
+    assert kinds_of("leftovers", {}, {"src/a.js": log}, task="print a table of results") == []
+    assert kinds_of("leftovers", {"src/a.js": "console.warn(1);\n"}, {"src/a.js": log}) == []
+    assert kinds_of("leftovers", {"package.json": '{"bin": "a.js"}'}, {"src/a.js": log}) == []
+    stop = "def f():\n    breakpoint()\n"
+    assert kinds_of("leftovers", {}, {"a.py": stop}, task="let --debug open a debugger") == []
+    assert "2 added print calls" in result_of("leftovers", {}, {"a.py": "print(1)\nprint(2)\n"}).summary

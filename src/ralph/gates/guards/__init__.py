@@ -98,8 +98,8 @@ KINDS = all_kinds()
 # The order in which they are told; one that is not named here comes after them.
 _ORDER = (
     *("protected", "pinned", "suppressions", "environment", "caches", "dependencies", "secrets"),
-    *("stubs", "junk", "substance", "inventory", "base_tests", "assertions", "repeat", "canary", "altered"),
-    *("witness", "sabotage", "scope", "criteria", "diff_coverage"),
+    *("stubs", "junk", "leftovers", "substance", "inventory", "base_tests", "assertions", "repeat"),
+    *("canary", "altered", "witness", "sabotage", "scope", "criteria", "diff_coverage"),
 )
 
 
