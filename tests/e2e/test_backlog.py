@@ -238,3 +238,28 @@ def test_helpers_keep_their_word(place: Place) -> None:
     assert world.items()["F-2"]["ralph_loop"]["current_iteration"] == 0
     assert world.ralph("validate", "F-2", "--accept", "--reason", "it was there").code == 0
     assert "already satisfied" in world.items()["F-2"]["attempts"][-1]["notes"]
+
+
+@pytest.mark.soak
+def test_twelve_items_of_every_kind(place: Place) -> None:
+    """Passes, a lie, a hopeless item, edits of list and PRD, a break that is mended, three at a time."""
+    world = Backlog(
+        place,
+        item("F-1", priority=0), item("F-2", "F-1"), item("F-3", "F-1"), item("F-4", "F-2", "F-3"),
+        item("BREAK-1", "F-1"), item("BOTH-1"), item("BOTH-2"), item("LIE-1", cap=1), item("NO-1", cap=2),
+        item("F-9", "NO-1"), item("EDIT-1"),
+        item("PRD-1", verification=[], prd_reference={"file": "PRD-1.md"}),
+    )  # fmt: skip
+    done = world.run("--parallel", "3", "--max-iterations", "2", limit=1200)
+    assert done.code == 3, done.err
+    found = world.statuses()
+    passing = {"F-1", "F-2", "F-3", "F-4", "BREAK-1", "BOTH-1", "BOTH-2"}
+    assert {name for name, status in found.items() if status == "PASSING"} == passing
+    assert {name for name, status in found.items() if status == "BLOCKED"} == {
+        "LIE-1",
+        "NO-1",
+        "EDIT-1",
+        "PRD-1",
+    }
+    assert any(one.get("culprit") for one in world.items()["F-1"]["attempts"])
+    assert world.ralph("validate").code == 0
