@@ -162,8 +162,11 @@ class Back(World):
                 found = self.loop(name)
                 if found.phase == "paused" and found.control.stopped_by == "limit":
                     assert self.ralph("resume", name, "-d", "--queue").code == 0
-            if not open_:
+            if all(self.loop(name).phase == "ended" for name in names):
                 break
+            if not open_:  # stopped by a signal: the worker takes them up in a moment
+                time.sleep(2.0)
+                continue
             self.fault(rng.choice(kinds), rng.choice(open_))
             met += 1
             time.sleep(rng.random() * 2.5)
