@@ -84,7 +84,8 @@ def commands() -> str:
             for sub in command.list_commands(inner):
                 found = command.get_command(inner, sub)
                 assert found is not None
-                parts.append(_section(found, f"ralph {name} {sub}", "###"))
+                if not found.hidden:
+                    parts.append(_section(found, f"ralph {name} {sub}", "###"))
     return "\n\n".join(parts)
 
 

@@ -28,6 +28,7 @@ FORMS = (
     (re.compile(r"/[^\s\"':,]*/ralph-demo-\w+"), "<demo>"),
     (re.compile(r"\bpid \d+ on [\w.-]+"), "<process>"),
     (re.compile(r"\b\d+\.\d+s\b"), "<seconds>"),
+    (re.compile(r"\b\d+ times more by itself"), "<some> times more by itself"),  # as often as time allows
 )
 
 
