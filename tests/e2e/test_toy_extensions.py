@@ -143,7 +143,8 @@ def test_a_command_is_one_file(extended, place):
     """It answers, is in the help, and is what a mistyped word may have meant."""
     env = extended("ui/cli/commands/machine/toy.py", COMMAND)
     assert place.ralph("toy", "hello", env=env).out == "the toy says hello\n"
-    assert "toy          Play with a toy." in place.ralph("--help", env=env).out
+    assert "  toy\n" in place.ralph("--help", env=env).out
+    assert "- **toy**: Play with a toy." in place.ralph("help", "commands", env=env).out
     assert "did you mean 'toy'?" in place.ralph("toyy", env=env).err
 
 

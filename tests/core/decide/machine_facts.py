@@ -215,7 +215,7 @@ class Books:
                 self.found[event.tree] = tuple(result for result in event.results if result.findings)
                 if any(result.integrity for result in self.found[event.tree]):
                     self.accused.add(event.tree)
-            case e.AgentStarted():
+            case e.AgentStarted() | e.JudgeStarted():
                 self.calls += 1
             case e.JudgeEnded(opinion=Opinion() as opinion):
                 (self.passed if opinion.status == "pass" else self.refused).add(event.tree)

@@ -134,3 +134,21 @@ def test_what_cannot_be_told_is_named_where_it_matters():
     assert "shop/near.py" in named.summary
     assert not named.findings
     assert check(judged(edit, final={"tests": green}, tried=Tried(attributed={"tests": red}))).applied
+
+
+def test_values_written_as_code_are_product_where_nothing_else_is_tried():
+    """Constants that tests import alone are what they check; beside other code they are expected data."""
+    seen = FileReads(
+        opened=("limits.py", "tests/test_a.py"), by={"limits.py": ("tests/test_a.py",)}, roots=(".",)
+    )
+    files = {"limits.py": "MOST = 1\n", "tests/test_a.py": "from limits import MOST\n"}
+    base = Reading("fail", "", tests={ID: "fail"}, files={ID: "tests/test_a.py"}, reads=seen)
+    facts = facts_of(files, files | {"limits.py": "MOST = 2\n"}, base={"tests": base}, gates=(PYTEST,))
+    assert watched_judges(facts) == Judges()
+    beside = replace(base, reads=FileReads(
+        opened=("limits.py", "shop.py", "tests/test_a.py"),
+        by={"limits.py": ("tests/test_a.py",), "shop.py": ("tests/test_a.py",)}, roots=(".",),
+    ))  # fmt: skip
+    files["shop.py"] = "def total(x):\n    return 0\n"
+    facts = facts_of(files, files | {"limits.py": "MOST = 2\n"}, base={"tests": beside}, gates=(PYTEST,))
+    assert watched_judges(facts).known == {"limits.py"}

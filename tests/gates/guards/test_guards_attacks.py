@@ -164,5 +164,5 @@ def test_honest_change_is_not_accused(name, project, observe):
     given, kinds = judge(project, observe, HONEST[name])
     assert given.final["tests"].status == "pass"
     assert kinds == set()
-    seen = given.overlay or given.final
+    seen = given.tried.overlay or given.final
     assert compare(given.base["tests"], seen["tests"]).witness == ("tests/test_calc.py::test_add",)

@@ -10,6 +10,7 @@ import pytest
 from gitkit import begin, make_repo, write
 from userstate import git, same_user, user_state
 
+from ralph.errors import SetupError
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.snapshot import take_snapshot
 from ralph.shell.git.trees import list_tree, read_blob, tree_entries
@@ -137,8 +138,8 @@ def test_repositories_made_inside_are_plain_files(loop, commits):
     put_back(loop)
 
 
-def test_a_repository_the_scan_did_not_reach_is_plain_files_too(loop, monkeypatch):
-    """Even when there are too many files to look through first, no bare link gets into the tree."""
+def test_too_many_files_to_look_through_are_an_error(loop, monkeypatch):
+    """What was not looked through is never handed to git: no bare link gets into a tree."""
     import ralph.shell.git.snapshot as module
 
     git(loop.ws, "init", "-q", "inner")
@@ -146,10 +147,9 @@ def test_a_repository_the_scan_did_not_reach_is_plain_files_too(loop, monkeypatc
     git(loop.ws / "inner", "add", "-A")
     git(loop.ws / "inner", "commit", "-q", "-m", "x")
     real = module.scan
-    monkeypatch.setattr(module, "scan", lambda top: real(top, limit=1))
-    result = snap(loop)
-    assert read_blob(loop.store, result.tree, "inner/file") == b"f\n"
-    assert any("too many" in warning for warning in result.warnings)
+    monkeypatch.setattr(module, "scan", lambda top, **how: real(top, **how | {"limit": 1}))
+    with pytest.raises(SetupError, match="files and more in the workspace"):
+        snap(loop)
 
 
 def test_pipes_sockets_and_strange_names_are_named_not_fatal(loop, tmp_path):

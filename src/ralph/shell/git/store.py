@@ -128,6 +128,28 @@ def config_text(settings: Sequence[tuple[str, str]]) -> bytes:
     return os.fsencode("".join(lines))
 
 
+def write_pack(store: Store, objects: str, args: Sequence[str], stdin: bytes) -> None:
+    """A pack of the store's objects in another folder of objects.
+
+    Git makes a pack beside its own objects and renames it to where it belongs. Here these are one place: the
+    user's repository and the state directory may be on different disks.
+    """
+    places = {
+        "GIT_OBJECT_DIRECTORY": objects,
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quote_place(store.objects),
+    }
+    pack = os.path.join(objects, "pack", "pack")
+    private_call(store, ["pack-objects", "-q", *args, pack], stdin=stdin, extra=places)
+
+
+def _quote_place(path: str) -> str:
+    """As git reads a list of paths between colons."""
+    if ":" not in path and not path.startswith('"'):
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def private_call(
     store: Store,
     args: Sequence[str | bytes],

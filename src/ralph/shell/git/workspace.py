@@ -18,7 +18,7 @@ from ralph.shell.git.checkout import Submodule, find_modules, hash_files, update
 from ralph.shell.git.project import Project, object_mounts, user_call
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
 from ralph.shell.git.snapshot import refuse_unknown_objects
-from ralph.shell.git.store import Store, disk_error, private_call, write_git_dir
+from ralph.shell.git.store import Store, disk_error, write_git_dir, write_pack
 from ralph.shell.git.trees import changed_paths, refuse_lfs, tree_of
 
 _AGENT_SETTINGS = (
@@ -138,9 +138,8 @@ def write_workspace_git(workspace: Workspace, commit: str) -> None:
         with open(os.path.join(git_dir, "objects", "info", "alternates"), "wb") as file:
             file.write(os.fsencode("".join(f"{_quote_path(path)}\n" for path in workspace.alternates)))
     else:
-        pack = os.path.join(git_dir, "objects", "pack", "pack")
-        asked = ["pack-objects", "--revs", "-q", "--delta-base-offset", pack]
-        private_call(workspace.store, asked, stdin=commit.encode() + b"\n")
+        objects = os.path.join(git_dir, "objects")
+        write_pack(workspace.store, objects, ["--revs", "--delta-base-offset"], commit.encode() + b"\n")
     shutil.copy2(workspace.index, os.path.join(git_dir, "index"))  # with its time: git goes by it
 
 

@@ -21,7 +21,7 @@ from ralph.errors import Bug
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell.files.safe_tree import ensure_directory, open_way, remove_except, remove_tree
-from ralph.shell.git.store import Store, private_call, write_git_dir
+from ralph.shell.git.store import Store, private_call, write_git_dir, write_pack
 from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
 from ralph.shell.sandbox import bubblewrap, hidden_files, tools
@@ -349,6 +349,6 @@ def write_clone(store: Store, checkout: str, index: str, tree: str, files: int) 
     if files > MAX_WHOLE_CLONE:
         asked.insert(2, "--filter=blob:none")
     objects = private_call(store, asked).out
-    private_call(store, ["pack-objects", "-q", os.path.join(git, "objects", "pack", "pack")], stdin=objects)
+    write_pack(store, os.path.join(git, "objects"), [], objects)
     with open(index, "rb") as source, open(os.path.join(git, "index"), "wb") as target:
         target.write(source.read())

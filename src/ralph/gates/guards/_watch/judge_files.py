@@ -180,7 +180,8 @@ class _Look:
             return "judge"
         text = decode(self.facts.read_base(path))
         if self._may_fail(readers) and not _functions(text) and not _CLASS.search(text):
-            return "judge" if any(map(self._uses_product, readers)) else ""  # values, written as code
+            # values, written as code; where nothing else is tried, they are the product
+            return "judge" if any(self._uses_product(one, besides=path) for one in readers) else ""
         only_tests = bool(readers) or self._only_tests_import(path)
         return "unclear" if only_tests and self._is_handed_values(path) else ""
 
@@ -204,12 +205,13 @@ class _Look:
         """Is one of them a file with red tests? Some runners do not tell in which file a test stands."""
         return bool(readers & self.failing) or (bool(readers) and not self.collected)
 
-    def _uses_product(self, reader: str) -> bool:
+    def _uses_product(self, reader: str, besides: str = "") -> bool:
         """Does who reads it try the product as well? Else the data itself is what is being checked."""
         if not is_code(reader):
             return True
         return any(
-            reader in by and is_code(path) and not self.is_judging(path) for path, by in self.reads.by.items()
+            reader in by and is_code(path) and path != besides and not self.is_judging(path)
+            for path, by in self.reads.by.items()
         ) or any("subprocess" in one or "child_process" in one for one in self.reads.outside)
 
     def _reaches_product(self) -> bool:
