@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -238,6 +241,42 @@ def test_helpers_keep_their_word(place: Place) -> None:
     assert world.items()["F-2"]["ralph_loop"]["current_iteration"] == 0
     assert world.ralph("validate", "F-2", "--accept", "--reason", "it was there").code == 0
     assert "already satisfied" in world.items()["F-2"]["attempts"][-1]["notes"]
+
+
+@pytest.mark.slow
+def test_the_hook_stops_a_push_and_the_report_tells(place: Place, tmp_path: Path) -> None:
+    """Installed as a pre-push hook it lets a whole list pass and stops one that refers to a PRD that is not
+    there, judged by what is pushed; the report tells what was recorded."""
+    repo = tmp_path / "clean"
+    env = {**os.environ, **{key: value for key, value in place.env().items() if value is not None}}
+    env["PATH"] = f"{os.path.dirname(sys.executable)}:{env['PATH']}"
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+        return subprocess.run(
+            ["git", *who, *words], cwd=repo, env=env, capture_output=True, text=True, check=False
+        )
+
+    repo.mkdir()
+    git("init", "-q")
+    git("init", "-q", "--bare", str(tmp_path / "remote.git"))
+    assert place.ralph("backlog", "init", cwd=repo).code == 0
+    assert place.ralph("backlog", "add", "One thing", "--verify", "test -e thing", cwd=repo).code == 0
+    git("add", "-A")
+    git("commit", "-qm", "a backlog")
+    assert place.ralph("backlog", "hook", "--install", cwd=repo).code == 0
+    pushed = git("push", "-q", str(tmp_path / "remote.git"), "HEAD")
+    assert pushed.returncode == 0, pushed.stderr
+    file = repo / ".ralph/backlog/feature_list.json"
+    listed = json.loads(file.read_text())
+    [row] = next(rows for rows in listed.values() if isinstance(rows, list))
+    row["prd_reference"] = "missing.json"
+    file.write_text(json.dumps(listed, indent=2))
+    git("commit", "-qam", "refer to nothing")
+    stopped = git("push", "-q", str(tmp_path / "remote.git"), "HEAD")
+    assert stopped.returncode != 0
+    assert "'FEAT-001' refers to 'missing.json'" in stopped.stderr
+    assert "added FEAT-001" in place.ralph("backlog", "report", cwd=repo).out
 
 
 @pytest.mark.soak
