@@ -38,6 +38,8 @@ def plain(value: Any, places: dict[str, str], key: str = "") -> Any:
         return f"<{key}>"
     if isinstance(value, dict):
         return {name: plain(part, places, name) for name, part in value.items()}
+    if key == "evidence" and isinstance(value, list):
+        return ["<hash>"] if value else []  # how many calls there were depends on the time they took
     if isinstance(value, list):
         return [plain(part, places) for part in value]
     return plain_text(value, places) if isinstance(value, str) else value
