@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from ralph.ui.cli.loop_options import loop_options, plan_ask, plan_options
+from ralph.ui.cli.task_text import TaskCommand, task_argument
 
 
-@click.command(short_help="Build what the specs describe, item by item.")
-@click.argument("task", required=False, default="")
+@click.command(cls=TaskCommand, short_help="Build what the specs describe, item by item.")
+@task_argument
 @plan_options
 @loop_options
 def command(**given: Any) -> int:

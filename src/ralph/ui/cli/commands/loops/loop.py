@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from ralph.ui.cli.loop_options import loop_options, plan_ask, plan_options
+from ralph.ui.cli.task_text import TaskCommand, task_argument
 
 
-@click.command(short_help="Work on a task until it is verified done.")
-@click.argument("task", required=False, default="")
+@click.command(cls=TaskCommand, short_help="Work on a task until it is verified done.")
+@task_argument
 @click.option(
     "--plan",
     "planned",
@@ -29,12 +30,13 @@ def command(**given: Any) -> int:
     \b
     Examples:
       ralph loop "make the tests pass" --check "npm test" --agent-cmd "./my-agent.sh"
-      ralph loop "fix the parser" --check tests="npm test" --max-iterations 5 --dry-run
+      ralph loop fix the parser --check tests="npm test" --max-iterations 5 --dry-run
+      ralph loop --task-file task.md        (or @task.md; - reads the task from stdin)
       ralph loop "raise the coverage above 80%" --dry-run
       ralph loop --plan --check "npm test"
     """
     from ralph.ui.ask.start_loop import start
 
     if not given["planned"] and not given["task"]:
-        raise click.UsageError("Missing argument 'TASK'.")
+        raise click.UsageError("Missing argument 'TASK'")
     return start(given, plan_ask(given) if given["planned"] else None)

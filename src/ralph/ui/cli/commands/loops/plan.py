@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.ui.cli.loop_options import READER_AGENT, READER_MODEL, READERS, pick_options, setting_options
+from ralph.ui.cli.task_text import TaskCommand, task_argument
 
 if TYPE_CHECKING:
     from ralph.app.plan import PlanPlace
     from ralph.core.model.plan.items import Plan
 
 
-@click.command(short_help="Plan from the specs without changing any code.")
-@click.argument("task", required=False, default="")
+@click.command(cls=TaskCommand, short_help="Plan from the specs without changing any code.")
+@task_argument
 @READERS
 @READER_AGENT
 @READER_MODEL
