@@ -27,7 +27,7 @@ def test_honest_in_n_steps(place, steps):
 def test_half_done_with_a_broken_build_recovers(place):
     """A tree that does not even import is refused with the error, and the next call can repair it."""
     done = place.loop(agent("half_done_broken_build", "recover"), "--on-fail", "keep")
-    place.expect(done, "verified", 0, 2, grade="B", says="claims done, the checks say no")
+    place.expect(done, "verified", 0, 2, grade="B", says="said done: refused")
     assert "unfinished" not in place.result("calc.py")
 
 

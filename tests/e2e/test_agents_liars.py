@@ -36,7 +36,7 @@ def test_liar_with_words(place):
     done = place.loop(agent("liar_words"))
     loop = place.expect(done, "stalled", 1, 3, says="3 iterations in a row changed nothing")
     assert loop.proof.not_yet == ("check: 2 red: test_calc.CalcTest.test_add, test_calc.CalcTest.test_mul",)
-    assert "claims done, the checks say no" in done.text
+    assert "said done: refused" in done.text
 
 
 @pytest.mark.soak

@@ -219,7 +219,7 @@ def test_demo(place):
     """The demo shows a false done refused, then a verified one."""
     done = place.ralph("demo", "--display", "plain", "--pace", "0.05", env={"TMPDIR": str(place.top)})
     assert done.code == 0, done.report()
-    assert "claims done, the checks say no" in done.err
+    assert "said done: refused" in done.err
     assert "VERIFIED_DONE" in done.out
     assert len(done.all(e.AgentStarted)) >= 2
     place.no_process_left()

@@ -53,8 +53,8 @@ def test_status_table(ralph, state):
         "  /home/me/app: fix the failing auth tests\n"
         "crash-me-00000001  crashed    it 2/15  1/2 green, tests fail 1  2:20  $0.31         9d ago"
         "  /home/me/app: fix the failing auth tests\n"
-        "  continue  ralph resume crash-me-00000001\n"
-        "  review    ralph diff crash-me-00000001\n"
+        "  continue        ralph resume crash-me-00000001\n"
+        "  see the change  ralph diff crash-me-00000001\n"
     )
 
 
@@ -81,10 +81,10 @@ def test_status_of_one_loop(ralph, state):
         "  gate       tests  fail  1 failed  proof\n"
         "  gate       lint  pass  clean\n"
         "  not yet    tests: 1 red: test_refresh_rotates\n"
-        "  continue  ralph resume slow-one-00000002 --max-iterations +5\n"
-        "  review    ralph diff slow-one-00000002\n"
-        "  report    ralph report slow-one-00000002\n"
-        "  discard   ralph drop slow-one-00000002\n"
+        "  continue         ralph resume slow-one-00000002 --max-iterations +5\n"
+        "  see the change   ralph diff slow-one-00000002\n"
+        "  the whole story  ralph report slow-one-00000002\n"
+        "  throw it away    ralph drop slow-one-00000002\n"
     )
 
 

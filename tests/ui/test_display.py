@@ -42,7 +42,7 @@ def play(maker, mode="plain", as_json=False, env=None, stderr=None):
     """Show a whole loop as the runner would; (stdout, stderr)."""
     out, err = io.StringIO(), stderr or io.StringIO()
     loop = Loop()
-    with make_watcher(mode, as_json=as_json, stdout=out, stderr=err, env=env or {}) as watcher:
+    with make_watcher(mode, as_json=as_json, stdout=out, stderr=err, env=env or {}, number=7) as watcher:
         for seq, event in enumerate(maker.events, 1):
             loop = decide(loop, event)
             watcher.event(seq, event, loop)
@@ -53,14 +53,8 @@ def play(maker, mode="plain", as_json=False, env=None, stderr=None):
 
 
 PLAIN = """\
-ralph · fix-auth-7f3a91c2 · command
-  task     fix the failing auth tests
-  class    test-pass
-  checks   tests: pytest -q · lint (keep green): ruff check .
-  sandbox  S2: writes the workspace only
-           no net
-  limits   at most 15 iterations
-  watch: ralph logs fix-auth-7f3a91c2 -f     stop: ctrl-c (after this iteration), or ralph abort fix-auth-7f3a91c2
+#7 fix-auth  fix the failing auth tests
+command · 2 checks · sandboxed (S2) · max 15 iterations
 22:13:22  workspace    /state/workspaces/fix-auth
 22:13:34  gate         baseline  tests  fail  1 failed  tree 0000000  12s  evidence 4af1c2d3
 22:13:36  gate         baseline  lint  pass  clean  tree 0000000  12s  evidence 4af1c2d3
@@ -69,7 +63,7 @@ ralph · fix-auth-7f3a91c2 · command
 22:15:26  checkpoint   it 1  tree 1111111  commit 8888888  +31 −4 in 2 files
 22:15:38  gate         it 1  tests  fail  1 failed  tree 1111111  12s  evidence 4af1c2d3
 22:15:40  gate         it 1  lint  pass  clean  tree 1111111  12s  evidence 4af1c2d3
-✘ it 1/15  +31 −4 in 2 files  tests 1✘  lint ✔  1:48  $0.31  claims done, the checks say no
+✘ it 1/15  +31 −4 in 2 files  tests 1 red  lint ✔  1:48  $0.31  said done: refused
           not yet      tests: 1 red: test_refresh_rotates
 22:15:41  agent        it 2  call 2  agent command  prompt 77e0aa11
 22:17:29  agent ended  it 2  exited 0  1:48  5,120 tokens  $0.31  claim COMPLETE  “did it”
@@ -80,29 +74,35 @@ ralph · fix-auth-7f3a91c2 · command
 22:17:58  gate         it 2  lint  pass  clean  tree 2222222  12s  fresh checkout  evidence 4af1c2d3
 22:18:03  guards       it 2  inventory ok
 22:18:04  result       branch ralph/fix-auth-7f3a91c2  commit ccccccc  tree 2222222
-✔ it 2/15  +31 −4 in 2 files  tests ✔  lint ✔  1:48  $0.31  claims COMPLETE
+✔ it 2/15  +31 −4 in 2 files  tests ✔  lint ✔  1:48  $0.31
 22:18:04  ended        verified (A): every check passed on this tree
 """
 VERIFIED = """\
-VERIFIED_DONE (A) sandbox S2  fix-auth-7f3a91c2  2 iterations · 4:44 · $0.62 · 70 lines changed · tree 2222222
-  tests  pass  214 passed  12s  evidence 4af1c2d3, proof
-  lint   pass  clean       12s  evidence 4af1c2d3
-  review   ralph diff fix-auth-7f3a91c2
-  merge    ralph merge fix-auth-7f3a91c2
-  discard  ralph drop fix-auth-7f3a91c2
-  report   ralph report fix-auth-7f3a91c2
+✔ VERIFIED  #7 fix-auth  grade A: red before, green
+  2 iterations · 4:44 · $0.62 · 70 lines changed
+  ✔ tests  1 failed → 214 passed
+  ✔ lint   clean
+  Status: VERIFIED_DONE (A) sandbox S2 · tree 2222222 · fix-auth-7f3a91c2
+
+  ralph diff 7    see the change
+  ralph merge 7   take it into your branch
+  ralph drop 7    throw it away
+  ralph report 7  the whole story
 """
 EXHAUSTED = """\
-EXHAUSTED sandbox S2  fix-auth-7f3a91c2  2 iterations · 4:24 · cost unknown · 70 lines changed · tree 2222222
-  tests  fail  1 failed  12s  evidence 4af1c2d3, proof
-  lint   pass  clean     12s  evidence 4af1c2d3
+✘ EXHAUSTED  #7 fix-auth
+  2 iterations · 4:24 · cost unknown · 70 lines changed
+  ✘ tests  1 failed
+  ✔ lint   clean
   why      2 of 2 iterations used
   not yet  tests: 1 red: test_refresh_rotates
   best     the base itself, nothing better was reached (1 of 2 required checks pass, 1 red)
-  continue  ralph resume fix-auth-7f3a91c2 --max-iterations +5
-  review    ralph diff fix-auth-7f3a91c2
-  report    ralph report fix-auth-7f3a91c2
-  discard   ralph drop fix-auth-7f3a91c2
+  Status: EXHAUSTED sandbox S2 · tree 2222222 · fix-auth-7f3a91c2
+
+  ralph resume 7 --max-iterations +5  continue
+  ralph diff 7                        see the change
+  ralph report 7                      the whole story
+  ralph drop 7                        throw it away
 """
 
 
@@ -137,7 +137,8 @@ def test_already_satisfied():
     """A proof that was green at once leaves nothing to do and nothing to land; what else is red is named."""
     maker = Maker().begin(tests="pass", lint="fail").finish()
     text = "\n".join(ending(maker.loop))
-    assert text.startswith("NOTHING_TO_DO")
+    assert text.startswith("✔ NOTHING TO DO  fix-auth-7f3a91c2\n")
+    assert "Status: NOTHING_TO_DO sandbox S2" in text
     assert "no agent call · 0:16 · $0.00" in text
     assert "tests was green before any agent call; failing, but not part of this task: lint" in text
     assert "newly red" not in text
@@ -170,14 +171,17 @@ def test_paused_and_resumed_screens():
     maker = Maker().begin().failing()
     maker.add(e.PauseAsked(reason="lunch", now=True))
     out, err = play(maker)
-    assert out.startswith("PAUSED sandbox S2")
-    assert "continue  ralph resume fix-auth-7f3a91c2\n" in out
+    assert out.startswith("‖ PAUSED  #7 fix-auth\n")
+    assert "ralph resume 7  continue" in out
     maker.add(e.ResumeAsked(author="me")).add(
         e.StintStarted(pid=8, host="box", version="0.1.0", protection="S1", words=("no box",))
     )
     _, err = play(maker)
-    assert "  sandbox  S1: no box\n" in err
-    assert "  resumed  after 1 call · iteration 2 · working · 2:22 used · $0.31\n" in err
+    resumed = err.rpartition("#7 fix-auth  ")[2].splitlines()
+    assert resumed[:2] == [
+        "resumed at iteration 2 · after 1 call · working · 2:22 used · $0.31",
+        "no sandbox: no box; install bubblewrap (ralph help sandbox)",
+    ]
 
 
 @pytest.mark.parametrize("mode", ["plain", "live", "json", "none"])
@@ -268,43 +272,110 @@ def test_plain_says_that_it_still_goes_on():
     for second in range(0, 130, 10):
         plain.tick(maker.loop, Activity("agent", (), float(second), quiet_seconds=5.0))
     assert err.getvalue().splitlines() == [
-        "                       working 1:00, last output 0:05 ago",
-        "                       working 2:00, last output 0:05 ago",
+        "                       agent working 1:00 (last output 5s ago)",
+        "                       agent working 2:00 (last output 5s ago)",
     ]
 
 
-def screen(width, activity, facts=(), env=None, limits=None):
-    err = Terminal()
-    live = Live(io.StringIO(), err, {"TERM": "xterm", "COLUMNS": str(width), "LINES": "40", **(env or {})})
+def screen(width, activity, facts=(), env=None, limits=None, height=40, keys=None):
+    err, at = Terminal(), StoppedClock()
+    shape = {"TERM": "xterm", "COLUMNS": str(width), "LINES": str(height)}
+    live = Live(io.StringIO(), err, {**shape, **(env or {})}, 7, at)
     maker = Maker(order(limits=limits or Limits(cost=5.0, time=14400.0))).begin().failing()
     maker.add(e.AgentStarted(iteration=2, call=2, agent="command", prompt="a" * 64))
+    at.wall = maker.loop.now + activity.seconds
     live.hear(facts)
-    live._activity = activity
+    live._activity, live.keys = activity, keys or live.keys
     with live.console.capture() as shown:
         live.console.print(live.screen(maker.loop))
     return shown.get()
+
+
+class StoppedClock:
+    wall = 0.0
+
+    def now(self):
+        return self.wall
 
 
 def plainly(text):
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-@pytest.mark.parametrize("width", [40, 60, 89, 90, 120, 200])
-def test_live_fits_every_width(width):
-    """The live view never writes past the edge, down to 40 columns, and keeps its facts."""
-    facts = (ToolUsed("Edit", "src/" + "deep/" * 30 + "x.py", "", 31, 4), Said("word " * 60))
-    shown = plainly(screen(width, Activity("agent", (), 108.0, 100, 2.0), facts))
+@pytest.mark.parametrize("height", [16, 20, 24, 40])
+@pytest.mark.parametrize("width", [40, 60, 80, 119, 120, 200])
+def test_live_fits_every_size(width, height):
+    """The live view never writes past the edge, down to 40 columns, and keeps its labels and its facts."""
+    facts = (ToolUsed("Edit", "src/" + "deep/" * 30 + "x.py", "", 31, 4), *[Said("word " * 60)] * 9)
+    shown = plainly(screen(width, Activity("agent", (), 108.0, 100, 2.0), facts, height=height))
     assert max(len(line) for line in shown.splitlines()) <= width
-    for words in ("it 2/15", "working 1:48", "tests ✘ 1", "lint", "$0.31", "last output 2s ago", "ctrl-c"):
+    assert len(shown.splitlines()) <= height
+    for words in (
+        "▶ 2 of 15",
+        "agent working 1:48",
+        "checks ",
+        "tests ✘ 1 red",
+        "lint",
+        "spend ",
+        "missing",
+        "2/15 █░░",
+    ):
         assert words in shown
-    assert ("│" in shown) == (width >= 90)
+    beside = [
+        line for line in shown.splitlines() if "word word" in line and ("spend" in line or "lint" in line)
+    ]
+    assert bool(beside) == (width >= 120)
+
+
+def test_live_view_at_80_columns():
+    """The whole view, word for word: what goes on, checks, spend against limits, what is missing, keys."""
+    facts = (ToolUsed("read", "auth.py", ""), Said("the old token must be revoked"))
+    keys = ("p pause  s note  d diff  l log  q stop after this iteration  ^C^C now  ? help",)
+    shown = plainly(screen(80, Activity("agent", (), 17.0, 100, 2.0), facts, height=24, keys=keys))
+    assert [line.rstrip() for line in shown.splitlines()] == [
+        "─" * 80,
+        "▶ 2 of 15  agent working 0:17 (last output 2s ago)",
+        "   read  auth.py",
+        "   “the old token must be revoked”",
+        "",
+        " checks   tests ✘ 1 red  test_refresh_rotates",
+        "          lint  ✔ clean  12s",
+        " spend    2/15 █░░░░░░░░░  $0.31/5.00 ░░░░░░░░░░  2:38/4:00:00",
+        " missing  tests green · final proof",
+        "─" * 80,
+        " p pause  s note  d diff  l log  q stop after this iteration  ^C^C now  ? help",
+    ]
+
+
+def test_time_is_not_counted_twice_after_a_note():
+    """A note in the middle of a call is an event too; the time of the call goes on from it."""
+    live = Live(
+        io.StringIO(), Terminal(), {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}, 7, StoppedClock()
+    )
+    maker = Maker().begin().failing()
+    maker.add(e.AgentStarted(iteration=2, call=2, agent="command", prompt="a" * 64))
+    spent = maker.loop.elapsed_seconds
+    maker.add(e.Steered(text="mind the gap"), took=60.0)
+    live._clock.wall = maker.loop.now + 30.0
+    live._activity = Activity("agent", (), 90.0)
+    with live.console.capture() as shown:
+        live.console.print(live.screen(maker.loop))
+    minutes, seconds = divmod(int(spent + 90.0), 60)
+    assert f"{minutes}:{seconds:02}" in plainly(shown.get())
+
+
+def test_final_proof_shows_its_parts():
+    """While the result is put to the proof the view says which part of it goes on, and how much is to come."""
+    doing = Activity("gate", ("tests",), 5.0, stages=("canary", "sabotage-1"), waiting=3)
+    shown = plainly(screen(120, doing))
+    assert "final proof 0:05: planted failures must show, the change broken on purpose · 3 to go" in shown
 
 
 def test_live_quiet_agent_turns_amber():
     """A minute without output changes the colour of its age."""
     amber = "\x1b[33m"
     assert amber not in screen(60, Activity("agent", (), 108.0, 100, 59.0))
-    assert amber in screen(60, Activity("agent", (), 108.0, 100, 61.0))
+    assert amber in screen(60, Activity("agent", (), 108.0, 100, 61.0)).replace("\x1b[1;33m", amber)
 
 
 def test_live_no_color():
@@ -313,11 +384,11 @@ def test_live_no_color():
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]", shown)
 
 
-def test_live_names_no_key_that_does_not_exist():
-    """There is no keyboard handling, so the only key named is ctrl-c."""
-    shown = plainly(screen(120, Activity("gate", ("tests",), 3.0)))
-    assert shown.splitlines()[-1].strip() == "ctrl-c stops after this iteration"
-    assert "judging tests 0:03" in shown
+def test_live_names_no_key_without_a_keyboard():
+    """Where no keys are read, only ctrl-c is named."""
+    shown = plainly(screen(119, Activity("gate", ("tests",), 3.0)))
+    assert shown.splitlines()[-1].strip() == "ctrl-c stops after this iteration, twice: now"
+    assert "checking tests 0:03" in shown
 
 
 def test_live_on_a_real_terminal():
@@ -334,8 +405,8 @@ def test_live_on_a_real_terminal():
     reader.join()
     os.close(master)
     text = plainly(shown.decode())
-    assert "✘ it 1  +31 −4 in 2 files" in text
-    assert "✔ it 2  +31 −4 in 2 files" in text
+    assert "✘ 1  +31 −4 in 2 files" in text
+    assert "✔ 2  +31 −4 in 2 files" in text
     assert text.rstrip("\r\n").endswith("\a")
     assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l")
     assert out == VERIFIED
@@ -380,20 +451,28 @@ def test_facts_in_words(fact, words):
 
 
 def test_narrow_ending_folds_at_its_joints():
-    """In 40 columns the headline breaks between its parts, never inside one."""
-    lines = ending(making.verified().loop, width=40)
+    """In 40 columns the card breaks between its parts, never inside one."""
+    lines = ending(making.verified().loop, number=7, width=40)
     assert lines[:4] == [
-        "VERIFIED_DONE (A) sandbox S2",
-        "  fix-auth-7f3a91c2",
+        "✔ VERIFIED  #7 fix-auth",
+        "  grade A: red before, green",
         "  2 iterations · 4:44 · $0.62",
-        "  70 lines changed · tree 2222222",
+        "  70 lines changed",
     ]
 
 
-def test_colour_of_the_headline():
-    """The headline is green, red or amber where colour is wanted, and plain otherwise."""
-    assert ending(making.verified().loop, colour=True)[0].startswith("\x1b[32mVERIFIED_DONE")
-    assert ending(making.exhausted().loop, colour=True)[0].startswith("\x1b[31mEXHAUSTED")
+def test_next_commands_stand_two_on_a_line_where_there_is_room():
+    """On a wide terminal the card has the next commands in two columns."""
+    assert ending(making.verified().loop, number=7, width=120)[-2:] == [
+        "  ralph diff 7    see the change             ralph drop 7    throw it away",
+        "  ralph merge 7   take it into your branch   ralph report 7  the whole story",
+    ]
+
+
+def test_colour_of_the_title():
+    """The title is green, red or amber where colour is wanted, and plain otherwise."""
+    assert ending(making.verified().loop, colour=True)[0].startswith("\x1b[32m✔ VERIFIED")
+    assert ending(making.exhausted().loop, colour=True)[0].startswith("\x1b[31m✘ EXHAUSTED")
     assert "\x1b" not in "".join(ending(making.verified().loop))
 
 
@@ -401,7 +480,7 @@ def test_unlimited_iterations_are_shown_as_such():
     """A loop without a bound on iterations shows no invented one."""
     maker = Maker(order(limits=Limits(iterations=None, time=60.0))).begin()
     _, err = play(replace_events(maker))
-    assert "limits   at most 1:00\n" in err
+    assert " · max 1:00\n" in err
 
 
 def replace_events(maker):
@@ -417,4 +496,4 @@ def test_live_folds_calls_of_every_purpose(purpose, mark):
     started = e.AgentStarted(iteration=3, call=3, agent="command", prompt="77e0aa11", purpose=purpose)
     call = update_call(None, started)
     live = Live(io.StringIO(), io.StringIO(), {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"})
-    assert live._fold_call(call, Loop()).plain.startswith(f"{mark} it 3  ")
+    assert live._fold_call(call).plain.startswith(f"{mark} 3  ")

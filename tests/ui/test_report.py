@@ -50,7 +50,7 @@ def test_verified_report(tmp_path):
 def test_claims_against_checks(tmp_path):
     """What the agent claimed stands beside what the checks showed, and a false claim is marked."""
     text = report_md(report(tmp_path, making.verified()))
-    assert "| 1 | COMPLETE: login | tests 1✘  lint ✔ | **no** |" in text
+    assert "| 1 | COMPLETE: login | tests 1 red  lint ✔ | **no** |" in text
     assert "| 2 | COMPLETE: login | verified | yes |" in text
 
 

@@ -37,6 +37,15 @@ def find_loop(text: str, env: Mapping[str, str]) -> str:
         return find_in_journal(reader, text)
 
 
+def loop_number(name: str, env: Mapping[str, str]) -> int:
+    """The number that people may type for this loop; 0 where it has none, or nobody can tell."""
+    try:
+        with journal_of(env) as reader:
+            return reader.number_of(name)
+    except RalphError:
+        return 0
+
+
 def newest_loop(env: Mapping[str, str], cwd: str) -> str:
     """The newest loop of the project around `cwd` (of all, outside one)."""
     with journal_of(env) as reader:

@@ -20,6 +20,8 @@ class Activity(msgspec.Struct, frozen=True):
     output_bytes: int = 0
     quiet_seconds: float = 0.0
     left_seconds: float | None = None
+    stages: tuple[str, ...] = ()  # of gate calls: what each is for (`gate_run.answers.GateCall.stage`)
+    waiting: int = 0  # gate calls that are still to be made, as far as is known
 
 
 class Watcher(Protocol):

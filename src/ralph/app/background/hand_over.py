@@ -61,7 +61,7 @@ def hand_over(
             scribe.append(queued_fact(order, env, priority, most))
         finally:
             held.release()
-        number = next((row.number for row in journal.summaries(order.repo) if row.loop == name), 0)
+        number = journal.number_of(name)
         free = True
         try:
             journal.admit(name, at=at, repo=order.repo, most=most, machine=machine).release()

@@ -113,7 +113,7 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
             interventions=tuple(_interventions(events)),
         ),
         reproduce=_reproduce(loop),
-        next=tuple(step.command for step in next_steps(standing(loop)) if step.why != "report"),
+        next=tuple(one.command for one in next_steps(standing(loop)) if "ralph report" not in one.command),
         written_by_newer=record.newer,
     )
 

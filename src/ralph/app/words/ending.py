@@ -1,10 +1,12 @@
-"""The last screen of a stint: headline, proof, what is not proven, and the next commands.
+"""The last card of a stint: outcome and grade in words, what is not proven, and the next commands.
 
-It goes to stdout, because it is the result; progress went to stderr. The same text stands at the top of
-the report.
+It goes to stdout, because it is the result; progress went to stderr. Its `Status:` line is for programs; the
+same words are the headline of the report.
 """
 
 from __future__ import annotations
+
+from itertools import zip_longest
 
 import msgspec
 
@@ -12,7 +14,7 @@ from ralph.app.words.change import ChangeSize
 from ralph.app.words.format import (
     DOT,
     GOOD,
-    brief_seconds,
+    MARKS,
     change_words,
     clock,
     cost_words,
@@ -20,9 +22,11 @@ from ralph.app.words.format import (
     plural,
     safe,
     short,
+    short_name,
     table,
 )
-from ralph.app.words.next_steps import LoopStanding, next_steps, room_flag
+from ralph.app.words.grade_words import coverage_words, grade_words
+from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
 from ralph.core.decide.grants import open_waivers
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
@@ -34,6 +38,8 @@ from ralph.core.views.plan_view import words as plan_words
 
 MAX_SENTENCES = 8
 _HEADLINES = {"satisfied": "NOTHING_TO_DO", "unproven": "DONE_UNPROVEN"}
+_TITLES = {"VERIFIED_DONE": "VERIFIED", "NOTHING_TO_DO": "NOTHING TO DO", "DONE_UNPROVEN": "DONE, UNPROVEN"}
+_CARD_WIDTH = 80  # where nobody says how wide the window is
 
 
 def status_word(loop: Loop) -> str:
@@ -47,13 +53,21 @@ def status_word(loop: Loop) -> str:
 
 def headline(loop: Loop, change: ChangeSize | None = None) -> str:
     """VERIFIED_DONE (A) sandbox S2  fix-auth-7f3a91c2  7 iterations · 24:10 · $1.92 · … · tree 9c1e4d2"""
-    return "  ".join((_title(loop), loop.sealed.loop, DOT.join(_numbers(loop, change))))
+    parts = [*_numbers(loop, change), f"tree {short(loop.work.tree)}", *_old_reds(loop)]
+    return "  ".join((_title(loop), loop.sealed.loop, DOT.join(parts)))
 
 
 def _title(loop: Loop) -> str:
+    """For programs: these words do not change."""
     grade = f" ({loop.grade})" if loop.grade else ""
     sandbox = f" sandbox {loop.work.protection}" if loop.work.protection else ""
     return f"{status_word(loop)}{grade}{sandbox}"
+
+
+def status_line(loop: Loop, width: int = 0) -> list[str]:
+    """Status: VERIFIED_DONE (A) sandbox S2 · tree 9c1e4d2 · fix-auth-7f3a91c2"""
+    parts = [f"Status: {_title(loop)}", f"tree {short(loop.work.tree)}", *_old_reds(loop), loop.sealed.loop]
+    return _fold(parts, width)
 
 
 def _numbers(loop: Loop, change: ChangeSize | None) -> list[str]:
@@ -67,11 +81,17 @@ def _numbers(loop: Loop, change: ChangeSize | None) -> list[str]:
         parts.append(change_words(*change))
     elif loop.work.changed_lines:
         parts.append(f"{plural(loop.work.changed_lines, 'line')} changed")
-    parts.append(f"tree {short(loop.work.tree)}")
-    old = [gate.name for gate, verdict in newest_verdicts(loop) if _is_old_red(loop, gate, verdict)]
-    if loop.outcome in DONE and old:
-        parts.append(f"red as before: {', '.join(safe(name, 30) for name in old)}")
     return parts
+
+
+def _old_reds(loop: Loop) -> list[str]:
+    """Red that was there before, beside a result that is done all the same."""
+    old = [gate.name for gate, verdict in newest_verdicts(loop) if _is_old_red(loop, gate, verdict)]
+    return (
+        [f"red as before: {', '.join(safe(name, 30) for name in old)}"]
+        if old and loop.outcome in DONE
+        else []
+    )
 
 
 def _is_old_red(loop: Loop, gate: Gate, verdict: Verdict | None) -> bool:
@@ -93,36 +113,71 @@ def newest_verdicts(loop: Loop) -> list[tuple[Gate, Verdict | None]]:
 
 
 def gate_rows(loop: Loop) -> list[tuple[str, ...]]:
-    """gate, verdict, what it said, seconds, evidence."""
+    """Each check with what it said before and what it says now: tests, 2 failed → 6 passed."""
     rows: list[tuple[str, ...]] = []
     for gate, verdict in newest_verdicts(loop):
-        notes = ["proof"] if gate.proof else []
-        notes += [] if gate.required else ["advisory"]
-        if verdict is None:
-            rows.append((safe(gate.name, 40), "unknown", "not judged on this tree", "", ", ".join(notes)))
-            continue
-        evidence = f"evidence {verdict.evidence[:8]}" if verdict.evidence else "no evidence kept"
-        last = ", ".join([evidence, *notes])
-        rows.append(
-            (
-                safe(gate.name, 40),
-                verdict.status,
-                safe(verdict.summary, 80),
-                brief_seconds(verdict.seconds),
-                last,
-            )
-        )
+        mark = MARKS[verdict.status if verdict is not None else "unknown"]
+        role = "" if gate.required else "  (advisory)"
+        rows.append((f"{mark} {safe(gate.name, 40)}", f"{_before_and_now(loop, gate, verdict)}{role}"))
     return rows
 
 
+def _before_and_now(loop: Loop, gate: Gate, verdict: Verdict | None) -> str:
+    before = loop.proof.baseline.get(gate.name)
+    if verdict is None:
+        return "not judged on this tree"
+    now = safe(verdict.summary, 80) or verdict.status
+    was = (safe(before.summary, 60) or before.status) if before is not None else ""
+    return f"{was} → {now}" if was and was != now and loop.progress.best is not None else now
+
+
 def ending(
-    loop: Loop, change: ChangeSize | None = None, *, colour: bool = False, width: int = 0
+    loop: Loop,
+    change: ChangeSize | None = None,
+    *,
+    number: int = 0,
+    colour: bool = False,
+    width: int = 0,
 ) -> list[str]:
-    """All lines. `width` 0: nobody is looking through a narrow window, so nothing is folded."""
-    tone = "green" if loop.outcome in GOOD else "amber" if loop.outcome in (None, "unproven") else "red"
-    title = paint(_title(loop), tone, colour)
-    lines = _fold(title, len(_title(loop)), loop.sealed.loop, _numbers(loop, change), width)
+    """All lines of the card. `width` 0: nobody is looking through a narrow window, so nothing is folded."""
+    lines = _fold_title(loop, number, colour, width)
+    covered = coverage_words(loop)
+    lines += _fold([*_numbers(loop, change), *([safe(covered, 200)] if covered else [])], width)
     lines += table(gate_rows(loop), "  ")
+    lines += [f"  {label}  {text}" for label, text in _facts(loop)]
+    lines += status_line(loop, width)
+    return [*lines, *_next_lines(next_steps(standing(loop, number=number)), width)]
+
+
+def _fold_title(loop: Loop, number: int, colour: bool, width: int) -> list[str]:
+    """✔ VERIFIED  #7 fix-auth  grade A: red before, tests untouched"""
+    tone = "green" if loop.outcome in GOOD else "amber" if loop.outcome in (None, "unproven") else "red"
+    mark = {"green": "✔", "amber": "◑" if loop.outcome else "‖", "red": "✘"}[tone]
+    title = f"{mark} {_TITLES.get(status_word(loop), status_word(loop))}"
+    name = f"#{number} {short_name(loop.sealed.loop)}" if number else loop.sealed.loop
+    grade = f"grade {loop.grade}: {grade_words(loop)}" if loop.grade else ""
+    whole = "  ".join(part for part in (title, name, grade) if part)
+    if width and len(whole) > width:
+        return [f"{paint(title, tone, colour)}  {name}", *([f"  {grade}"] if grade else [])]
+    return [whole.replace(title, paint(title, tone, colour), 1)]
+
+
+def _next_lines(steps: tuple[Next, ...], width: int) -> list[str]:
+    """The next commands with what each is for, two on a line where there is room."""
+    if not steps:
+        return []
+    left = max(len(one.command) for one in steps)
+    cells = [f"{one.command:<{left}}  {one.why}" for one in steps]
+    wide = max(map(len, cells))
+    if 2 * wide + 7 > (width or _CARD_WIDTH):
+        return ["", *(f"  {cell}" for cell in cells)]
+    half = (len(cells) + 1) // 2
+    pairs = zip_longest(cells[:half], cells[half:], fillvalue="")
+    return ["", *(f"  {first:<{wide}}   {second}".rstrip() for first, second in pairs)]
+
+
+def _facts(loop: Loop) -> list[tuple[str, str]]:
+    """What else has to be said, with a label: why, what is missing, what is not proven."""
     facts: list[tuple[str, str]] = []
     if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
@@ -139,23 +194,11 @@ def ending(
     if opinion is not None and opinion.tree == loop.work.tree:
         role = "" if opinion.required else " (advisory)"
         facts.append(("judge", safe(f"{opinion.status}{role}: {opinion_words(opinion)}", 300)))
-    facts += _coverage_facts(loop)
     facts += [("added", safe(text, 300)) for text in _find_additions(loop)]
     facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.landing.result]
     facts += [("not run", safe(text, 300)) for text in checks_not_run(loop) if loop.landing.result]
-    lines += table(facts, "  ")
-    return lines + table(next_steps(standing(loop)), "  ")
-
-
-def _coverage_facts(loop: Loop) -> list[tuple[str, str]]:
-    """How many of the changed lines tests execute, where that was asked."""
-    if loop.proof.guards_tree != loop.work.tree:
-        return []
-    return [
-        ("coverage", safe(result.summary, 300))
-        for result in loop.proof.guards
-        if result.guard == "diff_coverage"
-    ]
+    pad = max((len(label) for label, _ in facts), default=0)
+    return [(label.ljust(pad), text) for label, text in facts]
 
 
 def _find_additions(loop: Loop) -> list[str]:
@@ -199,15 +242,12 @@ def _plan_facts(loop: Loop) -> list[tuple[str, str]]:
     return facts
 
 
-def _fold(title: str, shown: int, name: str, numbers: list[str], width: int) -> list[str]:
-    """The headline on one line where that fits, else at its own joints on several."""
-    tail = DOT.join(numbers)
-    if not width or shown + len(name) + len(tail) + 4 <= width:
-        return [f"{title}  {name}  {tail}"]
-    lines, line = [title, f"  {name}"], ""
-    for part in numbers:
+def _fold(parts: list[str], width: int) -> list[str]:
+    """On one line where that fits, else broken between its parts, never inside one."""
+    lines, line = [], ""
+    for part in parts:
         joined = f"{line}{DOT}{part}" if line else f"  {part}"
-        if len(joined) > width and line:
+        if width and len(joined) > width and line:
             lines.append(line)
             joined = f"  {part}"
         line = joined
@@ -226,7 +266,7 @@ def best_words(loop: Loop) -> str:
     return f"checkpoint {best.iteration}, commit {short(best.commit)} ({measured}{red})"
 
 
-def standing(loop: Loop, *, crashed: bool = False) -> LoopStanding:
+def standing(loop: Loop, *, crashed: bool = False, number: int = 0) -> LoopStanding:
     room = ""
     if loop.outcome == "exhausted":
         limits, spend = msgspec.structs.asdict(loop.limits), msgspec.structs.asdict(loop.spend)
@@ -234,7 +274,7 @@ def standing(loop: Loop, *, crashed: bool = False) -> LoopStanding:
     stopped = crashed or loop.phase not in ("paused", "ended")
     line = plan_line(loop)
     return LoopStanding(
-        name=loop.sealed.loop,
+        name=str(number) if number else loop.sealed.loop,
         word=loop.outcome or ("crashed" if stopped else loop.phase),
         called=loop.work.tree != loop.sealed.base.tree,
         result=loop.landing.result,

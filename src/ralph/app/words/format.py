@@ -38,6 +38,17 @@ def _is_dull(text: str) -> bool:
     )
 
 
+def cut_words(text: str, width: int) -> str:
+    """At most `width` characters, cut between words where there are some."""
+    if len(text) <= width:
+        return text
+    if width < 2:
+        return text[: max(0, width)]
+    head = text[: width - 1]
+    at = head.rfind(" ")
+    return (head[:at].rstrip() if at > width // 2 else head) + "…"
+
+
 def safe_lines(text: str) -> str:
     """Foreign text of many lines: cleaned and redacted."""
     from ralph.core.text.clean import clean, redact
@@ -98,6 +109,12 @@ def change_words(files: int, added: int, removed: int) -> str:
 
 def short(commit: str) -> str:
     return commit[:7]
+
+
+def short_name(loop: str) -> str:
+    """The name of a loop without the letters that make it unique: beside its number they say nothing."""
+    head, _, tail = loop.rpartition("-")
+    return head if head and len(tail) == 8 else loop
 
 
 def stamp(at: float) -> str:

@@ -38,7 +38,7 @@ class LoopStanding(Struct, frozen=True):
 def next_steps(at: LoopStanding) -> tuple[Next, ...]:
     """Most useful first."""
     name = at.name
-    report = Next("report", f"ralph report {name}")
+    report = Next("the whole story", f"ralph report {name}")
     if at.dropped:
         return (report,)
     if at.word == "satisfied":
@@ -50,11 +50,11 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
         return (*_landing(at), report)
     if at.word == "unproven":
         return (
-            Next("review", f"ralph diff {name}"),
+            Next("see the change", f"ralph diff {name}"),
             Next("prove it", f'ralph resume {name} --check "a check that fails without the change"'),
             Next("merge anyway", f"ralph merge {name} --unproven"),
             report,
-            Next("discard", f"ralph drop {name}"),
+            Next("throw it away", f"ralph drop {name}"),
         )
     if at.word in ("new", "queued", "baseline", "working", "judging", "waiting"):
         return (
@@ -66,12 +66,12 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
     if at.best:
         steps.append(Next("best so far", f"ralph diff {name} --iteration {at.best}"))
     elif at.called:
-        steps.append(Next("review", f"ralph diff {name}"))
+        steps.append(Next("see the change", f"ralph diff {name}"))
     if at.word in ("crashed", "paused"):
         return (*steps, Next("give up", f"ralph abort {name}"))
     if at.items and not at.landing:
         steps.append(Next("merge verified items", f"ralph merge {name} --checkpoint {at.items}"))
-    return (*steps, report, Next("discard", f"ralph drop {name}"))
+    return (*steps, report, Next("throw it away", f"ralph drop {name}"))
 
 
 def _landing(at: LoopStanding) -> tuple[Next, ...]:
@@ -83,15 +83,15 @@ def _landing(at: LoopStanding) -> tuple[Next, ...]:
     if at.landing == "undoing":
         return (Next("finish undo", f"ralph undo {name}"),)
     if at.item:
-        return (Next("review", f"ralph diff {name}"), Next("item", f"ralph backlog show {at.item}"))
+        return (Next("see the change", f"ralph diff {name}"), Next("item", f"ralph backlog show {at.item}"))
     if at.planned:
         return (Next("show plan", f"ralph plan --show {name}"),)
     if not at.result:
         return ()
     return (
-        Next("review", f"ralph diff {name}"),
-        Next("merge", f"ralph merge {name}"),
-        Next("discard", f"ralph drop {name}"),
+        Next("see the change", f"ralph diff {name}"),
+        Next("take it into your branch", f"ralph merge {name}"),
+        Next("throw it away", f"ralph drop {name}"),
     )
 
 

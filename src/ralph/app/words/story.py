@@ -6,7 +6,7 @@ all of them). Nothing here decides or prints whole screens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -126,13 +126,16 @@ def call_mark(call: StoryCall) -> str:
     return "✘"
 
 
-def gate_marks(verdicts: Iterable[Verdict]) -> str:
-    """Such as: tests 3✘  lint ✔"""
-    words = []
-    for verdict in verdicts:
-        count = str(verdict.red) if verdict.red and verdict.status == "fail" else ""
-        words.append(f"{safe(verdict.gate, 24)} {count}{MARKS[verdict.status]}")
-    return "  ".join(words)
+def gate_marks(verdicts: Iterable[Verdict], before: Mapping[str, int] | None = None) -> str:
+    """Such as: tests 3→2 red  lint ✔"""
+    return "  ".join(_gate_mark(one, (before or {}).get(one.gate, one.red)) for one in verdicts)
+
+
+def _gate_mark(verdict: Verdict, before: int) -> str:
+    name = safe(verdict.gate, 24)
+    if not (verdict.red and verdict.status == "fail"):
+        return f"{name} {MARKS[verdict.status]}"
+    return f"{name} {before}→{verdict.red} red" if before != verdict.red else f"{name} {verdict.red} red"
 
 
 def judge_mark(opinion: Opinion) -> str:
@@ -141,17 +144,17 @@ def judge_mark(opinion: Opinion) -> str:
     return f"{score}{MARKS[opinion.status]}"
 
 
-def call_parts(call: StoryCall) -> list[str]:
+def call_parts(call: StoryCall, reds: Mapping[str, int] | None = None) -> list[str]:
     """What the call came to, in pieces that a screen may drop from the right when it is narrow."""
     changed = change_words(call.files, call.added, call.removed) if call.files else "no change"
     if call.purpose in ("plan", "close"):
         changed = _plan_part(call)
     elif call.item:
         changed = f"{safe(call.item, 40)}{' verified' if call.published else ''}  {changed}"
-    parts = [changed, gate_marks(call.verdicts.values())]
+    parts = [changed, gate_marks(call.verdicts.values(), reds)]
     found = sum(len(result.findings) for result in call.guards)
     if found:
-        parts.append(f"guards {found}✘")
+        parts.append(plural(found, "finding"))
     if call.opinion is not None:
         parts.append(f"judge {judge_mark(call.opinion)}")
     if call.fault is not None:
@@ -162,8 +165,10 @@ def call_parts(call: StoryCall) -> list[str]:
     if call.claim is not None:
         denied = call.claim.status == "COMPLETE" and not call.published and call.purpose != "close"
         refused = call.opinion is not None and call.opinion.status == "fail"
-        who = "the judge says" if refused else "the checks say"
-        parts.append(f"claims done, {who} no" if denied else f"claims {call.claim.status}")
+        if denied:
+            parts.append("said done: the judge refused" if refused else "said done: refused")
+        elif call.claim.status == "BLOCKED":
+            parts.append("says it is blocked")
     if call.taken_back:
         parts.append("taken back")
     return [part for part in parts if part]

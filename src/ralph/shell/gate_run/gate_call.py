@@ -86,8 +86,7 @@ class GateCaller:
                 for work in self._poll(running):
                     running.remove(work)
                     yield self._read(work)
-                names = tuple(dict.fromkeys(work.wanted.gate.name for work in running))
-                if attend(Activity("gate", names, self.site.clock.monotonic() - began)):
+                if attend(_activity(running, len(wanted), self.site.clock.monotonic() - began)):
                     return
         finally:
             self._drop(running)
@@ -261,3 +260,9 @@ def _next(wanted: list[GateCall], running: list[Work]) -> int | None:
     busy = {work.wanted.slot for work in running}
     free = (i for i, call in enumerate(wanted) if call.slot not in busy)
     return next((i for i in free if not (running and wanted[i].gate.exclusive)), None)
+
+
+def _activity(running: list[Work], waiting: int, seconds: float) -> Activity:
+    names = tuple(dict.fromkeys(work.wanted.gate.name for work in running))
+    stages = tuple(dict.fromkeys(work.wanted.stage for work in running))
+    return Activity("gate", names, seconds, stages=stages, waiting=waiting)

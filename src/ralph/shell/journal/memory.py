@@ -81,6 +81,11 @@ class MemoryJournal:
             names = list(self._memory.rows)  # in the order of beginning
         return names[number - 1] if 0 < number <= len(names) else None
 
+    def number_of(self, loop: str) -> int:
+        with self._memory.lock:
+            names = list(self._memory.rows)
+        return names.index(loop) + 1 if loop in names else 0
+
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:
         return Counter((row.phase, row.outcome) for row in self.summaries(repo))
 

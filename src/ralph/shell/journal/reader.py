@@ -76,6 +76,9 @@ class SqliteReader:
     def loop_of(self, number: int) -> str | None:
         return self._ask(lambda db: rows_.loop_of(db, number), None)
 
+    def number_of(self, loop: str) -> int:
+        return self._ask(lambda db: rows_.number_of(db, loop), 0)
+
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:
         return self._ask(lambda db: rows_.counts(db, repo), {})
 

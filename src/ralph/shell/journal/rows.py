@@ -100,6 +100,11 @@ def loop_of(db: sqlite3.Connection, number: int) -> str | None:
     return str(found[0]) if found else None
 
 
+def number_of(db: sqlite3.Connection, loop: str) -> int:
+    found = db.execute("SELECT number FROM number WHERE loop = ?", (loop,)).fetchone()
+    return int(found[0]) if found else 0
+
+
 def counts(db: sqlite3.Connection, repo: str | None = None) -> dict[tuple[str, str], int]:
     """How many loops there are for each phase and outcome."""
     found = db.execute(

@@ -97,6 +97,10 @@ class JournalReader(Protocol):
         """The name of the loop with this number."""
         ...
 
+    def number_of(self, loop: str) -> int:
+        """The number of a loop; 0 where it has none."""
+        ...
+
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:
         """How many loops there are for each phase and outcome."""
         ...

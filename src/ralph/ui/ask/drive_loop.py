@@ -9,15 +9,18 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from ralph.app.drive import Activity, DriveRequest, SignalCount, Stint, drive
-from ralph.app.place import log_path, recorded_rows
+from ralph.app.place import log_path, loop_number, recorded_rows
 from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.views.plan_view import plan_line
 from ralph.ui.display import Display, make_watcher
 from ralph.ui.display.plain import Plain
+
+if TYPE_CHECKING:
+    from ralph.ui.display.keyboard import Keyboard
 
 
 class Both:
@@ -25,6 +28,7 @@ class Both:
 
     def __init__(self, *displays: Display) -> None:
         self._displays = displays
+        self.keyboard: Keyboard | None = None
 
     def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         for display in self._displays:
@@ -41,6 +45,8 @@ class Both:
     def tick(self, loop: Loop, activity: Activity) -> None:
         for display in self._displays:
             display.tick(loop, activity)
+        if self.keyboard is not None:
+            self.keyboard.poll()
 
     def note(self, text: str) -> None:
         for display in self._displays:
@@ -66,16 +72,19 @@ def drive_and_show(
     hosted: bool = False,
 ) -> int:
     """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer."""
-    signals = SignalCount(detached=hosted)
+    signals, number = SignalCount(detached=hosted), loop_number(name, env)
     if as_json and stint is not None:
         _show_begun(env, name)
     while True:
         with ExitStack() as stack:
             screen = stack.enter_context(
-                make_watcher(mode, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, env=env)
+                make_watcher(
+                    mode, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, env=env, number=number
+                )
             )
             log = stack.enter_context(_log_file(env, name))
-            watcher = Both(screen, Plain(log, log, {**env, "NO_COLOR": "1"}))
+            watcher = Both(screen, Plain(log, log, {**env, "NO_COLOR": "1"}, number))
+            watcher.keyboard = _keyboard(stack, name, env, screen)
             request = DriveRequest(
                 name=name,
                 min_free=min_free,
@@ -88,6 +97,17 @@ def drive_and_show(
         stint, first = None, _answer(driven.loop) if may_ask and not as_json else ()
         if not first:
             return driven.exit_code
+
+
+def _keyboard(stack: ExitStack, name: str, env: Mapping[str, str], screen: Display) -> Keyboard | None:
+    """Keys beside a live view; nothing else reads them."""
+    from ralph.ui.display.live import Live
+
+    if not isinstance(screen, Live):
+        return None
+    from ralph.ui.display.keyboard import Keyboard
+
+    return stack.enter_context(Keyboard(name, env, screen, attached=False))
 
 
 def _print_trouble(text: str) -> None:

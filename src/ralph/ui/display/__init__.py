@@ -29,6 +29,10 @@ class Doing(Protocol):
     def quiet_seconds(self) -> float: ...
     @property
     def left_seconds(self) -> float | None: ...
+    @property
+    def stages(self) -> tuple[str, ...]: ...
+    @property
+    def waiting(self) -> int: ...
 
 
 class Display(Protocol):
@@ -45,7 +49,7 @@ class Display(Protocol):
 
 
 def make_watcher(
-    mode: str, *, as_json: bool, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]
+    mode: str, *, as_json: bool, stdout: IO[str], stderr: IO[str], env: Mapping[str, str], number: int = 0
 ) -> Display:
     """The display for this terminal. `--json` turns the live view off; a pipe or a dumb terminal too."""
     if mode not in MODES:
@@ -61,11 +65,11 @@ def make_watcher(
     if mode == "none":
         from ralph.ui.display.none import Silent
 
-        return Silent(stdout, stderr, env)
+        return Silent(stdout, stderr, env, number)
     if mode == "live" or (mode == "auto" and stderr.isatty() and env.get("TERM", "dumb") != "dumb"):
         from ralph.ui.display.live import Live
 
-        return Live(stdout, stderr, env)
+        return Live(stdout, stderr, env, number)
     from ralph.ui.display.plain import Plain
 
-    return Plain(stdout, stderr, env)
+    return Plain(stdout, stderr, env, number)

@@ -1,6 +1,6 @@
 """The live view: inline, so that scrollback stays useful. Finished iterations fold into one line above it.
 
-Drawn when the runner ticks, by no thread of its own. There is no keyboard here, so only ctrl-c is named.
+Drawn when the runner ticks, by no thread of its own. What keys do is in `keyboard`; here they are only named.
 The cursor stays visible: a runner that is killed must not leave a terminal without one.
 """
 
@@ -10,23 +10,23 @@ from collections import deque
 from collections.abc import Mapping
 from typing import IO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.live import Live as Region
 from rich.text import Text
 
-from ralph.app.words.format import safe, use_colour
+from ralph.app.words.format import cut_words, safe, use_colour
 from ralph.app.words.lines import event_words
 from ralph.app.words.story import StoryCall, call_mark, call_parts, is_settled, update_call
+from ralph.clock import Clock, SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
-from ralph.ui.display.boxes import boxes, narrow
 from ralph.ui.display.none import Silent
-from ralph.ui.display.stint_words import alert_words, doing_words, fact_words, header, purpose_words
+from ralph.ui.display.panel import View, panel
+from ralph.ui.display.stint_words import fact_words, header
 
-WIDE = 90  # columns that the three boxes need
-MAX_FACTS = 3
-_ASIDE = (e.NoVerdict, e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked, e.ResultPublished)
+MAX_FACTS = 12
+_ASIDE = (e.NoVerdict, e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked)
 _TONES = {"✔": "green", "✘": "red", "!": "yellow", "·": "dim"}
 
 
@@ -37,8 +37,15 @@ class _Console(Console):
 
 
 class Live(Silent):
-    def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
-        super().__init__(stdout, stderr, env)
+    def __init__(
+        self,
+        stdout: IO[str],
+        stderr: IO[str],
+        env: Mapping[str, str],
+        number: int = 0,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(stdout, stderr, env, number)
         colour = use_colour(stderr, env)
         self.console = _Console(
             file=stderr,
@@ -50,22 +57,30 @@ class Live(Silent):
             emoji=False,
             _environ=env,
         )
+        self.keys: tuple[str, ...] = ("ctrl-c stops after this iteration, twice: now",)
+        self.is_away = False  # another program has the terminal
+        self._clock = clock or SystemClock()
         self._region: Region | None = None
         self._loop: Loop | None = None
         self._activity: Doing | None = None
         self._call: StoryCall | None = None
+        self._held: list[Text] = []  # what came while the terminal was away
         self._facts: deque[str] = deque(maxlen=MAX_FACTS)
-        self._note = ""
-        self.hint = ""  # which keys there are
+        self._red: dict[str, int] = {}  # by gate: newest, and before this iteration
+        self._red_before: dict[str, int] = {}
 
     def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
         self._loop = loop
-        for line in header(loop, words):
+        for line in header(loop, words, self.number, self.console.width):
             self._print(Text(line))
         self.open_region()
 
     def open_region(self) -> None:
         """Begin to draw, or begin again after the terminal was given back for a while."""
+        self.is_away = False
+        held, self._held = self._held, []
+        for text in held:
+            self._print(text)
         self._region = Region(
             console=self.console,
             auto_refresh=False,
@@ -77,16 +92,19 @@ class Live(Silent):
         self._guard(lambda: self.console.show_cursor(True))
 
     def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None:  # noqa: ARG002
-        self._loop, self._activity = loop, None
+        self._loop = loop
         before, self._call = self._call, update_call(self._call, event)
+        if isinstance(event, e.GateEnded):
+            self._red[event.verdict.gate] = event.verdict.red
         if isinstance(event, e.AgentStarted):
             self._facts.clear()
             if before is not None:
-                self._print(self._fold_call(before, loop))
+                self._print(self._fold_call(before))
+            self._red_before = dict(self._red)
         if isinstance(event, _ASIDE):
             self._print(Text(f"  {event_words(event)}", style="dim"))
         if self._call is not None and is_settled(self._call, loop):
-            self._print(self._fold_call(self._call, loop))
+            self._print(self._fold_call(self._call))
             self._call = None
         self._draw()
 
@@ -98,8 +116,7 @@ class Live(Silent):
         self._draw()
 
     def note(self, text: str) -> None:
-        self._note = safe(text, 300)
-        self._print(Text(f"  {self._note}", style="yellow"))
+        self._print(Text(f"  {safe(text, 300)}", style="yellow"))
         self._draw()
 
     def release(self) -> None:
@@ -108,7 +125,10 @@ class Live(Silent):
             self._guard(region.stop)
 
     def _print(self, text: Text) -> None:
-        self._guard(lambda: self.console.print(text, soft_wrap=False, overflow="fold"))
+        if self.is_away:
+            self._held.append(text)
+        else:
+            self._guard(lambda: self.console.print(text, soft_wrap=False, overflow="fold"))
 
     def _draw(self) -> None:
         region, loop = self._region, self._loop
@@ -117,35 +137,27 @@ class Live(Silent):
 
     def screen(self, loop: Loop) -> RenderableType:
         """What stands below the folded lines now."""
-        width = self.console.width
-        parts: list[RenderableType] = [self._current(loop)]
-        parts += [Text(f"   {line}", no_wrap=True, overflow="ellipsis", style="dim") for line in self._facts]
-        parts.append(boxes(loop, self._activity, width) if width >= WIDE else narrow(loop, self._activity))
-        warned = alert_words(loop)
-        if warned:
-            parts.append(Text(f" ! {warned}", style="yellow", no_wrap=True, overflow="ellipsis"))
-        hint = (
-            "stopping after this iteration"
-            if loop.control.pause_reason
-            else self.hint or "ctrl-c stops after this iteration"
+        # What a person says in between is an event too: time goes on from the newest one, whatever it was.
+        going = self._activity is not None and loop.phase not in ("paused", "ended")
+        since = max(0.0, self._clock.now() - loop.now) if going else 0.0
+        return panel(
+            View(
+                loop=loop,
+                activity=self._activity,
+                facts=tuple(self._facts),
+                reds=self._red_before,
+                seconds=loop.elapsed_seconds + since,
+                keys=self.keys,
+                width=self.console.width,
+                height=self.console.height,
+            )
         )
-        parts.append(Text(f" {hint}", style="dim", no_wrap=True, overflow="ellipsis"))
-        return Group(*parts)
 
-    def _current(self, loop: Loop) -> Text:
-        limit = loop.limits.iterations
-        hand = purpose_words(loop)
-        where = f"it {loop.iteration}/{limit or '∞'}" if loop.iteration else "" if hand else "baseline"
-        where = "  ".join(part for part in (where, hand) if part)
-        doing = doing_words(loop, self._activity) if self._activity is not None else loop.phase
-        return Text(f"▶ {where}  {doing}", style="bold", no_wrap=True, overflow="ellipsis")
-
-    def _fold_call(self, call: StoryCall, loop: Loop) -> Text:
+    def _fold_call(self, call: StoryCall) -> Text:
+        """✘ 1  +2 in 1 file  tests 2→1 red  0:41  $0.12"""
         mark = call_mark(call)
-        line = Text.assemble((mark, _TONES[mark]), f" it {call.iteration}  ", "  ".join(call_parts(call)))
-        if not call.published and loop.proof.not_yet:
-            line.append(f"\n       not yet: {safe(loop.proof.not_yet[0], 160)}", style="dim")
-        return line
+        words = f" {call.iteration}  {'  '.join(call_parts(call, self._red_before))}"
+        return Text.assemble((mark, _TONES[mark]), cut_words(words, max(20, self.console.width - 1)))
 
     def _guard(self, action: object) -> None:
         """A terminal that went away is no reason to stop a loop."""

@@ -16,8 +16,8 @@ from ralph.ui.display import Doing
 
 
 class Silent:
-    def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
-        self.stdout, self.stderr, self.env = stdout, stderr, env
+    def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str], number: int = 0) -> None:
+        self.stdout, self.stderr, self.env, self.number = stdout, stderr, env, number
         self.colour = use_colour(stderr, env)
 
     def __enter__(self) -> Self:
@@ -47,7 +47,8 @@ class Silent:
     def finish(self, loop: Loop) -> None:
         self.release()
         colour = use_colour(self.stdout, self.env)
-        for line in ending(loop, measure(loop), colour=colour, width=width_of(self.stdout)):
+        wide = width_of(self.stdout)
+        for line in ending(loop, measure(loop), number=self.number, colour=colour, width=wide):
             write(self.stdout, line + "\n")
         if self.stderr.isatty() and loop.phase in ("ended", "paused"):
             write(self.stderr, "\a")

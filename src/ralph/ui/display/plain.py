@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO
 
-from ralph.app.words.format import clock, safe, stamp
+from ralph.app.words.format import safe, stamp
 from ralph.app.words.lines import event_words
 from ralph.app.words.story import StoryCall, call_line, is_settled, update_call
 from ralph.core.decide.machine import EVENTS
@@ -20,13 +20,13 @@ MAX_SENTENCES = 5
 
 
 class Plain(Silent):
-    def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str]) -> None:
-        super().__init__(stdout, stderr, env)
+    def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str], number: int = 0) -> None:
+        super().__init__(stdout, stderr, env, number)
         self._call: StoryCall | None = None
         self._beat = 0.0
 
     def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
-        for line in header(loop, words):
+        for line in header(loop, words, self.number):
             self.tell(line)
 
     def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None:  # noqa: ARG002
@@ -47,8 +47,7 @@ class Plain(Silent):
         if activity.seconds - self._beat < HEARTBEAT_SECONDS:
             return
         self._beat = activity.seconds
-        quiet = f", last output {clock(activity.quiet_seconds)} ago" if activity.what == "agent" else ""
-        self.tell(f"{'':8}  {'':<11}  {doing_words(loop, activity)}{quiet}")
+        self.tell(f"{'':8}  {'':<11}  {doing_words(loop, activity)}")
 
     def _footer(self, call: StoryCall, loop: Loop) -> None:
         limit = loop.limits.iterations

@@ -2,69 +2,107 @@
 
 from __future__ import annotations
 
+import re
+
 from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, ToolUsed
-from ralph.app.words.format import DOT, clock, cost_words, plural, plus_minus, safe
+from ralph.app.words.format import (
+    DOT,
+    clock,
+    cost_words,
+    cut_words,
+    plural,
+    plus_minus,
+    safe,
+    short_name,
+)
 from ralph.app.words.lines import limit_words
 from ralph.core.decide.stuck.health import health
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
+from ralph.core.proof.grade import BOXED
 from ralph.core.views.plan_view import plan_line
 from ralph.core.views.plan_view import words as words_of_plan
 from ralph.ui.display import Doing
 
+QUIET_SECONDS = 60.0  # without output before it is worth a colour
+_MAX_CHARS = 400
+_STAGES = {  # what a call of the final proof is for; how its stage begins
+    "final": "once more from scratch",
+    "canary": "planted failures must show",
+    "overlay": "the old tests on the new code",
+    "attributed": "the old code with the new tests",
+    "witness": "the new tests on the old code",
+    "sabotage": "the change broken on purpose",
+    "broken": "the change broken on purpose",
+    "altered": "other expected values must fail",
+    "scope": "planted findings must show",
+    "like": "as in your own clone",
+    "alone": "what turned green, alone",
+    "flaky": "the base again, for luck",
+}
 
-def header(loop: Loop, words: tuple[str, ...]) -> list[str]:
-    """Who works where, behind what, on what, until when; and where a resumed loop stands."""
+
+def header(loop: Loop, words: tuple[str, ...], number: int = 0, width: int = 0) -> list[str]:
+    """Four lines at most: which loop, by whom, behind what, until when. A resumed one has one line."""
     order = loop.sealed
+    name = _name_words(order.loop, order.task, number)
+    notes = [f"  note: {safe(warning, 300)}" for warning in order.warnings]
+    if loop.spend.calls:
+        return [
+            cut_words(line, width or _MAX_CHARS)
+            for line in (f"{name}  {resumed_words(loop)}", *_open_lines(loop, words))
+        ]
     agent = safe(order.agent.name, 40) + (f"/{safe(order.agent.model, 40)}" if order.agent.model else "")
-    parts = ["ralph", order.loop, agent]
-    if loop.work.workspace:
-        parts.append(f"workspace {safe(loop.work.workspace, 120)}")
-    gates = [
-        f"{safe(gate.name, 30)}{'' if gate.proof else ' (keep green)'}: {safe(gate.run, 80)}"
-        for gate in order.criterion.gates
-    ]
-    lines = [
-        DOT.join(parts),
-        f"  task     {safe(order.task, 300)}",
-        *_mode_lines(loop),
-        f"  class    {order.criterion.task_class}",
-        f"  checks   {DOT.join(gates) or 'none'}",
-        *sandbox_lines(loop.work.protection, words),
-        f"  limits   {limit_words(loop.limits)}",
+    facts = [
+        agent,
+        plural(len(order.criterion.gates), "check"),
+        f"sandboxed ({loop.work.protection})" if loop.work.protection in BOXED else "no sandbox",
+        f"max {limit_words(loop.limits).removeprefix('at most ')}",
     ]
     if order.rubric is not None:
-        lines.append(f"  judge    {judge_words(order)}")
-    lines += [f"  note     {safe(warning, 300)}" for warning in order.warnings]
-    if loop.spend.calls:
-        lines.append(f"  resumed  {resumed_words(loop)}")
-    if loop.progress.breaker.probing:
-        diagnosis = safe(loop.progress.breaker.diagnosis, 200)
-        lines.append(f"  probe    one iteration: continues if that helps ({diagnosis})")
-    lines.append(
-        f"  watch: ralph logs {order.loop} -f     "
-        f"stop: ctrl-c (after this iteration), or ralph abort {order.loop}"
+        facts.append(f"judge {judge_words(order)}")
+    lines = [
+        f"{name}  {safe(order.task, 300)}",
+        DOT.join(facts),
+        *_mode_lines(loop),
+        *_open_lines(loop, words),
+    ]
+    return [*(cut_words(line, width or _MAX_CHARS) for line in lines), *notes]
+
+
+def _name_words(loop: str, task: str, number: int) -> str:
+    """#7 fix-auth; a name that only repeats the beginning of the task beside it is left out."""
+    if not number:
+        return loop
+    name = short_name(loop)
+    return (
+        f"#{number}" if "-".join(re.findall(r"\w+", task.lower())).startswith(name) else f"#{number} {name}"
     )
-    return lines
+
+
+def _open_lines(loop: Loop, words: tuple[str, ...]) -> list[str]:
+    """What a missing sandbox means and what mends it, in one line; nothing where one holds."""
+    if loop.work.protection in BOXED:
+        return []
+    says = safe(next(iter(words), "what the agent can reach is unknown"), 120)
+    return [f"no sandbox: {says}; install bubblewrap (ralph help sandbox)"]
 
 
 def _mode_lines(loop: Loop) -> list[str]:
-    """With a plan: where it begins, and why."""
+    """With a plan: where it begins, and why; with a plan that is too long for its limits, that."""
     line = plan_line(loop)
     if line is None:
         return []
     why = f": {safe(line.why, 200)}" if line.mode == "planning" and line.why else ""
-    lines = [f"  mode     {words_of_plan(line)}{why}"]
-    most = loop.limits.iterations
-    if most is not None and line.total - line.done > most - loop.iteration:
-        lines.append(
-            f"  note     {line.total - line.done} items are open and {most - loop.iteration} iterations left:"
-            " --max-iterations raises that"
-        )
-    brief = loop.sealed.plan_brief
+    brief, most = loop.sealed.plan_brief, loop.limits.iterations
+    parts = [f"{words_of_plan(line)}{why}"]
     if brief.criteria:
-        lines.append(f"  specs    {plural(len(brief.texts), 'file')}, {len(brief.criteria)} criteria")
-    return lines
+        parts.append(f"{plural(len(brief.texts), 'spec')} with {len(brief.criteria)} criteria")
+    if most is not None and line.total - line.done > most - loop.iteration:
+        parts.append(
+            f"{line.total - line.done} items for {most - loop.iteration} iterations (--max-iterations)"
+        )
+    return [DOT.join(parts)]
 
 
 def judge_words(order: Order) -> str:
@@ -78,18 +116,12 @@ def judge_words(order: Order) -> str:
     return f"{agent} ({role}), {rubric.threshold:g} of 10 asked for: {names}"
 
 
-def sandbox_lines(level: str, words: tuple[str, ...]) -> list[str]:
-    """What the box really blocks, a sentence a line: this is read by somebody who wants to know."""
-    first, *rest = [safe(word, 200) for word in words] or ["what it blocks is unknown"]
-    return [f"  sandbox  {level or 'unknown'}: {first}", *(f"           {word}" for word in rest)]
-
-
 def resumed_words(loop: Loop) -> str:
     spend = loop.spend
     return DOT.join(
         (
+            f"resumed at iteration {loop.iteration}",
             f"after {plural(spend.calls, 'call')}",
-            f"iteration {loop.iteration}",
             loop.phase,
             f"{clock(loop.elapsed_seconds)} used",
             cost_words(spend.cost, spend.blind, spend.calls, estimated=spend.estimated),
@@ -139,7 +171,7 @@ def purpose_words(loop: Loop) -> str:
 
 
 def doing_words(loop: Loop, activity: Doing) -> str:
-    """Such as: working 1:48 · gate tests, lint 0:12 · wait 3:00 left: limit …"""
+    """Such as: agent working 1:48 (last output 2s ago); checking tests 0:12; final proof 0:05: …"""
     if activity.what == "wait":
         left = (
             f"{clock(activity.left_seconds)} left"
@@ -147,11 +179,20 @@ def doing_words(loop: Loop, activity: Doing) -> str:
             else clock(activity.seconds)
         )
         return f"waiting, {left}: {safe(loop.control.wait_reason, 120)}"
-    doing = {"agent": "working", "gate": "judging", "guard": "checking how it came about"}
-    doing["judge"] = "the judge reads"
-    names = (
-        f" {', '.join(safe(name, 30) for name in activity.names)}"
-        if activity.what == "gate" and activity.names
-        else ""
-    )
-    return f"{doing.get(activity.what, activity.what)}{names} {clock(activity.seconds)}"
+    if activity.what == "agent":
+        quiet = activity.quiet_seconds
+        age = clock(quiet) if quiet >= QUIET_SECONDS else f"{quiet:.0f}s"
+        return f"agent working {clock(activity.seconds)} (last output {age} ago)"
+    if activity.what == "gate":
+        return _checking_words(activity)
+    doing = {"guard": "looking at how it came about", "judge": "the judge reads", "workspace": "preparing"}
+    return f"{doing.get(activity.what, activity.what)} {clock(activity.seconds)}"
+
+
+def _checking_words(activity: Doing) -> str:
+    names = ", ".join(safe(name, 30) for name in activity.names)
+    parts = [words for stage in activity.stages for key, words in _STAGES.items() if stage.startswith(key)]
+    if not parts:
+        return f"checking {names} {clock(activity.seconds)}".replace("  ", " ")
+    waiting = f"{DOT}{activity.waiting} to go" if activity.waiting else ""
+    return f"final proof {clock(activity.seconds)}: {', '.join(dict.fromkeys(parts))}{waiting}"
