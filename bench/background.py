@@ -20,8 +20,8 @@ from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.spend import Limits
 from ralph.shell.journal.open import open_journal
+from ralph.shell.journal.record import summary_row
 from ralph.shell.journal.store import JournalStore
-from ralph.shell.run.scribe import summary_row
 
 PART = "background"
 QUEUED, WAITING, ENDED = 1000, 200, 10_000

@@ -8,9 +8,9 @@ from ralph.app.tell import TIMEOUT_SECONDS, send_and_wait
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.shell.journal.open import open_journal
-from ralph.shell.journal.record import load
+from ralph.shell.journal.record import load, summary_row
 from ralph.shell.ports import Quiet
-from ralph.shell.run.scribe import Scribe, summary_row
+from ralph.shell.run.scribe import Scribe
 from ralph.shell.state.directory import open_state
 
 NAME = "fix-1"

@@ -27,11 +27,11 @@ from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Checkpoint, Finding, GuardResult, Verdict
 from ralph.shell.journal.memory import Memory, MemoryJournal
 from ralph.shell.journal.open import open_journal
-from ralph.shell.journal.record import Record, load
+from ralph.shell.journal.record import Record, load, summary_row
 from ralph.shell.journal.store import Command, JournalStore
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.run.runner import Runner
-from ralph.shell.run.scribe import Scribe, summary_row
+from ralph.shell.run.scribe import Scribe
 
 BASE = "base.3"  # a tree's name ends with the number of red tests in it
 NAME = "sim"

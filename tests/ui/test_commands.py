@@ -58,6 +58,32 @@ def test_status_table(ralph, state):
     )
 
 
+@pytest.mark.parametrize("change", ["UPDATE summary SET outcome = 'satisfied'", "DELETE FROM summary"])
+def test_lists_are_made_from_the_records_again(ralph, state, tmp_path, change):
+    """Lists call a loop damaged whose line is not its own; `doctor` names it, `--mend` makes it again."""
+
+    def listed():
+        return re.sub(r'"as_of":"[^"]*"', "", ralph("status", "--all", "--json")[1])
+
+    before = listed()
+    db = sqlite3.connect(tmp_path / "state" / "journal.db")
+    with db:
+        db.execute(change)
+    db.close()
+    changed = listed()
+    assert '"damaged":3' in changed
+    assert '"satisfied"' not in changed
+    assert '"verified"' not in changed
+    code, out, _ = ralph("doctor")
+    assert (code, "lists did not show it as it is recorded" in out, "ralph doctor --mend" in out) == (
+        4,
+        True,
+        True,
+    )
+    ralph("doctor", "--mend")
+    assert listed() == before
+
+
 def test_status_of_one_loop(ralph, state):
     """One loop shows gates, spend and limits, what is missing, and the commands that take it on."""
     _, out, _ = ralph("status", "slow")

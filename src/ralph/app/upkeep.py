@@ -51,9 +51,10 @@ def list_agents(env: Mapping[str, str], cwd: str) -> list[AgentRow]:
     return rows
 
 
-def look_at_machine(env: Mapping[str, str], cwd: str) -> list[Look]:
+def look_at_machine(env: Mapping[str, str], cwd: str, *, mend: bool = False) -> list[Look]:
     """Git, the state directory, the agents, and by real attempts what the sandbox blocks."""
-    return list(check_machine(env, user_settings(env, cwd).retention.min_free))
+    least = user_settings(env, cwd).retention.min_free
+    return check_machine(env, least, cwd, SystemClock().now(), mend=mend)
 
 
 def attack_sandbox(env: Mapping[str, str]) -> Attack:

@@ -167,6 +167,6 @@ def test_schema_is_what_others_may_query(tmp_path):
     db.close()
     assert columns == {
         "event": ["loop", "seq", "at", "kind", "v", "hash", "body"],
-        "summary": ["loop", "seq", "repo", "phase", "outcome", "updated", "body"],
+        "summary": ["loop", "seq", "repo", "phase", "outcome", "updated", "body", "hash"],
         "inbox": ["id", "loop", "at", "kind", "body", "taken"],
     }

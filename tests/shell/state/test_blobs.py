@@ -1,5 +1,6 @@
 """Blobs: whole or absent, proven when read, never through a link."""
 
+import gzip
 import hashlib
 import os
 import signal
@@ -38,6 +39,41 @@ def test_file_is_streamed(tmp_path):
     assert stat.S_IMODE(os.stat(place).st_mode) == 0o600
     assert os.listdir(tmp_path / "blobs") == [digest[:2]]
     assert blobs.get(str(tmp_path / "blobs"), digest) == data
+
+
+def test_long_ones_take_little_room_and_old_ones_stay_readable(tmp_path):
+    """A report of 1,500 tests shrinks to a tenth, the same one twice is one file; a blob that stands as it
+    is, of an older Ralph or a gzip file itself, comes back as it is."""
+    report = "".join(
+        f'<testcase classname="tests.x" name="t{n}" time="0.0{n}"/>' for n in range(1500)
+    ).encode()
+    digest = blobs.put(str(tmp_path), report)
+    place = blobs.path(str(tmp_path), digest)
+    assert os.path.getsize(place) < len(report) / 10
+    stood = os.stat(place).st_ino
+    assert blobs.put(str(tmp_path), report) == digest
+    assert os.stat(place).st_ino == stood
+    for old in (report, gzip.compress(b"x" * 10_000), gzip.compress(b"")):
+        digest = hashlib.sha256(old).hexdigest()
+        os.makedirs(tmp_path / digest[:2], exist_ok=True)
+        (tmp_path / digest[:2] / digest).write_bytes(old)
+        assert blobs.get(str(tmp_path), digest) == old
+        assert blobs.put(str(tmp_path), old) == digest
+
+
+def test_a_damaged_packed_blob_is_noticed(tmp_path):
+    """Cut, changed or exchanged for the packed bytes of another: refused each time."""
+    digest = blobs.put(str(tmp_path), b"evidence " * 1000)
+    place = blobs.path(str(tmp_path), digest)
+    with open(place, "rb") as file:
+        whole = file.read()
+    for wrong in (whole[:-1], whole[:-9] + b"x" + whole[-8:], gzip.compress(b"evidence " * 999), b""):
+        with open(place, "wb") as file:
+            file.write(wrong)
+        with pytest.raises(JournalError, match="damaged"):
+            blobs.get(str(tmp_path), digest)
+    assert blobs.put(str(tmp_path), b"evidence " * 1000) == digest
+    assert blobs.get(str(tmp_path), digest) == b"evidence " * 1000
 
 
 def test_damage_is_noticed_and_mended(tmp_path):

@@ -57,7 +57,9 @@ def list_row(summary: SummaryRow, reader: JournalReader) -> ListRow:
     body = _body(summary)
     updated = summary.updated / 1000
     if body is None:
-        return ListRow(summary.loop, "damaged", {}, updated, "its summary cannot be read")
+        return ListRow(
+            summary.loop, "damaged", {}, updated, "its summary is lost or not its own; ralph doctor"
+        )
     word, pid = status_word(summary, reader)
     return ListRow(summary.loop, word, body, updated, number=summary.number, pid=pid)
 
@@ -98,13 +100,15 @@ def newest_rows(
         for summary in reader.summaries(repo, limit if limit > 0 else -1):
             if summary.updated < since * 1000:
                 break  # newest first
-            row = active.get(summary.loop)
-            # An unfinished loop is what somebody may go on with, so its record is proven before it is shown.
-            rows.append(list_row(summary, reader) if row is None else check_record(row, reader))
-    for row in rows:
-        if row.word == "damaged" and row.name in active and active[row.name].word != "damaged":
-            counts[active[row.name].word] -= 1
-            counts["damaged"] += 1
+            row = active.get(summary.loop) or list_row(summary, reader)
+            counted = row.word if summary.loop in active else summary.outcome or summary.phase
+            if summary.loop in active:
+                # Somebody may go on with an unfinished loop, so its record is proven before it is shown.
+                row = check_record(row, reader)
+            if row.word == "damaged" != counted:
+                counts[counted] -= 1
+                counts["damaged"] += 1
+            rows.append(row)
     return rows, +counts, total - len(rows)
 
 

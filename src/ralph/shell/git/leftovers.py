@@ -35,7 +35,7 @@ def sole_user(index: str, patience: float = PATIENCE_SECONDS) -> Iterator[int]:
     fd = os.open(index + ".held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         if not _wait_for_lock(fd, min(patience, ORPHAN_SECONDS)):
-            end_processes(_holders(index + ".held"))
+            end_processes(holders(index + ".held"))
             if not _wait_for_lock(fd, patience):
                 raise _still_held(index)
         remove_tree(index + ".lock")
@@ -95,7 +95,7 @@ def end_orphans(marker: str) -> None:
 
 
 def _still_held(index: str) -> Busy:
-    pids = _holders(index + ".held")
+    pids = holders(index + ".held")
     return Busy(
         f"a git that Ralph started earlier is still at work on '{index}'",
         code="E-GIT-HELD",
@@ -105,7 +105,7 @@ def _still_held(index: str) -> Busy:
     )
 
 
-def _holders(path: str) -> list[str]:
+def holders(path: str) -> list[str]:
     """The processes that have this file open, but for this one."""
     found: list[str] = []
     for pid in os.listdir("/proc"):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 
 from ralph.errors import JournalError
+from ralph.shell.journal.store import SummaryRow, summary_hash
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -49,7 +50,19 @@ def add_numbers(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX summary_active ON summary (phase) WHERE phase != 'ended'")
 
 
-MIGRATIONS: tuple[Migration, ...] = (initial, add_numbers)
+def seal_summaries(db: sqlite3.Connection) -> None:
+    """Each summary is bound to the row that it came with, so that one that was changed alone is noticed."""
+    db.execute("ALTER TABLE summary ADD COLUMN hash TEXT NOT NULL DEFAULT ''")
+    found = db.execute(
+        "SELECT summary.loop, repo, phase, outcome, summary.body, summary.seq, updated, event.hash"
+        " FROM summary JOIN event ON event.loop = summary.loop AND event.seq = summary.seq"
+    ).fetchall()
+    for *columns, row in found:
+        seal = summary_hash(row, SummaryRow(*columns))
+        db.execute("UPDATE summary SET hash = ? WHERE loop = ?", (seal, columns[0]))
+
+
+MIGRATIONS: tuple[Migration, ...] = (initial, add_numbers, seal_summaries)
 
 
 def version(db: sqlite3.Connection) -> int:

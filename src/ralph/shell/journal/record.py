@@ -9,10 +9,11 @@ from __future__ import annotations
 from ralph.core.decide.machine import decide
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
+from ralph.core.views.summary import summarise, summary_json
 from ralph.errors import IllegalEvent, JournalError
 from ralph.shell.journal.entries import Record, RecordEntry, decode_row
 from ralph.shell.journal.selection import choose_loop, find_loop, project_top, unknown_loop_error
-from ralph.shell.journal.store import JournalReader, JournalRow
+from ralph.shell.journal.store import JournalReader, JournalRow, SummaryRow
 
 __all__ = [
     "Record",
@@ -22,6 +23,7 @@ __all__ = [
     "find_loop",
     "load",
     "project_top",
+    "summary_row",
 ]
 
 
@@ -50,3 +52,14 @@ def _fold_event(loop: Loop, event: AnyEvent, row: JournalRow) -> Loop:
             why=f"{exc.what}; other loops are not touched by this",
             next="ralph doctor",
         ) from exc
+
+
+def summary_row(loop: Loop, started: float) -> SummaryRow:
+    """The cached line that lists are made from."""
+    return SummaryRow(
+        loop=loop.sealed.loop,
+        repo=loop.sealed.repo,
+        phase=loop.phase,
+        outcome=loop.outcome or "",
+        body=summary_json(summarise(loop, started)),
+    )

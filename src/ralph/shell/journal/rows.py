@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError
 from ralph.shell.journal.store import (
@@ -20,6 +22,7 @@ from ralph.shell.journal.store import (
     SummaryRow,
     damaged_error,
     row_hash,
+    summary_hash,
 )
 from ralph.shell.state.directory import disk_full_error, free_bytes
 
@@ -28,9 +31,15 @@ _PAGE = 64
 _MAX_PATH = 500  # SQLite's own limit is 512, with what it appends
 _EVENT = "SELECT loop, seq, at, kind, v, body, hash FROM event"
 _SUMMARY = (
-    "SELECT summary.loop, repo, phase, outcome, body, seq, updated, coalesce(number, 0)"
-    " FROM summary LEFT JOIN number ON number.loop = summary.loop"
+    "SELECT summary.loop, repo, phase, outcome, summary.body, summary.seq, updated, coalesce(number, 0),"
+    " event.hash, summary.hash FROM summary LEFT JOIN number ON number.loop = summary.loop"
+    " LEFT JOIN event ON event.loop = summary.loop AND event.seq = summary.seq"
 )
+_LOST = (
+    "SELECT event.loop, body, number, (SELECT max(at) FROM event AS e WHERE e.loop = event.loop) FROM event"
+    " JOIN number ON number.loop = event.loop AND seq = 1 AND event.loop NOT IN (SELECT loop FROM summary)"
+)
+_LOST_WORD = "damaged"
 _COMMAND = "SELECT id, loop, at, kind, body FROM inbox"
 
 
@@ -76,13 +85,17 @@ def newest(db: sqlite3.Connection, stream: str) -> JournalRow | None:
 
 
 def names(db: sqlite3.Connection) -> list[str]:
-    return [found[0] for found in db.execute("SELECT loop FROM summary ORDER BY loop")]
+    found = db.execute("SELECT loop FROM summary UNION SELECT loop FROM number ORDER BY loop")
+    return [row[0] for row in found]
 
 
 def summaries(
     db: sqlite3.Connection, repo: str | None = None, limit: int = -1, active: bool | None = None
 ) -> list[SummaryRow]:
-    """Newest first; `active` True for loops that have not ended, False for those that have."""
+    """Newest first; `active` True for loops that have not ended, False for those that have.
+
+    One that was changed or lost alone comes without its body: nothing that it says can be believed.
+    """
     wanted: list[str] = []
     values: list[str | int] = []
     if repo is not None:
@@ -92,7 +105,36 @@ def summaries(
         wanted.append(f"phase {'!=' if active else '='} '{ENDED}'")  # as the index of active ones has it
     where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
     found = db.execute(f"{_SUMMARY}{where} ORDER BY updated DESC, summary.loop LIMIT ?", (*values, limit))
-    return [SummaryRow(*row) for row in found]
+    proven = [_prove_summary(row) for row in found]
+    if active is not True and (lost := _lost_summaries(db, repo)):
+        proven = sorted(proven + lost, key=lambda row: -row.updated)[: limit if limit >= 0 else None]
+    return proven
+
+
+def _lost_summaries(db: sqlite3.Connection, repo: str | None) -> list[SummaryRow]:
+    """Loops that have a number and rows and no summary, as far as they are known to be of that repository."""
+    counts = "SELECT (SELECT count(*) FROM number) > (SELECT count(*) FROM summary)"
+    if not db.execute(counts).fetchone()[0]:
+        return []
+    found = []
+    for loop, body, number, at in db.execute(_LOST):
+        try:
+            where = msgspec.json.decode(body)["order"]["repo"]
+        except (msgspec.DecodeError, KeyError, TypeError):
+            where = repo or ""
+        if repo in (None, where):
+            found.append(SummaryRow(loop, where, ENDED, _LOST_WORD, updated=at, number=number))
+    return found
+
+
+def _prove_summary(found: tuple[Any, ...]) -> SummaryRow:
+    *columns, row, seal = found
+    summary = SummaryRow(*columns)
+    try:
+        sound = row is not None and summary_hash(row, summary) == seal
+    except (AttributeError, TypeError, UnicodeEncodeError):  # a column holds something else
+        sound = False
+    return summary if sound else replace(summary, body=b"")
 
 
 def loop_of(db: sqlite3.Connection, number: int) -> str | None:
@@ -111,7 +153,9 @@ def counts(db: sqlite3.Connection, repo: str | None = None) -> dict[tuple[str, s
         "SELECT phase, outcome, count(*) FROM summary WHERE ?1 IS NULL OR repo = ?1 GROUP BY phase, outcome",
         (repo,),
     )
-    return {(phase, outcome): number for phase, outcome, number in found}
+    known = {(phase, outcome): number for phase, outcome, number in found}
+    lost = len(_lost_summaries(db, repo))
+    return known | {(ENDED, _LOST_WORD): lost} if lost else known
 
 
 def open_commands(db: sqlite3.Connection, loop: str) -> list[Command]:

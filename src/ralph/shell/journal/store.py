@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol, Self
 
-from msgspec import Struct
+from msgspec import Struct, msgpack
 
 from ralph.errors import Bug, Busy, JournalError, UserError
 
@@ -139,6 +139,10 @@ class JournalStore(JournalReader, Protocol):
         Busy (E-JOURNAL-FENCED) when that is not the next row: of two writers one is refused."""
         ...
 
+    def mend_summary(self, summary: SummaryRow) -> None:
+        """Put a summary that was made from a loop's rows in the place of one that was lost or changed."""
+        ...
+
     def inbox_put(self, loop: str, at: int, kind: str, body: bytes) -> int:
         """Leave a command for the runner of a loop; the id under which it will be taken."""
         ...
@@ -177,6 +181,14 @@ def row_hash(previous: str, row: JournalRow) -> str:
     digest.update(len(row.body).to_bytes(8, "big"))
     digest.update(row.body)
     return digest.hexdigest()
+
+
+def summary_hash(row: str, summary: SummaryRow) -> str:
+    """Binds a summary to the row that it came with, by that one's hash: nobody changes it alone unnoticed."""
+    from hashlib import sha256
+
+    columns = (row, summary.loop, summary.repo, summary.phase, summary.outcome, summary.seq, summary.updated)
+    return sha256(msgpack.encode((*columns, summary.body))).hexdigest()  # in one piece: lists prove thousands
 
 
 def check_append(row: JournalRow, summary: SummaryRow | None) -> None:

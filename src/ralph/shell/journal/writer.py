@@ -82,6 +82,13 @@ class SqliteJournal(SqliteReader):
                     raise store.taken_error(loop, number)
             return row
 
+    def mend_summary(self, summary: SummaryRow) -> None:
+        with self._transaction(summary.loop):
+            row = rows_.newest(self._writer, summary.loop)
+            if row is None:
+                raise store.no_loop_error(summary.loop)
+            self._put_summary(row, summary)
+
     def inbox_put(self, loop: str, at: int, kind: str, body: bytes) -> int:
         store.check_size(body, kind)
         with self._transaction(loop):
@@ -109,12 +116,16 @@ class SqliteJournal(SqliteReader):
             astuple(row),
         )
         if summary is not None:
-            self._writer.execute(
-                "INSERT OR REPLACE INTO summary (loop, repo, phase, outcome, body, seq, updated)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                astuple(replace(summary, seq=row.seq, updated=row.at))[:-1],
-            )
+            self._put_summary(row, summary)
         return row
+
+    def _put_summary(self, row: JournalRow, summary: SummaryRow) -> None:
+        summary = replace(summary, seq=row.seq, updated=row.at)
+        self._writer.execute(
+            "INSERT OR REPLACE INTO summary (loop, repo, phase, outcome, body, seq, updated, hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*astuple(summary)[:-1], store.summary_hash(row.hash, summary)),
+        )
 
     @contextmanager
     def _transaction(self, loop: str) -> Iterator[None]:

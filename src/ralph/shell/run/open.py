@@ -29,11 +29,12 @@ from ralph.shell.git.trees import tree_of
 from ralph.shell.git.workspace import remove_loop
 from ralph.shell.journal import record
 from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.record import summary_row
 from ralph.shell.ports import Watcher
 from ralph.shell.process.fork_client import ForkClient
 from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
-from ralph.shell.run.scribe import Scribe, summary_row
+from ralph.shell.run.scribe import Scribe
 from ralph.shell.run.site import loop_folder, open_site
 from ralph.shell.start.prepare import Prepared
 from ralph.shell.state import blobs

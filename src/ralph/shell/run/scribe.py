@@ -8,10 +8,10 @@ from ralph.clock import Clock
 from ralph.core.decide.machine import decide
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.views.summary import summarise, summary_json
 from ralph.errors import SetupError
 from ralph.shell.journal.entries import Record
-from ralph.shell.journal.store import JournalStore, SummaryRow
+from ralph.shell.journal.record import summary_row
+from ralph.shell.journal.store import JournalStore
 from ralph.shell.ports import Watcher
 from ralph.shell.state import directory
 
@@ -86,14 +86,3 @@ class Scribe:
 
     def inbox(self) -> list[tuple[int, str, bytes]]:
         return [(command.id, command.kind, command.body) for command in self._journal.inbox_open(self._name)]
-
-
-def summary_row(loop: Loop, started: float) -> SummaryRow:
-    """The cached line that lists are made from."""
-    return SummaryRow(
-        loop=loop.sealed.loop,
-        repo=loop.sealed.repo,
-        phase=loop.phase,
-        outcome=loop.outcome or "",
-        body=summary_json(summarise(loop, started)),
-    )

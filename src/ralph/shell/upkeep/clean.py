@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
 
-from ralph.errors import RalphError
+from ralph.errors import JournalError, RalphError
 from ralph.shell.dependencies import built as dependencies_built
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.project import find_project
@@ -78,8 +79,8 @@ def _named_blobs(state: State, reader: JournalReader) -> set[str]:
     for digest in list(kept):
         path = blobs.path(state.blobs, digest)
         if os.path.isfile(path) and os.path.getsize(path) < 1_000_000:
-            with open(path, "rb") as file:
-                kept |= {match.decode() for match in _HASH.findall(file.read())}
+            with suppress(JournalError):  # a damaged one names nothing
+                kept |= {match.decode() for match in _HASH.findall(blobs.get(state.blobs, digest))}
     return kept
 
 

@@ -1,6 +1,6 @@
 """What `ralph doctor` looks at: this machine, the state directory, and the records in it.
 
-Each look is a value; nothing here repairs anything. How it is printed lives in `ui`.
+Each look is a value; what can be put right is in `mend`, and done only when asked for. Printing is `ui`'s.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from ralph.shell.sandbox.bubblewrap import Box, BoxRow, box_rows, clean_path
 from ralph.shell.sandbox.probe import probe_levels
 from ralph.shell.sandbox.site import OBJECTS_AT
 from ralph.shell.state.directory import config_dir, free_bytes, open_state, state_dir
+from ralph.shell.upkeep.mend import false_summaries, find_locks, git_dirs, mend_summaries, remove_lock
+
+MEND = "ralph doctor --mend"
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -36,10 +39,14 @@ class Look(msgspec.Struct, frozen=True):
     next: str = ""
 
 
-def check_machine(env: Mapping[str, str], min_free: int) -> list[Look]:
+def check_machine(
+    env: Mapping[str, str], min_free: int, cwd: str, now: float, *, mend: bool = False
+) -> list[Look]:
+    """Everything that a loop here would need; with `mend`, what can be put right is."""
     looks = [Look("python", "ok", f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}")]
     looks += _git(env)
-    looks += _state(env, min_free)
+    looks += _state(env, min_free, mend=mend)
+    looks += _locks(env, cwd, now, mend=mend)
     looks += _sandbox(env)
     return looks + _agents(env)
 
@@ -66,7 +73,7 @@ def _git(env: Mapping[str, str]) -> list[Look]:
     return [Look("git", "ok", ".".join(map(str, git.version)))]
 
 
-def _state(env: Mapping[str, str], min_free: int) -> list[Look]:
+def _state(env: Mapping[str, str], min_free: int, *, mend: bool) -> list[Look]:
     root = state_dir(env)
     try:
         state = open_state(root, create=True)
@@ -92,9 +99,38 @@ def _state(env: Mapping[str, str], min_free: int) -> list[Look]:
                         looks.append(Look(f"loop {name}", "note", "was written by a newer Ralph"))
                 except RalphError as error:
                     looks.append(Look(f"loop {name}", "bad", error.what, f"ralph logs {name} --json"))
+            false = false_summaries(reader)
+        mended = mend_summaries(state.root, false) if mend and false else []
     except RalphError as error:
         return [*looks, Look("journal", "bad", error.what, error.next)]
+    for name in false:
+        words = "lists did not show it as it is recorded" + ("; mended" if name in mended else "")
+        looks.append(Look(f"loop {name}", *(("ok", words) if name in mended else ("bad", words, MEND))))
     return [*looks, Look("journal", "ok", f"{len(names)} loops")]
+
+
+def _locks(env: Mapping[str, str], cwd: str, now: float, *, mend: bool) -> list[Look]:
+    """Locks that keep git from working in the repositories of this folder and of the loops."""
+    repos = {project_top(cwd)}
+    try:
+        with read_journal(state_dir(env)) as reader:
+            repos |= {row.repo for row in reader.summaries(active=True)}
+    except RalphError:
+        repos.discard(None)  # that the journal cannot be read is said elsewhere
+    looks = []
+    places = [(top, git_dir) for top in repos if top for git_dir in git_dirs(top)]
+    for lock in find_locks(places, now):
+        if not lock.stale:
+            who = f"is needed by {lock.by}" if lock.by else "is new, somebody may be at work"
+            looks.append(Look("lock", "note", f"{lock.path} {who}"))
+            continue
+        words = f"{lock.path} is {lock.age:.0f} s old, and no git is at work there"
+        looks.append(
+            Look("lock", "ok", f"{words}; removed")
+            if mend and remove_lock(lock)
+            else Look("lock", "bad", words, MEND)
+        )
+    return looks
 
 
 def attack(env: Mapping[str, str]) -> Attack:

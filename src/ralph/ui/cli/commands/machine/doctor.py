@@ -13,8 +13,9 @@ MARKS = {"ok": "✔", "note": "·", "bad": "✘"}
 @click.command(short_help="Check this machine and what the sandbox blocks.")
 @click.option("--attack", is_flag=True, help="Attack the sandbox in about 70 named ways; show what held.")
 @click.option("--box", is_flag=True, help="Show the table of what agents and checks may see and write.")
+@click.option("--mend", is_flag=True, help="Remove locks that dead gits left, and repair the lists of loops.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(attack: bool, box: bool, as_json: bool) -> int:
+def command(attack: bool, box: bool, mend: bool, as_json: bool) -> int:
     """Check git, the state directory and the agents, and test what the sandbox really blocks.
 
     \b
@@ -22,6 +23,7 @@ def command(attack: bool, box: bool, as_json: bool) -> int:
       ralph doctor
       ralph doctor --attack
       ralph doctor --box
+      ralph doctor --mend
     """
     if attack:
         return _attack(as_json=as_json)
@@ -32,7 +34,7 @@ def command(attack: bool, box: bool, as_json: bool) -> int:
     from ralph.app.upkeep import look_at_machine
     from ralph.app.words.format import safe
 
-    looks = look_at_machine(dict(os.environ), os.getcwd())
+    looks = look_at_machine(dict(os.environ), os.getcwd(), mend=mend)
     bad = [look for look in looks if look.state == "bad"]
     if as_json:
         print(json.dumps({"v": 1, "ok": not bad, "looks": [msgspec.to_builtins(look) for look in looks]}))

@@ -124,7 +124,9 @@ def _headline(outcome: Outcome, *, rerun: bool) -> None:
     but = f", but not: {', '.join(unseen)}" if unseen else ""
     gates = f"gates run again here{but}" if rerun else "gates NOT run again"
     facts = f"{grade}, sandbox {safe(made.predicate.sandbox.level, 8)}, tree {made.tree[:12]}, {gates}"
-    print(f"VERIFIED: {outcome.found.words}: {facts}")
+    other = outcome.found.commit not in ("", made.commit)
+    what = "the files of " if other else ""
+    print(f"VERIFIED: {what}{outcome.found.words}: {facts}")
     for sentence in made.predicate.not_proven:
         print(f"  not proven: {safe(sentence, 300)}")
 
