@@ -43,7 +43,7 @@ def test_infer_proposes_by_the_promised_names(project, ralph):
     assert code == 0
     assert made["verification_command"] == "python3 -m unittest -v"
     assert (made["confidence"], made["tried"], made["needs_human_confirmation"]) == ("medium", False, True)
-    assert any("README.md:3" in reason and "layer 2" in reason for reason in made["rationale"])
+    assert any("README.md:3" in reason and "documents" in reason for reason in made["rationale"])
     assert any("publish" in one["rejected_because"] for one in made["alternatives_considered"])
     assert made["max_iterations_suggestion"] == 10
     code, text, _ = ralph("infer", "make the tests pass", "--yaml")

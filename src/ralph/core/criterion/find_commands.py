@@ -385,5 +385,5 @@ def _from_row(row: UsualCheck, folder: str, where: str, sign: str) -> Candidate:
         tool=row.tool,
         network=row.network,
         usual=sign != "*" and not sign.startswith("word:"),
-        note=row.note or ("" if sign == "*" else f"because of {sign.partition(':')[2]}"),
+        note=row.note or ("" if sign == "*" else f"it names {sign.partition(':')[2]}"),
     )

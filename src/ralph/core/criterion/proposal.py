@@ -18,11 +18,11 @@ Layer = Literal["task", "artifact", "docs", "ci", "manifest", "table"]
 TRUST: dict[Layer, int] = {"task": 0, "artifact": 1, "docs": 2, "ci": 3, "manifest": 4, "table": 5}
 LAYER_WORDS: dict[Layer, str] = {
     "task": "the task itself",
-    "artifact": "layer 5, project artifact",
-    "docs": "layer 2, documents",
-    "ci": "layer 4, CI",
-    "manifest": "layer 3, manifest",
-    "table": "layer 3, usual tool of the language",
+    "artifact": "project artifact",
+    "docs": "documents",
+    "ci": "CI",
+    "manifest": "manifest",
+    "table": "usual tool of the language",
 }
 Confidence = Literal["high", "medium", "low"]
 

@@ -315,7 +315,7 @@ def _finish(made: Proposal, place: Where, part: CriterionPart, criterion: str) -
         warnings.append("there are no tests yet: the criterion is that tests for the new code exist and pass")
     typed = all(check.layer == "task" for check in chosen) and level == "high"
     now: Confidence = level if typed else lower(level, "medium")
-    first = f"the task is of class {made.task_class} (layer 1, verb)"
+    first = f"the task is of class {made.task_class} (by its wording)"
     return replace(
         made,
         criterion=criterion,

@@ -174,5 +174,9 @@ def _sandbox(env: Mapping[str, str]) -> list[Look]:
     )
     held = found.level in ("S2", "S3")
     looks = [Look("sandbox", "ok" if held else "note", found.level, "" if held else "apt install bubblewrap")]
-    looks += [Look("", "ok" if held else "note", words) for words in found.words]
+    shut = ("can write only", "cannot see", "has no network", "have no network")
+    looks += [
+        Look("", "ok" if held and any(one in words for one in shut) else "note", words)
+        for words in found.words
+    ]
     return looks + [Look("", "note", reason) for reason in found.reasons]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import click
 
 from ralph.app.criterion.init import NAME, InitFile, InitPlan, is_usable, write_init
-from ralph.app.words.format import brief_seconds, safe, safe_lines
+from ralph.app.words.format import brief_seconds, plural, safe, safe_lines
 from ralph.core.criterion.gates_for_project import Planned
 from ralph.core.criterion.proposal import Trial, why_missing
 from ralph.core.model.gate import Gate
@@ -22,7 +22,7 @@ def plan_lines(plan: InitPlan) -> list[str]:
     for one in plan.gates:
         where = "" if one.cwd == "." else f" in {one.cwd}"
         rows.append(f"  {one.name:12} {one.level:9} {safe(one.run, 400)}{where}")
-        rows.append(f"  {'':12} {'':9} because of {safe(one.why, 200)}")
+        rows.append(f"  {'':12} {'':9} found in {safe(one.why, 200)}")
         if one.executes:
             rows.append(f"  {'':12} {'':9} its script: {safe(one.executes, 400)}")
         if not one.resolved:
@@ -62,6 +62,14 @@ def offer_file(
     if not quiet:
         print(f"wrote {file.path}")
     return True
+
+
+def verdict_line(trials: Mapping[str, Trial]) -> str:
+    """How the project stands, and the loop that would change it."""
+    red = [name for name, trial in trials.items() if trial.status != "pass"]
+    words = f"{plural(len(trials), 'check')} tried, {len(red)} red" if trials else "no check was tried"
+    task = "make the tests pass" if not red or "tests" in red else f"make {red[0]} pass"
+    return f'ready: {words}; next: ralph loop "{task}"' + (" --dry-run" if trials and not red else "")
 
 
 def missing_lines(plan: InitPlan, trials: Mapping[str, Trial]) -> list[str]:

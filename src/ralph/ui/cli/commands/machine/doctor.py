@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from ralph.app.upkeep import Look
+
+ABSENT = "not installed"
 MARKS = {"ok": "✔", "note": "·", "bad": "✘"}
 
 
@@ -39,11 +44,36 @@ def command(attack: bool, box: bool, mend: bool, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"v": 1, "ok": not bad, "looks": [msgspec.to_builtins(look) for look in looks]}))
     else:
+        absent = [look for look in looks if look.words == ABSENT]
         for look in looks:
+            if look in absent:
+                continue
             print(f"{MARKS[look.state]} {look.what:<16} {safe(look.words, 300)}".rstrip())
             if look.next:
                 print(f"  {'':<16} next: {look.next}")
+        if absent:
+            names = ", ".join(look.what.removeprefix("agent ") for look in absent)
+            print(f"{MARKS['note']} {'other agents':<16} {ABSENT}: {names}")
+        print(_verdict(looks))
     return 4 if bad else 0
+
+
+def _verdict(looks: list[Look]) -> str:
+    """One line: can a loop be started here, and if not, what is in the way."""
+    bad = next((look for look in looks if look.state == "bad"), None)
+    if bad is not None:
+        return f"not ready: {bad.what}; next: {bad.next or 'see above'}"
+    level = next((look.words for look in looks if look.what == "sandbox"), "")
+    box = f"sandbox {level}" if level in ("S2", "S3") else "no sandbox (apt install bubblewrap)"
+    names = [
+        look.what.removeprefix("agent ")
+        for look in looks
+        if look.what.startswith("agent ") and look.state == "ok"
+    ]
+    own = [name for name in names if name not in ("command", "demo")]
+    if not own:
+        return f"ready for the demo agent, {box}; no coding agent is logged in: ralph agents list"
+    return f"ready: {', '.join(own)}, {box}"
 
 
 def _attack(*, as_json: bool) -> int:

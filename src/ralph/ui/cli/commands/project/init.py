@@ -74,5 +74,5 @@ def command(level: str, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -
         body = {"v": 1, "plan": msgspec.to_builtins(plan), "written": written}
         print(json.dumps({**body, "trials": msgspec.to_builtins(list(trials.values()))}))
     elif written:
-        print('next         ralph loop "make the tests pass"')
+        print(init_screens.verdict_line(trials))
     return 0
