@@ -576,3 +576,14 @@ def test_reader_that_goes_away(state):
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, env=environ, check=False)
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
+
+
+def test_a_terminal_without_these_characters_still_shows_a_screen(tmp_path):
+    """Marks, bars and arrows have a stand-in of the same width where the locale has no such character."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    code = (
+        "from ralph.ui.cli.streams import open_streams; open_streams();"
+        "print('\u2714 done 2\u21921 red \u2588\u2591 \u201cword\u201d \u2026 \u00e9')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
+    assert done.stdout == b'+ done 2>1 red #. "word" ~ ?\n'

@@ -6,11 +6,20 @@ number, and what is printed would go into it.
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from typing import IO
 
 CANNOT_WRITE = 4
+# One column stands in for one column, so that nothing moves.
+_STAND_INS = dict(
+    zip(
+        "✔✘◑‖▶▸▏→·…─█░“”\N{MULTIPLICATION SIGN}\N{MINUS SIGN}≈∞",
+        '+x~=>>_>-~-#.""x-~-',
+        strict=True,
+    )
+)
 
 
 def open_streams() -> None:
@@ -26,7 +35,16 @@ def open_streams() -> None:
         setattr(sys, name, open(fd, "w" if fd else "r", closefd=False, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a locale that lacks a character must not end a loop
-            stream.reconfigure(errors="replace")
+            codecs.register_error("ralph-ascii", _stand_in)
+            stream.reconfigure(errors="ralph-ascii")
+
+
+def _stand_in(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What a terminal without these characters shows in their place; ? for all that have none."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join(_STAND_INS.get(character, "?") for character in lost), error.end
 
 
 def flush_streams(code: int) -> int:
