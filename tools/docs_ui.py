@@ -120,3 +120,16 @@ def events() -> str:
         fields = [f"`{field.name}`" for field in msgspec.structs.fields(kind) if field.name != "at"]
         lines.append(f"| {kind.__name__} | {VERSIONS[kind.__name__]} | {', '.join(fields)} |")
     return "\n".join(lines)
+
+
+def mcp_tools() -> str:
+    """Every tool of `ralph mcp` with its arguments and the first sentence of what it does."""
+    from ralph.ui.mcp.tools import TOOLS
+
+    rows = ["| tool | arguments | |", "|---|---|---|"]
+    for row in TOOLS:
+        needed = row.schema.get("required", [])
+        names = [f"`{name}`" if name in needed else f"[`{name}`]" for name in row.schema["properties"]]
+        what = " ".join((row.request.__doc__ or "").split("\n\n")[0].split())
+        rows.append(f"| `{row.name}` | {' '.join(names)} | {what} |")
+    return "\n".join(rows)

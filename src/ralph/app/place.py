@@ -6,7 +6,7 @@ Light on purpose: lists start in milliseconds and need no core for this.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from ralph.errors import RalphError
 from ralph.shell.journal.open import read_journal
@@ -31,10 +31,10 @@ def project_of(cwd: str) -> str | None:
     return project_top(cwd)
 
 
-def find_loop(text: str, env: Mapping[str, str]) -> str:
-    """The one loop that a name, an id or the beginning of one stands for."""
+def find_loop(text: str, env: Mapping[str, str], repos: Collection[str] | None = None) -> str:
+    """The one loop that a name, an id or the beginning of one stands for; of these repositories only."""
     with journal_of(env) as reader:
-        return find_in_journal(reader, text)
+        return find_in_journal(reader, text, repos)
 
 
 def loop_number(name: str, env: Mapping[str, str]) -> int:

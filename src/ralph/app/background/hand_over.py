@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -30,6 +31,13 @@ class HandedOver(Struct, frozen=True):
     name: str
     number: int
     pid: int | None
+
+
+def handed_json(handed: HandedOver) -> dict[str, Any]:
+    """The same for programs."""
+    state = "pending" if handed.pid is None else "running"
+    words = {"v": 1, "loop": handed.name, "id": f"ralph-{handed.name}", "number": handed.number}
+    return {**words, "pid": handed.pid, "state": state}
 
 
 def hand_over(

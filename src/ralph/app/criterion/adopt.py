@@ -58,6 +58,7 @@ class Consent(Struct, frozen=True, kw_only=True):
     yes: bool = False
     auto: bool = False  # medium confidence will do
     ask: bool = False  # somebody can answer
+    typed: bool = True  # a person wrote the task: with it they agreed to the commands that it names
 
 
 def ask_agreement(
@@ -69,7 +70,7 @@ def ask_agreement(
     """
     folder = config_dir(env)
     typed = consent.yes and (held or not rules.foreign(proposal.checks))
-    if typed or rules.is_approved(proposal, folder):
+    if typed or rules.is_approved(proposal, folder, typed=consent.typed):
         return "known"
     if not consent.ask or not answers.may_try(proposal, held=held):
         return ""
@@ -104,9 +105,9 @@ def adopt_checks(
     if dry:
         return _with_checks(request, made)
     held = rules.is_held(settings, env)
-    flags = Consent(yes=consent.yes or consent.auto, ask=consent.ask)
+    flags = Consent(yes=consent.yes or consent.auto, ask=consent.ask, typed=consent.typed)
     word = ask_agreement(made, cwd=request.cwd, env=env, consent=flags, held=held, answers=answers)
-    if not word and not held and rules.foreign(made.checks):
+    if not word and not held and (rules.foreign(made.checks) or not consent.typed):
         raise needs_approval(made.checks, request.cwd, env)
     if word:
         made = try_out(made, cwd=request.cwd, env=env)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -27,7 +28,7 @@ from ralph.shell.journal.entries import Record
 from ralph.shell.ports import Attention
 from ralph.shell.state.directory import open_state, state_dir
 
-__all__ = ["Outcome", "ProofCheck", "VerifyRequest", "verify"]
+__all__ = ["Outcome", "ProofCheck", "VerifyRequest", "outcome_json", "verify"]
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -43,6 +44,24 @@ class Outcome(msgspec.Struct, frozen=True):
     def exit_code(self) -> int:
         states = {check.state for check in self.checks}
         return 1 if "fail" in states else 3 if "ask" in states else 0
+
+
+def outcome_json(outcome: Outcome, target: str) -> dict[str, Any]:
+    """The same for programs."""
+    made = outcome.sealed.statement if outcome.sealed else None
+    return {
+        "v": 1,
+        "verified": outcome.verified,
+        "exit_code": outcome.exit_code,
+        "target": target,
+        "kind": outcome.found.kind,
+        "loop": made.predicate.loop if made else None,
+        "grade": made.predicate.grade if made else None,
+        "tree": made.tree if made else None,
+        "commit": made.commit if made else None,
+        "not_proven": list(made.predicate.not_proven) if made else None,
+        "checks": [msgspec.to_builtins(check) for check in outcome.checks],
+    }
 
 
 class _Choice(msgspec.Struct, frozen=True):

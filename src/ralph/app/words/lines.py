@@ -20,12 +20,14 @@ from ralph.app.words.format import (
     plural,
     safe,
     short,
+    stamp,
     thousands,
 )
 from ralph.core.model import events as e
 from ralph.core.model.plan.test_link import status_by_criterion
 from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.spend import Limits
+from ralph.shell.journal.entries import RecordEntry
 
 
 def group(kind: str) -> str:
@@ -33,6 +35,13 @@ def group(kind: str) -> str:
     from ralph.core.decide.machine import EVENTS
 
     return next((row.group for event, row in EVENTS.items() if event.__name__ == kind), "loop")
+
+
+def entry_line(entry: RecordEntry) -> str:
+    """412  10:31:02  GateEnded        it 3  tests  fail  …"""
+    row = entry.row
+    words = f"v{row.v}, written by a newer Ralph" if entry.event is None else event_words(entry.event)
+    return f"{row.seq:>4}  {stamp(row.at / 1000)}  {safe(row.kind, 40):<17}  {words}".rstrip()
 
 
 def event_words(event: e.AnyEvent) -> str:

@@ -6,6 +6,7 @@ Kept apart from `record` because `ralph status` must start in milliseconds and n
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 
 from ralph.errors import NothingToDo, UserError
 from ralph.shell.journal.store import JournalReader
@@ -13,28 +14,37 @@ from ralph.shell.journal.store import JournalReader
 MAX_SHOWN = 8
 
 
-def resolve(reader: JournalReader, text: str) -> list[str]:
+def resolve(reader: JournalReader, text: str, repos: Collection[str] | None = None) -> list[str]:
     """Names of the loops that `text` may mean: a name, an id, a number; else a beginning, else a part."""
     wanted = {text, text.removeprefix("ralph-")}
-    every = reader.names()
+    every = _names(reader, repos)
     exact = [name for name in every if name in wanted]
     if exact or not text:
         return exact
     if text.removeprefix("#").isdecimal() and len(text) < 10:
         numbered = reader.loop_of(int(text.removeprefix("#")))
-        if numbered is not None:
+        if numbered is not None and numbered in every:
             return [numbered]
     begin = tuple(filter(None, wanted))
     return [name for name in every if name.startswith(begin)] or [name for name in every if text in name]
 
 
-def find_loop(reader: JournalReader, text: str) -> str:
-    """The one loop that a name, an id, a number, or a unique part of a name stands for."""
-    found = resolve(reader, text)
+def _names(reader: JournalReader, repos: Collection[str] | None) -> list[str]:
+    if repos is None:
+        return reader.names()
+    return [row.loop for repo in repos for row in reader.summaries(repo)]
+
+
+def find_loop(reader: JournalReader, text: str, repos: Collection[str] | None = None) -> str:
+    """The one loop that a name, an id, a number, or a unique part of a name stands for.
+
+    With `repos`, loops of other repositories are not there at all.
+    """
+    found = resolve(reader, text, repos)
     if len(found) == 1:
         return found[0]
     if not found:
-        raise unknown_loop_error(text, reader.names())
+        raise unknown_loop_error(text, _names(reader, repos))
     some = ", ".join(found[:MAX_SHOWN]) + (
         f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
@@ -73,6 +74,9 @@ class SignalCount:
 
     @contextmanager
     def install(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals come to the main thread, which has work of its own: a server's, say
+            return
         before = {number: signal.signal(number, self.count) for number in self._numbers}
         try:
             yield

@@ -25,7 +25,7 @@ def detach_and_show(
     name: str, env: Mapping[str, str], given: Mapping[str, Any], room: Room, first: tuple[AnyEvent, ...]
 ) -> int:
     """Hand the loop over, and say how to look at it; this process is not needed any more."""
-    from ralph.app.background.hand_over import hand_over
+    from ralph.app.background.hand_over import hand_over, handed_json
 
     priority: Priority = given["priority"]
     handed = hand_over(
@@ -39,8 +39,7 @@ def detach_and_show(
         queue=given["queue"],
     )
     if given["as_json"]:
-        words = {"v": 1, "loop": name, "id": f"ralph-{name}", "number": handed.number, "pid": handed.pid}
-        print(json.dumps({**words, "state": "pending" if handed.pid is None else "running"}))
+        print(json.dumps(handed_json(handed)))
         return 0
     where = "queued: it starts when there is a place" if handed.pid is None else f"pid {handed.pid}"
     print(f"#{handed.number} {name}  in the background, {where}")

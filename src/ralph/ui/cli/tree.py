@@ -18,7 +18,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Work": ("loop", "build", "plan", "backlog", "resume", "pause", "steer", "answer", "abort"),
     "Look": ("status", "attach", "logs", "diff", "report", "analytics", "checkpoints"),
     "Take": ("merge", "undo", "drop"),
-    "Set up": ("init", "doctor", "agents", "gates", "config", "specs", "skills", "worker", "demo"),
+    "Set up": ("init", "doctor", "agents", "gates", "config", "specs", "skills", "worker", "mcp", "demo"),
     "Prove": ("verify", "bundle", "keys", "approve"),
 }
 # Order of `ralph help commands` and of the docs: starting, watching, deciding, setting up.
@@ -47,6 +47,7 @@ _HELP: dict[str, str] = {
     "checkpoints": "List, compare, restore or branch checkpoints.",
     "export": "Write a loop's record as files.",
     "worker": "Keep background loops going.",
+    "mcp": "Serve loops to an MCP client.",
     "gates": "List checks, or run them on your work tree.",
     "infer": "Find checks that would prove a task.",
     "specs": "Create a spec, or check existing ones.",

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -61,7 +61,7 @@ def command(
       ralph verify HEAD --trust reviewer.pem --junit verify.xml
       ralph verify fix-auth.ralph.tar --no-rerun
     """
-    from ralph.app.results.verify import VerifyRequest, verify
+    from ralph.app.results.verify import VerifyRequest, outcome_json, verify
 
     request = VerifyRequest(
         target=target,
@@ -84,7 +84,7 @@ def command(
     if junit:
         _save(junit, _junit(outcome))
     if as_json:
-        print(json.dumps(_plain(outcome, target)))
+        print(json.dumps(outcome_json(outcome, target)))
     else:
         _headline(outcome, rerun=not no_rerun)
     return outcome.exit_code
@@ -129,25 +129,6 @@ def _headline(outcome: Outcome, *, rerun: bool) -> None:
     print(f"VERIFIED: {what}{outcome.found.words}: {facts}")
     for sentence in made.predicate.not_proven:
         print(f"  not proven: {safe(sentence, 300)}")
-
-
-def _plain(outcome: Outcome, target: str) -> dict[str, Any]:
-    import msgspec
-
-    made = outcome.sealed.statement if outcome.sealed else None
-    return {
-        "v": 1,
-        "verified": outcome.verified,
-        "exit_code": outcome.exit_code,
-        "target": target,
-        "kind": outcome.found.kind,
-        "loop": made.predicate.loop if made else None,
-        "grade": made.predicate.grade if made else None,
-        "tree": made.tree if made else None,
-        "commit": made.commit if made else None,
-        "not_proven": list(made.predicate.not_proven) if made else None,
-        "checks": [msgspec.to_builtins(check) for check in outcome.checks],
-    }
 
 
 def _junit(outcome: Outcome) -> bytes:

@@ -8,7 +8,7 @@ from contextlib import closing
 import click
 
 from ralph.app.records import RecordEntry, follow_loop, stored_text
-from ralph.app.words.format import safe, safe_lines, stamp
+from ralph.app.words.format import safe, safe_lines
 
 
 @click.command(short_help="Show what happened in a loop.")
@@ -45,7 +45,9 @@ def command(loop: str | None, follow: bool, iteration: int | None, kind: str | N
 
                 print(row_line(entry.row).decode(), flush=follow)
                 continue
-            print(entry_text(entry), flush=follow)
+            from ralph.app.words.lines import entry_line
+
+            print(entry_line(entry), flush=follow)
             if iteration is not None and kind != "gate":
                 _print_output(entry, env)
     return 0
@@ -57,15 +59,6 @@ def _is_wanted(entry: RecordEntry, iteration: int | None, kind: str | None) -> b
     if kind is not None and group(entry.row.kind) != kind:
         return False
     return iteration is None or getattr(entry.event, "iteration", None) == iteration
-
-
-def entry_text(entry: RecordEntry) -> str:
-    """412  10:31:02  GateEnded        it 3  tests  fail  …"""
-    from ralph.app.words.lines import event_words
-
-    row = entry.row
-    words = f"v{row.v}, written by a newer Ralph" if entry.event is None else event_words(entry.event)
-    return f"{row.seq:>4}  {stamp(row.at / 1000)}  {safe(row.kind, 40):<17}  {words}".rstrip()
 
 
 def _print_output(entry: RecordEntry, env: dict[str, str]) -> None:
