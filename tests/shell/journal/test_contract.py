@@ -442,6 +442,9 @@ def test_a_backlog_has_a_stream_of_its_own(place, journal):
     assert [one.seq for one in journal.rows(key)] == [1, 2, 3]
     with place.open() as other, pytest.raises(Busy):
         other.append(key, 2, at=9, kind="Backlog", v=1, body=b"{}")
+    journal.append("session:ab", 0, at=1, kind="x", v=1, body=b"")
+    assert journal.streams("session:") == ["session:ab"]
+    assert journal.streams("backlog:") == [key]
     assert journal.names() == ["fix-1"]
     assert [one.loop for one in journal.summaries()] == ["fix-1"]
     with pytest.raises(Bug):

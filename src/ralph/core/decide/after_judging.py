@@ -71,7 +71,7 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
     """Fast verdicts are in for the tree at hand: go for the final judgement, or settle the iteration."""
     if needs_test_links(loop):
         return replace(loop, phase="judging", todo=(TieTests(tree=loop.work.tree),))
-    answer = _answer(loop, loop.proof.verdicts, None)
+    answer = exit_answer(loop, loop.proof.verdicts, None)
     if answer.may_leave and loop.proof.finals_tree == loop.work.tree:
         # Judged in full before: asking again could only be luckier; a claim may be what was missing.
         return decide_on_final_gates(loop)
@@ -112,7 +112,7 @@ def _fresh_pays(loop: Loop) -> bool:
 
 def decide_on_final_gates(loop: Loop) -> Loop:
     """The fresh checkout has been judged. Guards cost a further gate call, so red ends it here."""
-    answer = _answer(loop, loop.proof.finals, None)
+    answer = exit_answer(loop, loop.proof.finals, None)
     if answer.may_leave and loop.proof.guards_tree == loop.work.tree:
         return verify_or_settle(loop)
     if answer.may_leave:
@@ -122,7 +122,7 @@ def decide_on_final_gates(loop: Loop) -> Loop:
 
 def verify_or_settle(loop: Loop) -> Loop:
     """Everything is in: the only path on which a loop becomes verified."""
-    answer = _answer(loop, loop.proof.finals, loop.proof.guards)
+    answer = exit_answer(loop, loop.proof.finals, loop.proof.guards)
     if answer.may_leave:
         assert answer.grade is not None
         loop = replace(loop.with_proof(not_yet=(), unproven=answer.unproven), grade=answer.grade)
@@ -161,7 +161,10 @@ def needs_test_links(loop: Loop) -> bool:
     return bool(loop.sealed.plan_brief.criteria) and loop.build.links.tree != loop.work.tree
 
 
-def _answer(loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...] | None) -> exit_gate.Exit:
+def exit_answer(
+    loop: Loop, now: dict[str, Verdict], guards: tuple[GuardResult, ...] | None
+) -> exit_gate.Exit:
+    """What the exit gate says of the tree at hand; `guards` is None while they have not been asked."""
     mode = mode_of(loop)
     terms = mode.exit_terms(loop)
     # By the first rules a make-it-green task could end on the base's own tree.

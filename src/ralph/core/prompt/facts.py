@@ -151,7 +151,7 @@ def facts_of(
         limit=loop.limits.iterations,
         first=loop.iteration <= 1,
         checks=tuple(_check(gate, loop.newest_verdicts.get(gate.name)) for gate in visible),
-        not_yet=_sentences_to_tell(loop),
+        not_yet=sentences_for_agent(loop),
         outputs=_outputs(shown, nonce),
         tried=_tried_part(tried, nonce),
         reverted=loop.progress.revert_note,
@@ -281,7 +281,7 @@ def _check(gate: Gate, verdict: Verdict | None) -> CheckLine:
     return CheckLine(name=gate.name, run=gate.run, cwd=gate.cwd, role=role, state=state)
 
 
-def _sentences_to_tell(loop: Loop) -> tuple[str, ...]:
+def sentences_for_agent(loop: Loop) -> tuple[str, ...]:
     """The not-yet sentences without those that would give a hidden check or a canary away."""
     hidden = {gate.name for gate in loop.sealed.criterion.gates if gate.origin == HIDDEN} | SECRET_GUARDS
     told = [line for line in loop.proof.not_yet if line.partition(":")[0] not in hidden]

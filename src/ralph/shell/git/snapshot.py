@@ -126,16 +126,18 @@ def resolve_commit(project: Project, rev: str) -> str:
     return done.out.decode().strip()
 
 
-def user_tree(store: Store, index: str) -> tuple[str, list[str]]:
+def user_tree(store: Store, index: str, *, kept: bool = False) -> tuple[str, list[str]]:
     """The user's work tree as a tree: tracked and untracked files, ignore rules honoured, nothing written.
 
-    The index is new each time: a copy of the user's would carry the flags that hide edits.
+    The index is Ralph's own: a copy of the user's would carry the flags that hide edits. It is new each time,
+    unless the caller has `kept` the one of its last snapshot: then only files that changed are read.
     """
     project = store.project
     warnings: list[str] = []
-    if os.path.lexists(index):
+    if os.path.lexists(index) and not kept:
         os.unlink(index)
-    private_call(store, ["read-tree", project.head], index=index)
+    if not os.path.lexists(index):
+        private_call(store, ["read-tree", project.head], index=index)
     untracked = private_call(
         store, ["ls-files", "-o", "--exclude-standard", "-z"], index=index, work_tree=project.top
     ).out.split(b"\0")[:-1]

@@ -55,6 +55,10 @@ class MemoryJournal:
         with self._memory.lock:
             return sorted(self._memory.summaries)
 
+    def streams(self, prefix: str) -> list[str]:
+        with self._memory.lock:
+            return sorted(name for name in self._memory.rows if name.startswith(prefix))
+
     def newest(self, stream: str) -> JournalRow | None:
         with self._memory.lock:
             return next(reversed(self._memory.rows.get(stream, [])), None)

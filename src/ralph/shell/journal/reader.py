@@ -62,6 +62,9 @@ class SqliteReader:
     def names(self) -> list[str]:
         return self._ask(rows_.names, [])
 
+    def streams(self, prefix: str) -> list[str]:
+        return self._ask(lambda db: rows_.streams(db, prefix), [])
+
     def newest(self, stream: str) -> JournalRow | None:
         return self._ask(lambda db: rows_.newest(db, stream), None)
 

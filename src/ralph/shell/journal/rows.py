@@ -84,6 +84,11 @@ def newest(db: sqlite3.Connection, stream: str) -> JournalRow | None:
     return JournalRow(*found) if found else None
 
 
+def streams(db: sqlite3.Connection, prefix: str) -> list[str]:
+    asked = "SELECT DISTINCT loop FROM event WHERE loop >= ? AND loop < ? ORDER BY loop"
+    return [found[0] for found in db.execute(asked, (prefix, prefix + chr(0x10FFFF)))]
+
+
 def names(db: sqlite3.Connection) -> list[str]:
     found = db.execute("SELECT loop FROM summary UNION SELECT loop FROM number ORDER BY loop")
     return [row[0] for row in found]

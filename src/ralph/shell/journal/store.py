@@ -1,7 +1,7 @@
 """The journal as a port: its nouns, and what every store of them does for readers, runners and starters.
 
-Rows follow each other in a stream: that of a loop, by its name, or that of a repository's backlog, by a key
-that no loop can have (`backlog_stream`). Append, fence and hash chain are the same; lists know loops only.
+Rows follow each other in a stream: that of a loop, by its name, or that of a repository's backlog or a host's
+session, by a key that no loop can have. Append, fence and hash chain are the same; lists know loops only.
 
 These may be three processes, later on three machines: what one handle has written, every other handle reads.
 Bodies are bytes; of phases only `ended` means something here. `open` chooses the store: SQLite (`writer`,
@@ -24,10 +24,20 @@ if TYPE_CHECKING:  # lists read without either
 BODY_LIMIT = 64 * 1024
 # Facts that hold a whole plan, what is tied to it, or what readers said of it: the fold needs them whole.
 PLANS = frozenset(
-    {"BacklogItems", "LoopStarted", "CheckpointMade", "TestsTied", "GuardsEnded", "ReadersEnded"}
+    {
+        "BacklogItems",
+        "LoopStarted",
+        "CheckpointMade",
+        "TestsTied",
+        "GuardsEnded",
+        "ReadersEnded",
+        "SessionStarted",
+    }
 )
 PLAN_LIMIT = 16 * 1024 * 1024
-_OF_REPOSITORY = "backlog:"  # ":" is in no name of a loop
+# ":" is in no name of a loop: what these begin are streams of another kind.
+_OF_REPOSITORY = "backlog:"
+SESSIONS = "session:"
 ENDED = "ended"  # the one phase that the journal must know: it takes no place at the table
 
 
@@ -78,6 +88,10 @@ class JournalReader(Protocol):
         ...
 
     def names(self) -> list[str]: ...
+
+    def streams(self, prefix: str) -> list[str]:
+        """The keys of all streams that begin with this."""
+        ...
 
     def newest(self, stream: str) -> JournalRow | None:
         """The last row of a stream, not proven by those before it."""
@@ -134,7 +148,7 @@ class JournalStore(JournalReader, Protocol):
     ) -> JournalRow:
         """Append row `expected_seq + 1`, and with it the summary and the commands it answers.
 
-        A backlog's stream begins with its first append, after row 0; a loop's with `create`.
+        A stream that is no loop's begins with its first append, after row 0; a loop's with `create`.
 
         Busy (E-JOURNAL-FENCED) when that is not the next row: of two writers one is refused."""
         ...
@@ -212,7 +226,7 @@ def check_size(body: bytes, what: str) -> None:
 
 def check_seq(loop: str, last: int, expected_seq: int) -> None:
     """The fence: the caller writes only after the row that it believes to be last."""
-    if expected_seq < 1 and not loop.startswith(_OF_REPOSITORY):
+    if expected_seq < 1 and not loop.startswith((_OF_REPOSITORY, SESSIONS)):
         raise Bug(f"loop '{loop}' must be created before anything is appended to it")
     if last != expected_seq:
         raise Busy(

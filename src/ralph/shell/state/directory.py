@@ -10,12 +10,14 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Mapping
 from contextlib import suppress
 
 import msgspec
 
 from ralph.errors import RalphError, SetupError, UserError
+from ralph.shell.state.places import config_dir, state_dir
+
+__all__ = ["State", "config_dir", "open_state", "safe_name", "state_dir"]
 
 RESERVE_BYTES = 8 * 1024 * 1024
 _RESERVE = "reserve"
@@ -54,26 +56,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     workspaces: str
     logs: str
     reports: str
-
-
-def state_dir(env: Mapping[str, str]) -> str:
-    """$RALPH_STATE_DIR, else $XDG_STATE_HOME/ralph, else ~/.local/state/ralph."""
-    own = env.get("RALPH_STATE_DIR", "")
-    if not own:
-        return _xdg(env, "XDG_STATE_HOME", ".local/state")
-    if not os.path.isabs(own):
-        raise UserError(
-            f"'RALPH_STATE_DIR' is '{own}', expected an absolute path",
-            code="E-STATE-RELATIVE",
-            why="a relative one would mean another place in each folder",
-            next=f'export RALPH_STATE_DIR="$PWD/{own}"',
-        )
-    return os.path.normpath(own)
-
-
-def config_dir(env: Mapping[str, str]) -> str:
-    """$XDG_CONFIG_HOME/ralph, else ~/.config/ralph."""
-    return _xdg(env, "XDG_CONFIG_HOME", ".config")
 
 
 def safe_name(name: str) -> str:
@@ -198,13 +180,6 @@ def mount_type(path: str, mountinfo: str) -> str:
         if inside and len(point) >= len(best):  # of two mounts on one point the later one is on top
             best, kind = point, tail[0]
     return kind
-
-
-def _xdg(env: Mapping[str, str], variable: str, default: str) -> str:
-    base = env.get(variable, "")
-    if not os.path.isabs(base):  # unset, or relative, which the XDG specification says to ignore
-        base = os.path.join(env.get("HOME") or os.path.expanduser("~"), default)
-    return os.path.join(base, "ralph")
 
 
 def _refuse_network(path: str) -> None:

@@ -20,7 +20,7 @@ from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.git.project import find_project
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
 from ralph.shell.journal.open import read_journal
-from ralph.shell.journal.store import JournalReader
+from ralph.shell.journal.store import SESSIONS, JournalReader
 from ralph.shell.sandbox.own_copy import give_back
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, open_state, state_dir
@@ -42,20 +42,29 @@ def find_waste(env: Mapping[str, str], older_than: float, now: float) -> list[Wa
     with read_journal(state.root) as reader:
         rows = {row.loop: row for row in reader.summaries()}
         kept = _named_blobs(state, reader)
+        sessions = _sessions(reader)
         for name, row in rows.items():
             age = now - row.updated / 1000
             if row.phase == "ended" and age >= older_than and reader.driver(name) is None:
                 found += _folders(state, name, f"loop ended {int(age / DAY)} days ago")
+    recent = {name for name, at in sessions.items() if now - at < older_than}
     for place in (state.workspaces, state.loops):
         for name in sorted(os.listdir(place)):
             path = os.path.join(place, name)
-            if name not in rows and now - os.lstat(path).st_mtime >= min(older_than, DAY):
+            old = now - os.lstat(path).st_mtime >= min(older_than, DAY)
+            if old and name not in rows and name not in recent:
                 found.append(Waste(path, "belongs to no loop", _size(path)))
     for path, age in dependencies_built.builds(state.root, now):
         if age >= older_than:
             found.append(Waste(path, f"dependencies not used for {int(age / DAY)} days", _size(path)))
     found += _stray_blobs(state, kept, now - min(older_than, DAY))
     return found
+
+
+def _sessions(reader: JournalReader) -> dict[str, float]:
+    """Folders of sessions in a host, and when something was last recorded of each."""
+    found = {key: reader.newest(key) for key in reader.streams(SESSIONS)}
+    return {key.replace(":", "-"): row.at / 1000 for key, row in found.items() if row is not None}
 
 
 def _folders(state: State, name: str, why: str) -> list[Waste]:
@@ -70,7 +79,7 @@ def _folders(state: State, name: str, why: str) -> list[Waste]:
 def _named_blobs(state: State, reader: JournalReader) -> set[str]:
     """Every hash that a record names, and every hash that those blobs name in turn (evidence)."""
     kept: set[str] = set()
-    for name in reader.names():
+    for name in (*reader.names(), *reader.streams(SESSIONS)):
         try:
             for row in reader.rows(name):
                 kept |= {match.decode() for match in _HASH.findall(row.body)}

@@ -94,7 +94,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
     )
     token = secrets.token_hex(4)
     try:
-        return prepare_start(_add_check(request, given, env), env, token=token)
+        return prepare_start(add_check(request, given, env), env, token=token)
     except NeedsHuman as asks:
         if asks.code != "E-APPROVAL" or given["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
@@ -102,7 +102,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
         if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
             raise
         approve(asks.next.rsplit(" ", 1)[-1], env)
-        return prepare_start(_add_check(request, given, env), env, token=token)
+        return prepare_start(add_check(request, given, env), env, token=token)
 
 
 def _agent_words(given: dict[str, Any]) -> dict[str, str]:
@@ -124,7 +124,7 @@ def _agent_words(given: dict[str, Any]) -> dict[str, str]:
         ) from None
 
 
-def _add_check(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
+def add_check(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
     """The request with a check: its own, the project's, or an inferred one that was agreed to."""
     if request.checks or request.hidden_checks or given["no_infer"] or not request.task.strip():
         return request

@@ -113,6 +113,10 @@ def _dispatch(args: list[str]) -> int:
         return answer_shell()
     if args in ([], ["status"], ["status", "--all"]):
         return _quick_status(args)
+    if len(args) == 4 and args[0] == "hook" and args[2] == "--host":  # as `ralph skills` has it called
+        from ralph.app.hooks.entry import run_hook
+
+        return run_hook(args[1], args[3], os.environ)
     import click
 
     from ralph.ui.cli.tree import cli

@@ -15,7 +15,7 @@ import click
 
 # What `ralph --help` shows; a command that no group names stands under More.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Work": ("loop", "build", "plan", "backlog", "resume", "pause", "steer", "answer", "abort"),
+    "Work": ("loop", "build", "plan", "backlog", "resume", "pause", "steer", "answer", "abort", "session"),
     "Look": ("status", "attach", "logs", "diff", "report", "analytics", "checkpoints"),
     "Take": ("merge", "undo", "drop"),
     "Set up": ("init", "doctor", "agents", "gates", "config", "specs", "skills", "worker", "mcp", "demo"),
@@ -48,6 +48,8 @@ _HELP: dict[str, str] = {
     "export": "Write a loop's record as files.",
     "worker": "Keep background loops going.",
     "mcp": "Serve loops to an MCP client.",
+    "hook": "Answer a hook of an agent's host.",
+    "session": "Let Ralph judge the agent session you work in.",
     "gates": "List checks, or run them on your work tree.",
     "infer": "Find checks that would prove a task.",
     "specs": "Create a spec, or check existing ones.",

@@ -1,0 +1,1 @@
+"""What does Ralph answer to a hook of an agent's host?"""

@@ -1,0 +1,112 @@
+"""The Stop gate: may the agent of a session stop, answered within the time that its host gives a hook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ralph.clock import Clock, SystemClock
+from ralph.core.model.agent import Claim
+from ralph.core.session.answer_stop import (
+    ENDINGS,
+    MAX_REFUSALS,
+    StopAnswer,
+    answer_stop,
+    judged_exit,
+    owed,
+)
+from ralph.core.session.names import session_name
+from ralph.core.session.record import Fact, HookAnswered, Session, SessionClaimed, SessionEnded, StopAsked
+from ralph.shell.session.begin import begin_session
+from ralph.shell.session.judging import is_judging, judge_session
+from ralph.shell.session.stream import add_fact, open_session, read_session
+from ralph.shell.session.work_tree import alone, keep_checkpoint, take_session_snapshot
+from ralph.shell.start.request import StartRequest
+from ralph.shell.state.directory import open_state, state_dir
+from ralph.shell.worker.spawn import ralph_argv, runner_log, spawn_detached
+
+_POLL_SECONDS = 0.1
+_RESPAWN_SECONDS = 5.0
+
+
+def start_session(
+    request: StartRequest, host: str, session: str, env: Mapping[str, str], *, seconds: float
+) -> Session:
+    """Begin, and wait so long for what the gates say of the base; a longer suite goes on by itself."""
+    begin_session(request, host, session, env, SystemClock())
+    return wait_for_judge(session_name(host, session), env, seconds, SystemClock())
+
+
+def ask_stop(
+    name: str,
+    env: Mapping[str, str],
+    *,
+    claim: Claim | None = None,
+    seconds: float,
+    most: int = MAX_REFUSALS,
+    event: str = "Stop",
+) -> tuple[Session, StopAnswer]:
+    """What stands in the work tree, judged as far as it can be in so many seconds; recorded both ways."""
+    state, clock = open_state(state_dir(env), create=True), SystemClock()
+    with alone(state, name, clock):
+        session = open_session(state, name)
+        tree = take_session_snapshot(state, name, session)
+        session, _ = add_fact(state, name, clock, lambda _: StopAsked(claim=claim, tree=tree))
+        keep_checkpoint(state, name, session, tree, clock)
+    session = wait_for_judge(name, env, seconds, clock)
+    answer = answer_stop(session, most)
+    session, _ = add_fact(state, name, clock, lambda _: _answer_fact(answer, event, tree))
+    if answer.why in ENDINGS:
+        session, _ = add_fact(state, name, clock, lambda now: _end_fact(now, answer) if now.active else None)
+    return session, answer
+
+
+def _answer_fact(answer: StopAnswer, event: str, tree: str) -> Fact:
+    return HookAnswered(event=event, refused=answer.refused, why=answer.why, tree=tree, words=answer.words)
+
+
+def _end_fact(session: Session, answer: StopAnswer) -> SessionEnded:
+    found = judged_exit(session.loop) if answer.why in ("verified", "unproven") else None
+    return SessionEnded(
+        outcome=ENDINGS[answer.why],
+        reason="; ".join(answer.words)[:1000],
+        tree=session.loop.work.tree,
+        grade=found.grade if found else None,
+        unproven=found.unproven if found else (),
+    )
+
+
+def wait_for_judge(name: str, env: Mapping[str, str], seconds: float, clock: Clock) -> Session:
+    """The session once nothing is owed, or after so many seconds; somebody is at work on it until then."""
+    state = open_state(state_dir(env), create=True)
+    until, spawned = clock.monotonic() + seconds, -_RESPAWN_SECONDS
+    while True:
+        session = read_session(state, name)
+        if not session.active or owed(session) is None or session.loop.proof.no_answers:
+            return session
+        now = clock.monotonic()
+        if now - spawned >= _RESPAWN_SECONDS and not is_judging(state, name):
+            spawn_detached(ralph_argv("session", "judge", name), env, runner_log(state.root, name))
+            spawned = now
+        if now >= until:
+            return session
+        clock.sleep(_POLL_SECONDS)
+
+
+def run_judge(name: str, env: Mapping[str, str]) -> None:
+    """Be the judge that `wait_for_judge` has started."""
+    judge_session(open_state(state_dir(env), create=True), name, env, SystemClock())
+
+
+def end_session(name: str, env: Mapping[str, str], reason: str) -> Session:
+    """Stop judging a session; what was recorded stays."""
+    state = open_state(state_dir(env), create=True)
+    open_session(state, name)
+    fact = SessionEnded(outcome="stopped", reason=reason)
+    return add_fact(state, name, SystemClock(), lambda now: fact if now.active else None)[0]
+
+
+def claim_in_session(name: str, env: Mapping[str, str], claim: Claim) -> Session:
+    """What the agent says of its work: heard at its next stop, and never more than a claim."""
+    state = open_state(state_dir(env), create=True)
+    open_session(state, name)
+    return add_fact(state, name, SystemClock(), lambda _: SessionClaimed(claim=claim))[0]

@@ -1,0 +1,1 @@
+"""Where is what happened in a host's session recorded?"""

@@ -1,0 +1,1 @@
+"""Commands for work inside an agent's own session."""
