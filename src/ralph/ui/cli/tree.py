@@ -49,6 +49,7 @@ _HELP: dict[str, str] = {
     "worker": "Keep background loops going.",
     "mcp": "Serve loops to an MCP client.",
     "hook": "Answer a hook of an agent's host.",
+    "skills": "Install Ralph's /ralph and hooks into an agent.",
     "session": "Let Ralph judge the agent session you work in.",
     "gates": "List checks, or run them on your work tree.",
     "infer": "Find checks that would prove a task.",

@@ -77,7 +77,12 @@ def start(host: str, session: str, **given: Any) -> int:
 @_which
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(host: str, session: str, as_json: bool) -> int:
-    """Show the task of this session, what the checks say, and what Ralph answered last."""
+    """Show the task of this session, what the checks say, and what Ralph answered last.
+
+    \b
+    Example:
+      ralph session status --json
+    """
     from ralph.app.session.view import find_session, load_session, session_json, session_lines
 
     env = dict(os.environ)
@@ -90,7 +95,12 @@ def status(host: str, session: str, as_json: bool) -> int:
 @click.option("--all", "every", is_flag=True, help="Of all repositories.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(every: bool, as_json: bool) -> int:
-    """List sessions that have or had a task, newest first."""
+    """List sessions that have or had a task, newest first.
+
+    \b
+    Example:
+      ralph session list --all
+    """
     from ralph.app.session.view import headline, session_json, sessions_here
     from ralph.app.words.format import safe, stamp, table
 
@@ -114,6 +124,10 @@ def verify(host: str, session: str, seconds: float) -> int:
     """Judge what stands in the work tree, as the Stop hook does, without stopping.
 
     Exit code 0 when it is verified, 1 when it is not.
+
+    \b
+    Example:
+      ralph session verify
     """
     from ralph.app.session.gate import ask_stop
     from ralph.app.session.view import find_session, headline
@@ -152,7 +166,12 @@ def say_blocked(why: str, host: str, session: str) -> int:
 @_which
 @click.option("--reason", default="ended by the user", metavar="TEXT", help="Why, for the record.")
 def stop(host: str, session: str, reason: str) -> int:
-    """Stop judging this session. What was recorded stays; nothing of yours is changed."""
+    """Stop judging this session. What was recorded stays; nothing of yours is changed.
+
+    \b
+    Example:
+      ralph session stop
+    """
     from ralph.app.session.gate import end_session
     from ralph.app.session.view import find_session, session_lines
 
@@ -165,7 +184,12 @@ def stop(host: str, session: str, reason: str) -> int:
 @command.command("judge", hidden=True)
 @click.argument("name")
 def judge(name: str) -> int:
-    """Be the judge of a session; started by its hooks."""
+    """Be the judge of a session; started by its hooks.
+
+    \b
+    Example:
+      ralph session judge NAME
+    """
     from ralph.app.session.gate import run_judge
 
     run_judge(name, dict(os.environ))

@@ -1,0 +1,1 @@
+"""How does Ralph get into an agent's host, and out of it again without a trace?"""
