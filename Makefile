@@ -24,7 +24,7 @@ install: setup
 
 demo: setup
 	@$(BIN)/ralph demo
-	@echo "to have ralph in your own projects: make install (or: uv tool install . · pipx install .)"
+	@echo "use it in your own projects: make install    (or: uv tool install . · pipx install .)"
 
 check: setup
 	@tools/check.sh

@@ -2,6 +2,7 @@
 # Put `ralph`, and nothing else of its environment, where the user's shell finds it.
 set -eu
 python="$1" venv="$2"
+. "$(dirname "$0")/certs.sh"
 uv="$(command -v uv || true)"
 [ -n "$uv" ] || { [ ! -x .venv-uv/bin/uv ] || uv=.venv-uv/bin/uv; }
 bin="${UV_TOOL_BIN_DIR:-${XDG_BIN_HOME:-$HOME/.local/bin}}"

@@ -62,7 +62,7 @@ go_on(DriveRequest(name=name, **room), Pausing(), started.stint)
 tell(*[one.text for one in steer_loop(name, "be kind", env).control.steers])
 go_on(prepare_resume(ResumeRequest(loop=name, more=MoreRoom(iterations=2), author="test"), env), Quiet())
 
-record = read_loop(find_loop(name[:8], env), env)
+record = read_loop(find_loop(name[:8], env, os.getcwd()), env)
 tell(report_md(report_of(record, env))[:400], attest(record, env))
 bundle = export_bundle(record, env, os.path.join(os.environ["RALPH_STATE_DIR"], "proof.tar"))
 for target in (name, bundle.path):

@@ -47,11 +47,11 @@ def test_status_table(ralph, state):
     assert (code, err) == (0, "")
     assert out == (
         "1 crashed · 1 verified · 1 exhausted\n"
-        f"{NAME}  verified   it 2/15  all green                4:44  $0.62         9d ago"
+        f"#1 {NAME}  verified   it 2/15  all green                4:44  $0.62         9d ago"
         "  /home/me/app: fix the failing auth tests\n"
-        "slow-one-00000002  exhausted  it 2/2   1/2 green, tests fail 1  4:24  cost unknown  9d ago"
+        "#2 slow-one-00000002  exhausted  it 2/2   1/2 green, tests fail 1  4:24  cost unknown  9d ago"
         "  /home/me/app: fix the failing auth tests\n"
-        "crash-me-00000001  crashed    it 2/15  1/2 green, tests fail 1  2:20  $0.31         9d ago"
+        "#3 crash-me-00000001  crashed    it 2/15  1/2 green, tests fail 1  2:20  $0.31         9d ago"
         "  /home/me/app: fix the failing auth tests\n"
         "  continue        ralph resume crash-me-00000001\n"
         "  see the change  ralph diff crash-me-00000001\n"
@@ -89,7 +89,7 @@ def test_status_of_one_loop(ralph, state):
     _, out, _ = ralph("status", "slow")
     out = re.sub(r"\d+d ago", "9d ago", out)
     assert out == (
-        "slow-one-00000002  exhausted  9d ago\n"
+        "#2 slow-one-00000002  exhausted  9d ago\n"
         "  task       fix the failing auth tests\n"
         "  where      /home/me/app  base bbbbbbb\n"
         "  phase      exhausted\n"
@@ -110,7 +110,7 @@ def test_status_of_one_loop(ralph, state):
         "  continue         ralph resume slow-one-00000002 --max-iterations +5\n"
         "  see the change   ralph diff slow-one-00000002\n"
         "  the whole story  ralph report slow-one-00000002\n"
-        "  throw it away    ralph drop slow-one-00000002\n"
+        "  throw it away    ralph discard slow-one-00000002\n"
     )
 
 
@@ -169,7 +169,7 @@ def test_status_is_of_this_project(ralph, state, tmp_path, monkeypatch):
     monkeypatch.chdir(project / "sub")
     assert ralph("status", "-q")[1] == "own-one-00000003\n"
     assert len(ralph("status", "-q", "--all")[1].splitlines()) == 4
-    assert ralph()[1].startswith("1 verified\nown-one-00000003")
+    assert ralph()[1].startswith("1 verified\n#1 own-one-00000003")
 
 
 def test_no_loops_yet(ralph):

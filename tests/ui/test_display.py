@@ -84,10 +84,10 @@ VERIFIED = """\
   ✔ lint   clean
   Status: VERIFIED_DONE (A) sandbox S2 · tree 2222222 · fix-auth-7f3a91c2
 
-  ralph diff 7    see the change
-  ralph merge 7   take it into your branch
-  ralph drop 7    throw it away
-  ralph report 7  the whole story
+  ralph diff 7     see the change
+  ralph merge 7    take it into your branch
+  ralph discard 7  throw it away
+  ralph report 7   the whole story
 """
 EXHAUSTED = """\
 ✘ EXHAUSTED  #7 fix-auth
@@ -102,7 +102,7 @@ EXHAUSTED = """\
   ralph resume 7 --max-iterations +5  continue
   ralph diff 7                        see the change
   ralph report 7                      the whole story
-  ralph drop 7                        throw it away
+  ralph discard 7                     throw it away
 """
 
 
@@ -464,8 +464,8 @@ def test_narrow_ending_folds_at_its_joints():
 def test_next_commands_stand_two_on_a_line_where_there_is_room():
     """On a wide terminal the card has the next commands in two columns."""
     assert ending(making.verified().loop, number=7, width=120)[-2:] == [
-        "  ralph diff 7    see the change             ralph drop 7    throw it away",
-        "  ralph merge 7   take it into your branch   ralph report 7  the whole story",
+        "  ralph diff 7     see the change             ralph discard 7  throw it away",
+        "  ralph merge 7    take it into your branch   ralph report 7   the whole story",
     ]
 
 

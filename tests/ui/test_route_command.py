@@ -208,7 +208,7 @@ def test_controls_do_what_they_say(ralph, tmp_path):
         Maker(order("crash-me-00000001")).begin().failing(),
     )
     code, out, err = ralph("status of fix-auth", "-y")
-    assert (code, out.splitlines()[0].split()[:2]) == (0, ["fix-auth-7f3a91c2", "verified"])
+    assert (code, out.splitlines()[0].split()[1:3]) == (0, ["fix-auth-7f3a91c2", "verified"])
     assert "ralph status fix-auth-7f3a91c2" in err
     code, out, _ = ralph("show me the logs of crash-me", "-y")
     assert (code, out) == ralph("logs", "crash-me-00000001")[:2]

@@ -41,13 +41,13 @@ def split_command(command: str) -> tuple[str, ...]:
             f'agent command cannot be read: "{command}"',
             code="E-AGENT-CMD",
             why=str(error).lower(),
-            next='ralph loop TASK --agent-cmd "./my-agent.sh"',
+            next="ralph agents list",
         ) from None
     if not words:
         raise UserError(
             'agent command is empty, expected an executable, for example "./my-agent.sh"',
             code="E-AGENT-CMD",
-            next='ralph loop TASK --agent-cmd "./my-agent.sh"',
+            next="ralph agents list",
         )
     return (*_SHELL, command) if _SYNTAX.search(bare) else words
 
@@ -59,7 +59,7 @@ def launch(order: Order, call: CallContext) -> Launch:
         raise UserError(
             'agent "command" needs a command, none was given',
             code="E-AGENT-CMD",
-            next='ralph loop TASK --agent-cmd "./my-agent.sh"',
+            next="ralph agents list",
         )
     shell = argv[:2] == _SHELL and len(argv) == len(_SHELL) + 1
     path = shlex.quote(call.prompt_file) if shell else call.prompt_file

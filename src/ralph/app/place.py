@@ -31,10 +31,13 @@ def project_of(cwd: str) -> str | None:
     return project_top(cwd)
 
 
-def find_loop(text: str, env: Mapping[str, str], repos: Collection[str] | None = None) -> str:
-    """The one loop that a name, an id or the beginning of one stands for; of these repositories only."""
+def find_loop(
+    text: str, env: Mapping[str, str], cwd: str = "", *, repos: Collection[str] | None = None
+) -> str:
+    """The one loop that a name, an id, a number or a unique part stands for; those of the project around
+    `cwd` first, and with `repos` only of these."""
     with journal_of(env) as reader:
-        return find_in_journal(reader, text, repos)
+        return find_in_journal(reader, text, project_of(cwd) if cwd else None, repos=repos)
 
 
 def loop_number(name: str, env: Mapping[str, str]) -> int:

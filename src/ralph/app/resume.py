@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from ralph.app.drive import DriveRequest
 from ralph.app.place import is_driven, journal_of, project_of
 from ralph.app.records import read_loop
+from ralph.app.resume_terms import refuse_idle, waivers
 from ralph.app.settings import settings_to_resume
 from ralph.core.model.agent import SealedAgent
 from ralph.core.model.events import AnyEvent, CheckpointMade, ResumeAsked, Steered
@@ -20,10 +20,8 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import FINAL, RESUMABLE
 from ralph.core.model.verdict import Checkpoint
 from ralph.errors import NothingToDo, UserError
-from ralph.shell.config.schema import FLAGS
-from ralph.shell.config.values import parse_text, parse_words
 from ralph.shell.git.project import find_project
-from ralph.shell.journal.selection import choose_loop, find_loop
+from ralph.shell.journal.selection import choose_loop
 
 
 class MoreRoom(Struct, frozen=True, kw_only=True):
@@ -55,11 +53,9 @@ class ResumeRequest(Struct, frozen=True, kw_only=True):
         return replace(self, loop="", more=MoreRoom(), cwd="", author="") == ResumeRequest(loop="")
 
 
-def loop_to_resume(text: str | None, env: Mapping[str, str], cwd: str) -> str:
-    """The loop that was named, else the newest of this project that can go on."""
+def last_to_resume(env: Mapping[str, str], cwd: str) -> str:
+    """The newest loop of this project that can go on."""
     with journal_of(env) as reader:
-        if text:
-            return find_loop(reader, text)
         for row in reader.summaries(project_of(cwd)):
             if row.phase != "ended" or row.outcome in RESUMABLE:
                 return row.loop
@@ -180,7 +176,7 @@ def _first_events(
         more_cost=request.more.cost,
         more_tokens=request.more.tokens,
         done=_done_by_hand(loop, request.done),
-        **_waivers(request),
+        **waivers(request.allow, request.allow_asked),
         gates=gates,
         agent=_other_agent(loop, request, env),
         to=None if request.checkpoint is None else checkpoint_of(request.loop, request.checkpoint, env),
@@ -189,6 +185,7 @@ def _first_events(
     told += [request.note] if request.note else []
     note = (Steered(text="; ".join(told), author=request.author),) if told else ()
     if loop.phase in ("paused", "ended"):
+        refuse_idle(loop, raised)
         return (raised, *note)
     if raised != ResumeAsked(author=request.author):
         raise UserError(
@@ -198,18 +195,6 @@ def _first_events(
             next=f"ralph resume {loop.sealed.loop}",
         )
     return note
-
-
-def _waivers(request: ResumeRequest) -> dict[str, Any]:
-    """The user's word on findings, held to the rules of the options that start a loop."""
-    try:
-        allow = parse_words(FLAGS["--allow"], list(request.allow)) if request.allow else {}
-        kinds = str(parse_text(FLAGS["--allow-asked"], request.allow_asked)) if request.allow_asked else ""
-    except ValueError as error:
-        raise UserError(
-            f"--allow and --allow-asked: expected {error}", code="E-USAGE", next="ralph resume --help"
-        ) from None
-    return {"allow": allow, "allow_asked": tuple(filter(None, kinds.split(",")))}
 
 
 def _done_by_hand(loop: Loop, names: tuple[str, ...]) -> tuple[str, ...]:

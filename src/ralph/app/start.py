@@ -8,16 +8,28 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.app.place import journal_of
 from ralph.app.views.at_work import naming_loops
 from ralph.clock import SystemClock
 from ralph.errors import RalphError
+from ralph.shell.journal.store import exists_error
 from ralph.shell.plan.request import FROM_SPECS, PlanAsk
 from ralph.shell.run.open import begin_loop
+from ralph.shell.start.gates import refuse_missing_tool
 from ralph.shell.start.prepare import Prepared, prepare
 from ralph.shell.start.request import StartRequest
-from ralph.shell.state.stints import Stint
+from ralph.shell.state.stints import Stint, many_loops_error
 
-__all__ = ["FROM_SPECS", "PlanAsk", "Prepared", "StartRequest", "Started", "prepare_start", "start"]
+__all__ = [
+    "FROM_SPECS",
+    "PlanAsk",
+    "Prepared",
+    "StartRequest",
+    "Started",
+    "prepare_start",
+    "refuse_dry",
+    "start",
+]
 
 
 class Started(Struct, frozen=True):
@@ -33,8 +45,16 @@ class Started(Struct, frozen=True):
 
 def prepare_start(request: StartRequest, env: Mapping[str, str], *, token: str = "") -> Prepared:
     """Everything that can refuse a loop refuses it here; nothing is written. `token` ends its name."""
+    if request.loop_id:
+        _refuse_taken(request.loop_id.removeprefix("ralph-"), env)
     made = prepare(request, env=env, token=token or secrets.token_hex(4), now=SystemClock().now())
     return replace(made, order=replace(made.order, other_checks=_other_checks(made, env)))
+
+
+def _refuse_taken(name: str, env: Mapping[str, str]) -> None:
+    with journal_of(env) as reader:
+        if name in reader.names():
+            raise exists_error(name)
 
 
 def _other_checks(made: Prepared, env: Mapping[str, str]) -> dict[str, str]:
@@ -50,6 +70,18 @@ def _other_checks(made: Prepared, env: Mapping[str, str]) -> dict[str, str]:
     except RalphError:
         return {}  # a repository that inference cannot read has nothing to name
     return checks_beside(found, made.order.criterion.gates)
+
+
+def refuse_dry(prepared: Prepared, env: Mapping[str, str], *, queue: bool) -> None:
+    """What `start` and the baseline would refuse, found without writing anything."""
+    order, places = prepared.order, prepared.settings.places
+    refuse_missing_tool(order.criterion.gates, prepared.project, env)
+    with journal_of(env) as reader:
+        active = [row.loop for row in reader.summaries(order.repo, active=True)]
+        driven = [name for name in active if reader.driver(name) is not None]
+    if len(driven) >= places.max_loops and not queue:
+        with naming_loops(env):
+            raise many_loops_error(driven, places.max_loops)
 
 
 def start(prepared: Prepared, env: Mapping[str, str], *, queue: bool = False) -> Started:

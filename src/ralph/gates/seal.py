@@ -101,7 +101,7 @@ def _choose(name: str, run: str, read: str, runner: KnownRunner | None) -> str:
         f'gate "{name}": read = "{read}" needs the word {REPORT} in its command',
         code="E-GATE-REPORT",
         why="Ralph puts a path there and reads the report that the command writes to it",
-        next=f"ralph loop TASK --check '{name}=your-command --output {REPORT}'",
+        next="ralph help checks",
     )
 
 
@@ -113,7 +113,7 @@ def _argv(name: str, run: str) -> tuple[str, ...]:
             else f'gate "{name}": NUL in its command',
             code="E-GATE-EMPTY",
             why="a check without a command can never fail",
-            next=f"ralph loop TASK --check '{name}=npm test'",
+            next="ralph help checks",
         )
     try:
         words = tuple(shlex.split(run))

@@ -48,7 +48,7 @@ def test_a_verified_loop_in_one_row() -> None:
         "asked": (),
         "not_yet": (),
         "unproven": ("test: read by exit code only, not per test",),
-        "best": 0,
+        "best": 1,
         "breaker": Health(),
         "wait_until": None,
         "wait_why": "",

@@ -139,7 +139,9 @@ def test_reader_of_an_older_journal(tmp_path):
 def test_loops_of_before_get_their_numbers_in_the_order_of_beginning(tmp_path):
     """A journal that knew no numbers has them after the migration; the next loop gets the next one."""
     with open_sqlite(str(tmp_path), MIGRATIONS[:1]) as old:
-        old._writer.execute("CREATE TABLE number (loop TEXT)")  # the writer of today gives numbers, and seals
+        old._writer.execute(
+            "CREATE TABLE number (loop TEXT, repo TEXT, here INTEGER)"
+        )  # the writer of today gives numbers, and seals
         old._writer.execute("ALTER TABLE summary ADD COLUMN hash TEXT")
         for at, name in ((3, "late"), (1, "early")):
             old.create(
@@ -148,8 +150,11 @@ def test_loops_of_before_get_their_numbers_in_the_order_of_beginning(tmp_path):
         old._writer.execute("DROP TABLE number")
         old._writer.execute("ALTER TABLE summary DROP COLUMN hash")
     with open_journal(str(tmp_path)) as journal:
-        new(journal, "newest")
-        found = {row.number: row.loop for row in journal.summaries()}
-        assert found == {1: "early", 2: "late", 3: "newest"}
-        assert [row.body for row in journal.summaries() if row.loop != "newest"] == [b"{}", b"{}"], "sealed"
-        assert [journal.loop_of(number) for number in (1, 2, 3, 4)] == ["early", "late", "newest", None]
+        new(journal, "newest", repo="/r")
+        new(journal, "elsewhere", repo="/other")
+        found = {(row.repo, row.number): row.loop for row in journal.summaries()}
+        expected = {("/r", 1): "early", ("/r", 2): "late", ("/r", 3): "newest", ("/other", 1): "elsewhere"}
+        assert found == expected
+        assert [row.body for row in journal.summaries("/r") if row.number < 3] == [b"{}", b"{}"], "sealed"
+        assert journal.loops_with_number(1) == ["elsewhere", "early"]
+        assert journal.loops_with_number(1, "/r") == ["early"]

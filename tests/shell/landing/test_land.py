@@ -125,7 +125,7 @@ def test_undo_takes_a_landing_back_and_keeps_what_else_the_user_has(tmp_path):
     do_land(loop, new)
     write(top, {"b.txt": "dirty\n", "c.txt": "staged\n"})
     git(top, "add", "c.txt")
-    undo_landing(loop.store, Landing(old, new), note=str(loop.home / "undo.json"))
+    undo_landing(loop.store, "l1", Landing(old, new), note=str(loop.home / "undo.json"))
     assert git(top, "rev-parse", "main") == old
     assert git(top, "status", "--porcelain").splitlines() == ["M b.txt", "M  c.txt"]
     assert not (top / "d").exists()
@@ -141,12 +141,12 @@ def test_undo_refuses_when_somebody_built_on_it(tmp_path):
     write(top, {"a.txt": "edited\n"})
     before = user_state(top)
     with pytest.raises(NeedsHuman) as dirty:
-        undo_landing(loop.store, landing, note=str(loop.home / "undo.json"))
+        undo_landing(loop.store, "l1", landing, note=str(loop.home / "undo.json"))
     assert dirty.value.code == "E-LAND-DIRTY"
     same_user(before, user_state(top))
     git(top, "commit", "-q", "-a", "-m", "built on it")
     with pytest.raises(NeedsHuman) as moved:
-        undo_landing(loop.store, landing, note=str(loop.home / "undo.json"))
+        undo_landing(loop.store, "l1", landing, note=str(loop.home / "undo.json"))
     assert moved.value.code == "E-LAND-MOVED"
 
 
@@ -169,7 +169,7 @@ def test_a_loop_that_began_with_the_users_changes_lands_clean(tmp_path):
     assert git(top, "status", "--porcelain") == ""
     assert (top / "a.txt").read_text() == "user\nagent\n"
     assert git(top, "rev-parse", "HEAD") == new
-    undo_landing(loop.store, Landing(old, new, start), note=str(loop.home / "undo.json"))
+    undo_landing(loop.store, "l1", Landing(old, new, start), note=str(loop.home / "undo.json"))
     assert git(top, "rev-parse", "HEAD") == old
     assert (top / "a.txt").read_text() == "user\n"
     assert sorted(git(top, "status", "--porcelain").splitlines()) == [
@@ -361,7 +361,7 @@ def test_kill_9_in_the_middle_of_landings_is_recovered(tmp_path):
         begun = time.monotonic()
         assert whole.wait() == 0
     duration = time.monotonic() - begun
-    undo_landing(loop.store, landing, note=note)
+    undo_landing(loop.store, "l1", landing, note=note)
     half = 0
     trials = examples(5)
     for trial in range(4 * trials):
@@ -381,7 +381,7 @@ def test_kill_9_in_the_middle_of_landings_is_recovered(tmp_path):
         ]
         assert (top / "mine.txt").read_text() == "my edit\n"
         if answer == "landed":
-            undo_landing(loop.store, landing, note=note)
+            undo_landing(loop.store, "l1", landing, note=note)
         assert git(top, "rev-parse", "HEAD") == old
     assert half >= 2, "the kills must hit the middle of landings to mean anything"
 
@@ -420,9 +420,9 @@ def test_files_under_a_filter_of_the_user_can_be_landed(tmp_path):
     note = str(loop.home / "undo.json")
     write(top, {"f.up": "EDITED\n"})
     with pytest.raises(NeedsHuman):
-        undo_landing(loop.store, Landing(loop.project.head, new), note=note)
+        undo_landing(loop.store, "l1", Landing(loop.project.head, new), note=note)
     write(top, {"f.up": "CHANGED\n"})
-    undo_landing(loop.store, Landing(loop.project.head, new), note=note)
+    undo_landing(loop.store, "l1", Landing(loop.project.head, new), note=note)
     assert (top / "f.up").read_text() == "HELLO\n"
 
 

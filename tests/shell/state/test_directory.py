@@ -46,7 +46,7 @@ def test_made_private(tmp_path):
     state = open_state(str(tmp_path / "a" / "b"), create=True)
     for path in (state.root, state.loops, state.blobs, state.workspaces, state.logs, state.reports):
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
-    assert "ralph drop" in (tmp_path / "a" / "b" / "README").read_text()
+    assert "ralph discard" in (tmp_path / "a" / "b" / "README").read_text()
     assert open_state(state.root, create=True) == state
 
 

@@ -32,7 +32,7 @@ class ServedProjects(Struct, frozen=True):
 
     def loop(self, text: str, env: Mapping[str, str]) -> str:
         """The loop that was named; those of other repositories are unknown here."""
-        return find_loop(text, env, self.tops)
+        return find_loop(text, env, repos=self.tops)
 
 
 def scope_of(paths: Iterable[str], cwd: str, env: Mapping[str, str]) -> ServedProjects:

@@ -148,7 +148,9 @@ def _spend(loop: Loop) -> ReportSpend:
 
 
 def report_json(report: LoopReport) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(flat_fields(report)), indent=2) + b"\n"
+    """Every limit is there, also one that was left at its default."""
+    fields = flat_fields(report) | {"limits": msgspec.structs.asdict(report.spend.limits)}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
 def _proof(loop: Loop, blobs: str | None) -> tuple[GateProof, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ralph.app.results.rejudge import rejudge_tree
+from ralph.app.words.format import MERGE_WORDS
 from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
@@ -57,7 +58,7 @@ def merge(
             return _finish_landing(held)
         if loop.landing.state or loop.landing.was_dropped:
             raise NothingToDo(
-                f"loop '{name}' is {'dropped' if loop.landing.was_dropped else loop.landing.state} already",
+                f"loop '{name}' is {_merge_word(loop)} already",
                 code="E-LAND-DONE",
                 next=f"ralph status {name}",
             )
@@ -75,7 +76,7 @@ def merge(
         plan = Landing(old=old, new=new, user_start=start)
         problems = land.check_landing(store, old, new, start)
         if problems:
-            raise land.refusal_error(problems)
+            raise land.refusal_error(problems, f"ralph merge {name}")
         branch = (store.project.branch or "").removeprefix("refs/heads/")
         held.scribe.append(e.LandingStarted(direction="land", branch=branch, old=old, new=new))
         try:
@@ -86,6 +87,10 @@ def merge(
             raise
         held.scribe.append(e.LandingEnded(direction="land", done=True, note=note))
         return Landed(branch=branch, old=old, new=new, verified=verified, note=note)
+
+
+def _merge_word(loop: Loop) -> str:
+    return "discarded" if loop.landing.was_dropped else MERGE_WORDS[loop.landing.state]
 
 
 def _parent_base(loop: Loop) -> str:
@@ -114,7 +119,7 @@ def _what_to_land(loop: Loop, store: Store, checkpoint: int | None) -> tuple[str
         better = f" --checkpoint {at}" if at else ""
         why = "an unverified checkpoint lands only when you name it"
         if newest:
-            why = "some items are verified, the whole is not: they land when you name their checkpoint"
+            why = "some items are verified, the whole is not: they are merged when you name their checkpoint"
         raise UserError(
             f"loop '{name}' has no verified result ({loop.outcome or loop.phase})",
             code="E-LAND-UNVERIFIED",
@@ -178,7 +183,7 @@ def _finish_landing(held: HeldLoop) -> Landed:
     branch = (held.store.project.branch or "").removeprefix("refs/heads/")
     if not done:
         raise NothingToDo(
-            "the interrupted landing had changed nothing", code="E-LAND-NOT", next=f"ralph merge {order.loop}"
+            "the interrupted merge had changed nothing", code="E-LAND-NOT", next=f"ralph merge {order.loop}"
         )
     verified = loop.outcome == "verified" and plan.new == loop.landing.result
     return Landed(branch, plan.old, plan.new, verified, note="finished after an interruption")
@@ -202,9 +207,7 @@ def undo(name: str, env: Mapping[str, str], *, watcher: Watcher | None = None) -
     with hold_loop(name, env, SystemClock(), watcher or Quiet()) as held:
         loop, order = held.loop, held.loop.sealed
         if loop.landing.state not in ("landed", "undoing"):
-            raise NothingToDo(
-                f"loop '{name}' has not landed", code="E-UNDO-NONE", next=f"ralph status {name}"
-            )
+            raise NothingToDo(f"loop '{name}' is not merged", code="E-UNDO-NONE", next=f"ralph status {name}")
         start = order.base.commit if order.with_changes and _parent_base(loop) == loop.landing.old else None
         plan = Landing(old=loop.landing.old, new=loop.landing.new, user_start=start)
         back = Landing(old=plan.new, new=plan.old, user_start=start, undo=True)
@@ -212,7 +215,7 @@ def undo(name: str, env: Mapping[str, str], *, watcher: Watcher | None = None) -
         if loop.landing.state != "undoing" or not _resume_landing(held, back):
             held.scribe.append(e.LandingStarted(direction="undo", branch=branch, old=plan.old, new=plan.new))
             try:
-                land.undo_landing(held.store, plan, note=held.note)
+                land.undo_landing(held.store, name, plan, note=held.note)
             except BaseException:
                 if not os.path.exists(held.note):
                     held.scribe.append(e.LandingEnded(direction="undo", done=False, note="refused"))

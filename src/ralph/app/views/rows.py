@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ralph.app.place import journal_of
-from ralph.app.words.format import ago, clock, cost_words, iso, safe, short
+from ralph.app.place import journal_of, project_of
+from ralph.app.words.format import MERGE_WORDS, ago, clock, cost_words, iso, safe, short
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
 from ralph.clock import SystemClock
 from ralph.errors import JournalError, RalphError, UserError
@@ -112,10 +112,10 @@ def newest_rows(
     return rows, +counts, total - len(rows)
 
 
-def one_row(text: str, env: Mapping[str, str]) -> ListRow:
-    """The loop that a name, an id or the beginning of one stands for."""
+def one_row(text: str, env: Mapping[str, str], cwd: str = "") -> ListRow:
+    """The loop that a name, an id, a number or a unique part stands for; this project's first."""
     with journal_of(env) as reader:
-        name = find_loop(reader, text)
+        name = find_loop(reader, text, project_of(cwd) if cwd else None)
         summary = next(summary for summary in reader.summaries() if summary.loop == name)
         return check_record(list_row(summary, reader), reader)
 
@@ -193,18 +193,28 @@ def steps(row: ListRow) -> tuple[Next, ...]:
     return next_steps(standing(row))
 
 
+def numbered_name(row: ListRow) -> str:
+    """#7 fix-auth-7f3a91c2"""
+    return f"#{row.number} {row.name}" if row.number else row.name
+
+
+def shown_word(row: ListRow) -> str:
+    """What became of a result says more than how it ended."""
+    return MERGE_WORDS.get(row.body.get("landing", ""), "") or row.word
+
+
 def cells(row: ListRow, now: float, *, with_repo: bool) -> tuple[str, ...]:
     """loop, where it stands, iterations, checks, spend, age, task."""
     body = row.body
     if not body:
-        return (row.name, row.word, "", "", "", ago(now - row.updated), row.trouble)
+        return (numbered_name(row), row.word, "", "", "", ago(now - row.updated), row.trouble)
     limit = body["limits"]["iterations"]
     spend = body["spend"]
     task = safe(body["task"], 60)
     where = f"{safe(body['repo'], 60)}: " if with_repo else ""
     return (
-        row.name,
-        row.word,
+        numbered_name(row),
+        shown_word(row),
         f"it {body['iteration']}/{limit if limit is not None else '∞'}",
         checks(body["verdicts"]),
         f"{clock(spend['seconds'] + spend['waited'])}  "

@@ -35,6 +35,7 @@ from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.verdict import Verdict
 from ralph.core.views.plan_view import item_lines, plan_line
 from ralph.core.views.plan_view import words as plan_words
+from ralph.core.views.summary import best_checkpoint, best_iteration
 
 MAX_SENTENCES = 8
 _HEADLINES = {"satisfied": "NOTHING_TO_DO", "unproven": "DONE_UNPROVEN"}
@@ -255,7 +256,7 @@ def _fold(parts: list[str], width: int) -> list[str]:
 
 
 def best_words(loop: Loop) -> str:
-    best = loop.progress.best
+    best = best_checkpoint(loop)
     if best is None:
         return "none: the base was not judged"
     required = sum(gate.required for gate in loop.sealed.criterion.gates)
@@ -280,7 +281,7 @@ def standing(loop: Loop, *, crashed: bool = False, number: int = 0) -> LoopStand
         result=loop.landing.result,
         landing=loop.landing.state,
         dropped=loop.landing.was_dropped,
-        best=loop.progress.best.iteration if loop.progress.best else None,
+        best=best_iteration(loop),
         room=room,
         human=line.human[0] if line is not None and line.human else "",
         items=line.newest if line is not None else 0,

@@ -162,3 +162,7 @@ def use_colour(stream: IO[str], env: Mapping[str, str]) -> bool:
 
 def paint(text: str, style: str, on: bool) -> str:
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if on and text else text
+
+
+# How a merge of a result stands; the journal's own words are older.
+MERGE_WORDS = {"": "", "landing": "half merged", "landed": "merged", "undoing": "half undone"}

@@ -54,7 +54,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
             Next("prove it", f'ralph resume {name} --check "a check that fails without the change"'),
             Next("merge anyway", f"ralph merge {name} --unproven"),
             report,
-            Next("throw it away", f"ralph drop {name}"),
+            Next("throw it away", f"ralph discard {name}"),
         )
     if at.word in ("new", "queued", "baseline", "working", "judging", "waiting"):
         return (
@@ -71,7 +71,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
         return (*steps, Next("give up", f"ralph abort {name}"))
     if at.items and not at.landing:
         steps.append(Next("merge verified items", f"ralph merge {name} --checkpoint {at.items}"))
-    return (*steps, report, Next("throw it away", f"ralph drop {name}"))
+    return (*steps, report, Next("throw it away", f"ralph discard {name}"))
 
 
 def _landing(at: LoopStanding) -> tuple[Next, ...]:
@@ -91,7 +91,7 @@ def _landing(at: LoopStanding) -> tuple[Next, ...]:
     return (
         Next("see the change", f"ralph diff {name}"),
         Next("take it into your branch", f"ralph merge {name}"),
-        Next("throw it away", f"ralph drop {name}"),
+        Next("throw it away", f"ralph discard {name}"),
     )
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
+from ralph.core.views.summary import best_iteration
 
 FLAT = 2.0  # points of quality that are no change
 SMALL = 5.0  # twice in a row: returns diminish
@@ -81,7 +82,7 @@ def analyse(loop: Loop, events: Iterable[e.AnyEvent]) -> LoopAnalytics:
         outcome=loop.outcome,
         reason=loop.reason,
         lines=lines,
-        best=loop.progress.best.iteration if loop.progress.best else None,
+        best=best_iteration(loop),
         trajectory=trajectory(lines),
         diminishing=diminishing(lines),
         lies=claims

@@ -20,6 +20,7 @@ from ralph.core.model.outcome import Outcome, Phase, Stopper
 from ralph.core.model.parts import InPlace, flat_fields
 from ralph.core.model.rubric import opinion_line
 from ralph.core.model.spend import Limits, Spend
+from ralph.core.model.verdict import Checkpoint
 from ralph.core.views.plan_view import PlanLine, plan_line
 
 # S2's words for the same states, kept in --json for scripts written against them.
@@ -109,6 +110,25 @@ class Summary(Struct, frozen=True, kw_only=True):
     updated: float
 
 
+def best_checkpoint(loop: Loop) -> Checkpoint | None:
+    """The best work so far: the newest tree once all that is required passed on it, whatever came after
+    (a result was made, or the judge crashed); else what iterations were measured by."""
+    required = [gate.name for gate in loop.sealed.criterion.gates if gate.required]
+    newest = [loop.newest_verdicts.get(name) for name in required]
+    green = all(one is not None and one.status == "pass" and one.tree == loop.work.tree for one in newest)
+    accused = any(result.findings for result in loop.proof.guards) and not loop.landing.result
+    if not (loop.iteration and required and loop.work.commit and green) or accused or loop.has_plan:
+        return loop.progress.best
+    return Checkpoint(
+        loop.iteration, loop.work.tree, loop.work.commit, len(required), 0, loop.work.changed_lines
+    )
+
+
+def best_iteration(loop: Loop) -> int | None:
+    best = best_checkpoint(loop)
+    return None if best is None else best.iteration
+
+
 def gate_lines(loop: Loop) -> tuple[GateLine, ...]:
     """Newest verdict of each sealed gate; "unknown" where it has not been judged."""
     newest = loop.proof.baseline if loop.progress.best is None else loop.newest_verdicts
@@ -172,7 +192,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         not_yet=loop.proof.not_yet,
         asked=open_waivers(loop) if loop.outcome == "blocked" else (),
         unproven=loop.proof.unproven,
-        best=loop.progress.best.iteration if loop.progress.best else None,
+        best=best_iteration(loop),
         breaker=health(loop),
         wait_until=loop.control.wait_until,
         wait_why=loop.control.wait_reason,

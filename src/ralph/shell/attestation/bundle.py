@@ -86,7 +86,7 @@ def write_bundle(state: State, record: Record, env: Mapping[str, str], out: str,
             raise SetupError(
                 f"cannot write '{out}': {error.strerror}",
                 code="E-BUNDLE-WRITE",
-                next=f"ralph bundle {record.name} -o FILE",
+                next=f"ralph bundle {record.name} -o ~/{record.name}.tar",
             ) from error
     return Written(os.path.abspath(out), size, len(small) + 2, left_out)
 

@@ -19,7 +19,7 @@ from ralph.shell.attestation.git_notes import read_notes
 from ralph.shell.attestation.keys import Public, load_public
 from ralph.shell.git.project import Project, find_project, user_call
 from ralph.shell.journal.open import read_journal
-from ralph.shell.journal.record import Record, find_loop, load
+from ralph.shell.journal.record import Record, find_loop, load, project_top
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State
 
@@ -46,7 +46,7 @@ def find_proof(target: str, proof: str, *, state: State, cwd: str, scratch: str)
         os.path.isfile(os.path.join(cwd, target)) and (looks_like_path or not _resolves(cwd, target))
     ):
         return _of_bundle(os.path.join(cwd, target), scratch)
-    found = _of_loop(state, target) if not _is_commit(cwd, target) else None
+    found = _of_loop(state, target, cwd) if not _is_commit(cwd, target) else None
     if found is None:
         found = _of_commit(state, target, cwd)
     return found if not proof else _with_proof(found, os.path.join(cwd, proof), scratch)
@@ -119,9 +119,9 @@ def _with_proof(found: FoundProof, path: str, scratch: str) -> FoundProof:
     return replace(found, candidates=(sealed,), trouble="", folder=folder, offered=offered)
 
 
-def _of_loop(state: State, target: str) -> FoundProof | None:
+def _of_loop(state: State, target: str, cwd: str) -> FoundProof | None:
     with suppress(UserError), read_journal(state.root) as reader:
-        name = find_loop(reader, target)
+        name = find_loop(reader, target, project_top(cwd))
         record = load(reader, name)
         return _loop(state, name, record)
     return None

@@ -296,8 +296,8 @@ def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_c
                 'limits.iterations = "unlimited" counts only as a flag: expected a number here',
                 code="E-LIMITS",
                 at=origin.where,
-                why="a loop without a limit must be requested each time",
-                next="ralph loop TASK --max-iterations unlimited --max-time 4h",
+                why="a loop without a limit must be requested each time, with --max-iterations unlimited",
+                next="ralph config show --origin",
             )
         if limits.time is None and not seen_cost:
             blind = limits.cost is not None
@@ -306,8 +306,9 @@ def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_c
                 + (" with this agent" if blind else " or a cost limit"),
                 code="E-LIMITS",
                 at=origin.where,
-                why="this agent does not report its cost" if blind else "nothing else would end this loop",
-                next="ralph loop TASK --max-iterations unlimited --max-time 4h",
+                why=("this agent does not report its cost" if blind else "nothing else would end this loop")
+                + "; add --max-time 4h",
+                next="ralph loop --help",
             )
     bounded = (limits.iterations is not None and "limits.iterations" in explicit) or (
         limits.time is not None and "limits.time" in explicit
@@ -317,8 +318,8 @@ def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_c
             "a cost limit cannot be enforced for this agent",
             code="E-LIMITS",
             at=settings.origins["limits.cost"].where,
-            why="it does not report its cost; expected another limit as well (iterations or time)",
-            next="ralph loop TASK --max-cost 5 --max-time 4h",
+            why="it does not report its cost; add --max-time 4h or --max-iterations 10",
+            next="ralph loop --help",
         )
 
 

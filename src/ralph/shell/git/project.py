@@ -189,6 +189,19 @@ def user_call(
     return run_git(project.git, args, env=env, cwd=project.top, stdin=stdin, ok=ok)
 
 
+def uncommitted_paths(project: Project) -> list[str]:
+    """Files whose content differs from HEAD, and new ones that nothing ignores, without what is nested."""
+    asked = ["status", "--porcelain", "-z", "--no-renames", "-uall", "--ignore-submodules=all"]
+    listed = user_call(project, asked).out.split(b"\0")[:-1]
+    return [os.fsdecode(entry[3:]) for entry in listed if not entry.endswith(b"/")]
+
+
+def name_some(paths: Sequence[str]) -> str:
+    """The first of them in words, and how many more."""
+    shown = ", ".join(f"'{path}'" for path in paths[:_MAX_SHOWN])
+    return shown if len(paths) <= _MAX_SHOWN else f"{shown} and {len(paths) - _MAX_SHOWN} more"
+
+
 def start_warnings(project: Project) -> list[str]:
     """What a careful person would mention before starting here; sentences, none of them a refusal."""
     said: list[str] = []
@@ -210,19 +223,14 @@ def start_warnings(project: Project) -> list[str]:
     untracked = user_call(project, ["ls-files", "-o", "--exclude-standard", "-z"]).out.split(b"\0")[:-1]
     nested = [os.fsdecode(path) for path in untracked if path.endswith(b"/")]
     if nested:
-        said.append(f"repositories inside this one are not part of the loop: {_some(nested)}")
+        said.append(f"repositories inside this one are not part of the loop: {name_some(nested)}")
     large = [os.fsdecode(path) for path in (*tracked, *untracked) if _size(project.top, path) > LARGE_BYTES]
     if large:
-        said.append(f"files over 50 MB: {_some(large)}")
+        said.append(f"files over 50 MB: {name_some(large)}")
     dirty = [path for path, commit in links if _submodule_moved(project, path, commit)]
     if dirty:
-        said.append(f"submodules with changes of their own, which the loop does not see: {_some(dirty)}")
+        said.append(f"submodules with changes of their own, which the loop does not see: {name_some(dirty)}")
     return said
-
-
-def _some(paths: Sequence[str]) -> str:
-    shown = ", ".join(f"'{path}'" for path in paths[:_MAX_SHOWN])
-    return shown if len(paths) <= _MAX_SHOWN else f"{shown} and {len(paths) - _MAX_SHOWN} more"
 
 
 def _tracked_files(project: Project) -> tuple[list[bytes], list[tuple[str, str]]]:

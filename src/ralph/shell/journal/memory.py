@@ -24,6 +24,7 @@ class Memory(Struct):
     summaries: dict[str, SummaryRow] = field(default_factory=dict)
     commands: dict[int, Command] = field(default_factory=dict)  # open ones only
     last_command: int = 0
+    numbers: dict[str, tuple[str, int]] = field(default_factory=dict)  # repository, number there
     drivers: dict[str, Holder] = field(default_factory=dict)
     places: dict[str, set[str]] = field(default_factory=dict)  # by repository
     lock: RLock = field(default_factory=RLock)
@@ -67,9 +68,9 @@ class MemoryJournal:
         self, repo: str | None = None, limit: int = -1, active: bool | None = None
     ) -> list[SummaryRow]:
         with self._memory.lock:
-            numbers = {name: number for number, name in enumerate(self._memory.rows, start=1)}
+            numbers = self._memory.numbers
             found = [
-                replace(row, number=numbers[row.loop])
+                replace(row, number=numbers[row.loop][1])
                 for row in self._memory.summaries.values()
                 if repo in (None, row.repo) and active in (None, row.phase != ENDED)
             ]
@@ -80,15 +81,14 @@ class MemoryJournal:
         with self._memory.lock:
             return self._memory.last_command + sum(len(rows) for rows in self._memory.rows.values())
 
-    def loop_of(self, number: int) -> str | None:
+    def loops_with_number(self, number: int, repo: str | None = None) -> list[str]:
         with self._memory.lock:
-            names = list(self._memory.rows)  # in the order of beginning
-        return names[number - 1] if 0 < number <= len(names) else None
+            given = reversed(self._memory.numbers.items())
+            return [name for name, (of, its) in given if its == number and repo in (None, of)]
 
     def number_of(self, loop: str) -> int:
         with self._memory.lock:
-            names = list(self._memory.rows)
-        return names.index(loop) + 1 if loop in names else 0
+            return self._memory.numbers.get(loop, ("", 0))[1]
 
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:
         return Counter((row.phase, row.outcome) for row in self.summaries(repo))
@@ -103,7 +103,10 @@ class MemoryJournal:
         with self._memory.lock:
             if loop in self._memory.rows:
                 raise store.exists_error(loop)
-            return self._insert("", JournalRow(loop, 1, at, kind, v, body), summary)
+            row = self._insert("", JournalRow(loop, 1, at, kind, v, body), summary)
+            others = [number for repo, number in self._memory.numbers.values() if repo == summary.repo]
+            self._memory.numbers[loop] = (summary.repo, max(others, default=0) + 1)
+            return row
 
     def append(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 
@@ -62,7 +63,22 @@ def seal_summaries(db: sqlite3.Connection) -> None:
         db.execute("UPDATE summary SET hash = ? WHERE loop = ?", (seal, columns[0]))
 
 
-MIGRATIONS: tuple[Migration, ...] = (initial, add_numbers, seal_summaries)
+def number_by_repository(db: sqlite3.Connection) -> None:
+    """The number that people type counts the loops of one repository; those of before keep their order."""
+    db.execute("ALTER TABLE number ADD COLUMN repo TEXT NOT NULL DEFAULT ''")
+    db.execute("ALTER TABLE number ADD COLUMN here INTEGER NOT NULL DEFAULT 0")
+    found = db.execute(
+        "SELECT number.loop, summary.repo FROM number JOIN summary ON summary.loop = number.loop"
+        " ORDER BY number"
+    ).fetchall()
+    given: Counter[str] = Counter()
+    for loop, repo in found:
+        given[repo] += 1
+        db.execute("UPDATE number SET repo = ?, here = ? WHERE loop = ?", (repo, given[repo], loop))
+    db.execute("CREATE INDEX number_here ON number (here, repo)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (initial, add_numbers, seal_summaries, number_by_repository)
 
 
 def version(db: sqlite3.Connection) -> int:

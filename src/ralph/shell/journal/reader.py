@@ -76,8 +76,8 @@ class SqliteReader:
     def stamp(self) -> int:
         return self._ask(lambda db: int(db.execute("PRAGMA data_version").fetchone()[0]), 0)
 
-    def loop_of(self, number: int) -> str | None:
-        return self._ask(lambda db: rows_.loop_of(db, number), None)
+    def loops_with_number(self, number: int, repo: str | None = None) -> list[str]:
+        return self._ask(lambda db: rows_.loops_with_number(db, number, repo), [])
 
     def number_of(self, loop: str) -> int:
         return self._ask(lambda db: rows_.number_of(db, loop), 0)

@@ -31,12 +31,12 @@ _PAGE = 64
 _MAX_PATH = 500  # SQLite's own limit is 512, with what it appends
 _EVENT = "SELECT loop, seq, at, kind, v, body, hash FROM event"
 _SUMMARY = (
-    "SELECT summary.loop, repo, phase, outcome, summary.body, summary.seq, updated, coalesce(number, 0),"
-    " event.hash, summary.hash FROM summary LEFT JOIN number ON number.loop = summary.loop"
+    "SELECT summary.loop, summary.repo, phase, outcome, summary.body, summary.seq, updated,"
+    " coalesce(here, 0), event.hash, summary.hash FROM summary LEFT JOIN number ON number.loop = summary.loop"
     " LEFT JOIN event ON event.loop = summary.loop AND event.seq = summary.seq"
 )
 _LOST = (
-    "SELECT event.loop, body, number, (SELECT max(at) FROM event AS e WHERE e.loop = event.loop) FROM event"
+    "SELECT event.loop, body, here, (SELECT max(at) FROM event AS e WHERE e.loop = event.loop) FROM event"
     " JOIN number ON number.loop = event.loop AND seq = 1 AND event.loop NOT IN (SELECT loop FROM summary)"
 )
 _LOST_WORD = "damaged"
@@ -104,7 +104,7 @@ def summaries(
     wanted: list[str] = []
     values: list[str | int] = []
     if repo is not None:
-        wanted.append("repo = ?")
+        wanted.append("summary.repo = ?")
         values.append(repo)
     if active is not None:
         wanted.append(f"phase {'!=' if active else '='} '{ENDED}'")  # as the index of active ones has it
@@ -142,13 +142,16 @@ def _prove_summary(found: tuple[Any, ...]) -> SummaryRow:
     return summary if sound else replace(summary, body=b"")
 
 
-def loop_of(db: sqlite3.Connection, number: int) -> str | None:
-    found = db.execute("SELECT loop FROM number WHERE number = ?", (number,)).fetchone()
-    return str(found[0]) if found else None
+def loops_with_number(db: sqlite3.Connection, number: int, repo: str | None = None) -> list[str]:
+    found = db.execute(
+        "SELECT loop FROM number WHERE here = ?1 AND (?2 IS NULL OR repo = ?2) ORDER BY number DESC",
+        (number, repo),
+    )
+    return [str(loop) for (loop,) in found]
 
 
 def number_of(db: sqlite3.Connection, loop: str) -> int:
-    found = db.execute("SELECT number FROM number WHERE loop = ?", (loop,)).fetchone()
+    found = db.execute("SELECT here FROM number WHERE loop = ?", (loop,)).fetchone()
     return int(found[0]) if found else 0
 
 

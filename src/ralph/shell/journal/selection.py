@@ -14,19 +14,29 @@ from ralph.shell.journal.store import JournalReader
 MAX_SHOWN = 8
 
 
-def resolve(reader: JournalReader, text: str, repos: Collection[str] | None = None) -> list[str]:
-    """Names of the loops that `text` may mean: a name, an id, a number; else a beginning, else a part."""
+def resolve(
+    reader: JournalReader, text: str, repo: str | None = None, *, repos: Collection[str] | None = None
+) -> list[str]:
+    """Names of the loops that `text` may mean, those of `repo` first: a name, an id, a number; else a
+    beginning, else any other part. With `repos`, loops of other repositories are not there at all."""
     wanted = {text, text.removeprefix("ralph-")}
     every = _names(reader, repos)
     exact = [name for name in every if name in wanted]
     if exact or not text:
         return exact
     if text.removeprefix("#").isdecimal() and len(text) < 10:
-        numbered = reader.loop_of(int(text.removeprefix("#")))
-        if numbered is not None and numbered in every:
-            return [numbered]
+        number = int(text.removeprefix("#"))
+        found = (reader.loops_with_number(number, repo) if repo else []) or reader.loops_with_number(number)
+        found = [name for name in found if repos is None or name in every]
+        if found or text.startswith("#"):
+            return found
     begin = tuple(filter(None, wanted))
-    return [name for name in every if name.startswith(begin)] or [name for name in every if text in name]
+    here = [row.loop for row in reader.summaries(repo)] if repo else []
+    for names in (here, every):
+        found = [name for name in names if name.startswith(begin)] or [name for name in names if text in name]
+        if found:
+            return found
+    return []
 
 
 def _names(reader: JournalReader, repos: Collection[str] | None) -> list[str]:
@@ -35,31 +45,33 @@ def _names(reader: JournalReader, repos: Collection[str] | None) -> list[str]:
     return [row.loop for repo in repos for row in reader.summaries(repo)]
 
 
-def find_loop(reader: JournalReader, text: str, repos: Collection[str] | None = None) -> str:
-    """The one loop that a name, an id, a number, or a unique part of a name stands for.
-
-    With `repos`, loops of other repositories are not there at all.
-    """
-    found = resolve(reader, text, repos)
+def find_loop(
+    reader: JournalReader, text: str, repo: str | None = None, *, repos: Collection[str] | None = None
+) -> str:
+    """The one loop that a name, an id, a number, or a unique part of a name stands for; see `resolve`."""
+    found = resolve(reader, text, repo, repos=repos)
     if len(found) == 1:
         return found[0]
     if not found:
         raise unknown_loop_error(text, _names(reader, repos))
-    some = ", ".join(found[:MAX_SHOWN]) + (
-        f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
-    )
-    raise UserError(
-        f"'{text}' may mean {len(found)} loops",
+    raise several_loops_error(f"'{text}'", found, f"ralph status {found[0]}")
+
+
+def several_loops_error(said: str, found: list[str], next_line: str) -> UserError:
+    """More than one fits: they are named, and the first is offered."""
+    more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
+    return UserError(
+        f"{said} may mean {len(found)} loops",
         code="E-LOOP-AMBIGUOUS",
-        why=f"expected a part of one name only: {some}",
-        next=f"ralph status {found[0]}",
+        why=f"name one of them: {', '.join(found[:MAX_SHOWN])}{more}",
+        next=next_line,
     )
 
 
 def choose_loop(reader: JournalReader, text: str | None, repo: str | None, *, active: bool = False) -> str:
     """The loop that was named, else the newest of this repository (of all, outside one)."""
     if text is not None:
-        return find_loop(reader, text)
+        return find_loop(reader, text, repo)
     newest = reader.summaries(repo, 1, active=True if active else None)
     if newest:
         return newest[0].loop

@@ -63,7 +63,7 @@ class SummaryRow(Struct, frozen=True):
     body: bytes = b""
     seq: int = 0
     updated: int = 0
-    number: int = 0  # given when the loop began; 0 = this journal gives none
+    number: int = 0  # in its repository, given when the loop began; 0 = this journal gives none
 
 
 class Command(Struct, frozen=True):
@@ -107,12 +107,12 @@ class JournalReader(Protocol):
         """A number that is another one when somebody else has written since; only for comparing."""
         ...
 
-    def loop_of(self, number: int) -> str | None:
-        """The name of the loop with this number."""
+    def loops_with_number(self, number: int, repo: str | None = None) -> list[str]:
+        """The loops with this number in their repositories, the newest first; at most one of `repo`."""
         ...
 
     def number_of(self, loop: str) -> int:
-        """The number of a loop; 0 where it has none."""
+        """The number of a loop in its repository; 0 where it has none."""
         ...
 
     def counts(self, repo: str | None = None) -> dict[tuple[str, str], int]:

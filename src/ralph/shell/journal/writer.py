@@ -57,7 +57,11 @@ class SqliteJournal(SqliteReader):
         with self._transaction(loop):
             if rows_.last(self._writer, loop)[0]:
                 raise store.exists_error(loop)
-            self._writer.execute("INSERT INTO number (loop) VALUES (?)", (loop,))
+            self._writer.execute(
+                "INSERT INTO number (loop, repo, here)"
+                " SELECT ?1, ?2, coalesce(max(here), 0) + 1 FROM number WHERE repo = ?2",
+                (loop, summary.repo),
+            )
             return self._insert("", JournalRow(loop, 1, at, kind, v, body), summary)
 
     def append(

@@ -210,7 +210,7 @@ def land(store: Store, name: str, landing: Landing, *, date: int, note: str) -> 
     """
     problems = check_landing(store, landing.old, landing.new, landing.user_start, own_git=True)
     if problems:
-        raise refusal_error(problems)
+        raise refusal_error(problems, f"ralph merge {name}")
     project = find_project(store.project.top, store.project.git)
     pin_user_files(store, name, project, date)
     write_note(note, landing, project)
@@ -254,7 +254,7 @@ def take_up_changes(store: Store, project: Project, landing: Landing) -> None:
     user_call(project, args)
 
 
-def undo_landing(store: Store, landing: Landing, *, note: str) -> None:
+def undo_landing(store: Store, name: str, landing: Landing, *, note: str) -> None:
     """Takes back a landing that nobody built on: the branch stands at `new` and its files are untouched."""
     back = Landing(old=landing.new, new=landing.old, user_start=landing.user_start, undo=True)
     project = find_project(store.project.top, store.project.git)
@@ -262,13 +262,13 @@ def undo_landing(store: Store, landing: Landing, *, note: str) -> None:
         store, project, back.old, back.target, start=None, own_git=True
     )
     if problems:
-        raise refusal_error(problems)
+        raise refusal_error(problems, f"ralph undo {name}")
     write_note(note, back, project)
     done = run_user_git(project, ["read-tree", "-m", "-u", back.old, back.target], note=note)
     if done.returncode != 0:
         remove_note(note)
         raise SetupError(
-            "your git refused to take the landing back",
+            "your git refused to undo the merge",
             code="E-UNDO-REFUSED",
             at=project.top,
             why=clean_text(done.stderr),
@@ -285,12 +285,21 @@ def recover_landing(store: Store, landing: Landing, *, note: str) -> str:
     return answer
 
 
-def refusal_error(problems: Sequence[LandingProblem]) -> NeedsHuman:
+# What puts your own changes out of the way and back; `{again}` is the command that was refused.
+_WAYS_OUT = {
+    "E-LAND-DIRTY": "git stash && {again} && git stash pop",
+    "E-LAND-STAGED": "git stash && {again} && git stash pop",
+    "E-LAND-UNTRACKED": "git stash --include-untracked && {again}",
+}
+
+
+def refusal_error(problems: Sequence[LandingProblem], again: str) -> NeedsHuman:
     first = problems[0]
+    way_out = _WAYS_OUT.get(first.code, first.next).replace("{again}", again)
     named = [path for problem in problems for path in problem.paths]
     shown = ", ".join(f"'{path}'" for path in named[:5])
     more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    return NeedsHuman(first.text, code=first.code, why=shown + more, next=first.next)
+    return NeedsHuman(first.text, code=first.code, why=shown + more, next=way_out)
 
 
 def merge_tree(store: Store, ours: str, theirs: str) -> Merged:

@@ -105,7 +105,7 @@ def recover(store: Store, landing: Landing, note: str) -> str:
     _drop_our_lock(project, note)
     if project.head not in {landing.old, landing.new, landing.user_start}:
         raise NeedsHuman(
-            f"the branch moved to {project.head[:12]} during the landing",
+            f"the branch moved to {project.head[:12]} during the merge",
             code="E-LAND-MOVED",
             at=project.top,
             next="git log --oneline -5",
@@ -123,7 +123,7 @@ def recover(store: Store, landing: Landing, note: str) -> str:
             return "not landed"
         if foreign:
             raise NeedsHuman(
-                f"'{foreign[0]}' was edited while the result was landing",
+                f"'{foreign[0]}' was edited while the result was merged",
                 code="E-LAND-EDITED",
                 at=os.path.join(project.top, foreign[0]),
                 why=f"{len(foreign)} file(s) hold neither the old nor the new content; nothing was changed",

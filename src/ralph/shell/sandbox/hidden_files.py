@@ -112,8 +112,8 @@ def unseen(gate: Gate, repo: str, paths: frozenset[str]) -> Gate:
         raise UserError(
             f'hidden check "{gate.name}" names a file of the repository: {found}',
             code="E-HIDDEN-INSIDE",
-            why=f"{why}; expected a command whose files are outside the repository",
-            next='ralph loop TASK --hidden-check "python3 $HOME/checks/property.py"',
+            why=f"{why}; expected files outside the repository, such as ~/checks/property.py",
+            next="ralph help checks",
         )
     return gate
 

@@ -15,7 +15,7 @@ from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
 from ralph.core.prompt.facts import HIDDEN
 from ralph.core.toolchains.kinds import proof_kinds
-from ralph.errors import UserError
+from ralph.errors import SetupError, UserError
 from ralph.gates.seal import seal
 from ralph.shell import config
 from ralph.shell.config.grades import grade_for
@@ -212,6 +212,22 @@ def _with_tool(gate: Gate, project: Project, env: Mapping[str, str]) -> Gate:
     if isinstance(found, tools.MissingTool) or found.in_repo:
         return gate
     return msgspec.structs.replace(gate, tool=found.path, tool_sha=found.sha256)
+
+
+def refuse_missing_tool(gates: tuple[Gate, ...], project: Project, env: Mapping[str, str]) -> None:
+    """The refusal that the baseline would end with; what setup or the judged tree may bring is left out."""
+    for gate in gates:
+        if not gate.required or gate.tool or gate.path or "/" in gate.argv[0]:
+            continue
+        path, cwd = env.get("PATH", os.defpath), os.path.normpath(os.path.join(project.top, gate.cwd))
+        found = tools.resolve(gate.argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))
+        if isinstance(found, tools.MissingTool):
+            raise SetupError(
+                f'gate "{gate.name}" cannot run: command not found: "{found.word}"',
+                code="E-GATE-MISSING",
+                why=found.why,
+                next=found.hint or "ralph doctor",
+            )
 
 
 def _short(task: str) -> str:

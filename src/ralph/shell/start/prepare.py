@@ -16,7 +16,7 @@ import msgspec
 from ralph.core.model.order import BoxTerms, Order, StartPoint
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.git.project import Project, start_warnings, user_call
+from ralph.shell.git.project import Project, name_some, start_warnings, uncommitted_paths, user_call
 from ralph.shell.git.snapshot import resolve_commit
 from ralph.shell.plan.request import FROM_SPECS, SPECS, Briefed
 from ralph.shell.prompts.templates import own_templates
@@ -60,7 +60,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         refuse_unboxed(one, shield.level, settings.box.sandbox)
     heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes)
     shown = unhidden(criterion.gates, project.top, env, boxed=shield.boxed)
-    heard = (*heard, *seated.notes, *expired, *shown)
+    heard = (*heard, *seated.notes, *expired, *shown, *_uncommitted_note(request, settings, project))
     warnings = (*heard, *start_warnings(project), *_config_note(settings, project, base))
     order = Order(
         loop=(name := loop_name(request, token)),
@@ -120,6 +120,21 @@ def _make_brief(request: StartRequest, project: Project, base: str) -> Briefed:
     return brief_of(request.plan, project, base, request.task, with_changes=request.with_changes)
 
 
+def _uncommitted_note(request: StartRequest, settings: config.Settings, project: Project) -> tuple[str, ...]:
+    """What of the user's work the loop does not see, and how it would; the project file counts anyway."""
+    if request.with_changes:
+        return ()
+    own = settings.project.file.path if settings.project.file is not None else ""
+    paths = [path for path in uncommitted_paths(project) if path != own]
+    if not paths:
+        return ()
+    have, start = "has" if len(paths) == 1 else "have", request.base or "HEAD"
+    hint = "" if request.base else ": --with-changes includes them"
+    return (
+        f"{name_some(paths)} {have} uncommitted changes; the loop starts from {start} without them{hint}",
+    )
+
+
 def _config_note(settings: config.Settings, project: Project, base: str) -> tuple[str, ...]:
     if settings.project.file is None:
         return ()
@@ -132,8 +147,14 @@ def loop_name(request: StartRequest, token: str) -> str:
     if request.loop_id:
         return safe_name(request.loop_id.removeprefix("ralph-"))
     about = request.plan.mode if request.plan is not None and request.task == FROM_SPECS else request.task
-    slug = re.sub(r"[^a-z0-9]+", "-", about.lower()).strip("-")[:30].strip("-")
-    return safe_name(f"{slug or 'loop'}-{token}")
+    return safe_name(f"{slug_of(about) or 'loop'}-{token}")
+
+
+def slug_of(text: str) -> str:
+    """At most 30 characters of it, cut between words where it has any."""
+    whole = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    cut = whole[:31]
+    return cut.rpartition("-")[0] if len(whole) > 30 and "-" in cut[1:] else whole[:30]
 
 
 def result_branch(request: StartRequest, settings: config.Settings, project: Project, name: str) -> str:
@@ -148,7 +169,7 @@ def result_branch(request: StartRequest, settings: config.Settings, project: Pro
             raise UserError(
                 f"branch '{above}' is in the way of the result branch '{branch}'",
                 code="E-BRANCH-TAKEN",
-                why="Ralph never moves a branch that it did not create",
-                next='ralph loop TASK --check CMD --branch "results/one"',
+                why="Ralph never moves a branch that it did not create; choose one with --branch",
+                next=f"git log --oneline -3 {above}",
             )
     return branch

@@ -42,7 +42,7 @@ reports/     the newest reports
 attestations/  signed proofs of verified loops
 reserve      empty space that is given back when the disk is full
 
-Remove loops with `ralph drop` and `ralph clean`, not by hand.
+Remove loops with `ralph discard` and `ralph clean`, not by hand.
 """
 
 

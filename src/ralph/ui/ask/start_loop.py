@@ -37,8 +37,10 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
     given = with_limits(given, lambda: limits_in_config(typed, env, os.getcwd()))
     prepared = prepare_order(given, env, ask)
     if given["dry_run"]:
+        from ralph.app.start import refuse_dry
         from ralph.ui.ask.dry_run import show_order
 
+        refuse_dry(prepared, env, queue=given["queue"])
         show_order(prepared, as_json=given["as_json"])
         return 0, ""
     for warning in prepared.warnings:

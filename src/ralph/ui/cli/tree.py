@@ -17,10 +17,11 @@ import click
 GROUPS: dict[str, tuple[str, ...]] = {
     "Work": ("loop", "build", "plan", "backlog", "resume", "pause", "steer", "answer", "abort", "session"),
     "Look": ("status", "attach", "logs", "diff", "report", "analytics", "checkpoints"),
-    "Take": ("merge", "undo", "drop"),
+    "Take": ("merge", "undo", "discard"),
     "Set up": ("init", "doctor", "agents", "gates", "config", "specs", "skills", "worker", "mcp", "demo"),
     "Prove": ("verify", "bundle", "keys", "approve"),
 }
+ALIASES = {"drop": "discard"}  # words of before
 # Order of `ralph help commands` and of the docs: starting, watching, deciding, setting up.
 _HELP: dict[str, str] = {
     "loop": "Work on a task until it is verified done.",
@@ -36,7 +37,7 @@ _HELP: dict[str, str] = {
     "diff": "Show what a loop changed.",
     "merge": "Merge a verified result into your branch.",
     "undo": "Undo a merge.",
-    "drop": "Discard a loop and its result.",
+    "discard": "Discard a loop and its result.",
     "resume": "Continue a loop that stopped.",
     "steer": "Leave a note for the next iteration.",
     "pause": "Pause a loop after its current iteration.",
@@ -115,6 +116,7 @@ class LazyGroup(click.Group):
         return [*_HELP, *(name for name in _modules() if name not in _HELP)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in _modules():
             return None
         found = load_command(cmd_name)
@@ -129,6 +131,7 @@ class LazyGroup(click.Group):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         formatter.write_paragraph()
+        formatter.write("LOOP may be left out, a number (7), or any unique part of its name.\n")
         formatter.write(
             "ralph help commands · ralph help COMMAND · ralph help exit-codes · ralph help E-LAND-DIRTY\n"
         )
@@ -148,7 +151,7 @@ class LazyGroup(click.Group):
             gc.freeze()
             gc.enable()
             return "loop", bare_command(), args  # its options are those of `ralph loop`
-        if name not in _modules() and not name.startswith("-"):
+        if name not in (*_modules(), *ALIASES) and not name.startswith("-"):
             raise click.UsageError(f"there is no command '{name}'{_suggest_command(name)}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -10,19 +10,19 @@ from ralph.app.tell import pause_loop
 
 
 @click.command(short_help="Pause a loop after its current iteration.")
-@click.argument("loop")
+@click.argument("loop", required=False)
 @click.option("--now", is_flag=True, help="Stop the agent now and keep a checkpoint.")
-def command(loop: str, now: bool) -> int:
+def command(loop: str | None, now: bool) -> int:
     """Pause LOOP after its current iteration; `ralph resume` continues it.
 
     \b
     Example:
       ralph pause fix-auth
     """
-    from ralph.app.place import find_loop
+    from ralph.ui.cli.pick_loop import loop_for
 
     env = dict(os.environ)
-    name = find_loop(loop, env)
+    name = loop_for("pause", loop)
     after = pause_loop(name, env, now=now)
     word = after.outcome or after.phase if now else "stops after this iteration"
     print(f"{name} {word}: continue with ralph resume {name}")

@@ -127,13 +127,13 @@ def _print_plan(place: PlanPlace, plan: Plan) -> None:
 
 
 def _show(wanted: str) -> int:
-    from ralph.app.place import find_loop, newest_loop
     from ralph.app.plan import plan_of_loop
     from ralph.app.words.format import safe
     from ralph.core.plan.layout import render_plan
+    from ralph.ui.cli.pick_loop import loop_to_show
 
     env = dict(os.environ)
-    name = find_loop(wanted, env) if wanted else newest_loop(env, os.getcwd())
+    name = loop_to_show(wanted or None)
     for line in render_plan(plan_of_loop(name, env)).split("\n")[:-1]:
         print(safe(line, 2000))
     return 0

@@ -74,11 +74,12 @@ def command(**given: Any) -> int:
       ralph resume fix-auth --check "python3 tools/login_twice.py"
       ralph resume fix-auth --checkpoint 2 --agent codex -d
     """
-    from ralph.app.resume import loop_to_resume, prepare_resume, raise_at_work, refuse_final
+    from ralph.app.resume import last_to_resume, prepare_resume, raise_at_work, refuse_final
     from ralph.ui.ask.drive_loop import drive_and_show
+    from ralph.ui.cli.pick_loop import loop_for
 
     env = dict(os.environ)
-    name = loop_to_resume("" if given["last"] else given["loop"], env, os.getcwd())
+    name = last_to_resume(env, os.getcwd()) if given["last"] else loop_for("resume", given["loop"])
     refuse_final(name, env)
     request = _build_request(name, env, given)
     if raise_at_work(request, env):

@@ -9,11 +9,11 @@ import click
 
 
 @click.command(short_help="Export the proof of a verified loop.")
-@click.argument("loop")
+@click.argument("loop", required=False)
 @click.option("-o", "--output", metavar="FILE", default="", help="Output file (default: LOOP.ralph.tar).")
 @click.option("--note", is_flag=True, help="Write to refs/notes/ralph instead of a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(loop: str, output: str, note: bool, as_json: bool) -> int:
+def command(loop: str | None, output: str, note: bool, as_json: bool) -> int:
     """Export what others need to verify LOOP: signed statement, public key, evidence and source.
 
     The evidence is raw output of your checks: look at it before you share it. `--note` writes only the signed
@@ -24,17 +24,17 @@ def command(loop: str, output: str, note: bool, as_json: bool) -> int:
       ralph bundle fix-auth -o proof.tar
       ralph bundle fix-auth --note
     """
-    from ralph.app.place import find_loop
     from ralph.app.records import read_loop
     from ralph.app.results.attest import REF, export_bundle, export_notes
     from ralph.app.words.format import plural, safe
     from ralph.core.text.units import size_words
     from ralph.errors import UserError
+    from ralph.ui.cli.pick_loop import loop_to_show
 
     if note and output:
-        raise UserError("--note writes no file", code="E-USAGE", next=f"ralph bundle {loop} -o FILE")
+        raise UserError("--note writes no file", code="E-USAGE", next="ralph bundle --help")
     env = dict(os.environ)
-    record = read_loop(find_loop(loop, env), env)
+    record = read_loop(loop_to_show(loop), env)
     if note:
         objects = export_notes(record, env)
         if as_json:

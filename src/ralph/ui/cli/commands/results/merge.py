@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Merge a verified result into your branch.")
-@click.argument("loop")
+@click.argument("loop", required=False)
 @click.option(
     "--rejudge",
     is_flag=True,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Merge an unverified checkpoint instead of a result.",
 )
-def command(loop: str, rejudge: bool, unproven: bool, checkpoint: int | None) -> int:
+def command(loop: str | None, rejudge: bool, unproven: bool, checkpoint: int | None) -> int:
     """Merge the result of LOOP into the branch that is checked out in its repository.
 
     Fast-forwards with your own git. Refuses, and changes nothing, if it would touch a file that you edited.
@@ -42,21 +42,21 @@ def command(loop: str, rejudge: bool, unproven: bool, checkpoint: int | None) ->
     Example:
       ralph merge fix-auth
     """
-    from ralph.app.place import find_loop
     from ralph.app.records import read_loop
     from ralph.app.results.land import MergeRequest, merge
+    from ralph.ui.cli.pick_loop import loop_for
 
     env = dict(os.environ)
-    name = find_loop(loop, env)
+    name = loop_for("merge", loop)
     found = read_loop(name, env).loop
     learned = found.agents.learnings
     unproven = unproven or (found.outcome == "unproven" and checkpoint is None and _asks_to_merge(found))
     landed = merge(MergeRequest(loop=name, checkpoint=checkpoint, rejudge=rejudge, unproven=unproven), env)
     word = "verified" if landed.verified else "NOT verified"
-    print(f"landed {name} on {landed.branch}: {landed.old[:12]} -> {landed.new[:12]} ({word})")
+    print(f"merged {name} into {landed.branch}: {landed.old[:12]} -> {landed.new[:12]} ({word})")
     if landed.note:
         print(f"  {landed.note}")
-    print(f"  take it back: ralph undo {name}")
+    print(f"  undo it: ralph undo {name}")
     if learned:
         from ralph.ui.cli.commands.views.learnings import offer_lines
 

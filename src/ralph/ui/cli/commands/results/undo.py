@@ -1,4 +1,4 @@
-"""`ralph undo`: take a landing back."""
+"""`ralph undo`: take a merge back."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import click
 
 
 @click.command(short_help="Undo a merge.")
-@click.argument("loop")
-def command(loop: str) -> int:
+@click.argument("loop", required=False)
+def command(loop: str | None) -> int:
     """Undo the merge of LOOP, as long as nothing was built on it.
 
     \b
     Example:
       ralph undo fix-auth
     """
-    from ralph.app.place import find_loop
     from ralph.app.results.land import undo
+    from ralph.ui.cli.pick_loop import loop_for
 
     env = dict(os.environ)
-    name = find_loop(loop, env)
+    name = loop_for("undo", loop)
     landed = undo(name, env)
-    print(f"took {name} back from {landed.branch}: now at {landed.new[:12]}")
-    print(f"  land it again: ralph merge {name}")
+    print(f"undid the merge of {name}: {landed.branch} is at {landed.new[:12]} again")
+    print(f"  merge it again: ralph merge {name}")
     return 0

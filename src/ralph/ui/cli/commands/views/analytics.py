@@ -29,10 +29,11 @@ def command(loop: str | None, every: bool, since: str, calibration: bool, as_jso
       ralph analytics --all --calibration
     """
     from ralph.app.views.analytics import analyse_loop, analyse_many, by_agent
+    from ralph.ui.cli.pick_loop import loop_to_show
 
     env = dict(os.environ)
     if loop is not None or not (every or since or calibration):
-        found = analyse_loop(loop, env, os.getcwd())
+        found = analyse_loop(loop_to_show(loop), env, os.getcwd())
         if as_json:
             _dump(found)
             return 0

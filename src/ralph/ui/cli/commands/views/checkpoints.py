@@ -30,12 +30,13 @@ def command(loop: str | None, action: str, number: int | None, branch: str, as_j
       ralph checkpoints fix-auth diff 2
       ralph checkpoints fix-auth branch 2 try-two
     """
-    from ralph.app.records import read_newest
+    from ralph.app.records import read_loop
     from ralph.app.resume import ResumeRequest, checkpoint_of, prepare_resume
     from ralph.app.views.checkpoints import branch_at, checkpoint_rows, json_rows, rows_lines, show_text
+    from ralph.ui.cli.pick_loop import loop_to_show
 
     env = dict(os.environ)
-    record = read_newest(loop, env, os.getcwd())
+    record = read_loop(loop_to_show(loop), env)
     if action == "list":
         rows = checkpoint_rows(record)
         for line in [json_rows(record.name, rows)] if as_json else rows_lines(rows):

@@ -31,10 +31,11 @@ def command(loop: str | None, iteration: int | None, stat: bool) -> int:
       ralph diff fix-auth
       ralph diff fix-auth --iteration 2 --stat
     """
-    from ralph.app.records import read_newest
+    from ralph.app.records import read_loop
     from ralph.app.views.differences import diff_text
+    from ralph.ui.cli.pick_loop import loop_to_show
 
-    text = diff_text(read_newest(loop, os.environ, os.getcwd()), iteration, stat=stat)
+    text = diff_text(read_loop(loop_to_show(loop), os.environ), iteration, stat=stat)
     colour = use_colour(sys.stdout, os.environ)
     for line in safe_lines(text).split("\n"):
         print(_paint_line(line, colour=colour and not stat))

@@ -21,7 +21,8 @@ def command(loop: str | None, layout: str, target: str) -> int:  # noqa: ARG001 
       ralph export fix-auth --to /tmp/fix-auth
     """
     from ralph.app.report.export_s2 import export_loop
+    from ralph.ui.cli.pick_loop import loop_to_show
 
-    for path in export_loop(loop, dict(os.environ), os.getcwd(), target or "ralph-export"):
+    for path in export_loop(loop_to_show(loop), dict(os.environ), os.getcwd(), target or "ralph-export"):
         print(path)
     return 0

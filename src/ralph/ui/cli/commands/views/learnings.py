@@ -24,12 +24,13 @@ def command(loop: str | None, append_: bool, as_json: bool) -> int:
       ralph learnings fix-auth
       ralph learnings fix-auth --append
     """
-    from ralph.app.records import read_newest
+    from ralph.app.records import read_loop
     from ralph.app.views.learned import append_learned
     from ralph.app.words.format import plural, safe
     from ralph.errors import NothingToDo
+    from ralph.ui.cli.pick_loop import loop_to_show
 
-    record = read_newest(loop, os.environ, os.getcwd())
+    record = read_loop(loop_to_show(loop), os.environ)
     notes = tuple(safe(line, 300) for line in record.loop.agents.learnings)
     written, new = "", 0
     if append_ and notes:

@@ -9,6 +9,7 @@ import click
 
 from ralph.app.records import RecordEntry, follow_loop, stored_text
 from ralph.app.words.format import safe, safe_lines
+from ralph.ui.cli.pick_loop import loop_to_show
 
 
 @click.command(short_help="Show what happened in a loop.")
@@ -32,7 +33,7 @@ def command(loop: str | None, follow: bool, iteration: int | None, kind: str | N
       ralph logs fix-auth --iteration 2
     """
     env = dict(os.environ)
-    with closing(follow_loop(loop, env, os.getcwd(), follow=follow)) as entries:
+    with closing(follow_loop(loop_to_show(loop), env, os.getcwd(), follow=follow)) as entries:
         for entry in entries:
             if isinstance(entry, str):
                 if not as_json and iteration is None and kind in (None, "agent"):

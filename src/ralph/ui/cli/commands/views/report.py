@@ -68,8 +68,9 @@ def command(
 def _render_report(loop: str | None, env: dict[str, str], cwd: str, face: str) -> str:
     from ralph.app.records import read_newest
     from ralph.app.report.report_files import report_json, report_md, report_of
+    from ralph.ui.cli.pick_loop import loop_to_show
 
-    report = report_of(read_newest(loop, env, cwd), env)
+    report = report_of(read_newest(loop_to_show(loop), env, cwd), env)
     return report_json(report).decode() if face == "json" else report_md(report)
 
 
@@ -100,8 +101,9 @@ def _show_rendered(markdown: str) -> int:
 def _page(loop: str | None, env: dict[str, str], cwd: str, output: str | None, *, opens: bool) -> int:
     from ralph.app.records import read_newest
     from ralph.app.report.report_files import write_page
+    from ralph.ui.cli.pick_loop import loop_to_show
 
-    record = read_newest(loop, env, cwd)
+    record = read_newest(loop_to_show(loop), env, cwd)
     try:
         path = write_page(record, env, output)
     except OSError as exc:

@@ -14,8 +14,29 @@ from typing import Any
 import msgspec
 
 from ralph.app.place import project_of
-from ralph.app.views.rows import WORDS, ListRow, cells, json_row, newest_rows, one_row, steps
-from ralph.app.words.format import GOOD, ago, clock, cost_words, iso, safe, short, table, thousands
+from ralph.app.views.rows import (
+    WORDS,
+    ListRow,
+    cells,
+    json_row,
+    newest_rows,
+    numbered_name,
+    one_row,
+    shown_word,
+    steps,
+)
+from ralph.app.words.format import (
+    GOOD,
+    MERGE_WORDS,
+    ago,
+    clock,
+    cost_words,
+    iso,
+    safe,
+    short,
+    table,
+    thousands,
+)
 from ralph.clock import SystemClock
 
 LIMIT = 20
@@ -32,7 +53,7 @@ def show(
 ) -> int:
     """What the command does; `ralph status` alone comes here without waiting for click."""
     if loop is not None:
-        row = one_row(loop, os.environ)
+        row = one_row(loop, os.environ, os.getcwd())
         _print_one(row, as_json=as_json, quiet=quiet)
         return 4 if row.word == "damaged" else 0
     repo = None if every else project_of(os.getcwd())
@@ -123,7 +144,7 @@ def _print_one(row: ListRow, *, as_json: bool, quiet: bool) -> None:
 
 def details(row: ListRow, now: float) -> list[str]:
     """One loop on a screen; every line says something that is known, or that it is not."""
-    lines = [f"{row.name}  {row.word}  {ago(now - row.updated)}"]
+    lines = [f"{numbered_name(row)}  {shown_word(row)}  {ago(now - row.updated)}"]
     body = row.body
     facts: list[tuple[str, str]] = []
     if row.trouble:
@@ -183,7 +204,7 @@ def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, st
         ("breaker", _breaker_words(_breaker(body)) if row.word not in GOOD else ""),
         ("asked", safe(_breaker(body).get("ask", ""), 600)),
         ("branch", body["branch"] if body.get("result") else ""),
-        ("landing", body.get("landing", "")),
+        ("merge", MERGE_WORDS[body.get("landing", "")]),
     ]
     if body.get("wait_why") and body["phase"] == "waiting":
         until = body.get("wait_until")
@@ -304,7 +325,7 @@ def _watch(loop: str | None, **given: Any) -> int:
             with contextlib.redirect_stdout(page):
                 code = show(loop, **given)
             print(clear + page.getvalue(), end="", flush=True)
-            if loop is not None and one_row(loop, os.environ).body.get("phase") == "ended":
+            if loop is not None and one_row(loop, os.environ, os.getcwd()).body.get("phase") == "ended":
                 return code
             SystemClock().sleep(2.0)
     return 0
