@@ -13,7 +13,7 @@ from ralph.core.model.spend import Limits
 
 RECORDED = Path(__file__).parent / "recorded"
 INDEX = json.loads((RECORDED / "index.json").read_text())
-CLIS = ("claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen", "aider", "mini")
+CLIS = ("claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen", "aider", "mini", "pi", "droid")
 ACP = ("acp-goose", "acp-gemini")  # of those over the protocol, the ones that are recorded
 STREAMS = (*CLIS, *ACP)
 USER = {"PATH": "/usr/bin", "HOME": "/home/someone", "ANTHROPIC_API_KEY": "secret-one", "SSH_AUTH_SOCK": "/s"}

@@ -273,3 +273,12 @@ def test_where_the_provider_is(tmp_path, name, environ, provider):
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     assert load(name).probe({"PATH": str(tmp_path), "HOME": "/none", **environ}).provider == provider
+
+
+def test_tokens_are_read_in_either_spelling():
+    """Codex tells them twice, Gemini CLI in its own words only."""
+    codex = {"inputTokens": 500, "outputTokens": 50, "totalTokens": 550, "cachedReadTokens": 0}
+    quota = {"quota": {"token_count": {"inputTokens": 500, "outputTokens": 50}}}
+    own = {"quota": {"token_count": {"input_tokens": 7, "output_tokens": 3}}}
+    for fields, tokens in (({"usage": codex, "meta": quota}, 550), ({"meta": own}, 10)):
+        assert read("acp-codex", lines(OTHER, said("x"), stop(**fields)))[1].usage.tokens == tokens

@@ -200,3 +200,41 @@ def test_probe_sees_a_login(tmp_path):
     found = load("claude").probe(env)
     assert found.login == "yes"
     assert any(str(tmp_path / ".claude") in place for place in found.places)
+
+
+@pytest.mark.parametrize(
+    ("cli", "words"),
+    [
+        ("claude", ("--effort", "high")),
+        ("codex", ("-c", 'model_reasoning_effort="high"')),
+        ("copilot", ("--reasoning-effort", "high")),
+        ("opencode", ("--variant", "high")),
+        ("pi", ("--thinking", "high")),
+        ("droid", ("-r", "high")),
+    ],
+)
+def test_effort_is_asked_for_in_the_words_of_each_cli(cli, words):
+    """Before what the user adds to the command line himself; nothing where nothing was asked for."""
+    argv = " ".join(launched(cli, settings={"effort": "high", "args": "--own"}).argv)
+    assert f"{' '.join(words)} --own" in argv
+    assert " ".join(words) not in " ".join(launched(cli).argv)
+
+
+def test_codex_over_acp_has_login_permissions_provider_and_model_as_variables():
+    """Its server takes no words: what the CLI's own words say must not be lost."""
+    given = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    boxed, free = (launched("acp-codex", boxed=boxed, environ=given).env for boxed in (True, False))
+    assert (boxed["INITIAL_AGENT_MODE"], free["INITIAL_AGENT_MODE"]) == ("agent-full-access", "agent")
+    assert json.loads(boxed["DEFAULT_AUTH_REQUEST"]) == {"methodId": "api-key"}
+    config = json.loads(boxed["CODEX_CONFIG"])
+    assert config["model_providers"]["ralph"]["base_url"] == given["OPENAI_BASE_URL"]
+    assert config["model_provider"] == boxed["MODEL_PROVIDER"] == "ralph"
+    assert "DEFAULT_AUTH_REQUEST" not in launched("acp-codex").env
+
+
+def test_without_a_box_claude_starts_no_program_of_the_project():
+    """Its hooks and servers would have the user's rights; in a box they are held by it."""
+    words = launched("claude", boxed=False).argv
+    assert "--strict-mcp-config" in words
+    assert '{"disableAllHooks":true}' in words
+    assert "--strict-mcp-config" not in launched("claude").argv

@@ -47,6 +47,7 @@ OWN: dict[tuple[str, str], str] = {
     ("copilot", "429-short"): "",
     ("copilot", "midstream"): "network",
     ("qwen", "429-short"): "",
+    ("droid", "429-short"): "",
     ("acp-gemini", "midstream"): "hollow",  # it ends its turn as if that were all, with no tokens counted
     ("acp-goose", "max-tokens"): "turns",  # its stop reason says so
 }

@@ -9,7 +9,8 @@ from ralph.agents import Closed, FaultSeen, Raw, Retried, Said, Spent, ToolUsed
 from ralph.agents._kit.faults import kind_of
 from ralph.core.model.agent import AgentSession
 from ralph.core.model.spend import Price, Usage
-from ralph.shell.agent_call.account import add_cost
+from ralph.shell.agent_call.prices import add_cost, listed_price, price_list
+from ralph.shell.config.layers import BUILT_IN
 
 BLOCK = (
     "---RALPH_STATUS---\nSTATUS: COMPLETE\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 1\n"
@@ -208,15 +209,77 @@ def test_statuses_and_codes(status, code, kind):
 
 
 def test_prices():
-    """A cost is computed only where the CLI gives none and the user gave prices, and is marked so."""
+    """A profile's price stands over the CLI's figure, that over the list price; computed is marked."""
     price = Price(fresh=3.0, written=15.0, cached=0.3)
     computed = add_cost(Usage(1_500_000, None, 1_000_000, 400_000, 100_000), price)
     assert computed.cost == pytest.approx(3.0 + 0.12 + 1.5)
     assert computed.estimated
-    own = Usage(10, 0.5, 5, 0, 5)
-    assert add_cost(own, price) == own
+    own = Usage(10, 0.5, 5_000_000, 0, 0)
+    assert add_cost(own, price).cost == pytest.approx(15.0)
+    assert add_cost(own, None, "gpt-5") == own
+    assert add_cost(Usage(10, None, 1_000_000, 0, 100_000), None, "gpt-5").cost == pytest.approx(2.25)
     assert add_cost(Usage(10), price) == Usage(10)
     assert add_cost(Usage(None, None, 5, None, 5), None).cost is None
+    assert add_cost(Usage(None, None, 5, None, 5), None, "no-such-model").cost is None
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("gpt-5.5", "gpt-5.5"),
+        ("openai/gpt-5.5", "gpt-5.5"),
+        ("GPT-5-codex-2026-01-31", "gpt-5-codex"),
+        ("claude-opus-4-5-20251101", "claude-opus-4-5"),
+        ("MiniMax-M2", "minimax-m2"),
+        ("gpt-5.5-nano", ""),
+        ("", ""),
+    ],
+)
+def test_list_prices_are_found_by_the_models_name(name, row):
+    """Whoever sells it and whatever date it bears; a model that is not in the list has no price."""
+    rows = price_list().models
+    found = listed_price(name)
+    assert (found and (found.fresh, found.cached, found.written)) == (rows[row] if row else None)
+
+
+def test_built_in_profiles_have_the_list_prices_of_their_models():
+    """Else Claude Code would count another provider's tokens by the prices of Claude's models."""
+    for name, model in (("glm5", "glm-5"), ("minimax", "MiniMax-M2")):
+        told = {key: BUILT_IN[name][f"price_{key}"] for key in ("input", "cached", "output")}
+        price = listed_price(model)
+        assert told == {"input": price.fresh, "cached": price.cached, "output": price.written}
+
+
+def test_a_call_that_was_broken_off_tells_what_its_messages_used():
+    """Claude without a result: each message once, as told last; the next total does not count it again."""
+
+    def said(name, **usage):
+        return {"type": "assistant", "message": {"id": name, "model": "claude-opus-5", "usage": usage}}
+
+    told = [
+        said("m1", input_tokens=10, output_tokens=1),
+        said("m1", input_tokens=10, output_tokens=7),
+        said("m2", input_tokens=2, cache_read_input_tokens=100, output_tokens=5),
+    ]
+    first = {"type": "system", "subtype": "init", "session_id": "s"}
+    facts = read("claude", lines(first, *told), None, "timeout")[1]
+    assert (facts.usage.tokens, facts.usage.fresh, facts.usage.cached, facts.usage.written) == (
+        124,
+        12,
+        100,
+        12,
+    )
+    assert (facts.usage.cost, facts.model, facts.session.tokens) == (None, "claude-opus-5", 124)
+    result = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "session_id": "s",
+        "total_cost_usd": 0.5,
+        "modelUsage": {"claude-opus-5": {"inputTokens": 20, "cacheReadInputTokens": 100, "outputTokens": 20}},
+    }
+    again = read("claude", lines(first, result), session=facts.session)[1]
+    assert again.usage.tokens == 140 - 124
 
 
 def test_facts_that_stop_a_call_are_marked():
@@ -246,3 +309,29 @@ def test_goose_is_not_fooled_by_its_own_sentences():
     assert ended.fault is None
     assert Said(said, "a") in facts
     assert Closed(ok=True) in facts
+
+
+@pytest.mark.parametrize("cli", ["amp", "cursor"])
+def test_clis_that_copied_claudes_events(cli):
+    """By their documentation: a session, what was said and done, one result; an error is no success."""
+    begin = {"type": "system", "subtype": "init", "session_id": "T-1"}
+    call = {"type": "tool_use", "name": "Bash", "input": {"command": "make"}}
+    work = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Done."}, call]}}
+    tool = {
+        "type": "tool_call",
+        "subtype": "started",
+        "tool_call": {"writeToolCall": {"args": {"path": "a.py"}}},
+    }
+    good = {"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "session_id": "T-1"}
+    facts, whole = read(cli, lines(begin, work, *([tool] if cli == "cursor" else []), good))
+    assert (whole.fault, whole.session.id, whole.message) == (None, "T-1", "Done.")
+    assert ToolUsed("Bash", detail="make") in facts
+    assert (ToolUsed("write", "a.py") in facts) is (cli == "cursor")
+    bad = {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": True,
+        "error": "401 Unauthorized",
+    }
+    assert read(cli, lines(begin, bad), 1)[1].fault.kind == "auth"
+    assert read(cli, lines(begin, work), 0)[1].fault.kind == "protocol"

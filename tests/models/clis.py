@@ -86,6 +86,40 @@ _QWEN: dict[str, Any] = {
     "model": {"generationConfig": {"maxRetries": 0}},
 }
 
+_PI: dict[str, Any] = {
+    "providers": {
+        "mock": {
+            "baseUrl": "{url}/v1",
+            "api": "openai-completions",
+            "apiKey": "MOCK_KEY",
+            "models": [
+                {
+                    "id": "scripted",
+                    "name": "scripted",
+                    "reasoning": False,
+                    "input": ["text"],
+                    "contextWindow": 100000,
+                    "maxTokens": 8000,
+                    "cost": {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
+                }
+            ],
+        }
+    }
+}
+_DROID: dict[str, Any] = {
+    "customModels": [
+        {
+            "model": "scripted",
+            "id": "custom:scripted",
+            "displayName": "scripted",
+            "baseUrl": "{url}/v1",
+            "apiKey": "sk-scripted",
+            "provider": "generic-chat-completion-api",
+            "maxOutputTokens": 8000,
+        }
+    ]
+}
+
 CLIS = {
     "claude": Cli(
         argv=(
@@ -204,6 +238,34 @@ CLIS = {
         timid={"--yolo": ""},
         fresh=("--session-id", _UUID),
         resume=("--resume", _UUID),
+    ),
+    "pi": Cli(
+        argv=(
+            *(
+                "{exe}",
+                "-p",
+                "--mode",
+                "json",
+                "--provider",
+                "mock",
+                "--model",
+                "scripted",
+                "--no-extensions",
+            ),
+            *("--session-dir", "{home}/sessions", "{session}"),
+        ),
+        env={"PI_OFFLINE": "1", "PI_TELEMETRY": "0", "MOCK_KEY": "sk-scripted"},
+        files={".pi/agent/models.json": json.dumps(_PI)},
+        resume=("--continue",),
+    ),
+    "droid": Cli(
+        argv=(
+            *("{exe}", "exec", "-o", "stream-json", "--skip-permissions-unsafe", "-m", "custom:scripted"),
+            "{session}",
+        ),
+        env={"FACTORY_API_KEY": "fk-scripted", "FACTORY_DISABLE_KEYRING": "1"},
+        files={".factory/settings.json": json.dumps(_DROID)},
+        timid={"--skip-permissions-unsafe": ""},
     ),
     "aider": Cli(
         argv=(

@@ -63,7 +63,7 @@ def _command(argv: list[str], what: str, env: dict[str, str] | None = None) -> s
     )
     if made.returncode != 0:
         raise InstallError(f"{what}: exit {made.returncode}\n{(made.stderr or made.stdout)[-2000:]}")
-    return made.stdout
+    return made.stdout or made.stderr  # pi says its version there
 
 
 def _uv() -> str:

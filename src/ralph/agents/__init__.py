@@ -67,6 +67,8 @@ class Probe(Struct, frozen=True):
     features: tuple[str, ...] = ()
     places: tuple[str, ...] = ()  # in words: what becomes of its folders below the home, inside a box
     provider: str = ""  # URL of the model's provider, where it is known
+    efforts: tuple[str, ...] = ()  # levels of effort that it can be asked for
+    programs: dict[str, list[str]] = {}  # kind -> what the user's settings start by themselves
 
 
 class CallContext(Struct, frozen=True):
@@ -215,6 +217,7 @@ class CallFacts(Struct, frozen=True):
     after: float | None = None  # seconds from the end of the call until a limit is lifted
     clock: TimeOfDay | None = None  # or the time of day at which it is
     message: str = ""  # the last message whole, as far as it was kept: for who asked a question
+    model: str = ""  # that answered, where the CLI names it
 
 
 class Parser(Protocol):

@@ -6,6 +6,7 @@ Totals of a resumed conversation include what came before. Verified with 2.1.x (
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from ralph.agents import (
@@ -17,6 +18,7 @@ from ralph.agents import (
     LimitHit,
     Retried,
     SessionSeen,
+    Spent,
 )
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
@@ -55,6 +57,11 @@ CLI = Cli(
             parts={".config.json": ("oauthAccount", "primaryApiKey")},
             beside={".claude.json": ("oauthAccount", "primaryApiKey")},
             shown=("hooks", "plugins", "commands", "agents", "skills", "rules", "output-styles"),
+            programs={
+                "settings*.json": {"hooks": "hooks", "enabledPlugins": "plugins", "statusLine": "hooks"},
+                ".claude.json": {"mcpServers": "mcp"},
+            },
+            starting={"plugins": "plugins"},
             logins=(
                 Login(
                     file=".credentials.json",
@@ -76,6 +83,8 @@ CLI = Cli(
     features=("cost", "tokens", "resume", "turns", "budget", "allow-list"),
     provider="https://api.anthropic.com",
     moved_by=("ANTHROPIC_BASE_URL",),
+    effort=("--effort", "{}"),
+    efforts=("low", "medium", "high", "xhigh", "max"),
     elsewhere=("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"),
 )
 _EDITS = ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS", "TodoWrite")
@@ -98,6 +107,8 @@ def launch(order: Order, call: CallContext) -> Launch:
         allowed = (*_EDITS, *(f"Bash({run})" for run in cli_.visible_checks(order)))
         argv += ["--permission-mode", "acceptEdits", "--allowedTools"]
         argv += [*allowed, *cli_.setting_lines(settings, "allow")]
+        # A project's hooks and servers are its own programs: without a box nothing would hold them.
+        argv += ["--strict-mcp-config", "--settings", '{"disableAllHooks":true}']
     if call.session:
         argv += ["--resume", call.session.id]
     if "max_turns" in settings:
@@ -148,7 +159,23 @@ def _assistant(account: Account, fields: Fields) -> Iterator[AgentFact]:
         # The CLI's own words in the agent's place.
         account.seen["own"] = "".join(text(block, "text") for block in rows(message, "content"))
         return
+    account.seen["model"] = words(message, "model", 100)
+    if used := table(message, "usage"):
+        counts = (
+            count_of(used, "input_tokens", "cache_creation_input_tokens"),
+            count_of(used, "output_tokens"),
+        )
+        cached = count_of(used, "cache_read_input_tokens")
+        account.seen[f"used {words(message, 'id', 100)}"] = json.dumps([counts[0], cached, counts[1]])
     yield from blocks.assistant_facts(fields)
+
+
+def _broken_off(account: Account) -> Iterator[AgentFact]:
+    """Without a result: what its messages told, each of which is told again as it grows."""
+    told = [json.loads(value) for key, value in account.seen.items() if key.startswith("used ")]
+    if told:
+        fresh, cached, written = (sum(count or 0 for count in counts) for counts in zip(*told, strict=True))
+        yield Spent(fresh + cached + written, None, fresh, cached, written)
 
 
 def _result(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
@@ -199,6 +226,7 @@ FORMAT = Format(
         "result": _result,
         "rate_limit_event": _rate_limit,
     },
+    broken_off=_broken_off,
     quiet=frozenset(
         {"user", "stream_event", "tool_progress", "auth_status", "tool_use_summary", "keep_alive"}
     ),

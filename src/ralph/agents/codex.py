@@ -56,6 +56,16 @@ CLI = Cli(
             "CODEX_HOME",
             files=("config.toml", "*.config.toml", ".env", "hooks.json", "AGENTS.md", "AGENTS.override.md"),
             shown=("prompts", "skills", "rules", "plugins"),
+            programs={
+                "*config.toml": {
+                    "mcp_servers": "mcp",
+                    "hooks": "hooks",
+                    "notify": "hooks",
+                    "plugins": "plugins",
+                },
+                "hooks.json": {"": "hooks"},
+            },
+            starting={"plugins": "plugins"},
             logins=(
                 Login(
                     file="auth.json",
@@ -68,6 +78,8 @@ CLI = Cli(
     ),
     features=("tokens", "resume", "allow-list"),
     moved_by=("OPENAI_BASE_URL",),
+    effort=("-c", 'model_reasoning_effort="{}"'),
+    efforts=("minimal", "low", "medium", "high", "xhigh"),
 )
 _WAITING = "waiting for network"
 # Its failed turns carry a sentence of its own and no code: these are the ones it has.
@@ -95,19 +107,50 @@ def launch(order: Order, call: CallContext) -> Launch:
         argv += ["-c", 'approval_policy="never"', "-c", 'sandbox_mode="workspace-write"']
     argv += _provider(call.environ)
     return cli_.launch(
-        CLI, order, call, *argv, *cli_.setting_lines(order.agent.settings, "args"), "-", bare=True
+        CLI,
+        order,
+        call,
+        *argv,
+        *cli_.effort_words(CLI, order),
+        *cli_.setting_lines(order.agent.settings, "args"),
+        "-",
+        bare=True,
     )
 
 
 def _provider(environ: Mapping[str, str]) -> list[str]:
+    table_ = _provider_table(environ)
+    if not table_:
+        return []
+    words_ = ",".join(f"{name}={json.dumps(value)}" for name, value in table_.items())
+    return ["-c", "model_provider=ralph", "-c", f"model_providers.ralph={{{words_}}}"]
+
+
+def _provider_table(environ: Mapping[str, str]) -> dict[str, str | int]:
+    """A provider of our own, where the environment names another address."""
     url = environ.get("OPENAI_BASE_URL", "")
     if not url:
-        return []
+        return {}
     key = "CODEX_API_KEY" if environ.get("CODEX_API_KEY") else "OPENAI_API_KEY"
-    table_ = {"name": "ralph", "base_url": url, "env_key": key, "wire_api": "responses"}
-    words_ = [f"{name}={json.dumps(value)}" for name, value in table_.items()]
-    words_ += ["request_max_retries=0", "stream_max_retries=1"]
-    return ["-c", "model_provider=ralph", "-c", f"model_providers.ralph={{{','.join(words_)}}}"]
+    told = {"name": "ralph", "base_url": url, "env_key": key, "wire_api": "responses"}
+    return {**told, "request_max_retries": 0, "stream_max_retries": 1}
+
+
+def acp_environ(order: Order, call: CallContext) -> dict[str, str]:
+    """The same for `codex-acp`, which takes no words: permissions, login, provider, model."""
+    provider = _provider_table(call.environ)
+    given: dict[str, object] = {"analytics": {"enabled": False}, "check_for_update_on_startup": False}
+    if provider:
+        given |= {"model_provider": "ralph", "model_providers": {"ralph": provider}}
+    if order.agent.model:
+        given["model"] = order.agent.model
+    env = {"CODEX_CONFIG": json.dumps(given), "NO_BROWSER": "1"}
+    env["INITIAL_AGENT_MODE"] = "agent-full-access" if call.boxed else "agent"
+    if provider:
+        env["MODEL_PROVIDER"] = "ralph"
+    if any(call.environ.get(name) for name in CLI.keys):
+        env["DEFAULT_AUTH_REQUEST"] = json.dumps({"methodId": "api-key"})
+    return env
 
 
 def _thread(_account: Account, fields: Fields) -> Iterator[AgentFact]:

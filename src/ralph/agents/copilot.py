@@ -48,8 +48,16 @@ CLI = Cli(
             # Its tokens are GitHub's, which stay as they are until somebody logs in again.
             files=("config.json", "settings.json", "mcp-config.json", "copilot-instructions.md"),
             shown=("hooks", "agents", "skills", "plugins", "installed-plugins", "instructions"),
+            programs={
+                "mcp-config.json": {"": "mcp"},
+                "config.json": {"hooks": "hooks", "mcpServers": "mcp"},
+                "settings.json": {"hooks": "hooks", "mcpServers": "mcp"},
+            },
+            starting={"hooks": "hooks", "plugins": "plugins", "installed-plugins": "plugins"},
         ),
     ),
+    effort=("--reasoning-effort", "{}"),
+    efforts=("minimal", "low", "medium", "high", "xhigh", "max"),
     features=("tokens", "resume", "allow-list"),
     moved_by=("COPILOT_PROVIDER_BASE_URL",),
 )

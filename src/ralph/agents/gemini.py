@@ -30,7 +30,6 @@ from ralph.agents._kit.faults import fault_fact, kind_of
 from ralph.agents._kit.fields import (
     Fields,
     count_of,
-    parse_object,
     patch_size,
     size_of,
     status,
@@ -39,6 +38,7 @@ from ralph.agents._kit.fields import (
     words,
 )
 from ralph.agents._kit.folders import Folder, Login
+from ralph.agents._kit.programs import read_relaxed
 from ralph.agents._kit.stream import Account, Format
 from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
@@ -58,6 +58,8 @@ CLI = Cli(
             ".gemini",
             files=("settings.json", ".env", "GEMINI.md", "trustedFolders.json", "google_accounts.json"),
             shown=("extensions", "commands", "skills", "policies", "agents"),
+            programs={"settings.json": {"mcpServers": "mcp", "hooks": "hooks"}},
+            starting={"extensions": "plugins"},
             logins=(
                 Login(
                     file="oauth_creds.json",
@@ -79,7 +81,6 @@ _EXITS: dict[int, FaultKind] = {41: "auth", 42: "request", 44: "missing", 52: "r
 _HTTP = re.compile(r"\bstatus:? (\d{3})\b|\"code\":\s*(\d{3})\b|\[API Error: .*?\b([45]\d\d)\b")
 # A tool that its approval mode does not allow is not even offered: calling it is asking for it.
 _REFUSED = frozenset({"tool_not_registered", "policy_violation", "execution_denied"})
-_COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _GONE = ("fetch failed", "[API Error: terminated]", "ECONNREFUSED", "ECONNRESET", "Model stream ended")
 
 
@@ -120,7 +121,7 @@ def _read(path: str) -> Fields:
             data = file.read(1 << 20)
     except OSError:
         return {}
-    return parse_object(data) or parse_object(_COMMENT.sub(lambda found: found[1] or b" ", data)) or {}
+    return read_relaxed(data) or {}
 
 
 def _merge_settings(theirs: Fields, ours: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,9 +55,26 @@ CLI = Cli(
                 ),
             ),
         ),
+        # A copy: it writes an ignore file and packages of plugins beside its settings, also beside new ones.
+        Folder(
+            ".config/opencode",
+            "XDG_CONFIG_HOME",
+            "opencode",
+            files=("opencode.json", "opencode.jsonc", "config.json", "AGENTS.md"),
+            shown=(
+                *("agent", "agents", "command", "commands", "mode", "modes", "prompts", "skill", "skills"),
+                *("themes", "tool", "tools", "plugin", "plugins"),
+            ),
+            programs={
+                name: {"mcp": "mcp", "plugin": "plugins", "lsp": "plugins", "formatter": "plugins"}
+                for name in ("opencode.json", "opencode.jsonc", "config.json")
+            },
+            starting={"plugin": "plugins", "plugins": "plugins"},
+        ),
     ),
-    settings=(Folder(".config/opencode", "XDG_CONFIG_HOME", "opencode"),),
     quiet={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+    effort=("--variant", "{}"),
+    efforts=("minimal", "low", "medium", "high", "xhigh", "max"),
     features=("tokens", "cost", "resume", "allow-list"),
 )
 _NAMES: dict[str, FaultKind] = {

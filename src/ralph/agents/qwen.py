@@ -46,6 +46,8 @@ CLI = Cli(
             "QWEN_HOME",
             files=("settings.json", ".env", "QWEN.md", "trustedFolders.json"),
             shown=("extensions", "commands", "skills", "agents"),
+            programs={"settings.json": {"mcpServers": "mcp", "hooks": "hooks"}},
+            starting={"extensions": "plugins"},
             logins=(
                 Login(
                     file="oauth_creds.json",

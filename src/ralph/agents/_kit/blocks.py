@@ -5,10 +5,13 @@ Words of sub-agents are theirs, not the agent's: only messages without a parent 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 
-from ralph.agents import AgentFact, Denied, Said, ToolUsed
-from ralph.agents._kit.fields import Fields, rows, size_of, table, text, words
+from ralph.agents import AgentFact, Closed, Denied, Said, SessionSeen, ToolUsed
+from ralph.agents._kit.faults import fault_fact
+from ralph.agents._kit.fields import Fields, count_of, rows, size_of, status, table, text, words
+from ralph.agents._kit.stream import Account, Format, Made, Total
 
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path", "filePath")
 _DETAILS = ("command", "pattern", "query", "url", "description")
@@ -51,3 +54,40 @@ def denials(fields: Fields) -> Iterator[Denied]:
 
 def _first(fields: Fields, *keys: str) -> str:
     return next((found for key in keys if (found := text(fields, key))), "")
+
+
+_STATUS = re.compile(r"\b([45]\d\d)\b")
+
+
+def plain_format(
+    more: Mapping[str, Callable[[Account, Fields], Made]] | None = None, quiet: frozenset[str] = frozenset()
+) -> Format:
+    """The events of Claude Code as others copied them: how it began, messages, one result."""
+    events = {"system": _began, "assistant": _said, "result": _result, **(more or {})}
+    return Format(events=events, quiet=quiet | {"user", "stream_event"})
+
+
+def _began(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    if text(fields, "subtype") == "init" and (session := words(fields, "session_id", 100)):
+        yield SessionSeen(session)
+
+
+def _said(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+    yield from assistant_facts(fields)
+
+
+def _result(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
+    usage = table(fields, "usage")
+    if usage:
+        cached = count_of(usage, "cache_read_input_tokens")
+        fresh = count_of(usage, "input_tokens", "cache_creation_input_tokens")
+        written = count_of(usage, "output_tokens")
+        yield Total((fresh or 0) + (cached or 0) + (written or 0), None, fresh, cached, written)
+    yield from denials(fields)
+    if fields.get("is_error") is not True and text(fields, "subtype") in ("", "success"):
+        yield Closed(ok=True, words=text(fields, "result") or None)
+        return
+    yield Closed(ok=False)
+    told = text(fields, "error") or text(fields, "result") or words(fields, "subtype", 60)
+    found = _STATUS.search(told)
+    yield fault_fact(status(found[1]) if found else None, told[:400], told=told, otherwise="crash")

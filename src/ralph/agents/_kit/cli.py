@@ -15,6 +15,7 @@ from msgspec import Struct
 from ralph.agents import CallContext, Launch, Parser, Probe
 from ralph.agents._kit.environ import ORDINARY, agent_environ
 from ralph.agents._kit.folders import Folder, LaunchFolder, place
+from ralph.agents._kit.programs import allowed_kinds, find_programs
 from ralph.agents._kit.stream import Format, StreamParser
 from ralph.core.model.agent import AgentSession
 from ralph.core.model.order import Order
@@ -39,6 +40,8 @@ class Cli(Struct, frozen=True, kw_only=True):
     provider: str = ""  # URL of the model's provider, where that is always the same
     moved_by: tuple[str, ...] = ()  # variables that hold another
     elsewhere: tuple[str, ...] = ()  # variables by which it is none of these
+    effort: tuple[str, ...] = ()  # words that set how much its model thinks; {} stands for the level
+    efforts: tuple[str, ...] = ()  # levels that it knows
 
 
 class CliAdapter(Struct, frozen=True):
@@ -66,13 +69,15 @@ def folders(cli: Cli, environ: Mapping[str, str], of: tuple[Folder, ...] | None 
     return tuple(dict.fromkeys(path for path in found if path))
 
 
-def _own(cli: Cli, environ: Mapping[str, str], given: Mapping[str, str]) -> tuple[LaunchFolder, ...]:
+def _own(
+    cli: Cli, environ: Mapping[str, str], given: Mapping[str, str], allowed: frozenset[str]
+) -> tuple[LaunchFolder, ...]:
     """Those folders for one launch; what is given stands in the first."""
     made = []
     for number, folder in enumerate(cli.folders):
         path, moved = place(folder, environ)
         if path:
-            made.append(LaunchFolder(path, folder, moved, {} if number else dict(given)))
+            made.append(LaunchFolder(path, folder, moved, {} if number else dict(given), allowed))
     return tuple(made)
 
 
@@ -94,7 +99,24 @@ def probe(cli: Cli, environ: Mapping[str, str]) -> Probe:
         features=cli.features,
         places=_places(cli, environ),
         provider=_provider(cli, environ),
+        efforts=cli.efforts,
+        programs=_programs(cli, environ),
     )
+
+
+def _programs(cli: Cli, environ: Mapping[str, str]) -> dict[str, list[str]]:
+    """What the user's settings would start, by kind."""
+    found: dict[str, list[str]] = {}
+    for folder in cli.folders:
+        path, moved = place(folder, environ)
+        if not path:
+            continue
+        near = path if moved else path.removesuffix("/" + folder.below_home)
+        beside = Folder("", programs={name: folder.programs.get(name, {}) for name in folder.beside})
+        for one, where in ((folder, path), (beside, near)):
+            for kind, names in find_programs(one, where).items():
+                found[kind] = list(dict.fromkeys((*found.get(kind, ()), *names)))
+    return found
 
 
 def _provider(cli: Cli, environ: Mapping[str, str]) -> str:
@@ -150,14 +172,18 @@ def launch(
     environ = agent_environ(call, ORDINARY, cli.env, setting_lines(settings, "env"))
     given = {**cli.quiet, **(env or {})}
     return Launch(
-        argv=(cli.program, *words, *(() if bare else setting_lines(settings, "args"))),
+        argv=(
+            cli.program,
+            *words,
+            *(() if bare else (*effort_words(cli, order), *setting_lines(settings, "args"))),
+        ),
         env={**given, **environ, **{name: given[name] for name in (env or {})}},
         stdin=stdin,
         files=dict(files or {}),
         tools=(cli.program,),
         writes=setting_lines(settings, "write"),
         reads=folders(cli, call.environ, cli.settings),
-        own=_own(cli, call.environ, instead or {}),
+        own=_own(cli, call.environ, instead or {}, allowed_kinds(settings)),
         outputs=outputs,
         session=session,
         pin=True,
@@ -167,6 +193,12 @@ def launch(
 def model_words(order: Order, flag: str, prefix: str = "") -> tuple[str, ...]:
     """The words that name the model, where one was asked for."""
     return (flag, prefix + order.agent.model) if order.agent.model else ()
+
+
+def effort_words(cli: Cli, order: Order) -> tuple[str, ...]:
+    """The words that say how much the model is to think, where that was asked for."""
+    level = order.agent.settings.get("effort", "")
+    return tuple(word.replace("{}", level) for word in cli.effort) if level else ()
 
 
 def visible_checks(order: Order) -> tuple[str, ...]:

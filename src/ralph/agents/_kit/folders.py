@@ -37,6 +37,10 @@ class Folder(Struct, frozen=True):
     beside: dict[str, tuple[str, ...]] = {}  # the same, but in the home unless the variable moves the folder
     shown: tuple[str, ...] = ()  # folders in it that are seen as they are, read-only
     logins: tuple[Login, ...] = ()
+    programs: dict[
+        str, dict[str, str]
+    ] = {}  # file -> entries of it that start programs -> kind; "" = all of it
+    starting: dict[str, str] = {}  # of the shown folders: those whose content starts by itself -> kind
 
 
 class LaunchFolder(Struct, frozen=True):
@@ -46,6 +50,7 @@ class LaunchFolder(Struct, frozen=True):
     folder: Folder
     moved: bool = False  # by its variable
     given: dict[str, str] = {}  # file -> text that stands in the copy instead of the user's
+    allowed: frozenset[str] = frozenset()  # kinds of programs of the user's that may start
 
 
 def place(folder: Folder, environ: Mapping[str, str]) -> tuple[str, bool]:

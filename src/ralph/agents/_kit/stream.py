@@ -82,6 +82,7 @@ class Format(Struct, frozen=True):
     prose: Callable[[Account, str], Made] | None = None  # for what a CLI says in words only: one line
     file: Callable[[Account, str, Fields], Made] | None = None  # a file the CLI left
     ending: Callable[[Account, int | None], Made] | None = None  # facts that only the end makes
+    broken_off: Callable[[Account], Made] | None = None  # what is known of a call without a last word
 
 
 class _Head(Struct, gc=False):
@@ -146,6 +147,8 @@ class StreamParser:
         if self._format.ending is not None and ended == "exited":
             self._take(self._format.ending(self._account, exit_code))
         account = self._account
+        if self._format.broken_off is not None and account.closed is None:
+            self._take(self._format.broken_off(account))
         closed = account.closed
         said = closed.words if closed is not None and closed.words is not None else account.message
         said = clean(said[-MAX_MESSAGE_CHARS:]).strip()
@@ -168,6 +171,7 @@ class StreamParser:
             after=account.limit.after if account.limit else None,
             clock=account.limit.clock if account.limit else None,
             message=said,
+            model=account.seen.get("model", ""),
         )
 
     def _event(self, line: bytes, head: _Head | None) -> tuple[AgentFact, ...]:
@@ -261,7 +265,10 @@ def _hollow(fault: Fault | None, usage: Usage, exit_code: int | None) -> Fault |
 def _session(account: Account, total: Total | None) -> AgentSession | None:
     if not account.session and total is None:
         return None
-    counts: Total | AgentSession | None = total or account.base
+    counts: Total | AgentSession | Spent | None = total or account.base
+    if total is None and account.closed is None:  # its next total holds what this call is known to have used
+        known = ((name, getattr(counts, name, None), getattr(account.spent, name)) for name in COUNTS)
+        counts = Spent(**{name: _plus(old, new) for name, old, new in known})
     if counts is None:
         return AgentSession(account.session)
     return AgentSession(account.session, "", *(getattr(counts, name) for name in COUNTS))

@@ -68,6 +68,7 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     model_variable: str = ""
     with_key: tuple[str, ...] = ()  # a variable, and the words it needs where that is set
     asks: tuple[tuple[str, str], ...] = ()  # variables without a box, so that it asks for permission
+    by_variables: bool = False  # its module has `acp_environ`: login, permissions, provider and model
     features: tuple[str, ...] = ()
 
 
@@ -94,6 +95,7 @@ ROWS: dict[str, AcpAgent] = {
     "codex": AcpAgent(
         adapter="codex",
         program="codex-acp",
+        by_variables=True,
         install="npm install -g @agentclientprotocol/codex-acp",
         features=("tokens", "resume"),
     ),
@@ -138,7 +140,7 @@ class Named(Struct, frozen=True):
     def _order(self, order: Order, call: CallContext) -> dict[str, Any]:
         """What the bridge must know."""
         row = ROWS.get(self.name, AcpAgent())
-        by_request = not (row.model or row.model_variable)
+        by_request = not (row.model or row.model_variable or row.by_variables)
         return {
             "version": __version__,
             "workspace": call.workspace,
@@ -160,6 +162,8 @@ class Named(Struct, frozen=True):
         if row.with_key and call.environ.get(row.with_key[0]):
             words = (*row.with_key[1:], *words)
         env = dict(() if call.boxed else row.asks)
+        if row.by_variables:  # what its CLI is told by words
+            env |= import_module(f"ralph.agents.{row.adapter}").acp_environ(order, call)
         if order.agent.model and row.model_variable:
             env[row.model_variable] = order.agent.model
         return replace(

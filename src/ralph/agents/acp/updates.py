@@ -141,7 +141,7 @@ def _spent_tokens(account: Account, fields: Fields) -> Iterator[Spent]:
         return
     usage = table(fields, "usage")
     counted = table(fields, "meta", "quota", "token_count")
-    if counted:
+    if count_of(counted, "input_tokens") is not None:
         fresh, written = count_of(counted, "input_tokens"), count_of(counted, "output_tokens")
         yield Spent(count_of(counted, "input_tokens", "output_tokens"), None, fresh, None, written)
     elif usage:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import msgspec
-from msgspec.structs import replace
 
 from ralph import agents
 from ralph.agents._kit.environ import secret_values
@@ -14,11 +13,11 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
-from ralph.core.model.spend import Price, Usage
 from ralph.core.prompt import learnings
 from ralph.core.text.clean import redact
 from ralph.shell.agent_call.call_files import read_facts, read_kept
 from ralph.shell.agent_call.describe_fault import describe_fault
+from ralph.shell.agent_call.prices import add_cost
 from ralph.shell.process import client
 from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
@@ -54,7 +53,7 @@ def account_for(
         exit_code=ended.exit_code,
         ended=ended.ended,
         seconds=ended.seconds or 0.0,
-        usage=add_cost(facts.usage, order.agent.price),
+        usage=add_cost(facts.usage, order.agent.price, order.agent.model or facts.model),
         claim=facts.claim,
         fault=describe_fault(facts, site.env, order, adapter, secrets, said_at),
         denials=tuple(redact(what, secrets)[:500] for what in facts.denials[:20]),
@@ -74,15 +73,3 @@ def _last_words_at(output: str, now: float) -> float:
         return os.stat(output).st_mtime
     except OSError:
         return now
-
-
-MILLION = 1_000_000
-
-
-def add_cost(usage: Usage, price: Price | None) -> Usage:
-    """The usage with a cost, if it can be computed; a CLI's own figure stands."""
-    if usage.cost is not None or price is None or usage.fresh is None or usage.written is None:
-        return usage
-    cached = price.fresh if price.cached is None else price.cached
-    parts = (usage.fresh * price.fresh, (usage.cached or 0) * cached, usage.written * price.written)
-    return replace(usage, cost=sum(parts) / MILLION, estimated=True)

@@ -323,7 +323,9 @@ def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_c
         )
 
 
-def _compatible(url: str, key: str, large: str, small: str) -> dict[str, Value]:
+def _compatible(
+    url: str, key: str, large: str, small: str, price: tuple[float, float, float]
+) -> dict[str, Value]:
     """Claude Code with another provider that speaks the same protocol."""
     env = {
         "ANTHROPIC_BASE_URL": url,
@@ -334,13 +336,26 @@ def _compatible(url: str, key: str, large: str, small: str) -> dict[str, Value]:
         "API_TIMEOUT_MS": "3000000",
     }
     key_as = "ANTHROPIC_AUTH_TOKEN"
-    return {"agent": "claude", "env": env, "key_from": key, "key_as": key_as, "limits.iterations": 30}
+    # Claude Code counts what it costs by the prices of Claude's models.
+    prices = dict(zip(("price_input", "price_cached", "price_output"), price, strict=True))
+    return {
+        "agent": "claude",
+        "env": env,
+        "key_from": key,
+        "key_as": key_as,
+        "limits.iterations": 30,
+        **prices,
+    }
 
 
 BUILT_IN: dict[str, dict[str, Value]] = {
     "claude": {"agent": "claude", "limits.iterations": 15},
-    "glm5": _compatible("https://api.z.ai/api/anthropic", "ZAI_API_KEY", "glm-5", "glm-4.5-air"),
-    "minimax": _compatible("https://api.minimax.io/anthropic", "MINIMAX_API_KEY", "MiniMax-M2", "MiniMax-M2"),
+    "glm5": _compatible(
+        "https://api.z.ai/api/anthropic", "ZAI_API_KEY", "glm-5", "glm-4.5-air", (1.0, 0.2, 3.2)
+    ),
+    "minimax": _compatible(
+        "https://api.minimax.io/anthropic", "MINIMAX_API_KEY", "MiniMax-M2", "MiniMax-M2", (0.3, 0.03, 1.2)
+    ),
 }
 # Flags that stand for a profile; the first is the one that is shown.
 FLAGS: dict[str, tuple[str, ...]] = {"glm5": ("--with-glm5",), "minimax": ("--mmc", "--minimax")}

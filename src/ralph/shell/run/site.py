@@ -17,6 +17,7 @@ from ralph.shell.git.store import open_store
 from ralph.shell.process.fork_client import ForkClient
 from ralph.shell.sandbox.probe import find_protection
 from ralph.shell.sandbox.site import Site
+from ralph.shell.sandbox.tools import ToolMemory
 from ralph.shell.state.directory import State, config_dir
 
 
@@ -38,6 +39,7 @@ def open_site(
     project = find_project(order.repo, replace(find_git(), heed=heed))
     bwrap, shield = find_protection(order.box.sandbox, order.box.network, state.root, env)
     return Site(
+        known=ToolMemory(os.path.join(state.root, "hashes.json")),
         order=order,
         state=state,
         store=open_store(project, os.path.join(loop_folder(state, order.loop), "store")),

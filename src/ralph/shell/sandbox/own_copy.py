@@ -18,6 +18,7 @@ import msgspec
 from ralph.agents import Launch
 from ralph.agents._kit.fields import parse_object
 from ralph.agents._kit.folders import LaunchFolder, Login
+from ralph.agents._kit.programs import harmless_folders, keep_harmless
 from ralph.agents._kit.tokens import digest, only
 from ralph.shell.files.safe_tree import open_way, remove_tree
 from ralph.shell.sandbox import login_back
@@ -150,9 +151,12 @@ def _fill(one: LaunchFolder, seat: _Seat) -> list[str]:
         if data is not None:
             texts[name] = data
     for name, data in texts.items():
-        made.append(_put(seat.private, name, data))
+        kept = keep_harmless(folder, name, data, one.allowed)
+        if kept is not None:
+            made.append(_put(seat.private, name, kept))
     for name, keys in folder.beside.items():
-        data = _part(os.path.join(_near(one), name), keys)
+        more = tuple(key for key, kind in folder.programs.get(name, {}).items() if kind in one.allowed)
+        data = _part(os.path.join(_near(one), name), (*keys, *more))
         if data is not None:
             made.append(_put(seat.aside, name, data))
     return made
@@ -206,11 +210,15 @@ def _part(path: str, keys: tuple[str, ...]) -> bytes | None:
 def _show_folders(one: LaunchFolder, seat: _Seat, where: CopyPlace) -> list[tuple[str, str]]:
     """Folders of the user's that are seen as they are; without a box by a link to them."""
     made = []
+    shown = harmless_folders(one.folder, one.allowed)
     for name in one.folder.shown:
         real = os.path.realpath(os.path.join(one.theirs, name))
         at = os.path.join(seat.private, name)
         if os.path.islink(at) or not where.boxed:
             remove_tree(at)
+        if name not in shown:
+            remove_tree(at)  # what an agent may have put there starts no more than the user's
+            continue
         if not os.path.isdir(real) or covers(where.repo, real) or covers(real, where.repo):
             continue  # a folder that holds the repository would show the user's real files
         if where.boxed:

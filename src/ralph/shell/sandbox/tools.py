@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -50,6 +51,8 @@ SECRET = (
     "id_ed25519",
 )
 MAX_DEPTH = 8
+LARGE = 16 << 20  # bytes of a program that takes long to hash
+MAX_KEPT = 50
 
 
 def install_line(word: str) -> str:
@@ -85,8 +88,9 @@ Hashes = dict[tuple[str, int, int, int, int], str]
 class ToolMemory:
     """What one stint has learnt about tools; an answer holds until the file or a folder of PATH changes."""
 
-    def __init__(self) -> None:
-        self.hashes: Hashes = {}
+    def __init__(self, kept: str = "") -> None:
+        self.kept = kept  # file for the hashes of large programs, which the next stint needs again
+        self.hashes: Hashes = _read_hashes(kept) if kept else {}
         self._answers: dict[tuple[str, ...], tuple[object, tuple[str, ...]]] = {}
 
     def recall(
@@ -97,6 +101,31 @@ class ToolMemory:
         if key not in self._answers or self._answers[key][0] != stamp:
             self._answers[key] = (stamp, find_out())
         return self._answers[key][1]
+
+    def file_hash(self, path: str) -> str:
+        known = len(self.hashes)
+        found = file_hash(path, self.hashes)
+        if self.kept and len(self.hashes) > known and os.stat(path).st_size >= LARGE:
+            _write_hashes(self.kept, self.hashes)
+        return found
+
+
+def _read_hashes(file: str) -> Hashes:
+    try:
+        with open(file, "rb") as kept:
+            rows = msgspec.json.decode(kept.read(1 << 20), type=list[tuple[str, int, int, int, int, str]])
+    except (OSError, msgspec.DecodeError):
+        return {}  # a cache: what is not there is hashed again
+    return {row[:5]: row[5] for row in rows}
+
+
+def _write_hashes(file: str, hashes: Hashes) -> None:
+    rows = [(*key, value) for key, value in hashes.items() if key[3] >= LARGE][-MAX_KEPT:]
+    aside = f"{file}.{os.getpid()}"
+    with suppress(OSError):
+        with open(aside, "wb") as new:
+            new.write(msgspec.json.encode(rows))
+        os.replace(aside, file)
 
 
 def resolve(
@@ -116,7 +145,7 @@ def resolve(
         word=word,
         path=found,
         real=real,
-        sha256=file_hash(real, known.hashes if known else {}),
+        sha256=known.file_hash(real) if known else file_hash(real, {}),
         in_repo=_below(repo, found),
         prefixes=prefixes(found, path=path, home=home, repo=repo, known=known),
     )

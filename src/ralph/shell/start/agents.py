@@ -6,12 +6,13 @@ Looked up once, before the loop starts. Nothing is started here; a key is only n
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
 
 from ralph import agents
+from ralph.agents._kit.programs import KINDS, SETTING, allowed_kinds
 from ralph.agents.command import split_command
 from ralph.core.model.agent import KeySource, SealedAgent
 from ralph.core.model.order import Order
@@ -19,6 +20,7 @@ from ralph.core.model.rubric import Rubric
 from ralph.core.model.spend import Price
 from ralph.errors import NeedsHuman, SetupError, UserError
 from ralph.shell import config
+from ralph.shell.agent_call.prices import listed_price, price_list
 from ralph.shell.config.judge import rubric_of
 from ralph.shell.git.project import Project
 from ralph.shell.plan.request import PlanAsk
@@ -48,7 +50,15 @@ def choose_agents(
     """
     names = settings.agent.split(",") if settings.agent and not command else [""]
     first, *others = (
-        _one(msgspec.structs.replace(settings, agent=name), project, env, command, typed) for name in names
+        # The model's name is the first one's: to another CLI it means nothing.
+        _one(
+            replace(settings, agent=name, model="" if number else settings.model),
+            project,
+            env,
+            command,
+            typed,
+        )
+        for number, name in enumerate(names)
     )
     # What must be said of those that stand in is said at the start too: later nobody may be there.
     notes = (*first.notes, *(note for one in others for note in one.notes))
@@ -77,6 +87,7 @@ def _one(
     extra = {word: value for word, value in extra.items() if value}
     given = settings.agent_env(table)
     if own.command:
+        _refuse_effort(name, extra, ())
         argv = _locate_program(split_command(own.command), cwd, project, env)
         adapter, weaker = _speaks(name, own)
         sealed = SealedAgent(adapter, argv, extra, given, key=key, price=price)
@@ -96,14 +107,48 @@ def _one(
             why=f"install it with: {found.hint}" if found.hint else "its program is not on PATH",
             next="ralph agents list",
         )
+    _refuse_effort(name, extra, found.efforts)
+    notes = (*notes, *_programs(name, found.programs, allowed_kinds(extra)))
+    listed = price is None and "tokens" in found.features and "cost" not in found.features
+    if listed := listed and listed_price(settings.model) is not None:
+        notes = (*notes, f"cost is estimated by list prices of {price_list().as_of} for {settings.model}")
     if found.login == "no" and key is None:  # it may still be logged in by a way that files do not show
         notes = (*notes, f"agent {name} seems not to be logged in; if so: {found.login_hint}")
     return AgentChoice(
         agent=SealedAgent(name, settings=extra, env=given, key=key, price=price),
-        reports_cost="cost" in found.features or price is not None,
+        reports_cost="cost" in found.features or price is not None or listed,
         allow_list=name in NO_CHOICE or "allow-list" in found.features,
         notes=(*notes, *_weaker(name)) if name in agents.OVER_ACP else notes,
     )
+
+
+def _programs(name: str, found: Mapping[str, list[str]], allowed: frozenset[str]) -> Iterator[str]:
+    """What the user's settings of that CLI would start, and whether it does in this loop."""
+    for on in (True, False):
+        kinds = {kind: names for kind, names in found.items() if (kind in allowed) is on}
+        if kinds:
+            told = "; ".join(
+                f"{KINDS[kind]} {', '.join(names[:5])}{' …' if names[5:] else ''}"
+                for kind, names in kinds.items()
+            )
+            words = f'[agents.{name}] settings = {{{SETTING} = "{" ".join(kinds)}"}}'
+            yield f"of your {name} settings: {told}: " + (
+                "on, as allowed" if on else f"off in loops; on with {words}"
+            )
+
+
+def _refuse_effort(name: str, extra: Mapping[str, str], known: tuple[str, ...]) -> None:
+    """Said, not dropped: who asks for effort must know that there is none to ask for."""
+    level = extra.get("effort", "")
+    if level and level not in known:
+        raise UserError(
+            f'agent "{name}" has no effort "{level}"',
+            code="E-AGENT-EFFORT",
+            why=f"expected one of {', '.join(known)}"
+            if known
+            else "its command line has no setting for effort",
+            next="ralph agents list",
+        )
 
 
 def _table(settings: config.Settings, name: str) -> str:

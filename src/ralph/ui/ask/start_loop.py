@@ -109,17 +109,19 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
 
 def _agent_words(given: dict[str, Any]) -> dict[str, str]:
     """What was typed for the agent's own command line, one word a line."""
-    if not given["agent_args"]:
+    effort = {"effort": given["effort"]} if given["effort"] else {}
+    if not given["agent_args"] and not effort:
         return {}
     if given["agent_cmd"]:
         raise UserError(
-            "--agent-args is for a named agent",
+            f"{'--effort' if effort else '--agent-args'} is for a named agent",
             code="E-USAGE",
             why="the words of --agent-cmd are its own already",
             next="ralph loop --help",
         )
     try:
-        return {"args": "\n".join(shlex.split(given["agent_args"]))}
+        args = "\n".join(shlex.split(given["agent_args"]))
+        return {**effort, **({"args": args} if args else {})}
     except ValueError as odd:
         raise UserError(
             f"--agent-args cannot be split into words: {odd}", code="E-USAGE", next="ralph loop --help"

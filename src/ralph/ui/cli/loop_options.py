@@ -100,10 +100,16 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "In the sandbox it has a private, empty home.",
     ),
     click.option(
+        "--effort",
+        type=click.Choice(["minimal", "low", "medium", "high", "xhigh", "max"]),
+        default=None,
+        help="How much the model thinks, where the agent's CLI has a setting for it.",
+    ),
+    click.option(
         "--agent-args",
         default="",
         metavar="WORDS",
-        help='Further words for the agent\'s own command line, such as "--effort high".',
+        help='Further words for the agent\'s own command line, such as "--add-dir docs".',
     ),
     click.option(
         "--class",
