@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import click
 
@@ -18,24 +19,34 @@ LEVELS = ("minimal", "default", "full", "security")
     type=click.Choice(LEVELS),
     help="Find checks: minimal = lint; default = lint, format, types; full = build, tests; security = all.",
 )
+@click.option(
+    "--ci",
+    type=click.Choice(("github", "pre-commit")),
+    help="Write files for CI or hooks instead: workflows for GitHub Actions, or a pre-commit configuration.",
+)
 @click.option("--no-try", is_flag=True, help="Do not execute anything; mark the checks as untried.")
 @click.option(
     "--dry-run", is_flag=True, help="Show what would be proposed; do not execute or write anything."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; write only with -y.")
 @click.option("-y", "--yes", is_flag=True, help="Accept everything without asking.")
-def command(level: str, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -> int:
+def command(level: str, ci: str | None, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -> int:
     """Find this project's languages, tools and checks, try each check once, and write ralph.toml.
 
     Reads manifests, CI files and documents of the last commit; never executes them. Shows the commands it
     found and, if you agree, tries each in a clean checkout without network. Only adds to an existing file,
     after showing you the diff.
 
+    With --ci, writes workflow or hook files from templates (docs/ci.md); existing files are never replaced.
+
     \b
     Examples:
       ralph init
       ralph init --level security --dry-run
+      ralph init --ci github
     """
+    if ci is not None:
+        return _write_ci(ci, dry_run=dry_run, as_json=as_json)
     import msgspec
 
     from ralph.app.criterion import init
@@ -75,4 +86,21 @@ def command(level: str, no_try: bool, dry_run: bool, as_json: bool, yes: bool) -
         print(json.dumps({**body, "trials": msgspec.to_builtins(list(trials.values()))}))
     elif written:
         print(init_screens.verdict_line(trials))
+    return 0
+
+
+def _write_ci(kind: Any, *, dry_run: bool, as_json: bool) -> int:
+    from ralph.app.criterion.init_ci import ci_files, write_ci
+
+    if dry_run and not as_json:
+        for one in ci_files(kind):
+            print(f"# {one.path}\n{one.text}")
+        return 0
+    paths = [one.path for one in ci_files(kind)] if dry_run else write_ci(kind, os.getcwd())
+    if as_json:
+        print(json.dumps({"v": 1, "files": list(paths), "written": not dry_run}))
+        return 0
+    for path in paths:
+        print(f"wrote {path}")
+    print("next  read their first lines: they say what to set up")
     return 0
