@@ -116,7 +116,7 @@ class SteerLoop(Request, frozen=True):
 class AnswerLoop(Request, frozen=True):
     """Answer the question of a blocked loop, and continue it in the background.
 
-    An answer never waives a finding and approves nothing; a loop that was stopped for tampering waits for a
+    An answer never waives a finding and approves nothing; a loop that ended after tampering waits for a
     person.
     """
 

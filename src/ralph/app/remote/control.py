@@ -8,7 +8,6 @@ from typing import Any
 from ralph.app import tell
 from ralph.app.remote.arguments import AbortLoop, AnswerLoop, PauseLoop, ResumeLoop, SteerLoop
 from ralph.app.remote.scope import ServedProjects
-from ralph.core.decide.stuck.apply import is_accused_again
 from ralph.core.model.loop import Loop
 from ralph.errors import NeedsHuman
 
@@ -53,9 +52,9 @@ def _go_on(name: str, note: str, env: Mapping[str, str], *, queue: bool) -> dict
     from ralph.app.resume import ResumeRequest, prepare_resume, refuse_final
 
     loop = refuse_final(name, env)
-    if loop.outcome == "blocked" and is_accused_again(loop):
+    if loop.phase == "ended" and loop.progress.integrity_hits:  # a resume forgets them: somebody has looked
         raise NeedsHuman(
-            f"loop '{name}' was stopped because tests or checks were tampered with",
+            f"in loop '{name}' tests or checks were tampered with",
             code="E-MCP-REVIEW",
             why="a person must look at the tree before it continues",
             next=f"ralph diff {name}",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Struct
 
 from ralph.app.report.breaker_part import Course
 from ralph.app.report.judge_part import JudgeCall, Judgement
 from ralph.core.model.outcome import Outcome
-from ralph.core.model.parts import InPlace
+from ralph.core.model.parts import InPlace, flat_fields
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.spend import Limits
+from ralph.core.views.costs import ModelCost
 from ralph.core.views.plan_view import ItemLine, PlanLine
 
 Status = Literal["COMPLETED", "FAILED", "PARTIAL", "IN_PROGRESS"]
@@ -99,6 +101,7 @@ class ReportSpend(Struct, frozen=True, kw_only=True):
     tokens: int | None
     calls_of_unknown_cost: int
     cost_estimated: bool  # part of it was computed from tokens and prices
+    by_model: tuple[ModelCost, ...]
     limits: Limits
 
 
@@ -126,6 +129,7 @@ class ReportNotes(Struct, frozen=True, kw_only=True):
     waivers: dict[str, str]
     warnings: tuple[str, ...]
     errors: tuple[str, ...]
+    recommendations: tuple[str, ...]  # computed, each with what it rests on
     interventions: tuple[Intervention, ...]
 
 
@@ -154,3 +158,9 @@ class LoopReport(Struct, frozen=True, kw_only=True):
     reproduce: tuple[str, ...]
     next: tuple[str, ...]
     written_by_newer: bool
+
+
+def report_json(report: LoopReport) -> bytes:
+    """Every limit is there, also one that was left at its default."""
+    fields = flat_fields(report) | {"limits": msgspec.structs.asdict(report.spend.limits)}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"

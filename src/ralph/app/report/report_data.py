@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 
-import msgspec
-
 from ralph.app.report.breaker_part import breaker_course
 from ralph.app.report.judge_part import judge_calls, judgement
 from ralph.app.report.loop_report import (
@@ -21,12 +19,13 @@ from ralph.app.report.loop_report import (
     ReportEvidence,
     ReportGit,
     ReportNotes,
-    ReportPlan,
-    ReportSpend,
     ReportState,
     Status,
     Told,
 )
+from ralph.app.report.plan_part import report_plan
+from ralph.app.report.recommend import recommend
+from ralph.app.report.spend_part import report_spend
 from ralph.app.words.change import ChangeSize
 from ralph.app.words.ending import (
     best_words,
@@ -41,9 +40,6 @@ from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.core.model.parts import flat_fields
-from ralph.core.model.plan.test_link import CriterionTest
-from ralph.core.views.plan_view import ItemLine, PlanLine, item_lines, plan_line
 from ralph.shell.journal.entries import Record
 from ralph.shell.state import blobs as blobs_
 
@@ -61,8 +57,10 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
     """`blobs`: where to look whether evidence is still there. `change`: base against result, if measured."""
     loop, order, events = record.loop, record.loop.sealed, record.events
     calls = calls_of(events)
-    stints = [event for event in events if isinstance(event, e.StintStarted)]
     proof = _proof(loop, blobs)
+    told = tuple(_report_call(call) for call in calls)
+    old_red = tuple(line.gate for line in proof if _old_red(line))
+    not_run = tuple(safe(text, 300) for text in checks_not_run(loop))
     return LoopReport(
         loop=record.name,
         id=f"ralph-{record.name}",
@@ -78,43 +76,45 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
             started=iso(record.started),
             updated=iso(loop.now),
         ),
-        agent=ReportAgent(
-            name=safe(order.agent.name),
-            model=safe(order.agent.model),
-            sandbox=loop.work.protection,
-            sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
-        ),
+        agent=_agent(loop, events),
         git=_git(loop),
-        spend=_spend(loop),
+        spend=report_spend(loop, events),
         change=None if change is None else change._asdict(),
         changed_lines=loop.work.changed_lines,
         best=best_words(loop),
         evidence=ReportEvidence(
             proof=proof, guards=_guards(loop), judge=judgement(loop), judge_calls=judge_calls(events)
         ),
-        plan=ReportPlan(
-            line=_plan(loop),
-            items=tuple(map(_item, item_lines(loop))),
-            ties=tuple(map(_criterion_test, loop.build.links.tests)),
-        ),
-        told=tuple(_report_call(call) for call in calls),
+        plan=report_plan(loop),
+        told=told,
         breaker=breaker_course(loop),
         notes=ReportNotes(
             not_yet=tuple(safe(text, 1000) for text in not_yet_lines(loop))
             if loop.outcome not in GOOD
             else (),
             unproven=tuple(safe(text, 1000) for text in loop.proof.unproven),
-            not_run=tuple(safe(text, 300) for text in checks_not_run(loop)),
+            not_run=not_run,
             learned=tuple(safe(text, 300) for text in loop.agents.learnings),
-            old_red=tuple(line.gate for line in proof if _old_red(line)),
+            old_red=old_red,
             waivers={safe(key): safe(why, 1000) for key, why in order.criterion.exceptions.items()},
             warnings=tuple(safe(text, 500) for text in order.warnings),
             errors=_errors(calls, events),
+            recommendations=recommend(loop, events, told, old_red, not_run),
             interventions=tuple(_interventions(events)),
         ),
         reproduce=_reproduce(loop),
         next=tuple(one.command for one in next_steps(standing(loop)) if "ralph report" not in one.command),
         written_by_newer=record.newer,
+    )
+
+
+def _agent(loop: Loop, events: tuple[e.AnyEvent, ...]) -> ReportAgent:
+    stints = [event for event in events if isinstance(event, e.StintStarted)]
+    return ReportAgent(
+        name=safe(loop.sealed.agent.name),
+        model=safe(loop.sealed.agent.model),
+        sandbox=loop.work.protection,
+        sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
     )
 
 
@@ -130,27 +130,6 @@ def _git(loop: Loop) -> ReportGit:
         landing=loop.landing.state,
         dropped=loop.landing.was_dropped,
     )
-
-
-def _spend(loop: Loop) -> ReportSpend:
-    spend = loop.spend
-    return ReportSpend(
-        seconds=spend.seconds,
-        waited=spend.waited,
-        iterations=loop.iteration,
-        calls=spend.calls,
-        cost=spend.cost,
-        tokens=spend.tokens,
-        calls_of_unknown_cost=spend.blind,
-        cost_estimated=spend.estimated,
-        limits=loop.limits,
-    )
-
-
-def report_json(report: LoopReport) -> bytes:
-    """Every limit is there, also one that was left at its default."""
-    fields = flat_fields(report) | {"limits": msgspec.structs.asdict(report.spend.limits)}
-    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
 def _proof(loop: Loop, blobs: str | None) -> tuple[GateProof, ...]:
@@ -197,32 +176,6 @@ def _guards(loop: Loop) -> tuple[Guard, ...]:
             counted=result.counted,
         )
         for result in loop.proof.guards
-    )
-
-
-def _plan(loop: Loop) -> PlanLine | None:
-    line = plan_line(loop)
-    if line is None:
-        return None
-    missing = tuple(safe(name, 200) for name in line.missing_specs)
-    return msgspec.structs.replace(
-        line, item=safe(line.item, 80), why=safe(line.why, 500), missing_specs=missing
-    )
-
-
-def _item(line: ItemLine) -> ItemLine:
-    return msgspec.structs.replace(
-        line,
-        item=safe(line.item, 80),
-        title=safe(line.title, 300),
-        serves=tuple(safe(name, 80) for name in line.serves),
-        note=safe(line.note, 500),
-    )
-
-
-def _criterion_test(tie: CriterionTest) -> CriterionTest:
-    return msgspec.structs.replace(
-        tie, spec=safe(tie.spec, 200), criterion=safe(tie.criterion, 80), test=safe(tie.test, 300)
     )
 
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ralph.app.place import state_of
-from ralph.app.report.loop_report import LoopReport
+from ralph.app.report.loop_report import LoopReport, report_json
 from ralph.app.report.markdown import report_md
 from ralph.app.report.page import report_page
-from ralph.app.report.report_data import make_report, report_json
+from ralph.app.report.report_data import make_report
 from ralph.app.views.differences import diff_between
 from ralph.app.words.change import measure
 from ralph.errors import RalphError, SetupError, UserError

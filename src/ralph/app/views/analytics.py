@@ -10,6 +10,7 @@ from ralph.app.place import journal_of, project_of
 from ralph.app.records import Record, read_newest
 from ralph.app.views.rows import moment_ago
 from ralph.core.views.analytics import Calibration, LoopAnalytics, analyse, score_forecasts
+from ralph.core.views.costs import ModelCost, add_rows, costs_by_model
 from ralph.errors import JournalError
 from ralph.shell.journal.record import load
 
@@ -31,12 +32,18 @@ def _analyse(record: Record) -> LoopAnalytics:
     return analyse(record.loop, record.events)
 
 
-def analyse_many(
-    env: Mapping[str, str], cwd: str, *, every: bool, since: str
-) -> tuple[list[LoopAnalytics], Calibration]:
-    """Loops of this project, or all; and how forecasts would have done on those that were verified."""
+class ManyLoops(Struct, frozen=True):
+    """Loops of a project, or all: each, their costs by model, and how forecasts did on the verified ones."""
+
+    loops: list[LoopAnalytics]
+    costs: tuple[ModelCost, ...]
+    calibration: Calibration
+
+
+def analyse_many(env: Mapping[str, str], cwd: str, *, every: bool, since: str) -> ManyLoops:
     after = moment_ago(since) * 1000
     found, ended = [], []
+    costs: list[ModelCost] = []
     with journal_of(env) as reader:
         for row in reader.summaries(None if every else project_of(cwd)):
             if row.updated < after:
@@ -47,9 +54,10 @@ def analyse_many(
                 continue  # `ralph doctor` tells of it
             one = _analyse(record)
             found.append(one)
+            costs += costs_by_model(record.events)
             if one.outcome == "verified":
                 ended.append((one.lines, record.loop.limits.iterations))
-    return found, score_forecasts(ended)
+    return ManyLoops(found, add_rows(costs), score_forecasts(ended))
 
 
 def by_agent(loops: list[LoopAnalytics]) -> list[AgentLine]:

@@ -40,12 +40,12 @@ def command(loop: str | None, every: bool, since: str, calibration: bool, as_jso
         for line in _loop_lines(found):
             print(line)
         return 0
-    loops, score = analyse_many(env, os.getcwd(), every=every, since=since)
-    groups = by_agent(loops)
+    many = analyse_many(env, os.getcwd(), every=every, since=since)
+    groups, score = by_agent(many.loops), many.calibration
     if as_json:
-        _dump({"v": 1, "agents": groups, "loops": loops, "calibration": score})
+        _dump({"v": 1, "agents": groups, "models": many.costs, "loops": many.loops, "calibration": score})
         return 0
-    for line in _group_lines(groups):
+    for line in [*_group_lines(groups), *_cost_lines(many.costs)]:
         print(line)
     if calibration:
         held = f"{score.inside} of {score.forecasts}" if score.forecasts else "none made yet"
@@ -128,3 +128,18 @@ def _group_lines(groups: list[Any]) -> list[str]:
             )
         )
     return table(rows) if groups else ["no loops"]
+
+
+def _cost_lines(costs: Any) -> list[str]:
+    """What was spent by agent, model and role; calls that did not tell are counted apart."""
+    from ralph.app.words.format import cost_words, safe, table, thousands
+
+    rows = [("spent on", "model", "role", "calls", "tokens", "cost")]
+    for one in costs:
+        cost = cost_words(one.cost, one.unknown, one.calls, estimated=one.estimated)
+        tokens = "unknown" if one.tokens is None else thousands(one.tokens)
+        model = safe(one.model, 30) or "default"
+        rows.append(
+            (safe(one.agent, 30), model, one.role, str(one.calls), tokens, cost.removeprefix("cost "))
+        )
+    return ["", *table(rows)] if costs else []
