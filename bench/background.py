@@ -86,7 +86,7 @@ def _status(root: str, env: dict[str, str], rounds: int) -> Line:
                 e.AbortAsked(at=2.0),
                 e.LoopEnded(outcome="aborted", reason="aborted by the user", at=3.0),
             )
-            _add(journal, f"ended-{number}", f"/repo/{number % 20}", ending)
+            _add(journal, f"ended-{number}", f"/repo/{number % 20}", ending, at=1000 * number)
 
     def seconds(*argv: str) -> float:
         began = time.monotonic()
@@ -105,7 +105,9 @@ def _stint() -> e.StintStarted:
     return e.StintStarted(pid=1, host="h", version="1", protection="S2", hosted=True, at=2.0)
 
 
-def _add(journal: JournalStore, name: str, repo: str, more: tuple[e.AnyEvent, ...]) -> None:
+def _add(
+    journal: JournalStore, name: str, repo: str, more: tuple[e.AnyEvent, ...], *, at: int = 1000
+) -> None:
     order = Order(
         loop=name,
         task="make the tests pass",
@@ -117,7 +119,7 @@ def _add(journal: JournalStore, name: str, repo: str, more: tuple[e.AnyEvent, ..
     )
     facts = (e.LoopStarted(order=order, rules=e.RULES, at=1.0), *more)
     for seq, event in enumerate(facts):
-        words = {"at": 1000 + seq, "kind": e.kind_of(event), "v": e.VERSIONS[e.kind_of(event)]}
+        words = {"at": at + seq, "kind": e.kind_of(event), "v": e.VERSIONS[e.kind_of(event)]}
         row = summary_row(fold(facts[: seq + 1]), 1.0)
         if seq == 0:
             journal.create(name, body=e.encode(event), summary=row, **words)

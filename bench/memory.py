@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from sample import Place
+from sample import DIGITS, Place
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LOOK_SECONDS = 0.01
@@ -70,6 +70,6 @@ def peak_of(argv: list[str], here: Place, when: Callable[[], bool] = lambda: Fal
 def calls_made(here: Place, name: str) -> int:
     """How many agent calls a loop has begun, by the folders it keeps of them."""
     try:
-        return len(os.listdir(os.path.join(here.state, "loops", name, "calls")))
+        return len(os.listdir(os.path.join(here.state, "loops", f"{name}-{DIGITS}", "calls")))
     except FileNotFoundError:
         return 0

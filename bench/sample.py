@@ -25,6 +25,7 @@ PYTHON = sys.executable  # of the agent, the check and Ralph alike
 RALPH = os.path.join(os.path.dirname(sys.executable), "ralph")
 CHECK = f"{shlex.quote(PYTHON)} -m unittest -q test_units"
 FOLDERS = 10
+DIGITS = "00000000"  # at the end of each loop's name, so that it is known beforehand
 
 # Letters only: numbers are taken out of an error before two of them are compared.
 NAME = 'def name(number):\n    return "".join(chr(97 + number // 26**power % 26) for power in (2, 1, 0))\n'
@@ -113,7 +114,7 @@ def write_file(path: str, text: str) -> None:
 
 
 def ralph_command(here: Place, task: str, name: str, check: str, *more: str, agent: str = "") -> list[str]:
-    words = ["loop", task, "--loop-id", name, "--check", check, "--display", "none"]
+    words = ["loop", task, "--loop-id", f"{name}-{DIGITS}", "--check", check, "--display", "none"]
     return [RALPH, *words, "--agent-cmd", agent or here.agent, "-y", *more]
 
 
@@ -133,7 +134,7 @@ def ralph_loop(here: Place, name: str, iterations: int, *, agent: str = "") -> l
 
 def facts(here: Place, name: str) -> list[AnyEvent]:
     with read_journal(here.state) as reader:
-        return list(load(reader, name).events)
+        return list(load(reader, f"{name}-{DIGITS}").events)
 
 
 def ralph_iterations(events: list[AnyEvent]) -> list[float]:

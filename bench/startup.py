@@ -10,7 +10,7 @@ import time
 from measuring import Line, interleaved, quiet, ratio_line
 from msgspec import json
 from msgspec.structs import replace
-from sample import RALPH, Place, make_project, place, ralph_loop
+from sample import DIGITS, RALPH, Place, make_project, place, ralph_loop
 
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.rows import FILE
@@ -49,7 +49,7 @@ def _seconds(argv: list[str], here: Place) -> float:
 def _fill_journal(here: Place) -> None:
     """A thousand copies of a real loop, through the journal itself; in memory, where a sync costs nothing."""
     with read_journal(here.state) as reader:
-        rows, summary = list(reader.rows("real")), reader.summaries()[0]
+        rows, summary = list(reader.rows(f"real-{DIGITS}")), reader.summaries()[0]
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as scratch:
         with open_journal(scratch) as journal:

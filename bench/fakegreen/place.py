@@ -151,7 +151,15 @@ def ralph_loop(case: Case, here: Place, check: str = "") -> Ended:
     make_repo(case, here.repo, here.env)
     agent = make_agent(case, here.root / "agent")
     base = project(case.base).base
-    words = [str(BIN / "ralph"), "loop", case.task or base.task, "--agent-cmd", agent, "--loop-id", "case"]
+    words = [
+        str(BIN / "ralph"),
+        "loop",
+        case.task or base.task,
+        "--agent-cmd",
+        agent,
+        "--loop-id",
+        "case-00000000",
+    ]
     words += ["--class", case.task_class or base.task_class, "--display", "plain", "-y"]
     if case.config:
         _write(here.root / "config" / "ralph" / "config.toml", words_of(case.config))
@@ -164,7 +172,7 @@ def ralph_loop(case: Case, here: Place, check: str = "") -> Ended:
         words += ["--max-iterations", "1"]
     ended = _ended([*words, *case.flags], here.repo, here.env)
     with read_journal(here.env["RALPH_STATE_DIR"]) as reader:
-        events = list(load(reader, "case").events) if "case" in reader.names() else []
+        events = list(load(reader, "case-00000000").events) if "case-00000000" in reader.names() else []
     return Ended(ended.code, ended.text, ended.seconds, events)
 
 

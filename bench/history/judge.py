@@ -86,11 +86,11 @@ def judge(cache: Path, change: Change, suite: float, keep: Path | None = None) -
         notes = release_notes(both.result, pair.old, pair.new) if change.kind != "fix" else ""
         words = [str(BIN / "ralph"), "loop", f"{asked} Its changelog says:\n{notes}" if notes else asked]
         words += ["--class", task_class, "--agent-cmd", make_agent(both, here), "--check", pair.project.check]
-        words += ["--loop-id", "case", "--max-iterations", "2", "--json", "-y"]
+        words += ["--loop-id", "case-00000000", "--max-iterations", "2", "--json", "-y"]
         ended = call(words, here.repo, here.env)
         questions = _questions(_events(ended.out))
         if questions:  # the one command that the screen offers
-            words = [str(BIN / "ralph"), "resume", "case", "--max-iterations", "+2", "--json", "-y"]
+            words = [str(BIN / "ralph"), "resume", "case-00000000", "--max-iterations", "+2", "--json", "-y"]
             words += [word for key in questions for word in ("--allow", f"{key}={_WHY}")]
             again = call(words, here.repo, here.env)
             both_out = Ended(again.code, ended.out + again.out, ended.err + again.err, 0)

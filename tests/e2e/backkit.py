@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from crashkit import AGENT, World
 from kit import SCRIPTED, processes_of, ralph_argv
@@ -21,16 +24,56 @@ from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
-FAULTS = ("runner", "worker", "keeper", "all", "hangup", "terminate", "two workers", "reboot")
+FAULTS = (
+    "runner", "worker", "keeper", "all", "hangup", "terminate", "two workers", "reboot", "clock", "disk",
+)  # fmt: skip
+HOURS = 7200
+# Loaded by every Python of this world before anything else: the wall clock of the machine, as it was moved.
+CLOCK = """
+import time as _time
+_real = _time.time
+def _moved():
+    try:
+        with open({path!r}) as file:
+            return _real() + float(file.read() or 0)
+    except OSError:
+        return _real()
+_time.time = _moved
+"""
 
 
 class Back(World):
     """A world whose loops are in the background."""
 
-    boots = 0
+    boots = moved = 0
+
+    def __init__(self, top: Path, home: Path, seen: Path | None = None) -> None:
+        state = top / "state"
+        state.mkdir(parents=True, mode=0o700)
+        mount = ["mount", "-t", "tmpfs", "-o", "size=400m,mode=700", "tmpfs", str(state)]
+        self.small = subprocess.run(mount, check=False, capture_output=True).returncode == 0  # for root only
+        super().__init__(top, home, seen=seen)
+        own = top / "python"
+        own.mkdir()
+        (own / "sitecustomize.py").write_text(CLOCK.format(path=str(top / "moved")))
+        self.more_env: dict[str, str] = {}
+        self._python = os.pathsep.join(filter(None, (str(own), os.environ.get("PYTHONPATH"))))
+        (self.config / "ralph" / "config.toml").write_text('retention.min_free = "1 MB"\n')
+
+    def env(self, **more: str | None) -> dict[str, str]:
+        return super().env(**{"PYTHONPATH": self._python, **self.more_env, **more})
+
+    def unmount(self) -> None:
+        if self.small:
+            subprocess.run(["umount", "-l", str(self.state)], check=True)
 
     def begin(self, name: str, *flags: str, nap: float = 0.6, code: int = 0) -> str:
         """`ralph loop -d`: needs two iterations; what was printed."""
+        done = self.ralph(*self.words_for(name, nap), *flags)
+        assert done.code == code, done.report()
+        return done.text
+
+    def words_for(self, name: str, nap: float) -> list[str]:
         tools = self.top / "tools"
         tools.mkdir(exist_ok=True)
         shutil.copy(SCRIPTED / "_lib.py", tools)
@@ -39,9 +82,30 @@ class Back(World):
         path.write_text(AGENT.format(before=nap, after=nap / 2, more="", **words))
         path.chmod(0o755)
         named = ("--loop-id", name, "--allow-write", str(self.outside))
-        done = self.ralph(*self.loop_words(str(path), *named, "-d", *flags))
-        assert done.code == code, done.report()
-        return done.text
+        return self.loop_words(str(path), *named, "-d")
+
+    @contextmanager
+    def terminal(self, name: str, nap: float) -> Iterator[subprocess.Popen[bytes]]:
+        """A terminal in which somebody starts a loop with `-d` and stays."""
+        line = f"{shlex.join([*ralph_argv(), *self.words_for(name, nap)])}; sleep 300"
+        argv = ["script", "-qec", line, os.devnull]
+        words = {"cwd": self.repo, "env": self.env(), "stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+        with subprocess.Popen(argv, **words) as made:
+            try:
+                while not (self.state / "logs" / "worker.log").exists():
+                    time.sleep(0.1)
+                yield made
+            finally:
+                made.kill()
+
+    def session_of(self, terminal: subprocess.Popen[bytes]) -> list[int]:
+        """Everybody in the session that the terminal belongs to."""
+        children = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(terminal.pid)], capture_output=True, check=True
+        )
+        leader = children.stdout.split()[0].decode()
+        found = subprocess.run(["ps", "-o", "pid=", "-s", leader], capture_output=True, check=True)
+        return [int(pid) for pid in found.stdout.split()]
 
     def loop(self, name: str) -> Loop:  # type: ignore[override]
         return self.record(name).loop
@@ -108,8 +172,22 @@ class Back(World):
             assert [one.wait(60) for one in both] == [0, 0]
         elif what == "reboot":
             self.reboot()
+        elif what == "clock":
+            self.moved = -self.moved or HOURS
+            (self.top / "moved").write_text(str(self.moved))
+        elif what == "disk":
+            self.fill_disk()
         if what != "reboot":
             self.worker()
+
+    def fill_disk(self, seconds: float = 1.5) -> None:
+        """Not one byte is free for a while."""
+        path = self.state / "filler"
+        with suppress(OSError), path.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 65536)
+        time.sleep(seconds)
+        path.unlink(missing_ok=True)
 
     def reboot(self) -> None:
         """Everything is gone at once, and the machine that comes up has another boot id."""
@@ -156,6 +234,7 @@ class Back(World):
     def storm(self, names: list[str], faults: int, seed: int, kinds: tuple[str, ...] = FAULTS) -> int:
         """So many faults, at random moments, to random loops; how many met a loop at work."""
         rng, met = random.Random(seed), 0
+        kinds = tuple(kind for kind in kinds if kind != "disk" or self.small)
         for _ in range(faults):
             open_ = [name for name in names if self.loop(name).phase not in ("ended", "paused")]
             for name in names:  # given up by the rule for faults: a person takes it up again
@@ -169,5 +248,5 @@ class Back(World):
                 continue
             self.fault(rng.choice(kinds), rng.choice(open_))
             met += 1
-            time.sleep(rng.random() * 2.5)
+            time.sleep(rng.random() * 1.5)
         return met

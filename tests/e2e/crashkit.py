@@ -18,7 +18,7 @@ from kit import HERE, LIMIT, SCRIPTED, Done, Place, Running, lib, userstate
 from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import load
 
-NAME = "l1"
+NAME = "l1-00000001"
 KILLED = 128 + signal.SIGKILL
 AGENT = """#!/usr/bin/env python3
 import fcntl, os, time
@@ -47,7 +47,7 @@ else:
 
 
 class World(Place):
-    """A place with one loop, called l1, that needs two iterations of the counting agent."""
+    """A place with one loop, called l1-00000001, that needs two iterations of the counting agent."""
 
     once = True
 
@@ -68,7 +68,7 @@ class World(Place):
         return str(path)
 
     def words(self, agent: str = "", *more: str) -> list[str]:
-        """A loop called l1 with this agent, by default the counting one."""
+        """A loop called l1-00000001 with this agent, by default the counting one."""
         named = ("--loop-id", NAME, "--allow-write", str(self.outside))
         return self.loop_words(agent or self.counting(), *named, *more)
 

@@ -72,7 +72,7 @@ class Shape(World):
 
     def judged(self, agent, check, *flags, cwd=None, calls=1, limit=LIMIT, env=None):
         """The whole loop: red and green at the base as committed, all green at the end; the loop."""
-        words = self.loop_words(agent, "--loop-id", "l1", *flags, check=check)
+        words = self.loop_words(agent, "--loop-id", "l1-00000001", *flags, check=check)
         done = self.ralph(*words, cwd=cwd, limit=limit, env=env)
         loop = done.loop
         base = loop.proof.baseline["check"]

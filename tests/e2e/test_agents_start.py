@@ -55,23 +55,23 @@ def test_nested_for_real(place):
 def test_five_loops_and_two_runners(place):
     """Four loops at once, no fifth; a second runner on one is refused; abort ends each with nothing left."""
     words = place.loop_words(agent("hang"))
-    running = [place.start(*words, "--loop-id", f"loop-{number}") for number in range(4)]
+    running = [place.start(*words, "--loop-id", f"loop-0000000{number}") for number in range(4)]
     for number, one in enumerate(running, 1):
         one.until_call("waiting", calls=number)
-    fifth = place.loop(agent("hang"), "--loop-id", "loop-5")
+    fifth = place.loop(agent("hang"), "--loop-id", "loop-00000005")
     assert fifth.code == 5, fifth.report()
     assert "4 loops are at work in this repository, at most 4 are allowed" in fifth.err
-    second = place.ralph("resume", "loop-2", "--display", "plain")
+    second = place.ralph("resume", "loop-00000002", "--display", "plain")
     assert second.code == 5, second.report()
     assert str(running[2].process.pid) in second.err
-    aborted = place.ralph("abort", *(f"loop-{number}" for number in range(4)))
+    aborted = place.ralph("abort", *(f"loop-0000000{number}" for number in range(4)))
     assert aborted.code == 0, aborted.report()
     for one in running:
         assert one.wait().code == 1
     place.no_process_left()
     place.same_user()
-    assert not list(place.state.glob("loops/loop-5"))
-    assert "loop-5" not in place.git("for-each-ref")
+    assert not list(place.state.glob("loops/loop-00000005"))
+    assert "loop-00000005" not in place.git("for-each-ref")
 
 
 def test_dry_run(place):
@@ -245,7 +245,8 @@ def test_from_a_sub_folder(place):
 def test_two_loops_side_by_side(place):
     """Two loops in one repository at once end with a branch each and do not disturb each other."""
     both = [
-        place.start(*place.loop_words(agent("honest_steps", 1), "--loop-id", name)) for name in ("a", "b")
+        place.start(*place.loop_words(agent("honest_steps", 1), "--loop-id", name))
+        for name in ("a-00000000", "b-00000000")
     ]
     for running in both:
         done = running.wait()
@@ -253,6 +254,6 @@ def test_two_loops_side_by_side(place):
     place.no_process_left()
     place.same_user()
     assert place.git("for-each-ref", "--format=%(refname:short)", "refs/heads/ralph").split() == [
-        "ralph/a",
-        "ralph/b",
+        "ralph/a-00000000",
+        "ralph/b-00000000",
     ]

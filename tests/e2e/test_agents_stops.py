@@ -141,15 +141,15 @@ def test_kill_9(place):
 @pytest.mark.soak
 def test_abort_and_pause_from_outside(place):
     """Commands to a living runner are heard within a second; pause keeps, abort ends."""
-    running, go = at_work(place, "--loop-id", "mine")
-    assert place.ralph("steer", "mine", "use the plus sign").code == 0
-    assert place.ralph("pause", "mine").code == 0
+    running, go = at_work(place, "--loop-id", "mine-00000000")
+    assert place.ralph("steer", "mine-00000000", "use the plus sign").code == 0
+    assert place.ralph("pause", "mine-00000000").code == 0
     running.until(lambda loop: loop.control.pause_reason)
     go.touch()
     done = running.wait()
     loop = place.expect(done, None, 1, 1)
     assert loop.phase == "paused"
     assert [steer.text for steer in loop.control.steers] == ["use the plus sign"]
-    assert place.ralph("abort", "mine").code == 0
+    assert place.ralph("abort", "mine-00000000").code == 0
     assert place.newest().loop.outcome == "aborted"
-    assert place.ralph("resume", "mine").code == 6
+    assert place.ralph("resume", "mine-00000000").code == 6

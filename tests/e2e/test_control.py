@@ -47,26 +47,31 @@ def prompt(world, call):
     return (world.outside / f"prompt-{call}").read_text()
 
 
-def row_of(world, name="l1"):
+def row_of(world, name="l1-00000001"):
     return json.loads(world.ralph("status", name, "--json").out)["loops"][0]
 
 
 def test_pause_steer_and_resume(world):
     """A living loop is seen, guarded against a second runner, steered, paused and resumed by others."""
     running = at_work(world, before=60)
-    follower = world.start("logs", "l1", "-f")
-    for words in (("resume", "l1"), ("merge", "l1"), ("drop", "l1", "--yes"), ("undo", "l1")):
+    follower = world.start("logs", "l1-00000001", "-f")
+    for words in (
+        ("resume", "l1-00000001"),
+        ("merge", "l1-00000001"),
+        ("drop", "l1-00000001", "--yes"),
+        ("undo", "l1-00000001"),
+    ):
         done = world.ralph(*words)
         assert done.code == 5, done.report()
         assert "[E-LOOP-LOCKED]" in done.err
         assert f"pid {running.process.pid} " in done.err
     seen = row_of(world)
     assert (seen["phase"], seen["iteration"], seen["spend"]["calls"]) == ("working", 1, 1)
-    assert "AgentStarted" in world.ralph("logs", "l1").out
+    assert "AgentStarted" in world.ralph("logs", "l1-00000001").out
     assert "IN_PROGRESS" in world.ralph("report", "--list").out
     assert "no loop ended" in world.ralph("report", "--failed").out
-    assert world.ralph("steer", "l1", "the clock is in UTC").code == 0
-    assert world.ralph("pause", "l1").code == 0
+    assert world.ralph("steer", "l1-00000001", "the clock is in UTC").code == 0
+    assert world.ralph("pause", "l1-00000001").code == 0
     wait_until(lambda: "PauseAsked" in world.kinds())
     (world.outside / "go").touch()
     done = running.wait()
@@ -80,7 +85,7 @@ def test_pause_steer_and_resume(world):
     assert followed.code == 0
     assert [line.split()[2] for line in followed.out.splitlines()] == world.kinds()
 
-    again = world.ralph("pause", "l1")
+    again = world.ralph("pause", "l1-00000001")
     assert (again.code, "[E-LOOP-STOPPED]" in again.err) == (6, True)
     assert row_of(world)["phase"] == "paused"
     done = world.ralph("resume", "--last", "--steer", "and in 24 hours")
@@ -89,7 +94,7 @@ def test_pause_steer_and_resume(world):
     assert "and in 24 hours" in prompt(world, 2)
     world.whole(calls=2)
     assert "COMPLETED" in world.ralph("report", "--list").out
-    final = world.ralph("resume", "l1")
+    final = world.ralph("resume", "l1-00000001")
     assert (final.code, "[E-LOOP-FINAL]" in final.err) == (6, True)
 
 
@@ -100,7 +105,7 @@ def test_pause_now(world, edited):
     running = at_work(world, before=0 if edited else 60, after=60)
     wait_until(lambda: not edited or (world.outside / "prompt-1").exists())
     began = time.monotonic()
-    done = world.ralph("pause", "l1", "--now")
+    done = world.ralph("pause", "l1-00000001", "--now")
     assert done.code == 0, done.report()
     assert time.monotonic() - began < 20
     assert running.wait().code == 1
@@ -109,7 +114,7 @@ def test_pause_now(world, edited):
     assert ("checkpoint/1" in world.refs()) is edited
     world.no_process_left(5)
     world.counting()
-    assert world.ralph("resume", "l1").code == 0
+    assert world.ralph("resume", "l1-00000001").code == 0
     world.whole(calls=2 if edited else 3)
 
 
@@ -118,20 +123,20 @@ def test_abort(world):
     """abort ends a running loop, keeps a checkpoint of what the agent left, and is final."""
     running = at_work(world, after=60)
     wait_until((world.outside / "prompt-1").exists)
-    done = world.ralph("abort", "l1", "--reason", "wrong approach")
+    done = world.ralph("abort", "l1-00000001", "--reason", "wrong approach")
     assert done.code == 0, done.report()
-    assert "l1 aborted" in done.out
+    assert "l1-00000001 aborted" in done.out
     ended = running.wait()
     assert ended.code == 1, ended.report()
     loop = world.record().loop
     assert (loop.outcome, loop.reason) == ("aborted", "wrong approach")
     assert "checkpoint/1" in world.refs()
-    assert "+    return a + b" in world.ralph("diff", "l1", "--iteration", "1").out
+    assert "+    return a + b" in world.ralph("diff", "l1-00000001", "--iteration", "1").out
     world.no_process_left(5)
     world.same_user()
-    assert world.ralph("resume", "l1").code == 6
-    assert world.ralph("abort", "l1").code == 6
-    assert "l1" in world.ralph("report", "--failed").out
+    assert world.ralph("resume", "l1-00000001").code == 6
+    assert world.ralph("abort", "l1-00000001").code == 6
+    assert "l1-00000001" in world.ralph("report", "--failed").out
 
 
 @pytest.mark.soak
@@ -141,7 +146,7 @@ def test_abort_of_a_crashed_loop(world):
     running.process.kill()
     running.process.wait()
     assert "crashed" in world.ralph("status").out
-    done = world.ralph("abort", "l1")
+    done = world.ralph("abort", "l1-00000001")
     assert done.code == 0, done.report()
     loop = world.record().loop
     assert (loop.outcome, loop.spend.calls, loop.call.running) == ("aborted", 1, False)
@@ -156,10 +161,10 @@ def test_a_command_survives_a_kill(world):
     running.process.kill()
     running.process.wait()
     env = {**os.environ, **world.env()}
-    send("l1", env, Steered(text="mind the gap"), time.time())
+    send("l1-00000001", env, Steered(text="mind the gap"), time.time())
     world.counting(more=COPY.format(folder=str(world.outside)))
-    world.dying("ralph.shell.run.runner.Runner._obey:call:1", "resume", "l1", "--display", "plain")
-    assert world.ralph("resume", "l1").code == 0
+    world.dying("ralph.shell.run.runner.Runner._obey:call:1", "resume", "l1-00000001", "--display", "plain")
+    assert world.ralph("resume", "l1-00000001").code == 0
     world.whole(calls=3)
     assert world.kinds().count("Steered") == 1
     texts = [prompt(world, call).count("mind the gap") for call in (2, 3)]
@@ -173,8 +178,8 @@ def test_a_stale_command_does_not_stop_a_resume(world):
     assert done.code == 1, done.report()
     env = {**os.environ, **world.env()}
     for late in (AbortAsked(reason="late"), PauseAsked(reason="late")):
-        send("l1", env, late, time.time())
-    done = world.ralph("resume", "l1", "--max-iterations", "+2")
+        send("l1-00000001", env, late, time.time())
+    done = world.ralph("resume", "l1-00000001", "--max-iterations", "+2")
     assert done.code == 0, done.report()
     assert world.record().loop.outcome == "verified"
 
@@ -198,9 +203,9 @@ def test_readers_of_a_directory_they_cannot_write(world):
         env = {**world.env(), "RALPH_STATE_DIR": state, "HOME": "/", "PYTHONDONTWRITEBYTECODE": "1"}
         for words, text in (
             (("status", "--all"), "verified"),
-            (("status", "l1"), "verified"),
-            (("logs", "l1"), "LoopEnded"),
-            (("report", "l1"), "VERIFIED"),
+            (("status", "l1-00000001"), "verified"),
+            (("logs", "l1-00000001"), "LoopEnded"),
+            (("report", "l1-00000001"), "VERIFIED"),
         ):
             seen = subprocess.run(
                 [*command, *words], cwd="/", env=env, capture_output=True, text=True, check=False

@@ -11,7 +11,7 @@ from effort import part_of
 pytestmark = pytest.mark.slow
 
 JOURNAL = "ralph.shell.journal.writer.SqliteJournal"
-RESUME = ("resume", "l1", "--display", "plain")
+RESUME = ("resume", "l1-00000001", "--display", "plain")
 # What a loop of two iterations writes; every one of these appends is killed before, inside and after.
 ROWS = [
     *("LoopStarted", "WorkspaceMade", "GateEnded"),
@@ -141,7 +141,7 @@ def test_aborted_after_a_kill_that_had_published(world):
     """A result branch that was made and never recorded goes when the loop is aborted instead of resumed."""
     world.dying("ralph.shell.git.refs.publish_result:return:1", *world.words())
     assert world.git("for-each-ref", "refs/heads/ralph") != ""
-    assert world.ralph("abort", "l1").code == 0
+    assert world.ralph("abort", "l1-00000001").code == 0
     loop = world.record().loop
     assert (loop.outcome, loop.landing.result) == ("aborted", "")
     assert world.git("for-each-ref", "refs/heads/ralph") == ""

@@ -37,7 +37,7 @@ except OSError: pass"""
     assert loop.sealed.box.share == (STAMP,)
     listed = userstate.git(shape.repo, "ls-tree", "-r", "--name-only", loop.landing.branch)
     assert listed.split() == sorted(FILES)
-    logs = shape.ralph("logs", "l1").out
+    logs = shape.ralph("logs", "l1-00000001").out
     assert f"with {STAMP} of your checkout" in logs
 
 
@@ -63,6 +63,6 @@ def test_a_base_that_cannot_load_calls_no_agent(shape, files, check, said):
     """What no agent can mend is said before any is called, with what to do."""
     shape.project(shape.top / "proj", {".gitignore": "/dist/\nnode_modules/\n"} | files, {})
     shape.decoy({"dist/main.js": "1;\n"})
-    done = shape.loop("false", "--loop-id", "l1", check=check)
+    done = shape.loop("false", "--loop-id", "l1-00000001", check=check)
     assert (done.code != 0, done.loop.outcome, done.loop.spend.calls) == (True, "broken", 0), done.report()
     assert said in done.text

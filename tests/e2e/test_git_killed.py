@@ -85,7 +85,7 @@ def test_git_is_killed_at_each_of_its_writes_and_a_resume_goes_on(world, also):
     assert {"commit-tree no-index", "update-ref "} <= places, places
     left = (world.top / "killed.left").read_text()
     assert "workspace.index.new.lock" in left, "git left no lock: this test shows nothing"
-    assert "/refs/ralph/l1/base.lock" in left
+    assert "/refs/ralph/l1-00000001/base.lock" in left
     assert not world.locks()
     world.whole(calls=2)
 
@@ -94,13 +94,13 @@ def test_a_lock_is_known_by_its_maker(world):
     """git killed while it made the result branch leaves an empty lock there. It was noted before who would
     make one, so a resume takes it away; where nobody noted it, it could be anybody's, and is named and left.
     """
-    at_the_end = '[ "$1" = update-ref ] && [ -e .git/refs/ralph/l1/checkpoint/2 ]'
+    at_the_end = '[ "$1" = update-ref ] && [ -e .git/refs/ralph/l1-00000001/checkpoint/2 ]'
     env = world.git_that(at_the_end, world.die())
     done = world.ralph(*world.words(), env=env)
-    lock = world.repo / ".git" / "refs" / "heads" / "ralph" / "l1.lock"
+    lock = world.repo / ".git" / "refs" / "heads" / "ralph" / "l1-00000001.lock"
     assert (done.code, lock.exists()) == (4, True), done.report()
     assert "git update-ref was killed by SIGKILL" in done.err
-    note = world.state / "loops" / "l1" / "store" / "moving"
+    note = world.state / "loops" / "l1-00000001" / "store" / "moving"
     kept = note.read_bytes()
     note.unlink()
     again = world.ralph(*RESUME, env=env)

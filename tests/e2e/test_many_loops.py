@@ -49,13 +49,15 @@ def test_a_resume_takes_a_place_like_a_start(world):
     """With the one place taken neither `loop` nor `resume` gets in: exit 5, the next step, no trace. A killed
     loop's place is free at once, and of two resumes in the same moment exactly one gets it.
     """
-    with at_work(world, "l1"):
-        refused(world, *words(world, "l2"))
-    with at_work(world, "l2"):
-        before = world.kinds("l1")
-        assert "next  ralph pause l2" in refused(world, "resume", "l1", "--display", "plain")
-        assert world.kinds("l1") == before
-    both = [world.start("resume", name, "--display", "plain") for name in ("l1", "l2")]
+    with at_work(world, "l1-00000001"):
+        refused(world, *words(world, "l2-00000002"))
+    with at_work(world, "l2-00000002"):
+        before = world.kinds("l1-00000001")
+        assert "next  ralph pause l2-00000002" in refused(
+            world, "resume", "l1-00000001", "--display", "plain"
+        )
+        assert world.kinds("l1-00000001") == before
+    both = [world.start("resume", name, "--display", "plain") for name in ("l1-00000001", "l2-00000002")]
     until = time.monotonic() + 30
     while all(one.process.poll() is None for one in both):
         assert time.monotonic() < until, "both got in"

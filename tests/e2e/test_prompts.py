@@ -27,7 +27,7 @@ def judged_once(place):
 def test_two_iterations_and_what_was_learned(place):
     """Files come from the base commit, notes reach the next call and are kept only when asked for."""
     place.commit("guide", AGENTS__md="use tabs\n", PROMPT__md="Be brief.\n")
-    done = place.loop(NOTES, "--loop-id", "tea")
+    done = place.loop(NOTES, "--loop-id", "tea-00000000")
     loop = place.expect(done, "verified", 0, 2)
     (note,) = loop.agents.learnings
     assert note == "tests need tea, token=[redacted]"
@@ -45,7 +45,7 @@ def test_two_iterations_and_what_was_learned(place):
     assert "use tabs" not in shown.out  # the marks of each call are no difference
     assert re.search(r"\n  in all +[\d,]+  \d\.\d%\nestimated: ", shown.err)
     assert "warning" not in shown.err
-    told = json.loads(place.ralph("prompt", "show", "tea", "--iteration", "1", "--json").out)
+    told = json.loads(place.ralph("prompt", "show", "tea-00000000", "--iteration", "1", "--json").out)
     assert (told["iteration"], told["sent"], told["window"], told["large"]) == (1, True, 200_000, False)
     assert [part["title"] for part in told["parts"]][:3] == [
         "What this project asks for",
@@ -53,11 +53,11 @@ def test_two_iterations_and_what_was_learned(place):
         "Task",
     ]
 
-    landed = place.ralph("merge", "tea")
+    landed = place.ralph("merge", "tea-00000000")
     assert f"    - {note}\n" in landed.out
-    assert "ralph learnings tea --append" in landed.out
+    assert "ralph learnings tea-00000000 --append" in landed.out
     assert (place.repo / "AGENTS.md").read_text() == "use tabs\n"
-    assert place.ralph("learnings", "tea", "--append").code == 0
+    assert place.ralph("learnings", "tea-00000000", "--append").code == 0
     assert (place.repo / "AGENTS.md").read_text() == f"use tabs\n\n## Learned\n\n- {note}\n"
 
 
@@ -84,18 +84,18 @@ def test_own_templates_need_approval_and_keep_what_must_be_said(place):
 def test_the_prompt_of_a_call_that_comes_next(place):
     """A paused loop shows what it would send, the same each time, and spends nothing for it."""
     waits = "sh -c 'cat > /dev/null; echo begun; until [ -e go ]; do sleep 0.1; done; rm go'"
-    going = place.start(*place.loop_words(waits, "--loop-id", "later"))
+    going = place.start(*place.loop_words(waits, "--loop-id", "later-00000000"))
     going.until_call("begun")
-    assert place.ralph("steer", "later", "use a lamp").code == 0
-    assert place.ralph("pause", "later").code == 0
+    assert place.ralph("steer", "later-00000000", "use a lamp").code == 0
+    assert place.ralph("pause", "later-00000000").code == 0
     going.until(lambda loop: loop.control.pause_reason)  # heard, not only sent
-    (place.state / "workspaces" / "later" / "go").write_text("")
+    (place.state / "workspaces" / "later-00000000" / "go").write_text("")
     done = going.wait()
     assert done.loop.phase == "paused", done.report()
-    shown = place.ralph("prompt", "show", "later")
-    assert "later: iteration 2, call 2; would be sent to command" in shown.err
+    shown = place.ralph("prompt", "show", "later-00000000")
+    assert "later-00000000: iteration 2, call 2; would be sent to command" in shown.err
     assert "# Note from the user\n\n- use a lamp\n" in shown.out
-    assert place.ralph("prompt", "show", "later").out == shown.out
+    assert place.ralph("prompt", "show", "later-00000000").out == shown.out
     newest = place.newest()
     assert newest is not None
     assert newest.loop.spend.calls == 1

@@ -17,14 +17,17 @@ def unproven(place):
     for name in lib.RIGHT:
         source = lib.set_body(source, name, lib.right(name))
     place.commit("no bugs", calc__py=source)
-    command, flags = agent("claims_done_feature", "untested"), ("--min-grade", "B", "--loop-id", "l1")
+    command, flags = (
+        agent("claims_done_feature", "untested"),
+        ("--min-grade", "B", "--loop-id", "l1-00000001"),
+    )
     done = place.loop(command, *flags, task="add a power function")
     place.expect(done, "unproven", 3, 2, grade="C")
     return place
 
 
 def resume(place, check, *flags):
-    return place.ralph("resume", "l1", "--check", check, "--display", "plain", "-y", *flags)
+    return place.ralph("resume", "l1-00000001", "--check", check, "--display", "plain", "-y", *flags)
 
 
 def test_a_new_check_proves_what_is_there_without_another_call(unproven):
@@ -43,8 +46,8 @@ def test_a_new_check_proves_what_is_there_without_another_call(unproven):
     message = unproven.git("log", "-1", "--format=%B", loop.landing.result)
     assert "Ralph-Grade: B" in message
     assert "power (proof): pass" in message
-    assert f"check added: power (python3 -c '{POWER}')" in unproven.ralph("report", "l1").out
-    checked = unproven.ralph("verify", "l1")
+    assert f"check added: power (python3 -c '{POWER}')" in unproven.ralph("report", "l1-00000001").out
+    checked = unproven.ralph("verify", "l1-00000001")
     assert checked.code == 0, checked.report()
     assert "power" in checked.out
     assert "[E-LOOP-FINAL]" in resume(unproven, "true").err
@@ -73,7 +76,7 @@ def test_a_check_that_came_with_the_work_is_refused(place, check):
     for name in lib.RIGHT:
         source = lib.set_body(source, name, lib.right(name))
     place.commit("no bugs", calc__py=source, Makefile="test:\n\tpython3 -m unittest\n")
-    flags = ("--min-grade", "B", "--loop-id", "l1")
+    flags = ("--min-grade", "B", "--loop-id", "l1-00000001")
     done = place.loop(agent("claims_done_feature", "target"), *flags, task="add a power function")
     place.expect(done, "unproven", 3, 2, grade="C")
     refused = resume(place, check)

@@ -125,9 +125,9 @@ def test_linked_worktree(shape):
     loop = shape.judged(shape.mends("value.py"), CHECK)
     assert loop.grade == "A"
     userstate.same_user(before, userstate.user_state(main))
-    done = shape.ralph("merge", "l1")
+    done = shape.ralph("merge", "l1-00000001")
     assert (done.code, "[E-LAND-DIRTY]" in done.err) == (3, True), done.report()
     userstate.git(shape.repo, "checkout", "--", "value.py")
-    assert shape.ralph("merge", "l1").code == 0
+    assert shape.ralph("merge", "l1-00000001").code == 0
     assert userstate.git(shape.repo, "rev-parse", "side") == loop.landing.result
     assert userstate.git(main, "rev-parse", "main") == loop.sealed.base.commit

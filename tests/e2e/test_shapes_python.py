@@ -53,7 +53,7 @@ def test_editable_install_without_a_box(shape):
     """Without a box the user's files cannot be kept out: whatever comes of it, it is never grade A."""
     editable_project(shape, shape.top / "proj")
     check = ".venv/bin/python -m unittest discover tests"
-    words = ("--sandbox", "none", "--max-iterations", "2", "--loop-id", "l1")
+    words = ("--sandbox", "none", "--max-iterations", "2", "--loop-id", "l1-00000001")
     done = shape.loop(shape.mends("src/valued/value.py"), *words, check=check)
     loop = done.loop
     assert loop.grade != "A"

@@ -96,7 +96,9 @@ def test_inherited_tests(shape):
         "tests/test_it.py": HEIR,
     }
     shape.project(shape.top / "proj", files, {})
-    words = shape.loop_words(shape.mends("value.py"), "--loop-id", "l1", check="python3 -m unittest discover")
+    words = shape.loop_words(
+        shape.mends("value.py"), "--loop-id", "l1-00000001", check="python3 -m unittest discover"
+    )
     done = shape.ralph(*words)
     assert (done.loop.outcome, done.loop.grade) == ("verified", "A"), done.report()
 
@@ -130,7 +132,7 @@ def test_flaky_at_the_base_does_not_block(shape):
     script.write_text(f"#!/bin/sh\n{AGENT}\necho >> value.py\n")
     script.chmod(0o755)
     words = shape.loop_words(
-        str(script), "--loop-id", "l1", "--max-iterations", "12", check="python3 -m unittest"
+        str(script), "--loop-id", "l1-00000001", "--max-iterations", "12", check="python3 -m unittest"
     )
     done = shape.ralph(*words, limit=240)
     assert done.loop.outcome == "verified", done.report()

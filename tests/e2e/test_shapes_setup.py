@@ -86,7 +86,7 @@ def test_built_once_and_shared(shape, sandbox):
         if sandbox == "auto"
         else "0"
     )
-    done = loop(shape, "l1", seen, flags=(*flags, "--allow-write", str(shape.outside)))
+    done = loop(shape, "l1-00000001", seen, flags=(*flags, "--allow-write", str(shape.outside)))
     assert done.loop.grade == "B", "only data changed: there is no code that could be broken"
     assert done.loop.proof.baseline["check"].counts.passed == 1  # installed is right from the start
     assert "dependencies are built by: sh build.sh" in done.err
@@ -99,7 +99,7 @@ def test_built_once_and_shared(shape, sandbox):
     assert "hush" not in env
     assert "RALPH" not in env
     assert sorted(path.name for path in lock.parents[2].iterdir()) == ["node_modules"]  # and nothing else
-    loop(shape, "l2", flags=flags)
+    loop(shape, "l2-00000002", flags=flags)
     assert [path.stat().st_ino for path in built(shape)] == [inode]
     shape.ralph("clean", "--older-than", "0d", "-y")
     assert built(shape) == []
@@ -110,19 +110,19 @@ def test_a_changed_lockfile_is_built_in_its_own_place(shape):
     """What an agent's lockfile asks for is built for its loop alone, by the base's script and not by
     the agent's; the baseline's build stays as it was."""
     project(shape)
-    done = loop(shape, "l1", NINE, "open('build.sh', 'w').write('exit 1')")
+    done = loop(shape, "l1-00000001", NINE, "open('build.sh', 'w').write('exit 1')")
     assert (
         done.loop.proof.finals["check"].counts.passed == 2
     )  # so {"v": 9} was installed where it was judged …
     assert [json.loads(path.read_text()) for path in built(shape)] == [{"v": 1}]  # … and nowhere else
-    assert built(shape, "loops/l1/deps") == []  # gone with the loop's checkouts
+    assert built(shape, "loops/l1-00000001/deps") == []  # gone with the loop's checkouts
 
 
 @pytest.mark.soak
 def test_what_cannot_be_built(shape):
     """A lockfile that cannot be built is red with the reason; a base that cannot be built ends as broken."""
     project(shape)
-    done = loop(shape, "l1", IMPOSSIBLE, flags=("--max-iterations", "1"), code=1)
+    done = loop(shape, "l1-00000001", IMPOSSIBLE, flags=("--max-iterations", "1"), code=1)
     verdict = done.loop.proof.verdicts["check"]
     assert (verdict.status, "setup failed (sh build.sh): exit code 1" in verdict.summary) == ("error", True)
     assert "could not be judged (setup failed" in done.text
@@ -132,7 +132,7 @@ def test_what_cannot_be_built(shape):
     shape.git("add", LOCK)
     shape.git("commit", "--quiet", "-m", "impossible")
     shape.decoy({})
-    done = loop(shape, "l2", code=4)
+    done = loop(shape, "l2-00000002", code=4)
     assert (done.loop.outcome, done.loop.spend.calls) == ("broken", 0)
     assert "setup failed" in done.loop.reason
 
@@ -142,8 +142,8 @@ def test_a_changed_lockfile_without_setup(shape):
     """The user's folders are shared only while the lockfile is the base's: else nothing can be judged."""
     project(shape, setup="")
     shape.decoy({"node_modules/x/lock": '{"v": 1}\n'})
-    assert loop(shape, "l1").loop.grade == "B"
-    done = loop(shape, "l2", NINE, flags=("--max-iterations", "1"), code=1)
+    assert loop(shape, "l1-00000001").loop.grade == "B"
+    done = loop(shape, "l2-00000002", NINE, flags=("--max-iterations", "1"), code=1)
     assert "package-lock.json asks for what is not installed, and there is no setup command" in done.text
 
 
@@ -151,11 +151,11 @@ def test_a_changed_lockfile_without_setup(shape):
 def test_killed_while_it_builds(shape):
     """A build that was killed half-way is thrown away and made anew."""
     project(shape)
-    words = shape.loop_words(shape.mends("wanted", "1", "2"), "--loop-id", "l1", check=CHECK)
+    words = shape.loop_words(shape.mends("wanted", "1", "2"), "--loop-id", "l1-00000001", check=CHECK)
     shape.dying("ralph.shell.dependencies.built.Deps._keep:call:1", *words)
     assert not list(shape.state.glob("deps/*/made.json"))
-    shape.dying("ralph.shell.process.client.start_call:return:1", "resume", "l1")
-    done = shape.ralph("resume", "l1")
+    shape.dying("ralph.shell.process.client.start_call:return:1", "resume", "l1-00000001")
+    done = shape.ralph("resume", "l1-00000001")
     assert done.code == 0, done.report()
     assert len(built(shape)) == 1
     assert not list(shape.state.glob("deps/*/call"))

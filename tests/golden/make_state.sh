@@ -39,7 +39,7 @@ run() {
 start() {
   name=$1
   shift
-  run loop "make check.sh pass" --check ./check.sh --class test-pass --loop-id "$name" --display plain \
+  run loop "make check.sh pass" --check ./check.sh --class test-pass --loop-id "$name-00000000" --display plain \
     --allow-write $top/outside "$@"
 }
 start verified --agent-cmd "$top/agent.sh fix"

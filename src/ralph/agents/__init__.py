@@ -85,7 +85,7 @@ class CallContext(Struct, frozen=True):
     boxed: bool = False  # a sandbox was seen to hold: the CLI's own permissions may be bypassed
     session: AgentSession | None = None  # conversation to go on with
     token: str = ""  # a new UUID, for CLIs that let one choose a conversation's id
-    cost_left: float | None = None  # US dollars that this loop may still spend
+    cost_left: float | None = None  # US dollars that this call may spend
 
 
 class Launch(Struct, frozen=True):

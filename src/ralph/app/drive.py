@@ -10,6 +10,7 @@ from signal import SIGINT, SIGTERM
 
 from msgspec import Struct
 
+from ralph.app.people.notify import Notifier
 from ralph.app.records import read_loop
 from ralph.app.report.report_files import write_reports
 from ralph.app.views.at_work import naming_loops
@@ -64,13 +65,14 @@ def drive(
 ) -> Driven:
     """Drive until the loop stops. Its report is written whatever happens; `tell` hears if that failed."""
     signals, clock = signals or SignalCount(), clock or SystemClock()
-    papers = Papers()
+    papers, told = Papers(), tell or watcher.note
+    notifier = Notifier(watcher, env, told)
     try:
         with naming_loops(env):
             loop = drive_loop(
                 request.name,
                 env,
-                watcher,
+                notifier,
                 min_free=request.min_free,
                 most=request.max_loops,
                 machine=request.max_loops_machine,
@@ -83,7 +85,8 @@ def drive(
     finally:
         papers = write_papers(request.name, env, clock)
         if papers.trouble:
-            (tell or watcher.note)(papers.trouble)
+            told(papers.trouble)
+        notifier.close()
     return Driven(loop, exit_code(loop, signals), papers)
 
 

@@ -43,6 +43,15 @@ def settings_to_resume(env: Mapping[str, str], repo: str) -> Settings:
         return user_settings(env, os.getcwd())
 
 
+def terminal_notices(env: Mapping[str, str]) -> tuple[bool, bool]:
+    """Does this user want to hear the bell, and to see the loop in the terminal's title?"""
+    try:
+        notify = user_settings(env, os.sep).notify
+    except UserError:  # whoever needs the settings says what is wrong with them
+        return True, True
+    return notify.bell, notify.title
+
+
 def setting_rows(settings: Settings) -> tuple[SettingRow, ...]:
     """Each setting with its value and where it came from."""
     return config.rows(settings)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.app.people.memory import notes_for
 from ralph.app.place import journal_of
 from ralph.app.views.at_work import naming_loops
 from ralph.clock import SystemClock
@@ -48,7 +49,10 @@ def prepare_start(request: StartRequest, env: Mapping[str, str], *, token: str =
     if request.loop_id:
         _refuse_taken(request.loop_id.removeprefix("ralph-"), env)
     made = prepare(request, env=env, token=token or secrets.token_hex(4), now=SystemClock().now())
-    return replace(made, order=replace(made.order, other_checks=_other_checks(made, env)))
+    order, people = made.order, made.order.people
+    if made.settings.people.memory == "on":
+        people = replace(people, memory=notes_for(order.task, order.repo, env))
+    return replace(made, order=replace(order, other_checks=_other_checks(made, env), people=people))
 
 
 def _refuse_taken(name: str, env: Mapping[str, str]) -> None:

@@ -10,9 +10,9 @@ from ralph.core.decide.machine import decide
 from ralph.core.decide.stints.on_asked import CHOSEN
 from ralph.core.model import actions
 from ralph.core.model import events as e
-from ralph.core.model.agent import SealedAgent, Steer
+from ralph.core.model.agent import Fault, SealedAgent, Steer
 from ralph.core.model.loop import HostState
-from ralph.core.model.spend import Limits
+from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.verdict import Checkpoint
 
 READY = b.based()
@@ -261,5 +261,46 @@ CHOICES = [
         },
     ),
 ]
-ROWS = [*QUEUES, *STINTS, *STOPS, *RAISES, *CHOICES]
+CAPPED = b.call(b.based(b.order(limits=Limits(iteration_cost=2.0))))
+VERIFIED = b.verified()
+PEOPLE = [
+    *(
+        Row(
+            f"a person's yes is on record with what was meant: {phase}",
+            loop,
+            e.Approved(point="land", commit="c9", author="me"),
+            {"control.approved": {"land": "c9"}},
+        )
+        for phase, loop in {**LIVE, "ended": VERIFIED}.items()
+    ),
+    Row(
+        "what a person clears is known to no later call, the rest is",
+        VERIFIED.with_agents(learnings=("tea", "milk")),
+        e.LearningsCleared(notes=("tea", "never noted")),
+        {"agents.learnings": ("milk",)},
+    ),
+    Row(
+        "what a call cost is known until the next",
+        CAPPED,
+        e.AgentEnded(iteration=1, call=1, usage=Usage(cost=3.0)),
+        {
+            "call.running": False,
+            "call.cost": 3.0,
+            "spend": replace(CAPPED.spend, cost=3.0),
+            "todo": (actions.TakeSnapshot(1),),
+        },
+    ),
+    Row(
+        "a call that stopped at its own bound has kept it",
+        CAPPED,
+        e.AgentEnded(iteration=1, call=1, usage=Usage(cost=3.0), fault=Fault("budget", "x")),
+        {
+            "call.running": False,
+            "call.fault": Fault("budget", "x"),
+            "spend": replace(CAPPED.spend, cost=3.0),
+            "todo": (actions.TakeSnapshot(1),),
+        },
+    ),
+]
+ROWS = [*QUEUES, *STINTS, *STOPS, *RAISES, *CHOICES, *PEOPLE]
 assert HostState() == READY.host

@@ -19,7 +19,7 @@ from ralph.core.views.summary import Summary
 ORDER = """loop task repo criterion limits agent agent_argv agent_settings agent_env model key price spares
     keep_session base_commit base_tree user_start head_commit head_branch branch on_fail sandbox network
     allow_write share setup setup_cwd prefix with_changes history protect other_checks config_digest warnings
-    report_copy_to templates brief rubric judge item"""
+    report_copy_to approve issue activity_log memory templates brief rubric judge item"""
 WHOLES = (LoopReport, Order, PromptFacts, Summary)
 FULL = b.order(
     agent_argv=("a", "-x"), agent_env={"A": "1"}, model="m", user_start="u", network=False, setup="s"

@@ -46,7 +46,7 @@ def test_nothing_configured_gives_the_documented_defaults(place):
     """Without any file the struct's own defaults and the schema's agree, key by key."""
     settings = place.load()
     bare = config.Settings()
-    for field in ("agent", "limits", "box", "net", "min_grade", "places", "branch_prefix", "display"):
+    for field in ("agent", "limits", "box", "net", "min_grade", "places", "paths", "people", "notify"):
         assert getattr(settings, field) == getattr(bare, field)
     assert settings.limits.iterations == 15
     assert {origin.layer for origin in settings.origins.values()} == {"defaults"}
@@ -499,7 +499,8 @@ def test_every_plain_key_has_a_variable_that_works(place, option):
         "duration": "2h", "money": "$3", "size": "3 GB", "count": "7",
         "iterations": "3", "days": "3", "inners": "a:b", "inner": "docs", "waivers": "stubs=why",
         "prefix": "bots", "names": "p", "kinds": "inventory.deleted", "word": "m", "text": "make x",
-        "switch": "true", "score": "8", "grades": "B, docs=C",
+        "switch": "false" if option.default else "true", "score": "8", "grades": "B, docs=C",
+        "texts": option.choices[0] if option.choices else "a", "address": "https://hooks.example.org/x",
     }[option.kind]  # fmt: skip
     place.own("[profiles.p]\nenv = {}\n")
     by_env = place.load(env={option.env: sample})

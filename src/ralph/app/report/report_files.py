@@ -48,8 +48,8 @@ def write_reports(state: State, record: Record) -> tuple[str, str]:
     paths = _write_all(state.reports, record.name, faces)
     _prune(state.reports)
     order = record.loop.sealed
-    if order.report_copy_to:
-        _write_all(_inside(order.repo, order.report_copy_to), record.name, faces)
+    if order.people.report_copy_to:
+        _write_all(_inside(order.repo, order.people.report_copy_to), record.name, faces)
     return paths["md"], paths["json"]
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from ralph.app.results.rejudge import rejudge_tree
 from ralph.app.words.format import MERGE_WORDS
 from ralph.clock import SystemClock
+from ralph.core.decide.stints.approval import refuse_landing
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE
@@ -63,6 +64,7 @@ def merge(
                 next=f"ralph status {name}",
             )
         new, verified = _what_to_land(loop, store, checkpoint)
+        refuse_landing(loop, new)
         old = store.project.head
         note = "" if verified else "not verified"
         if checkpoint is None and loop.outcome == "unproven":

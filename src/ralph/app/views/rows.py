@@ -22,7 +22,7 @@ from ralph.shell.journal.store import ENDED, JournalReader, SummaryRow
 
 LIMITS: dict[str, Any] = {  # what the journal leaves out because it is the default (`core.model.order`)
     "iterations": 15, "time": None, "iteration_time": 1800.0, "idle": None, "cost": None, "tokens": None,
-    "calls_per_hour": None,
+    "calls_per_hour": None, "iteration_cost": None,
 }  # fmt: skip
 SPEND: dict[str, Any] = {
     "calls": 0, "seconds": 0.0, "waited": 0.0, "tokens": None, "cost": None, "blind": 0, "estimated": False,

@@ -81,6 +81,8 @@ def limit_words(limits: Limits) -> str:
         words.append(dollars(limits.cost))
     if limits.tokens is not None:
         words.append(f"{thousands(limits.tokens)} tokens")
+    if limits.iteration_cost is not None:
+        words.append(f"{dollars(limits.iteration_cost)} a call")
     if limits.calls_per_hour is not None:
         words.append(f"{limits.calls_per_hour} calls an hour")
     return "at most " + DOT.join(words)
@@ -254,6 +256,11 @@ def _resume(event: e.ResumeAsked) -> str:
     return "  ".join([by, *words])
 
 
+def _approval(event: e.Approved) -> str:
+    what = f"{event.point} of {short(event.commit)}" if event.commit else event.point
+    return what + (f"  by {safe(event.author, 60)}" if event.author else "")
+
+
 def _abort(event: e.AbortAsked) -> str:
     return safe(event.reason or "asked by the user")
 
@@ -280,6 +287,8 @@ _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
     e.StintStarted: _stint,
     e.LoopQueued: _queued,
     e.PriorityAsked: lambda event: event.priority,
+    e.Approved: _approval,
+    e.LearningsCleared: lambda event: f"{plural(len(event.notes), 'note')} will be offered to no other loop",
     e.WorkspaceMade: _workspace,
     e.AgentStarted: _agent_started,
     e.AgentEnded: _agent_ended,

@@ -24,7 +24,7 @@ from ralph.core.proof.causes import MACHINE, TRIES
 from ralph.errors import IllegalEvent
 
 UNCOUNTED = frozenset({"interrupted", "budget"})
-OVERTIME = frozenset({"timeout", "idle"})
+USED_UP = frozenset({"timeout", "idle", "budget"})  # it was at work for as long as it might
 _KEY = re.compile(r"api[ _-]?key|bearer|token (?:is )?invalid|incorrect .{0,20}key", re.IGNORECASE)
 _EXPIRED = re.compile(r"expired|log ?in|sign ?in|oauth", re.IGNORECASE)
 
@@ -52,7 +52,7 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
     if loop.agents.faults_in_row >= FAULT_CAP or loop.agents.outages_in_row >= LIMIT_CAP:
         count = max(loop.agents.faults_in_row, loop.agents.outages_in_row)
         # An agent that is at work for as long as it may is no broken one: it does not get anywhere.
-        outcome: Outcome = "stalled" if fault.kind in OVERTIME and loop.rules > 3 else "broken"
+        outcome: Outcome = "stalled" if fault.kind in USED_UP and loop.rules > 3 else "broken"
         return after_judging.finish(
             loop, Finish(outcome, f"{count} faults in a row, the last: {fault.message}")
         )
@@ -71,7 +71,11 @@ def _login_words(fault: Fault) -> str:
 def _count_fault(loop: Loop, fault: Fault) -> Loop:
     if fault.kind in HEALED_BY_TIME:
         return failover.note_outage(loop, fault).with_agents(outages_in_row=loop.agents.outages_in_row + 1)
-    return loop if fault.kind in UNCOUNTED else loop.with_agents(faults_in_row=loop.agents.faults_in_row + 1)
+    # What stops at the bound of every single call, and leaves nothing, would go on doing so.
+    counted = fault.kind not in UNCOUNTED or (
+        fault.kind == "budget" and loop.limits.iteration_cost is not None
+    )
+    return loop.with_agents(faults_in_row=loop.agents.faults_in_row + 1) if counted else loop
 
 
 def _with_spares(loop: Loop, fault: Fault) -> Loop | None:

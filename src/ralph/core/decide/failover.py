@@ -164,4 +164,7 @@ def limit_reached(loop: Loop) -> Finish | None:
         return Finish("exhausted", f"cost limit of {limits.cost:g} USD reached ({spend.cost:.2f})")
     if limits.tokens is not None and spend.tokens is not None and spend.tokens >= limits.tokens:
         return Finish("exhausted", f"token limit of {limits.tokens} reached ({spend.tokens})")
+    most, cost = limits.iteration_cost, loop.call.cost
+    if most is not None and cost is not None and cost > most:
+        return Finish("exhausted", f"one agent call cost {cost:.2f} USD, the limit is {most:g} USD")
     return None

@@ -173,6 +173,15 @@ EVENTS: dict[type[e.Event], EventRow] = {
         },
         aside=True,
     ),
+    e.Approved: EventRow(
+        "loop",
+        "approved",
+        {phase: Transition(on_asked.user_approved, (phase,)) for phase in (*_LIVE, "queued", "ended")},
+        aside=True,
+    ),
+    e.LearningsCleared: EventRow(
+        "loop", "forgotten", {"ended": Transition(on_asked.learnings_cleared, ("ended",))}, aside=True
+    ),
     e.AbortAsked: EventRow(
         "loop",
         "abort",

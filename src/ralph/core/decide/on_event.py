@@ -133,6 +133,7 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
         denials=event.denials,
         session=_kept_session(loop, event),
         prompt_halvings=_prompt_halvings(loop, event.fault),
+        cost=_bounded_cost(loop, event),
     )
     agents, name = loop.agents, failover.agent_names(loop.sealed)[loop.call.agent]
     loop = loop.with_agents(
@@ -155,6 +156,12 @@ def _note_indication(loop: Loop, event: AgentEnded) -> PlanState:
     if event.indication is None or event.fault is not None:
         return build
     return build.with_closing(indications=(*build.closing.indications, event.indication)[-WINDOW:])
+
+
+def _bounded_cost(loop: Loop, event: AgentEnded) -> float | None:
+    """What the call cost, where that is bounded; one that stopped at its bound by itself has kept it."""
+    kept = event.fault is not None and event.fault.kind == "budget"
+    return None if kept or loop.limits.iteration_cost is None else event.usage.cost
 
 
 def _kept_session(loop: Loop, event: AgentEnded) -> AgentSession | None:

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from ralph.core.model.agent import AgentSession, Claim, Fault, SealedAgent
 from ralph.core.model.gate import Gate, Grade
-from ralph.core.model.order import Order
+from ralph.core.model.order import ApprovalPoint, Order
 from ralph.core.model.outcome import Outcome, Priority, Stopper
 from ralph.core.model.parts import flat_struct, flat_type, from_flat
 from ralph.core.model.plan.completion import Indication
@@ -238,6 +238,20 @@ class ResumeAsked(Event, frozen=True, tag="ResumeAsked"):
     gates: tuple[Gate, ...] = ()  # sealed now: they join the order
     agent: SealedAgent | None = None  # takes the place of the one that the loop began with
     to: Checkpoint | None = None  # the work goes on from here
+
+
+class Approved(Event, frozen=True, tag="Approved"):
+    """A person agreed to what the configuration asks about."""
+
+    point: ApprovalPoint
+    commit: str = ""  # the result that may land
+    author: str = ""
+
+
+class LearningsCleared(Event, frozen=True, tag="LearningsCleared"):
+    """A person wants these notes to be offered to no later loop."""
+
+    notes: tuple[str, ...]
 
 
 class AbortAsked(Event, frozen=True, tag="AbortAsked"):

@@ -51,6 +51,7 @@ class CallState(Struct, frozen=True):
     claim: Claim | None = None
     fault: Fault | None = None
     denials: tuple[str, ...] = ()
+    cost: float | None = None  # that it told, where that is bounded and it did not stop there by itself
 
 
 class AgentsState(Struct, frozen=True):
@@ -118,6 +119,7 @@ class ControlState(Struct, frozen=True):
     wait_reason: str = ""
     steers: tuple[Steer, ...] = ()  # not yet given to an agent
     steers_in_call: tuple[Steer, ...] = ()  # they come back if the call failed and left nothing
+    approved: dict[str, str] = {}  # what a person agreed to -> the commit that was meant
 
 
 class HostState(Struct, frozen=True, omit_defaults=True):

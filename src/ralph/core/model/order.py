@@ -59,6 +59,19 @@ class BoxTerms(Struct, frozen=True, omit_defaults=True):
     setup_cwd: str = "."  # inside the repository
 
 
+ApprovalPoint = Literal["start", "land"]
+
+
+class PeopleTerms(Struct, frozen=True, omit_defaults=True):
+    """Where people come in: what they agree to, what they hear, and what earlier loops left."""
+
+    report_copy_to: str = ""
+    approve: tuple[ApprovalPoint, ...] = ()
+    issue: str = ""  # number or address of the one that gets a comment when the loop ends
+    activity_log: str = ""
+    memory: tuple[str, ...] = ()  # notes of earlier loops: an agent's words, chosen when this one began
+
+
 class Order(Struct, frozen=True, omit_defaults=True):
     """Everything agreed at the start, sealed into the first event of a loop; flat there (`parts`)."""
 
@@ -83,7 +96,7 @@ class Order(Struct, frozen=True, omit_defaults=True):
     other_checks: dict[str, str] = {}  # kinds of check that the project has beside the gates -> the command
     config_digest: str = ""
     warnings: tuple[str, ...] = ()
-    report_copy_to: str = ""
+    people: Annotated[PeopleTerms, InPlace()] = PeopleTerms()
     templates: dict[str, str] = {}  # the project's own prompt templates that were approved: name -> git blob
     brief: Brief | None = None  # None: one task, without a plan
     rubric: Rubric | None = None  # None: no judge

@@ -21,6 +21,7 @@ class Limits(Struct, frozen=True, omit_defaults=True):
     cost: float | None = None
     tokens: int | None = None
     calls_per_hour: int | None = None
+    iteration_cost: float | None = None  # of one agent call
 
 
 class Spend(Struct, frozen=True, omit_defaults=True):

@@ -152,6 +152,14 @@ def learned_part(learned: Sequence[str], nonce: str) -> str:
     )
 
 
+def memory_part(notes: Sequence[str], nonce: str) -> str:
+    if not notes:
+        return ""
+    return f"Notes of earlier loops in this repository, which may be outdated: {DATA}.\n\n" + fence_text(
+        "notes of earlier loops", "\n".join(f"- {one_line(line, MAX_WIDTH)}" for line in notes), nonce
+    )
+
+
 def changes_part(changes: Sequence[FileChange], nonce: str) -> str:
     """Files and line counts of the loop's tree against its base."""
     if not changes:

@@ -170,7 +170,15 @@ def _standing(loop: Loop, sources: Sources, nonce: str) -> StandingFacts:
         project=context.file_part("PROMPT.md", sources.project, context.PROJECT_TOKENS >> less, nonce),
         guide=context.file_part(sources.guide_name, sources.guide, context.GUIDE_TOKENS >> less, nonce),
         guide_name=sources.guide_name,
-        learned=context.learned_part(loop.agents.learnings, nonce),
+        learned="\n\n".join(
+            filter(
+                None,
+                (
+                    context.memory_part(loop.sealed.people.memory, nonce),
+                    context.learned_part(loop.agents.learnings, nonce),
+                ),
+            )
+        ),
         changes=context.changes_part(sources.changes, nonce),
         notes=context.notes_part(sources.notes, context.NOTES_TOKENS >> less, nonce),
         area=tuple(one_line(path, MAX_SENTENCE) for path in sources.area[:MAX_AREA_PATHS]),

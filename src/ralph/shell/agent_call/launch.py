@@ -92,7 +92,9 @@ def _call_context(
 ) -> agents.CallContext:
     scratch, tmp = os.path.join(folder, "given"), os.path.join(folder, "tmp")
     os.makedirs(scratch, mode=0o700, exist_ok=True)
-    cost, spent = loop.limits.cost, loop.spend.cost or 0.0
+    limits, spent = loop.limits, loop.spend.cost or 0.0
+    bounds = [max(0.0, limits.cost - spent)] if limits.cost is not None else []
+    bounds += [limits.iteration_cost] if limits.iteration_cost is not None else []
     return agents.CallContext(
         loop=f"ralph-{order.loop}",
         iteration=action.iteration,
@@ -105,7 +107,7 @@ def _call_context(
         boxed=site.boxed,
         session=loop.call.session,
         token=str(uuid.uuid4()),
-        cost_left=None if cost is None else max(0.0, cost - spent),
+        cost_left=min(bounds, default=None),
     )
 
 

@@ -38,6 +38,7 @@ from ralph.shell.config.settings import (
     Value,
 )
 
+COST_KEYS = ("limits.cost", "limits.iteration_cost")
 _MAX_SHOWN = 20  # problems that are listed one by one
 
 
@@ -313,11 +314,12 @@ def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_c
     bounded = (limits.iterations is not None and "limits.iterations" in explicit) or (
         limits.time is not None and "limits.time" in explicit
     )
-    if limits.cost is not None and not agent_reports_cost and not bounded:
+    asked = next((key for key in COST_KEYS if getattr(limits, key.removeprefix("limits.")) is not None), "")
+    if asked and not agent_reports_cost and not bounded:
         raise UserError(
             "a cost limit cannot be enforced for this agent",
             code="E-LIMITS",
-            at=settings.origins["limits.cost"].where,
+            at=settings.origins[asked].where,
             why="it does not report its cost; add --max-time 4h or --max-iterations 10",
             next="ralph loop --help",
         )

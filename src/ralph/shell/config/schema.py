@@ -92,7 +92,7 @@ _RULE_WORDS = {
 }
 _KIND_WORDS = {
     "names": "text", "word": "text", "switch": "true or false", "count": "number", "iterations": "number",
-    "kinds": "text",
+    "kinds": "text", "address": "text",
     "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
     "waivers": "table", "prefix": "text", "quarantine": "table", "score": "number", "dimensions": "tables",
     "grades": "D, C, B or A, also by class",

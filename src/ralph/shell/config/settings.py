@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from ralph.core.model.gate import Severity
-from ralph.core.model.order import BoxTerms
+from ralph.core.model.order import ApprovalPoint, BoxTerms
 from ralph.core.model.parts import InPlace
 from ralph.core.model.spend import Limits
 
@@ -152,6 +152,7 @@ class JudgeSettings(Struct, frozen=True):
 
 
 class ProjectPaths(Struct, frozen=True):
+    branch_prefix: str = "ralph"
     report_copy_to: str = ""
     protect_paths: tuple[str, ...] = ()
 
@@ -161,6 +162,28 @@ class BacklogSettings(Struct, frozen=True):
     prd: str = ""
     boot: str = ""
     iterations: int = 3  # agent calls in one attempt
+
+
+class PeopleSettings(Struct, frozen=True):
+    """What people see, what they are asked, and what is kept for them."""
+
+    display: Literal["auto", "live", "plain", "none"] = "auto"
+    memory: Literal["on", "off"] = "on"
+    approve: tuple[ApprovalPoint, ...] = ()
+    activity_log: str = ""
+
+
+class NotifySettings(Struct, frozen=True):
+    """How people hear of a loop, and of what. No secret is in here: only where one is found."""
+
+    on: tuple[str, ...] = ("end", "blocked", "budget")
+    bell: bool = True
+    title: bool = True
+    desktop: bool = False
+    webhook: str = ""
+    secret_from: str = ""
+    secret_command: str = ""
+    apprise: str = ""
 
 
 class Settings(Struct, frozen=True):
@@ -180,9 +203,9 @@ class Settings(Struct, frozen=True):
     box: Annotated[BoxTerms, InPlace()] = BoxTerms()
     net: Literal["on", "off"] = "on"
     history: Literal["shared", "base"] = "shared"
-    branch_prefix: str = "ralph"
     places: Annotated[LoopPlaces, InPlace()] = LoopPlaces()
-    display: Literal["auto", "live", "plain", "none"] = "auto"
+    people: Annotated[PeopleSettings, InPlace()] = PeopleSettings()
+    notify: Annotated[NotifySettings, InPlace(prefix="notify_")] = NotifySettings()
     paths: Annotated[ProjectPaths, InPlace()] = ProjectPaths()
     guards: Annotated[GuardSettings, InPlace(prefix="guards_")] = GuardSettings()
     backlog: Annotated[BacklogSettings, InPlace(prefix="backlog_")] = BacklogSettings()
@@ -204,7 +227,7 @@ class Settings(Struct, frozen=True):
 Kind = Literal[
     "text", "word", "names", "choice", "reader", "switch", "count", "iterations", "days", "duration", "money",
     "size", "percent", "inner", "inners", "dirs", "texts", "env", "table", "waivers", "prefix",
-    "quarantine", "score", "dimensions", "kinds", "grades",
+    "quarantine", "score", "dimensions", "kinds", "grades", "address",
 ]  # fmt: skip
 
 # What a repository's file may do with a key:

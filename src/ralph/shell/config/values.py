@@ -26,6 +26,9 @@ NAME_WORDS = "a name of letters, digits, - and _, at most 40"
 _WORD = r"[A-Za-z0-9][A-Za-z0-9_./:@+\[\]-]{0,199}"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _KEY = re.compile(r"(?:_|^)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?:https://[^\s@]{1,2000}|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/[^\s@]{0,2000})?)"
+)
 _GUARD = re.compile(r"[A-Za-z0-9][^=\x00-\x1f\x7f-\x9f]{0,299}")  # ids hold test names, brackets and all
 _PREFIX = r"[A-Za-z0-9][A-Za-z0-9_-]*(?:/[A-Za-z0-9][A-Za-z0-9_-]*)*"
 _MAX_CHARS = 8192  # characters of one text: a command nobody can read cannot be approved either
@@ -195,7 +198,18 @@ def _dirs(option: Option, raw: object) -> tuple[str, ...]:
 
 
 def _texts(option: Option, raw: object) -> tuple[str, ...]:
-    return tuple(_text(option, part) for part in _list(raw))
+    found = tuple(_text(option, part) for part in _list(raw))
+    if option.choices and not set(found) <= set(option.choices):
+        raise ValueError("a list of " + ", ".join(option.choices))
+    return found
+
+
+def _address(option: Option, raw: object) -> str:
+    """Where something is sent: nobody on the way may read it."""
+    text = _text(option, raw)
+    if text and not _ADDRESS.fullmatch(text):
+        raise ValueError("an https address, or an http one of this machine")
+    return text
 
 
 def _list(raw: object) -> list[object]:
@@ -309,6 +323,7 @@ _READERS: dict[str, Callable[[Option, object], Value]] = {
     "inners": _inners,
     "dirs": _dirs,
     "texts": _texts,
+    "address": _address,
     "env": _env,
     "table": _table,
     "waivers": _waivers,

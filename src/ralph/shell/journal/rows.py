@@ -40,6 +40,7 @@ _LOST = (
     " JOIN number ON number.loop = event.loop AND seq = 1 AND event.loop NOT IN (SELECT loop FROM summary)"
 )
 _LOST_WORD = "damaged"
+_COUNTS = "SELECT phase, outcome, count(*) FROM summary"
 _COMMAND = "SELECT id, loop, at, kind, body FROM inbox"
 
 
@@ -109,7 +110,9 @@ def summaries(
     if active is not None:
         wanted.append(f"phase {'!=' if active else '='} '{ENDED}'")  # as the index of active ones has it
     where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
-    found = db.execute(f"{_SUMMARY}{where} ORDER BY updated DESC, summary.loop LIMIT ?", (*values, limit))
+    # With the plus sign SQLite sorts the few active ones, instead of walking through all by their time.
+    order = "+updated" if active else "updated"
+    found = db.execute(f"{_SUMMARY}{where} ORDER BY {order} DESC, summary.loop LIMIT ?", (*values, limit))
     proven = [_prove_summary(row) for row in found]
     if active is not True and (lost := _lost_summaries(db, repo)):
         proven = sorted(proven + lost, key=lambda row: -row.updated)[: limit if limit >= 0 else None]
@@ -156,14 +159,13 @@ def number_of(db: sqlite3.Connection, loop: str) -> int:
 
 
 def counts(db: sqlite3.Connection, repo: str | None = None) -> dict[tuple[str, str], int]:
-    """How many loops there are for each phase and outcome."""
-    found = db.execute(
-        "SELECT phase, outcome, count(*) FROM summary WHERE ?1 IS NULL OR repo = ?1 GROUP BY phase, outcome",
-        (repo,),
-    )
-    known = {(phase, outcome): number for phase, outcome, number in found}
+    """How many loops there are for each phase and outcome. Grouped as the index is: nothing is sorted."""
+    where, values = ("", ()) if repo is None else ("WHERE repo = ?", (repo,))
+    numbers: dict[tuple[str, str], int] = {}
+    for phase, outcome, number in db.execute(f"{_COUNTS} {where} GROUP BY repo, phase, outcome", values):
+        numbers[phase, outcome] = numbers.get((phase, outcome), 0) + number
     lost = len(_lost_summaries(db, repo))
-    return known | {(ENDED, _LOST_WORD): lost} if lost else known
+    return numbers | {(ENDED, _LOST_WORD): lost} if lost else numbers
 
 
 def open_commands(db: sqlite3.Connection, loop: str) -> list[Command]:

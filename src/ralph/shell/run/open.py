@@ -33,6 +33,7 @@ from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.record import summary_row
 from ralph.shell.ports import Watcher
 from ralph.shell.process.fork_client import ForkClient
+from ralph.shell.run.activity import log_activity
 from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe
@@ -142,6 +143,7 @@ def begin_loop(
                 body=e.encode(event),
                 summary=summary_row(loop, now),
             )
+            log_activity(event, loop)
         except BaseException:
             with suppress(RalphError, OSError), read_journal(state.root) as reader:
                 # Nothing of a loop goes away because another of its name could not begin.

@@ -13,6 +13,7 @@ from ralph.shell.journal.entries import Record
 from ralph.shell.journal.record import summary_row
 from ralph.shell.journal.store import JournalStore
 from ralph.shell.ports import Watcher
+from ralph.shell.run.activity import log_activity
 from ralph.shell.state import directory
 
 MAX_DISK_RETRIES = 30  # looks, a second apart, for space to come back before the loop is left for a resume
@@ -55,6 +56,8 @@ class Scribe:
         self._write(event, after, taken)
         self._mark, self.loop, self.seq = mark, after, self.seq + 1
         self._watcher.event(self.seq, event, after)
+        if trouble := log_activity(event, after):
+            self._watcher.note(trouble)
         return after
 
     def _write(self, event: e.AnyEvent, after: Loop, taken: tuple[int, ...]) -> None:

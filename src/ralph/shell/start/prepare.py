@@ -13,11 +13,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ralph.core.model.order import BoxTerms, Order, StartPoint
+from ralph.core.model.order import BoxTerms, Order, PeopleTerms, StartPoint
 from ralph.errors import UserError
 from ralph.shell import config
 from ralph.shell.git.project import Project, name_some, start_warnings, uncommitted_paths, user_call
 from ralph.shell.git.snapshot import resolve_commit
+from ralph.shell.notify.issue import check_issue
 from ralph.shell.plan.request import FROM_SPECS, SPECS, Briefed
 from ralph.shell.prompts.templates import own_templates
 from ralph.shell.sandbox.hidden_files import unhidden
@@ -26,6 +27,8 @@ from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader,
 from ralph.shell.start.gates import seal_criterion
 from ralph.shell.start.request import StartRequest, read_settings, refuse_inside, refuse_request
 from ralph.shell.state.directory import config_dir, open_state, safe_name, state_dir
+
+_WHOLE = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +88,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         item=request.item,
         config_digest=config.digest(settings),
         warnings=warnings,
-        report_copy_to=settings.paths.report_copy_to,
+        people=_people(request, settings, project, env),
         brief=briefed.with_reader(choose_reader(ask, settings, project, env, chosen_agent)),
         templates=own_templates(project, base, config_dir(env), now),
         rubric=seated.rubric,
@@ -105,6 +108,18 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
 def _protected_paths(request: StartRequest, settings: config.Settings) -> tuple[str, ...]:
     specs = () if request.plan is None else (SPECS,)
     return (*settings.paths.protect_paths, *specs, *request.protect)
+
+
+def _people(
+    request: StartRequest, settings: config.Settings, project: Project, env: Mapping[str, str]
+) -> PeopleTerms:
+    log = settings.people.activity_log
+    return PeopleTerms(
+        report_copy_to=settings.paths.report_copy_to,
+        approve=settings.people.approve,
+        issue=check_issue(request.issue, project, env) if request.issue else "",
+        activity_log=os.path.join(project.top, os.path.expanduser(log)) if log else "",
+    )
 
 
 def _box(request: StartRequest, settings: config.Settings) -> BoxTerms:
@@ -145,7 +160,7 @@ def _config_note(settings: config.Settings, project: Project, base: str) -> tupl
 
 def loop_name(request: StartRequest, token: str) -> str:
     if request.loop_id:
-        return safe_name(request.loop_id.removeprefix("ralph-"))
+        return _asked_name(request.loop_id, token)
     about = request.plan.mode if request.plan is not None and request.task == FROM_SPECS else request.task
     return safe_name(f"{slug_of(about) or 'loop'}-{token}")
 
@@ -157,9 +172,15 @@ def slug_of(text: str) -> str:
     return cut.rpartition("-")[0] if len(whole) > 30 and "-" in cut[1:] else whole[:30]
 
 
+def _asked_name(asked: str, token: str) -> str:
+    """A whole id or name, which ends in 8 hex digits, as it is; a bare name with such digits at its end."""
+    name = asked.removeprefix("ralph-")
+    return safe_name(name if _WHOLE.fullmatch(name) else f"{safe_name(name)}-{token}")
+
+
 def result_branch(request: StartRequest, settings: config.Settings, project: Project, name: str) -> str:
     """The result branch; refused now if it could not be made at the end."""
-    branch = request.branch or f"{settings.branch_prefix}/{name}"
+    branch = request.branch or f"{settings.paths.branch_prefix}/{name}"
     if user_call(project, ["check-ref-format", f"refs/heads/{branch}"], ok=None).code:
         raise UserError(f"'{branch}' is not a branch name", code="E-BRANCH-NAME", next="git branch --list")
     parts = branch.split("/")

@@ -43,6 +43,7 @@ class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()  # how they were found
     plan: PlanAsk | None = None  # None: one task, without a plan
     item: str = ""  # of the backlog; its gates are the checks
+    issue: str = ""  # gets a comment when the loop ends
     protect: tuple[str, ...] = ()  # globs besides those of the settings
 
 

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 from ralph.app.drive import Activity, DriveRequest, SignalCount, Stint, drive
 from ralph.app.place import log_path, loop_number, recorded_rows
+from ralph.app.settings import terminal_notices
 from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.views.plan_view import plan_line
@@ -79,7 +80,13 @@ def drive_and_show(
         with ExitStack() as stack:
             screen = stack.enter_context(
                 make_watcher(
-                    mode, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, env=env, number=number
+                    mode,
+                    as_json=as_json,
+                    stdout=sys.stdout,
+                    stderr=sys.stderr,
+                    env=env,
+                    notices=terminal_notices(env),
+                    number=number,
                 )
             )
             log = stack.enter_context(_log_file(env, name))

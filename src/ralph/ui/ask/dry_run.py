@@ -72,6 +72,8 @@ def _limits(limits: Any) -> str:
         parts.append(f"{clock(limits.time)} in all")
     if limits.cost is not None:
         parts.append(f"{limits.cost:g} USD")
+    if limits.iteration_cost is not None:
+        parts.append(f"{limits.iteration_cost:g} USD a call")
     if limits.tokens is not None:
         parts.append(f"{limits.tokens} tokens")
     return ", ".join(parts)

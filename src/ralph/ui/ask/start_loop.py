@@ -47,23 +47,41 @@ def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
         print_note(f"note: {warning}")
     away = given["detach"] or given["queue"]
     started = start_loop(prepared, env, queue=given["queue"])
+    first = _first(given["steer"]) + approve_start(prepared, started, env, may_ask=not given["yes"])
     if away:
         from ralph.ui.ask.detach import detach_and_show
 
-        return detach_and_show(started.name, env, given, started, _first(given["steer"])), started.name
+        return detach_and_show(started.name, env, given, started, first), started.name
     code = drive_and_show(
         started.name,
         env,
-        mode=given["display"] or prepared.settings.display,
+        mode=given["display"] or prepared.settings.people.display,
         as_json=given["as_json"],
         min_free=started.min_free,
         most=started.max_loops,
         machine=started.max_loops_machine,
         stint=started.stint,
-        first=_first(given["steer"]),
+        first=first,
         may_ask=not given["yes"],
     )
     return code, started.name
+
+
+def approve_start(prepared: Any, started: Any, env: dict[str, str], *, may_ask: bool) -> tuple[Any, ...]:
+    """The yes of a person at this terminal, where one is asked for; without one the loop waits, paused."""
+    if "start" not in prepared.order.people.approve:
+        return ()
+    from ralph.app.people.approve import leave_unapproved
+    from ralph.core.model.events import Approved
+
+    if may_ask and sys.stdin.isatty() and sys.stderr.isatty():
+        from ralph.ui.ask.dry_run import show_order
+
+        show_order(prepared, as_json=False)
+        if click.confirm("start it?", default=False, err=True):
+            return (Approved(point="start", author=env.get("USER", "")),)
+    leave_unapproved(started.name, started.stint, env)
+    return ()
 
 
 def _first(text: str) -> tuple[Any, ...]:
@@ -91,6 +109,7 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
         with_changes=given["with_changes"],
         allow_write=given["allow_write"],
         loop_id=given["loop_id"],
+        issue=given["issue"],
         flags={**typed_settings(given), "--display": given["display"]},
         plan=ask,
     )

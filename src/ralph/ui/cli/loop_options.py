@@ -136,9 +136,18 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Let the agent write to PATH outside the workspace. Repeatable.",
     ),
     click.option(
-        "--loop-id", default="", metavar="NAME", help="Name of the loop (default: made from the task)."
+        "--loop-id",
+        default="",
+        metavar="NAME",
+        help="Name of the loop (default: made from the task); 8 hex digits are added unless it ends in them.",
     ),
     click.option("--steer", default="", metavar="TEXT", help="Add a note to the first prompt."),
+    click.option(
+        "--issue",
+        default="",
+        metavar="N|URL",
+        help="Comment on this issue when the loop ends, by gh or glab.",
+    ),
     *DETACH,
     setting_options,
     click.option(

@@ -7,11 +7,14 @@ terminal or a closed pipe never reaches the runner. Progress goes to stderr, the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import IO, Protocol, Self
+from typing import IO, TYPE_CHECKING, Protocol, Self
 
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
 from ralph.errors import UserError
+
+if TYPE_CHECKING:
+    from ralph.ui.display.none import Silent
 
 MODES = ("auto", "live", "plain", "none")
 
@@ -49,9 +52,19 @@ class Display(Protocol):
 
 
 def make_watcher(
-    mode: str, *, as_json: bool, stdout: IO[str], stderr: IO[str], env: Mapping[str, str], number: int = 0
+    mode: str,
+    *,
+    as_json: bool,
+    stdout: IO[str],
+    stderr: IO[str],
+    env: Mapping[str, str],
+    notices: tuple[bool, bool] = (True, True),
+    number: int = 0,
 ) -> Display:
-    """The display for this terminal. `--json` turns the live view off; a pipe or a dumb terminal too."""
+    """The display for this terminal. `--json` turns the live view off; a pipe or a dumb terminal too.
+
+    `notices`: ring the bell at the end, show the loop in the terminal's title.
+    """
     if mode not in MODES:
         raise UserError(
             f"'--display' is '{mode}', expected one of {', '.join(MODES)}",
@@ -62,14 +75,18 @@ def make_watcher(
         from ralph.ui.display.jsonlines import JsonLines
 
         return JsonLines(stdout, stderr)
+    made: Silent
     if mode == "none":
         from ralph.ui.display.none import Silent
 
-        return Silent(stdout, stderr, env, number)
-    if mode == "live" or (mode == "auto" and stderr.isatty() and env.get("TERM", "dumb") != "dumb"):
+        made = Silent(stdout, stderr, env, number)
+    elif mode == "live" or (mode == "auto" and stderr.isatty() and env.get("TERM", "dumb") != "dumb"):
         from ralph.ui.display.live import Live
 
-        return Live(stdout, stderr, env, number)
-    from ralph.ui.display.plain import Plain
+        made = Live(stdout, stderr, env, number)
+    else:
+        from ralph.ui.display.plain import Plain
 
-    return Plain(stdout, stderr, env, number)
+        made = Plain(stdout, stderr, env, number)
+    made.bell, made.title = notices
+    return made

@@ -21,11 +21,12 @@ from ralph.clock import Clock, SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.ui.display import Doing
-from ralph.ui.display.none import Silent
+from ralph.ui.display.none import Silent, write
 from ralph.ui.display.panel import View, panel
 from ralph.ui.display.stint_words import fact_words, header
 
 MAX_FACTS = 12
+PUSH_TITLE, POP_TITLE, SET_TITLE = "\x1b[22;2t", "\x1b[23;2t", "\x1b]2;ralph {}\a"
 _ASIDE = (e.NoVerdict, e.WorkspaceRestored, e.Steered, e.PauseAsked, e.AbortAsked)
 _TONES = {"✔": "green", "✘": "red", "!": "yellow", "·": "dim"}
 
@@ -89,10 +90,14 @@ class Live(Silent):
             redirect_stderr=False,
         )
         self._guard(self._region.start)
+        if self.title and self.stderr.isatty():
+            write(self.stderr, PUSH_TITLE)
         self._guard(lambda: self.console.show_cursor(True))
 
     def event(self, seq: int, event: e.AnyEvent, loop: Loop) -> None:  # noqa: ARG002
         self._loop = loop
+        if self._region is not None and self.title and self.stderr.isatty():
+            write(self.stderr, SET_TITLE.format(f"{loop.sealed.loop} it {loop.iteration} {loop.phase}"))
         before, self._call = self._call, update_call(self._call, event)
         if isinstance(event, e.GateEnded):
             self._red[event.verdict.gate] = event.verdict.red
@@ -123,6 +128,8 @@ class Live(Silent):
         region, self._region = self._region, None
         if region is not None:
             self._guard(region.stop)
+            if self.title and self.stderr.isatty():
+                write(self.stderr, POP_TITLE)
 
     def _print(self, text: Text) -> None:
         if self.is_away:

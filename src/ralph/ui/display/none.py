@@ -16,6 +16,8 @@ from ralph.ui.display import Doing
 
 
 class Silent:
+    bell = title = True  # as the user likes
+
     def __init__(self, stdout: IO[str], stderr: IO[str], env: Mapping[str, str], number: int = 0) -> None:
         self.stdout, self.stderr, self.env, self.number = stdout, stderr, env, number
         self.colour = use_colour(stderr, env)
@@ -50,7 +52,7 @@ class Silent:
         wide = width_of(self.stdout)
         for line in ending(loop, measure(loop), number=self.number, colour=colour, width=wide):
             write(self.stdout, line + "\n")
-        if self.stderr.isatty() and loop.phase in ("ended", "paused"):
+        if self.bell and self.stderr.isatty() and loop.phase in ("ended", "paused"):
             write(self.stderr, "\a")
 
     def tell(self, line: str) -> None:

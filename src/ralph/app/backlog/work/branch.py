@@ -28,7 +28,7 @@ class Joined(Struct, frozen=True):
 
 
 def branch_of(desk: Desk) -> str:
-    return f"{desk.settings.branch_prefix}/backlog"
+    return f"{desk.settings.paths.branch_prefix}/backlog"
 
 
 def tip_of(desk: Desk, project: Project) -> str:

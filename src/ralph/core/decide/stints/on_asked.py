@@ -10,12 +10,15 @@ from typing import NoReturn
 import msgspec.structs
 
 from ralph.core.decide import after_judging, failover, grants, on_baseline, plan_facts
+from ralph.core.decide.stints.approval import refuse_start
 from ralph.core.model import spend
 from ralph.core.model.actions import Action, Finish, RestoreWorkspace, RunAgent, TakeSnapshot
 from ralph.core.model.agent import SealedAgent, Steer
 from ralph.core.model.events import (
     AbortAsked,
+    Approved,
     Event,
+    LearningsCleared,
     LoopQueued,
     PauseAsked,
     PriorityAsked,
@@ -65,6 +68,7 @@ def stint_started(loop: Loop, event: StintStarted) -> Loop:
 
     The worker takes a loop up because its runner died, and nobody said that the pause is over.
     """
+    refuse_start(loop)
     if loop.phase == "queued":
         loop = _unhold(loop)
     loop = loop.with_work(protection=event.protection)
@@ -83,6 +87,15 @@ def _go_on(loop: Loop) -> Loop:
 def _unhold(loop: Loop) -> Loop:
     held, phase = loop.control.held_todo, loop.control.held_phase
     return replace(loop.with_control(held_todo=(), held_phase="working"), phase=phase, todo=held)
+
+
+def user_approved(loop: Loop, event: Approved) -> Loop:
+    return loop.with_control(approved={**loop.control.approved, event.point: event.commit})
+
+
+def learnings_cleared(loop: Loop, event: LearningsCleared) -> Loop:
+    kept = tuple(note for note in loop.agents.learnings if note not in event.notes)
+    return loop.with_agents(learnings=kept)
 
 
 def user_steered(loop: Loop, event: Steered) -> Loop:
@@ -140,6 +153,7 @@ def _with_room(loop: Loop, event: ResumeAsked) -> Loop:
 
 
 def _refuse_resume(loop: Loop, event: ResumeAsked) -> None:
+    refuse_start(loop)
     if loop.phase == "ended" and loop.outcome not in RESUMABLE:
         _illegal(loop, event, f"{loop.outcome} is final")
     if loop.phase == "ended" and (loop.landing.was_dropped or loop.landing.state):
@@ -186,6 +200,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
 def _forget_counts(loop: Loop) -> Loop:
     """A human looked at what ended it: every count starts anew, and so does the judgement."""
     loop = loop.with_agents(faults_in_row=0, outages_in_row=0, denials_in_row=0, programs={})
+    loop = loop.with_call(cost=None)
     loop = loop.with_progress(integrity_hits=0, counted=0)
     loop = loop.with_proof(verdicts_tree="", finals_tree="", guards_tree="", doubted_tree="", no_answers=())
     loop = replace(loop, jury=reset_counts(loop.jury))

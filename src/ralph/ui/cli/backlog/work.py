@@ -124,15 +124,18 @@ class _Hands:
 
     def drive(self, started: Any, prepared: Any) -> None:
         from ralph.ui.ask.drive_loop import drive_and_show
+        from ralph.ui.ask.start_loop import approve_start
 
+        first = approve_start(prepared, started, self._desk.env, may_ask=True)
         drive_and_show(
             started.name,
             self._desk.env,
-            mode=self._display or prepared.settings.display,
+            mode=self._display or prepared.settings.people.display,
             as_json=False,
             min_free=started.min_free,
             most=started.max_loops,
             stint=started.stint,
+            first=first,
             may_ask=False,
         )
 

@@ -51,6 +51,7 @@ def command(loop: str | None, rejudge: bool, unproven: bool, checkpoint: int | N
     found = read_loop(name, env).loop
     learned = found.agents.learnings
     unproven = unproven or (found.outcome == "unproven" and checkpoint is None and _asks_to_merge(found))
+    _ask_to_land(found, checkpoint, env)
     landed = merge(MergeRequest(loop=name, checkpoint=checkpoint, rejudge=rejudge, unproven=unproven), env)
     word = "verified" if landed.verified else "NOT verified"
     print(f"merged {name} into {landed.branch}: {landed.old[:12]} -> {landed.new[:12]} ({word})")
@@ -63,6 +64,19 @@ def command(loop: str | None, rejudge: bool, unproven: bool, checkpoint: int | N
         print("  learned on the way, and in no file yet:")
         print("\n".join(f"    {line}".rstrip() for line in offer_lines(name, learned)))
     return 0
+
+
+def _ask_to_land(loop: Loop, checkpoint: int | None, env: dict[str, str]) -> None:
+    """Where the configuration wants a yes, a person at the terminal can give it here."""
+    from ralph.app.people.approve import approve_loop
+    from ralph.core.decide.stints.approval import pending
+
+    on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if checkpoint is not None or pending(loop) != "land" or not on_terminal:
+        return
+    print(f"{loop.outcome}: {loop.landing.result[:12]} on {loop.landing.branch}", file=sys.stderr)
+    if click.confirm("let it land?", default=False, err=True):
+        approve_loop(loop.sealed.loop, env, author=env.get("USER", ""))
 
 
 def _asks_to_merge(loop: Loop) -> bool:

@@ -1,0 +1,1 @@
+"""What people agree to, hear of and leave for later loops."""

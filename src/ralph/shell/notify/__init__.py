@@ -1,0 +1,1 @@
+"""How do people hear of a loop when they look elsewhere?"""
