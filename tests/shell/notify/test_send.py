@@ -141,6 +141,7 @@ def test_the_desktop_is_told_by_its_own_program(tmp_path):
     ]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what it is made of
 def test_apprise_carries_it_where_it_is_installed(server):
     """The real library sends title and text; an address that it does not know is told of."""
     address, got, _ = server
