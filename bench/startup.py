@@ -1,4 +1,4 @@
-"""`ralph --help` and `ralph status` with 1,000 loops in the journal, beside an idle interpreter."""
+"""`ralph --help`, `ralph status` with 1,000 loops, and idle hooks, beside an idle interpreter."""
 
 import os
 import shutil
@@ -20,6 +20,9 @@ PART = "startup"
 AIM = 6.0
 LOOPS = 1000
 REAL_TURNS = 6  # a loop of that many leaves about thirty rows
+HOOKS = ("Stop", "PreToolUse")
+HOOK = b'{"session_id": "s1", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": "ls"}}'
+HOOK_AIM = 50.0
 UNFINISHED = 50  # every so many loops one stands paused
 
 
@@ -34,15 +37,27 @@ def measure(quick: bool) -> list[Line]:
             lambda: _seconds([sys.executable, "-c", "pass"], here),
             lambda: _seconds([RALPH, "--help"], here),
             lambda: _seconds([RALPH, "status"], here),
-        )
-    bare, rest = quiet(seconds[0]), map(quiet, seconds[1:])
+            *(lambda event=event: _seconds([RALPH, "hook", event, "--host", "claude"], here, HOOK)
+              for event in HOOKS),
+        )  # fmt: skip
+    bare, *rest = map(quiet, seconds)
     names = ("ralph --help", f"ralph status, {LOOPS:,} loops")
-    return [ratio_line(PART, name, bare, taken, AIM) for name, taken in zip(names, rest, strict=True)]
+    lines = [ratio_line(PART, name, bare, taken, AIM) for name, taken in zip(names, rest[:2], strict=True)]
+    return lines + [_hook_line(event, bare, taken) for event, taken in zip(HOOKS, rest[2:], strict=True)]
 
 
-def _seconds(argv: list[str], here: Place) -> float:
+def _hook_line(event: str, bare: float, taken: float) -> Line:
+    """What a hook costs above the start of the interpreter."""
+    above = (taken - bare) * 1000
+    return Line(
+        part=PART, what=f"ralph hook {event}, nothing to decide", floor=bare * 1000, ralph=taken * 1000,
+        unit="ms", value=above, value_unit="ms more", aim=HOOK_AIM,
+    )  # fmt: skip
+
+
+def _seconds(argv: list[str], here: Place, given: bytes = b"") -> float:
     began = time.monotonic()
-    subprocess.run(argv, cwd=here.repo, env=here.env, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(argv, cwd=here.repo, env=here.env, input=given, stdout=subprocess.DEVNULL, check=True)
     return time.monotonic() - began
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -42,7 +44,7 @@ def why_denied(name: str, given: Any, order: Order, cwd: str) -> str:
                 return f"'{path[:200]}' is protected while Ralph judges this session ({rule})"
     command = given.get("command") or given.get("cmd") or given.get("script")
     if isinstance(command, list):
-        command = " ".join(map(str, command))
+        command = shlex.join(map(str, command))
     return _why_destructive(command, order, cwd) if isinstance(command, str) else ""
 
 
@@ -93,8 +95,9 @@ def _why_destructive(command: str, order: Order, cwd: str) -> str:
         if not words:
             continue
         program, rest = os.path.basename(words[0]), words[1:]
-        if program in ("bash", "sh", "zsh", "dash") and "-c" in rest[:-1]:
-            why = _why_destructive(rest[rest.index("-c") + 1], order, cwd)
+        if program in ("bash", "sh", "zsh", "dash"):
+            inner = [text for flag, text in itertools.pairwise(rest) if re.fullmatch(r"-[a-z]*c", flag)]
+            why = _why_destructive(inner[0], order, cwd) if inner else ""
         elif program == "git":
             why = _why_git(rest)
         else:

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from ralph.app.skills.layout import Skill, hook_entries, host_table, is_ours, own_files
-from ralph.core.backlog.json_text import JsonEdit, apply_edits
+from ralph.core.backlog.json_text import JsonEdit, apply_edits, remove_member
 from ralph.errors import SetupError, UserError
 from ralph.shell.state.directory import config_dir
 
@@ -170,11 +170,20 @@ def _original(skill: Skill, env: Mapping[str, str]) -> str | None:
     if note is not None and note.settings == path and _hash(now) == note.settings_after:
         return note.settings_before
     found = _parse(now, path)
-    hooks, edits = found.get("hooks"), []
+    hooks = found.get("hooks")
     for event, entries in hooks.items() if isinstance(hooks, dict) else ():
-        if isinstance(entries, list) and any(is_ours(one, skill.host) for one in entries):
-            edits.append(JsonEdit(("hooks", event), [one for one in entries if not is_ours(one, skill.host)]))
-    return apply_edits(now, edits)
+        if not isinstance(entries, list) or not any(is_ours(one, skill.host) for one in entries):
+            continue
+        left = [one for one in entries if not is_ours(one, skill.host)]
+        now = (
+            apply_edits(now, [JsonEdit(("hooks", event), left)])
+            if left
+            else remove_member(now, ("hooks", event))
+        )
+    if note is None or json.loads(now).get("hooks") != {}:
+        return now
+    before = json.loads(note.settings_before) if note.settings_before else {}
+    return now if "hooks" in before else remove_member(now, ("hooks",))
 
 
 def _with_hooks(skill: Skill, text: str | None) -> str:

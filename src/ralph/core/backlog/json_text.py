@@ -89,6 +89,20 @@ def apply_edits(text: str, edits: Sequence[JsonEdit], spans: dict[Path, int] | N
     return text
 
 
+def remove_member(text: str, path: Path) -> str:
+    """The text without one member of an object, and without the comma that it had."""
+    parent = _find(text, path[:-1], {})
+    spans = members(text, parent)
+    names = list(spans)
+    at, end = names.index(str(path[-1])), spans[str(path[-1])].end
+    if at:
+        return text[: spans[names[at - 1]].end] + text[end:]
+    behind = _skip(text, end)
+    if text[behind] == ",":
+        return text[: _skip(text, parent + 1)] + text[_skip(text, behind + 1) :]
+    return text[: parent + 1] + text[behind:]
+
+
 def _splice(text: str, edit: JsonEdit, known: dict[Path, int]) -> _Splice:
     key = edit.path[-1]
     try:
@@ -96,7 +110,8 @@ def _splice(text: str, edit: JsonEdit, known: dict[Path, int]) -> _Splice:
     except KeyError:
         parent = -1
     if parent < 0 or text[parent] not in "{[":  # the object around it is missing, or null
-        return _splice(text, JsonEdit(edit.path[:-1], {key: edit.value}), known)
+        value = [edit.value] if edit.append else edit.value
+        return _splice(text, JsonEdit(edit.path[:-1], {key: value}), known)
     spans: dict[Any, Span] = (
         members(text, parent) if text[parent] == "{" else dict(enumerate(elements(text, parent)))
     )

@@ -181,6 +181,29 @@ def stop(host: str, session: str, reason: str) -> int:
     return 0
 
 
+@command.command("continue", short_help="Go on outside, as a loop in the background.")
+@click.option("--agent", default="", metavar="NAME", help="Agent of the loop (default: this session's).")
+@pick_options("--agent-cmd")
+@_which
+def continue_(agent: str, agent_cmd: str, host: str, session: str) -> int:
+    """Turn this session into a loop in the background: with its task, checks, baseline, counts and evidence.
+
+    The session is not judged any more; your files stay as they are. `ralph attach` shows the loop.
+
+    \b
+    Example:
+      ralph session continue
+    """
+    from ralph.app.session.continue_outside import continue_outside
+    from ralph.app.session.view import find_session
+    from ralph.ui.ask.detach import detach_and_show
+
+    env = dict(os.environ)
+    begun, clear = continue_outside(find_session(env, host, session), env, agent=agent, agent_cmd=agent_cmd)
+    given = {"priority": "medium", "queue": True, "as_json": False}
+    return detach_and_show(begun.name, clear, given, begun, ())
+
+
 @command.command("judge", hidden=True)
 @click.argument("name")
 def judge(name: str) -> int:

@@ -1,0 +1,66 @@
+"""A session from its task to its end, with hooks called as a host calls them; and on as a loop outside."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import kit
+import pytest
+
+pytestmark = pytest.mark.slow
+SLOW_CHECK = "sh -c 'sleep 4; python3 -m unittest'"
+
+
+def hook(place: kit.Place, event: str, seconds: int = 120, **fields: object) -> tuple[int, str]:
+    given = json.dumps({"session_id": "s1", "cwd": str(place.repo), **fields})
+    done = subprocess.run(
+        [*kit.ralph_argv(), "hook", event, "--host", "claude"], input=given, text=True, capture_output=True,
+        env=place.env(RALPH_HOOK_SECONDS=str(seconds)), cwd=place.repo, timeout=kit.LIMIT, check=False,
+    )  # fmt: skip
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def test_a_suite_that_outlasts_the_hook_is_heard_at_the_next_stop(tmp_path: Path) -> None:
+    """A stop is answered in time: still judging first, the verdict when it is there; the user's repository
+    keeps every byte but the agent's own edits."""
+    place = kit.Place(tmp_path / "w", tmp_path / "home")
+    which = ("--host", "claude", "--session", "s1")
+    place.ralph("session", "start", kit.TASK, "--check", SLOW_CHECK, *which)
+    assert kit.userstate.user_state(place.repo) == place.before
+    code, said = hook(place, "Stop", seconds=12)
+    assert code == 2
+    assert "check: exit code 1" in said
+    (place.repo / "calc.py").write_text(kit.fixed_calc())
+    code, said = hook(place, "Stop", seconds=12)
+    assert code == 2
+    assert "still judging this tree: 0 of 2" in said
+    code, said = hook(place, "Stop")
+    assert code == 0
+    assert "VERIFIED_DONE (B)" in said
+    assert hook(place, "Stop") == (0, "")
+
+
+def test_a_session_goes_on_outside_with_all_it_has(tmp_path: Path) -> None:
+    """The loop has the session's task, gates, baseline and iterations, and judges nothing twice."""
+    place = kit.Place(tmp_path / "w", tmp_path / "home")
+    which = ("--host", "claude", "--session", "s1")
+    place.ralph("session", "start", kit.TASK, "--check", kit.CHECK, *which)
+    (place.repo / "calc.py").write_text((place.repo / "calc.py").read_text() + "\n# begun\n")
+    assert hook(place, "Stop")[0] == 2
+    done = place.ralph("session", "continue", "--agent-cmd", kit.agent("honest_steps", 1), *which)
+    assert "ralph attach" in done.out
+    shown = place.ralph("attach", "--display", "plain")
+    assert "verified" in shown.out + shown.err
+    record = place.newest()
+    kinds = [type(event).__name__ for event in record.events]
+    assert kinds.count("AgentStarted") == 2
+    assert record.loop.outcome == "verified"
+    assert record.loop.iteration == 2
+    assert sum(1 for entry in record.entries if b'"stage":"baseline"' in entry.row.body) == 1
+    assert "# begun" in (place.repo / "calc.py").read_text()
+    listed = json.loads(place.ralph("session", "list", "--json").out)["sessions"]
+    assert listed[0]["ended"]["loop"] == record.name
+    place.ralph("worker", "stop")
