@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from ralph.core.backlog.items import PrdLink
 from ralph.core.backlog.prd import constraint_command, link_problem, read_prd
 
 MARKDOWN = """---
@@ -83,6 +84,6 @@ def test_constraints(text: str, command: str) -> None:
 def test_stale_references() -> None:
     """A reference to an older version or date is called stale."""
     made = read_prd(MARKDOWN, "x.md")
-    assert link_problem(made, "1.1.0", "")
-    assert link_problem(made, "", "2026-01-01")
-    assert not link_problem(made, "1.2.0", "2026-02-01")
+    assert link_problem(made, PrdLink("x", "1.1.0"))
+    assert link_problem(made, PrdLink("x", "", "2026-01-01"))
+    assert not link_problem(made, PrdLink("x", "1.2.0", "2026-02-01"))

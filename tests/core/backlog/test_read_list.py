@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.backlog.read_list import read_list
+from ralph.core.backlog.read_list import read_list, unknown_fields
 
 
 def item(name: str, **more: Any) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def listed(*items: Any, **head: Any) -> str:
 
 
 def codes(text: str) -> dict[str, str]:
-    return {one.code: one.pointer for one in read_list(text).problems}
+    return {one.code: one.pointer for one in [*read_list(text).problems, *unknown_fields(text)]}
 
 
 def test_all_errors_at_once_with_pointers() -> None:
@@ -119,7 +119,7 @@ def test_fuzzed_lists_lose_no_item(rows: list[dict[str, Any]], number: int) -> N
     found = read_list(listed(*rows))
     assert found.by_id["GOOD-1"].priority == 3
     named = {one.pointer.split("/")[2] for one in found.problems if one.pointer.count("/") > 1}
-    there = {str(one.index) for one in found.items}
+    there = {str(number) for number in found.index.values()}
     assert {str(at) for at in range(len(rows))} <= named | there
 
 

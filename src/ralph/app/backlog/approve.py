@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from ralph.app.backlog.criteria import commands_of
-from ralph.app.backlog.desk import Desk
+from ralph.app.backlog.desk import Desk, prd_of
 from ralph.clock import SystemClock
 from ralph.core.backlog.items import FeatureList
 from ralph.shell.config import approvals
@@ -18,7 +18,7 @@ def approval_of(desk: Desk, found: FeatureList) -> Approval | None:
     asked: dict[str, str] = {}
     for item in found.items:
         if item.enabled and item.status != "CANCELLED":
-            proofs, guards = commands_of(desk, item)
+            proofs, guards = commands_of(item, prd_of(desk, item))
             for run in (*proofs.values(), *guards.values()):
                 asked.setdefault(run, f"{desk.place.inside}: {item.id}")
     for one in found.protected:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ralph.app.backlog.change import current
 from ralph.app.backlog.desk import Desk, add_items
+from ralph.core.backlog.changes import refusal
 from ralph.core.backlog.convert import ImportedItems, export_items, import_items
 from ralph.core.backlog.graph import mermaid, svg
-from ralph.errors import UserError
+from ralph.core.backlog.prd import prd_schema
+from ralph.core.backlog.read_list import list_schema
 
 MAX_BYTES = 32 << 20
 
@@ -16,21 +20,20 @@ def import_file(desk: Desk, path: str) -> ImportedItems:
         with open(path, encoding="utf-8-sig") as file:
             text = file.read(MAX_BYTES)
     except (OSError, UnicodeDecodeError) as trouble:
-        why = getattr(trouble, "strerror", None) or "it is not valid UTF-8"
-        raise UserError(
-            f"'{path[:200]}' cannot be read",
-            code="E-BACKLOG-IMPORT",
-            why=why.lower(),
-            next="ralph backlog import --help",
-        ) from None
+        why = (getattr(trouble, "strerror", None) or "it is not valid UTF-8").lower()
+        step = "ralph backlog import --help"
+        raise refusal("import", f"'{path[:200]}' cannot be read", step, why=why) from None
     taken = import_items(text, path, current(desk).by_id)
     if taken.items:
         add_items(desk, list(taken.items))
     return taken
 
 
+def schema_of(what: str) -> dict[str, Any]:
+    return prd_schema() if what == "prd" else list_schema()
+
+
 def export_text(desk: Desk, form: str) -> str:
     items = desk.read().found.items
-    if form in ("mermaid", "svg"):
-        return mermaid(items) if form == "mermaid" else svg(items)
-    return export_items(items, form)
+    pictures = {"mermaid": mermaid, "svg": svg}
+    return pictures[form](items) if form in pictures else export_items(items, form)

@@ -7,12 +7,13 @@ import posixpath
 import re
 
 from ralph.app.backlog.approve import is_approved
-from ralph.app.backlog.criteria import judge_commit, project_check
+from ralph.app.backlog.criteria import project_check
 from ralph.app.backlog.desk import Desk
+from ralph.app.backlog.judge import judge_commit
+from ralph.core.backlog.changes import refusal
 from ralph.core.backlog.items import FeatureList, Problem
-from ralph.core.backlog.prd import Prd, read_prd
+from ralph.core.backlog.prd import Prd, check_links, prd_names, read_prd
 from ralph.core.backlog.read_list import read_list
-from ralph.errors import UserError
 from ralph.shell.git.project import Project, find_project, user_call
 
 _MARK = "# installed by ralph backlog hook --install"
@@ -26,13 +27,8 @@ def install_hook(desk: Desk) -> str:
     if os.path.lexists(path):
         with open(path, encoding="utf-8", errors="replace") as file:
             if _MARK not in file.read(100_000):
-                raise UserError(
-                    "there is a pre-push hook already",
-                    code="E-BACKLOG-HOOK",
-                    at=path,
-                    why="Ralph does not replace it; call `ralph backlog hook` from it, with git's stdin",
-                    next=f"cat '{path}'",
-                )
+                why = "Ralph does not replace it; call `ralph backlog hook` from it, with git's stdin"
+                raise refusal("hook", "there is a pre-push hook already", f"cat '{path}'", at=path, why=why)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(_SCRIPT)
@@ -76,33 +72,14 @@ def _prds(desk: Desk, project: Project, commit: str, found: FeatureList) -> tupl
     folder = os.path.relpath(desk.place.prds, desk.place.top)
     listed = user_call(project, ["ls-tree", "--name-only", "-z", commit, f"{folder}/"], ok=None).out
     names = [posixpath.basename(os.fsdecode(path)) for path in listed.split(b"\0") if path]
-    used: set[str] = set()
-    prds: list[Prd] = []
-    problems: list[Problem] = []
-    for item in found.items:
-        if item.prd is None:
-            continue
-        name = next(
-            (one for one in (item.prd.file, f"{item.prd.file}.json", f"{item.prd.file}.md") if one in names),
-            "",
+
+    def read(file: str) -> Prd | None:
+        name = next((one for one in prd_names(file) if one in names), "")
+        return (
+            read_prd(_blob(project, commit, f"{folder}/{name}") or "", f"{folder}/{name}") if name else None
         )
-        if not name:
-            words = f"'{item.id}' refers to '{item.prd.file}', which is not in the pushed commit"
-            problems.append(Problem("CRITICAL", "prd_missing", f"{folder}/{item.prd.file}", words))
-        elif name not in used:
-            used.add(name)
-            prd = read_prd(_blob(project, commit, f"{folder}/{name}") or "", f"{folder}/{name}")
-            prds.append(prd)
-            problems += prd.problems
-    orphans = [
-        one
-        for one in names
-        if one.endswith((".json", ".md")) and one not in used and one not in ("schema.json", "README.md")
-    ]
-    problems += [
-        Problem("WARNING", "prd_orphan", f"{folder}/{one}", "no item refers to this PRD") for one in orphans
-    ]
-    return prds, problems
+
+    return check_links(found, names, read)
 
 
 def _blob(project: Project, commit: str, path: str) -> str | None:

@@ -6,10 +6,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from ralph.app.backlog.desk import Desk, items_without_criterion, prd_of
+from ralph.app.backlog.desk import Desk, iso_time, lacks_criterion, prd_of
 from ralph.app.backlog.helpers import item_json
 from ralph.core.backlog.prd import link_problem
-from ralph.core.backlog.select import why_not
+from ralph.core.backlog.select import NO_CRITERION, why_not
+from ralph.shell.backlog.store import facts_of
 
 
 class ShownItem(Struct, frozen=True):
@@ -21,36 +22,46 @@ def show_item(desk: Desk, name: str) -> ShownItem:
     opened = desk.read()
     item = opened.item(name)
     prd = prd_of(desk, item)
-    why = why_not(item, opened.found.by_id, items_without_criterion(desk, opened.found))
+    why = why_not(item, opened.found.by_id) or (NO_CRITERION if lacks_criterion(desk, item) else "")
+    said = [
+        {"at": iso_time(fact.at), "deed": fact.deed, "status": fact.status, "reason": fact.reason}
+        for fact in facts_of(desk.place, desk.env)
+        if fact.item == name and fact.by == "user" and fact.reason
+    ]
     body = item_json(item) | {
         "v": 1,
         "status": item.status,
         "why_not_next": why,
+        "question": item.question or None,
         "attempts": list(item.attempts),
         "override_reason": item.override or None,
+        "decisions": said,
     }
+    kind = "blocked" if item.status == "BLOCKED" else "PASSING by a person, not by evidence"
+    stale = "" if item.prd is None else link_problem(prd, item.prd) if prd else "it is missing"
+    constraints = prd.constraints if prd else ()
     lines = [
         f"{item.id}  {item.title}",
         f"status: {item.status}, {item.iteration} of {item.max_attempts} attempts used",
+        f"not next: {why}" if why and item.status == "FAILING" else "",
+        f"{kind}: {item.override}" if item.override else "",
+        f"priority: {item.priority}" if item.priority is not None else "",
+        f"after: {', '.join(item.dependencies)}" if item.dependencies else "",
+        item.description,
+        *(f"accept: {one}" for one in (prd.acceptance if prd else item.acceptance)),
+        *(f"non-functional: {one}" for one in (*item.nonfunctional, *(prd.nonfunctional if prd else ()))),
+        *(f"verify: {one}" for one in item.verification),
+        *(f"criterion: {one}" for one in item.criteria),
+        *(
+            f"constraint, {'checked' if prd and one in prd.guards else 'told to the agent'}: {one}"
+            for one in constraints
+        ),
+        f"PRD: {item.prd.file}{f' ({stale})' if stale else ''}" if item.prd else "",
+        f"proof: none, because {item.no_proof}" if item.no_proof else "",
+        *(f"decided {one['at']}: {one['status'] or one['deed']}: {one['reason']}" for one in said),
+        *(line for one in item.attempts for line in _attempt_lines(one)),
     ]
-    lines += [f"not next: {why}"] if why and item.status == "FAILING" else []
-    if item.override:
-        kind = "blocked" if item.status == "BLOCKED" else "PASSING by a person, not by evidence"
-        lines.append(f"{kind}: {item.override}")
-    lines += [f"priority: {item.priority}"] if item.priority is not None else []
-    lines += [f"after: {', '.join(item.dependencies)}"] if item.dependencies else []
-    lines += [item.description] if item.description else []
-    lines += [f"accept: {one}" for one in (prd.acceptance if prd else item.acceptance)]
-    lines += [f"verify: {one}" for one in item.verification]
-    lines += [f"criterion: {one}" for one in item.criteria]
-    if item.prd:
-        stale = link_problem(prd, item.prd.version, item.prd.last_updated) if prd else "it is missing"
-        lines.append(f"PRD: {item.prd.file}{f' ({stale})' if stale else ''}")
-    if item.no_proof:
-        lines.append(f"proof: none, because {item.no_proof}")
-    for one in item.attempts:
-        lines += _attempt_lines(one)
-    return ShownItem(body, tuple(lines))
+    return ShownItem(body, tuple(line for line in lines if line))
 
 
 def _attempt_lines(one: dict[str, Any]) -> list[str]:

@@ -33,8 +33,10 @@ def _is_dull(text: str) -> bool:
     return (
         text.isascii()
         and text.isprintable()
-        and not any(sign in text for sign in ("=", ":", "-----"))
-        and all(len(word) <= _LONGEST_WORD for word in words)
+        and "=" not in text
+        and ":" not in text
+        and "-----" not in text
+        and (not words or len(max(words, key=len)) <= _LONGEST_WORD)
     )
 
 

@@ -31,19 +31,18 @@ FOLLOWS: dict[Status, frozenset[Status]] = {
     "CANCELLED": frozenset(),
 }
 _USERS: frozenset[str] = frozenset({"added", "edited", "override"})
-IMMUTABLE = frozenset({"id", "created_at", "status", "attempts", "override_reason"})
+IMMUTABLE = frozenset({"id", "created_at", "status", "attempts", "override_reason", "question"})
 
 
 class ItemState(Struct, frozen=True, omit_defaults=True):
-    """What an item has come to; `trusted` when Ralph's own evidence or a named human stands behind it."""
+    """What an item has come to."""
 
     status: Status = "FAILING"
     iteration: int = 0
     attempts: tuple[dict[str, Any], ...] = ()
     override: str = ""
     question: str = ""  # for a human
-    loop: str = ""  # an attempt that was started and has not been recorded
-    trusted: bool = True
+    loop: str = ""  # an attempt that was started and has not been recorded; this alone is not in the file
 
 
 class BacklogFact(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -94,8 +93,8 @@ def changed_state(old: ItemState, fact: BacklogFact) -> ItemState:
         new = replace(new, iteration=fact.iteration)
     if fact.status is not None:
         kept = fact.reason if fact.status == "BLOCKED" or (fact.deed == "override") else ""
-        new = replace(new, status=fact.status, override=kept, trusted=True)
-    if fact.deed in ("status", "iteration", "override"):
+        new = replace(new, status=fact.status, override=kept)
+    if fact.deed in ("status", "iteration", "override", "edited"):  # a person's answer
         new = replace(new, question="")
     return new
 
@@ -143,31 +142,34 @@ def _check_transition(fact: BacklogFact, old: ItemState) -> None:
         raise refusal("missing_override_reason", f"{new} needs a reason", f"ralph backlog show {fact.item}")
 
 
-def refusal(code: str, what: str, step: str) -> UserError:
-    return UserError(what, code=f"E-BACKLOG-{code.upper().replace('_', '-')}", next=step)
+def refusal(code: str, what: str, step: str, *, at: str = "", why: str = "") -> UserError:
+    return UserError(what, code=f"E-BACKLOG-{code.upper().replace('_', '-')}", at=at, why=why, next=step)
 
 
-def edits_for(found: FeatureList, item: BacklogItem, old: ItemState, new: ItemState) -> list[JsonEdit]:
-    """How the file's rendering of one item changes; `old` is what it shows now."""
-    at: Path = (found.at, item.index) if found.at else (item.index,)
+def edits_for(at: Path, shown: ItemState, new: ItemState) -> list[JsonEdit]:
+    """How the file's rendering of the item at `at` changes; `shown` is what it shows now."""
     edits: list[JsonEdit] = []
-    if new.status != old.status or item.status != new.status:
+    if new.status != shown.status:
         edits.append(JsonEdit((*at, "status"), new.status))
-    if new.attempts[: len(old.attempts)] == old.attempts:
-        edits += [JsonEdit((*at, "attempts"), one, append=True) for one in new.attempts[len(old.attempts) :]]
+    if new.attempts[: len(shown.attempts)] == shown.attempts:
+        edits += [
+            JsonEdit((*at, "attempts"), one, append=True) for one in new.attempts[len(shown.attempts) :]
+        ]
     else:
         edits.append(JsonEdit((*at, "attempts"), list(new.attempts)))
-    if new.iteration != old.iteration:
+    if new.iteration != shown.iteration:
         edits.append(JsonEdit((*at, "ralph_loop", "current_iteration"), new.iteration))
-    if new.override != old.override:
+    if new.override != shown.override:
         edits.append(JsonEdit((*at, "override_reason"), new.override or None))
+    if new.question != shown.question:
+        edits.append(JsonEdit((*at, "question"), new.question or None))
     return edits
 
 
 def shown_state(item: BacklogItem) -> ItemState:
     """What the file says an item has come to."""
     return ItemState(
-        status=item.status, iteration=item.iteration, attempts=item.attempts, override=item.override
+        item.status or "FAILING", item.iteration, item.attempts, item.override, item.question or ""
     )
 
 
@@ -180,21 +182,23 @@ class Difference(Struct, frozen=True):
 
 
 def compare(found: FeatureList, state: Mapping[str, ItemState]) -> tuple[list[Difference], State]:
-    """What was changed by hand in results, and the states of items that the record does not know yet.
+    """What was changed by hand in results, and the states of items that are taken from the file.
 
-    A first list is taken as it is; what comes later must be proven here, so its PASSING does not count."""
+    A first list is taken as it is; what comes later must be proven here, so its PASSING does not count. A
+    question that a person took out of the file is answered."""
     differences: list[Difference] = []
-    unknown: State = {}
+    taken: State = {}
     for item in found.items:
         shown, known = shown_state(item), state.get(item.id)
         if known is None:
-            unknown[item.id] = replace(shown, trusted=shown.status != "PASSING")
+            taken[item.id] = shown
             if state and shown.status == "PASSING" and not item.override:
-                unknown[item.id] = replace(shown, status="FAILING")
-                differences.append(
-                    Difference(item.id, "is new in the file and PASSING there: it has to be proven here")
-                )
+                taken[item.id] = replace(shown, status="FAILING")
+                words = "is new in the file and PASSING there: it has to be proven here"
+                differences.append(Difference(item.id, words))
             continue
+        if known.question and not shown.question:
+            taken[item.id] = known = replace(known, question="")
         wrong = [
             f"{name} is {_short(there)} in the file, {_short(here)} in the record"
             for name, there, here in (
@@ -202,37 +206,25 @@ def compare(found: FeatureList, state: Mapping[str, ItemState]) -> tuple[list[Di
                 ("current_iteration", shown.iteration, known.iteration),
                 ("attempts", len(shown.attempts), len(known.attempts)),
                 ("override_reason", shown.override, known.override),
+                ("question", shown.question, known.question),
             )
             if there != here
         ]
-        if not wrong and _plain(shown.attempts) != _plain(known.attempts):
+        if not wrong and msgspec.json.encode(shown.attempts) != msgspec.json.encode(known.attempts):
             wrong = ["an attempt was edited: attempts are only appended"]
         if wrong:
-            reset = shown.iteration < known.iteration or (
-                known.status == "BLOCKED" and shown.status == "FAILING"
-            )
+            back = known.status == "BLOCKED" and shown.status == "FAILING"
+            reset = back or shown.iteration < known.iteration
             differences.append(Difference(item.id, "; ".join(wrong), reset=reset))
-    gone = [name for name in state if name not in found.by_id]
-    differences += [
-        Difference(name, "is in the record but no longer in the file: items are cancelled, not deleted")
-        for name in gone
-    ]
-    return differences, unknown
-
-
-def _plain(attempts: tuple[dict[str, Any], ...]) -> bytes:
-    return msgspec.json.encode(attempts)
+            taken[item.id] = known
+    words = "is in the record but no longer in the file: items are cancelled, not deleted"
+    differences += [Difference(name, words) for name in state if name not in found.by_id]
+    return differences, taken
 
 
 def _short(value: object) -> str:
     text = str(value)
-    return (
-        f"'{text[:40]}…'"
-        if len(text) > 40
-        else f"'{text}'"
-        if isinstance(value, str) and not text.isupper()
-        else text
-    )
+    return f"'{text[:40]}…'" if len(text) > 40 else text if text.isupper() or text.isdigit() else f"'{text}'"
 
 
 def after_failure(item: BacklogItem, old: ItemState, *, counts: bool) -> tuple[int, Status | None]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from ralph.core.backlog.items import ID, BacklogItem
+from ralph.core.backlog.items import ID, BacklogItem, Status
 from ralph.core.model.plan.items import HIGH, LOW, MEDIUM, Item, Plan, State, id_of
 from ralph.core.plan.import_markdown import import_plan
 from ralph.core.plan.layout import render_plan
@@ -26,17 +26,8 @@ FORMATS = ("markdown", "plan", "prd", "csv")
 _CLOSED = frozenset(
     {"closed", "done", "completed", "resolved", "cancelled", "canceled", "duplicate", "merged"}
 )
-_WORDS = {
-    "urgent": 0,
-    "highest": 0,
-    "critical": 0,
-    "blocker": 0,
-    "high": 1,
-    "medium": 2,
-    "normal": 2,
-    "low": 3,
-    "lowest": 4,
-}
+_RANKS = ("urgent highest critical blocker", "high", "medium normal", "low", "lowest")
+_WORDS = {word: number for number, words in enumerate(_RANKS) for word in words.split()}
 _COLUMNS = {
     name: meaning
     for meaning, names in {
@@ -168,11 +159,15 @@ def _from_row(row: dict[str, Any], notes: list[str]) -> dict[str, Any] | None:
     after = re.split(r"[,;\s]+", after) if isinstance(after, str) else after
     accept = row.get("acceptance_criteria")
     accept = [accept] if isinstance(accept, str) else accept if isinstance(accept, list) else []
-    body, accept = str(row.get("body") or ""), [str(one) for one in accept if one]
-    return _raw(
-        name, title, body, accept, _priority(row.get("priority")),
-        [one for one in after if one], str(row.get("notes") or ""),
-    )  # fmt: skip
+    return new_item(
+        name,
+        title,
+        body=str(row.get("body") or ""),
+        accept=[str(one) for one in accept if one],
+        priority=_priority(row.get("priority")),
+        after=[one for one in after if one],
+        notes=str(row.get("notes") or ""),
+    )
 
 
 def _priority(value: Any) -> int | None:
@@ -188,29 +183,33 @@ def _from_plan(item: Item) -> dict[str, Any]:
     name = item.id if ID.fullmatch(item.id) else f"ITEM-{item.id}"[:60].rstrip("-.")
     accept = [note.removeprefix("acceptance: ") for note in item.notes if note.startswith("acceptance: ")]
     notes = " ".join(note for note in item.notes if not note.startswith("acceptance: "))
-    return _raw(
-        name,
-        item.title,
-        "",
-        accept,
-        item.priority,
-        [one if ID.fullmatch(one) else f"ITEM-{one}" for one in item.after],
-        notes,
-    )
+    after = [one if ID.fullmatch(one) else f"ITEM-{one}" for one in item.after]
+    return new_item(name, item.title, accept=accept, priority=item.priority, after=after, notes=notes)
 
 
-def _raw(
-    name: str, title: str, body: str, accept: list[str], priority: int | None, after: list[str], notes: str
+def new_item(
+    name: str,
+    title: str,
+    *,
+    body: str = "",
+    accept: Sequence[str] = (),
+    priority: int | None = None,
+    after: Sequence[str] = (),
+    notes: str = "",
 ) -> dict[str, Any]:
+    """An item as it is written into the file: not enabled, and nothing done."""
     raw: dict[str, Any] = {"id": name, "title": title}
     raw |= {"description": body[:MAX_TEXT]} if body else {}
-    raw |= {"acceptance_criteria": accept, "verification": [], "status": "FAILING"}
+    raw |= {"acceptance_criteria": [*accept], "verification": [], "status": "FAILING"}
     raw |= {} if priority is None else {"priority": priority}
-    raw |= {
-        "dependencies": after,
-        "ralph_loop": {"enabled": False, "max_iterations": 5, "current_iteration": 0},
-    }
+    raw["dependencies"] = [*after]
+    raw["ralph_loop"] = {"enabled": False, "max_iterations": 5, "current_iteration": 0}
     return raw | ({"notes": notes[:MAX_TEXT]} if notes else {})
+
+
+_STATES: dict[Status, State] = {
+    "PASSING": "done", "CANCELLED": "cancelled", "BLOCKED": "blocked", "FAILING": "open",
+}  # fmt: skip
 
 
 class _Lines(list[str]):
@@ -252,30 +251,11 @@ def export_items(items: Iterable[BacklogItem], form: str) -> str:
 
 
 def _plan_item(one: BacklogItem) -> Item:
-    states: dict[str, State] = {
-        "PASSING": "done",
-        "CANCELLED": "cancelled",
-        "BLOCKED": "blocked",
-        "FAILING": "open",
-    }
-    level = (
-        MEDIUM
-        if one.priority is None
-        else HIGH
-        if one.priority <= 1
-        else MEDIUM
-        if one.priority == 2
-        else LOW
-    )
-    notes = (
-        *(f"acceptance: {text}" for text in one.acceptance),
-        *(f"verify: {text}" for text in one.verification),
-    )
+    level = MEDIUM if one.priority is None else (HIGH, HIGH, MEDIUM, LOW)[min(max(one.priority, 0), 3)]
+    notes = [f"acceptance: {text}" for text in one.acceptance] + [
+        f"verify: {text}" for text in one.verification
+    ]
     return Item(
-        id=one.id,
-        title=one.title,
-        priority=level,
-        after=one.dependencies,
-        state=states[one.status],
-        notes=notes,
-    )
+        id=one.id, title=one.title, priority=level, after=one.dependencies, state=_STATES[one.status],
+        notes=tuple(notes),
+    )  # fmt: skip

@@ -1,19 +1,19 @@
-"""The items of a backlog, and what may be wrong with a list of them. Reading is in `read_list`."""
+"""The items of a backlog as their file holds them, and what may be wrong with a list: types alone."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 Status = Literal["FAILING", "PASSING", "BLOCKED", "CANCELLED"]
 Result = Literal["PASSED", "FAILED", "IN_PROGRESS", "BLOCKED"]
 Severity = Literal["CRITICAL", "WARNING", "INFO"]
+Part = Literal["tdd", "architecture", "subagents"]
+Filled = Annotated[str, Meta(min_length=1)]
+Text = Annotated[str, Meta(pattern=r"\S")]
 STATUSES: tuple[Status, ...] = get_args(Status)
-RESULTS: tuple[str, ...] = get_args(Result)
-CRITERIA = ("build_passes", "tests_pass", "acceptance_met")
-PARTS = ("tdd", "architecture", "subagents")
 FILE = re.compile(r"(?:^|/)feature_list\.json$")
 ID = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+)*")
 MAX_ATTEMPTS = 5
@@ -32,59 +32,148 @@ class Problem(Struct, frozen=True):
 
 
 class PrdLink(Struct, frozen=True):
-    file: str
+    file: Annotated[str, Meta(pattern=r"^(?!/)(?!(.*/)?\.\.(/|$)).")]  # below the folder of PRDs
     version: str = ""
     last_updated: str = ""
 
 
-class BacklogItem(Struct, frozen=True, kw_only=True):
+class Convergence(Struct, frozen=True, forbid_unknown_fields=True):
+    build_passes: bool = False
+    tests_pass: bool = False
+    acceptance_met: bool = False
+
+
+class LoopTerms(Struct, frozen=True):
+    """An item's `ralph_loop`."""
+
+    enabled: bool = False
+    max_iterations: Annotated[int, Meta(ge=1)] = MAX_ATTEMPTS
+    current_iteration: Annotated[int, Meta(ge=0)] = 0
+    convergence_criteria: Convergence = Convergence()
+
+
+NO_TERMS = LoopTerms()  # of an item that has none
+
+
+class Evidence(Struct, frozen=True):
+    commands_run: tuple[str, ...]
+    results_summary: Text
+
+
+class AttemptRow(Struct, frozen=True):
+    """What is always told of an attempt; it may hold more."""
+
+    run_id: Text
+    timestamp: Annotated[str, Meta(min_length=19)]
+    result: Result
+    evidence: Evidence | None = None
+    commit: str | None = None
+    reverted: bool = False
+    failure_reason: str = ""
+    investigation: str = ""
+    files_changed: tuple[str, ...] = ()
+    notes: str = ""
+
+
+class BacklogItem(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={
+        "acceptance": "acceptance_criteria",
+        "nonfunctional": "nonfunctional_requirements",
+        "override_text": "override_reason",
+        "loop": "ralph_loop",
+        "prd": "prd_reference",
+        "parts": "prompt_parts",
+        "created": "created_at",
+    },
+):
     """One item as its file defines it, with the state that is rendered there."""
 
-    id: str
-    index: int
-    title: str = ""
+    id: Annotated[str, Meta(pattern=f"^{ID.pattern}$", max_length=60)]
+    title: Filled
     description: str = ""
-    acceptance: tuple[str, ...] = ()
-    verification: tuple[str, ...] = ()
-    status: Status = "FAILING"
+    acceptance: tuple[Filled, ...] = ()
+    nonfunctional: tuple[Filled, ...] = ()
+    verification: tuple[Text, ...] = ()
+    status: Status
     priority: int | None = None
-    dependencies: tuple[str, ...] = ()
-    enabled: bool = False
-    max_attempts: int = MAX_ATTEMPTS
-    iteration: int = 0
-    criteria: tuple[str, ...] = ()  # convergence criteria that are asked for
+    dependencies: tuple[Text, ...] = ()
+    loop: LoopTerms = NO_TERMS
     prd: PrdLink | None = None
     attempts: tuple[dict[str, Any], ...] = ()
-    override: str = ""
+    override_text: str | None = None
+    question: str | None = None  # of Ralph, for a person: not worked on before it is answered
     notes: str = ""
-    no_proof: str = ""  # why nothing can prove it, as declared
-    parts: tuple[str, ...] = ()
+    proof: Literal["none"] | None = None
+    proof_reason: str | None = None  # why nothing can prove it, as declared
+    parts: tuple[Part, ...] = ()
     created: str = ""
 
     @property
     def order(self) -> tuple[int, str]:
         return (_LAST if self.priority is None else self.priority, self.id)
 
+    @property
+    def enabled(self) -> bool:
+        return self.loop.enabled
 
-class ProtectedFile(Struct, frozen=True):
+    @property
+    def max_attempts(self) -> int:
+        return self.loop.max_iterations
+
+    @property
+    def iteration(self) -> int:
+        return self.loop.current_iteration
+
+    @property
+    def override(self) -> str:
+        return self.override_text or ""
+
+    @property
+    def no_proof(self) -> str:
+        return self.proof_reason or "" if self.proof else ""
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Convergence criteria that are asked for."""
+        asked = self.loop.convergence_criteria
+        return tuple(name for name in Convergence.__struct_fields__ if getattr(asked, name))
+
+
+class ProtectedFile(Struct, frozen=True, rename={"tests": "required_tests"}):
     """A file that may be touched only with certain tests passing."""
 
     path: str
     criticality: str = ""
-    tests: tuple[str, ...] = ()
+    tests: tuple[Text, ...] = ()
+
+
+class ListDocument(Struct, frozen=True):
+    """The whole file."""
+
+    items: tuple[BacklogItem, ...]
+    schema_version: Annotated[str, Meta(pattern=r"^2(\..*)?$")] = ""
+    protected_files: tuple[ProtectedFile, ...] = ()
+    description: str = ""
 
 
 class FeatureList(Struct, frozen=True, kw_only=True):
     items: tuple[BacklogItem, ...] = ()
     problems: tuple[Problem, ...] = ()
-    version: str = ""
     protected: tuple[ProtectedFile, ...] = ()
     at: str = "items"  # the key of the list; "" when the document is the list itself
     by_id: dict[str, BacklogItem] = field(default_factory=dict)
+    index: dict[str, int] = field(default_factory=dict)  # of an item in the list
 
     @property
     def critical(self) -> tuple[Problem, ...]:
         return tuple(one for one in self.problems if one.severity == "CRITICAL")
+
+    def pointer(self, name: str) -> str:
+        """Of an item."""
+        return f"{f'/{self.at}' if self.at else ''}/{self.index[name]}"
 
 
 def find_cycles(after: dict[str, tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import msgspec
 
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -44,30 +46,55 @@ def first_value(text: str) -> int:
     return found.end() if found else 0
 
 
-def members(text: str, start: int) -> dict[str, Span]:
-    """The values of the object that begins at `start`, by key; of a key that is there twice, the last."""
+def members(text: str, start: int, sizes: Mapping[str, int] | None = None) -> dict[str, Span]:
+    """The values of the object that begins at `start`, by key; of a key that is there twice, the last.
+
+    `sizes` are lengths of large values that are known, so that they need not be scanned."""
     found: dict[str, Span] = {}
     at = _skip(text, start + 1)
     while text[at] != "}":
         key, at = _DECODER.raw_decode(text, at)
         at = _skip(text, _skip(text, at) + 1)  # the colon
-        end = value_end(text, at)
+        end = at + sizes[key] if sizes and key in sizes else value_end(text, at)
         found[key] = Span(at, end)
         at = _skip(text, end)
         at = _skip(text, at + 1) if text[at] == "," else at
     return found
 
 
-def elements(text: str, start: int) -> list[Span]:
-    """The values of the array that begins at `start`."""
+def elements(text: str, start: int, sizes: Iterable[int] = ()) -> list[Span]:
+    """The values of the array that begins at `start`; `sizes` as for `members`."""
     found: list[Span] = []
+    known = iter(sizes)
     at = _skip(text, start + 1)
     while text[at] != "]":
-        end = value_end(text, at)
+        size = next(known, None)
+        end = value_end(text, at) if size is None else at + size
         found.append(Span(at, end))
         at = _skip(text, end)
         at = _skip(text, at + 1) if text[at] == "," else at
     return found
+
+
+def list_spans(text: str, key: str) -> list[Span]:
+    """The elements of the list under `key`, or that the document is: quick for many megabytes."""
+    data = text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+    at = Span(first_value(text), len(text))
+    if key:
+        data = bytes(msgspec.json.decode(data, type=dict[str, msgspec.Raw])[key])
+        at = _find_member(text, key, data.decode("utf-8", "surrogatepass"))
+    raws = msgspec.json.decode(data, type=list[msgspec.Raw])
+    return elements(text, at.start, (len(bytes(raw).decode("utf-8", "surrogatepass")) for raw in raws))
+
+
+def _find_member(text: str, key: str, body: str) -> Span:
+    try:
+        found = members(text, first_value(text), {key: len(body)})[key]
+        if text.startswith(body, found.start):
+            return found
+    except (ValueError, IndexError):  # the key is there twice, and the first value has another size
+        pass
+    return members(text, first_value(text))[key]
 
 
 def value_end(text: str, at: int) -> int:

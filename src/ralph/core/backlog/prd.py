@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import fields
 
-from ralph.core.backlog.items import Problem, Severity
-from ralph.core.criterion.find_commands import is_command
+from ralph.core.backlog.fields import check_fields, json_schema
+from ralph.core.backlog.items import FeatureList, PrdLink, Problem
 from ralph.core.text.markdown import plain, rows
 
 ID = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-[0-9]+")
-VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?")
 _TICKED = re.compile(r"`([^`\n]{2,500})`")
 _LISTS = ("functional_requirements", "acceptance_criteria", "nonfunctional_requirements", "constraints")
 _HEADINGS = {
@@ -34,7 +35,33 @@ _HEADINGS = {
 _CONSTRAINT = re.compile(r"(?:[\w -]{1,60}:\s+)?(forbid|require|run):\s*(.+)", re.IGNORECASE)
 
 
+_Sentence = Annotated[str, Meta(min_length=10)]
+_Sentences = Annotated[tuple[_Sentence, ...], Meta(min_length=1)]
+_SHORT = {
+    "id": "feature_id",
+    "functional": "functional_requirements",
+    "acceptance": "acceptance_criteria",
+    "nonfunctional": "nonfunctional_requirements",
+}
+
+
+class PrdDocument(Struct, frozen=True, rename=_SHORT):
+    """A requirement document, as it should be."""
+
+    id: Annotated[str, Meta(pattern=f"^{ID.pattern}$")]
+    title: Annotated[str, Meta(min_length=5)]
+    overview: Annotated[str, Meta(min_length=20)]
+    functional: _Sentences
+    acceptance: _Sentences
+    nonfunctional: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    version: Annotated[str, Meta(pattern=r"^(\d+\.\d+\.\d+([-+][\w.+-]+)?)?$")] = ""
+    last_updated: Annotated[str, Meta(pattern=r"^(\d{4}-\d\d-\d\d.*)?$")] = ""
+
+
 class Prd(Struct, frozen=True, kw_only=True):
+    """A requirement document, as far as it could be read."""
+
     path: str
     id: str = ""
     title: str = ""
@@ -50,6 +77,8 @@ class Prd(Struct, frozen=True, kw_only=True):
     @property
     def commands(self) -> tuple[str, ...]:
         """Commands that its acceptance criteria name."""
+        from ralph.core.criterion.find_commands import is_command  # with all tools: not for every list
+
         spans = (span for text in self.acceptance for span in _TICKED.findall(text))
         return tuple(dict.fromkeys(span.strip() for span in spans if is_command(span.strip())))
 
@@ -83,51 +112,20 @@ def read_prd(text: str, path: str) -> Prd:
         raw, trouble = _from_json(text)
     if trouble:
         return Prd(path=path, problems=(Problem("CRITICAL", "prd_unreadable", path, trouble),))
-    problems: list[Problem] = []
-
-    def add(pointer: str, words: str, severity: Severity = "CRITICAL") -> None:
-        problems.append(Problem(severity, "prd", f"{path}#/{pointer}", words))
-
-    lists: dict[str, tuple[str, ...]] = {}
-    for key in _LISTS:
-        value = raw.get(key, [])
-        texts = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-        if not isinstance(value, list) or len(texts) != len(value):
-            add(key, "expected a list of texts")
-        if key in _LISTS[:2]:
-            if not texts:
-                add(key, "at least one is required")
-            for number, one in enumerate(texts):
-                if len(one) < 10:
-                    add(f"{key}/{number}", f"expected at least 10 characters, found {one!r}")
-        lists[key] = tuple(texts)
-    words = {key: raw.get(key, "") for key in ("feature_id", "title", "overview", "version", "last_updated")}
-    for key, value in words.items():
-        if not isinstance(value, str):
-            add(key, "expected text")
-            words[key] = ""
-    if not ID.fullmatch(words["feature_id"]):
-        add(
-            "feature_id", f"expected an id such as FEAT-001 or BUG-LED-12, found {words['feature_id'][:60]!r}"
-        )
-    for key, least in (("title", 5), ("overview", 20)):
-        if len(words[key]) < least:
-            add(key, f"expected at least {least} characters")
-    if words["version"] and not VERSION.fullmatch(words["version"]):
-        add("version", "expected a version such as 1.0.0", "WARNING")
-    return Prd(
-        path=path,
-        id=words["feature_id"],
-        title=words["title"],
-        overview=words["overview"],
-        functional=lists["functional_requirements"],
-        acceptance=lists["acceptance_criteria"],
-        nonfunctional=lists["nonfunctional_requirements"],
-        constraints=lists["constraints"],
-        version=words["version"],
-        last_updated=words["last_updated"],
-        problems=tuple(problems),
+    good, wrong = check_fields(PrdDocument, raw, "")
+    hints = {"/feature_id": "expected an id such as FEAT-001 or BUG-LED-12"}
+    mild = ("/version", "/last_updated")
+    problems = tuple(
+        Problem("WARNING" if at in mild else "CRITICAL", "prd", f"{path}#{at}", hints.get(at, words))
+        for at, words in wrong
     )
+    named = {one.name: good[one.encode_name] for one in fields(PrdDocument) if one.encode_name in good}
+    lists = {  # a short sentence is told to the agent all the same
+        one.name: tuple(text for text in value if isinstance(text, str))
+        for one in fields(PrdDocument)
+        if isinstance(value := raw.get(one.encode_name), list)
+    }
+    return Prd(path=path, problems=problems, **named | lists)
 
 
 def _from_json(text: str) -> tuple[dict[str, Any], str]:
@@ -166,10 +164,51 @@ def _from_markdown(text: str) -> dict[str, Any]:
     return raw
 
 
-def link_problem(prd: Prd, version: str, last_updated: str) -> str:
+def prd_names(file: str) -> tuple[str, ...]:
+    """The names under which a PRD that an item refers to may be found."""
+    return (file, f"{file}.json", f"{file}.md")
+
+
+def is_prd(name: str) -> bool:
+    """The schema that lies beside them is none."""
+    told = ("readme.md", "schema.json", "prd.schema.json")
+    return name.endswith((".json", ".md")) and name.lower() not in told
+
+
+def check_links(
+    found: FeatureList, names: Collection[str], read: Callable[[str], Prd | None]
+) -> tuple[list[Prd], list[Problem]]:
+    """The PRDs that items refer to, and what is wrong: missing, wrong, stale, or nobody refers to it."""
+    problems: list[Problem] = []
+    prds: dict[str, Prd | None] = {}
+    used: set[str] = set()
+    for item in found.items:
+        if item.prd is None:
+            continue
+        at = f"{found.pointer(item.id)}/prd_reference"
+        used |= {*prd_names(item.prd.file)}
+        if item.prd.file not in prds:
+            prds[item.prd.file] = read(item.prd.file)
+            problems += prd.problems if (prd := prds[item.prd.file]) else ()
+        prd = prds[item.prd.file]
+        if prd is None:
+            words = f"'{item.id}' refers to '{item.prd.file}', which is not there"
+            problems.append(Problem("CRITICAL", "prd_missing", f"{at}/file", words))
+        elif stale := link_problem(prd, item.prd):
+            problems.append(Problem("WARNING", "prd_stale", at, stale))
+    orphans = [name for name in names if is_prd(name) and name not in used]
+    problems += [Problem("WARNING", "prd_orphan", one, "no item refers to this PRD") for one in orphans]
+    return [prd for prd in prds.values() if prd], problems
+
+
+def link_problem(prd: Prd, link: PrdLink) -> str:
     """Why a reference to a PRD is stale; "" = it is not."""
-    if version and prd.version and version != prd.version:
-        return f"refers to version {version}, the PRD has {prd.version}"
-    if last_updated and prd.last_updated and last_updated < prd.last_updated:
-        return f"refers to the PRD of {last_updated}, it was updated {prd.last_updated}"
+    if link.version and prd.version and link.version != prd.version:
+        return f"refers to version {link.version}, the PRD has {prd.version}"
+    if link.last_updated and prd.last_updated and link.last_updated < prd.last_updated:
+        return f"refers to the PRD of {link.last_updated}, it was updated {prd.last_updated}"
     return ""
+
+
+def prd_schema() -> dict[str, Any]:
+    return json_schema(PrdDocument, "Requirement document (PRD)")

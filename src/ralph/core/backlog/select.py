@@ -2,64 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from ralph.core.backlog.items import BacklogItem, FeatureList
 
+NO_CRITERION = "needs a criterion: no verification command, no convergence criterion, none in its PRD"
 DONE = frozenset({"PASSING", "CANCELLED"})
-
-
-class Passed(Struct, frozen=True):
-    """An item that is not next, and the reason."""
-
-    id: str
-    reason: str
 
 
 class Selection(Struct, frozen=True):
     """The eligible items in their order, and why each of the others is passed over."""
 
     eligible: tuple[BacklogItem, ...]
-    passed_over: tuple[Passed, ...] = ()
+    passed_over: dict[str, str] = {}
 
     @property
     def first(self) -> BacklogItem | None:
         return self.eligible[0] if self.eligible else None
 
 
-def select(found: FeatureList, no_criterion: Collection[str] = ()) -> Selection:
+def select(
+    found: FeatureList, lacks: Callable[[BacklogItem], bool] = lambda _: False, most: int = 0
+) -> Selection:
     """Enabled, FAILING, dependencies PASSING or CANCELLED, under its cap; by priority, then id.
 
-    `no_criterion` are items whose PRD was looked up and gives no command either."""
-    eligible: list[BacklogItem] = []
-    passed: list[Passed] = []
+    `lacks` tells whether nothing could prove an item; with `most` it is asked until so many are eligible."""
+    passed: dict[str, str] = {}
+    ready: list[BacklogItem] = []
     for item in found.items:
-        why = why_not(item, found.by_id, no_criterion)
-        if why:
-            passed.append(Passed(item.id, why))
+        if why := why_not(item, found.by_id):
+            passed[item.id] = why
+        else:
+            ready.append(item)
+    ready.sort(key=lambda one: one.order)
+    eligible: list[BacklogItem] = []
+    for item in ready:
+        if most and len(eligible) == most:
+            break
+        if lacks(item):
+            passed[item.id] = NO_CRITERION
         else:
             eligible.append(item)
-    return Selection(tuple(sorted(eligible, key=lambda one: one.order)), tuple(passed))
+    return Selection(tuple(eligible), passed)
 
 
-def why_not(item: BacklogItem, by_id: Mapping[str, BacklogItem], no_criterion: Collection[str] = ()) -> str:
-    """Why this item is not worked on now; "" = it is eligible."""
+def why_not(item: BacklogItem, by_id: Mapping[str, BacklogItem]) -> str:
+    """Why this item is not worked on now; "" = it is eligible, if something can prove it."""
     if item.status == "BLOCKED":
         return f"BLOCKED: {item.override or 'no reason given'}"
     if item.status != "FAILING":
         return item.status
     if not item.enabled:
         return "not enabled: ralph_loop.enabled is not true"
-    waits = waiting_for(item, by_id)
-    if waits:
+    if item.dependencies and (waits := waiting_for(item, by_id)):
         return f"waits for {', '.join(waits)}"
     if item.iteration >= item.max_attempts:
         return f"{item.iteration} of {item.max_attempts} attempts used: needs a reset"
-    if item.id in no_criterion:
-        return "needs a criterion: no verification command, no convergence criterion, none in its PRD"
-    return ""
+    return f"waits for a person: {item.question}" if item.question else ""
 
 
 def waiting_for(item: BacklogItem, by_id: Mapping[str, BacklogItem]) -> list[str]:

@@ -6,7 +6,7 @@ import os
 
 from msgspec import Struct
 
-from ralph.core.backlog.prd import Prd, read_prd
+from ralph.core.backlog.prd import Prd, is_prd, prd_names, read_prd
 from ralph.errors import UserError
 from ralph.shell.backlog.folders import FOLDERS, NAME, PRDS
 from ralph.shell.journal.selection import project_top
@@ -78,9 +78,8 @@ def _upwards(folder: str, top: str) -> str:
 
 def read_prd_file(place: BacklogPlace, name: str) -> Prd | None:
     """The PRD of this name; None when there is none."""
-    path = os.path.join(place.prds, name)
-    choices = [path, f"{path}.json", f"{path}.md"]
-    found = next((one for one in choices if os.path.isfile(one)), None)
+    paths = [os.path.join(place.prds, one) for one in prd_names(name)]
+    found = next((one for one in paths if os.path.isfile(one)), None)
     if found is None or not os.path.realpath(found).startswith(os.path.realpath(place.prds) + os.sep):
         return None
     with open(found, encoding="utf-8", errors="replace") as file:
@@ -88,10 +87,8 @@ def read_prd_file(place: BacklogPlace, name: str) -> Prd | None:
 
 
 def prd_files(place: BacklogPlace) -> list[str]:
-    """Names of all PRDs; the schema that lies beside them is none."""
+    """Names of all PRDs."""
     try:
-        names = os.listdir(place.prds)
+        return sorted(filter(is_prd, os.listdir(place.prds)))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    told = {"readme.md", "schema.json", "prd.schema.json"}
-    return sorted(name for name in names if name.endswith((".json", ".md")) and name.lower() not in told)

@@ -2,7 +2,8 @@
 
 Every row names the file before and after it by hash. So the next to open it knows what a kill left: the file
 of the row before (the row is rendered again) or of the row (nothing is to do); anything else was edited by
-hand. Definitions in the file are the user's and win; results are the record's and are rendered again.
+hand. Definitions in the file are the user's and win; results are the record's and are rendered again. While
+they are in step the file shows the whole state, and the newest row is all that is read of the journal.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.clock import Clock
@@ -22,17 +24,17 @@ from ralph.core.backlog.changes import (
     Difference,
     ItemState,
     State,
-    apply_fact,
     changed_state,
     check_fact,
     compare,
     edits_for,
     fold,
+    refusal,
     shown_state,
 )
 from ralph.core.backlog.items import MAX_BYTES, BacklogItem, FeatureList
-from ralph.core.backlog.json_text import JsonEdit, Path, apply_edits, elements, first_value, members
-from ralph.core.backlog.read_list import read_list
+from ralph.core.backlog.json_text import JsonEdit, Path, apply_edits, list_spans
+from ralph.core.backlog.read_list import read_list, reread_item
 from ralph.errors import Bug, Busy, NeedsHuman, NothingToDo, SetupError, UserError
 from ralph.shell.backlog.place import BacklogPlace
 from ralph.shell.journal.open import open_journal, read_journal
@@ -47,16 +49,32 @@ EMPTY = '{\n  "schema_version": "2.0",\n  "items": []\n}\n'
 UNREADABLE = ("parse_failure", "no_items")
 
 
+class ListFile(Struct, frozen=True):
+    """The file as it was read, or written; by its stamp it is known again without reading."""
+
+    text: str
+    hash: str
+    found: FeatureList
+    stamp: tuple[int, ...] = ()
+
+
+Memory = dict[str, ListFile]  # of one process that opens the same list many times, by path
+
+
 class OpenBacklog:
     """The backlog as it is now. Only `change_backlog` gives one that may be changed."""
 
-    def __init__(self, place: BacklogPlace, text: str, found: FeatureList) -> None:
-        self.place, self.text, self.found = place, text, found
+    def __init__(self, place: BacklogPlace, file: ListFile, memory: Memory) -> None:
+        self.place, self.file = place, file
         self.notes: list[Difference] = []
+        self._memory = memory
         self._journal: JournalStore | None = None
         self._clock: Clock | None = None
         self._seq = 0
-        self._state: State | None = None
+
+    @property
+    def found(self) -> FeatureList:
+        return self.file.found
 
     def item(self, name: str) -> BacklogItem:
         found = self.found.by_id.get(name)
@@ -64,95 +82,72 @@ class OpenBacklog:
             from difflib import get_close_matches
 
             near = get_close_matches(name, list(self.found.by_id), n=1, cutoff=0.6)
-            raise UserError(
-                f"there is no item '{name[:60]}'",
-                code="E-BACKLOG-ITEM-NOT-FOUND",
-                why=f"did you mean '{near[0]}'?" if near else "",
-                next="ralph backlog list",
-            )
+            why = f"did you mean '{near[0]}'?" if near else ""
+            raise refusal("item_not_found", f"there is no item '{name[:60]}'", "ralph backlog list", why=why)
         return found
 
     def state_of(self, name: str) -> ItemState:
-        if self._state is not None:
-            return self._state.get(name, ItemState())
         return shown_state(self.item(name))
 
     def commit(self, fact: BacklogFact) -> None:
         """Record one fact and render it; refused facts change nothing."""
         if self._journal is None or self._clock is None:
             raise Bug("a backlog that was opened for reading was changed")
-        if fact.item and fact.item not in self.found.by_id:
-            self.item(fact.item)
-        old = self.state_of(fact.item) if fact.item else None
-        check_fact(fact, old)
-        text = render_fact(self.text, self.found, fact, old)
+        check_fact(fact, self.state_of(fact.item) if fact.item else None)
+        made = render_fact(self.file, fact)
         now = self._clock.now()
-        fact = replace(fact, at=now, before=digest(self.text), after=digest(text))
+        fact = replace(fact, at=now, before=self.file.hash, after=made.hash)
         kind = "BacklogItems" if fact.deed in _LARGE else "BacklogFact"
-        key = backlog_stream(self.place.key)
-        body = msgspec.json.encode(fact)
-        row = self._journal.append(key, self._seq, at=int(now * 1000), kind=kind, v=1, body=body)
-        self._seq = row.seq
-        if self._state is not None:
-            apply_fact(self._state, fact)
-        self._take(text)
+        key, body = backlog_stream(self.place.key), msgspec.json.encode(fact)
+        self._seq = self._journal.append(key, self._seq, at=int(now * 1000), kind=kind, v=1, body=body).seq
+        self._write(made)
 
-    def _take(self, text: str) -> None:
-        if text != self.text:
-            write_file(self.place.file, text, self.text)
-            self.text, self.found = text, read_list(text)
+    def _write(self, made: ListFile) -> None:
+        if made is not self.file:
+            stamp = write_file(self.place.file, made.text, self.file.text)
+            self.file = self._memory[self.place.file] = replace(made, stamp=stamp)
 
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def render_fact(text: str, found: FeatureList, fact: BacklogFact, old: ItemState | None) -> str:
-    """The file's text after a fact. What comes out is read again: a wrong edit must never be written."""
-    edits: list[JsonEdit] = []
-    top: Path = (found.at,) if found.at else ()
+def render_fact(file: ListFile, fact: BacklogFact) -> ListFile:
+    """The file after a fact. What comes out is read again: a wrong edit must never be written."""
+    found, top = file.found, (file.found.at,) if file.found.at else ()
     changed: State = dict(fact.items) if fact.deed == "synced" else {}
-    if fact.item and old is not None and fact.deed != "edited":
-        changed[fact.item] = changed_state(old, fact)
+    if fact.item:
+        changed[fact.item] = changed_state(shown_state(found.by_id[fact.item]), fact)
+    edits: list[JsonEdit] = []
     for name, new in changed.items():
-        item = found.by_id.get(name)
-        if item is not None:
-            edits += edits_for(found, item, shown_state(item), new)
-    if fact.deed == "edited":
-        at = (*top, found.by_id[fact.item].index)
-        edits += [JsonEdit((*at, *key.split("/")), value) for key, value in fact.define.items()]
-    if top:
-        edits += [JsonEdit(top, raw, append=True) for raw in fact.added]
-    elif fact.added:
-        raise UserError(
-            "the list is an array without a head", code="E-BACKLOG-ARRAY", next="ralph backlog validate"
-        )
+        if name in found.by_id:
+            at: Path = (*top, found.index[name])
+            edits += edits_for(at, shown_state(found.by_id[name]), new)
+            edits += [JsonEdit((*at, *key.split("/")), value) for key, value in fact.define.items()]
+    if fact.added and not top:
+        raise refusal("array", "the list is an array without a head", "ralph backlog validate")
+    edits += [JsonEdit(top, raw, append=True) for raw in fact.added]
     if not edits:
-        return text
-    made = apply_edits(text, edits, _starts(text, found, edits))
-    again = read_list(made)
-    lost = found.by_id.keys() - again.by_id.keys()
+        return file
+    spans = list_spans(file.text, found.at) if changed else []
+    starts = {
+        (*top, number): spans[number].start
+        for number in {found.index[name] for name in changed if name in found.index}
+    }
+    made = apply_edits(file.text, edits, starts)
+    again = None
+    if len(changed) == 1 and not fact.define and not fact.added:
+        start, end = spans[found.index[fact.item]] if fact.item else (0, 0)
+        again = reread_item(found, fact.item, made[start : len(made) - len(file.text) + end]) if end else None
+    again = again or read_list(made)
     wrong = [name for name in changed if name in found.by_id and not _shows(again, name, changed[name])]
-    if lost or wrong:
-        raise Bug(f"rendering {fact.deed} would have changed more than was meant: {[*lost, *wrong][:3]}")
-    return made
+    if wrong or found.by_id.keys() - again.by_id.keys():
+        raise Bug(f"rendering {fact.deed} would have changed more than was meant: {wrong[:3]}")
+    return ListFile(made, digest(made), again)
 
 
 def _shows(found: FeatureList, name: str, wanted: ItemState) -> bool:
-    shown = shown_state(found.by_id[name])
-    return replace(wanted, question="", loop="", trusted=True) == shown
-
-
-def _starts(text: str, found: FeatureList, edits: list[JsonEdit]) -> dict[Path, int]:
-    """Where the items begin that are edited: looked up once, for lists with many."""
-    wanted = {edit.path[: 2 if found.at else 1] for edit in edits}
-    at = members(text, first_value(text))[found.at].start if found.at else first_value(text)
-    lead: Path = (found.at,) if found.at else ()
-    return {
-        (*lead, number): span.start
-        for number, span in enumerate(elements(text, at))
-        if (*lead, number) in wanted
-    }
+    return name in found.by_id and replace(wanted, loop="") == shown_state(found.by_id[name])
 
 
 def read_file(path: str) -> str:
@@ -160,26 +155,37 @@ def read_file(path: str) -> str:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise UserError(
-                f"the backlog has more than {MAX_BYTES >> 20} MB", code="E-BACKLOG-LARGE", at=path
-            )
+            raise refusal("large", f"the backlog has more than {MAX_BYTES >> 20} MB", "", at=path)
         return data.decode("utf-8")
     except FileNotFoundError:
         raise NothingToDo(
             "there is no backlog here", code="E-BACKLOG-NONE", at=path, next="ralph backlog init"
         ) from None
     except UnicodeDecodeError as error:
-        raise UserError(
-            "the backlog is not valid UTF-8", code="E-BACKLOG-INVALID", at=f"{path}: byte {error.start}",
-            next="ralph backlog validate",
-        ) from None  # fmt: skip
+        at = f"{path}: byte {error.start}"
+        raise refusal("invalid", "the backlog is not valid UTF-8", "ralph backlog validate", at=at) from None
     except OSError as error:
-        raise SetupError(
-            f"the backlog cannot be read: {(error.strerror or '').lower()}", code="E-BACKLOG-READ", at=path
-        ) from None
+        why = f"the backlog cannot be read: {(error.strerror or '').lower()}"
+        raise SetupError(why, code="E-BACKLOG-READ", at=path) from None
 
 
-def write_file(path: str, text: str, expected: str | None) -> None:
+def _stamp(at: os.stat_result) -> tuple[int, ...]:
+    return (at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+
+
+def load_file(path: str, memory: Memory) -> ListFile:
+    known = memory.get(path)
+    try:
+        stamp = _stamp(os.stat(path))
+    except OSError:
+        stamp = ()
+    if known is None or not stamp or known.stamp != stamp:
+        text = read_file(path)
+        known = memory[path] = ListFile(text, digest(text), read_list(text), stamp)
+    return known
+
+
+def write_file(path: str, text: str, expected: str | None) -> tuple[int, ...]:
     """Replace the file as a whole, or leave it: written aside, synced, renamed if it is unchanged."""
     target = os.path.realpath(path)
     fresh = f"{target}.ralph-{os.getpid()}"
@@ -206,6 +212,7 @@ def write_file(path: str, text: str, expected: str | None) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+        return _stamp(os.stat(target))
     except OSError as error:
         raise SetupError(
             f"the backlog cannot be written: {(error.strerror or 'unknown error').lower()}",
@@ -221,8 +228,7 @@ def write_file(path: str, text: str, expected: str | None) -> None:
 
 def facts_of(place: BacklogPlace, env: Mapping[str, str]) -> list[BacklogFact]:
     """All facts, proven by the chain."""
-    state = open_state(state_dir(env), create=False)
-    with read_journal(state.root) as reader:
+    with read_journal(open_state(state_dir(env), create=False).root) as reader:
         return [_decode(row) for row in reader.rows(backlog_stream(place.key))]
 
 
@@ -230,43 +236,64 @@ def _decode(row: JournalRow) -> BacklogFact:
     return msgspec.json.decode(row.body, type=BacklogFact)
 
 
-def read_backlog(place: BacklogPlace, env: Mapping[str, str], clock: Clock) -> OpenBacklog:
+class _Names(Struct):
+    """What a fact tells of which items there are; the rest of it is not decoded."""
+
+    items: dict[str, msgspec.Raw] = {}
+    added: tuple[dict[str, msgspec.Raw], ...] = ()
+
+
+def recorded_names(place: BacklogPlace, env: Mapping[str, str]) -> set[str]:
+    """Every item that was ever in this backlog."""
+    names: set[str] = set()
+    with read_journal(open_state(state_dir(env), create=False).root) as reader:
+        for row in reader.rows(backlog_stream(place.key)):
+            if row.kind == "BacklogItems":
+                fact = msgspec.json.decode(row.body, type=_Names)
+                names |= {*fact.items, *(msgspec.json.decode(raw["id"], type=str) for raw in fact.added)}
+    return names
+
+
+def read_backlog(
+    place: BacklogPlace, env: Mapping[str, str], clock: Clock, memory: Memory | None = None
+) -> OpenBacklog:
     """For looking at. Only where file and record disagree is anything written: they are brought in step."""
     gc.disable()  # a list of ten thousand items makes no garbage, only work for its collector
     try:
-        return _read_in_step(place, env, clock)
+        memory = {} if memory is None else memory
+        file = load_file(place.file, memory)
+        with read_journal(open_state(state_dir(env), create=False).root) as reader:
+            row = reader.newest(backlog_stream(place.key))
+        if _decode(row).after == file.hash if row is not None else not file.found.items:
+            return OpenBacklog(place, file, memory)
+        with change_backlog(place, env, clock, memory=memory) as opened:
+            return opened
     finally:
         gc.enable()
 
 
-def _read_in_step(place: BacklogPlace, env: Mapping[str, str], clock: Clock) -> OpenBacklog:
-    text = read_file(place.file)
-    root = open_state(state_dir(env), create=False).root
-    with read_journal(root) as reader:
-        row = reader.newest(backlog_stream(place.key))
-    found = read_list(text)
-    if _decode(row).after == digest(text) if row is not None else not found.items:
-        return OpenBacklog(place, text, found)
-    with change_backlog(place, env, clock) as opened:
-        return opened
-
-
 @contextmanager
 def change_backlog(
-    place: BacklogPlace, env: Mapping[str, str], clock: Clock, *, resets: str = "", create: bool = False
+    place: BacklogPlace,
+    env: Mapping[str, str],
+    clock: Clock,
+    *,
+    resets: str = "",
+    create: bool = False,
+    memory: Memory | None = None,
 ) -> Iterator[OpenBacklog]:
     """For changing, alone. `resets` is an item whose edit by hand the caller will record as a reset."""
     state = open_state(state_dir(env), create=True)
+    memory = {} if memory is None else memory
     held = hold(state.root, place, clock, "backlog")
     try:
-        if create and not place.exists:
+        if create and not (place.exists and read_file(place.file).strip()):
             write_file(place.file, EMPTY, None)
-        text = read_file(place.file)
-        found = read_list(text)
-        if any(one.code in UNREADABLE for one in found.problems):
-            raise invalid_error(place, found)
+        file = load_file(place.file, memory)
+        if any(one.code in UNREADABLE for one in file.found.problems):
+            raise invalid_error(place, file.found)
         with open_journal(state.root) as journal:
-            opened = OpenBacklog(place, text, found)
+            opened = OpenBacklog(place, file, memory)
             opened._journal, opened._clock = journal, clock  # noqa: SLF001 - its maker
             _bring_in_step(opened, journal, resets)
             yield opened
@@ -276,9 +303,8 @@ def change_backlog(
 
 def hold(root: str, place: BacklogPlace, clock: Clock, what: str, seconds: float = _TIMEOUT_SECONDS) -> Lock:
     """The kernel's lock on this backlog: for one change, or (`run`) for a worker."""
-    folder = os.path.join(root, "backlogs")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    path = os.path.join(folder, f"{backlog_stream(place.key).replace(':', '-')}.{what}")
+    path = lock_path(root, place, what)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     until = clock.monotonic() + seconds
     while True:
         try:
@@ -289,27 +315,27 @@ def hold(root: str, place: BacklogPlace, clock: Clock, what: str, seconds: float
             clock.sleep(_POLL_SECONDS)
 
 
+def lock_path(root: str, place: BacklogPlace, what: str) -> str:
+    return os.path.join(root, "backlogs", f"{backlog_stream(place.key).replace(':', '-')}.{what}")
+
+
 def _bring_in_step(opened: OpenBacklog, journal: JournalStore, resets: str) -> None:
-    facts = [_decode(row) for row in journal.rows(backlog_stream(opened.place.key))]
-    opened._seq, opened._state = len(facts), fold(facts)  # noqa: SLF001
-    if not facts:
+    row = journal.newest(backlog_stream(opened.place.key))
+    if row is None:
         if opened.found.items:
             opened.commit(BacklogFact(deed="adopted", items=compare(opened.found, {})[1]))
         return
-    last, now = facts[-1], digest(opened.text)
-    if last.after == now:
-        return
-    if last.before == now:  # killed between the row and the file
-        before = fold(facts[:-1]).get(last.item, ItemState())
-        opened._take(render_fact(opened.text, opened.found, last, before if last.item else None))  # noqa: SLF001
-        return
-    _sync(opened, resets)
+    opened._seq, last, now = row.seq, _decode(row), opened.file.hash  # noqa: SLF001
+    if last.before == now != last.after:  # killed between the row and the file
+        opened._write(render_fact(opened.file, last))  # noqa: SLF001
+    elif last.after != now:
+        _sync(opened, journal, resets)
 
 
-def _sync(opened: OpenBacklog, resets: str) -> None:
+def _sync(opened: OpenBacklog, journal: JournalStore, resets: str) -> None:
     """The file was edited by hand since: definitions are taken, results are rendered again, all is named."""
-    state = opened._state or {}  # noqa: SLF001
-    differences, unknown = compare(opened.found, state)
+    state = fold(_decode(row) for row in journal.rows(backlog_stream(opened.place.key)))
+    differences, taken = compare(opened.found, state)
     asked = [one for one in differences if one.reset and one.item != resets]
     if asked:
         name = asked[0].item
@@ -321,17 +347,12 @@ def _sync(opened: OpenBacklog, resets: str) -> None:
             next=f'ralph backlog reset {name} --reason "…"',
         )
     opened.notes = differences
-    wrong = {one.item: state[one.item] for one in differences if one.item in state}
-    opened.commit(BacklogFact(deed="synced", items=unknown | wrong))
+    opened.commit(BacklogFact(deed="synced", items=taken))
 
 
 def invalid_error(place: BacklogPlace, found: FeatureList) -> UserError:
     lines = [f"{one.pointer or '/'}: {one.message}" for one in found.critical]
     more = f"\nand {len(lines) - 20} more" if len(lines) > 20 else ""
-    return UserError(
-        f"the backlog has {len(lines)} error{'s' if len(lines) != 1 else ''}",
-        code="E-BACKLOG-INVALID",
-        at=place.file,
-        why="\n".join(lines[:20]) + more,
-        next="ralph backlog validate",
-    )
+    what = f"the backlog has {len(lines)} error{'s' if len(lines) != 1 else ''}"
+    why = "\n".join(lines[:20]) + more
+    return refusal("invalid", what, "ralph backlog validate", at=place.file, why=why)

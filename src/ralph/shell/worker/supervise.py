@@ -26,6 +26,7 @@ from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.store import JournalReader, SummaryRow
 from ralph.shell.ports import Quiet
 from ralph.shell.run.scribe import Scribe
+from ralph.shell.worker.backlogs import BacklogHost
 from ralph.shell.worker.spawn import ralph_argv, runner_log, spawn_detached
 
 LOOK_SECONDS = 1.0  # between two looks at whether anything was written
@@ -63,6 +64,7 @@ class Supervisor:
         self._rows: list[SummaryRow] = []
         self._read: dict[str, tuple[int, ActiveRow]] = {}  # by loop: the row that was decoded last
         self._runners: dict[str, StartedRunner] = {}
+        self._backlogs = BacklogHost(root, env, clock, tell)
         self._failed: dict[str, tuple[int, float]] = {}  # runners that took nothing up: how many, not before
 
     def run(self, linger: float | None = None) -> None:
@@ -88,11 +90,11 @@ class Supervisor:
                 self._clock.sleep(pause)
 
     def look(self, reader: JournalReader) -> int:
-        """Start what should be at work and is not; the number of loops that are the worker's."""
+        """Start what should be at work and is not; the number of loops and backlogs that are the worker's."""
         self._reap()
         at_work = Counter(one.repo for one in self._runners.values())
         idle: list[tuple[Standing, SummaryRow]] = []
-        hosted = 0
+        hosted = self._backlogs.look(reader)
         for row in self._rows:
             found = self._active(row)
             hosted += found.host.background and row.phase != "paused"

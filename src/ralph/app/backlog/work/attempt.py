@@ -16,7 +16,7 @@ from ralph.core.backlog.items import BacklogItem, FeatureList
 from ralph.core.backlog.task_text import item_task
 from ralph.core.criterion.named_tools import named_class
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # its rooms are many: imported where a loop is begun
     from ralph.app.start import Prepared, Started, StartRequest
 
 
@@ -27,15 +27,14 @@ class BegunAttempt(Struct, frozen=True):
     prepared: Prepared
 
 
-def begin_attempt(
+def prepare_attempt(
     desk: Desk, item: BacklogItem, gates: ItemGates, found: FeatureList, typed: StartRequest, base: str
-) -> BegunAttempt:
+) -> Prepared:
+    """The order of a loop on this item; nothing is written."""
     parts = [_part_text(name) for name in item.parts]
     nonce = secrets.token_hex(8)
     task = item_task(item, prd_of(desk, item), protected=found.protected, parts=parts, nonce=nonce)
-    flags = dict(typed.flags)
-    if flags.get("--max-iterations") is None:
-        flags["--max-iterations"] = str(desk.settings.backlog.iterations)
+    most = typed.flags.get("--max-iterations")
     slug = "".join(char if char.isalnum() else "-" for char in item.id.lower()).strip("-")[:30]
     request = replace(
         typed,
@@ -45,17 +44,23 @@ def begin_attempt(
         checks=tuple(f"{name}={run}" for name, run in gates.proofs.items()),
         inferred=gates.others,
         base=base,
-        flags=flags,
+        flags=typed.flags | {"--max-iterations": most or str(desk.settings.backlog.iterations)},
         item=item.id,
         protect=desk.place.protect,
         loop_id=f"{slug}-{len(item.attempts) + 1}-{secrets.token_hex(4)}",
     )
-    from ralph.app.start import prepare_start, start
+    from ralph.app.start import prepare_start
 
-    prepared = prepare_start(request, desk.env)
-    with desk.change() as opened:
-        opened.commit(BacklogFact(deed="started", item=item.id, by="ralph", loop=prepared.order.loop))
-    return BegunAttempt(item, gates, start(prepared, desk.env), prepared)
+    return prepare_start(request, desk.env)
+
+
+def begin_attempt(
+    desk: Desk, item: BacklogItem, gates: ItemGates, prepared: Prepared, *, queue: bool
+) -> BegunAttempt:
+    from ralph.app.start import start
+
+    desk.commit(BacklogFact(deed="started", item=item.id, by="ralph", loop=prepared.order.loop))
+    return BegunAttempt(item, gates, start(prepared, desk.env, queue=queue), prepared)
 
 
 def _class_of(item: BacklogItem, gates: ItemGates) -> str:

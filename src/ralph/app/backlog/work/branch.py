@@ -7,8 +7,9 @@ import secrets
 
 from msgspec import Struct
 
-from ralph.app.backlog.criteria import ItemGates, judge_commit
+from ralph.app.backlog.criteria import ItemGates
 from ralph.app.backlog.desk import Desk
+from ralph.app.backlog.judge import judge_commit
 from ralph.core.model.loop import Loop
 from ralph.errors import NeedsHuman
 from ralph.shell.files.safe_tree import remove_tree
@@ -42,17 +43,21 @@ def is_ancestor(project: Project, old: str, new: str) -> bool:
 
 def base_for_item(desk: Desk, project: Project) -> str:
     """Where the next item begins: the branch, or the user's commit when that holds the branch already."""
-    tip = tip_of(desk, project)
-    if not tip or is_ancestor(project, tip, project.head):
-        return project.head
-    if is_ancestor(project, project.head, tip):
-        return tip
+    newest = newest_of(desk, project)
+    if newest == project.head or is_ancestor(project, project.head, newest):
+        return newest
     raise NeedsHuman(
         f"your branch and '{branch_of(desk)}' have both moved on",
         code="E-BACKLOG-DIVERGED",
         why="items that passed are on the one, your own commits on the other",
         next=f"git merge {branch_of(desk)}",
     )
+
+
+def newest_of(desk: Desk, project: Project) -> str:
+    """Where items have to pass: the branch, unless the user's commit holds it already."""
+    tip = tip_of(desk, project)
+    return project.head if not tip or is_ancestor(project, tip, project.head) else tip
 
 
 def changed_paths(project: Project, old: str, new: str) -> list[str]:

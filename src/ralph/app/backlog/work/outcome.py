@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ralph.app.backlog.criteria import ItemGates, judge_commit
-from ralph.app.backlog.desk import Desk, clip, iso_now
+from ralph.app.backlog.criteria import ItemGates
+from ralph.app.backlog.desk import Desk, clip, iso_time
+from ralph.app.backlog.judge import judge_commit
 from ralph.app.backlog.work.branch import changed_paths, join_branch, keep_failed_work
 from ralph.app.place import journal_of
-from ralph.app.records import read_loop
+from ralph.app.records import Record, read_loop
 from ralph.core.backlog.changes import CAP_WORDS, BacklogFact, after_failure, fold, recurring_pattern
 from ralph.core.backlog.items import BacklogItem, FeatureList
 from ralph.core.model.loop import Loop
@@ -38,42 +40,42 @@ def record_loop(
     desk: Desk, project: Project, found: FeatureList, item: BacklogItem, name: str, gates: ItemGates
 ) -> Recorded:
     """Record what came of a loop on an item; a verified result goes onto the backlog's branch first."""
-    loop = read_loop(name, desk.env).loop
+    record = read_loop(name, desk.env)
+    loop = record.loop
     if loop.phase != "ended":
         return Recorded(item=item.id, result="OPEN", words=f"loop {name} has not ended", outcome=loop.phase)
-    attempt = _attempt(project, loop, found)
-    base = loop.sealed.base.commit
+    attempt = _attempt(project, record, found, gates)
     trouble, counts = one_line(loop.reason, 500), loop.outcome not in _UNCOUNTED
+    told = Recorded(
+        item=item.id, result="FAILED", words="", base=loop.sealed.base.commit, outcome=loop.outcome or ""
+    )
     if loop.outcome in ("verified", "satisfied", "unproven"):
-        passed, trouble = _passing(desk, project, found, item, loop, gates, attempt)
-        if passed:
-            attempt["result"] = "PASSED"
-            _commit(
-                desk, BacklogFact(deed="attempt", item=item.id, by="ralph", attempt=attempt, status="PASSING")
-            )
-            words = f"{item.id} passed: {attempt['commit'][:12]}"
-            return Recorded(
-                item=item.id,
-                result="PASSED",
-                words=words,
-                commit=attempt["commit"],
-                base=base,
-                outcome=loop.outcome,
-            )
-        counts = loop.outcome == "verified" and attempt.pop("own_fault", False)
-    attempt |= {"result": "FAILED", "failure_reason": trouble, "counted": counts, "reverted": True}
-    attempt["failing"] = _failing(loop) or [trouble]
-    if counts and attempt["failing"][0] != trouble:
-        attempt["failure_reason"] = clip(f"{trouble}; {'; '.join(attempt['failing'][:3])}")
-    attempt["rejected"] = keep_failed_work(project, loop) or None
-    attempt["commit"] = None
-    return _record_failure(desk, item, loop, attempt, trouble, counts=counts)
+        end = _passing(desk, project, found, item, loop, gates)
+        attempt |= end.more
+        if end.commit:
+            attempt |= {"result": "PASSED", "commit": end.commit}
+            fact = BacklogFact(deed="attempt", item=item.id, by="ralph", attempt=attempt, status="PASSING")
+            desk.commit(fact)
+            words = f"{item.id} passed: {end.commit[:12]}"
+            return replace(told, result="PASSED", words=words, commit=end.commit)
+        trouble, counts = end.trouble, loop.outcome == "verified" and end.own_fault
+    failing = _failing(loop) or [trouble]
+    same = not counts or failing[0] == trouble
+    attempt |= {
+        "result": "FAILED",
+        "failure_reason": trouble if same else clip(f"{trouble}; {'; '.join(failing[:3])}"),
+        "counted": counts,
+        "reverted": True,
+        "failing": failing,
+        "rejected": keep_failed_work(project, loop) or None,
+    }
+    return _record_failure(desk, item, told, attempt, trouble, counts=counts)
 
 
 def _record_failure(
-    desk: Desk, item: BacklogItem, loop: Loop, attempt: dict[str, Any], trouble: str, *, counts: bool
+    desk: Desk, item: BacklogItem, told: Recorded, attempt: dict[str, Any], trouble: str, *, counts: bool
 ) -> Recorded:
-    question = trouble if loop.outcome in ("satisfied", "unproven", "blocked") else ""
+    asks = told.outcome in ("satisfied", "unproven", "blocked")
     with desk.change() as opened:
         old = opened.state_of(item.id)
         iteration, status = after_failure(item, old, counts=counts)
@@ -81,62 +83,58 @@ def _record_failure(
         if status == "BLOCKED":
             pattern = recurring_pattern([*old.attempts, attempt])
             reason = CAP_WORDS + (f"; {pattern}" if pattern else "")
-        elif loop.outcome == "blocked":
+        elif told.outcome == "blocked":
             status, reason = "BLOCKED", f"needs a person: {trouble}"
+        question = trouble if asks and status != "BLOCKED" else ""
         opened.commit(
             BacklogFact(
                 deed="attempt", item=item.id, by="ralph", attempt=attempt, iteration=iteration, status=status,
                 reason=reason, question=question,
             )
         )  # fmt: skip
-    words = (
-        f"{item.id} is BLOCKED: {reason}"
-        if status == "BLOCKED"
-        else f"{item.id} failed ({loop.outcome}): {trouble}"
-    )
-    return Recorded(
-        item=item.id, result="FAILED", words=words, base=loop.sealed.base.commit, blocked=status == "BLOCKED",
-        question=question, outcome=loop.outcome or "",
-    )  # fmt: skip
+    words = f"{item.id} failed ({told.outcome}): {trouble}"
+    words = f"{item.id} is BLOCKED: {reason}" if status == "BLOCKED" else words
+    return replace(told, words=words, blocked=status == "BLOCKED", question=trouble if asks else "")
+
+
+class _End(Struct, frozen=True):
+    """Where a green loop brought its item: onto the branch, or not, and why."""
+
+    commit: str = ""
+    trouble: str = ""
+    own_fault: bool = False
+    more: dict[str, Any] = {}  # for the attempt
 
 
 def _passing(
-    desk: Desk,
-    project: Project,
-    found: FeatureList,
-    item: BacklogItem,
-    loop: Loop,
-    gates: ItemGates,
-    attempt: dict[str, Any],
-) -> tuple[bool, str]:
+    desk: Desk, project: Project, found: FeatureList, item: BacklogItem, loop: Loop, gates: ItemGates
+) -> _End:
     """Does the item pass by this loop, and if not, why?"""
-    if loop.outcome != "verified" and not item.no_proof:
-        if loop.outcome == "satisfied":
+    more: dict[str, Any] = {}
+    if loop.outcome != "verified":
+        if not item.no_proof:
             step = f'ralph backlog validate {item.id} --accept --reason "…"'
-            return (
-                False,
-                f"its checks passed before any work: accept it ({step}) or give it a check that fails now",
-            )
-        return False, f"green, but nothing that failed before proves it: {one_line(loop.reason, 300)}"
-    if item.no_proof and loop.outcome != "verified":
-        attempt["notes"] = f"already satisfied; declared as not provable: {clip(item.no_proof)}"
+            if loop.outcome == "satisfied":
+                words = (
+                    f"its checks passed before any work: accept it ({step}) or give it a check that fails now"
+                )
+            else:
+                words = f"green, but nothing that failed before proves it: {one_line(loop.reason, 300)}"
+            return _End(trouble=words)
+        more["notes"] = f"already satisfied; declared as not provable: {clip(item.no_proof)}"
     if not loop.landing.result:  # satisfied: nothing was changed
-        attempt["commit"] = loop.sealed.base.commit
-        return True, ""
+        return _End(commit=loop.sealed.base.commit, more=more)
     touched = protected_tests(found, changed_paths(project, loop.sealed.base.commit, loop.landing.result))
     if touched:
         verdicts = judge_commit(desk, project, loop.landing.result, touched)
-        attempt["protected"] = [
-            {"run": touched[name], "status": one.status} for name, one in verdicts.items()
-        ]
-        red = [one for one in verdicts.values() if one.status != "pass"]
-        if red:
-            attempt["own_fault"] = red[0].status == "fail"
-            said = f"'{touched[red[0].gate]}' says {red[0].status}: {red[0].summary}"
-            return False, f"it touches a protected file, and {said}"
+        more["protected"] = [{"run": touched[name], "status": one.status} for name, one in verdicts.items()]
+        red = next((one for one in verdicts.values() if one.status != "pass"), None)
+        if red is not None:
+            said = f"'{touched[red.gate]}' says {red.status}: {red.summary}"
+            words = f"it touches a protected file, and {said}"
+            return _End(trouble=words, own_fault=red.status == "fail", more=more)
     joined = join_branch(desk, project, loop, gates)
-    attempt["commit"] = joined.commit or None
-    return bool(joined.commit), joined.trouble
+    return _End(commit=joined.commit, trouble=joined.trouble, more=more)
 
 
 def protected_tests(found: FeatureList, paths: list[str]) -> dict[str, str]:
@@ -148,7 +146,8 @@ def protected_tests(found: FeatureList, paths: list[str]) -> dict[str, str]:
     return {f"protected-{number}": run for number, run in enumerate(runs, 1)}
 
 
-def _attempt(project: Project, loop: Loop, found: FeatureList) -> dict[str, Any]:
+def _attempt(project: Project, record: Record, found: FeatureList, gates: ItemGates) -> dict[str, Any]:
+    loop = record.loop
     verdicts, before = loop.newest_verdicts, loop.proof.baseline
     checks = [
         {
@@ -165,12 +164,12 @@ def _attempt(project: Project, loop: Loop, found: FeatureList) -> dict[str, Any]
         f"{one['name']} {one['before']} -> {one['status']}" for one in checks
     )
     number = 1 + sum(len(one.attempts) for one in found.items)
-    commit = loop.landing.result or loop.work.commit
-    claim = loop.call.claim
+    commit, spend, claim = loop.landing.result or loop.work.commit, loop.spend, loop.call.claim
     said = " ".join(filter(None, (claim.recommendation if claim else "", *loop.agents.learnings[-3:])))
     made: dict[str, Any] = {
         "run_id": f"worker-{number:03d}",
-        "timestamp": iso_now(),
+        "timestamp": iso_time(),
+        "started_at": iso_time(record.started),
         "result": "IN_PROGRESS",
         "evidence": {
             "commands_run": [one["run"] for one in checks],
@@ -182,16 +181,10 @@ def _attempt(project: Project, loop: Loop, found: FeatureList) -> dict[str, Any]
         "reverted": False,
         "loop": loop.sealed.loop,
         "files_changed": changed_paths(project, loop.sealed.base.commit, commit)[:200] if commit else [],
-        "spend": {
-            "calls": loop.spend.calls,
-            "seconds": round(loop.spend.seconds, 1),
-            "cost": loop.spend.cost,
-            "tokens": loop.spend.tokens,
-        },
+        "spend": {name: getattr(spend, name) for name in ("calls", "seconds", "cost", "tokens")},
     }
-    if said:
-        made["investigation"] = clip(f"claim of the agent: {one_line(said, 1500)}")
-    return made
+    made |= {"told_not_checked": list(gates.told)} if gates.told else {}
+    return made | ({"investigation": clip(f"claim of the agent: {one_line(said, 1500)}")} if said else {})
 
 
 def _failing(loop: Loop) -> list[str]:
@@ -202,11 +195,6 @@ def _failing(loop: Loop) -> list[str]:
             keys = [one_line(one.key, 120) for one in verdict.findings[:5] if one.key != "exit"]
             found += [f"{verdict.gate}: {key}" for key in keys or [one_line(verdict.summary, 120)]]
     return found[:20]
-
-
-def _commit(desk: Desk, fact: BacklogFact) -> None:
-    with desk.change() as opened:
-        opened.commit(fact)
 
 
 def begun_loops(desk: Desk) -> dict[str, tuple[str, bool]]:

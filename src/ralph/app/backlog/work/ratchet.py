@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection
 
 from msgspec import Struct
 
-from ralph.app.backlog.criteria import commands_of, judge_commit
-from ralph.app.backlog.desk import Desk, clip, iso_now
+from ralph.app.backlog.criteria import lasting_commands
+from ralph.app.backlog.desk import Desk, clip, iso_time
+from ralph.app.backlog.helpers import evidence_of
+from ralph.app.backlog.judge import judge_commit
 from ralph.app.backlog.work.branch import is_ancestor
 from ralph.core.backlog.changes import BacklogFact
 from ralph.core.backlog.items import BacklogItem, FeatureList
@@ -42,14 +44,14 @@ def check_passing(
     leave_out: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Regression]:
-    """Verify PASSING items on a commit: those that a change of `paths` could concern, else all."""
+    """Verify PASSING items on a commit: those that a change of `paths` could concern, else all.
+
+    What passes by a person's word alone has no evidence to lose, and is left alone."""
     wanted: dict[str, list[BacklogItem]] = {}  # by command: items share many
-    for item in found.items:
-        if item.status != "PASSING" or item.id in leave_out:
-            continue
-        proofs, guards = commands_of(desk, item)
-        for run in (*proofs.values(), *guards.values()):
-            if paths is None or could_affect_gate(run, ".", list(paths)):
+    passing = [one for one in found.items if one.status == "PASSING" and not one.override]
+    for item, runs in lasting_commands(desk, project, commit, passing):
+        for run in runs:
+            if item.id not in leave_out and (paths is None or could_affect_gate(run, ".", list(paths))):
                 wanted.setdefault(run, []).append(item)
     if not wanted:
         return []
@@ -58,13 +60,12 @@ def check_passing(
     broken: dict[str, Regression] = {}
     for name, run in names.items():
         verdict = verdicts.get(name)
-        if verdict is None or verdict.status in ("pass", "error", "skipped"):
-            if verdict is not None and verdict.status != "pass":
-                say(f"not verified again: {run}: {verdict.summary}")
-            continue
-        for item in wanted[run]:
-            if item.id not in broken:
-                broken[item.id] = _reopen(desk, project, item, run, verdict, commit)
+        if verdict is None or verdict.status in ("error", "skipped"):
+            say(f"not verified again: {run}: {verdict.summary if verdict else 'no verdict'}")
+        elif verdict.status != "pass":
+            for item in wanted[run]:
+                if item.id not in broken:
+                    broken[item.id] = _reopen(desk, project, item, run, verdict, commit)
     return list(broken.values())
 
 
@@ -76,26 +77,20 @@ def _reopen(
     made = Regression(item=item.id, command=run, summary=verdict.summary, culprit=culprit, culprit_item=whose)
     attempt = {
         "run_id": f"regression-{len(item.attempts) + 1:03d}",
-        "timestamp": iso_now(),
+        "timestamp": iso_time(),
         "result": "FAILED",
-        "evidence": {
-            "commands_run": [run],
-            "results_summary": clip(made.words),
-            "checks": [
-                {"name": verdict.gate, "run": run, "status": verdict.status, "evidence": verdict.evidence}
-            ],
-        },
+        "evidence": evidence_of({verdict.gate: run}, {verdict.gate: verdict}),
         "commit": commit,
         "reverted": False,
         "counted": False,
         "failure_reason": clip(made.words),
         "culprit": culprit or None,
     }
-    with desk.change() as opened:
-        fact = BacklogFact(
+    desk.commit(
+        BacklogFact(
             deed="attempt", item=item.id, by="ralph", attempt=attempt, status="FAILING", reason=made.words
         )
-        opened.commit(fact)
+    )
     return made
 
 

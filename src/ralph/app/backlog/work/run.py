@@ -11,10 +11,11 @@ from typing import Protocol
 from msgspec import Struct
 
 from ralph.app.backlog.approve import require_approval
-from ralph.app.backlog.criteria import ItemGates, item_gates, judge_commit
+from ralph.app.backlog.criteria import ItemGates, item_gates
 from ralph.app.backlog.desk import Desk, choose
-from ralph.app.backlog.work.attempt import BegunAttempt, begin_attempt
-from ralph.app.backlog.work.branch import base_for_item, branch_of, changed_paths, tip_of
+from ralph.app.backlog.judge import judge_commit
+from ralph.app.backlog.work.attempt import BegunAttempt, begin_attempt, prepare_attempt
+from ralph.app.backlog.work.branch import base_for_item, branch_of, changed_paths, newest_of
 from ralph.app.backlog.work.outcome import Recorded, begun_loops, record_loop
 from ralph.app.backlog.work.ratchet import Regression, check_passing
 from ralph.app.start import Prepared, Started, StartRequest
@@ -34,6 +35,8 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
 class Hands(Protocol):
     """Drives loops until they stop, and tells what happens."""
+
+    queue: bool  # whether a loop may wait for its place
 
     def drive(self, started: Started, prepared: Prepared) -> None: ...
     def resume(self, names: list[str]) -> None: ...
@@ -65,6 +68,19 @@ class RunSummary(Struct, kw_only=True):
         return 1 if open_again or any(one.result != "PASSED" for one in last.values()) else 0
 
 
+def prepare_first(desk: Desk, request: RunRequest) -> Prepared | None:
+    """What would be begun first, with everything that could refuse it; nothing is written."""
+    opened = desk.read()
+    require_approval(desk, opened.found)
+    first = choose(desk, opened, 1).first
+    if first is None:
+        return None
+    project = find_project(desk.place.top)
+    base = base_for_item(desk, project)
+    gates = item_gates(desk, first, project, base)
+    return prepare_attempt(desk, first, gates, opened.found, request.start, base)
+
+
 def run_backlog(desk: Desk, request: RunRequest, hands: Hands) -> RunSummary:
     """Until nothing is eligible, or so many items were worked on; a second runner is refused."""
     held = desk.hold_for_run()
@@ -81,12 +97,11 @@ class _BacklogRun:
         self.booted = ""  # the commit on which the boot command passed
 
     def work(self) -> RunSummary:
-        with self.desk.change() as opened:
-            for one in opened.notes:
-                self.hands.say(f"{one.item}: {one.words}")
-            found = opened.found
-        choose(self.desk, self.desk.read())
-        require_approval(self.desk, found)
+        opened = self.desk.read()
+        for one in opened.notes:
+            self.hands.say(f"{one.item}: {one.words}")
+        choose(self.desk, opened, 1)
+        require_approval(self.desk, opened.found)
         self._finish_open()
         done = 0
         while not self.summary.stopped and (not self.request.max_items or done < self.request.max_items):
@@ -121,7 +136,9 @@ class _BacklogRun:
     def _begin_batch(self, most: int) -> list[BegunAttempt]:
         batch: list[BegunAttempt] = []
         opened = self.desk.read()
-        eligible = [one for one in choose(self.desk, opened).eligible if one.id not in self.summary.skipped]
+        most_read = 0 if self.request.item else most + len(self.summary.skipped)
+        chosen = choose(self.desk, opened, most_read).eligible
+        eligible = [one for one in chosen if one.id not in self.summary.skipped]
         if self.request.item:
             eligible = [self._item_asked_for(opened.found, eligible)]
         if not eligible:
@@ -147,11 +164,8 @@ class _BacklogRun:
         if item is None:
             named = self.desk.read().item(self.request.item)
             why = why_not(named, found.by_id) or "it needs a criterion"
-            raise NothingToDo(
-                f"'{named.id}' is not eligible: {why}",
-                code="E-BACKLOG-NOT-ELIGIBLE",
-                next=f"ralph backlog show {named.id}",
-            )
+            words, step = f"'{named.id}' is not eligible: {why}", f"ralph backlog show {named.id}"
+            raise NothingToDo(words, code="E-BACKLOG-NOT-ELIGIBLE", next=step)
         return item
 
     def _boot(self, item: BacklogItem, project: Project, base: str) -> None:
@@ -172,7 +186,8 @@ class _BacklogRun:
         gates = item_gates(self.desk, item, project, base)
         for note in gates.notes:
             self.hands.say(f"{item.id}: {note}")
-        begun = begin_attempt(self.desk, item, gates, found, self.request.start, base)
+        prepared = prepare_attempt(self.desk, item, gates, found, self.request.start, base)
+        begun = begin_attempt(self.desk, item, gates, prepared, queue=self.hands.queue)
         attempt = f"attempt {item.iteration + 1} of {item.max_attempts}"
         self.hands.say(f"{item.id}: {attempt}, loop {begun.started.name}")
         return begun
@@ -201,13 +216,9 @@ class _BacklogRun:
 
     def _verify_again(self, paths: list[str] | None, leave_out: tuple[str, ...] = ()) -> None:
         project = find_project(self.desk.place.top)
-        tip = tip_of(self.desk, project)
-        if not tip:
-            return
-        found = self.desk.read().found
-        broken = check_passing(
-            self.desk, project, found, tip, paths=paths, leave_out=leave_out, say=self.hands.say
-        )
+        tip = newest_of(self.desk, project)
+        found, say = self.desk.read().found, self.hands.say
+        broken = check_passing(self.desk, project, found, tip, paths=paths, leave_out=leave_out, say=say)
         for one in broken:
             self.hands.say(one.words)
         self.summary.broken += broken

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
-from ralph.ui.cli.backlog.group import HARNESS, JSON, backlog, desk_of
+from ralph.ui.cli.backlog.group import HARNESS, JSON, backlog, desk_of, print_json
 
 
 @backlog.command("import", short_help="Add items from a file of another tool.")
@@ -35,42 +34,33 @@ def import_(file: str, harness_dir: str) -> int:
     return 0 if taken.items else 6
 
 
-@backlog.command("export", short_help="Print the items for another tool.")
-@click.option(
-    "--format",
-    "form",
-    default="markdown",
-    type=click.Choice(("markdown", "plan", "prd", "csv")),
-    help="Form.",
+def _add_print(name: str, short: str, text: str, forms: tuple[str, ...]) -> None:
+    """A command that prints the items in one of several forms; the first is the usual one."""
+
+    @backlog.command(name, short_help=short, help=text)
+    @click.option("--format", "form", default=forms[0], type=click.Choice(forms), help="Form.")
+    @HARNESS
+    def command(form: str, harness_dir: str) -> int:
+        from ralph.app.backlog.exchange import export_text
+
+        print(export_text(desk_of(harness_dir), form), end="")
+        return 0
+
+
+_add_print(
+    "export",
+    "Print the items for another tool.",
+    "Print the items as a Markdown checklist, an implementation plan, a prd.json or a table."
+    "\n\n\b\nExample:\n  ralph backlog export --format plan > IMPLEMENTATION_PLAN.md",
+    ("markdown", "plan", "prd", "csv"),
 )
-@HARNESS
-def export(form: str, harness_dir: str) -> int:
-    """Print the items as a Markdown checklist, an implementation plan, a prd.json or a table.
-
-    \b
-    Example:
-      ralph backlog export --format plan > IMPLEMENTATION_PLAN.md
-    """
-    from ralph.app.backlog.exchange import export_text
-
-    print(export_text(desk_of(harness_dir), form), end="")
-    return 0
-
-
-@backlog.command("graph", short_help="Draw what waits for what.")
-@click.option("--format", "form", default="mermaid", type=click.Choice(("mermaid", "svg")), help="Form.")
-@HARNESS
-def graph(form: str, harness_dir: str) -> int:
-    """Print a picture of the items, their states and their dependencies.
-
-    \b
-    Example:
-      ralph backlog graph --format svg > backlog.svg
-    """
-    from ralph.app.backlog.exchange import export_text
-
-    print(export_text(desk_of(harness_dir), form), end="")
-    return 0
+_add_print(
+    "graph",
+    "Draw what waits for what.",
+    "Print a picture of the items, their states and their dependencies.\n\n\b\nExample:\n"
+    "  ralph backlog graph --format svg > backlog.svg",
+    ("mermaid", "svg"),
+)
 
 
 @backlog.command("report", short_help="Show what happened: attempts, burndown, effort, lessons.")
@@ -89,7 +79,7 @@ def report(as_json: bool, harness_dir: str) -> int:
 
     made = make_report(desk_of(harness_dir))
     if as_json:
-        print(json.dumps(made, ensure_ascii=False))
+        print_json(made)
         return 0
     for line in report_markdown(made).split("\n"):
         print(safe(line, 1000))
@@ -105,9 +95,9 @@ def schema(what: str) -> int:
     Example:
       ralph backlog schema prd > .ralph/prd/schema.json
     """
-    from importlib.resources import files
+    from ralph.app.backlog.exchange import schema_of
 
-    print((files("ralph") / "templates" / "schemas" / f"{what}.json").read_text(encoding="utf-8"), end="")
+    print_json(schema_of(what), indent=2)
     return 0
 
 

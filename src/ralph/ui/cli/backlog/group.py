@@ -45,30 +45,38 @@ def print_notes(opened: Any) -> None:
         print(f"note: {safe(one.item, 60)}: {safe(one.words, 300)}", file=sys.stderr)
 
 
+def print_json(body: Any, indent: int = 0) -> None:
+    import msgspec
+
+    made = msgspec.json.encode(body)
+    print((msgspec.json.format(made, indent=indent) if indent else made).decode())
+
+
+_S3_NAMES = {
+    "none": "failed_to_load_feature_list",
+    "invalid": "failed_to_load_feature_list",
+    "read": "failed_to_load_feature_list",
+    "large": "failed_to_load_feature_list",
+    "write": "failed_to_save_feature_list",
+    "moved": "failed_to_save_feature_list",
+}
+_SOFT = frozenset({"item_not_found", "invalid_attempt_data", "failed_to_save_feature_list"})
+
+
 def helper(make: Callable[[], HelperAnswer]) -> int:
     """A helper of S3: one JSON object on stdout whatever happens, and its own exit codes."""
-    import json
-
-    from ralph.errors import RalphError, UserError
+    from ralph.errors import Bug, RalphError
 
     try:
         answer = make()
     except RalphError as error:
-        name = error.code.removeprefix("E-BACKLOG-").lower().replace("-", "_")
-        names = {
-            "none": "failed_to_load_feature_list",
-            "invalid": "failed_to_load_feature_list",
-            "write": "failed_to_save_feature_list",
-        }
-        body = {
-            "success": False,
-            "error": names.get(name, name),
-            "message": error.what,
-            "why": error.why,
-            "next": error.next,
-        }
-        print(json.dumps(body, ensure_ascii=False, indent=2))
-        soft = isinstance(error, UserError) and name in ("item_not_found", "invalid_attempt_data", "write")
-        return 1 if soft else 2
-    print(json.dumps(answer.body, ensure_ascii=False, indent=2))
+        if not error.code.startswith("E-BACKLOG-") or isinstance(error, Bug):
+            name = "unexpected_error"
+        else:
+            name = error.code.removeprefix("E-BACKLOG-").lower().replace("-", "_")
+        name = _S3_NAMES.get(name, name)
+        told = {"message": error.what, "why": error.why, "next": error.next, "code": error.code}
+        print_json({"success": False, "error": name, **told}, indent=2)
+        return 1 if name in _SOFT else 2
+    print_json(answer.body, indent=2)
     return answer.exit_code

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from collections import Counter
 from typing import Any
 
 import click
 
-from ralph.ui.cli.backlog.group import HARNESS, JSON, REASON, backlog, desk_of, print_notes
+from ralph.ui.cli.backlog.group import HARNESS, JSON, REASON, backlog, desk_of, print_json, print_notes
 
 
 @backlog.command("list", short_help="List items.")
@@ -25,7 +25,8 @@ def list_(status: str, as_json: bool, harness_dir: str) -> int:
     """
     from ralph.app.words.format import safe, table
 
-    opened = desk_of(harness_dir).read()
+    desk = desk_of(harness_dir)
+    opened = desk.read()
     print_notes(opened)
     items = sorted(opened.found.items, key=lambda one: one.order)
     items = [one for one in items if not status or one.status == status.upper()]
@@ -33,26 +34,36 @@ def list_(status: str, as_json: bool, harness_dir: str) -> int:
         from ralph.app.backlog.helpers import item_json
 
         rows = [{**item_json(one), "status": one.status, "attempts": len(one.attempts)} for one in items]
-        print(json.dumps({"v": 1, "items": rows}, ensure_ascii=False))
+        print_json({"v": 1, "items": rows})
         return 0
     marks = {"PASSING": "✓", "FAILING": "·", "BLOCKED": "!", "CANCELLED": "-"}
-    lines = table(
-        [
-            (
-                f"{marks[one.status]} {one.id}",
-                one.status,
-                "" if one.priority is None else str(one.priority),
-                f"{one.iteration}/{one.max_attempts}",
-                safe(one.title, 70) + ("" if one.enabled or one.status != "FAILING" else "  (not enabled)"),
-            )
-            for one in items
-        ]
+    cells = [
+        (
+            f"{marks[one.status]} {one.id}",
+            one.status,
+            "" if one.priority is None else str(one.priority),
+            f"{one.iteration}/{one.max_attempts}",
+            safe(one.title, 70) + _remark(one),
+        )
+        for one in items
+    ]
+    counts: Counter[str] = Counter(one.status for one in opened.found.items)
+    lines = table(cells)
+    lines.append(
+        ", ".join(f"{counts[name]} {name}" for name in marks if counts[name]) or "the backlog is empty"
     )
-    for line in lines:
-        print(line)
-    counts = {name: sum(one.status == name for one in opened.found.items) for name in marks}
-    print(", ".join(f"{count} {name}" for name, count in counts.items() if count) or "the backlog is empty")
+    pid = desk.pid_at_work()
+    lines += [f"a run is at work, pid {pid}; stop it with  ralph backlog stop"] if pid else []
+    print("\n".join(lines))
     return 0
+
+
+def _remark(item: Any) -> str:
+    if item.status == "PASSING" and item.override:
+        return "  (by a person, not by evidence)"
+    if item.status != "FAILING":
+        return ""
+    return "  (asks you: ralph backlog show)" if item.question else "" if item.enabled else "  (not enabled)"
 
 
 @backlog.command("show", short_help="Show an item with its attempts.")
@@ -71,7 +82,7 @@ def show(item: str, as_json: bool, harness_dir: str) -> int:
 
     shown = show_item(desk_of(harness_dir), item)
     if as_json:
-        print(json.dumps(shown.body, ensure_ascii=False, indent=2))
+        print_json(shown.body, indent=2)
         return 0
     for line in shown.lines:
         print(safe(line, 400))
@@ -97,24 +108,21 @@ def next_(explain: bool, as_json: bool, harness_dir: str) -> int:
     desk = desk_of(harness_dir)
     opened = desk.read()
     print_notes(opened)
-    selection = choose(desk, opened)
+    selection = choose(desk, opened, 0 if explain else 1)
     item = selection.first
+    message = "" if item else nothing_words(opened.found)
+    later = [one.id for one in selection.eligible[1:]] if explain else []
     if as_json:
-        rows = [{"id": one.id, "reason": one.reason} for one in selection.passed_over]
-        rows += [{"id": one.id, "reason": f"after {item.id}"} for one in selection.eligible[1:] if item]
-        body = {
-            "v": 1,
-            "next": item and item_json(item),
-            "message": "" if item else nothing_words(opened.found),
-        }
-        print(json.dumps({**body, **({"passed_over": rows} if explain else {})}, ensure_ascii=False))
+        body = {"v": 1, "next": item and item_json(item), "message": message}
+        rows = [{"id": name, "reason": why} for name, why in selection.passed_over.items()]
+        rows += [{"id": name, "reason": f"after {item.id}"} for name in later if item]
+        print_json({**body, **({"passed_over": rows} if explain else {})})
         return 0 if item else 6
-    print(f"{item.id}  {safe(item.title, 100)}" if item else nothing_words(opened.found))
+    lines = [f"{item.id}  {safe(item.title, 100)}" if item else message]
     if explain:
-        for one in selection.passed_over:
-            print(f"  {one.id}: {safe(one.reason, 200)}")
-        for other in selection.eligible[1:]:
-            print(f"  {other.id}: eligible, comes later")
+        lines += [f"  {name}: {safe(why, 200)}" for name, why in selection.passed_over.items()]
+        lines += [f"  {name}: eligible, comes later" for name in later]
+    print("\n".join(lines))
     return 0 if item else 6
 
 
@@ -149,24 +157,24 @@ def _fields(function: Any) -> Any:
     return function
 
 
+_KEYS = {
+    "title": "title",
+    "description": "description",
+    "priority": "priority",
+    "acceptance": "acceptance_criteria",
+    "verify": "verification",
+    "after": "dependencies",
+    "part": "prompt_parts",
+    "max_attempts": "ralph_loop/max_iterations",
+    "enabled": "ralph_loop/enabled",
+}
+
+
 def _typed_fields(given: dict[str, Any]) -> dict[str, Any]:
     """Fields of the file, as paths, that were typed."""
-    names = {"title": "title", "description": "description", "priority": "priority"}
-    lists = {
-        "acceptance": "acceptance_criteria",
-        "verify": "verification",
-        "after": "dependencies",
-        "part": "prompt_parts",
-    }
-    made: dict[str, Any] = {key: given[name] for name, key in names.items() if given[name] is not None}
-    made |= {key: list(given[name]) for name, key in lists.items() if given[name]}
-    if given["prd"]:
-        made["prd_reference"] = {"file": given["prd"]}
-    if given["max_attempts"]:
-        made["ralph_loop/max_iterations"] = given["max_attempts"]
-    if given["enabled"] is not None:
-        made["ralph_loop/enabled"] = given["enabled"]
-    return made
+    typed = {key: given[name] for name, key in _KEYS.items() if given.get(name) not in (None, ())}
+    typed = {key: list(value) if isinstance(value, tuple) else value for key, value in typed.items()}
+    return typed | ({"prd_reference": {"file": given["prd"]}} if given["prd"] else {})
 
 
 @backlog.command("add", short_help="Add an item.")
@@ -213,7 +221,41 @@ def edit(item: str, harness_dir: str, **given: Any) -> int:
     return 0
 
 
-def _status_command(name: str, status: Any, short: str, text: str) -> None:
+_DECISIONS: dict[str, tuple[str, str, str, str]] = {  # what a person decides, each with a reason
+    "block": (
+        "BLOCKED",
+        "Set an item aside until a person has looked.",
+        "Mark an item BLOCKED: it is not worked on until `unblock` or `reset`.",
+        "{item} is BLOCKED",
+    ),
+    "unblock": (
+        "FAILING",
+        "Let an item be worked on again.",
+        "Return a BLOCKED item to FAILING. Its attempts still count; see `reset`.",
+        "{item} is FAILING",
+    ),
+    "cancel": (
+        "CANCELLED",
+        "Give an item up for good.",
+        "Mark an item CANCELLED. Items are never deleted, and nothing follows CANCELLED.",
+        "{item} is CANCELLED",
+    ),
+    "override": (
+        "PASSING",
+        "Mark an item PASSING without evidence.",
+        "Mark an item PASSING without any check. The reason is shown with the item from then on.",
+        "{item} is PASSING without evidence: {reason}",
+    ),
+    "reset": (
+        "",
+        "Give an item new attempts.",
+        "Give an item new attempts, answer its question, or record what you set back in the file by hand.",
+        "{item} is FAILING with 0 attempts used",
+    ),
+}
+
+
+def _add_decision(name: str, status: Any, short: str, text: str, done: str) -> None:
     example = f'\b\nExample:\n  ralph backlog {name} FEAT-001 --reason "…"'
 
     @backlog.command(name, short_help=short, help=f"{text}\n\n{example}")
@@ -221,67 +263,20 @@ def _status_command(name: str, status: Any, short: str, text: str) -> None:
     @REASON
     @HARNESS
     def command(item: str, reason: str, harness_dir: str) -> int:
-        from ralph.app.backlog.change import set_status
+        from ralph.app.backlog.change import reset_item, set_status
+        from ralph.app.words.format import safe
 
-        set_status(desk_of(harness_dir), item, status, reason)
-        print(f"{item} is {status}")
+        if status:
+            deed: Any = "override" if name == "override" else "status"
+            set_status(desk_of(harness_dir), item, status, reason, deed)
+        else:
+            reset_item(desk_of(harness_dir), item, reason)
+        print(done.format(item=item, reason=safe(reason, 300)))
         return 0
 
 
-_status_command(
-    "block", "BLOCKED", "Set an item aside until a person has looked.",
-    "Mark an item BLOCKED: it is not worked on until `unblock` or `reset`.",
-)  # fmt: skip
-_status_command(
-    "unblock",
-    "FAILING",
-    "Let an item be worked on again.",
-    "Return a BLOCKED item to FAILING. Its attempts still count; see `reset`.",
-)
-_status_command(
-    "cancel",
-    "CANCELLED",
-    "Give an item up for good.",
-    "Mark an item CANCELLED. Items are never deleted, and nothing follows CANCELLED.",
-)
-
-
-@backlog.command("reset", short_help="Give an item new attempts.")
-@click.argument("item")
-@REASON
-@HARNESS
-def reset(item: str, reason: str, harness_dir: str) -> int:
-    """Set the counter of an item to 0 and return it to FAILING, after you have looked at its attempts.
-
-    Also records what you set back in the file by hand.
-
-    \b
-    Example:
-      ralph backlog reset FEAT-001 --reason "the test server is up again"
-    """
-    from ralph.app.backlog.change import reset_item
-
-    reset_item(desk_of(harness_dir), item, reason)
-    print(f"{item} is FAILING with 0 attempts used")
-    return 0
-
-
-@backlog.command("override", short_help="Mark an item PASSING without evidence.")
-@click.argument("item")
-@REASON
-@HARNESS
-def override(item: str, reason: str, harness_dir: str) -> int:
-    """Mark an item PASSING without any check. The reason is shown with the item from then on.
-
-    \b
-    Example:
-      ralph backlog override FEAT-001 --reason "seen on the device"
-    """
-    from ralph.app.backlog.change import override_item
-
-    override_item(desk_of(harness_dir), item, reason)
-    print(f"{item} is PASSING without evidence: {reason}")
-    return 0
+for _name, _row in _DECISIONS.items():
+    _add_decision(_name, *_row)
 
 
 @backlog.command("init", short_help="Start a backlog.")

@@ -72,10 +72,11 @@ def increment(item: str, block_on_max: bool, reason: str, harness_dir: str) -> i
 @backlog.command("validate", short_help="Check the backlog, its evidence and its PRDs.")
 @click.argument("item", required=False, default="")
 @click.option("--strict", is_flag=True, help="Warnings count too.")
+@click.option("--status", default="", metavar="STATUS", help="Results only of items with this status.")
 @click.option("--accept", is_flag=True, help="Mark ITEM PASSING if its checks pass on HEAD already.")
 @click.option("--reason", default="", help="Why that is accepted; needed with --accept.")
 @HARNESS
-def validate(item: str, strict: bool, accept: bool, reason: str, harness_dir: str) -> int:
+def validate(item: str, strict: bool, status: str, accept: bool, reason: str, harness_dir: str) -> int:
     """Name everything that is wrong, each with its place, as JSON. Exit code 0: valid, 1: not, 2: unreadable.
 
     \b
@@ -92,7 +93,7 @@ def validate(item: str, strict: bool, accept: bool, reason: str, harness_dir: st
         return helper(lambda: helpers.accept(desk_of(harness_dir), item, reason))
 
     def check() -> helpers.HelperAnswer:
-        answer = helpers.validate(desk_of(harness_dir), item, strict=strict)
+        answer = helpers.validate(desk_of(harness_dir), item, strict=strict, status=status)
         for one in answer.body["problems"][:200]:
             if one["severity"] != "INFO":
                 print(

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ralph.errors import Busy, RalphError
 from ralph.ui.cli.backlog.group import HARNESS, backlog, desk_of
 from ralph.ui.cli.loop_options import pick_options, setting_options, typed_settings
 
@@ -21,6 +22,7 @@ from ralph.ui.cli.loop_options import pick_options, setting_options, typed_setti
     "--parallel", type=click.IntRange(1, 16), default=1, metavar="N", help="Work on N items at the same time."
 )
 @click.option("-d", "--detach", is_flag=True, help="Run in the background.")
+@click.option("--hosted", default="", hidden=True, metavar="DIR")
 @pick_options("--agent-cmd", "--allow-write")
 @setting_options
 @pick_options("--display", "--yes")
@@ -37,14 +39,13 @@ def run(**given: Any) -> int:
       ralph backlog run --once --agent claude
       ralph backlog run --parallel 3
     """
+    if given["hosted"]:
+        os.chdir(given["hosted"])
+    desk = desk_of(given["harness_dir"])
+    _approve(desk, yes=given["yes"] or bool(given["hosted"]))
     from ralph.app.backlog.work.run import RunRequest, run_backlog
     from ralph.app.start import StartRequest
 
-    desk = desk_of(given["harness_dir"])
-    _approve(desk, yes=given["yes"])
-    if given["detach"]:
-        return _detach(desk)
-    hands = _Hands(desk, given["display"])
     start = StartRequest(
         task="",
         cwd=desk.place.top,
@@ -54,12 +55,30 @@ def run(**given: Any) -> int:
     )
     most = 1 if given["once"] or given["item"] else given["max_items"]
     request = RunRequest(item=given["item"], max_items=most, parallel=given["parallel"], start=start)
-    summary = run_backlog(desk, request, hands)
+    if given["detach"]:
+        return _detach(desk, request)
+    hands = _Hosted(desk) if given["hosted"] else _Hands(desk, given["display"])
+    try:
+        summary = run_backlog(desk, request, hands)
+    except Busy:
+        raise  # another process works on the order
+    except RalphError:
+        _end(desk, hosted=given["hosted"])
+        raise
+    _end(desk, hosted=given["hosted"])
     print(_headline(summary))
     passed = [one for one in summary.recorded if one.result == "PASSED" and one.commit]
     if passed:
         print(f"next: git merge --ff-only {summary.branch}")
     return summary.exit_code
+
+
+def _end(desk: Any, *, hosted: str) -> None:
+    """What was ordered has been done, or cannot be: nobody starts it again."""
+    if hosted:
+        from ralph.app.backlog.work.background import end_order
+
+        end_order(desk)
 
 
 def _headline(summary: Any) -> str:
@@ -93,27 +112,46 @@ def _approve(desk: Any, *, yes: bool) -> None:
         approve_typed(desk, opened.found)
 
 
-def _detach(desk: Any) -> int:
-    """The same command again, in a session of its own."""
-    from ralph.app.place import log_path
+def _detach(desk: Any, request: Any) -> int:
+    from ralph.app.backlog.work.background import order_run
 
-    log = log_path("backlog", desk.env)
-    words = [word for word in sys.argv[1:] if word not in ("-d", "--detach")]
-    with open(log, "ab", opener=lambda p, f: os.open(p, f | os.O_NOFOLLOW, 0o600)) as out:
-        started = subprocess.Popen(
-            [sys.executable, "-m", "ralph.ui.cli.main", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-        )
-    print(f"working in the background, pid {started.pid}")
-    print(f"  watch: tail -f {log}")
-    print("  see: ralph backlog list, ralph status")
+    words = sys.argv[sys.argv.index("run") + 1 :]
+    kept = tuple(word for word in words if word not in ("-d", "--detach"))
+    made = order_run(desk, request, kept)
+    print(f"working through the backlog in the background, pid {made.pid}")
+    for word, line in (
+        ("status", "ralph backlog list"),
+        ("loops", "ralph status"),
+        ("log", f"tail -f {made.log}"),
+        ("stop", "ralph backlog stop"),
+    ):
+        print(f"  {word:<7} {line}")
+    return 0
+
+
+@backlog.command("stop", short_help="Stop a run, and pause its loops.")
+@HARNESS
+def stop(harness_dir: str) -> int:
+    """Stop the run that works through the backlog, here or in the background, and pause its loops.
+
+    Nothing is lost: the next `ralph backlog run` goes on with them.
+
+    \b
+    Example:
+      ralph backlog stop
+    """
+    from ralph.app.backlog.work.background import stop_run
+
+    paused = stop_run(desk_of(harness_dir))
+    print("; paused ".join(("stopped", *paused)))
     return 0
 
 
 class _Hands:
+    """Loops in this terminal."""
+
+    queue = False
+
     def __init__(self, desk: Any, display: str | None) -> None:
         self._desk, self._display = desk, display
 
@@ -141,14 +179,12 @@ class _Hands:
 
     def resume(self, names: list[str]) -> None:
         """Several at the same time, each in a process of its own; Ctrl-C reaches them too, and they pause."""
-        quiet = ["--display", "none"]
+        from ralph.app.backlog.work.hosted import wait_for_loops
+
+        command = [sys.executable, "-m", "ralph.ui.cli.main", "resume"]
+        none = subprocess.DEVNULL
         children = [
-            subprocess.Popen(
-                [sys.executable, "-m", "ralph.ui.cli.main", "resume", name, *quiet],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+            subprocess.Popen([*command, name, "--display", "none"], stdin=none, stdout=none, stderr=none)
             for name in names
         ]
         for child in children:
@@ -158,3 +194,33 @@ class _Hands:
                     break
                 except KeyboardInterrupt:
                     self.say("stopping: waiting for the loops to pause")
+        wait_for_loops(names, self._desk.env)  # those that the worker drives
+
+
+class _Hosted(_Hands):
+    """Loops of the background: handed over to the worker, and waited for."""
+
+    queue = True
+
+    def __init__(self, desk: Any) -> None:
+        super().__init__(desk, "none")
+
+    def drive(self, started: Any, prepared: Any) -> None:  # noqa: ARG002 - its screen is not here
+        self._host(started.name, started.stint)
+        self._wait([started.name])
+
+    def resume(self, names: list[str]) -> None:
+        for name in names:
+            self._host(name, None)
+        self._wait(names)
+
+    def _host(self, name: str, stint: Any) -> None:
+        from ralph.app.backlog.work.hosted import host_loop
+
+        places = self._desk.settings.places
+        host_loop(name, self._desk.env, stint, places.max_loops, places.max_loops_machine)
+
+    def _wait(self, names: list[str]) -> None:
+        from ralph.app.backlog.work.hosted import wait_for_loops
+
+        wait_for_loops(names, self._desk.env)

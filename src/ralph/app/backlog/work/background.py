@@ -1,0 +1,86 @@
+"""A run of the backlog in the background: ordered, kept going by the worker, stopped.
+
+Its loops are background loops as any other, so that an agent call outlives whatever dies; what runs here
+only hands them over and waits for them.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from signal import SIGTERM
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ralph.app.background.worker import start_worker
+from ralph.app.backlog.desk import Desk
+from ralph.app.backlog.work.outcome import begun_loops
+from ralph.app.tell import pause_loop
+from ralph.clock import SystemClock, wait_until
+from ralph.core.backlog.select import nothing_words
+from ralph.errors import Busy, NothingToDo
+from ralph.shell.backlog.orders import RunOrder, drop_order, order_path, put_order, run_lock
+from ralph.shell.journal.store import backlog_stream
+from ralph.shell.state import locks
+from ralph.shell.worker.backlogs import order_log, start_order
+from ralph.shell.worker.hosting import queued_fact
+
+if TYPE_CHECKING:  # all that a loop needs: not for stopping one
+    from ralph.app.backlog.work.run import RunRequest
+
+
+class OrderedRun(Struct, frozen=True):
+    pid: int
+    log: str
+
+
+def order_run(desk: Desk, request: RunRequest, words: tuple[str, ...]) -> OrderedRun:
+    """Whatever would refuse the first item refuses the order; from then on it needs nobody."""
+    path = order_path(desk.root, desk.place)
+    desk.hold_for_run().release()
+    from ralph.app.backlog.work.run import prepare_first
+
+    prepared = prepare_first(desk, request)
+    env: dict[str, str] = {}
+    needs: tuple[str, ...] = ()
+    if prepared is not None:
+        fact = queued_fact(prepared.order, desk.env, "medium", 1)
+        env, needs = fact.env, fact.needs
+    elif not begun_loops(desk):
+        what, step = nothing_words(desk.read().found), "ralph backlog next --explain"
+        raise NothingToDo(what, code="E-BACKLOG-NOTHING", next=step)
+    made = RunOrder(desk.place.top, words, backlog_stream(desk.place.key), env, needs)
+    put_order(path, made)
+    pid = start_order(desk.root, made, desk.env).pid
+    start_worker(desk.env)
+    return OrderedRun(pid, order_log(desk.root))
+
+
+def end_order(desk: Desk) -> None:
+    drop_order(order_path(desk.root, desk.place))
+
+
+def stop_run(desk: Desk) -> list[str]:
+    """Take the order back, end its process, and pause its loops; the names of those."""
+    path = order_path(desk.root, desk.place)
+    ordered = drop_order(path)
+    found = locks.holder(run_lock(path))
+    if found is None and not ordered:
+        raise NothingToDo(
+            "no run of this backlog is at work", code="E-BACKLOG-NO-RUN", next="ralph backlog run -d"
+        )
+    if found is not None and locks.alive(found.pid, found.start, found.boot):
+        with suppress(ProcessLookupError):
+            os.kill(found.pid, SIGTERM)
+        if not wait_until(
+            lambda: locks.holder(run_lock(path)) is None, SystemClock(), seconds=10, every=0.05
+        ):
+            raise Busy(f"pid {found.pid} has not ended", code="E-BACKLOG-BUSY", next=f"kill -9 {found.pid}")
+    paused = []
+    for loop, ended in begun_loops(desk).values():
+        if not ended:
+            with suppress(NothingToDo):
+                pause_loop(loop, desk.env, now=True)
+            paused.append(loop)
+    return paused

@@ -1,0 +1,74 @@
+"""Backlogs that are worked through in the background: the worker starts their process again when it is gone.
+
+As with loops, nothing known here matters: orders are in files, who is at work in the kernel's locks.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from ralph.clock import Clock
+from ralph.core.decide.failover import FAULT_CAP
+from ralph.core.decide.stints.wake import PATIENCE_SECONDS
+from ralph.shell.backlog.orders import RunOrder, drop_order, open_orders, run_lock
+from ralph.shell.journal.store import JournalReader
+from ralph.shell.state import locks
+from ralph.shell.worker.spawn import ralph_argv, spawn_detached
+
+
+class _Watched(Struct):
+    process: subprocess.Popen[bytes] | None = None
+    rows: int = -1  # of its stream when it was started last
+    starts: int = 0  # in a row, without a new row between them
+    gone: float = 0.0  # monotonic; when it was first seen without a process
+
+
+class BacklogHost:
+    def __init__(self, root: str, env: Mapping[str, str], clock: Clock, tell: Callable[[str], None]) -> None:
+        self._root, self._env, self._clock, self._tell = root, dict(env), clock, tell
+        self._seen: dict[str, _Watched] = {}
+
+    def look(self, reader: JournalReader) -> int:
+        """Start what was ordered and is not at work; the number of orders."""
+        orders = dict(open_orders(self._root))
+        self._seen = {path: self._seen.get(path, _Watched()) for path in orders}
+        for path, order in orders.items():
+            one = self._seen[path]
+            if one.process is not None and one.process.poll() is not None:
+                one.process = None
+            if one.process is not None or locks.holder(run_lock(path)) is not None:
+                one.gone = 0.0
+                continue
+            one.gone = one.gone or self._clock.monotonic()
+            row = reader.newest(order.stream)
+            rows = row.seq if row else 0
+            one.starts = one.starts if rows == one.rows else 0
+            missing = [name for name in order.needs if name not in self._env]
+            if missing or one.starts >= FAULT_CAP:
+                why = f"the agent's key was in {', '.join(missing)}, which is not set here"
+                why = why if missing else f"it ended {one.starts} times in a row without getting anywhere"
+                self._tell(
+                    f"backlog of {order.cwd}: given up: {why}; start it again with ralph backlog run -d"
+                )
+                drop_order(path)
+            elif self._clock.monotonic() - one.gone >= PATIENCE_SECONDS[one.starts]:
+                one.process, one.rows, one.starts = (
+                    start_order(self._root, order, self._env),
+                    rows,
+                    one.starts + 1,
+                )
+                self._tell(f"backlog of {order.cwd}: started pid {one.process.pid}")
+        return len(orders)
+
+
+def start_order(root: str, order: RunOrder, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    argv = ralph_argv("backlog", "run", *order.words, "--hosted", order.cwd)
+    return spawn_detached(argv, {**env, **order.env, "RALPH_STATE_DIR": root}, order_log(root))
+
+
+def order_log(root: str) -> str:
+    return os.path.join(root, "logs", "backlog.log")
