@@ -84,24 +84,20 @@ def record_attempt(desk: Desk, request: AttemptRequest) -> HelperAnswer:
     if request.result != "IN_PROGRESS" and not request.summary.strip():
         words = f"{request.result} needs a summary"
         raise refusal("invalid_attempt_data", words, "ralph backlog attempt --help")
-    project = find_project(desk.place.top)
-    commit = _full_commit(project, request.commit or "HEAD") if request.commit or passed else None
-    typed = {"commands_run": list(request.commands), "results_summary": clip(request.summary)}
-    evidence = (
-        _evidence_on(desk, item, project, commit) | {"claim": clip(request.summary)}
-        if commit and passed
-        else typed
-    )
+    commit: str | None = None
+    evidence = {"commands_run": list(request.commands), "results_summary": clip(request.summary)}
+    if request.commit or passed:
+        project = find_project(desk.place.top)
+        commit = _full_commit(project, request.commit or "HEAD")
+        if passed:
+            evidence = _evidence_on(desk, item, project, commit) | {"claim": clip(request.summary)}
     attempt = _new_attempt(request.run_id or _run_id("run"), request.result, evidence, commit)
     attempt |= {"reverted": request.reverted}
     for key in ("failure_reason", "investigation"):
         attempt |= {key: clip(getattr(request, key))} if getattr(request, key) else {}
     with desk.change() as opened:
-        passes = passed and opened.state_of(item.id).status != "PASSING"
-        fact = BacklogFact(deed="attempt", item=item.id, attempt=attempt)
-        opened.commit(
-            BacklogFact(deed="attempt", item=item.id, attempt=attempt, status="PASSING") if passes else fact
-        )
+        status: Any = "PASSING" if passed else None
+        opened.commit(BacklogFact(deed="attempt", item=item.id, attempt=attempt, status=status))
         total = len(opened.state_of(item.id).attempts)
     return HelperAnswer({"success": True, "item_id": item.id, "attempt": attempt, "total_attempts": total})
 

@@ -105,7 +105,7 @@ def backlog_next(asked: a.BacklogNext, scope: ServedProjects, env: Mapping[str, 
     opened = desk.read()
     chosen = choose(desk, opened)
     item = chosen.first
-    passed = [{"id": one.id, "reason": safe(one.reason, 300)} for one in chosen.passed_over[:50]]
+    passed = [{"id": name, "reason": safe(why, 300)} for name, why in [*chosen.passed_over.items()][:50]]
     return {
         "next": item and _clean_words(item_json(item)),
         "message": "" if item else nothing_words(opened.found),

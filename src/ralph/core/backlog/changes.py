@@ -138,6 +138,9 @@ def _check_transition(fact: BacklogFact, old: ItemState) -> None:
             f"'{fact.item}' has no evidence of its own",
             f"ralph backlog validate {fact.item}",
         )
+    if old.status == "PASSING" and (fact.attempt or {}).get("result") != "FAILED":
+        words = f"'{fact.item}' is PASSING: only a check that fails again reopens it"
+        raise refusal("forbidden_transition", words, f"ralph backlog show {fact.item}")
     if new != "PASSING" and not fact.reason and fact.deed != "attempt":
         raise refusal("missing_override_reason", f"{new} needs a reason", f"ralph backlog show {fact.item}")
 
