@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -183,24 +184,38 @@ def test_three_at_the_same_time(place: Place) -> None:
 
 @pytest.mark.slow
 def test_background_and_kill(place: Place) -> None:
-    """Killed in the middle of an attempt, the next `run` goes on with that loop and repeats nothing."""
-    world = Backlog(place, item("SLOW-1"), item("F-2", "SLOW-1"))
-    begun = world.run("-d")
+    """Killed in the middle of an attempt, a run in the background is started again by the worker, goes on
+    with the same agent call, and repeats nothing. `stop` ends one for good, and `run` goes on."""
+    world = Backlog(place, item("SLOW-1", priority=1), item("F-2", "SLOW-1"), item("SLOW-3", "F-2"))
+    begun = world.run("-d", "--max-items", "2")
     assert begun.code == 0, begun.err
     pid = int(begun.out.split("pid ")[1].split()[0])
-    for _ in range(300):
-        if "AgentStarted" in place.ralph("logs", "--json").out:
-            break
-        time.sleep(0.2)
-    busy = world.run()
-    assert busy.code == 5
+    _await(lambda: "AgentStarted" in place.ralph("logs", "--json").out)
+    assert world.run().code == 5
+    assert f"pid {pid}" in world.ralph("list").out
     os.kill(pid, signal.SIGKILL)
-    time.sleep(0.5)
-    done = world.run()
-    assert done.code == 0, done.err
-    assert set(world.statuses().values()) == {"PASSING"}
+    _await(lambda: list(world.statuses().values()).count("PASSING") == 2)
     assert world.commits() == ["SLOW-1: Make SLOW-1", "F-2: Make F-2"]
-    assert [len(one["attempts"]) for one in world.items().values()] == [1, 1]
+    assert [len(one["attempts"]) for one in world.items().values()] == [1, 1, 0]
+    assert world.items()["SLOW-1"]["attempts"][0]["spend"]["calls"] == 1
+    _await(lambda: "at work" not in world.ralph("list").out)
+    assert world.ralph("stop").code == 6
+    assert world.run("-d").code == 0
+    _await(lambda: "slow-3" in place.ralph("status").out and "working" in place.ralph("status").out)
+    stopped = world.ralph("stop")
+    assert stopped.code == 0, stopped.err
+    assert "paused slow-3" in stopped.out
+    place.ralph("worker", "stop")
+    place.no_process_left(grace=10)
+    assert world.run().code == 0
+    assert set(world.statuses().values()) == {"PASSING"}
+
+
+def _await(seen: Callable[[], bool], limit: float = 240) -> None:
+    until = time.monotonic() + limit
+    while not seen():
+        assert time.monotonic() < until
+        time.sleep(0.5)
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ class RunOrder(Struct, frozen=True):
     stream: str
     env: dict[str, str] = {}  # of the starter: where programs are found
     needs: tuple[str, ...] = ()  # variables that the agent gets its keys from
+    begun_with: int = 0  # attempts of runs before it: what counts towards --max-items came after them
 
 
 def order_path(root: str, place: BacklogPlace) -> str:
@@ -32,6 +33,15 @@ def order_path(root: str, place: BacklogPlace) -> str:
 
 def put_order(path: str, order: RunOrder) -> None:
     write_file(path, msgspec.json.encode(order).decode(), None)
+
+
+def read_order(path: str) -> RunOrder | None:
+    """None when there is none, or one of another version, which is left alone."""
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(), type=RunOrder)
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 def drop_order(path: str) -> bool:
@@ -44,19 +54,12 @@ def drop_order(path: str) -> bool:
 
 
 def open_orders(root: str) -> Iterator[tuple[str, RunOrder]]:
-    """Each order with its path; one that cannot be read is of another version, and is left alone."""
+    """Each order with its path."""
     folder = os.path.join(root, "backlogs")
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX))
-    except FileNotFoundError:
-        return
-    for name in names:
-        path = os.path.join(folder, name)
-        try:
-            with open(path, "rb") as file:
-                yield path, msgspec.json.decode(file.read(), type=RunOrder)
-        except (OSError, msgspec.MsgspecError):
-            continue
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for path in (os.path.join(folder, name) for name in names if name.endswith(_SUFFIX)):
+        if (order := read_order(path)) is not None:
+            yield path, order
 
 
 def run_lock(path: str) -> str:

@@ -20,7 +20,7 @@ from ralph.app.tell import pause_loop
 from ralph.clock import SystemClock, wait_until
 from ralph.core.backlog.select import nothing_words
 from ralph.errors import Busy, NothingToDo
-from ralph.shell.backlog.orders import RunOrder, drop_order, order_path, put_order, run_lock
+from ralph.shell.backlog.orders import RunOrder, drop_order, order_path, put_order, read_order, run_lock
 from ralph.shell.journal.store import backlog_stream
 from ralph.shell.state import locks
 from ralph.shell.worker.backlogs import order_log, start_order
@@ -50,11 +50,22 @@ def order_run(desk: Desk, request: RunRequest, words: tuple[str, ...]) -> Ordere
     elif not begun_loops(desk):
         what, step = nothing_words(desk.read().found), "ralph backlog next --explain"
         raise NothingToDo(what, code="E-BACKLOG-NOTHING", next=step)
-    made = RunOrder(desk.place.top, words, backlog_stream(desk.place.key), env, needs)
+    stream = backlog_stream(desk.place.key)
+    made = RunOrder(desk.place.top, words, stream, env, needs, _attempts_of_runs(desk))
     put_order(path, made)
     pid = start_order(desk.root, made, desk.env).pid
     start_worker(desk.env)
     return OrderedRun(pid, order_log(desk.root))
+
+
+def _attempts_of_runs(desk: Desk) -> int:
+    return sum("loop" in one for item in desk.read().found.items for one in item.attempts)
+
+
+def done_before(desk: Desk) -> int:
+    """How many attempts this order came to before its process was started again."""
+    order = read_order(order_path(desk.root, desk.place))
+    return _attempts_of_runs(desk) - order.begun_with if order else 0
 
 
 def end_order(desk: Desk) -> None:

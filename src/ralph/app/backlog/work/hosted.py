@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from msgspec.json import decode
 
-from ralph.app.background.hand_over import hand_over
 from ralph.app.place import journal_of
 from ralph.app.records import read_loop
 from ralph.clock import SystemClock
@@ -23,6 +22,8 @@ POLL_SECONDS = 0.5
 
 def host_loop(name: str, env: Mapping[str, str], stint: Stint | None, most: int, machine: int) -> None:
     """Hand a loop over to the worker, unless somebody drives it already."""
+    from ralph.app.background.hand_over import hand_over
+
     paused = stint is None and read_loop(name, env).loop.phase == "paused"
     first = (ResumeAsked(author="worker"),) if paused else ()
     with suppress(Busy):

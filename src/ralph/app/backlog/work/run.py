@@ -29,6 +29,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     item: str = ""
     max_items: int = 0  # 0 = until nothing is left
     parallel: int = 1
+    done: int = 0  # of `max_items`, by a process that was killed
     start: StartRequest  # agent, limits and the like, as typed; task and checks are the item's
     yes: bool = False
 
@@ -102,8 +103,7 @@ class _BacklogRun:
             self.hands.say(f"{one.item}: {one.words}")
         choose(self.desk, opened, 1)
         require_approval(self.desk, opened.found)
-        self._finish_open()
-        done = 0
+        done = self.request.done + self._finish_open()
         while not self.summary.stopped and (not self.request.max_items or done < self.request.max_items):
             most = self.request.parallel
             if self.request.max_items:
@@ -121,8 +121,8 @@ class _BacklogRun:
             self._verify_again(None)
         return self.summary
 
-    def _finish_open(self) -> None:
-        """Attempts that were begun and not recorded: a runner was killed, or stopped."""
+    def _finish_open(self) -> int:
+        """Attempts that were begun and not recorded, because a runner was killed or stopped; how many count."""
         for name, (loop, ended) in begun_loops(self.desk).items():
             item = self.desk.read().found.by_id.get(name)
             if item is None:
@@ -132,6 +132,8 @@ class _BacklogRun:
                 self.hands.resume([loop])
             project = find_project(self.desk.place.top)
             self._record(item, loop, item_gates(self.desk, item, project, project.head))
+        asked = self.request.item
+        return sum(not asked or one.item == asked for one in self.summary.recorded)
 
     def _begin_batch(self, most: int) -> list[BegunAttempt]:
         batch: list[BegunAttempt] = []

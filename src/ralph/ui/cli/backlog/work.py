@@ -43,6 +43,7 @@ def run(**given: Any) -> int:
         os.chdir(given["hosted"])
     desk = desk_of(given["harness_dir"])
     _approve(desk, yes=given["yes"] or bool(given["hosted"]))
+    from ralph.app.backlog.work.background import done_before
     from ralph.app.backlog.work.run import RunRequest, run_backlog
     from ralph.app.start import StartRequest
 
@@ -54,7 +55,10 @@ def run(**given: Any) -> int:
         flags={**typed_settings(given), "--display": given["display"]},
     )
     most = 1 if given["once"] or given["item"] else given["max_items"]
-    request = RunRequest(item=given["item"], max_items=most, parallel=given["parallel"], start=start)
+    done = done_before(desk) if given["hosted"] else 0
+    request = RunRequest(
+        item=given["item"], max_items=most, parallel=given["parallel"], start=start, done=done
+    )
     if given["detach"]:
         return _detach(desk, request)
     hands = _Hosted(desk) if given["hosted"] else _Hands(desk, given["display"])
