@@ -122,7 +122,7 @@ class _BacklogRun:
         return self.summary
 
     def _finish_open(self) -> int:
-        """Attempts that were begun and not recorded, because a runner was killed or stopped; how many count."""
+        """Attempts that were begun and not recorded, because a runner was stopped; how many count."""
         for name, (loop, ended) in begun_loops(self.desk).items():
             item = self.desk.read().found.by_id.get(name)
             if item is None:
