@@ -31,10 +31,9 @@ PASSED = {"run_id": "r", "result": "PASSED"}
 @pytest.mark.parametrize("new", STATUSES)
 def test_transitions(old: Any, new: Any) -> None:
     """Exactly the moves of the table are allowed, each with its evidence or reason."""
-    deed: Any = "attempt" if new == "PASSING" else "status"
-    fact = BacklogFact(
-        deed=deed, item="A-1", status=new, reason="because", attempt=PASSED if deed == "attempt" else None
-    )
+    deed: Any = "attempt" if "PASSING" in (old, new) else "status"
+    attempt = (PASSED if new == "PASSING" else {"result": "FAILED"}) if deed == "attempt" else None
+    fact = BacklogFact(deed=deed, item="A-1", status=new, reason="because", attempt=attempt)
     allowed = old == new or new in FOLLOWS[old]
     if allowed:
         check_fact(fact, ItemState(status=old))

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from ralph.app.backlog.approve import approve_typed, is_approved
 from ralph.app.backlog.desk import Desk, add_items, next_id
-from ralph.core.backlog.changes import BacklogFact, Deed, refusal
+from ralph.core.backlog.changes import BacklogFact, Deed
 from ralph.core.backlog.convert import new_item
 from ralph.core.backlog.items import ID, FeatureList, Status
 from ralph.core.specs.parse import parse_spec
-from ralph.errors import NothingToDo
+from ralph.errors import NothingToDo, UserError
 from ralph.shell.backlog.place import prd_files, read_prd_file
 from ralph.shell.backlog.store import render_fact
 from ralph.shell.plan.spec_files import read_specs
@@ -31,7 +31,9 @@ def add_typed(desk: Desk, name: str, kind: str, fields: dict[str, Any]) -> str:
     name = name or next_id(found, kind.upper())
     if not ID.fullmatch(name) or len(name) > 60:
         why = "expected one such as FEAT-001"
-        raise refusal("bad_id", f"'{name[:60]}' is not an id", "ralph backlog add --help", why=why)
+        raise UserError(
+            f"'{name[:60]}' is not an id", code="E-BACKLOG-BAD-ID", why=why, next="ralph backlog add --help"
+        )
     flat = {key: value for key, value in fields.items() if "/" not in key}
     loop = {"enabled": bool(flat.get("verification")), "max_iterations": 5, "current_iteration": 0}
     loop |= {key.partition("/")[2]: value for key, value in fields.items() if "/" in key}
@@ -46,7 +48,7 @@ def _refuse_unknown(found: FeatureList, fields: dict[str, Any]) -> None:
     unknown = [one for one in fields.get("dependencies", ()) if one not in found.by_id]
     if unknown:
         words = f"there is no item '{unknown[0][:60]}' to wait for"
-        raise refusal("unknown_dependency", words, "ralph backlog list")
+        raise UserError(words, code="E-BACKLOG-UNKNOWN-DEPENDENCY", next="ralph backlog list")
 
 
 def current(desk: Desk) -> FeatureList:
@@ -63,7 +65,9 @@ def edit_typed(desk: Desk, name: str, fields: dict[str, Any]) -> None:
         new = [one for one in made.critical if one not in opened.found.critical]
         if new:
             words = f"this would break the backlog: {new[0].message}"
-            raise refusal("invalid", words, f"ralph backlog show {name}", at=new[0].pointer)
+            raise UserError(
+                words, code="E-BACKLOG-INVALID", at=new[0].pointer, next=f"ralph backlog show {name}"
+            )
         opened.commit(fact)
     if known:
         approve_typed(desk, current(desk))
@@ -74,7 +78,7 @@ def set_status(desk: Desk, name: str, status: Status, reason: str, deed: Deed = 
     with desk.change() as opened:
         if opened.state_of(name).status == status:
             words = f"'{name}' is {status} already"
-            raise refusal("forbidden_transition", words, f"ralph backlog show {name}")
+            raise UserError(words, code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {name}")
         opened.commit(BacklogFact(deed=deed, item=name, status=status, reason=reason))
 
 
@@ -83,14 +87,18 @@ def reset_item(desk: Desk, name: str, reason: str) -> None:
     with desk.change(resets=name) as opened:
         old = opened.state_of(name).status
         if old not in ("FAILING", "BLOCKED"):
-            raise refusal("forbidden_transition", f"'{name}' is {old}", f"ralph backlog show {name}")
+            raise UserError(
+                f"'{name}' is {old}", code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {name}"
+            )
         status: Status | None = "FAILING" if old == "BLOCKED" else None
         opened.commit(BacklogFact(deed="iteration", item=name, iteration=0, status=status, reason=reason))
 
 
 def _refuse_empty(reason: str) -> None:
     if not reason.strip():
-        raise refusal("missing_override_reason", "the reason is empty", "ralph backlog --help")
+        raise UserError(
+            "the reason is empty", code="E-BACKLOG-MISSING-OVERRIDE-REASON", next="ralph backlog --help"
+        )
 
 
 def propose_items(desk: Desk) -> Proposed:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.backlog.desk import Desk, prd_of
-from ralph.core.backlog.changes import refusal
 from ralph.core.backlog.items import BacklogItem
 from ralph.core.backlog.prd import Prd
 from ralph.core.criterion.find_commands import item_command
@@ -109,4 +108,4 @@ def project_check(
 
 def _no_gate(item: BacklogItem, why: str) -> UserError:
     step = f"ralph backlog show {item.id}"
-    return refusal("criterion", f"item '{item.id}' cannot be checked", step, why=why)
+    return UserError(f"item '{item.id}' cannot be checked", code="E-BACKLOG-CRITERION", why=why, next=step)

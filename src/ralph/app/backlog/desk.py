@@ -10,10 +10,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from ralph.clock import SystemClock
-from ralph.core.backlog.changes import BacklogFact, refusal
+from ralph.core.backlog.changes import BacklogFact
 from ralph.core.backlog.items import BacklogItem, FeatureList
 from ralph.core.backlog.prd import Prd
 from ralph.core.backlog.select import Selection, select
+from ralph.errors import UserError
 from ralph.shell import config
 from ralph.shell.backlog.place import BacklogPlace, find_place, read_prd_file
 from ralph.shell.backlog.store import (
@@ -111,7 +112,11 @@ def add_items(desk: Desk, raws: list[dict[str, Any]]) -> None:
         for raw in raws:
             name = raw["id"]
             if name in known:
-                raise refusal("exists", f"there is already an item '{name}'", f"ralph backlog edit {name}")
+                raise UserError(
+                    f"there is already an item '{name}'",
+                    code="E-BACKLOG-EXISTS",
+                    next=f"ralph backlog edit {name}",
+                )
             known.add(name)
         usual: dict[str, Any] = {
             "status": "FAILING",

@@ -6,11 +6,11 @@ from typing import Any
 
 from ralph.app.backlog.change import current
 from ralph.app.backlog.desk import Desk, add_items
-from ralph.core.backlog.changes import refusal
 from ralph.core.backlog.convert import ImportedItems, export_items, import_items
 from ralph.core.backlog.graph import mermaid, svg
 from ralph.core.backlog.prd import prd_schema
 from ralph.core.backlog.read_list import list_schema
+from ralph.errors import UserError
 
 MAX_BYTES = 32 << 20
 
@@ -22,7 +22,9 @@ def import_file(desk: Desk, path: str) -> ImportedItems:
     except (OSError, UnicodeDecodeError) as trouble:
         why = (getattr(trouble, "strerror", None) or "it is not valid UTF-8").lower()
         step = "ralph backlog import --help"
-        raise refusal("import", f"'{path[:200]}' cannot be read", step, why=why) from None
+        raise UserError(
+            f"'{path[:200]}' cannot be read", code="E-BACKLOG-IMPORT", why=why, next=step
+        ) from None
     taken = import_items(text, path, current(desk).by_id)
     if taken.items:
         add_items(desk, list(taken.items))

@@ -9,12 +9,13 @@ from msgspec import Struct, to_builtins
 
 from ralph.app.backlog.desk import Desk, choose, clip, iso_time, lacks_criterion
 from ralph.clock import SystemClock
-from ralph.core.backlog.changes import CAP_WORDS, BacklogFact, recurring_pattern, refusal
+from ralph.core.backlog.changes import CAP_WORDS, BacklogFact, recurring_pattern
 from ralph.core.backlog.items import NO_TERMS, BacklogItem, FeatureList, Problem
 from ralph.core.backlog.prd import check_links
 from ralph.core.backlog.read_list import is_evidence, unknown_fields
 from ralph.core.backlog.select import DONE, nothing_words, waiting_for
 from ralph.core.model.verdict import Verdict
+from ralph.errors import UserError
 from ralph.shell.backlog.place import prd_files, read_prd_file
 from ralph.shell.backlog.store import UNREADABLE, load_file, recorded_names
 from ralph.shell.git.project import Project, find_project, user_call
@@ -29,7 +30,7 @@ def select_json(desk: Desk) -> HelperAnswer:
     opened = desk.read()
     selection, found = choose(desk, opened), opened.found
     if not found.items:
-        raise refusal("empty_feature_list", nothing_words(found), "ralph backlog init")
+        raise UserError(nothing_words(found), code="E-BACKLOG-EMPTY-FEATURE-LIST", next="ralph backlog init")
     item = selection.first
     tried = [one for one in found.items if one.enabled and one.status == "FAILING"]
     waits = sorted({name for one in tried for name in waiting_for(one, found.by_id)})
@@ -83,7 +84,7 @@ def record_attempt(desk: Desk, request: AttemptRequest) -> HelperAnswer:
     passed = request.result == "PASSED"
     if request.result != "IN_PROGRESS" and not request.summary.strip():
         words = f"{request.result} needs a summary"
-        raise refusal("invalid_attempt_data", words, "ralph backlog attempt --help")
+        raise UserError(words, code="E-BACKLOG-INVALID-ATTEMPT-DATA", next="ralph backlog attempt --help")
     commit: str | None = None
     evidence = {"commands_run": list(request.commands), "results_summary": clip(request.summary)}
     if request.commit or passed:
@@ -126,7 +127,9 @@ def _evidence_on(desk: Desk, item: BacklogItem, project: Project, commit: str) -
     if red:
         what = f"'{item.id}' does not pass on {commit[:12]}: {red[0].gate}, {commands[red[0].gate][:80]}"
         why = "; ".join(f"{one.gate}: {one.summary}" for one in red)[:1000]
-        raise refusal("invalid_attempt_data", what, f"ralph backlog show {item.id}", why=why)
+        raise UserError(
+            what, code="E-BACKLOG-INVALID-ATTEMPT-DATA", why=why, next=f"ralph backlog show {item.id}"
+        )
     return evidence_of(commands, verdicts) | {"tree": next(iter(verdicts.values())).tree}
 
 
@@ -145,7 +148,11 @@ def _full_commit(project: Project, rev: str) -> str:
     asked = ["rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}"]
     done = user_call(project, asked, ok=None)
     if done.code:
-        raise refusal("invalid_attempt_data", f"there is no commit '{rev[:80]}'", "git log --oneline")
+        raise UserError(
+            f"there is no commit '{rev[:80]}'",
+            code="E-BACKLOG-INVALID-ATTEMPT-DATA",
+            next="git log --oneline",
+        )
     return done.out.decode().strip()
 
 
@@ -154,16 +161,16 @@ def increment(desk: Desk, name: str, *, block_on_max: bool, reason: str) -> Help
         item, old = opened.item(name), opened.state_of(name)
         if old.status != "FAILING":
             words = f"'{name}' is {old.status}: only FAILING items are tried"
-            raise refusal("forbidden_transition", words, f"ralph backlog show {name}")
+            raise UserError(words, code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {name}")
         if item.loop is NO_TERMS:
             step = f"ralph backlog edit {name} --enable"
-            raise refusal("no_ralph_loop_config", f"'{name}' has no ralph_loop", step)
+            raise UserError(f"'{name}' has no ralph_loop", code="E-BACKLOG-NO-RALPH-LOOP-CONFIG", next=step)
         now = old.iteration + 1
         exceeded = now >= item.max_attempts
         blocks = exceeded and block_on_max
         if blocks and not reason.strip():
             step = f'ralph backlog increment {name} --block-on-max --override-reason "…"'
-            raise refusal("missing_override_reason", "blocking needs a reason", step)
+            raise UserError("blocking needs a reason", code="E-BACKLOG-MISSING-OVERRIDE-REASON", next=step)
         pattern = recurring_pattern(old.attempts)
         why = f"{reason} ({CAP_WORDS}{f'; {pattern}' if pattern else ''})" if blocks else ""
         status: Any = "BLOCKED" if blocks else None
@@ -251,7 +258,11 @@ def accept(desk: Desk, name: str, reason: str) -> HelperAnswer:
     """An item whose gates are green already is PASSING by a person's word, with the evidence of today."""
     item = desk.read().item(name)
     if item.status != "FAILING":
-        raise refusal("forbidden_transition", f"'{name}' is {item.status}", f"ralph backlog show {name}")
+        raise UserError(
+            f"'{name}' is {item.status}",
+            code="E-BACKLOG-FORBIDDEN-TRANSITION",
+            next=f"ralph backlog show {name}",
+        )
     project = find_project(desk.place.top)
     evidence = _evidence_on(desk, item, project, project.head)
     attempt = _new_attempt(_run_id("accept"), "PASSED", evidence, project.head)

@@ -10,10 +10,10 @@ from ralph.app.backlog.approve import is_approved
 from ralph.app.backlog.criteria import project_check
 from ralph.app.backlog.desk import Desk
 from ralph.app.backlog.judge import judge_commit
-from ralph.core.backlog.changes import refusal
 from ralph.core.backlog.items import FeatureList, Problem
 from ralph.core.backlog.prd import Prd, check_links, prd_names, read_prd
 from ralph.core.backlog.read_list import read_list
+from ralph.errors import UserError
 from ralph.shell.git.project import Project, find_project, user_call
 
 _MARK = "# installed by ralph backlog hook --install"
@@ -28,7 +28,13 @@ def install_hook(desk: Desk) -> str:
         with open(path, encoding="utf-8", errors="replace") as file:
             if _MARK not in file.read(100_000):
                 why = "Ralph does not replace it; call `ralph backlog hook` from it, with git's stdin"
-                raise refusal("hook", "there is a pre-push hook already", f"cat '{path}'", at=path, why=why)
+                raise UserError(
+                    "there is a pre-push hook already",
+                    code="E-BACKLOG-HOOK",
+                    at=path,
+                    why=why,
+                    next=f"cat '{path}'",
+                )
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(_SCRIPT)

@@ -104,11 +104,17 @@ def check_fact(fact: BacklogFact, old: ItemState | None) -> None:
     if fact.deed in ("adopted", "synced", "added"):
         return
     if old is None:
-        raise refusal("item_not_found", f"there is no item '{fact.item}'", "ralph backlog list")
+        raise UserError(
+            f"there is no item '{fact.item}'", code="E-BACKLOG-ITEM-NOT-FOUND", next="ralph backlog list"
+        )
     if fact.by == "ralph" and fact.deed in _USERS:
-        raise refusal("forbidden", f"only a person may do this: {fact.deed}", "ralph backlog --help")
+        raise UserError(
+            f"only a person may do this: {fact.deed}", code="E-BACKLOG-FORBIDDEN", next="ralph backlog --help"
+        )
     if fact.deed == "edited" and (kept := IMMUTABLE & fact.define.keys()):
-        raise refusal("forbidden", f"'{min(kept)}' cannot be edited", "ralph backlog edit --help")
+        raise UserError(
+            f"'{min(kept)}' cannot be edited", code="E-BACKLOG-FORBIDDEN", next="ralph backlog edit --help"
+        )
     if fact.status is not None and fact.status != old.status:
         _check_transition(fact, old)
     if (
@@ -116,37 +122,37 @@ def check_fact(fact: BacklogFact, old: ItemState | None) -> None:
         and fact.iteration < old.iteration
         and (fact.by != "user" or not fact.reason)
     ):
-        raise refusal(
-            "missing_override_reason",
+        raise UserError(
             "a reset is a person's, with a reason",
-            f'ralph backlog reset {fact.item} --reason "…"',
+            code="E-BACKLOG-MISSING-OVERRIDE-REASON",
+            next=f'ralph backlog reset {fact.item} --reason "…"',
         )
 
 
 def _check_transition(fact: BacklogFact, old: ItemState) -> None:
     new = fact.status
     if new not in FOLLOWS[old.status]:
-        raise refusal(
-            "forbidden_transition",
+        raise UserError(
             f"'{fact.item}' is {old.status} and cannot become {new}",
-            f"ralph backlog show {fact.item}",
+            code="E-BACKLOG-FORBIDDEN-TRANSITION",
+            next=f"ralph backlog show {fact.item}",
         )
     evidence = fact.deed == "attempt" and (fact.attempt or {}).get("result") == "PASSED"
     if new == "PASSING" and not evidence and not (fact.deed == "override" and fact.reason):
-        raise refusal(
-            "passing_without_evidence",
+        raise UserError(
             f"'{fact.item}' has no evidence of its own",
-            f"ralph backlog validate {fact.item}",
+            code="E-BACKLOG-PASSING-WITHOUT-EVIDENCE",
+            next=f"ralph backlog validate {fact.item}",
         )
     if old.status == "PASSING" and (fact.attempt or {}).get("result") != "FAILED":
         words = f"'{fact.item}' is PASSING: only a check that fails again reopens it"
-        raise refusal("forbidden_transition", words, f"ralph backlog show {fact.item}")
+        raise UserError(words, code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {fact.item}")
     if new != "PASSING" and not fact.reason and fact.deed != "attempt":
-        raise refusal("missing_override_reason", f"{new} needs a reason", f"ralph backlog show {fact.item}")
-
-
-def refusal(code: str, what: str, step: str, *, at: str = "", why: str = "") -> UserError:
-    return UserError(what, code=f"E-BACKLOG-{code.upper().replace('_', '-')}", at=at, why=why, next=step)
+        raise UserError(
+            f"{new} needs a reason",
+            code="E-BACKLOG-MISSING-OVERRIDE-REASON",
+            next=f"ralph backlog show {fact.item}",
+        )
 
 
 def edits_for(at: Path, shown: ItemState, new: ItemState) -> list[JsonEdit]:

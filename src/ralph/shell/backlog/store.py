@@ -29,7 +29,6 @@ from ralph.core.backlog.changes import (
     compare,
     edits_for,
     fold,
-    refusal,
     shown_state,
 )
 from ralph.core.backlog.items import MAX_BYTES, BacklogItem, FeatureList
@@ -83,7 +82,12 @@ class OpenBacklog:
 
             near = get_close_matches(name, list(self.found.by_id), n=1, cutoff=0.6)
             why = f"did you mean '{near[0]}'?" if near else ""
-            raise refusal("item_not_found", f"there is no item '{name[:60]}'", "ralph backlog list", why=why)
+            raise UserError(
+                f"there is no item '{name[:60]}'",
+                code="E-BACKLOG-ITEM-NOT-FOUND",
+                why=why,
+                next="ralph backlog list",
+            )
         return found
 
     def state_of(self, name: str) -> ItemState:
@@ -125,7 +129,9 @@ def render_fact(file: ListFile, fact: BacklogFact) -> ListFile:
             edits += edits_for(at, shown_state(found.by_id[name]), new)
             edits += [JsonEdit((*at, *key.split("/")), value) for key, value in fact.define.items()]
     if fact.added and not top:
-        raise refusal("array", "the list is an array without a head", "ralph backlog validate")
+        raise UserError(
+            "the list is an array without a head", code="E-BACKLOG-ARRAY", next="ralph backlog validate"
+        )
     edits += [JsonEdit(top, raw, append=True) for raw in fact.added]
     if not edits:
         return file
@@ -155,7 +161,9 @@ def read_file(path: str) -> str:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise refusal("large", f"the backlog has more than {MAX_BYTES >> 20} MB", "", at=path)
+            raise UserError(
+                f"the backlog has more than {MAX_BYTES >> 20} MB", code="E-BACKLOG-LARGE", at=path
+            )
         return data.decode("utf-8")
     except FileNotFoundError:
         raise NothingToDo(
@@ -163,7 +171,9 @@ def read_file(path: str) -> str:
         ) from None
     except UnicodeDecodeError as error:
         at = f"{path}: byte {error.start}"
-        raise refusal("invalid", "the backlog is not valid UTF-8", "ralph backlog validate", at=at) from None
+        raise UserError(
+            "the backlog is not valid UTF-8", code="E-BACKLOG-INVALID", at=at, next="ralph backlog validate"
+        ) from None
     except OSError as error:
         why = f"the backlog cannot be read: {(error.strerror or '').lower()}"
         raise SetupError(why, code="E-BACKLOG-READ", at=path) from None
@@ -355,4 +365,4 @@ def invalid_error(place: BacklogPlace, found: FeatureList) -> UserError:
     more = f"\nand {len(lines) - 20} more" if len(lines) > 20 else ""
     what = f"the backlog has {len(lines)} error{'s' if len(lines) != 1 else ''}"
     why = "\n".join(lines[:20]) + more
-    return refusal("invalid", what, "ralph backlog validate", at=place.file, why=why)
+    return UserError(what, code="E-BACKLOG-INVALID", at=place.file, why=why, next="ralph backlog validate")

@@ -48,8 +48,9 @@ def order_run(desk: Desk, request: RunRequest, words: tuple[str, ...]) -> Ordere
         fact = queued_fact(prepared.order, desk.env, "medium", 1)
         env, needs = fact.env, fact.needs
     elif not begun_loops(desk):
-        what, step = nothing_words(desk.read().found), "ralph backlog next --explain"
-        raise NothingToDo(what, code="E-BACKLOG-NOTHING", next=step)
+        why = nothing_words(desk.read().found)
+        step = "ralph backlog next --explain"
+        raise NothingToDo("there is nothing to work on", code="E-BACKLOG-NOTHING", why=why, next=step)
     stream = backlog_stream(desk.place.key)
     made = RunOrder(desk.place.top, words, stream, env, needs, _attempts_of_runs(desk))
     put_order(path, made)

@@ -166,8 +166,8 @@ class _BacklogRun:
         if item is None:
             named = self.desk.read().item(self.request.item)
             why = why_not(named, found.by_id) or "it needs a criterion"
-            words, step = f"'{named.id}' is not eligible: {why}", f"ralph backlog show {named.id}"
-            raise NothingToDo(words, code="E-BACKLOG-NOT-ELIGIBLE", next=step)
+            what = f"'{named.id}' is not eligible: {why}"
+            raise NothingToDo(what, code="E-BACKLOG-NOT-ELIGIBLE", next=f"ralph backlog show {named.id}")
         return item
 
     def _boot(self, item: BacklogItem, project: Project, base: str) -> None:
