@@ -1,5 +1,7 @@
 """The worker beside 1,000 queued and 200 waiting loops: processor and memory; `status --all` of 10,000 loops.
 
+And what an iteration takes with 1, 4 and 8 loops at work at once, beside as many bash loops at once.
+
 The queued loops find no place (the waiting ones have them all), so the worker has nothing to do but to look.
 """
 
@@ -8,10 +10,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from measuring import MEGABYTE, Line, interleaved, quiet, ratio_line
-from sample import RALPH
+from measuring import MEGABYTE, Line, interleaved, median, quiet, ratio_line
+from sample import (
+    RALPH,
+    Place,
+    facts,
+    floor_iterations,
+    loop_command,
+    make_project,
+    place,
+    ralph_iterations,
+    ralph_loop,
+)
 
 from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
@@ -25,7 +38,8 @@ from ralph.shell.journal.store import JournalStore
 
 PART = "background"
 QUEUED, WAITING, ENDED = 1000, 200, 10_000
-CPU_AIM, MEMORY_AIM, STATUS_AIM = 0.5, 80.0, 6.0
+CPU_AIM, MEMORY_AIM, STATUS_AIM, ITERATION_AIM = 0.5, 80.0, 6.0, 3.0
+AT_ONCE, FILES = (1, 4, 8), 100
 
 
 def measure(quick: bool) -> list[Line]:
@@ -45,7 +59,34 @@ def measure(quick: bool) -> list[Line]:
         Line(part=PART, what=f"idle worker, {loops}: of a core", **shares),
         Line(part=PART, what=f"idle worker, {loops}: memory", **sizes),
         status,
+        *(_at_once(count, 5 if quick else 12) for count in AT_ONCE),
     ]
+
+
+def _at_once(count: int, turns: int) -> Line:
+    """Seconds of an iteration with so many loops of the background at work, and with so many bash loops."""
+    with place() as here, ThreadPoolExecutor(count) as pool:
+        make_project(here, FILES, turns)
+        ralph_loop(here, "warm-up", 2)
+        names = [f"l{number}" for number in range(count)]
+        floors = list(pool.map(lambda name: median(floor_iterations(here, turns, f"floor-{name}")), names))
+        here.env["RALPH_MAX_LOOPS"] = str(count)
+        for name in names:
+            argv = loop_command(here, name, turns, "-d")
+            subprocess.run(argv, cwd=here.repo, env=here.env, check=True, stdout=subprocess.DEVNULL)
+        ralphs = [median(ralph_iterations(_ended_facts(here, name))) for name in names]
+        subprocess.run([RALPH, "worker", "stop"], env=here.env, check=True, stdout=subprocess.DEVNULL)
+    return ratio_line(
+        PART, f"one iteration, {count} loops at once", median(floors), median(ralphs), ITERATION_AIM
+    )
+
+
+def _ended_facts(here: Place, name: str) -> list[e.AnyEvent]:
+    while True:
+        found = facts(here, name)
+        if isinstance(found[-1], e.LoopEnded):
+            return found
+        time.sleep(0.5)
 
 
 def _worker(root: str, env: dict[str, str], seconds: float) -> tuple[float, float]:

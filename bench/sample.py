@@ -143,10 +143,10 @@ def ralph_iterations(events: list[AnyEvent]) -> list[float]:
     return [after - before for before, after in pairwise(starts)]
 
 
-def floor_iterations(here: Place, iterations: int) -> list[float]:
+def floor_iterations(here: Place, iterations: int, name: str = "floor") -> list[float]:
     """The same agent and the same check in a bash loop: seconds of each turn."""
     script = FLOOR.replace("WANTED", str(iterations)).replace("AGENT", here.agent).replace("CHECK", CHECK)
-    copy = os.path.join(here.root, "floor")
+    copy = os.path.join(here.root, name)
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(here.repo, copy)
     done = subprocess.run(

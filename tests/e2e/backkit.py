@@ -221,8 +221,14 @@ class Back(World):
     def no_commit_is_stray(self) -> None:
         stray = self.git("fsck", "--unreachable", "--no-reflogs", "--no-progress").splitlines()
         own = [line.split()[2] for line in stray if line.startswith("unreachable commit")]
-        messages = [self.git("log", "-1", "--format=%an %s", oid) for oid in own]
-        assert not [text for text in messages if "ralph" in text.lower()], messages
+        messages = [self.git("log", "-1", "--format=%an %at %B", oid) for oid in own]
+        results = [
+            self.git("log", "-1", "--format=%at %B", ref) for ref in self.refs_below("refs/heads/ralph")
+        ]
+        assert not [text for text in messages if "ralph" in text.lower()], (messages, results)
+
+    def refs_below(self, where: str) -> list[str]:
+        return self.git("for-each-ref", "--format=%(refname)", where).split()
 
     def over(self, *names: str) -> None:
         """The end of a test: no worker, no process, the user's repository as it was."""
