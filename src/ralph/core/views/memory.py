@@ -44,7 +44,7 @@ def ended_entry(body: dict[str, object], loop: str, updated: float) -> MemoryEnt
     iteration = body.get("iteration")
     task = one_line(str(body.get("task") or ""), MAX_WIDTH)
     count = iteration if isinstance(iteration, int) else 0
-    said = f"verified after {count} iterations" if good else f"{outcome}: {reason}"
+    said = f"verified after {count} iteration{'s' if count != 1 else ''}" if good else f"{outcome}: {reason}"
     return MemoryEntry(
         id=f"{loop}/end",
         loop=loop,
