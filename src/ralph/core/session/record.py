@@ -59,6 +59,25 @@ class SubagentStarted(SessionFact, frozen=True, tag="SubagentStarted"):
     tree: str
 
 
+class StateNoted(SessionFact, frozen=True, tag="StateNoted"):
+    """What an agent says of its state by `ralph state`: claims, shown beside what Ralph knows."""
+
+    type: str
+    values: dict[str, str] = {}
+    deleted: bool = False
+
+
+class ActionStarted(SessionFact, frozen=True, tag="ActionStarted"):
+    skill: str
+    description: str = ""
+
+
+class ActionEnded(SessionFact, frozen=True, tag="ActionEnded"):
+    claimed: str  # completed, failed or partial, in the agent's words
+    status: str  # as recorded: never more than the checks show
+    summary: str = ""
+
+
 class SessionEnded(SessionFact, frozen=True, tag="SessionEnded"):
     outcome: Ending
     reason: str
@@ -80,6 +99,9 @@ class Session(Struct, frozen=True):
     subagents: dict[str, str] = {}  # by id: the tree that each began with
     ended: SessionEnded | None = None
     began: float = 0.0
+    notes: dict[str, dict[str, str]] = {}  # by type: what was claimed by `ralph state`
+    action: ActionStarted | None = None  # under way
+    before_action: tuple[int, int] = (0, 0)  # stops and refusals when it began
 
     @property
     def active(self) -> bool:
@@ -93,12 +115,23 @@ OWN_KINDS: tuple[type[SessionFact], ...] = (
     SessionClaimed,
     HookAnswered,
     SubagentStarted,
+    StateNoted,
+    ActionStarted,
+    ActionEnded,
     SessionEnded,
 )
 VERSION = 1
 _MAX_SUBAGENTS = 50
 _OWN: msgspec.json.Decoder[SessionFact] = msgspec.json.Decoder(
-    SessionStarted | StopAsked | SessionClaimed | HookAnswered | SubagentStarted | SessionEnded
+    SessionStarted
+    | StopAsked
+    | SessionClaimed
+    | HookAnswered
+    | SubagentStarted
+    | StateNoted
+    | ActionStarted
+    | ActionEnded
+    | SessionEnded
 )
 _OWN_NAMES = frozenset(kind.__name__ for kind in OWN_KINDS)
 
@@ -118,7 +151,7 @@ def decode_fact(kind: str, body: bytes) -> Fact | None:
 def apply_fact(session: Session, fact: Fact) -> Session:
     match fact:
         case SessionStarted():
-            return _start(fact)
+            return replace(_start(fact), notes=session.notes, action=session.action)
         case StopAsked():
             claim = session.claimed or fact.claim or Claim(status="COMPLETE", exit_signal=True)
             loop = session.loop.with_call(claim=claim).with_proof(no_answers=())
@@ -130,6 +163,14 @@ def apply_fact(session: Session, fact: Fact) -> Session:
         case SubagentStarted():
             known = {**session.subagents, fact.agent: fact.tree}
             return replace(session, subagents=dict(list(known.items())[-_MAX_SUBAGENTS:]))
+        case StateNoted():
+            known = {} if fact.deleted else session.notes.get(fact.type, {}) | fact.values
+            rest = {key: value for key, value in session.notes.items() if key != fact.type}
+            return replace(session, notes=rest if fact.deleted else rest | {fact.type: known})
+        case ActionStarted():
+            return replace(session, action=fact, before_action=(session.stops, session.refused))
+        case ActionEnded():
+            return replace(session, action=None)
         case SessionEnded():
             return replace(session, ended=fact, refusals={})
         case e.Event():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -51,7 +52,11 @@ def command(
     env, cwd = dict(os.environ), os.getcwd()
     face = "json" if as_json else "html" if as_page or opens else face
     if loop is None and (listing or failed):
-        data = _report_list(list_rows(env, project_of(cwd)), failed=failed, as_json=face == "json")
+        from ralph.app.session.actions import list_actions
+
+        actions = list_actions(env, project_of(cwd), failed=failed)
+        rows = list_rows(env, project_of(cwd))
+        data = _report_list(rows, actions, failed=failed, as_json=face == "json")
     elif face == "html":
         return _page(loop, env, cwd, output, opens=opens)
     else:
@@ -132,12 +137,12 @@ def _unwritable(path: str, exc: OSError) -> SetupError:
     return SetupError(f"cannot write '{path}': {exc.strerror}", code="E-REPORT-WRITE", next="ralph report")
 
 
-def _report_list(rows: list[ListRow], *, failed: bool, as_json: bool) -> str:
+def _report_list(rows: list[ListRow], actions: list[dict[str, Any]], *, failed: bool, as_json: bool) -> str:
     chosen = [row for row in rows if not failed or _status(row) in ("FAILED", "PARTIAL")]
     if as_json:
         loops = [{"loop": row.name, "status": _status(row), "word": row.word} for row in chosen]
-        return json.dumps({"v": 1, "reports": loops}) + "\n"
-    if not chosen:
+        return json.dumps({"v": 1, "reports": loops, "actions": actions}) + "\n"
+    if not chosen and not actions:
         return "no loop ended without being verified\n" if failed else "no loops\n"
     now = SystemClock().now()
     cells = [
@@ -150,7 +155,12 @@ def _report_list(rows: list[ListRow], *, failed: bool, as_json: bool) -> str:
         )
         for row in chosen
     ]
-    return "\n".join([*table(cells), f"  read one: ralph report {chosen[0].name}"]) + "\n"
+    lines = [*table(cells), f"  read one: ralph report {chosen[0].name}"] if chosen else []
+    told = [
+        (str(one["status"]).upper(), "action", safe(one["skill_name"], 64), safe(one["summary"], 60))
+        for one in actions
+    ]
+    return "\n".join([*lines, *table(told)]) + "\n"
 
 
 def _status(row: ListRow) -> str:
