@@ -38,7 +38,7 @@ def error_pages(code: str = "") -> list[ErrorPage]:
                     found |= {page for page in _pages_in(text) if not code or page.code == code}
     told = {page.code for page in found if page.what}
     kept = (page for page in found if page.what or page.code not in told)
-    return sorted(kept, key=lambda page: (page.code, page.what, page.why, page.next))
+    return sorted(kept, key=lambda page: (page.code, page.what, page.why, page.next, page.exit_code or 0))
 
 
 def _pages_in(text: str) -> Iterator[ErrorPage]:
