@@ -19,6 +19,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.parts import flat_fields, from_flat
 from ralph.core.model.spend import Limits, Usage
+from ralph.core.model.team.roles import TeamState
 from ralph.core.model.verdict import Finding, GuardResult, Verdict
 
 BASE = "t0"
@@ -219,12 +220,12 @@ def spent(loop: Loop, tokens: int | None, cost: float | None) -> Loop:
 
 
 def changes(before: Loop, after: Loop) -> dict[str, Any]:
-    """Every field that differs, with its new value; breaker and attempts have tables of their own.
+    """Every field that differs, with its new value; breaker, attempts and tasks have tables of their own.
 
     Of the iterations those that the rules count, and of each what they compare; scores have a table too.
     """
     old, new = fields(before), fields(after)
-    apart = ("progress.breaker", "progress.attempts")
+    apart = ("progress.breaker", "progress.attempts", "team.tasks", "team.spend")
     return {name: value for name, value in new.items() if value != old[name] and name not in apart}
 
 
@@ -239,7 +240,7 @@ def fields(state: Any) -> dict[str, Any]:
     """The fields of a loop, or of what it knows of its plan, and of their parts, by their path."""
     found = dict[str, Any]()
     for name, value in asdict(state).items():
-        is_part = type(value).__module__ == type(state).__module__
+        is_part = type(value).__module__ == type(state).__module__ or isinstance(value, TeamState)
         found |= {f"{name}.{field}": of for field, of in asdict(value).items()} if is_part else {name: value}
     if found.pop("progress.counted", None) is not None:
         found["progress.history"] = tuple(map(compared, state.progress.recent))

@@ -77,7 +77,8 @@ def test_help(typed):
 
 def test_prompts():
     """What agents are told: each prompt with everything there, and as in a first iteration."""
-    parts = [f"=== judge, as a template\n{read_template('judge.md.j2')}"]
+    roles = ("judge", "planner", "reviewer", "tester")
+    parts = [f"=== {role}, as a template\n{read_template(f'{role}.md.j2')}" for role in roles]
     for kind in KINDS:
         for name, facts in zip(("first", "everything"), samples(kind), strict=True):
             parts.append(f"=== {kind}, {name}\n{render(shipped_template(kind), facts)}")

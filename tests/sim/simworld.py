@@ -21,9 +21,11 @@ from ralph.core.model import events as e
 from ralph.core.model.agent import Claim, Fault, SealedAgent
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.order import Order, StartPoint
+from ralph.core.model.order import Order, RoleTerms, StartPoint, Team
 from ralph.core.model.rubric import Opinion, Rubric
 from ralph.core.model.spend import Limits, Usage
+from ralph.core.model.team.roles import SealedTests
+from ralph.core.model.team.terms import ROLES
 from ralph.core.model.verdict import Checkpoint, Finding, GuardResult, Verdict
 from ralph.shell.journal.memory import Memory, MemoryJournal
 from ralph.shell.journal.open import open_journal
@@ -166,6 +168,7 @@ class Script(Struct, frozen=True):
     steps: int = 2
     faults: tuple[str, ...] = ()
     judged: bool = False  # a required judge, who wants to see a second iteration
+    team: bool = False  # all roles: a tester before the work, a reviewer who wants to see a second iteration
 
     def answer(self, iteration: int, tree: str, faults_had: int) -> Answer:
         if faults_had < len(self.faults):
@@ -188,6 +191,8 @@ class Script(Struct, frozen=True):
             case "cheats":
                 return Answer(f"cheat{iteration}.0")
             case "shows":
+                return Answer(f"own{iteration}.0")
+            case "team":
                 return Answer(f"own{iteration}.0")
             case "says so later":
                 return Answer("bare.0", Claim("COMPLETE") if tree == "bare.0" else None)
@@ -262,6 +267,8 @@ class SimHands:
         found = (Finding("inventory:test", "a test is gone"),) if action.tree.startswith("cheat") else ()
         result = GuardResult("inventory", action.tree, applied=True, summary="", findings=found)
         shown = {"witness": 1, "noticed": 1} if action.tree.startswith("own") else {}
+        if loop.team.sealed:
+            shown |= {"sealed": 1, "altered": 1}
         measure = GuardResult("witness", action.tree, applied=True, summary="", counted=shown)
         self._tick()
         return e.GuardsEnded(iteration=loop.iteration, tree=action.tree, results=(result, measure))
@@ -295,12 +302,43 @@ class SimHands:
     def open_judge(self, loop: Loop, action: actions.AskJudge) -> e.JudgeStarted:
         self._tick()
         return e.JudgeStarted(
-            iteration=loop.iteration, call=action.call, tree=action.tree, agent="sim", prompt="q"
+            iteration=loop.iteration,
+            call=action.call,
+            tree=action.tree,
+            agent="sim",
+            prompt="q",
+            role=action.role,
+            beside="q" if action.both else "",
         )
 
     def finish_judge(self, loop: Loop, action: actions.AskJudge, attend: Attention) -> e.JudgeEnded | None:
         """As an agent's call that changes nothing; one that was dropped is accounted for by who goes on."""
-        disk, call = self._disk, action.call
+        answer = self._ask(action.call, action.tree, attend)
+        other = self._ask(action.call + 1, action.tree, attend) if action.both and answer else None
+        if answer is None or (action.both and other is None):
+            return None
+        self._tick()
+        refused = action.tree.startswith(("h1", "own1"))
+        said = {"tree": action.tree, "status": "fail" if refused else "pass", "required": True}
+        opinion = Opinion(**said, weighted=6.5 if refused else 8.0)
+        first = opinion if action.role == "judge" else Opinion(**said, suggestions=("more",))
+        beside = None
+        if other is not None:
+            beside = e.SecondAnswer(None if other.fault else opinion, other.fault, usage=other.usage)
+        return e.JudgeEnded(
+            iteration=loop.iteration,
+            call=action.call,
+            tree=action.tree,
+            opinion=None if answer.fault else first,
+            fault=answer.fault,
+            usage=answer.usage,
+            role=action.role,
+            beside=beside,
+        )
+
+    def _ask(self, call: int, tree: str, attend: Attention) -> Answer | None:
+        """A call that changes nothing; None when it is dropped."""
+        disk = self._disk
         if call not in disk.calls:
             self._tick()
             assert disk.alive == 0, "two agents at a time"
@@ -309,26 +347,34 @@ class SimHands:
             self._tick()
             if attend(Activity("judge")):
                 return None
-            disk.calls[call] = Answer(action.tree)
+            disk.calls[call] = Answer(tree)
         elif disk.calls[call] is None:
-            disk.calls[call] = Answer(action.tree, fault=Fault("interrupted", "lost"), usage=Usage())
+            disk.calls[call] = Answer(tree, fault=Fault("interrupted", "lost"), usage=Usage())
             disk.interrupted += 1
-        answer = disk.calls[call]
-        assert answer is not None
+        return disk.calls[call]
+
+    def open_role(self, loop: Loop, action: actions.RunRole) -> e.RoleStarted:
         self._tick()
-        score = 6.5 if action.tree.startswith("h1") else 8.0
-        rubric = loop.sealed.rubric
-        assert rubric is not None
-        opinion = Opinion(
-            tree=action.tree, status="pass" if score > 7 else "fail", weighted=score, required=rubric.required
-        )
-        return e.JudgeEnded(
-            iteration=loop.iteration,
-            call=call,
-            tree=action.tree,
-            opinion=None if answer.fault else opinion,
+        return e.RoleStarted(role=action.role, call=action.call, tree=action.tree, agent="sim", prompt="r")
+
+    def finish_role(self, loop: Loop, action: actions.RunRole, attend: Attention) -> e.RoleEnded | None:
+        assert self._disk.workspace == loop.sealed.base.tree, "a role saw more than the base"
+        answer = self._ask(action.call, action.tree, attend)
+        if answer is None:
+            return None
+        self._tick()
+        tests = None
+        if action.role == "tester" and answer.fault is None:
+            self._disk.set_ref("tests", "commit of tests.2")
+            tests = SealedTests("tests.2", "commit of tests.2", ("test_new.py",))
+        self._tick()
+        return e.RoleEnded(
+            role=action.role,
+            call=action.call,
             fault=answer.fault,
             usage=answer.usage,
+            said="advice",
+            tests=tests,
         )
 
     def _work(self, action: actions.RunAgent, attend: Attention) -> None:
@@ -404,14 +450,14 @@ def verdict(gate: str, owed: actions.RunGates) -> Verdict:
     tree, stage = owed.tree, "final" if owed.fresh else owed.stage
     red = 0 if gate == "lint" else int(tree.rpartition(".")[2])
     if not red:
-        witness = 0 if tree.startswith(("own", "bare")) else 3
+        witness = 0 if tree.startswith(("own", "bare", "base")) else 3
         return Verdict(gate, tree, stage, "pass", per_test=True, fixed_count=3, witness_count=witness)
     return Verdict(
         gate, tree, stage, "fail", per_test=True, red=red, red_digest=f"d{red}", signature=f"s{red}"
     )
 
 
-def order(iterations: int = 6, *, judged: bool = False) -> Order:
+def order(iterations: int = 6, *, judged: bool = False, team: bool = False) -> Order:
     gates = (
         Gate("test", "test", ("test",), proof=True),
         Gate("lint", "lint", ("lint",)),
@@ -420,13 +466,16 @@ def order(iterations: int = 6, *, judged: bool = False) -> Order:
         loop=NAME,
         task="make it work",
         repo="/repo",
-        criterion=Criterion("test-pass", gates),
+        criterion=Criterion("implement-feature" if team else "test-pass", gates),
         limits=Limits(iterations=iterations),
         agent=SealedAgent("sim"),
-        base=StartPoint("c0", BASE),
+        base=StartPoint("c0", "base.0" if team else BASE),
         branch="ralph/sim",
         rubric=Rubric(dimensions=(), required=True) if judged else None,
         judge=SealedAgent("sim") if judged else None,
+        team=Team("loop-1", {role: RoleTerms(SealedAgent("sim")) for role in ROLES}, parallel=judged)
+        if team
+        else None,
     )
 
 
@@ -436,6 +485,7 @@ class Ended(Struct):
     kinds: list[str]
     ticks: int
     crashes: int
+    beside: int = 0  # calls that were begun together with another one
 
 
 def live(
@@ -453,7 +503,9 @@ def live(
     disk, store = disk or Disk(), journal(tick)
     for at, command in (commands or {}).items():
         tick._at[at] = lambda command=command: store.tell(command)
-    store.begin(e.LoopStarted(rules=e.RULES, order=sealed or order(judged=script.judged), at=1e9))
+    store.begin(
+        e.LoopStarted(rules=e.RULES, order=sealed or order(judged=script.judged, team=script.team), at=1e9)
+    )
     for _ in range(len(crash_at) + 20):
         clock = SimClock(1e9 + chance.uniform(-1e6, 1e6))
         scribe = Scribe(store, NAME, store.reopen(), clock, Nobody(), "/nowhere")
@@ -469,5 +521,7 @@ def live(
             record = store.reopen()
             assert record.loop == loop, "what was folded anew is not what was alive"
             store.check_summary(loop)
-            return Ended(loop, disk, [entry.row.kind for entry in record.entries], tick.count, tick.crashes)
+            both = sum(isinstance(one, e.JudgeStarted) and bool(one.beside) for one in record.events)
+            kinds = [entry.row.kind for entry in record.entries]
+            return Ended(loop, disk, kinds, tick.count, tick.crashes, both)
     raise AssertionError("it never ended")

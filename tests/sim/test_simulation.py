@@ -23,6 +23,8 @@ SCRIPTS = {
     "is broken": Script("honest", 2, ("crash", "crash", "crash")),
     "login expired": Script("honest", 2, ("auth",)),
     "is sent back by a judge": Script("honest", 1, judged=True),
+    "is a team": Script("team", team=True),
+    "is a team, judged at the same time": Script("team", team=True, judged=True),
 }
 
 
@@ -36,10 +38,14 @@ def same(plain: Ended, seen: Ended) -> None:
     assert seen.disk.refs.keys() == plain.disk.refs.keys()
     # Each call that was spent is in the record, and only those that a kill interrupted were made again.
     begun, ended = (
-        sum(seen.kinds.count(who + what) for who in ("Agent", "Judge")) for what in ("Started", "Ended")
+        sum(seen.kinds.count(who + what) for who in ("Agent", "Judge", "Role"))
+        for what in ("Started", "Ended")
     )
-    assert loop.spend.calls == begun == ended
-    assert loop.spend.calls == undisturbed.spend.calls + seen.disk.interrupted
+    assert begun == ended
+    assert loop.spend.calls == begun + seen.beside
+    again = loop.spend.calls - undisturbed.spend.calls
+    # A judge beside a reviewer that objects is not needed any more when its call was lost.
+    assert 0 <= again <= seen.disk.interrupted if plain.beside else again == seen.disk.interrupted
     assert sum(key.startswith("call ") for key in seen.disk.done) <= loop.spend.calls
     told = [one for one in seen.disk.calls.values() if one is not None and one.usage.tokens]
     assert (loop.spend.tokens or 0) == 10 * len(told)
@@ -63,6 +69,8 @@ def same(plain: Ended, seen: Ended) -> None:
         ("claims without a new tree", "verified", "C", 2),
         ("cheats", "blocked", None, 2),
         ("is sent back by a judge", "verified", "A", 4),
+        ("is a team", "verified", "A", 6),
+        ("is a team, judged at the same time", "verified", "A", 8),
     ],
 )
 def test_where_a_script_leads(name, outcome, grade, calls):

@@ -18,8 +18,8 @@ from ralph.core.views.summary import Summary
 # As journals have had them from the beginning: a name that goes or moves breaks the records of users.
 ORDER = """loop task repo criterion limits agent agent_argv agent_settings agent_env model key price spares
     keep_session base_commit base_tree user_start head_commit head_branch branch on_fail sandbox network
-    allow_write share setup setup_cwd prefix with_changes history protect other_checks config_digest warnings
-    report_copy_to approve issue activity_log memory templates brief rubric judge item"""
+    allow_write share setup setup_cwd history prefix with_changes protect other_checks config_digest warnings
+    report_copy_to approve issue activity_log memory templates brief rubric judge team item"""
 WHOLES = (LoopReport, Order, PromptFacts, Summary)
 FULL = b.order(
     agent_argv=("a", "-x"), agent_env={"A": "1"}, model="m", user_start="u", network=False, setup="s"

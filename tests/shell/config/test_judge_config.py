@@ -13,7 +13,7 @@ from ralph.core.model.rubric import objections
 from ralph.core.model.spend import Limits
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.agent_call.judge_call import is_instruction_file, judge_order
+from ralph.shell.agent_call.beside.side_calls import is_instruction_file, judge_order
 from ralph.shell.config.judge import default_dimensions, rubric_of
 from ralph.shell.git.project import find_project
 from ralph.shell.start.agents import SAME, AgentChoice, choose_judge

@@ -72,7 +72,7 @@ class Onlooker:
         if not call.running:
             return
         if self._intake is None or self._intake[0] != call.number:
-            order = failover.with_agent(self.loop.sealed, call.agent)
+            order = failover.with_agent(self.loop.sealed, call.agent, self.loop.build.mode)
             parser = agents.load(order.agent.name).stream(order, call.session)
             self._intake = (call.number, Intake(parser))
         chunk = self._output.read(call.number)
@@ -85,7 +85,7 @@ class Onlooker:
         for_seconds = max(0.0, now - self._since)
         if loop.call.running:
             quiet = max(0.0, now - max(self._since, self._output.newest))
-            names = (failover.agent_names(loop.sealed)[loop.call.agent],)
+            names = (failover.with_agent(loop.sealed, loop.call.agent, loop.build.mode).agent.name,)
             return Activity("agent", names, for_seconds, self._output.size, quiet)
         if loop.phase == "waiting":
             until = loop.control.wait_until

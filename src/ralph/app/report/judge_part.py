@@ -11,6 +11,7 @@ from ralph.app.words.format import safe
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.rubric import Opinion, opinion_line
+from ralph.core.views.team_view import TeamLine, team_line
 
 
 class Scored(Struct, frozen=True):
@@ -83,16 +84,21 @@ def judgement(loop: Loop) -> Judgement | None:
     )
 
 
+def team_part(loop: Loop) -> TeamLine | None:
+    """What each role of a team cost and did; None where one agent does it all."""
+    return team_line(loop)
+
+
 def judge_calls(events: tuple[e.AnyEvent, ...]) -> tuple[JudgeCall, ...]:
     """Every call of the judge, also one that was begun and never accounted for."""
     calls: dict[int, JudgeCall] = {}
     for event in events:
-        if isinstance(event, e.JudgeStarted):
+        if isinstance(event, e.JudgeStarted) and event.role == "judge":
             line = "started, no result recorded"
             calls[event.call] = JudgeCall(
                 event.iteration, event.call, safe(event.agent), line, 0.0, None, None
             )
-        elif isinstance(event, e.JudgeEnded):
+        elif isinstance(event, e.JudgeEnded) and event.role == "judge":
             agent = calls[event.call].agent if event.call in calls else ""
             line = _line(event.opinion, event)
             usage = event.usage

@@ -15,6 +15,7 @@ from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.spend import Limits
 from ralph.core.views.costs import ModelCost
 from ralph.core.views.plan_view import ItemLine, PlanLine
+from ralph.core.views.team_view import TeamLine
 
 Status = Literal["COMPLETED", "FAILED", "PARTIAL", "IN_PROGRESS"]
 
@@ -110,6 +111,7 @@ class ReportEvidence(Struct, frozen=True, kw_only=True):
     guards: tuple[Guard, ...]
     judge: Judgement | None  # None: the loop has no judge
     judge_calls: tuple[JudgeCall, ...]
+    team: TeamLine | None = None  # None: one agent does it all
 
 
 class ReportPlan(Struct, frozen=True, kw_only=True):

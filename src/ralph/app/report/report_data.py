@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ralph.app.report.breaker_part import breaker_course
-from ralph.app.report.judge_part import judge_calls, judgement
+from ralph.app.report.judge_part import judge_calls, judgement, team_part
 from ralph.app.report.loop_report import (
     GateProof,
     Guard,
@@ -82,9 +82,7 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         change=None if change is None else change._asdict(),
         changed_lines=loop.work.changed_lines,
         best=best_words(loop),
-        evidence=ReportEvidence(
-            proof=proof, guards=_guards(loop), judge=judgement(loop), judge_calls=judge_calls(events)
-        ),
+        evidence=_evidence(loop, proof, events),
         plan=report_plan(loop),
         told=told,
         breaker=breaker_course(loop),
@@ -164,6 +162,16 @@ def _is_kept(blobs: str | None, digest: str) -> bool | None:
 def _old_red(line: GateProof) -> bool:
     red = {"fail", "error", "flaky", "skipped"}
     return not line.proof and line.before in red and line.verdict in red
+
+
+def _evidence(loop: Loop, proof: tuple[GateProof, ...], events: tuple[e.AnyEvent, ...]) -> ReportEvidence:
+    return ReportEvidence(
+        proof=proof,
+        guards=_guards(loop),
+        judge=judgement(loop),
+        judge_calls=judge_calls(events),
+        team=team_part(loop),
+    )
 
 
 def _guards(loop: Loop) -> tuple[Guard, ...]:

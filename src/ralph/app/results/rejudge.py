@@ -29,7 +29,7 @@ def rejudge_tree(held: HeldLoop, env: Mapping[str, str], attend: Attention, tree
         os.path.join(site.folder, "git"),
         loop.sealed.base.commit,
         alternates=site.objects_at,
-        history=loop.sealed.history,
+        history=loop.sealed.box.history,
     )
     judge = Judge(site, space.modules)
     verdicts: dict[str, Verdict] = {}

@@ -79,7 +79,7 @@ def find_prompts(record: Record, state: State, iteration: int | None) -> tuple[S
 
 def _sent_prompt(record: Record, state: State, call: e.AgentStarted) -> Shown:
     text = blobs.get(state.blobs, call.prompt).decode("utf-8", "replace")
-    order = failover.with_agent(record.loop.sealed, call.using)
+    order = failover.with_agent(record.loop.sealed, call.using, "planning" if call.purpose == "plan" else "")
     return _shown_prompt(
         record.name,
         text,
@@ -96,7 +96,7 @@ def _sent_prompt(record: Record, state: State, call: e.AgentStarted) -> Shown:
 def _next_prompt(record: Record, state: State, loop: Loop) -> Shown:
     owed = loop.todo[0]
     assert isinstance(owed, actions.RunAgent)
-    order = failover.with_agent(loop.sealed, owed.agent)
+    order = failover.with_agent(loop.sealed, owed.agent, loop.build.mode)
     item = loop.build.item
     kind = kind_of(loop)
     return _shown_prompt(
@@ -104,7 +104,7 @@ def _next_prompt(record: Record, state: State, loop: Loop) -> Shown:
         owed_text(record.name, loop, state),
         iteration=owed.iteration,
         call=owed.call,
-        agent=failover.agent_names(loop.sealed)[owed.agent],
+        agent=order.agent.name,
         model=order.agent.model,
         purpose={"prompt": "", "build": "item"}.get(kind, kind),
         item=item.id if item is not None and kind == "build" else "",

@@ -20,6 +20,7 @@ from ralph.app.words.format import (
     cost_words,
     paint,
     plural,
+    role_spend_words,
     safe,
     short,
     short_name,
@@ -36,6 +37,7 @@ from ralph.core.model.verdict import Verdict
 from ralph.core.views.plan_view import item_lines, plan_line
 from ralph.core.views.plan_view import words as plan_words
 from ralph.core.views.summary import best_checkpoint, best_iteration
+from ralph.core.views.team_view import team_line
 
 MAX_SENTENCES = 8
 _HEADLINES = {"satisfied": "NOTHING_TO_DO", "unproven": "DONE_UNPROVEN"}
@@ -195,6 +197,12 @@ def _facts(loop: Loop) -> list[tuple[str, str]]:
     if opinion is not None and opinion.tree == loop.work.tree:
         role = "" if opinion.required else " (advisory)"
         facts.append(("judge", safe(f"{opinion.status}{role}: {opinion_words(opinion)}", 300)))
+    if (team := team_line(loop)) is not None:
+        facts += [
+            (one.role, f"{safe(one.agent, 40)}, {role_spend_words(msgspec.structs.asdict(one.spend))}")
+            for one in team.roles
+        ]
+        facts += [("without", safe(f"{role}: {why}", 300)) for role, why in team.without.items()]
     facts += [("added", safe(text, 300)) for text in _find_additions(loop)]
     facts += [("not proven", safe(text, 300)) for text in loop.proof.unproven if loop.landing.result]
     facts += [("not run", safe(text, 300)) for text in checks_not_run(loop) if loop.landing.result]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import IO
+from typing import IO, Any
 
 GOOD = ("verified", "satisfied")  # outcomes after which nothing is missing
 DOT = " · "
@@ -91,6 +91,18 @@ def cost_words(cost: float | None, blind: int, calls: int, *, estimated: bool = 
         return "cost unknown"
     amount = f"≈{dollars(cost)}" if estimated else dollars(cost)
     return f"{amount} + {plural(blind, 'call')} of unknown cost" if blind else amount
+
+
+def role_spend_words(spend: Mapping[str, Any]) -> str:
+    """What one role of a team used, as a summary stores it: what is not in there is nothing, or unknown."""
+    calls, tokens = spend.get("calls", 0), spend.get("tokens")
+    if not calls:
+        return "not called"
+    used = "tokens unknown" if tokens is None else f"{thousands(tokens)} tokens"
+    cost = cost_words(
+        spend.get("cost"), spend.get("blind", 0), calls, estimated=spend.get("estimated", False)
+    )
+    return f"{plural(calls, 'call')}, {used}, {cost}"
 
 
 def plural(number: int, noun: str) -> str:

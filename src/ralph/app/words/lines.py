@@ -27,6 +27,7 @@ from ralph.core.model import events as e
 from ralph.core.model.plan.test_link import status_by_criterion
 from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.spend import Limits
+from ralph.core.model.team.terms import member
 from ralph.shell.journal.entries import RecordEntry
 
 
@@ -180,12 +181,13 @@ def _guards(event: e.GuardsEnded) -> str:
 
 def _judge_started(event: e.JudgeStarted) -> str:
     words = f"it {event.iteration}  call {event.call}  agent {safe(event.agent)}  prompt {event.prompt[:8]}"
-    return f"{words}  tree {short(event.tree)}"
+    seat = "" if event.role == "judge" else f"  {event.role}"
+    return f"{words}  tree {short(event.tree)}{seat}"
 
 
 def _judge_ended(event: e.JudgeEnded) -> str:
     usage, opinion = event.usage, event.opinion
-    parts = [f"it {event.iteration}"]
+    parts = [f"it {event.iteration}", "" if event.role == "judge" else event.role]
     if opinion is not None:
         role = "" if opinion.required else " (advisory)"
         parts += [f"{opinion.status}{role}", safe(opinion_words(opinion), 200), safe(opinion.summary, 120)]
@@ -198,6 +200,27 @@ def _judge_ended(event: e.JudgeEnded) -> str:
         cost_words(usage.cost, 0, 1, estimated=usage.estimated),
     ]
     return "  ".join(part for part in parts if part)
+
+
+def _role_started(event: e.RoleStarted) -> str:
+    words = f"{member(event.role)}  call {event.call}  agent {safe(event.agent)}  prompt {event.prompt[:8]}"
+    return f"{words}  tree {short(event.tree)}"
+
+
+def _role_ended(event: e.RoleEnded) -> str:
+    usage, tests = event.usage, event.tests
+    parts = [member(event.role)]
+    if event.fault is not None:
+        parts.append(f"fault {event.fault.kind}: {safe(event.fault.message, 120)}")
+    if tests is not None:
+        parts.append(f"{plural(len(tests.paths), 'test file')}  tree {short(tests.tree)}")
+        parts += [f"not taken: {safe(', '.join(tests.left_out), 120)}"] if tests.left_out else []
+    parts += [
+        clock(event.seconds),
+        "tokens unknown" if usage.tokens is None else f"{thousands(usage.tokens)} tokens",
+        cost_words(usage.cost, 0, 1, estimated=usage.estimated),
+    ]
+    return "  ".join(parts)
 
 
 def _readers_started(event: e.ReadersStarted) -> str:
@@ -298,6 +321,8 @@ _WORDS: dict[type[e.Event], Callable[[Any], str]] = {
     e.GuardsEnded: _guards,
     e.JudgeStarted: _judge_started,
     e.JudgeEnded: _judge_ended,
+    e.RoleStarted: _role_started,
+    e.RoleEnded: _role_ended,
     e.ReadersStarted: _readers_started,
     e.ReadersEnded: _readers_ended,
     e.TestsTied: _tests_linked,

@@ -85,7 +85,7 @@ def update_call(call: StoryCall | None, event: e.AnyEvent) -> StoryCall | None:
             return replace(call, verdicts={**call.verdicts, event.verdict.gate: event.verdict})
         case e.GuardsEnded():
             return replace(call, guards=event.results)
-        case e.JudgeEnded(opinion=Opinion() as opinion):
+        case e.JudgeEnded(role="judge", opinion=Opinion() as opinion):
             return replace(call, opinion=opinion)
         case e.WorkspaceRestored():
             return replace(call, taken_back=True)

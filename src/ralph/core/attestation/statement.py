@@ -108,7 +108,7 @@ class LoopPredicate(Struct, frozen=True):
     sandbox: Sandbox
     environment: Environment
     agent: StatedAgent
-    spend: dict[str, int | float | None]
+    spend: dict[str, bool | int | float | None]
     iterations: int
     ralph: str
     started: str
@@ -252,7 +252,7 @@ def _state_guard(result: GuardResult) -> Guarded:
     )
 
 
-def _spend(spend: Spend) -> dict[str, int | float | None]:
+def _spend(spend: Spend) -> dict[str, bool | int | float | None]:
     return {
         **({"cost_estimated": True} if spend.estimated else {}),
         "calls": spend.calls,

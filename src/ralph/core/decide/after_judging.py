@@ -21,6 +21,7 @@ from ralph.core.model.actions import (
     RunGates,
     RunGuards,
     RunReaders,
+    RunRole,
     TieTests,
     Wait,
 )
@@ -126,6 +127,7 @@ def verify_or_settle(loop: Loop) -> Loop:
     if answer.may_leave:
         assert answer.grade is not None
         loop = replace(loop.with_proof(not_yet=(), unproven=answer.unproven), grade=answer.grade)
+        loop = loop.with_task(f"Implement iteration {loop.iteration}", "coder", "completed")
         then = mode_of(loop).to_publish(loop, answer.grade)
         # Nothing: the whole of a plan was looked at once more.
         return pause_or_call(loop) if then is None else leave(loop, then)
@@ -144,7 +146,7 @@ def follow_judge(loop: Loop, step: opinion.Next) -> Loop:
         case Finish():
             return finish(loop, step)
         case Wait():
-            return pause_loop(loop) if loop.control.pause_reason else _wait(loop, step)
+            return pause_loop(loop) if loop.control.pause_reason else wait_for(loop, step)
         case _:  # the question, or what may be published now
             return replace(loop, phase="judging", todo=(step,))
 
@@ -182,6 +184,7 @@ def exit_answer(
         tolerance=terms.tolerance,
         last_word=loop.rules > 2 and terms.last_word,
         left_out=loop.work.left_out,
+        tester=terms.tester,
     )
     missing = mode.missing_for_tick(loop)
     return replace(answer, verified=False, not_yet=(*answer.not_yet, *missing)) if missing else answer
@@ -190,6 +193,7 @@ def exit_answer(
 def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     """Not verified: note how far it got, then decide what comes next."""
     loop = _note_claim(loop.with_proof(not_yet=answer.not_yet, unproven=answer.unproven), answer)
+    loop = loop.with_task(f"Implement iteration {loop.iteration}", "coder", "failed", answer.not_yet)
     accused = _is_accused(loop)
     loop, footprint = measure.measure_iteration(loop, accused=accused)
     if loop.proof.again:  # nobody was called since: this says nothing of how the work is going
@@ -337,7 +341,7 @@ def call_agent(loop: Loop) -> Loop:
     return limit_or_call(loop) if mode_of(loop).IN_ITEMS else _call(loop)
 
 
-def _wait(loop: Loop, wait: Wait) -> Loop:
+def wait_for(loop: Loop, wait: Wait) -> Loop:
     return replace(
         loop.with_control(wait_until=wait.until, wait_reason=wait.why), phase="waiting", todo=(wait,)
     )
@@ -353,7 +357,10 @@ def _call(loop: Loop) -> Loop:
         if time is not None and loop.elapsed_seconds + wait.seconds > time:
             why = f"{wait.why}; waiting would exceed the time limit"
             return finish(replace(loop, phase="working"), Finish("exhausted", why))
-        return _wait(loop if rest is None else apply.open_for_wait(loop, rest.why), wait)
+        return wait_for(loop if rest is None else apply.open_for_wait(loop, rest.why), wait)
+    if (role := failover.due_role(loop)) is not None:
+        owed = RunRole(role=role, call=loop.call.number + 1, tree=loop.sealed.base.tree)
+        return replace(loop.with_control(wait_until=None, wait_reason=""), phase="working", todo=(owed,))
     iteration = loop.iteration + 1
     loop = apply.start_probe(loop, iteration)
     readers = plan_facts.readers_due(loop)

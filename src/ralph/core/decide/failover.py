@@ -14,9 +14,12 @@ from msgspec.structs import replace
 
 from ralph.core.model.actions import Finish, Wait
 from ralph.core.model.agent import Fault
+from ralph.core.model.gate import NEEDS_WITNESS
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
+from ralph.core.model.team.terms import Role
 
+BEFORE_WORK: tuple[Role, ...] = ("planner", "tester")  # of a team
 HOUR = 3600.0
 FAULT_CAP = 3  # in a row: the machinery is broken
 LIMIT_CAP = 10  # in a row without one call that worked, of what only time can heal
@@ -36,9 +39,12 @@ REST: dict[str, float] = {
 BROKEN = HOUR  # after as many other faults in a row as end a loop with one agent
 
 
-def with_agent(order: Order, number: int) -> Order:
-    """The order as the call of this agent sees it."""
-    return order if number == 0 else replace(order, agent=order.spares[number - 1])
+def with_agent(order: Order, number: int, mode: str = "") -> Order:
+    """The order as the call of this agent sees it; in a team the planner makes the plan."""
+    if number:
+        return replace(order, agent=order.spares[number - 1])
+    planner = order.team.roles.get("planner") if order.team is not None and mode == "planning" else None
+    return order if planner is None else replace(order, agent=planner.agent)
 
 
 def agent_names(order: Order) -> tuple[str, ...]:
@@ -142,6 +148,29 @@ def cool_down(loop: Loop) -> Wait | None:
         if fault.address
         else Wait(seconds=seconds, until=None, why=why)
     )
+
+
+def due_role(loop: Loop) -> Role | None:
+    """The role of a team that comes before the agent's first call; None when that may be made, or was.
+
+    A tester works on the base and on nothing else, before a line of the work exists: its tests cannot have
+    been made to fit.
+    """
+    team = loop.sealed.team
+    if team is None or loop.has_plan or loop.call.prompt:
+        return None
+    for role in BEFORE_WORK:
+        wanted = role in team.roles and role not in loop.team.asked
+        if wanted and (role != "tester" or _lacks_witness(loop)):
+            return role
+    return None
+
+
+def _lacks_witness(loop: Loop) -> bool:
+    """Must something be red first, and is nothing of what the user gave?"""
+    criterion, base = loop.sealed.criterion, loop.proof.baseline
+    red = any(base[gate.name].status == "fail" for gate in criterion.proof if gate.name in base)
+    return criterion.task_class in NEEDS_WITNESS and not red
 
 
 def hourly_wait(loop: Loop) -> Wait | None:

@@ -37,6 +37,7 @@ from msgspec.structs import replace
 from ralph.core.decide import after_fault, on_baseline, opinion, plan_readers
 from ralph.core.decide import on_event as h
 from ralph.core.decide.stints import on_asked
+from ralph.core.decide.team import role_calls
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import Phase
@@ -128,13 +129,17 @@ EVENTS: dict[type[e.Event], EventRow] = {
         "readers end",
         {"working": Transition(plan_readers.readers_ended, ("working", "waiting", "paused"))},
     ),
+    e.RoleStarted: EventRow("agent", "role", {"working": Transition(role_calls.role_started, ("working",))}),
+    e.RoleEnded: EventRow(
+        "agent", "role ended", {"working": Transition(role_calls.role_ended, _AFTER_JUDGING)}
+    ),
     e.AgentStarted: EventRow("agent", "agent", {"working": Transition(h.agent_started, ("working",))}),
     e.AgentEnded: EventRow("agent", "agent ended", {"working": Transition(h.agent_ended, ("working",))}),
     e.CheckpointMade: EventRow(
         "agent", "checkpoint", {"working": Transition(h.checkpoint_made, _AFTER_JUDGING)}
     ),
     e.WorkspaceRestored: EventRow(
-        "loop", "took back", {"working": Transition(h.workspace_restored, _AFTER_JUDGING)}
+        "loop", "restored", {"working": Transition(h.workspace_restored, _AFTER_JUDGING)}
     ),
     e.GuardsEnded: EventRow("gate", "guards", {"judging": Transition(h.guards_ended, _AFTER_JUDGING)}),
     e.JudgeStarted: EventRow("agent", "judge", {"judging": Transition(opinion.judge_started, ("judging",))}),

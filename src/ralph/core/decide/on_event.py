@@ -22,6 +22,7 @@ from ralph.core.decide import (
 from ralph.core.decide.after_fault import after_fault
 from ralph.core.decide.stuck import apply
 from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
+from ralph.core.decide.team import role_calls
 from ralph.core.model import spend
 from ralph.core.model.actions import (
     AskJudge,
@@ -109,7 +110,7 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
     loop = loop.with_call(
         number=event.call,
         agent=event.using,
-        session=loop.call.session if event.using == loop.call.agent else None,
+        session=_session_for(loop, event),
         running=True,
         prompt=event.prompt,
         claim=None,
@@ -118,7 +119,9 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
     )
     loop = loop.with_proof(again=False).with_work(tree_before=event.tree or loop.work.tree_before)
     loop = loop.with_control(steers=(), steers_in_call=loop.control.steers)
-    return replace(loop, spend=spend.add_started_call(loop.spend))
+    role = _role_of_call(loop)
+    subject = "Plan the items" if role == "planner" else f"Implement iteration {event.iteration}"
+    return loop.with_task(subject, role).charge(role, spend.add_started_call)
 
 
 def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
@@ -135,7 +138,9 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
         prompt_halvings=_prompt_halvings(loop, event.fault),
         cost=_bounded_cost(loop, event),
     )
-    agents, name = loop.agents, failover.agent_names(loop.sealed)[loop.call.agent]
+    loop = loop.charge(_role_of_call(loop), lambda spent: spend.add_call_usage(spent, event.usage))
+    agents = loop.agents
+    name = failover.with_agent(loop.sealed, loop.call.agent, loop.build.mode).agent.name
     loop = loop.with_agents(
         learnings=learnings.add_notes(agents.learnings, event.learned),
         denials_in_row=agents.denials_in_row + 1 if event.denials else 0,
@@ -144,7 +149,6 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
     return replace(
         loop,
         order=order,
-        spend=spend.add_call_usage(loop.spend, event.usage),
         build=_note_indication(loop, event),
         todo=(TakeSnapshot(iteration=loop.iteration),),
     )
@@ -162,6 +166,16 @@ def _bounded_cost(loop: Loop, event: AgentEnded) -> float | None:
     """What the call cost, where that is bounded; one that stopped at its bound by itself has kept it."""
     kept = event.fault is not None and event.fault.kind == "budget"
     return None if kept or loop.limits.iteration_cost is None else event.usage.cost
+
+
+def _role_of_call(loop: Loop) -> str:
+    return "planner" if loop.build.mode == "planning" else "coder"
+
+
+def _session_for(loop: Loop, event: AgentStarted) -> AgentSession | None:
+    """The conversation goes on with who had it: not with a spare, nor between a planner and a coder."""
+    planner = loop.sealed.team is not None and "planner" in loop.sealed.team.roles and loop.has_plan
+    return loop.call.session if event.using == loop.call.agent and not planner else None
 
 
 def _kept_session(loop: Loop, event: AgentEnded) -> AgentSession | None:
@@ -203,6 +217,8 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
 def gate_ended(loop: Loop, event: GateEnded) -> Loop:
     verdict = event.verdict
     owed = on_baseline.gates_still_owed(loop, event)
+    if role_calls.on_trial(loop):
+        return role_calls.trial_gate_ended(loop, verdict, owed)
     if owed.stage == "final":
         loop = loop.with_proof(finals={**loop.proof.finals, verdict.gate: verdict})
     else:

@@ -1,8 +1,11 @@
-"""The judge in a loop: it stands between a tree that passed everything else and that tree's publication.
+"""The judge and the reviewer in a loop: between a tree that passed everything else and its publication.
 
 It is asked last, because it costs a call, and once for each tree: asking again could only be luckier. It may
 hold a result back where it is required; it never raises a grade and never stands in for a gate. Trouble with
 the judge's own agent is a fault and no opinion. What a rubric and an opinion are is in `rubric`.
+
+The reviewer of a team (`core.model.team`) is asked on the same terms, always required and without scores,
+before the judge. Each has its own state (`Jury`), and what one of them said of a tree is not asked again.
 
 Like `next_item`, this says what comes next and `after_judging` (`leave`, `follow_judge`) does it.
 """
@@ -19,11 +22,13 @@ from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
 from ralph.core.model import rubric
 from ralph.core.model.actions import AskJudge, Finish, PublishItem, PublishResult, Wait
 from ralph.core.model.agent import Fault
-from ralph.core.model.events import Event, JudgeEnded, JudgeStarted
+from ralph.core.model.events import Event, JudgeEnded, JudgeStarted, SecondAnswer
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import Outcome
 from ralph.core.model.rubric import JUDGE, Jury, Opinion
 from ralph.core.model.spend import add_side_calls, add_usage
+from ralph.core.model.team.roles import REVIEWER, TaskStatus
+from ralph.core.model.team.terms import Seat
 from ralph.core.model.verdict import Checkpoint
 from ralph.errors import IllegalEvent
 
@@ -31,6 +36,9 @@ Then = PublishResult | PublishItem | Finish  # the last of a plan, whose items w
 HOUR = 3600.0
 FIRST_WAIT = 1.0  # seconds after a fault for which `settle` names no other
 HUMAN = frozenset({"auth", "credit", "upgraded", "missing", "request"})  # no time heals these
+OBJECTION = rubric.NEAR + 1.0  # counts as a wide miss: the work is tried again twice, then a human decides
+SEATS: tuple[Seat, ...] = ("reviewer", "judge")  # in the order in which they are asked
+NAMES: dict[Seat, str] = {"judge": JUDGE, "reviewer": REVIEWER}
 
 
 class Refused(Struct, frozen=True):
@@ -44,71 +52,127 @@ Next = AskJudge | Wait | Then | Refused
 
 
 def before_leaving(loop: Loop, then: Then) -> tuple[Loop, Next]:
-    """What comes first: the question, or what follows from what the judge has said of this tree."""
-    sealed = loop.sealed.rubric
+    """What comes first: a question, or what follows from what was said of this tree."""
+    return _hear(loop, then, SEATS)
+
+
+def _hear(loop: Loop, then: Then, seats: tuple[Seat, ...]) -> tuple[Loop, Next]:
+    """Each of them in turn, until one is to be asked or holds the result back."""
+    for seat in seats:
+        if not _is_seated(loop, seat, then):
+            continue
+        opinion = loop.jury_of(seat).opinion
+        if opinion is None or opinion.tree != loop.work.tree:
+            return _ask(loop, seat, then)
+        loop, step = _act_on_opinion(loop, seat, opinion, then, again=True)
+        if step is not then:
+            return loop, step
+    return loop, then
+
+
+def _is_seated(loop: Loop, seat: Seat, then: Then) -> bool:
+    """Is there somebody to ask about this?"""
+    sealed = loop.rubric_of(seat)
     if sealed is None or (isinstance(then, PublishItem) and sealed.after != "item"):
-        return loop, then
-    if isinstance(then, Finish) and then.grade is None:
-        return loop, then  # nothing was proven that it could judge
-    opinion = loop.jury.opinion
-    if opinion is not None and opinion.tree == loop.work.tree:
-        return _act_on_opinion(loop, opinion, then, again=True)
-    return _ask(loop, then)
+        return False
+    if seat == "reviewer" and "reviewer" in loop.sealed.criterion.exceptions:
+        return False  # a human has overruled it
+    return not (isinstance(then, Finish) and then.grade is None)  # nothing was proven that it could judge
+
+
+def _after(seat: Seat) -> tuple[Seat, ...]:
+    return SEATS[SEATS.index(seat) + 1 :]
 
 
 def judge_started(loop: Loop, event: JudgeStarted) -> Loop:
-    owed = _owed_question(loop, event)
-    if loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
+    owed, jury = _owed_question(loop, event), loop.jury_of(event.role)
+    asked = (event.call, event.tree, bool(event.beside)) == (owed.call, owed.tree, owed.both)
+    if jury.open or not asked:
         _illegal(loop, event, "no such call was asked for")
-    return replace(
-        loop.with_call(
-            number=event.call, times=(*loop.call.times, event.at)[-(loop.limits.calls_per_hour or 1) :]
-        ),
-        spend=add_side_calls(loop.spend),
-        jury=replace(loop.jury, open=True, prompt=event.prompt),
-    )
+    calls = 1 + owed.both
+    times = (*loop.call.times, *([event.at] * calls))[-(loop.limits.calls_per_hour or 1) :]
+    loop = loop.with_call(number=event.call + owed.both, times=times).charge(event.role, add_side_calls)
+    if event.role == "reviewer":
+        loop = loop.with_task(f"Review iteration {event.iteration}", "reviewer")
+    if event.beside:
+        loop = replace(loop, jury=replace(loop.jury, prompt=event.beside)).charge("judge", add_side_calls)
+    return loop.with_jury(event.role, replace(jury, open=True, prompt=event.prompt))
 
 
 def take_answer(loop: Loop, event: JudgeEnded) -> tuple[Loop, Next]:
     """The call has ended: what follows from its opinion, or from its fault."""
-    owed, opinion = _owed_question(loop, event), event.opinion
-    if not loop.jury.open or (event.call, event.tree) != (owed.call, owed.tree):
+    owed, opinion, seat = _owed_question(loop, event), event.opinion, event.role
+    jury = loop.jury_of(seat)
+    if not jury.open or (event.call, event.tree) != (owed.call, owed.tree):
         _illegal(loop, event, "no such call is open")
-    loop = replace(loop, spend=add_usage(loop.spend, event.usage), jury=replace(loop.jury, open=False))
+    if (event.beside is not None) != owed.both:
+        _illegal(loop, event, "both were asked, or one")
+    jury = replace(jury, open=False)
+    loop = loop.charge(seat, lambda spend: add_usage(spend, event.usage)).with_jury(seat, jury)
+    if event.beside is not None:
+        loop = _take_second(loop, event.beside, owed.tree)
     if event.fault is not None:
-        return _act_on_fault(loop, event.fault, owed.then)
+        return _act_on_fault(loop, seat, event.fault, owed.then)
     if opinion is None or opinion.tree != owed.tree:
         _illegal(loop, event, "the opinion is of another tree, or there is none")
-    tries = loop.jury.tries + 1
+    tries = jury.tries + 1
     if opinion.status == "error" and tries < rubric.MAX_TRIES:
-        return _ask(replace(loop, jury=replace(loop.jury, tries=tries, trouble=opinion.why)), owed.then)
-    jury = replace(loop.jury, opinion=opinion, tries=0, trouble="", faults=0, limits_hit=0)
-    if opinion.status == "fail" and opinion.required and opinion.weighted is not None:
-        loop = _with_best(loop, opinion)
-        jury = replace(jury, gaps=(*jury.gaps, opinion.threshold - opinion.weighted))
+        return _ask(loop.with_jury(seat, replace(jury, tries=tries, trouble=opinion.why)), seat, owed.then)
+    loop = _note_opinion(loop, seat, opinion)
+    loop, step = _act_on_opinion(loop, seat, opinion, owed.then)
+    return _hear(loop, owed.then, _after(seat)) if step is owed.then else (loop, step)
+
+
+def _take_second(loop: Loop, answer: SecondAnswer, tree: str) -> Loop:
+    """What the judge said beside the reviewer; where that is no opinion it is asked again in its turn."""
+    loop = loop.charge("judge", lambda spend: add_usage(spend, answer.usage))
+    opinion = answer.opinion
+    if opinion is None or opinion.tree != tree or opinion.status == "error":
+        return loop
+    return _note_opinion(loop, "judge", opinion)
+
+
+def _note_opinion(loop: Loop, seat: Seat, opinion: Opinion) -> Loop:
+    jury = replace(loop.jury_of(seat), opinion=opinion, tries=0, trouble="", faults=0, limits_hit=0)
+    if seat == "reviewer":
+        done: TaskStatus = "completed" if opinion.status == "pass" else "failed"
+        loop = loop.with_task(f"Review iteration {loop.iteration}", seat, done, opinion.suggestions)
+    if opinion.status == "fail" and opinion.required:
+        missed = OBJECTION if opinion.weighted is None else opinion.threshold - opinion.weighted
+        loop = _with_best(loop, opinion) if opinion.weighted is not None else loop
+        jury = replace(jury, gaps=(*jury.gaps, missed))
     elif opinion.status == "pass":
         jury = replace(jury, gaps=())
-    return _act_on_opinion(replace(loop, jury=jury), opinion, owed.then)
+    return loop.with_jury(seat, jury)
 
 
-def _ask(loop: Loop, then: Then) -> tuple[Loop, Next]:
+def _ask(loop: Loop, seat: Seat, then: Then) -> tuple[Loop, Next]:
     """Owe the question; where it may not be asked now, wait or do without."""
     limits = replace(loop.limits, iterations=None)  # this iteration's call has been made
     spent = failover.limit_reached(replace(loop, limits=limits))
     wait = failover.hourly_wait(loop)
-    ask = AskJudge(tree=loop.work.tree, call=loop.call.number + 1, then=then)
+    ask = _question(loop, seat, then)
     why = spent.reason if spent is not None else wait.why if wait is not None else ""
-    if why and not _sealed_rubric(loop).required:
-        return _skip(loop, then, why)
+    if why and not _sealed_rubric(loop, seat).required:
+        return _skip(loop, seat, then, why)
     if spent is not None:
-        return _give_up(loop, ask, spent.outcome, f"{spent.reason}; the judge was not asked")
+        return _give_up(loop, ask, spent.outcome, f"{spent.reason}; {NAMES[seat]} was not asked")
     return (loop, ask) if wait is None else _wait(loop, wait, ask)
 
 
-def _skip(loop: Loop, then: Then, why: str) -> tuple[Loop, Next]:
-    opinion = rubric.skipped_opinion(_sealed_rubric(loop), loop.work.tree, why)
+def _question(loop: Loop, seat: Seat, then: Then) -> AskJudge:
+    team = loop.sealed.team
+    said = loop.jury.opinion
+    both = seat == "reviewer" and team is not None and team.parallel and _is_seated(loop, "judge", then)
+    both = both and (said is None or said.tree != loop.work.tree)  # nobody is asked twice about one tree
+    return AskJudge(tree=loop.work.tree, call=loop.call.number + 1, then=then, role=seat, both=both)
+
+
+def _skip(loop: Loop, seat: Seat, then: Then, why: str) -> tuple[Loop, Next]:
+    opinion = rubric.skipped_opinion(_sealed_rubric(loop, seat), loop.work.tree, why)
     opinion = replace(opinion, iteration=loop.iteration, agent=_agent(loop))
-    return replace(loop, jury=replace(loop.jury, opinion=opinion, tries=0, trouble="")), then
+    jury = replace(loop.jury_of(seat), opinion=opinion, tries=0, trouble="")
+    return _hear(loop.with_jury(seat, jury), then, _after(seat))
 
 
 def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> tuple[Loop, Next]:
@@ -118,47 +182,46 @@ def _wait(loop: Loop, wait: Wait, ask: AskJudge) -> tuple[Loop, Next]:
     return loop.with_control(held_todo=(ask,), held_phase="judging"), wait
 
 
-def _act_on_opinion(loop: Loop, opinion: Opinion, then: Then, *, again: bool = False) -> tuple[Loop, Next]:
-    """Only where the judge is required does its opinion move anything, and only downwards."""
+def _act_on_opinion(
+    loop: Loop, seat: Seat, opinion: Opinion, then: Then, *, again: bool = False
+) -> tuple[Loop, Next]:
+    """Only where it is required does an opinion move anything, and only downwards."""
     if opinion.status in ("pass", "skipped") or not opinion.required:
         return loop, then
     if opinion.status == "error":
-        return _give_up(loop, AskJudge(loop.work.tree, loop.call.number + 1, then), "blocked", opinion.why)
-    sentence = f"{JUDGE}: {rubric.opinion_line(opinion)}"
+        return _give_up(loop, _question(loop, seat, then), "blocked", opinion.why)
+    name, said = NAMES[seat], rubric.opinion_line(opinion)
+    sentence = f"{name}: {said}"
     loop = replace(loop, grade=None)
-    gaps = loop.jury.gaps
+    gaps = loop.jury_of(seat).gaps
     idle = again and isinstance(then, Finish)  # it was sent back, and nothing was changed
     if rubric.retries_used_up(gaps) or idle:
-        why = (
-            f"the judge refused the work {len(gaps)} times, the last time with {rubric.opinion_line(opinion)}"
-        )
+        why = f"{name} refused the work {len(gaps)} times, the last time with {said}"
         reasons = "; ".join((opinion.summary, *opinion.suggestions[:3])).strip("; ")
         loop = loop.with_proof(not_yet=(sentence,))
         return loop, Finish("blocked", f"{why}. {reasons}".rstrip(". "))
     return loop, Refused(sentence, whole=isinstance(then, Finish))
 
 
-def _act_on_fault(loop: Loop, fault: Fault, then: Then) -> tuple[Loop, Next]:
+def _act_on_fault(loop: Loop, seat: Seat, fault: Fault, then: Then) -> tuple[Loop, Next]:
     """As with the agent that works: what time heals is waited for, the rest is a human's."""
     why = f"{fault.kind}: {fault.message}"
     if fault.kind == "interrupted":  # each has a cause outside the loop
-        return _ask(loop, then)
-    if not _sealed_rubric(loop).required:
-        return _skip(loop, then, why)
-    healed = fault.kind in HEALED_BY_TIME
-    jury = replace(
-        loop.jury, faults=loop.jury.faults + (not healed), limits_hit=loop.jury.limits_hit + healed
-    )
-    loop = replace(loop, jury=jury)
-    ask = AskJudge(tree=loop.work.tree, call=loop.call.number + 1, then=then)
+        return _ask(loop, seat, then)
+    if not _sealed_rubric(loop, seat).required:
+        return _skip(loop, seat, then, why)
+    healed, before = fault.kind in HEALED_BY_TIME, loop.jury_of(seat)
+    jury = replace(before, faults=before.faults + (not healed), limits_hit=before.limits_hit + healed)
+    loop = loop.with_jury(seat, jury)
+    ask = _question(loop, seat, then)
     if fault.kind in HUMAN or jury.faults >= FAULT_CAP or jury.limits_hit >= LIMIT_CAP:
-        return _give_up(loop, ask, "blocked", f"the judge cannot be asked: {why}")
+        return _give_up(loop, ask, "blocked", f"{NAMES[seat]} cannot be asked: {why}")
     seconds = min(failover.BACK_OFF.get(fault.kind, FIRST_WAIT) * 2 ** max(0, _in_row(jury) - 1), HOUR)
     until = None
     if fault.reset_at is not None:
         seconds = max(1.0, fault.reset_at - loop.now)
         until = loop.now + seconds
-    return _wait(loop, Wait(seconds=seconds, until=until, why=f"{JUDGE}: {why}"), ask)
+    return _wait(loop, Wait(seconds=seconds, until=until, why=f"{NAMES[seat]}: {why}"), ask)
 
 
 def _in_row(jury: Jury) -> int:
@@ -167,13 +230,10 @@ def _in_row(jury: Jury) -> int:
 
 def _give_up(loop: Loop, ask: AskJudge, outcome: Outcome, why: str) -> tuple[Loop, Next]:
     """Nothing is wrong with the work: a resume asks the judge, not the agent."""
-    jury = replace(loop.jury, tries=0, faults=0, limits_hit=0)
-    loop = replace(
-        loop.with_proof(not_yet=(f"{JUDGE}: {why}",)).with_control(held_todo=(ask,), held_phase="judging"),
-        grade=None,
-        jury=jury,
-    )
-    return loop, Finish(outcome, why)
+    jury = replace(loop.jury_of(ask.role), tries=0, faults=0, limits_hit=0)
+    loop = loop.with_proof(not_yet=(f"{NAMES[ask.role]}: {why}",))
+    loop = replace(loop.with_control(held_todo=(ask,), held_phase="judging"), grade=None)
+    return loop.with_jury(ask.role, jury), Finish(outcome, why)
 
 
 def _with_best(loop: Loop, opinion: Opinion) -> Loop:
@@ -197,15 +257,15 @@ def _agent(loop: Loop) -> str:
     return judge.name if judge is not None else loop.sealed.agent.name
 
 
-def _sealed_rubric(loop: Loop) -> rubric.Rubric:
-    sealed = loop.sealed.rubric
+def _sealed_rubric(loop: Loop, seat: Seat) -> rubric.Rubric:
+    sealed = loop.rubric_of(seat)
     assert sealed is not None
     return sealed
 
 
 def _owed_question(loop: Loop, event: Event) -> AskJudge:
     owed = loop.todo[0] if loop.todo else None
-    if not isinstance(owed, AskJudge):
+    if not isinstance(owed, AskJudge) or getattr(event, "role", owed.role) != owed.role:
         _illegal(loop, event, "no judge was asked for")
     return owed
 

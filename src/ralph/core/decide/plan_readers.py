@@ -6,6 +6,7 @@ What they say is data for the planning call and proves nothing. A reader that fa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NoReturn
 
@@ -45,13 +46,11 @@ def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
     if build.planning.readers_running or (event.call, event.count) != (owed.call, owed.count):
         _illegal(loop, event, "no such calls were asked for")
     times = (*loop.call.times, *([event.at] * event.count))
-    return replace(
-        loop.with_call(
-            number=event.call + event.count - 1, times=times[-(loop.limits.calls_per_hour or 1) :]
-        ),
-        spend=add_side_calls(loop.spend, event.count),
-        build=build.with_planning(readers_running=True),
+    loop = loop.with_call(
+        number=event.call + event.count - 1, times=times[-(loop.limits.calls_per_hour or 1) :]
     )
+    loop = loop.charge("planner", lambda spend: add_side_calls(spend, event.count))
+    return replace(loop, build=build.with_planning(readers_running=True))
 
 
 def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
@@ -59,12 +58,9 @@ def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
     build = loop.build
     if not build.planning.readers_running:
         _illegal(loop, event, "no readers were called")
-    spend = loop.spend
     for usage in event.usages:
-        spend = add_usage(spend, usage)
-    loop = replace(
-        loop, spend=spend, build=build.with_planning(readers_running=False, reader_notes=event.notes)
-    )
+        loop = loop.charge("planner", partial(add_usage, usage=usage))
+    loop = replace(loop, build=build.with_planning(readers_running=False, reader_notes=event.notes))
     return after_judging.pause_or_call(loop)
 
 

@@ -10,6 +10,7 @@ from ralph.core.model.events import PlanRead
 from ralph.core.model.gate import WITHOUT_WITNESS, Grade
 from ralph.core.model.loop import Loop
 from ralph.core.proof import exit_gate
+from ralph.core.proof.grade import BOXED, TesterWord
 
 IN_ITEMS = False
 
@@ -30,7 +31,20 @@ def exit_terms(loop: Loop) -> exit_gate.Terms:
     # COMPLETE again for a tree that only lacked proof; once is enough where the class knows no witness.
     known = criterion.task_class in WITHOUT_WITNESS or loop.proof.claimed_tree == loop.work.tree
     last = known and claim is not None and claim.status == "COMPLETE"
-    return exit_gate.Terms(criterion, "task", claim, last_word=last)
+    return exit_gate.Terms(criterion, "task", claim, last_word=last, tester=_tester_word(loop))
+
+
+def _tester_word(loop: Loop) -> TesterWord | None:
+    """What the proof may make of the tester's tests; None where no tester was to write any."""
+    team, state = loop.sealed.team, loop.team
+    if team is None or "tester" not in team.roles:
+        return None
+    if not state.sealed or state.tests is None:
+        return TesterWord(sealed=False, doubt=state.without.get("tester", ""))
+    if state.tests.protection not in BOXED:
+        level = state.tests.protection or "S0"
+        return TesterWord(sealed=True, doubt=f"sandbox {level}: what the tester could see is not known")
+    return TesterWord(sealed=True)
 
 
 def missing_for_tick(loop: Loop) -> tuple[str, ...]:  # noqa: ARG001

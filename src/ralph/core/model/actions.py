@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ralph.core.model.gate import Grade
 from ralph.core.model.outcome import Outcome
+from ralph.core.model.team.terms import Role, Seat
 from ralph.core.model.verdict import Checkpoint, Stage
 
 if TYPE_CHECKING:
@@ -91,6 +92,16 @@ class AskJudge(Action, frozen=True):
     tree: str
     call: int
     then: PublishResult | PublishItem | Finish  # what follows unless the judge holds it back
+    role: Seat = "judge"
+    both: bool = False  # the judge is asked at the same time, by the call after this one
+
+
+class RunRole(Action, frozen=True):
+    """A call of the team before the work begins: the planner's, the tester's."""
+
+    role: Role
+    call: int
+    tree: str
 
 
 class ActionRow(NamedTuple):
@@ -110,11 +121,14 @@ ACTIONS: dict[type[Action], ActionRow] = {
     RunReaders: ActionRow(
         "finish_readers", True, "open_readers", lambda loop: loop.build.planning.readers_running
     ),
+    RunRole: ActionRow("finish_role", True, "open_role", lambda loop: bool(loop.team.open)),
     RunAgent: ActionRow("finish_call", True, "open_call", lambda loop: loop.call.running),
     TakeSnapshot: ActionRow("take_snapshot"),
     RestoreWorkspace: ActionRow("restore"),
     Wait: ActionRow("wait", attends=True),
-    AskJudge: ActionRow("finish_judge", True, "open_judge", lambda loop: loop.jury.open),
+    AskJudge: ActionRow(
+        "finish_judge", True, "open_judge", lambda loop: loop.jury.open or loop.team.review.open
+    ),
     PublishResult: ActionRow("publish"),
     PublishItem: ActionRow("publish_item"),
     Finish: ActionRow("finish"),

@@ -26,6 +26,8 @@ from ralph.core.model.plan.plan_state import ReaderNote
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.rubric import Opinion
 from ralph.core.model.spend import Usage
+from ralph.core.model.team.roles import SealedTests
+from ralph.core.model.team.terms import Role, Seat
 from ralph.core.model.verdict import Checkpoint, Finding, GuardResult, Stage, Verdict
 
 
@@ -190,6 +192,18 @@ class JudgeStarted(Event, frozen=True, tag="JudgeStarted"):
     tree: str
     agent: str
     prompt: str  # blob
+    role: Seat = "judge"
+    beside: str = ""  # blob: what the judge is asked at the same time, by the call after this one
+
+
+class SecondAnswer(Struct, frozen=True, omit_defaults=True):
+    """What the judge said that was asked beside the reviewer."""
+
+    opinion: Opinion | None = None
+    fault: Fault | None = None
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    output: str = ""  # blob
 
 
 class JudgeEnded(Event, frozen=True, tag="JudgeEnded"):
@@ -200,6 +214,29 @@ class JudgeEnded(Event, frozen=True, tag="JudgeEnded"):
     tree: str
     opinion: Opinion | None = None
     fault: Fault | None = None
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    output: str = ""  # blob
+    role: Seat = "judge"
+    beside: SecondAnswer | None = None
+
+
+class RoleStarted(Event, frozen=True, tag="RoleStarted"):
+    """Appended before a role of the team is called: the call counts as spent from here on."""
+
+    role: Role
+    call: int
+    tree: str  # all that it sees of the work
+    agent: str
+    prompt: str  # blob
+
+
+class RoleEnded(Event, frozen=True, tag="RoleEnded"):
+    role: Role
+    call: int
+    fault: Fault | None = None
+    said: str = ""  # its last message, cleaned and cut
+    tests: SealedTests | None = None  # the tester's
     seconds: float = 0.0
     usage: Usage = Usage()
     output: str = ""  # blob

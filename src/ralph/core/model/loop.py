@@ -9,6 +9,7 @@ with that part changed; its own fields change by `replace`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -21,8 +22,10 @@ from ralph.core.model.gate import Grade
 from ralph.core.model.order import Order
 from ralph.core.model.outcome import Outcome, Phase, Priority, Stopper
 from ralph.core.model.plan.plan_state import PlanState
-from ralph.core.model.rubric import Jury
+from ralph.core.model.rubric import Jury, Rubric
 from ralph.core.model.spend import Limits, Spend
+from ralph.core.model.team.roles import TaskStatus, TeamState
+from ralph.core.model.team.terms import Seat
 from ralph.core.model.verdict import Checkpoint, GuardResult, Stage, Verdict
 
 
@@ -168,6 +171,7 @@ class Loop(Struct, frozen=True):
     host: HostState = HostState()
     build: PlanState = PlanState()
     jury: Jury = Jury()
+    team: TeamState = TeamState()
     landing: LandingState = LandingState()
     todo: tuple[Action, ...] = ()
 
@@ -198,6 +202,34 @@ class Loop(Struct, frozen=True):
     def elapsed_seconds(self) -> float:
         return self.spend.seconds + self.spend.waited
 
+    def charge(self, role: str, change: Callable[[Spend], Spend]) -> Loop:
+        """What a call uses, of the loop and, in a team, of its role."""
+        loop = replace(self, spend=change(self.spend))
+        if self.sealed.team is None:
+            return loop
+        return loop.with_team(spend={**self.team.spend, role: change(self.team.spend.get(role, Spend()))})
+
+    def with_task(
+        self, subject: str, role: str, status: TaskStatus = "in_progress", blockers: Sequence[str] = ()
+    ) -> Loop:
+        """The team's list with this task as it now stands; without a team there is none."""
+        if self.sealed.team is None:
+            return self
+        return replace(self, team=self.team.with_task(subject, role, status, blockers))
+
+    def jury_of(self, seat: Seat) -> Jury:
+        return self.jury if seat == "judge" else self.team.review
+
+    def rubric_of(self, seat: Seat) -> Rubric | None:
+        """On which terms it is asked; None: nobody sits there."""
+        if seat == "judge":
+            return self.sealed.rubric
+        terms = self.sealed.team.roles.get("reviewer") if self.sealed.team is not None else None
+        return None if terms is None else Rubric((), required=True, timeout=terms.timeout)
+
+    def with_jury(self, seat: Seat, jury: Jury) -> Loop:
+        return replace(self, jury=jury) if seat == "judge" else self.with_team(review=jury)
+
     def with_work(self, **changes: Any) -> Loop:
         return replace(self, work=replace(self.work, **changes))
 
@@ -218,6 +250,9 @@ class Loop(Struct, frozen=True):
 
     def with_host(self, **changes: Any) -> Loop:
         return replace(self, host=replace(self.host, **changes))
+
+    def with_team(self, **changes: Any) -> Loop:
+        return replace(self, team=replace(self.team, **changes))
 
     def with_landing(self, **changes: Any) -> Loop:
         return replace(self, landing=replace(self.landing, **changes))

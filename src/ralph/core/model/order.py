@@ -16,6 +16,7 @@ from ralph.core.model.parts import InPlace
 from ralph.core.model.plan.items import NAME, Plan
 from ralph.core.model.rubric import Rubric
 from ralph.core.model.spend import Limits
+from ralph.core.model.team.terms import Seat
 
 Sandbox = Literal["auto", "require", "none"]
 
@@ -38,6 +39,20 @@ class Brief(Struct, frozen=True, omit_defaults=True):
     attempts: int = 5  # of one item, before it is blocked
 
 
+class RoleTerms(Struct, frozen=True, omit_defaults=True):
+    """Who plays a role, and what the user tells it besides."""
+
+    agent: SealedAgent
+    prompt: str = ""
+    timeout: float = 900.0
+
+
+class Team(Struct, frozen=True, omit_defaults=True):
+    name: str
+    roles: dict[str, RoleTerms]
+    parallel: bool = False  # reviewer and judge, who only read, are called at the same time
+
+
 class StartPoint(Struct, frozen=True, omit_defaults=True):
     """Where a loop begins: its base, and where the user stood."""
 
@@ -57,6 +72,7 @@ class BoxTerms(Struct, frozen=True, omit_defaults=True):
     share: tuple[str, ...] = ()
     setup: str = ""
     setup_cwd: str = "."  # inside the repository
+    history: Literal["shared", "base"] = "shared"  # what of the repository's the workspace can see
 
 
 ApprovalPoint = Literal["start", "land"]
@@ -91,7 +107,6 @@ class Order(Struct, frozen=True, omit_defaults=True):
     box: Annotated[BoxTerms, InPlace()] = BoxTerms()
     prefix: str = ""  # folder inside the repository where ralph was called
     with_changes: bool = False
-    history: Literal["shared", "base"] = "shared"
     protect: tuple[str, ...] = ()
     other_checks: dict[str, str] = {}  # kinds of check that the project has beside the gates -> the command
     config_digest: str = ""
@@ -101,12 +116,19 @@ class Order(Struct, frozen=True, omit_defaults=True):
     brief: Brief | None = None  # None: one task, without a plan
     rubric: Rubric | None = None  # None: no judge
     judge: SealedAgent | None = None  # the agent that is asked to judge by it
+    team: Team | None = None  # None: one agent does it all
     item: str = ""  # of the backlog, on which this loop is one attempt
 
     @property
     def plan_brief(self) -> Brief:
         """The brief; an empty one without a plan."""
         return self.brief or Brief()
+
+    def agent_in(self, seat: Seat) -> SealedAgent:
+        """Who judges or reviews."""
+        agent = self.team.roles[seat].agent if seat == "reviewer" and self.team is not None else self.judge
+        assert agent is not None
+        return agent
 
     @property
     def rendered_files(self) -> frozenset[str]:

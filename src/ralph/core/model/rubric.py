@@ -132,7 +132,7 @@ def key(name: str) -> str:
 
 def read_answer(text: str, rubric: Rubric) -> Answer | str:
     """The last complete JSON object in the judge's last message, or what is wrong with it."""
-    found = _last_object(text)
+    found = last_object(text)
     if not found:
         return "it holds no complete JSON object"
     try:
@@ -151,7 +151,7 @@ def read_answer(text: str, rubric: Rubric) -> Answer | str:
     return answer
 
 
-def _last_object(text: str) -> str:
+def last_object(text: str) -> str:
     """Objects side by side are read from left to right; what stands inside one is not another."""
     decoder = json.JSONDecoder(parse_constant=_refuse)
     found, at, effort = "", 0, _EFFORT
@@ -233,7 +233,8 @@ def advice(opinion: Opinion) -> str:
 
 def for_prompt(opinion: Opinion | None, iteration: int) -> str:
     """What the prompt of this iteration quotes: a refusal until it is heard anew, advice once."""
-    if opinion is None or opinion.weighted is None:
+    objects = opinion is not None and not opinion.scores and opinion.suggestions  # a reviewer, without scores
+    if opinion is None or (opinion.weighted is None and not objects):
         return ""
     refused = opinion.status == "fail" and opinion.required
     return advice(opinion) if refused or opinion.iteration == iteration - 1 else ""

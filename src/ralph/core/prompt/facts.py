@@ -20,7 +20,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.parts import InPlace, flat_fields
 from ralph.core.model.plan.board import ItemChoice
-from ralph.core.model.rubric import JUDGE
+from ralph.core.model.team.roles import SEATED
 from ralph.core.model.verdict import Verdict
 from ralph.core.prompt import context, for_item, learnings
 from ralph.core.prompt.context import DATA, Sources
@@ -138,7 +138,7 @@ def facts_of(
     order = loop.sealed
     kind = kind or kind_of(loop)
     visible = tuple(gate for gate in order.criterion.gates if gate.origin != HIDDEN)
-    names = {gate.name for gate in visible} | {JUDGE}
+    names = {gate.name for gate in visible} | SEATED
     steers = loop.control.steers_in_call if loop.call.running else loop.control.steers
     own = {path for gate in visible for path in gate.own_files}
     budget = BUDGET >> loop.call.prompt_halvings

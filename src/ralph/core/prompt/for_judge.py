@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ralph.core.model.loop import Loop
 from ralph.core.model.rubric import ANCHORS, Rubric
+from ralph.core.model.team.terms import Seat
 from ralph.core.prompt.facts import HIDDEN, render
 from ralph.core.text.clean import one_line, trim
 
@@ -43,10 +44,20 @@ class JudgeQuestion(Struct, frozen=True, kw_only=True):
     diff: str
     cut: bool
     trouble: str
+    asked: str = ""  # the user's own words to a judge or reviewer of a team
 
 
-def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *, item: str = "") -> str:
-    """The judge's prompt for the tree at hand; `item` names what of a plan the change is for."""
+def question(
+    template: str,
+    loop: Loop,
+    rubric: Rubric,
+    diff: str,
+    nonce: str,
+    *,
+    item: str = "",
+    seat: Seat = "judge",
+) -> str:
+    """The prompt for the tree at hand; `item` names what of a plan the change is for."""
     whole = diff.replace(nonce, "").strip("\n")  # nothing quoted may end its own quotation
     shown = fit_diff(whole, MAX_DIFF_CHARS >> loop.call.prompt_halvings)
     order = loop.sealed
@@ -61,12 +72,13 @@ def question(template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *
             for one in rubric.dimensions
         ),
         names=names,
-        example=f'{{"dimension": "{names[0]}", "score": 1, "reasoning": "…"}}, …',
+        example=f'{{"dimension": "{names[0] if names else ""}", "score": 1, "reasoning": "…"}}, …',
         threshold=f"{rubric.threshold:g}",
         nonce=nonce,
         diff=shown,
         cut=shown != whole,
-        trouble=one_line(loop.jury.trouble, MAX_SENTENCE),
+        trouble=one_line(loop.jury_of(seat).trouble, MAX_SENTENCE),
+        asked=order.team.roles[seat].prompt if order.team and seat in order.team.roles else "",
     )
     return render(template, facts)
 

@@ -15,7 +15,7 @@ from ralph.core.model.agent import Claim
 from ralph.core.model.gate import MAKE_IT_GREEN, NEEDS_WITNESS, Criterion, Gate, Grade
 from ralph.core.model.outcome import Outcome
 from ralph.core.model.verdict import Finding, GuardResult, Verdict
-from ralph.core.proof.grade import OWN_WITNESS, Proof, at_least, prove
+from ralph.core.proof.grade import OWN_WITNESS, Proof, TesterWord, at_least, prove
 from ralph.core.text.clean import one_line
 
 MAX_SHOWN = 5  # failing tests named in one sentence
@@ -36,6 +36,7 @@ class Terms(Struct, frozen=True):
     tolerance: Tolerance
     claim: Claim | None
     last_word: bool  # of the agent: what has only proof missing may leave as unproven
+    tester: TesterWord | None = None  # of a team, whose tests may be the witness
 
 
 class Exit(Struct, frozen=True):
@@ -111,6 +112,7 @@ def decide_exit(
     tolerance: Tolerance = "task",
     last_word: bool = False,
     left_out: tuple[str, ...] = (),
+    tester: TesterWord | None = None,
 ) -> Exit:
     """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?
 
@@ -129,9 +131,10 @@ def decide_exit(
         return Exit(verified=False, not_yet=(*not_yet, *_deleted_sentences(criterion, now, not_yet)))
     if not changed and not unchanged_ok:
         return Exit(verified=False, not_yet=("nothing has changed yet",))
-    proof = prove(criterion, baseline, now, guards or (), protection, generated)
+    proof = prove(criterion, baseline, now, guards or (), protection, generated, tester)
     missing = _short_of(proof, criterion, claim)
-    if guards is None and changed and not _in_progress(claim) and at_least(OWN_WITNESS, criterion.min_grade):
+    hoped: Grade = "A" if tester is not None and tester.sealed and not tester.doubt else OWN_WITNESS
+    if guards is None and changed and not _in_progress(claim) and at_least(hoped, criterion.min_grade):
         missing = ()  # the guards may find a witness among the agent's own tests
     return Exit(
         verified=not missing,

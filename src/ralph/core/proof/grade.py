@@ -21,6 +21,13 @@ _MEASURES = frozenset({"witness", "sabotage"})
 OWN_WITNESS: Grade = "B"  # as good as it gets when the witness is the agent's own test
 
 
+class TesterWord(Struct, frozen=True):
+    """What is known of a tester whose tests were to be the witness."""
+
+    sealed: bool  # they were red on the base, before any work, and are part of the judgement
+    doubt: str = ""  # why they count no more than the agent's own
+
+
 class Proof(Struct, frozen=True):
     grade: Grade
     witness: bool  # something the agent did not write was red and is green
@@ -54,6 +61,7 @@ def prove(
     guards: tuple[GuardResult, ...],
     protection: str,
     generated: tuple[str, ...] = (),
+    tester: TesterWord | None = None,
 ) -> Proof:
     """Grade a result whose proof gates are green; the caller has seen to that."""
     open_points: list[str] = []
@@ -61,8 +69,10 @@ def prove(
     witnesses = [gate for gate, kind in seen if kind != "none"]
     by_exit = [gate.name for gate, kind in seen if kind == "exit"]
     own, idle = _own(guards), _idle(guards)
+    doubt = _tester_doubt(guards, tester)
+    of_tester = bool(own) and not idle and doubt == "" and not witnesses
     grade: Grade
-    if witnesses:
+    if witnesses or of_tester:
         grade = "A"
         if by_exit:
             grade = "B"
@@ -71,16 +81,13 @@ def prove(
         if partly:
             grade = "B"
             open_points.append(f"{_names(partly)}: parts of the command are read by exit code only")
-        missing = [result.summary for result in guards if not result.applied]
-        if missing:
+        if weaker := _weaker(guards, protection):
             grade = "B"
-            open_points += missing
-        if protection not in BOXED:
-            grade = "B"
-            open_points.append(f"sandbox {protection or 'S0'}: which files the checks loaded is not proven")
+            open_points += weaker
     elif own and not idle:
         grade = OWN_WITNESS
         open_points.append(f"the witness is the agent's own: {own}")
+        open_points += [f"the tester's tests do not raise the grade: {doubt}"] if doubt else []
         open_points += [result.summary for result in guards if not result.applied]
     else:
         known = any(now[gate.name].per_test for gate in criterion.gates if gate.name in now)
@@ -102,11 +109,19 @@ def prove(
         grade = "B"
     return Proof(
         grade=grade,
-        witness=bool(witnesses),
-        own=bool(own) and not witnesses and not idle,
+        witness=bool(witnesses) or of_tester,
+        own=bool(own) and not witnesses and not idle and not of_tester,
         unproven=tuple(open_points),
         idle=bool(own and idle) and not witnesses,
     )
+
+
+def _weaker(guards: tuple[GuardResult, ...], protection: str) -> list[str]:
+    """What keeps a witness from an A, whoever wrote it."""
+    found = [result.summary for result in guards if not result.applied]
+    if protection not in BOXED:
+        found.append(f"sandbox {protection or 'S0'}: which files the checks loaded is not proven")
+    return found
 
 
 def _without_judgement(proof: tuple[Gate, ...], baseline: dict[str, Verdict]) -> list[str]:
@@ -130,6 +145,22 @@ def _own(guards: tuple[GuardResult, ...]) -> str:
         return ""
     said = f"{counted['noticed']} of {counted.get('sabotaged', 0)} sabotages were noticed"
     return f"{counted['witness']} tests red on the base source and green now, {said}"
+
+
+def _tester_doubt(guards: tuple[GuardResult, ...], tester: TesterWord | None) -> str | None:
+    """Why the tester's tests are no better than the agent's own; "" = they are, None = there is no tester."""
+    if tester is None:
+        return None
+    counted = {name: number for result in guards for name, number in result.counted.items()}
+    if tester.doubt or not tester.sealed:
+        return tester.doubt or None
+    if counted.get("touched"):
+        return f"{counted['touched']} files beside them that tests go by were changed with the work"
+    if not counted.get("sealed"):
+        return "none of them was red on the base source and is green now"
+    if not counted.get("altered"):
+        return "in none of them could the expected value be changed, to see whether it counts"
+    return ""
 
 
 def _idle(guards: tuple[GuardResult, ...]) -> str:

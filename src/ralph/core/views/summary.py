@@ -22,6 +22,7 @@ from ralph.core.model.rubric import opinion_line
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.model.verdict import Checkpoint
 from ralph.core.views.plan_view import PlanLine, plan_line
+from ralph.core.views.team_view import TeamLine, team_line
 
 # S2's words for the same states, kept in --json for scripts written against them.
 FAMILIAR = {
@@ -97,6 +98,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     verdicts: tuple[GateLine, ...]
     judge: JudgeLine | None
     plan: PlanLine | None
+    team: TeamLine | None = None
     not_yet: tuple[str, ...]
     asked: tuple[OpenWaiver, ...] = ()  # what a user's word would settle
     unproven: tuple[str, ...]
@@ -188,6 +190,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         protection=loop.work.protection,
         verdicts=gate_lines(loop),
         judge=judge_line(loop),
+        team=team_line(loop),
         plan=plan_line(loop),
         not_yet=loop.proof.not_yet,
         asked=open_waivers(loop) if loop.outcome == "blocked" else (),

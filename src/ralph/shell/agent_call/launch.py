@@ -145,7 +145,8 @@ def _variables(loop: Loop, order: Order, site: Site) -> dict[str, str]:
     """What an agent of the user's own may want to know besides its prompt."""
     told = {"RALPH_MODEL": order.agent.model} if order.agent.model else {}
     build = loop.build
-    purpose = "read" if site.aside else "judge" if site.look else PURPOSE.get(build.mode, "")
+    aside = ROLE_PURPOSE.get(site.aside, "read") if site.aside else "judge" if site.look else ""
+    purpose = aside or PURPOSE.get(build.mode, "")
     if purpose:
         told["RALPH_PURPOSE"] = purpose
     if build.item is not None:
@@ -158,6 +159,7 @@ def _as_json(prompt_file: str) -> str:
         return msgspec.json.encode(file.read().decode("utf-8", "replace")).decode()
 
 
+ROLE_PURPOSE = {"planner": "advise", "tester": "test", "reviewer": "review"}
 TIMEOUT_SECONDS = 30.0  # seconds; a password manager may ask its owner
 MAX_CHARS = 16_384
 

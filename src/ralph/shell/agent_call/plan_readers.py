@@ -17,11 +17,11 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
+from ralph.shell.agent_call.beside.side_calls import judge_order, watch_calls
 from ralph.shell.agent_call.call import Begun, Caller
-from ralph.shell.agent_call.judge_call import judge_order
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.git.trees import list_tree
-from ralph.shell.ports import Activity, Attention
+from ralph.shell.ports import Attention
 from ralph.shell.prompts.build import reader_prompt
 from ralph.shell.prompts.sources import PromptFiles
 from ralph.shell.sandbox.site import Site
@@ -61,7 +61,8 @@ class Readers:
             else:
                 ended[number] = found
         try:
-            dropped = self._watch(callers, begun, attend)
+            names = [f"reader {number + 1}" for number in range(len(parts))]
+            dropped = watch_calls(self.site, callers, begun, names, attend)
         finally:
             for number, one in begun.items():
                 ended[number] = callers[number].end(asked, one)
@@ -73,17 +74,6 @@ class Readers:
             ),
             usages=tuple(one.usage for _, one in sorted(ended.items())),
         )
-
-    def _watch(self, callers: list[Caller], begun: dict[int, Begun], attend: Attention) -> bool:
-        """Until all have ended; True when asked to drop them."""
-        began = self.site.clock.monotonic()
-        names = tuple(f"reader {number + 1}" for number in begun)
-        while any(one.call.ended is None for one in begun.values()):
-            for number, one in begun.items():
-                callers[number].look(one)
-            if attend(Activity("agent", names, self.site.clock.monotonic() - began)):
-                return True
-        return False
 
     def _answer(self, caller: Caller, ended: e.AgentEnded) -> tuple[str, str, Sequence[str]]:
         """What a reader said, its fault, and what must not be told of either."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from ralph.core.model.team.terms import ROLES
 from ralph.core.text import units
 from ralph.shell.config.settings import Option, Value
 
@@ -18,7 +19,11 @@ from ralph.shell.config.settings import Option, Value
 def _load() -> Iterator[Option]:
     with open(os.path.join(os.path.dirname(__file__), "options.json"), "rb") as table:
         rows = msgspec.json.decode(table.read(), type=list[Option])
-    yield from rows
+    for row in rows:
+        if "ROLE" not in row.key:
+            yield row
+        for role in ROLES if "ROLE" in row.key else ():
+            yield msgspec.structs.replace(row, key=row.key.replace("ROLE", role))
     for row in rows:
         if row.key.startswith("limits."):
             yield Option(f"profiles.*.{row.key}", row.kind, row.doc, project="approve")

@@ -151,6 +151,35 @@ class JudgeSettings(Struct, frozen=True):
     timeout: float = 600.0
 
 
+class TeamSettings(Struct, frozen=True):
+    use: bool = False
+    roles: str = "tester"
+    parallel: bool = False
+    planner_agent: str = ""
+    planner_model: str = ""
+    planner_profile: str = ""
+    planner_prompt: str = ""
+    coder_agent: str = ""
+    coder_model: str = ""
+    coder_profile: str = ""
+    coder_prompt: str = ""
+    tester_agent: str = ""
+    tester_model: str = ""
+    tester_profile: str = ""
+    tester_prompt: str = ""
+    reviewer_agent: str = ""
+    reviewer_model: str = ""
+    reviewer_profile: str = ""
+    reviewer_prompt: str = ""
+    judge_agent: str = ""
+    judge_model: str = ""
+    judge_profile: str = ""
+    judge_prompt: str = ""
+
+    def of(self, role: str, what: str) -> str:
+        return str(getattr(self, f"{role}_{what}"))
+
+
 class ProjectPaths(Struct, frozen=True):
     branch_prefix: str = "ralph"
     report_copy_to: str = ""
@@ -202,7 +231,6 @@ class Settings(Struct, frozen=True):
     confirm: str = "3"
     box: Annotated[BoxTerms, InPlace()] = BoxTerms()
     net: Literal["on", "off"] = "on"
-    history: Literal["shared", "base"] = "shared"
     places: Annotated[LoopPlaces, InPlace()] = LoopPlaces()
     people: Annotated[PeopleSettings, InPlace()] = PeopleSettings()
     notify: Annotated[NotifySettings, InPlace(prefix="notify_")] = NotifySettings()
@@ -211,6 +239,7 @@ class Settings(Struct, frozen=True):
     backlog: Annotated[BacklogSettings, InPlace(prefix="backlog_")] = BacklogSettings()
     retention: Annotated[Retention, InPlace(prefix="retention_")] = Retention()
     judge: Annotated[JudgeSettings, InPlace(prefix="judge_")] = JudgeSettings()
+    team: Annotated[TeamSettings, InPlace(prefix="team_")] = TeamSettings()
     gates: dict[str, GateSpec] = {}
     agents: dict[str, AgentSpec] = {}
     profiles: dict[str, ProfileSpec] = {}

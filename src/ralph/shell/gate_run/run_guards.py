@@ -21,6 +21,7 @@ from ralph.shell.gate_run.experiments.repeat_calls import forgive_base_flakes
 from ralph.shell.gate_run.schedule import Lab, perform
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import compare_trees
+from ralph.shell.git.trees import read_blob
 from ralph.shell.ports import Attention
 
 MAX_SHOWN = 20
@@ -115,7 +116,16 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         task=order.task,
         task_class=order.criterion.task_class if order.brief is None else None,
         confirm=order.criterion.confirm,
+        sealed=_tests_of_tester(judge, loop),
     )
+
+
+def _tests_of_tester(judge: Judge, loop: Loop) -> dict[str, bytes]:
+    tests = loop.team.tests
+    if tests is None or not loop.team.sealed:
+        return {}
+    found = {path: read_blob(judge.site.store, tests.tree, path) for path in tests.paths}
+    return {path: text for path, text in found.items() if text is not None}
 
 
 def _bound_result(result: GuardResult) -> GuardResult:

@@ -16,6 +16,7 @@ from ralph.core.model.breaker_state import Attempt, Footprint
 from ralph.core.model.loop import Loop
 from ralph.core.model.rubric import JUDGE, for_prompt
 from ralph.core.model.rubric import opinion_line as opinion_words
+from ralph.core.model.team.roles import REVIEWER
 from ralph.core.model.verdict import Verdict
 from ralph.core.prompt.facts import (
     Feedback,
@@ -25,6 +26,7 @@ from ralph.core.prompt.facts import (
     kind_of,
     render,
 )
+from ralph.core.prompt.for_role import coder_part
 from ralph.core.prompt.standing_rules import Kind
 from ralph.core.proof.grade import at_least
 from ralph.core.text.clean import one_line
@@ -62,14 +64,17 @@ def _text(
         for verdict in newest.values()
         if verdict.status != "pass" and verdict.findings
     )
-    if said := for_prompt(loop.jury.opinion, loop.iteration):
-        feedback = (*feedback, Feedback(gate=JUDGE, excerpt=said))
+    for name, jury in ((JUDGE, loop.jury), (REVIEWER, loop.team.review)):
+        if said := for_prompt(jury.opinion, loop.iteration):
+            feedback = (*feedback, Feedback(gate=name, excerpt=said))
     # Not random, so that the same loop gives the same prompt; not guessable from inside the workspace.
     words = f"{loop.sealed.loop}/{loop.call.number}/{loop.now}/{loop.sealed.config_digest}"
     nonce = hashlib.sha256(words.encode()).hexdigest()[:16]
     sources = given.sources(loop, notes=notes, area=area)
     facts = facts_of(loop, feedback, _past_attempts(loop), nonce, sources, kind=kind)
-    return add_required_parts(_render_prompt(loop, given, kind, facts), facts)
+    text = add_required_parts(_render_prompt(loop, given, kind, facts), facts)
+    team = coder_part(loop, nonce) if kind in ("prompt", "build") else ""
+    return f"{text.rstrip()}\n\n{team}\n" if team else text
 
 
 def _render_prompt(loop: Loop, given: PromptFiles, kind: Kind, facts: PromptFacts) -> str:
@@ -130,11 +135,12 @@ def result_message(loop: Loop, action: PublishResult) -> str:
         # Later agents read the history: a hidden check must not be told there either.
         run = "(hidden)" if gate.hidden else f"$ {one_line(gate.run, 200)}"
         lines.append(f"    {run}  evidence {verdict.evidence[:16]}")
-    opinion = loop.jury.opinion
-    if opinion is not None and opinion.tree == action.tree:
-        role = "required" if opinion.required else "advisory"
-        said = one_line(f"{opinion.status}, {opinion_words(opinion)}", 200)
-        lines.append(f"  {JUDGE}, {opinion.agent} ({role}): {said}")
+    for name, jury in ((REVIEWER, loop.team.review), (JUDGE, loop.jury)):
+        opinion = jury.opinion
+        if opinion is not None and opinion.tree == action.tree:
+            role = "required" if opinion.required else "advisory"
+            said = one_line(f"{opinion.status}, {opinion_words(opinion)}", 200)
+            lines.append(f"  {name}, {opinion.agent} ({role}): {said}")
     lines += [f"Not proven: {one_line(sentence, 200)}" for sentence in loop.proof.unproven]
     trailers = [
         f"Ralph-Loop: {order.loop}",

@@ -21,7 +21,6 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE, RESUMABLE
-from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Verdict
 from ralph.core.proof.causes import sort_answers
 from ralph.core.text.clean import one_line
@@ -40,17 +39,20 @@ from ralph.shell.git.refs import (
     move_refs,
     publish_result,
 )
-from ralph.shell.git.snapshot import Snapshot, take_snapshot
+from ralph.shell.git.snapshot import take_snapshot
 from ralph.shell.git.workspace import Workspace, make_workspace, restore_workspace
 from ralph.shell.ports import Activity, Attention, Watcher
 from ralph.shell.prompts import build
 from ralph.shell.prompts.sources import PromptFiles
+from ralph.shell.run.task_desk import TaskDesk
+from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.own_copy import give_back
 from ralph.shell.sandbox.site import Site
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import refuse_full_disk
 
 if TYPE_CHECKING:  # made when a loop has a plan or a judge: others start without them
+    from ralph.shell.agent_call.beside.role_call import RoleCalls
     from ralph.shell.agent_call.judge_call import Asker
     from ralph.shell.agent_call.plan_readers import Readers
     from ralph.shell.plan.per_call import PlanDesk
@@ -64,13 +66,14 @@ class RealPerformer:
         self.site = site
         self._clock, self._watcher = clock, watcher
         self._min_free = min_free
-        self._callers: dict[int, Caller] = {}
+        self._callers: dict[tuple[int, str, str], Caller] = {}
         self._files = PromptFiles(site.store, site.state.blobs)
         self._workspace: Workspace | None = None
         self._judge: Judge | None = None
         self._desk: PlanDesk | TaskDesk | None = None
         self._readers: Readers | None = None
         self._asker: Asker | None = None
+        self._roles: RoleCalls | None = None
 
     @property
     def workspace(self) -> Workspace:
@@ -83,7 +86,7 @@ class RealPerformer:
                 os.path.join(site.folder, "git"),
                 order.base.commit,
                 alternates=site.objects_at,
-                history=order.history,
+                history=order.box.history,
             )
         return self._workspace
 
@@ -172,7 +175,7 @@ class RealPerformer:
         return e.AgentStarted(
             iteration=action.iteration,
             call=action.call,
-            agent=failover.agent_names(self.site.order)[action.agent],
+            agent=failover.with_agent(self.site.order, action.agent, loop.build.mode).agent.name,
             prompt=blobs.put(self.site.state.blobs, text.encode()),
             using=action.agent,
             why=one_line(loop.agents.failover_reason, 400) if action.agent else "",
@@ -183,13 +186,17 @@ class RealPerformer:
 
     def finish_call(self, loop: Loop, action: actions.RunAgent, attend: Attention) -> e.AgentEnded | None:
         prompt = blobs.get(self.site.state.blobs, loop.call.prompt)
-        found = self.judge.deps.shares(loop.work.tree, attend)
-        shares = found if isinstance(found, tuple) else ()  # without them it can still mend a lockfile
-        if action.agent not in self._callers:
-            order = failover.with_agent(self.site.order, action.agent)
-            self._callers[action.agent] = Caller(self.site, order)
-        ended = self._callers[action.agent].finish(loop, action, prompt, shares, attend, self._watcher)
+        shares = self._shares(loop, attend)
+        order = failover.with_agent(self.site.order, action.agent, loop.build.mode)
+        who = (action.agent, order.agent.name, order.agent.model)
+        if who not in self._callers:
+            self._callers[who] = Caller(self.site, order)
+        ended = self._callers[who].finish(loop, action, prompt, shares, attend, self._watcher)
         return self.desk.add_indication(loop, ended, prompt.decode())
+
+    def _shares(self, loop: Loop, attend: Attention) -> tuple[SharedMount, ...]:
+        found = self.judge.deps.shares(loop.work.tree, attend)
+        return found if isinstance(found, tuple) else ()  # without them it can still mend a lockfile
 
     @property
     def asker(self) -> Asker:
@@ -205,6 +212,21 @@ class RealPerformer:
 
     def finish_judge(self, loop: Loop, action: actions.AskJudge, attend: Attention) -> e.JudgeEnded | None:
         return self.asker.finish(loop, action, attend, self._watcher)
+
+    @property
+    def roles(self) -> RoleCalls:
+        if self._roles is None:
+            from ralph.shell.agent_call.beside.role_call import RoleCalls
+
+            self._roles = RoleCalls(self.site, self.workspace.modules)
+        return self._roles
+
+    def open_role(self, loop: Loop, action: actions.RunRole) -> e.RoleStarted:
+        refuse_full_disk(self.site.state, self._min_free)
+        return self.roles.open(loop, action)
+
+    def finish_role(self, loop: Loop, action: actions.RunRole, attend: Attention) -> e.RoleEnded | None:
+        return self.roles.finish(loop, action, self._shares(loop, attend), attend, self._watcher)
 
     def take_snapshot(self, loop: Loop, action: actions.TakeSnapshot) -> e.CheckpointMade:
         site, order, workspace = self.site, self.site.order, self.workspace
@@ -348,22 +370,6 @@ class RealPerformer:
         for part in ("checkouts", "gates", "deps"):
             remove_tree(os.path.join(self.site.folder, part))
         return e.LoopEnded(outcome=action.outcome, reason=action.reason, grade=action.grade)
-
-
-class TaskDesk:
-    """What a plan adds to a call, in a loop without one: nothing."""
-
-    def ready(self, loop: Loop) -> tuple[str, str, str]:  # noqa: ARG002
-        return "", "", ""
-
-    def add_indication(self, loop: Loop, ended: e.AgentEnded | None, prompt: str) -> e.AgentEnded | None:  # noqa: ARG002
-        return ended
-
-    def after(self, loop: Loop, found: Snapshot) -> tuple[Snapshot, e.PlanRead | None]:  # noqa: ARG002
-        return found, None
-
-    def ties(self, loop: Loop, tree: str) -> tuple[CriterionTest, ...]:  # noqa: ARG002
-        return ()
 
 
 def _steady(loop: Loop, verdict: Verdict) -> Verdict:

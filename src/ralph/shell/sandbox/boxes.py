@@ -92,7 +92,7 @@ def agent_spec(
     box = Box(
         kind="agent",
         workspace=site.workspace,
-        fixed=bool(site.look),
+        fixed=bool(site.look) and not site.writes,
         mount_at=order.repo,
         object_dirs=tuple(binds),
         home=site.home,

@@ -33,7 +33,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     fork_client: ForkClient | None = None
     hosted: bool = False  # under the worker: the agent's calls outlive a crash of the runner
     look: str = ""  # a judge's: the checkout that stands, read-only, where an agent has its workspace
-    aside: str = ""  # name of a home of its own, for calls at the same time
+    aside: str = ""  # name of a home of its own, for calls at the same time and for roles of a team
+    writes: bool = False  # that checkout is its own to write: a tester's
 
     @property
     def folder(self) -> str:

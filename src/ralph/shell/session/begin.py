@@ -70,7 +70,6 @@ def begin_session(
         ),
         prefix=project.prefix.rstrip("/"),
         with_changes=not request.base,
-        history=settings.history,
         protect=(*settings.paths.protect_paths, *request.protect),
         warnings=(*request.notes, *settings.warnings, *expired, *warned),
     )

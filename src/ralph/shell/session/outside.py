@@ -95,7 +95,7 @@ def begin_from_session(
 def _fill_workspace(site: Site, home: str, session: Session) -> None:
     """The loop's workspace, on the session's base and with what the session has made of it."""
     base, work = site.order.base.commit, session.loop.work
-    history = site.order.history
+    history = site.order.box.history
     space = make_workspace(
         site.store, site.workspace, home, base, alternates=site.objects_at, history=history
     )

@@ -26,9 +26,11 @@ from ralph.shell.sandbox.probe import Protection, find_protection
 from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed
 from ralph.shell.start.gates import seal_criterion
 from ralph.shell.start.request import StartRequest, read_settings, refuse_inside, refuse_request
+from ralph.shell.start.team import choose_team, with_team
 from ralph.shell.state.directory import config_dir, open_state, safe_name, state_dir
 
 _WHOLE = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
+HEADS = "refs/heads/"
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,23 +50,25 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     refuse_request(request, env)
     project, settings = read_settings(request, env, now)
     refuse_inside(project, state_dir(env))
+    settings = with_team(settings, command=bool(request.agent_cmd))
     named = choose_agents(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
-    chosen_agent = named[0]
+    chosen_agent, *spares = named
     seated = choose_judge(settings, project, env, chosen_agent)
-    reports_cost = all(one.reports_cost for one in (*named, *seated.choices))
-    config.check_limits(settings, config.explicit_limits(settings), reports_cost)
+    group = choose_team(settings, project, env, chosen_agent, request.task)
+    callers = (*named, *seated.choices, *group.choices)
+    costs = all(one.reports_cost for one in callers)
+    config.check_limits(settings, config.explicit_limits(settings), costs)
     base = resolve_commit(project, request.base) if request.base else project.head
-    ask = request.plan
     briefed = _make_brief(request, project, base)
     criterion, expired = seal_criterion(request, settings, project, base, env, now)
     state = open_state(state_dir(env), create=True)
     _, shield = find_protection(settings.box.sandbox, settings.net == "on", state.root, env)
-    for one in (*named, *seated.choices):
+    for one in callers:
         refuse_unboxed(one, shield.level, settings.box.sandbox)
-    heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes)
+    heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes, *seated.notes)
     shown = unhidden(criterion.gates, project.top, env, boxed=shield.boxed)
-    heard = (*heard, *seated.notes, *expired, *shown, *_uncommitted_note(request, settings, project))
-    warnings = (*heard, *start_warnings(project), *_config_note(settings, project, base))
+    heard = (*heard, *group.notes, *expired, *shown, *_uncommitted_note(request, settings, project))
+    heard = (*heard, *start_warnings(project))
     order = Order(
         loop=(name := loop_name(request, token)),
         task=request.task,
@@ -72,27 +76,25 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         criterion=criterion,
         limits=settings.limits,
         agent=msgspec.structs.replace(chosen_agent.agent, model=settings.model),
-        spares=tuple(one.agent for one in named[1:]),
+        spares=tuple(one.agent for one in spares),
         keep_session=settings.keep_session,
-        base=StartPoint(
-            head_commit=project.head, head_branch=(project.branch or "").removeprefix("refs/heads/")
-        ),
+        base=StartPoint(head_commit=project.head, head_branch=(project.branch or "").removeprefix(HEADS)),
         branch=result_branch(request, settings, project, name),
         on_fail=settings.on_fail,
         box=_box(request, settings),
         # Plan and specs stand at the top: whoever is told of them by name must begin there.
-        prefix=project.prefix.rstrip("/") if ask is None else "",
+        prefix=project.prefix.rstrip("/") if request.plan is None else "",
         with_changes=request.with_changes,
-        history=settings.history,
         protect=_protected_paths(request, settings),
         item=request.item,
         config_digest=config.digest(settings),
-        warnings=warnings,
+        warnings=(warnings := (*heard, *_config_note(settings, project, base))),
         people=_people(request, settings, project, env),
-        brief=briefed.with_reader(choose_reader(ask, settings, project, env, chosen_agent)),
+        brief=briefed.with_reader(choose_reader(request.plan, settings, project, env, chosen_agent)),
         templates=own_templates(project, base, config_dir(env), now),
         rubric=seated.rubric,
         judge=seated.judge,
+        team=group.team,
     )
     return Prepared(
         order=order,

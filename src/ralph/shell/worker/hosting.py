@@ -44,7 +44,8 @@ def key_variables(order: Order, env: Mapping[str, str]) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     chosen = [failover.with_agent(order, number) for number in range(1 + len(order.spares))]
-    others = (order.judge, order.plan_brief.reader)
+    roles = order.team.roles.values() if order.team is not None else ()
+    others = (order.judge, order.plan_brief.reader, *(terms.agent for terms in roles))
     chosen += [replace(order, agent=agent, spares=()) for agent in others if agent is not None]
     for one in chosen:
         key = one.agent.key

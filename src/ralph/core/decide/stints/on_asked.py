@@ -12,7 +12,7 @@ import msgspec.structs
 from ralph.core.decide import after_judging, failover, grants, on_baseline, plan_facts
 from ralph.core.decide.stints.approval import refuse_start
 from ralph.core.model import spend
-from ralph.core.model.actions import Action, Finish, RestoreWorkspace, RunAgent, TakeSnapshot
+from ralph.core.model.actions import Action, AskJudge, Finish, RestoreWorkspace, RunAgent, TakeSnapshot
 from ralph.core.model.agent import SealedAgent, Steer
 from ralph.core.model.events import (
     AbortAsked,
@@ -181,6 +181,8 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
     if event.agent is not None:
         loop, held = _with_agent(loop, event.agent), _by_first_agent(held)
     loop = grants.grant(plan_facts.tick_human_items(loop, event.done), event)
+    if "reviewer" in event.allow and held and isinstance(held[0], AskJudge):
+        held = ()  # who was to be asked is overruled: the tree is judged again without
     if event.gates:
         loop = on_baseline.join_gates(loop, event.gates)
     if held and not event.gates and event.to is None:
@@ -204,6 +206,7 @@ def _forget_counts(loop: Loop) -> Loop:
     loop = loop.with_progress(integrity_hits=0, counted=0)
     loop = loop.with_proof(verdicts_tree="", finals_tree="", guards_tree="", doubted_tree="", no_answers=())
     loop = replace(loop, jury=reset_counts(loop.jury))
+    loop = loop.with_team(open="", tries=0, review=reset_counts(loop.team.review))
     return plan_facts.reopen_blocked_items(loop)
 
 

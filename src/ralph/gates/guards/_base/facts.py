@@ -111,6 +111,7 @@ class GuardFacts(Struct, frozen=True):
     item: GuardFacts | None = (
         None  # of a plan: what was done for the item at hand, with its title as the task
     )
+    sealed: dict[str, bytes] = {}  # test files of the tester, as it wrote them
     tried: Tried = field(default_factory=Tried)
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
@@ -17,6 +18,7 @@ from ralph.core.proof.compare import compare
 from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.narrow import module_file
 
@@ -48,6 +50,7 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
         if not gate.required or not _is_python(gate) or base is None or final is None or not final.tests:
             continue
         turned = [key for key in compare(base, final, fail_on=gate.fail_on).witness if key in final.tests]
+        turned += sorted(tests_of_tester(facts, gate).difference(turned))
         request = _request(facts, gate, final, turned[:_MAX_TESTS])
         if request is not None:
             found[gate.name] = request
@@ -57,7 +60,7 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
 def _request(facts: GuardFacts, gate: Gate, final: Reading, turned: list[str]) -> AlterRequest | None:
     places: dict[str, dict[str, list[str]]] = {}  # path -> function -> ids
     for name in turned:
-        path = final.files.get(name) or module_file(name, gate.cwd, facts.base_paths)
+        path = final.files.get(name) or module_file(name, gate.cwd, {*facts.base_paths, *facts.sealed})
         function = re.split(r"::|\.", name.partition("[")[0])[-1]
         if path.endswith(".py"):
             places.setdefault(path, {}).setdefault(function, []).append(name)
@@ -76,15 +79,17 @@ def _request(facts: GuardFacts, gate: Gate, final: Reading, turned: list[str]) -
 
 def check(facts: GuardFacts) -> GuardResult:
     findings = []
-    asked = 0
+    asked = sealed = 0
+    of_tester = {gate.name: tests_of_tester(facts, gate) for gate in facts.gates}
     for gate_name, (request, reading) in facts.tried.altered.items():
         asked += len(request)
+        sealed += len(request & of_tester.get(gate_name, frozenset()))
         green = sorted(name for name in request if (reading.tests or {}).get(name) == "pass")
         findings += [
             Finding(f"altered.green:{name}", f"{gate_name}: {name} is green whatever value it expects")
             for name in green
         ]
-    return guard_result(
+    result = guard_result(
         NAME,
         facts,
         findings,
@@ -93,3 +98,4 @@ def check(facts: GuardFacts) -> GuardResult:
         else "no test that turned green could be altered for certain",
         bad="tests are green whatever they expect",
     )
+    return replace(result, counted={**result.counted, "altered": sealed}) if sealed else result

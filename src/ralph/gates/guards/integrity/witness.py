@@ -15,8 +15,9 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import GuardResult, Reading
 from ralph.core.proof.compare import COLLECT, compare
 from ralph.gates.guards._base.facts import Change, GuardFacts
+from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
-from ralph.gates.guards._files.overlay import is_judging_path
+from ralph.gates.guards._files.overlay import is_judging_path, overlay_request
 from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.judging_paths import is_config, is_test
 
@@ -119,7 +120,27 @@ def check(facts: GuardFacts) -> GuardResult:
         text = f"{len(shown)} new or changed tests are red on the base source and green now: {names}"
     else:
         text = f"no new or changed test shows the change: {why_not}"
-    return GuardResult(NAME, facts.tree, applied=True, summary=text, counted={"witness": len(shown)})
+    counted = {"witness": len(shown), **_count_sealed(facts, shown)}
+    return GuardResult(NAME, facts.tree, applied=True, summary=text, counted=counted)
+
+
+def _count_sealed(facts: GuardFacts, shown: tuple[str, ...]) -> dict[str, int]:
+    """Of the witnesses, those in files of the tester; and what else was changed that tests go by.
+
+    Further test files are welcome: what turned green is also called alone, without them. A conftest, a
+    helper or a setting is not: it could decide what the tester's tests say.
+    """
+    if not facts.sealed:
+        return {}
+    over = overlay_request(facts)
+    paths = {*over.restore, *over.drop, *over.edit} if over is not None else set()
+    touched = paths - facts.sealed.keys() - set(changed_tests(facts).whole)
+    return {"sealed": len(_of_tester(facts, shown)), "touched": len(touched)}
+
+
+def _of_tester(facts: GuardFacts, names: Iterable[str]) -> tuple[str, ...]:
+    own = frozenset[str]().union(*(tests_of_tester(facts, gate) for gate in facts.gates))
+    return tuple(name for name in names if name in own)
 
 
 def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
@@ -158,7 +179,8 @@ def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
             why = skipped
         if wrong and not found:
             why = f"they are red on the base source for another reason than the change ({wrong})"
-    return tuple(sorted(shown)), "" if shown else why
+    # Where the tester's tests show the change, only they are asked what they notice.
+    return tuple(sorted(_of_tester(facts, shown) or shown)), "" if shown else why
 
 
 def _skipped_words(over: Reading, final: Reading) -> str:

@@ -32,6 +32,7 @@ from ralph.app.words.format import (
     clock,
     cost_words,
     iso,
+    role_spend_words,
     safe,
     short,
     table,
@@ -156,6 +157,7 @@ def details(row: ListRow, now: float) -> list[str]:
         lines.append(_gate_line(line))
     lines += [f"  alert      {safe(sentence, 300)}" for sentence in _breaker(body).get("alerts", ())]
     lines += _judge_lines(body)
+    lines += _team_lines(body)
     lines += _plan_lines(body)
     lines += [f"  asked      {safe(one['key'] + ': ' + one['says'], 300)}" for one in body.get("asked", ())]
     lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
@@ -258,6 +260,25 @@ def _judge_lines(body: dict[str, Any]) -> list[str]:
     return [
         f"  judge      {safe(judge.get('agent', ''), 40)}  {judge.get('verdict', 'unknown')}  {said}  {role}"
     ]
+
+
+def _team_lines(body: dict[str, Any]) -> list[str]:
+    """Each role with its spend, then the newest tasks."""
+    team = body.get("team")
+    if not isinstance(team, dict):
+        return []
+    tasks = team["tasks"]
+    done = f"led by {team['leader']}, {team['done']} of {len(tasks)} tasks done"
+    lines = [f"  team       {safe(team['name'], 40)}  {done}"]
+    for one in team["roles"]:
+        who = safe("/".join(filter(None, (one["agent"], one["model"]))), 40)
+        lines.append(f"             {one['name']}  {who}  {role_spend_words(one['spend'])}")
+    for task in tasks[-5:]:
+        blocked = f": {safe(task['blockers'][0], 120)}" if task.get("blockers") else ""
+        status = task.get("status", "in_progress")
+        lines.append(f"             {safe(task['subject'], 60)}  {status}  {task['owner']}{blocked}")
+    lines += [f"             without the {role}: {safe(why, 200)}" for role, why in team["without"].items()]
+    return lines
 
 
 def _gate_line(line: dict[str, Any]) -> str:

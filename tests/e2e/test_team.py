@@ -1,0 +1,80 @@
+"""A team over whole loops: a tester before the work, a reviewer after it, and what each of them cost."""
+
+import json
+
+import pytest
+from featurekit import FEATURE, POWER, files, one_test
+from kit import HERE, SCRIPTED, agent, fixed_calc
+
+from ralph.core.model.events import AgentStarted, JudgeEnded, RoleEnded, RoleStarted
+
+pytestmark = pytest.mark.slow
+
+JUDGES = HERE / "judges"
+TESTS = one_test("self.assertEqual(calc.power(2, 3), 8)")
+CODER = agent("writes_files", files(calc__py=fixed_calc() + POWER), "COMPLETE")
+
+
+@pytest.fixture
+def green(place):
+    """The project without its bugs: nothing is red before the feature."""
+    place.commit("no bugs", calc__py=fixed_calc())
+    return place
+
+
+def writer(**texts):
+    return f"{SCRIPTED / 'writes_files.py'} {files(**texts)}"
+
+
+def team(place, **roles):
+    """The user's own configuration, with a command for each role."""
+    lines = []
+    for role, command in roles.items():
+        lines += [f"[agents.{role}]", f"command = {json.dumps(str(command))}"]
+        lines += [f"[team.{role}]", f'agent = "{role}"']
+    (place.config / "ralph" / "config.toml").write_text("\n".join(lines) + "\n")
+
+
+def test_a_tester_and_a_reviewer_of_their_own(green):
+    """Tests from another call than the code give an A, an objection holds back, and costs are per role."""
+    tester = writer(test_power__py=TESTS, calc__py="broken", notes__txt="psst", conftest__py="import os\n")
+    team(green, tester=tester, reviewer=f"{JUDGES / 'reviews.py'} NOTES.md")
+    again = files(calc__py=fixed_calc() + POWER, NOTES__md="# power\n\nraises a to b\n")
+    coder = f"{SCRIPTED / 'team_coder.py'} {files(calc__py=fixed_calc() + POWER)} {again}"
+    done = green.loop(coder, "--team", task=FEATURE)
+    loop = green.expect(done, "verified", 0, 5, says="the reviewer")
+    if loop.work.protection in ("S2", "S3"):
+        assert loop.grade == "A", loop.proof.unproven
+    (asked,), (tests,) = done.all(RoleStarted), done.all(RoleEnded)
+    assert asked.tree == loop.sealed.base.tree
+    assert tests.tests.paths == ("test_power.py",)
+    assert set(tests.tests.left_out) == {"calc.py", "notes.txt", "conftest.py"}
+    assert [event.opinion.status for event in done.all(JudgeEnded)] == ["fail", "pass"]
+    first, second = (green.prompt(event.prompt) for event in done.all(AgentStarted))
+    assert "test_power.py" in first
+    assert "NOTES.md is missing" in second.partition("--- output of the reviewer ")[2]
+    spend = {role: (one.calls, one.cost, one.blind) for role, one in loop.team.spend.items()}
+    assert spend == {"tester": (1, None, 1), "coder": (2, None, 2), "reviewer": (2, 1.0, 0)}
+    told = [(task.subject, task.status, task.owner) for task in loop.team.tasks]
+    assert ("Implement iteration 1", "failed", "ralph-coder") in told
+    assert told[-1] == ("Review iteration 2", "completed", "ralph-reviewer")
+    report = green.ralph("report", loop.sealed.loop).out
+    assert "### Team" in report
+    assert "| ralph-reviewer | command | 2 |" in report
+    status = green.ralph("status", loop.sealed.loop).out
+    assert "team       loop-" in status
+    shown = json.loads(green.ralph("status", loop.sealed.loop, "--json").out)["loops"][0]
+    assert (shown["team"]["leader"], shown["team"]["review"]) == ("loop-lead", "pass")
+
+
+def test_a_coder_that_bends_the_testers_tests_is_not_verified(green):
+    """What the tester wrote is part of the judgement: changing it is a question, never a way out."""
+    team(green, tester=writer(test_power__py=TESTS))
+    bent = files(calc__py=fixed_calc() + POWER.replace("a**b", "a + b"), test_power__py=one_test("pass"))
+    done = green.loop(
+        agent("writes_files", bent, "COMPLETE"), "--team", "--max-iterations", "1", task=FEATURE
+    )
+    assert done.loop.outcome in ("blocked", "exhausted")
+    assert any(
+        "test_power.py, which the tester wrote, was changed" in line for line in done.loop.proof.not_yet
+    )
