@@ -90,7 +90,7 @@ def test_it_ends_as_in_the_foreground(world, receiver):
     world.over()
     heard = told_people(world, receiver)
     assert [one["event"] for one in heard[0]] == ["end"]
-    assert heard[0][0]["next"] == [f"ralph {verb} {name}" for verb in ("diff", "merge", "drop", "report")]
+    assert heard[0][0]["next"] == [f"ralph {verb} {name}" for verb in ("diff", "merge", "discard", "report")]
     assert heard[1] == [["start", f"ralph-{name}"], ["end", f"ralph-{name}"]]
     assert heard[2].startswith("issue comment 7 --body-file -\n**verified** (grade ")
     other = Back(world.top.parent / "other", world.home, seen=world._seen)
