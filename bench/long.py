@@ -1,4 +1,4 @@
-"""One loop of 300 iterations: its last ones cost what its first ones did, in time and in memory.
+"""One loop of 1,500 iterations: its last ones cost what its first ones did, in time, memory and descriptors.
 
 The floor runs before and after it: what the machine itself became slower or faster by is taken out.
 """
@@ -6,7 +6,7 @@ The floor runs before and after it: what the machine itself became slower or fas
 from functools import partial
 
 from measuring import MEGABYTE, Line, median
-from memory import AIM, calls_made, peak_of
+from memory import AIM, calls_made, folder_size, open_files, peak_of
 from sample import facts, floor_iterations, loop_command, make_project, place, ralph_iterations
 
 PART = "long"
@@ -14,17 +14,24 @@ FILES = 100
 EARLY = 10
 FLAT_TIME = 1.25  # below that, two medians of fifty differ by chance on a machine that does other work
 FLAT_MEMORY = 1.1
+FLAT_FILES = 1.2
+MAX_DISK = 150.0  # kB: evidence, prompt, output and checkpoint of an iteration
 
 
 def measure(quick: bool) -> list[Line]:
-    turns, window = (60, 15) if quick else (300, 50)
+    turns, window = (60, 15) if quick else (1500, 50)
     with place() as here:
         make_project(here, FILES, turns)
         floor_iterations(here, 5)
         before = median(floor_iterations(here, window))
+        files: list[int] = []
         peak, early = peak_of(
-            loop_command(here, "long", turns), here, when=lambda: calls_made(here, "long") > EARLY
+            loop_command(here, "long", turns),
+            here,
+            when=lambda: calls_made(here, "long") > EARLY,
+            look=lambda pid: files.append(open_files(pid)),
         )
+        disk = folder_size(here.state)
         after = median(floor_iterations(here, window))
         events = facts(here, "long")
     seconds = ralph_iterations(events)
@@ -58,5 +65,22 @@ def measure(quick: bool) -> list[Line]:
             value=peak / early,
             value_unit="x",
             aim=FLAT_MEMORY,
+        ),
+        line(
+            what="open files of the runner, last fifth against the first",
+            floor=max(files[: len(files) // 5]),
+            ralph=max(files[-len(files) // 5 :]),
+            unit="",
+            value=max(files[-len(files) // 5 :]) / max(files[: len(files) // 5]),
+            value_unit="x",
+            aim=FLAT_FILES,
+        ),
+        line(
+            what="disk an iteration",
+            ralph=disk / turns / 1000,
+            unit="kB",
+            value=disk / turns / 1000,
+            value_unit="kB",
+            aim=MAX_DISK,
         ),
     ]

@@ -52,7 +52,27 @@ def _resident(pid: int) -> int:
         return 0
 
 
-def peak_of(argv: list[str], here: Place, when: Callable[[], bool] = lambda: False) -> tuple[int, int]:
+def open_files(pid: int) -> int:
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+def folder_size(top: str) -> int:
+    """Bytes on disk, not counting the reserve that a state directory keeps for a full disk."""
+    paths = (
+        os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names if name != "reserve"
+    )
+    return sum(os.lstat(path).st_blocks * 512 for path in paths)
+
+
+def peak_of(
+    argv: list[str],
+    here: Place,
+    when: Callable[[], bool] = lambda: False,
+    look: Callable[[int], None] = lambda _pid: None,
+) -> tuple[int, int]:
     """Peak of a whole command, and its peak up to the moment when `when` first became true."""
     early = peak = 0
     reached = False
@@ -61,6 +81,7 @@ def peak_of(argv: list[str], here: Place, when: Callable[[], bool] = lambda: Fal
     ) as child:
         while child.poll() is None:
             peak = max(peak, own_memory(child.pid))
+            look(child.pid)
             if not reached:
                 early, reached = peak, when()
             time.sleep(LOOK_SECONDS)

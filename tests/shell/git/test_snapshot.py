@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 from gitkit import DATE, begin, make_repo, write
@@ -150,6 +151,35 @@ def test_line_ends_of_the_user_do_not_make_changes(tmp_path, autocrlf):
     assert snap(loop).files_changed == 0
     expected = b"a\r\nb\r\n" if autocrlf == "true" else b"a\nb\n"
     assert (loop.ws / "lf.txt").read_bytes() == expected
+
+
+def test_a_gc_while_a_loop_begins_costs_another_try(tmp_path):
+    """The user's `gc --prune=now` takes what no ref holds yet: loops begin, and mend it when asked again."""
+    top = make_repo(tmp_path / "repo")
+    write(top, {f"new/{number}": f"{number}\n" for number in range(50)})
+    store = begin(top, tmp_path / "state").store
+    over = threading.Event()
+
+    def prune():
+        while not over.is_set():
+            git(top, "prune", "--expire=now", check=False)
+            over.wait(0.1)  # a gc takes longer than that to begin again
+
+    pruning = threading.Thread(target=prune)
+    pruning.start()
+    scratch = os.fspath(tmp_path / "state")
+
+    def start(number):
+        return start_refs(store, f"demo-{number}", None, with_changes=False, date=DATE, scratch=scratch)
+
+    try:
+        for number in range(4):
+            start(number)
+    finally:
+        over.set()
+        pruning.join()
+    for number in range(4):  # what a gc took that had looked at the refs before is put back
+        assert read_blob(store, tree_of(store, start(number).user_start_commit), "new/7") == b"7\n"
 
 
 def test_gc_by_the_user_loses_nothing(tmp_path):

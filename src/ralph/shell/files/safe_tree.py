@@ -13,6 +13,7 @@ import msgspec
 
 SCAN_ENTRIES = 1_000_000
 _HEED_EVERY = 10_000  # entries
+_HEED_REMOVED = 200  # of them, where each one is removed
 _GIT_NAMES = (b".gitignore", b".gitattributes", b".gitmodules")
 
 
@@ -26,8 +27,10 @@ class Scan(msgspec.Struct, frozen=True):
     young: tuple[tuple[bytes, int], ...] = ()  # files that were written since a moment, with their sizes
 
 
-def remove_tree(path: str) -> None:
+def remove_tree(path: str, heed: Callable[[], None] | None = None) -> None:
     """Removes a file or a folder of any depth and any modes; a link is removed, never followed.
+
+    `heed` is asked now and then; what it raises leaves the rest for another time.
 
     Sub-folders are moved up to the top before they are emptied, so that neither a path longer than the
     system allows nor ten thousand levels can stop it.
@@ -42,7 +45,7 @@ def remove_tree(path: str) -> None:
     os.chmod(path, 0o700)
     top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        _flatten(top)
+        _flatten(top, heed or (lambda: None))
     finally:
         os.close(top)
     os.rmdir(path)
@@ -70,17 +73,20 @@ def open_way(top: str, below: str) -> None:
         os.close(here)
 
 
-def _flatten(top: int) -> None:
+def _flatten(top: int, heed: Callable[[], None]) -> None:
     moved = 0
     while names := os.listdir(top):
         for name in names:
+            heed()
             if not stat.S_ISDIR(os.lstat(name, dir_fd=top).st_mode):
                 os.unlink(name, dir_fd=top)
                 continue
             os.chmod(name, 0o700, dir_fd=top)
             here = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
             try:
-                for inner in os.listdir(here):
+                for number, inner in enumerate(os.listdir(here)):
+                    if number % _HEED_REMOVED == 0:
+                        heed()
                     if not stat.S_ISDIR(os.lstat(inner, dir_fd=here).st_mode):
                         os.unlink(inner, dir_fd=here)
                         continue

@@ -43,8 +43,8 @@ from ralph.shell.git.trees import (
 
 _SEED = ".ralph-seed"
 _MAX_WARNINGS = 50
-_GC_TRIES = 3
-_PRUNED = ("invalid object", "bad object", "nonexistent object", "not a valid object", "unable to read")
+_GC_TRIES = 10
+_PRUNED = (" object", "unable to read", "unable to write", "unable to create temporary")
 _EMPTY_BLOB = {
     "sha1": "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
@@ -91,8 +91,8 @@ def _pin(
 ) -> Start:
     project = store.project
     there = read_refs(project, loop_ref(name, "base")) | read_refs(project, loop_ref(name, "user-start"))
-    if len(there) == 2:
-        base, user = there[loop_ref(name, "base")], there[loop_ref(name, "user-start")]
+    base, user = (there.get(loop_ref(name, what), "") for what in ("base", "user-start"))
+    if len(there) == 2 and _intact(store, base, user):
         head = private_call(store, ["rev-parse", f"{user}^"]).out.decode().strip()
         dirty = tree_of(store, user) != tree_of(store, head)
         return Start(base, tree_of(store, base), user, head, dirty)
@@ -110,9 +110,23 @@ def _pin(
         base = user
     base_tree = tree_of(store, base)
     changes = [(loop_ref(name, "base"), base), (loop_ref(name, "user-start"), user)]
-    move_refs(project, [RefChange(ref, commit, None) for ref, commit in changes])
+    move_refs(project, [RefChange(ref, commit, there.get(ref)) for ref, commit in changes])
+    if not _intact(store, base, user):
+        raise SetupError(
+            "a gc took objects away while this loop began",
+            code="E-GIT-PRUNED",
+            at=project.top,
+            why="nonexistent object: it had looked at the refs before",
+            next="git gc",
+        )
     dirty = tree != tree_of(store, project.head)
     return Start(base, base_tree, user, project.head, dirty, tuple(warnings))
+
+
+def _intact(store: Store, *commits: str) -> bool:
+    """Nothing of these is missing: a gc that looked at the refs before they were made takes it later."""
+    asked = ["rev-list", "--objects", "--quiet", *commits, "--not", store.project.head]
+    return private_call(store, asked, ok=None).code == 0
 
 
 def resolve_commit(project: Project, rev: str) -> str:

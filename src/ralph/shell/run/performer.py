@@ -367,9 +367,16 @@ class RealPerformer:
                 )
         whole = action.outcome not in RESUMABLE
         give_back(os.path.join(self.site.folder, "own"), self.site.clock.now(), whole=whole)
+        began = self.site.clock.monotonic()
         for part in ("checkouts", "gates", "deps"):
-            remove_tree(os.path.join(self.site.folder, part))
+            # Checkouts of a large repository take minutes: whoever stops the loop need not wait for them.
+            remove_tree(os.path.join(self.site.folder, part), lambda: self._look_up(began))
         return e.LoopEnded(outcome=action.outcome, reason=action.reason, grade=action.grade)
+
+    def _look_up(self, began: float) -> None:
+        """As while a git is at work, in what takes as long without one."""
+        if (heed := self.site.store.project.git.heed) is not None:
+            heed("(removing checkouts)", self.site.clock.monotonic() - began)
 
 
 def _steady(loop: Loop, verdict: Verdict) -> Verdict:
