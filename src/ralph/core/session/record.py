@@ -31,6 +31,7 @@ class SessionStarted(SessionFact, frozen=True, tag="SessionStarted"):
     session: str
     order: Order
     protection: str  # of the checks: the agent is the user's own, and nothing holds it
+    path: str = ""  # where programs are found: a host may give its hooks another one than its shell
 
 
 class StopAsked(SessionFact, frozen=True, tag="StopAsked"):
@@ -102,6 +103,7 @@ class Session(Struct, frozen=True):
     notes: dict[str, dict[str, str]] = {}  # by type: what was claimed by `ralph state`
     action: ActionStarted | None = None  # under way
     before_action: tuple[int, int] = (0, 0)  # stops and refusals when it began
+    path: str = ""
 
     @property
     def active(self) -> bool:
@@ -184,7 +186,7 @@ def _start(fact: SessionStarted) -> Session:
     loop = Loop(order=fact.order, rules=e.RULES).with_work(
         tree=base.tree, commit=base.commit, protection=fact.protection
     )
-    return Session(host=fact.host, id=fact.session, loop=loop, began=fact.at)
+    return Session(host=fact.host, id=fact.session, loop=loop, began=fact.at, path=fact.path)
 
 
 def _count_answer(session: Session, fact: HookAnswered) -> Session:

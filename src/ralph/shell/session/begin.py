@@ -74,7 +74,9 @@ def begin_session(
         warnings=(*request.notes, *settings.warnings, *expired, *warned),
     )
 
-    fact = SessionStarted(host=host, session=session, order=order, protection=shield.level)
+    fact = SessionStarted(
+        host=host, session=session, order=order, protection=shield.level, path=env.get("PATH", "")
+    )
     return add_fact(state, name, clock, lambda before: _if_free(before, fact))[0]
 
 

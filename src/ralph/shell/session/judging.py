@@ -54,7 +54,7 @@ def judge_session(state: State, name: str, env: Mapping[str, str], clock: Clock)
 
 def _judge_due(state: State, name: str, session: Session, env: Mapping[str, str], clock: Clock) -> Session:
     loop, order = session.loop, session.loop.sealed
-    site = open_site(order, state, env, clock)
+    site = open_site(order, state, {**env, "PATH": session.path or env.get("PATH", "")}, clock)
     judge = Judge(site, find_modules(site.store, order.base.tree, session_folder(state, name)))
     due = owed(session)
     attend = _Attending(state, name, session, clock)
