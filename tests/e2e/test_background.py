@@ -80,6 +80,8 @@ def test_it_ends_as_in_the_foreground(world, receiver):
     for line in ("status l1-00000001", "logs l1-00000001 -f", "attach l1-00000001", "abort l1-00000001"):
         assert f"ralph {line}" in told
     loop = world.until(name, ended)
+    while world.runner_of(name):  # it writes report and proof, and tells people, once the loop has ended
+        time.sleep(0.1)
     world.whole(name)
     assert (loop.iteration, loop.spend.calls, loop.host.background) == (2, 2, True)
     kinds = [kind for kind in world.kinds(name) if kind not in ("LoopQueued", "StintStarted")]
