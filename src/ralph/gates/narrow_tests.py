@@ -37,6 +37,8 @@ def narrow_to_tests(
         return _by_package(gate, runner, names) or wide
     if chooses == "exact":
         return _exactly(gate, runner, names) or wide
+    if chooses == "names" and runner.name == "node" and not any(" > " in name for name in names):
+        return _by_name(wide, runner, names)
     return wide
 
 
@@ -70,6 +72,15 @@ def _by_package(gate: Gate, runner: KnownRunner, names: list[str]) -> Gate | Non
     tests = sorted({name.partition("::")[2].partition("/")[0] for name in names})
     chosen = ("-run", f"^(?:{'|'.join(map(re.escape, tests))})$", *packages)
     return replace(gate, argv=(*gate.argv[: runner.at], *kept, *chosen))
+
+
+def _by_name(wide: Gate, runner: KnownRunner, names: list[str]) -> Gate:
+    """Node: whole names of tests that stand in no suite, unless the command has a pattern."""
+    if any(word.startswith(("--test-name-pattern", "--test-skip-pattern")) for word in wide.argv):
+        return wide
+    bare = [re.sub(r" \(\d+\)\Z", "", name) for name in names]
+    pattern = f"--test-name-pattern=^(?:{'|'.join(map(re.escape, bare))})$"
+    return replace(wide, argv=(*wide.argv[: runner.at], pattern, *wide.argv[runner.at :]))
 
 
 def _exactly(gate: Gate, runner: KnownRunner, names: list[str]) -> Gate | None:

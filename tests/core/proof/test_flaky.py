@@ -371,9 +371,16 @@ def test_forgiven(reading: Reading, names: tuple[str, ...], changes: dict[str, A
 def test_forgiven_ones_are_named(number: int, named: str) -> None:
     """A few names, in order, and how many there are beside them."""
     names = [f"t.py::{n}" for n in range(number)]
-    left = forgive_flakes(read(tests=dict.fromkeys(names, "fail")), names[::-1])
-    assert left.summary == f"{number} passed, of these only at times, as on the base: {named}"
+    left = forgive_flakes(read(tests={**dict.fromkeys(names, "fail"), "u.py": "pass"}), names[::-1])
+    assert left.summary == f"{number + 1} passed, of these only at times, as on the base: {named}"
     assert left.flaky == tuple(names)
+
+
+def test_a_gate_in_which_only_forgiven_tests_passed_has_judged_nothing() -> None:
+    """Forgiven tests, and skipped ones, show nothing: somebody else has to pass."""
+    for others in ({}, {B: "skipped"}):
+        reading = replace(RED, tests={A: "fail", **others})
+        assert forgive_flakes(reading, (A,)).status == "fail"
 
 
 def test_forgiving_asks_for_the_gates_severity() -> None:

@@ -11,6 +11,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._tests.alter import alter_tests
+from ralph.gates.guards._tests.alter_calls import alter_calls
 from ralph.gates.guards.integrity.altered import altered_request, check
 
 ALTERED = [
@@ -21,6 +22,8 @@ ALTERED = [
     ("assert f() == b'ab'", "assert f() == b'ax'"),
     ("assert f() == True", "assert f() == False"),
     ("assert f() == [1, {'a': 2}]", "assert f() == [2, {'a': 2}]"),
+    ("assert f() == [3, 3, 2]", "assert f() == [3, 2, 3]"),
+    ("assert f() == [3, g, 2]", "assert f() == [4, g, 2]"),
     ("assert f() == 1.5", "assert f() == 2.5"),
     ("self.assertEqual(f(1), 2)", "self.assertEqual(f(1), 3)"),
     ("self.assertListEqual(f(1), [2])", "self.assertListEqual(f(1), [3])"),
@@ -132,3 +135,40 @@ def test_green_in_spite_of_it_is_a_finding(said, found):
     result = check(given)
     assert [finding.key for finding in result.findings] == found
     assert not result.integrity
+
+
+CALLS = [
+    ("rs", "assert_eq!(f(1), 2);", "assert_eq!(f(1), 3);"),
+    ("rs", 'assert_eq!(Some(12), f("a"), "why");', 'assert_eq!(Some(13), f("a"), "why");'),
+    ("rs", 'assert_eq!(f(), vec!["ab", "c"]);', 'assert_eq!(f(), vec!["ax", "c"]);'),
+    ("js", "assert.deepEqual(f('x'), { a: '1' });", "assert.deepEqual(f('x'), { a: 'x' });"),
+    ("js", "expect(f(1)).toBe(true);", "expect(f(1)).toBe(false);"),
+    ("js", "assert.equal(f('}'), 7);", "assert.equal(f('}'), 8);"),
+]
+CALLS_LEFT = [
+    ("rs", "for x in y { assert_eq!(f(x), 1); }"),
+    ("rs", "assert_eq!(f(1), g(2));"),
+    ("rs", "assert_ne!(f(1), 2);"),
+    ("js", "if (x) { assert.equal(f(), 1); }"),
+    ("js", "expect(f()).not.toThrow();"),
+    ("js", "assert.equal(f(), `${x}`);"),
+]
+
+
+def written(kind, body):
+    if kind == "rs":
+        return f"#[test]\nfn adds() {{\n    {body}\n}}\n\n#[test]\nfn other() {{ assert_eq!(f(), 7); }}\n"
+    return f"test('adds', () => {{\n  {body}\n}});\n\nit('other', () => {{ assert.equal(f(), 7); }});\n"
+
+
+@pytest.mark.parametrize(("kind", "body", "instead"), CALLS)
+def test_rust_and_javascript_expect_something_else(kind, body, instead):
+    """One side of an equality that is written down, and no other test."""
+    text, done = alter_calls(written(kind, body), {"adds"}, kind)
+    assert (text, done) == (written(kind, instead), {"adds"})
+
+
+@pytest.mark.parametrize(("kind", "body"), CALLS_LEFT)
+def test_what_is_not_certain_there_is_left_alone(kind, body):
+    """Conditions, loops, and sides that are both computed."""
+    assert alter_calls(written(kind, body), {"adds"}, kind) == (written(kind, body), frozenset())

@@ -8,7 +8,7 @@ from guardkit import facts_of
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
-from ralph.gates.guards import BreakSeen, first_breaks, next_break
+from ralph.gates.guards import BreakSeen, first_breaks, next_break, waits_for_all
 from ralph.gates.guards._breaks.wrap_source import Marks, read_marks, wrap_source
 from ralph.gates.guards.integrity.sabotage import check
 
@@ -89,7 +89,15 @@ def test_broken_code_turns_an_honest_check_red(tmp_path, mode):
 @pytest.mark.parametrize(("run", "source"), [(python, PYTHON), (node, SCRIPT)])
 def test_traced_code_works_as_before(tmp_path, run, source):
     """Every function says that it was entered and left; what is called while the file is loaded does not."""
-    assert run(tmp_path, source, "trace") == (0, Marks(4, 4, ()))
+    code, marks = run(tmp_path, source, "trace")
+    assert (code, marks.entered, marks.left, marks.exits) == (0, 4, 4, ())
+    assert {"add", "each", "value", "later"} == marks.names
+
+
+def test_where_a_program_ended_is_what_it_entered_and_never_left():
+    """Marks of the thread that ends it; what was left as often as it was entered has come to its end."""
+    marks = read_marks(b"i add\ne add\ni sum\ne sum\no\nl sum\ni sum\ne sum\no\nl sum\n")
+    assert marks == Marks(3, 2, (), ("add",), frozenset({"add", "sum"}))
 
 
 @pytest.mark.parametrize("mode", ["after", "instead", "module"])
@@ -269,3 +277,36 @@ def test_what_is_tried_and_in_which_order():
     assert next_break({"after": GREEN}) == "module"
     assert next_break({"after": GREEN, "module": GREEN}) == "exercised"
     assert next_break({"after": GREEN, "module": GREEN, "exercised": RED}) is None
+
+
+def test_a_test_that_no_longer_comes_to_the_product_is_asked_about():
+    """Green whatever fails: it called functions of the product at the base, and calls none of them now."""
+    after = BreakSeen(red=True, entered=3, green=frozenset({"test_labels"}))
+    tried = {"after": after}
+    assert next_break(tried) == "reach"
+    tried["reach"] = BreakSeen(red=False, entered=1)
+    assert next_break(tried) is None, "it still comes to one"
+    tried["reach"] = BreakSeen(red=False)
+    assert next_break(tried) == "reach-base"
+    tried["reach-base"] = BreakSeen(red=False)
+    assert next_break(tried) is None
+    assert check(facts_of_script(breaks={"check": tried})).findings == ()
+    tried["reach-base"] = BreakSeen(red=True, entered=2)
+    (finding,) = check(facts_of_script(breaks={"check": tried})).findings
+    assert finding.key == "sabotage.unreached:check"
+    assert "test_labels" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("text", "waits"),
+    [
+        ("go run ./check && echo ok", True),
+        ("./serve &\nsleep 1\n", False),
+        ("timeout 5 ./serve", False),
+        ("a=$((1 & 2))", False),
+    ],
+)
+def test_what_a_check_stops_itself_ends_in_the_middle_by_nature(text, waits):
+    """Only a check that starts nothing in the background tells where a program ended."""
+    gate = Gate(name="check", run=text, argv=("/bin/sh", "-c", text), proof=True)
+    assert waits_for_all(facts_of({}, {}, gates=(gate,)), gate) is waits

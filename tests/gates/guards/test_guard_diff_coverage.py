@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from guardkit import facts_of
 
-from ralph.gates.executed.py_trace import MODULE, read_notes, tracer_text
+from ralph.gates.executed.py_start import MODULE
+from ralph.gates.executed.py_trace import read_notes, tracer_text
 from ralph.gates.executed.v8_dump import read_dumps
 from ralph.gates.executed.watched import LineHits, Watch
 from ralph.gates.guards._parts.statements import changed_statements, utf16

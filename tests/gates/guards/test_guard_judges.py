@@ -152,3 +152,20 @@ def test_values_written_as_code_are_product_where_nothing_else_is_tried():
     files["shop.py"] = "def total(x):\n    return 0\n"
     facts = facts_of(files, files | {"limits.py": "MOST = 2\n"}, base={"tests": beside}, gates=(PYTEST,))
     assert watched_judges(facts).known == {"limits.py"}
+
+
+def test_expected_values_that_are_read_no_more_are_asked_about():
+    """They and the tests are what they were, and nobody looked at them: something stands in their place."""
+    edit = {"shop/prices.py": "def total(x):\n    return 1\n"}
+
+    def keys(*opened, also=None, lost=""):
+        again = Reading("pass", "", reads=FileReads(opened=opened, lost=lost))
+        facts = judged({**edit, **(also or {})}, repeats={"tests": (again,)})
+        return [finding.key for finding in check(facts).findings]
+
+    rest = [path for path in FILES if path != "wanted/sums.json"]
+    assert keys(*rest) == ["base_tests.unread:wanted/sums.json"]
+    assert keys(*FILES) == []
+    assert keys(*rest, lost="too much at once") == []
+    assert keys(*(path for path in FILES if path != "shop/rates.json")) == [], "the product may do without"
+    assert keys(*rest, also={"wanted/sums.json": None}) == [], "what is gone is asked about elsewhere"

@@ -9,7 +9,7 @@ from guardkit import facts_of
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
 from ralph.gates.guards import Tried
-from ralph.gates.guards._breaks.plant_finding import plant_findings
+from ralph.gates.guards._breaks.plant_finding import LAST, plant_findings
 from ralph.gates.guards.hygiene.scope import check, scope_request
 
 RUFF = Gate(name="lint", run="ruff check .", argv=("ruff", "check", "."), read="ruff", proof=True)
@@ -29,7 +29,7 @@ def reported(planted, names=None):
             Finding(f"{path}:F401:unused#1", "unused", path=path, line=line)
             for path, one in planted.items()
             for line, name in one.sites.items()
-            if names is None or (path, name) in names
+            if names is None or (path, name) in names or (path, name.removesuffix(LAST)) in names
         ),
     )
 
@@ -60,6 +60,25 @@ def test_what_is_no_longer_looked_at_is_asked_about(names, says):
     result = looked({"a.py": TEXT}, {"a.py": TEXT + "x = 1\n"}, names)
     assert [finding.key for finding in result.findings] == ["scope.shrunk:a.py"]
     assert says in result.findings[0].message or says == "this file"
+
+
+def test_what_stands_behind_an_early_end_is_looked_at_too():
+    """A checker that says nothing of a function's last statement: an end for it alone stands before that."""
+    names = [("a.py", ""), ("a.py", "Sum.of"), ("a.py", "add")]
+    facts = facts_of({"a.py": TEXT}, {"a.py": TEXT + "x = 1\n"}, gates=(RUFF,), final=GREEN, confirm=3)
+    asked = scope_request(facts, RUFF)
+    seen = reported(asked.result, names)
+    last = next(line for line, name in asked.result["a.py"].sites.items() if name == f"add{LAST}")
+    seen = Reading("fail", "", findings=tuple(one for one in seen.findings if one.line != last))
+    tried = Tried(scope={"lint": {"scope-base": reported(asked.base), "scope": seen}})
+    result = check(
+        facts_of(
+            {"a.py": TEXT}, {"a.py": TEXT + "x = 1\n"}, gates=(RUFF,), final=GREEN, confirm=3, tried=tried
+        )
+    )
+    assert [finding.message for finding in result.findings] == [
+        "lint: no longer looks at add (its last statement) in a.py, as it did at the base"
+    ]
 
 
 def test_moved_is_fine_where_it_is_seen_and_asked_about_where_not():

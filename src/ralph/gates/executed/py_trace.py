@@ -8,13 +8,11 @@ for all processes, so that nothing is lost however they end. It also runs in old
 
 from __future__ import annotations
 
+from ralph.gates.executed.py_start import start_module
 from ralph.gates.executed.watched import PYTHON, LineHits, Watch
 
-MODULE = "sitecustomize.py"
 MAX_NOTES = 16 << 20
-_TEXT = '''import sys
-
-
+_TEXT = '''
 def _watch(watched, out, root):
     import os
 
@@ -115,26 +113,6 @@ def _watch(watched, out, root):
         sys.addaudithook(children)
     else:
         note("child")
-
-
-def _other():
-    """The module of this name that would have been found without us."""
-    import os
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
-
-    begin = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [part for part in sys.path if part != begin]
-    found = PathFinder.find_spec("sitecustomize", sys.path)
-    if found is not None and found.loader is not None:
-        found.loader.exec_module(module_from_spec(found))
-
-
-try:
-    _watch(WATCHED)
-except Exception:
-    pass
-_other()
 '''
 
 
@@ -144,7 +122,7 @@ def tracer_text(watch: Watch, root: str, out: str) -> str:
     for index, path in enumerate(watch.of(*PYTHON)):
         lines = {n for row in watch.files[path] for n in range(row.first, row.last + 1)}
         rows.append(f"{root + '/' + path!r}: ({index}, frozenset({sorted(lines)}))")
-    return _TEXT.replace("WATCHED", f"{{{', '.join(rows)}}}, {out!r}, {root + '/'!r}")
+    return start_module(_TEXT, f"_watch({{{', '.join(rows)}}}, {out!r}, {root + '/'!r})")
 
 
 def read_notes(watch: Watch, notes: bytes) -> LineHits:

@@ -34,6 +34,7 @@ from ralph.gates.guards._base.kinds import (
     kind_of,
     with_way_out,
 )
+from ralph.gates.guards._base.test_files import files_of_tests
 from ralph.gates.guards._calls.again import turned_green
 from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards._watch.attribution import attribution_request
@@ -46,8 +47,10 @@ from ralph.gates.guards.integrity.sabotage import (
     Sabotage,
     break_request,
     first_breaks,
+    known_at_base,
     next_break,
     sabotage_request,
+    waits_for_all,
 )
 from ralph.gates.guards.integrity.witness import (
     WitnessRequest,
@@ -77,9 +80,11 @@ __all__ = [
     "altered_request",
     "attribution_request",
     "break_request",
+    "files_of_tests",
     "first_breaks",
     "inspect",
     "is_repeated",
+    "known_at_base",
     "needs_witness",
     "next_break",
     "overlay_request",
@@ -87,6 +92,7 @@ __all__ = [
     "scope_request",
     "source_changes",
     "turned_green",
+    "waits_for_all",
     "watch_request",
     "witness_request",
     "witnesses",

@@ -7,10 +7,9 @@ noted at once, in one file for all processes, so that nothing is lost however th
 
 from __future__ import annotations
 
-MODULE = "sitecustomize.py"
-_TEXT = '''import sys
+from ralph.gates.executed.py_start import start_module
 
-
+_TEXT = '''
 def _watch(out, root):
     import builtins
     import os
@@ -106,29 +105,9 @@ def _watch(out, root):
     builtins.__import__ = imported
     sys.addaudithook(audit)
     note("seen", "python", "")
-
-
-def _other():
-    """The module of this name that would have been found without us."""
-    import os
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
-
-    begin = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [part for part in sys.path if part != begin]
-    found = PathFinder.find_spec("sitecustomize", sys.path)
-    if found is not None and found.loader is not None:
-        found.loader.exec_module(module_from_spec(found))
-
-
-try:
-    _watch(WATCHED)
-except Exception:
-    pass
-_other()
 '''
 
 
 def hook_text(root: str, out: str) -> str:
     """The module. `root`: where the tree stands for the gate; `out`: where its notes go."""
-    return _TEXT.replace("WATCHED", f"{out!r}, {root.rstrip('/') + '/'!r}")
+    return start_module(_TEXT, f"_watch({out!r}, {root.rstrip('/') + '/'!r})")

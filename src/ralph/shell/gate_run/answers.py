@@ -20,6 +20,9 @@ class GateCall(msgspec.Struct, frozen=True):
     watch: Watch | None = None  # which statements to look for while it goes on
     reads: bool = False  # which files it reads is watched
     like_user: bool = False  # in a box that looks like a plain clone of the user's
+    opened: bool = False  # which files are opened is watched, from outside alone
+    times: int = 1  # one after the other in the same box, until one of them is red
+    seconds: int = 0  # after which no further one begins
     share: float = 1.0  # of what the whole gate takes: less where it looks at some tests only
 
 

@@ -13,7 +13,9 @@ import stat
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import FileReads
-from ralph.gates.executed.py_trace import MAX_NOTES, MODULE, read_notes, tracer_text
+from ralph.gates.executed.other_clock import NODE_MODULE, node_clock, python_clock
+from ralph.gates.executed.py_start import MODULE
+from ralph.gates.executed.py_trace import MAX_NOTES, read_notes, tracer_text
 from ralph.gates.executed.v8_dump import read_dumps
 from ralph.gates.executed.watched import JAVASCRIPT, PYTHON, LineHits, Watch
 from ralph.gates.reads import node_reads, notes, py_reads
@@ -59,16 +61,27 @@ def read_hits(watch: Watch, folder: str, root: str, gate: Gate) -> LineHits:
 
 def reads_env(folder: str, named: str, root: str, env: dict[str, str]) -> dict[str, str]:
     """What the gate's environment gets, so that its processes say who reads what."""
-    os.mkdir(os.path.join(folder, "o"), mode=0o700)
     out = f"{named}/reads"
-    for module, text in (
-        (py_reads.MODULE, py_reads.hook_text(root, out)),
-        (node_reads.MODULE, node_reads.hook_text(root, out)),
-    ):
-        with open(os.path.join(folder, "o", module), "w", encoding="utf-8") as file:
+    texts = {MODULE: py_reads.hook_text(root, out), node_reads.MODULE: node_reads.hook_text(root, out)}
+    return _started_with(texts, node_reads.MODULE, os.path.join(folder, "o"), f"{named}/o", env)
+
+
+def clock_env(folder: str, named: str, env: dict[str, str]) -> dict[str, str]:
+    """The same for another clock."""
+    texts = {MODULE: python_clock(), NODE_MODULE: node_clock()}
+    return _started_with(texts, NODE_MODULE, os.path.join(folder, "site"), f"{named}/site", env)
+
+
+def _started_with(
+    texts: dict[str, str], required: str, folder: str, named: str, env: dict[str, str]
+) -> dict[str, str]:
+    """The environment in which Python and Node execute these files first."""
+    os.mkdir(folder, mode=0o700)
+    for module, text in texts.items():
+        with open(os.path.join(folder, module), "w", encoding="utf-8") as file:
             file.write(text)
-    python = os.pathsep.join(filter(None, (f"{named}/o", env.get("PYTHONPATH"))))
-    node = " ".join(filter(None, (f"--require={named}/o/{node_reads.MODULE}", env.get("NODE_OPTIONS"))))
+    python = os.pathsep.join(filter(None, (named, env.get("PYTHONPATH"))))
+    node = " ".join(filter(None, (f"--require={named}/{required}", env.get("NODE_OPTIONS"))))
     return {**env, "PYTHONPATH": python, "NODE_OPTIONS": node}
 
 

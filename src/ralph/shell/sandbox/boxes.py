@@ -11,8 +11,11 @@ import getpass
 import hashlib
 import os
 import secrets
+import shutil
 import socket
+import subprocess
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -37,6 +40,13 @@ PROGRAMS = ("bin", "lib", "libexec", "local", "node_modules", "packages", "share
 # A box in the user's likeness has the same walls and other looks (`dress_place`).
 MAX_WHOLE_CLONE = 5000  # files; of larger trees the clone has no contents, as one that was filtered
 FIRST_PIDS = 300
+LIKE_PROCESSES = 6000
+# An interface of its own, as machines have one, that leads nowhere.
+_LINK = (
+    'ip=$1; shift; "$ip" link set lo up || exit 125; "$ip" link add eth0 type bridge && '
+    '"$ip" link set eth0 up && "$ip" addr add 192.168.178.23/24 dev eth0; exec "$@"'
+)
+_NEW_NET = ("--user", "--map-root-user", "--net", "--", "/bin/sh", "-c", _LINK, "sh")
 _HOME = {
     ".profile": "export EDITOR=vi\n",
     ".bashrc": "alias ll='ls -l'\n",
@@ -214,6 +224,7 @@ def gate_spec(
     like_user = like_user and site.boxed
     os.makedirs(place.tmp, mode=0o700, exist_ok=True)
     read = _gate_reads(site, gate, argv)
+    link = link_command(site) if like_user and not gate.network else ()
     if place.at and not bubblewrap.mount_around(order.repo, site.home, read):
         raise Bug(f"the checkout would be hidden behind one of {', '.join(read)}")
     box = Box(
@@ -228,12 +239,13 @@ def gate_spec(
         shares=shares,
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, argv[:1], gate)),
-        network=gate.network,
+        network=gate.network or bool(link),
         hostname=host_name() if like_user else "localhost",
         chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
     )
     argv = after_others(argv) if like_user else argv
     made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
+    made = msgspec.structs.replace(made, argv=(*link, *made.argv))
     home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
     words = bubblewrap.gate_env(site.env, home, env)
     words["PATH"] = site.gate_path(gate)
@@ -245,10 +257,13 @@ def gate_spec(
         words["PATH"] = os.pathsep.join(
             bubblewrap.path_outside(box, part) for part in words["PATH"].split(os.pathsep)
         )
-    if like_user:
-        words = shell_env(words, site.env, box.chdir)
     frame = Frame(wall_seconds=gate.timeout, memory_bytes=GATE_MEMORY, group=_group(site, folder))
-    return bubblewrap.call_spec(made, "gate", words, frame)
+    if not like_user:
+        return bubblewrap.call_spec(made, "gate", words, frame)
+    words = shell_env(words, site.env, box.chdir)
+    spec = bubblewrap.call_spec(made, "gate", words, msgspec.structs.replace(frame, stdin=_no_input(folder)))
+    # The bounds that a login has; how many processes there may be is still bounded.
+    return msgspec.structs.replace(spec, rlimits={"nproc": LIKE_PROCESSES + secrets.randbelow(4000)})
 
 
 def _hidden_paths(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
@@ -293,6 +308,30 @@ def _make_folder(folder: str, name: str) -> str:
     path = os.path.join(folder, name)
     os.makedirs(path, mode=0o700, exist_ok=True)
     return path
+
+
+@lru_cache(maxsize=4)
+def _link_words(unshare: str, ip: str) -> tuple[str, ...]:
+    """What puts an interface into a network of its own; () where this machine cannot."""
+    words = (unshare, *_NEW_NET, ip)
+    try:
+        done = subprocess.run([*words, ip, "-br", "link"], capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return words if b"eth0" in done.stdout else ()
+
+
+def link_command(site: Site) -> tuple[str, ...]:
+    """What stands before the box in the user's likeness; () where it has no interface but its own."""
+    ip = shutil.which("ip", path=os.pathsep.join((site.path, "/usr/sbin", "/sbin")))
+    return _link_words(site.unshare, ip) if site.boxed and site.unshare and ip else ()
+
+
+def _no_input(folder: str) -> str:
+    """An empty file: who asks for the name of its standard input is told of no device."""
+    path = os.path.join(folder, "input")
+    with open(path, "wb"):
+        return path
 
 
 def user_name(env: Mapping[str, str]) -> str:

@@ -88,6 +88,7 @@ class Tried(Struct):
     coverage: dict[str, LineHits] = {}  # what a repeat of each gate executed of the change
     likeness: dict[str, LikeSeen] = {}  # where a repeat in the user's likeness came out otherwise
     alone: dict[str, tuple[Reading, ...]] = {}  # the tests that turned green, called by themselves
+    plain: dict[str, frozenset[str]] = {}  # tests that are red when an ordinary program calls them
     undone: dict[str, str] = {}  # by guard, not by gate: what it would have tried, had it fitted in
 
 

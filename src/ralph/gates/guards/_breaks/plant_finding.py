@@ -1,7 +1,8 @@
 """A finding planted into every definition of a file, so that a checker that looks there must report it.
 
-One line at the beginning of each function, which breaks rules of many checkers at once, and a function at the
-end of the file that nothing calls, for coverage. Which of them a checker reports is tried at the base first.
+One line at the beginning of each function and one before its last statement, which break rules of many
+checkers at once, and a function at the end of the file that nothing calls, for coverage. Which of them a
+checker reports is tried at the base first.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from ralph.gates.guards._breaks.break_function import (
 from ralph.gates.guards._parts.script_language import MAX_CHARS, language
 
 NAME = "planted_on_purpose"
+LAST = " (its last statement)"  # what stands behind an early end may not be looked at
 _PYTHON = f"import {NAME}_a, {NAME}_b; {NAME}: int = ''\n"
+_PYTHON_LAST = _PYTHON.replace(NAME, f"{NAME}_last")
 # At the end of a file, for rules that want more than one line, and with lines that nothing executes.
 _PYTHON_END = f"""
 
@@ -65,7 +68,8 @@ def plant_findings(path: str, content: bytes) -> PlantedFile | None:
 def definitions(path: str, text: str) -> frozenset[str]:
     """Names of the functions that stand in a file, as `plant_findings` calls them."""
     planted = plant_findings(path, text.encode())
-    return frozenset(planted.sites.values()) - {""} if planted is not None else frozenset()
+    names = planted.sites.values() if planted is not None else ()
+    return frozenset(name.removesuffix(LAST) for name in names) - {""}
 
 
 def _python(text: str) -> PlantedFile:
@@ -76,15 +80,16 @@ def _python(text: str) -> PlantedFile:
     sites: list[tuple[int, str]] = []
     for name, node in all_functions(tree):
         told = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
-        first = node.body[1 if told else 0]
-        marks = getattr(first, "decorator_list", [])
-        at = min([first.lineno, *(mark.lineno for mark in marks)])
-        lead = lines[at - 1][: first.col_offset]
-        if not lead.strip() and at > node.lineno:
-            sites.append((at, name))
-            lines[at - 1] = f"{lead}{_PYTHON}{lines[at - 1]}"
+        # The other way round, so that of one statement both stand before it in their order.
+        for here, line, place in ((node.body[-1], _PYTHON_LAST, LAST), (node.body[told], _PYTHON, "")):
+            marks = getattr(here, "decorator_list", [])
+            at = min([here.lineno, *(mark.lineno for mark in marks)])
+            lead = lines[at - 1][: here.col_offset]
+            if not lead.strip() and at > node.lineno:
+                sites.append((at, f"{name}{place}"))
+                lines[at - 1] = f"{lead}{line}{lines[at - 1]}"
     numbered: dict[int, str] = {}
-    for moved, (at, name) in enumerate(sorted(sites)):
+    for moved, (at, name) in enumerate(sorted(sites, key=lambda site: (site[0], site[1].endswith(LAST)))):
         numbered[at + moved] = name
     made = "".join(lines)
     last = made.count("\n")

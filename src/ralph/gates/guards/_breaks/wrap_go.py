@@ -17,6 +17,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"runtime"
 )
 
 func brokenMark(text string) {
@@ -27,8 +28,35 @@ func brokenMark(text string) {
 	}
 }
 
-func brokenLeft() {
+// Is this the goroutine that the program ends with?
+func brokenIsMain() bool {
+	pcs := make([]uintptr, 200)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		frame, more := frames.Next()
+		if frame.Function == "runtime.main" {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+func brokenEntered(name string, own bool) bool {
+	brokenMark("i " + name)
+	inside := own && brokenIsMain()
+	if inside {
+		brokenMark("e " + name)
+	}
+	return inside
+}
+
+func brokenLeft(name string, inside bool) {
 	brokenMark("o")
+	if inside {
+		brokenMark("l " + name)
+	}
 	%(fail)s
 }
 
@@ -67,11 +95,11 @@ _FAIL = 'panic("broken on purpose")'
 def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
     text = new.decode()
     package = _PACKAGE.search(text)
-    if package is None or mode == "trace":
+    if package is None:
         return {}
     made = text
     if mode == "module":
-        made += '\nfunc init() { brokenMark("i"); brokenLeft() }\n'
+        made += '\nfunc init() { brokenMark("i"); brokenLeft("", false) }\n'
     else:
         bodies = changed_bodies("go", ("function_declaration", "method_declaration"), old, text)
         if not bodies:
@@ -80,13 +108,16 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
             if mode in ("foreign", "valued"):
                 made = _give_foreign(made, body)
                 continue
-            start = 'brokenMark("i"); defer brokenLeft()'
+            # A program may end itself; what it is made of may not.
+            own = str(package[1] != "main").lower()
+            start = f'defer brokenLeft("{body.name}", brokenEntered("{body.name}", {own}))'
             start += f"; {_FAIL}" if mode == "instead" else ""
             made = f"{made[: body.start + 1]} {start}; {made[body.start + 1 :]}"
     if made == text:
         return {}
     valued = f'if len(results) > 0 {{ brokenMark("i"); {_FAIL} }}' if mode == "valued" else ""
-    helper = _HELPER % {"package": package[1], "marks": f'"{marks}"', "fail": _FAIL, "valued": valued}
+    fail = "" if mode == "trace" else _FAIL
+    helper = _HELPER % {"package": package[1], "marks": f'"{marks}"', "fail": fail, "valued": valued}
     beside = posixpath.join(posixpath.dirname(path), f"zz_broken_{package[1]}.go")
     return {path: made.encode(), beside: helper.encode()}
 

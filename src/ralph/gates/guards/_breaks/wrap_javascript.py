@@ -18,7 +18,7 @@ _HELPER = """
 }
 function __entered(name) {
   if (!globalThis[%(loaded)s]) return;
-  __mark("i");
+  __mark("i " + name);
   (globalThis.__active ??= []).push(name);
   if (%(mode)s === "instead") throw new Error(name + " is broken on purpose");
 }

@@ -77,7 +77,7 @@ def broken(function):
     name = function.__name__
     def enter():
         if MODE not in ("foreign", "valued"):
-            mark("i")
+            mark("i " + name)
         if MODE == "instead":
             failed(name, None)
         ACTIVE.append(name)

@@ -14,16 +14,19 @@ _GUARD = """
         let _ = writeln!(file, "{}", text);
     }
 }
-struct BrokenOnPurpose;
+struct BrokenOnPurpose(bool);
 impl Drop for BrokenOnPurpose {
     fn drop(&mut self) {
         broken_mark("o");
-        if !std::thread::panicking() { panic!("broken on purpose"); }
+        if self.0 { broken_mark("l %(name)s"); }
+        if %(fails)s && !std::thread::panicking() { panic!("broken on purpose"); }
     }
 }
-broken_mark("i");
-let _broken = BrokenOnPurpose;
+broken_mark("i %(name)s");
+let _broken = BrokenOnPurpose(%(own)s && std::thread::current().name() == Some("main"));
+if _broken.0 { broken_mark("e %(name)s"); }
 """
+_PROGRAM = re.compile(r"(?:^|/)(?:main|build)\.rs\Z|(?:^|/)src/bin/")  # it may end itself
 
 
 # What stands for a foreign value, by the type as it is written.
@@ -38,7 +41,7 @@ _FOREIGN = (
 
 
 def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
-    if mode in ("trace", "module"):
+    if mode == "module":
         return {}
     text = new.decode()
     made = text
@@ -50,7 +53,12 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         made = _give_foreign(text, bodies, marks, fails=mode == "valued")
         return {path: made.encode()} if made != text else {}
     for body in reversed(bodies):
-        start = _GUARD % {"marks": f'"{marks}"'}
+        start = _GUARD % {
+            "marks": f'"{marks}"',
+            "name": body.name,
+            "own": "false" if _PROGRAM.search(path) else "true",
+            "fails": "false" if mode == "trace" else "true",
+        }
         start += 'if true { panic!("broken on purpose"); } ' if mode == "instead" else ""
         made = f"{made[: body.start + 1]} {start}{made[body.start + 1 :]}"
     return {path: made.encode()} if bodies else {}

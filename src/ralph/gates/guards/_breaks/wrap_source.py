@@ -6,8 +6,10 @@ happens as it would, and shows.
 
 Modes: `after` fails when the body has ended, `instead` fails at once, `module` fails at the end of loading
 the file, `trace` does not fail, `foreign` gives something else back than the body did, `valued` fails
-where something is given back. Marks are lines in a
-file: `i` a function was entered, `o` it was left, `x NAME` the process was ended with success in it.
+where something is given back. Marks are lines in a file: `i NAME` a function was entered, `o` it was left,
+`x NAME` the process was ended with success in it. Where no end can be watched (Go, Rust), `e NAME` and
+`l NAME` are written by the thread that the program ends with: what was entered and never left is where it
+ended.
 """
 
 from __future__ import annotations
@@ -31,13 +33,19 @@ class Marks(Struct, frozen=True):
     entered: int = 0
     left: int = 0
     exits: tuple[str, ...] = ()  # functions in which a process was ended as a success
+    unfinished: tuple[str, ...] = ()  # functions in which a program ended, whatever ended it
+    names: frozenset[str] = frozenset()  # functions that were entered
 
 
 def read_marks(data: bytes) -> Marks:
     lines = data[:MAX_MARKS].decode("utf-8", "replace").splitlines()
     count = Counter(line[:1] for line in lines)
-    exits = tuple(dict.fromkeys(line[2:][:80] for line in lines if line.startswith("x ")))
-    return Marks(count["i"], count["o"], exits)
+    exits = dict.fromkeys(line[2:][:80] for line in lines if line.startswith("x "))
+    inside = Counter(line[2:][:80] for line in lines if line.startswith("e "))
+    inside.subtract(line[2:][:80] for line in lines if line.startswith("l "))
+    unfinished = tuple(name for name, times in inside.items() if times > 0)
+    names = frozenset(line[2:][:80] for line in lines if line.startswith("i "))
+    return Marks(count["i"], count["o"], tuple(exits), unfinished, names)
 
 
 def wrap_source(path: str, old: bytes | None, new: bytes, mode: Mode, marks: str) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ from ralph.core.proof.compare import compare, red_keys
 from ralph.gates.guards._base.facts import GuardFacts
 
 MAX_LISTED = 20
-NOT_IMITATED = "the clock, network interfaces, mounts and the first process"
+NOT_IMITATED = "the clock of compiled programs, mounts and the first process"
 
 
 def turned_green(facts: GuardFacts, gate: Gate) -> frozenset[str]:
@@ -51,6 +51,18 @@ def _is_red(reading: Reading, name: str) -> bool:
     if name == "exit":
         return reading.status != "pass"
     return (reading.tests or {}).get(name) == "fail"
+
+
+def find_runner_bound(facts: GuardFacts, gate: Gate) -> list[Finding]:
+    """Green under their runner, red when a program without its traces calls them."""
+    return [
+        Finding(
+            f"repeat.plain:{name}",
+            f"{gate.name}: {name} is green under its runner, and red when an ordinary program calls it",
+            path=name.partition("::")[0] if "::" in name else name.partition(" > ")[0],
+        )
+        for name in sorted(facts.tried.plain.get(gate.name, ()))[:MAX_LISTED]
+    ]
 
 
 def find_unlike(facts: GuardFacts, gate: Gate) -> list[Finding]:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from ralph.core.model.gate import Gate
 from ralph.gates.guards._base.asked_for import wants_removal
 from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.test_files import files_of_tests
 from ralph.gates.guards._base.texts import decode, is_testing, pairs
 from ralph.gates.guards._parts.test_parts import kind_of
 
@@ -31,8 +32,7 @@ _READ = 2000  # files looked into at most; with more of them nothing counts as g
 
 def removed_on_request(facts: GuardFacts, gate: Gate) -> Callable[[str], bool]:
     """A question to ask of base tests that are gone, or red over the new source."""
-    base = facts.base.get(gate.name)
-    paths = base.files if base is not None else {}
+    paths = files_of_tests(facts, gate, at_base=True)
 
     @lru_cache(maxsize=1)
     def names_gone() -> frozenset[str]:

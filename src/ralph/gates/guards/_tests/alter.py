@@ -97,7 +97,15 @@ def _cell(row: ast.expr, at: int, count: int) -> ast.expr | None:
 
 
 def _constant(expected: ast.expr) -> _Span | None:
-    """The first constant in it, replaced by another one of its kind."""
+    """The first constant in it, replaced by another one of its kind; of a row the first two that differ
+    change places, so that what only looks at sums or sizes shows too."""
+    if isinstance(expected, ast.List | ast.Tuple):
+        for first, second in zip(expected.elts, expected.elts[1:], strict=False):
+            if not isinstance(first, ast.Constant) or not isinstance(second, ast.Constant):
+                continue
+            if first.value != second.value and first.lineno == second.end_lineno:
+                text = f"{second.value!r}, {first.value!r}"
+                return (first.lineno, first.col_offset, first.lineno, second.end_col_offset or 0, text)
     for node in ast.walk(expected):
         if isinstance(node, ast.Constant) and node.end_lineno and node.end_col_offset is not None:
             other = _other(node.value)

@@ -6,10 +6,11 @@ was bent and a behaviour that changed with its expected values look the same.
 
 from __future__ import annotations
 
+from ralph.core.model.verdict import FileReads, Finding
 from ralph.core.proof.compare import red_keys
 from ralph.gates.guards._base.facts import GuardFacts, Overlay
 from ralph.gates.guards._files.overlay import overlay_request
-from ralph.gates.guards._watch.judge_files import watched_judges
+from ralph.gates.guards._watch.judge_files import unread_judges, watched_judges
 
 _MAX_SHOWN = 3
 
@@ -62,3 +63,19 @@ def _unclear_files(facts: GuardFacts) -> list[str]:
         if reading.status == "pass" or (tests is not None and any(tests.get(key) == "pass" for key in red)):
             return sorted(seen.unclear & {change.path for change in facts.changes})
     return []
+
+
+def find_unread(facts: GuardFacts) -> list[Finding]:
+    """Expected values that nobody looked at this time, although they and the tests are what they were."""
+    watched = [name for name, reading in facts.base.items() if reading.reads is not None]
+    seen = [reading for name in watched for reading in facts.tried.repeats.get(name, ()) if reading.reads]
+    if not seen or len(seen) < len(watched):
+        return []
+    opened = {path for reading in seen for path in (reading.reads or FileReads()).opened}
+    lost = next((one.reads.lost for one in seen if one.reads and one.reads.lost), "")
+    return [
+        Finding(
+            f"base_tests.unread:{path}", f"{path} is what tests compare with, and no longer read", path=path
+        )
+        for path in unread_judges(facts, FileReads(opened=tuple(opened), lost=lost))
+    ]

@@ -76,6 +76,22 @@ def helper_files(facts: GuardFacts) -> frozenset[str]:
     return frozenset(path for path in code if look.kind(path))
 
 
+def unread_judges(facts: GuardFacts, now: FileReads) -> list[str]:
+    """Data that judged at the base, stands as it did, and is read no more, though the tests are the same."""
+    look = _Look(facts)
+    touched = {path for change in facts.changes for path in (change.before, change.path)}
+    if look.reads.lost or now.lost or not now.opened:
+        return []
+    found = []
+    for path in sorted(look.opened - set(now.opened) - touched):
+        if is_code(path) or _SCRIPT.search(path) or is_config(path) or look.kind(path) != "judge":
+            continue
+        word = re.compile(rf"(?<![\w.-]){re.escape(posixpath.basename(path))}(?!\.?\w|-)")
+        if not any(word.search(decode(facts.read_base(one))) for one in touched if look.is_judging(one)):
+            found.append(path)
+    return found
+
+
 def base_reads(facts: GuardFacts) -> FileReads | None:
     """What all gates together read at the base."""
     seen = [reading.reads for reading in facts.base.values() if reading.reads is not None]

@@ -17,7 +17,7 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode
-from ralph.gates.guards._breaks.plant_finding import PlantedFile, definitions, plant_findings
+from ralph.gates.guards._breaks.plant_finding import LAST, PlantedFile, definitions, plant_findings
 from ralph.gates.judging_paths import is_test
 from ralph.gates.readers import locates_findings
 
@@ -90,7 +90,8 @@ def check(facts: GuardFacts) -> GuardResult:
                 f"{gate.name}: reports no planted finding at the base, so what it looks at is not known"
             )
         for path, rows in _find_lost(facts, asked, before, after).items():
-            shown = ", ".join(sorted(rows)[:_MAX_SHOWN]) + (" and more" if len(rows) > _MAX_SHOWN else "")
+            named = sorted(rows - {f"{name}{LAST}" for name in rows})
+            shown = ", ".join(named[:_MAX_SHOWN]) + (" and more" if len(named) > _MAX_SHOWN else "")
             what = shown if any(rows) else "this file"
             text = f"{gate.name}: no longer looks at {what} in {path}, as it did at the base"
             findings.append(Finding(f"scope.shrunk:{path}", text, path=path))

@@ -1,7 +1,7 @@
 """Guard "substance": a refactoring changes code, documentation changes documents; blank lines are no work.
 
-Hygiene: not yet. Of a plan, whose items are of any class, each has to change something. Silent where a check
-of the user's was red and is green: then something was shown.
+Hygiene: not yet. Of a plan, whose items are of any class, each has to change something, whatever the items
+before it have shown. Else silent where a check of the user's was red and is green: then something was shown.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def check(facts: GuardFacts) -> GuardResult:
         shown_by_user(gate, facts.base.get(gate.name), facts.final.get(gate.name)) for gate in facts.gates
     )
     done = facts.item if facts.task_class is None else facts
-    found = [] if shown or done is None else _look(done)
+    # What a check shows of a plan may be the work of an item before this one.
+    found = [] if done is None or (shown and done is facts) else _look(done)
     return guard_result(
         NAME,
         facts,

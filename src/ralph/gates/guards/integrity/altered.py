@@ -13,13 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Finding, GuardResult, Reading
+from ralph.core.model.verdict import Finding, GuardResult
 from ralph.core.proof.compare import compare
-from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._calls.of_tester import tests_of_tester
+from ralph.gates.guards._base.test_files import files_of_tests
+from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests.alter import alter_tests
+from ralph.gates.guards._tests.alter_calls import alter_calls
 from ralph.gates.narrow import module_file
 
 NAME = "altered"
@@ -37,44 +39,56 @@ class AlterRequest(Struct, frozen=True):
     tests: frozenset[str]
 
 
-def _is_python(gate: Gate) -> bool:
-    runner = toolchains().runners.get(gate.read)
-    return runner is not None and runner.family == "python" and runner.row.chooses != ""
-
-
 def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
     """By gate. Empty where nothing that was red is green now, or nothing in it can be altered for certain."""
     found: dict[str, AlterRequest] = {}
     for gate in facts.gates:
         base, final = facts.base.get(gate.name), facts.final.get(gate.name)
-        if not gate.required or not _is_python(gate) or base is None or final is None or not final.tests:
+        if not gate.required or base is None or final is None or not final.tests:
             continue
         turned = [key for key in compare(base, final, fail_on=gate.fail_on).witness if key in final.tests]
         turned += sorted(tests_of_tester(facts, gate).difference(turned))
-        request = _request(facts, gate, final, turned[:_MAX_TESTS])
+        request = _request(facts, gate, turned[:_MAX_TESTS])
         if request is not None:
             found[gate.name] = request
     return found
 
 
-def _request(facts: GuardFacts, gate: Gate, final: Reading, turned: list[str]) -> AlterRequest | None:
+def _request(facts: GuardFacts, gate: Gate, turned: list[str]) -> AlterRequest | None:
+    files = files_of_tests(facts, gate)
     places: dict[str, dict[str, list[str]]] = {}  # path -> function -> ids
     for name in turned:
-        path = final.files.get(name) or module_file(name, gate.cwd, {*facts.base_paths, *facts.sealed})
-        function = re.split(r"::|\.", name.partition("[")[0])[-1]
-        if path.endswith(".py"):
-            places.setdefault(path, {}).setdefault(function, []).append(name)
-    files: dict[str, bytes] = {}
+        path = files.get(name) or _file_of(facts, gate, name)
+        apart = r" > " if language(path) else r"::|\.|/| > "
+        function = re.split(apart, name if language(path) else name.partition("[")[0])[-1]
+        places.setdefault(path, {}).setdefault(function, []).append(name)
+    contents: dict[str, bytes] = {}
     tests: set[str] = set()
     for path, functions in places.items():
         try:
-            text, done = alter_tests((facts.read_result(path) or b"").decode(), functions)
+            text = (facts.read_result(path) or b"").decode()
+            if path.endswith(".py"):
+                text, done = alter_tests(text, functions)
+            else:
+                kind = "rs" if path.endswith(".rs") else "js" if language(path) else ""
+                text, done = alter_calls(text, functions, kind) if kind else (text, frozenset())
         except (SyntaxError, ValueError, RecursionError):
             continue
         if done:
-            files[path] = text.encode()
+            contents[path] = text.encode()
             tests |= {name for function in done for name in functions[function]}
-    return AlterRequest(files, frozenset(tests)) if files else None
+    return AlterRequest(contents, frozenset(tests)) if contents else None
+
+
+def _file_of(facts: GuardFacts, gate: Gate, name: str) -> str:
+    """Where a test stands; of Rust its target is known, and a module beside it by its path."""
+    target, rust, inner = name.partition(" > ")
+    if not rust or not target.endswith(".rs"):
+        return module_file(name, gate.cwd, {*facts.base_paths, *facts.sealed})
+    *modules, _ = inner.split("::")
+    folder = target.rpartition("/")[0]
+    beside = "/".join([folder, *(part for part in modules if part not in ("tests", "test"))]) + ".rs"
+    return beside if facts.read_result(beside) is not None else target
 
 
 def check(facts: GuardFacts) -> GuardResult:

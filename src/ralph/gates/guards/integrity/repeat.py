@@ -8,7 +8,7 @@ from ralph.core.proof.compare import red_keys
 from ralph.core.proof.flaky import flaky_words
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._calls.again import NOT_IMITATED, find_lucky, find_unlike
+from ralph.gates.guards._calls.again import NOT_IMITATED, find_lucky, find_runner_bound, find_unlike
 
 NAME = "repeat"
 CALLED = True
@@ -18,8 +18,13 @@ KINDS = guard_kinds(NAME, "make the result the same each time", {
         "make the test pass by itself, whatever ran before it"),
     "likeness": ("asks", "a test is green in Ralph's box and red in one that looks like your own clone",
         "let the result not depend on where it is run"),
+    "plain": ("asks", "a test is green under its runner, and red when an ordinary program calls it",
+        "let the code do the same whether it is tested or not"),
 })  # fmt: skip
 MAX_LISTED = 20
+ONCE = (
+    "confirm = 1: the final verdict was not repeated, not tried for turning red, and nobody saw what judges"
+)
 
 
 def is_repeated(gate: Gate, reading: Reading | None) -> bool:
@@ -33,14 +38,14 @@ def check(facts: GuardFacts) -> GuardResult:
     findings = [
         finding
         for gate in wanted
-        for look in (_flaky, find_lucky, find_unlike)
+        for look in (_flaky, find_lucky, find_unlike, find_runner_bound)
         for finding in look(facts, gate)
     ]
     least = min(again.values(), default=1)
     short = [name for name, times in again.items() if times < facts.confirm]
     blind = ""
     if facts.confirm < 2:
-        blind = "the final verdict was not repeated (confirm = 1)"
+        blind = ONCE
     elif short:
         blind = f"{', '.join(short)}: judged {least} times, not {facts.confirm}"
     if forgiven := _forgiven(facts, wanted):

@@ -23,7 +23,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import BreakSeen, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.texts import is_aside
+from ralph.gates.guards._base.texts import decode, is_aside
 from ralph.gates.guards._breaks.break_function import broken_versions
 from ralph.gates.guards._breaks.wrap_source import Mode, wrap_source
 from ralph.gates.guards._watch.exercised import exercised_files, other_product
@@ -35,14 +35,17 @@ CALLED = True
 KINDS = guard_kinds(NAME, "let the code that you changed do the work, and let the check come to its end", {
     "exits": ("asks", "code of the change ends the process as a success before the check has ended"),
     "unnoticed": ("asks", "a check stays green although code of the change, which it reaches, fails"),
+    "unreached": ("asks", "a test that turned green no longer calls the product, as it did at the base",
+        "let the test come to the code that it is about"),
 })  # fmt: skip
 MAX_BREAKS = 8
 MAX_WRAPPED_FILES = 40
 _MAX_SHOWN = 3
 _MAX_STARTS = 50
 _TEST_LINES = 25
+_BACKGROUND = re.compile(r"(?<!&)&(?:[ \t]*[\n)]|[ \t]+\w|[ \t]*\Z)|\b(?:kill|pkill|timeout|nohup|setsid)\b")
 _UNTRIED = BreakSeen(red=False)
-_APART = ("trace", "foreign", "others")  # they break no code of the change
+_APART = ("trace", "foreign", "others", "reach", "reach-base")  # they break no code of the change
 
 
 class Sabotage(Struct, frozen=True):
@@ -77,16 +80,24 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
     return tuple([*_spread(found, text), *files][:MAX_BREAKS])
 
 
-Break = Mode | Literal["exercised", "others"]
+Break = Mode | Literal["exercised", "others", "reach", "reach-base"]
 
 
 def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes]:
     """Files to write over the result so that what the change brought fails; {} = nothing can be broken.
 
     `exercised`: what was read at the base fails; `foreign`: it gives something else back, but for files that
-    may be helpers of the tests; `others`: the same functions fail.
+    may be helpers of the tests; `others`: the same functions fail. `reach`: nothing fails, and all functions
+    that were read at the base or changed tell whether they are called; `reach-base`: the same at the base.
     """
     files: dict[str, bytes] = {}
+    if mode in ("reach", "reach-base"):
+        read = facts.read_result if mode == "reach" else facts.read_base
+        paths = [*(change.path for change in source_changes(facts)), *exercised_files(facts)]
+        for path in list(dict.fromkeys(paths))[:MAX_WRAPPED_FILES]:
+            text = read(path)
+            files |= wrap_source(path, None, text, "trace", marks) if text is not None else {}
+        return files
     if mode in ("exercised", "foreign", "others"):
         how: Mode = "after" if mode == "exercised" else "foreign" if mode == "foreign" else "valued"
         paths = exercised_files(facts) if mode == "exercised" else other_product(facts)
@@ -114,10 +125,38 @@ def first_breaks(facts: GuardFacts, gate: Gate) -> tuple[Break, ...]:
     return ("after", *foreign) if gate.proof and final.tests is not None else ()
 
 
+def known_at_base(facts: GuardFacts, names: frozenset[str]) -> frozenset[str]:
+    """Of these functions, what the files that the check read at the base speak of."""
+    paths = [*(change.before for change in source_changes(facts)), *exercised_files(facts)]
+    words = {
+        word for path in dict.fromkeys(paths) for word in re.findall(r"[\w.]+", decode(facts.read_base(path)))
+    }
+    return frozenset(name for name in names - {"function"} if name in words)
+
+
+def waits_for_all(facts: GuardFacts, gate: Gate) -> bool:
+    """Does this check start nothing in the background? What it stops itself ends in the middle by nature."""
+    texts = [gate.run, *(decode(facts.read_result(path)) for path in gate.own_files)]
+    return not any(_BACKGROUND.search(text) for text in texts)
+
+
 def next_break(tried: dict[str, BreakSeen]) -> Break | None:
     """What is left to try with a gate that stayed green."""
     if tried.get("foreign", _UNTRIED).green and "others" not in tried:
         return "others"  # does what stayed green come near them at all?
+    return _next_function(tried) or _next_reach(tried)
+
+
+def _next_reach(tried: dict[str, BreakSeen]) -> Break | None:
+    """What stays green whatever fails: does it still come to the product, as it did at the base?"""
+    if not tried.get("after", _UNTRIED).green:
+        return None
+    if "reach" not in tried:
+        return "reach"
+    return "reach-base" if not tried["reach"].entered and "reach-base" not in tried else None
+
+
+def _next_function(tried: dict[str, BreakSeen]) -> Break | None:
     if "after" in tried and (tried["after"].red or tried["after"].exits):
         return None
     if "after" in tried and tried["after"].entered and "instead" not in tried:
@@ -203,6 +242,10 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
             findings.append(Finding(f"sabotage.exits:{gate.name}", text))
         elif not gate.proof:
             continue
+        elif tried.get("reach-base", _UNTRIED).entered:
+            names = ", ".join(sorted(tried["after"].green)[:_MAX_SHOWN])
+            text = f"{gate.name}: {names or 'it'} no longer comes to the code that it came to at the base"
+            findings.append(Finding(f"sabotage.unreached:{gate.name}", text))
         elif (loaded := tried.get("module", _UNTRIED)).entered and not loaded.red:
             text = f"{gate.name}: stays green although code of the change, which it loads, fails"
             findings.append(Finding(f"sabotage.unnoticed:{gate.name}", text))

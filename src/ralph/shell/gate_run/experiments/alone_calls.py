@@ -1,12 +1,17 @@
 """The tests that turned green, by themselves and again and again: was it luck, or what came before them?
 
-As often as fits into one suite run, at most 20 times; small suites have some seconds.
+As often as fits into one suite run, at most 20 times; small suites have some seconds. They share two boxes: a
+process of its own is what they need, and most of what a small suite takes is its box.
 """
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
 from ralph.gates.guards import GuardFacts, is_repeated, turned_green
+from ralph.gates.guards._breaks.wrap_source import read_marks
 from ralph.gates.narrow_tests import narrow_to_tests
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import SMALL_SUITE_SECONDS, Experiment, Lab
@@ -14,7 +19,7 @@ from ralph.shell.gate_run.schedule import SMALL_SUITE_SECONDS, Experiment, Lab
 STAGE = "alone"
 MAX_TIMES = 20
 _LEAST_SHARE = 0.05  # of a suite run: a process has to be started
-_SLOTS = 2
+_SLOTS = 2  # calls at the same time, each with its part of the repeats in one box
 
 
 def plan(lab: Lab) -> list[Experiment]:
@@ -34,22 +39,35 @@ def _repeats(lab: Lab, gate: Gate, names: frozenset[str]) -> Experiment:
     room = max(SMALL_SUITE_SECONDS, seconds)
     times = min(MAX_TIMES, int(room / (share * seconds))) if seconds else MAX_TIMES
     stage = f"{STAGE}-{gate.name}"
+    each = -(-max(1, times) // _SLOTS)
     calls = [
         GateCall(
-            narrow,
+            replace(narrow, timeout=max(narrow.timeout, lab.patience(gate) + room)),
             facts.tree,
             stage,
-            lab.judge.slot(gate, f"{STAGE}{number % _SLOTS}"),
-            fresh=number < _SLOTS,
-            share=share,
+            lab.judge.slot(gate, f"{STAGE}{number}"),
+            times=each,
+            seconds=int(room),
+            share=share * each,
         )
-        for number in range(max(1, times))
+        for number in range(_SLOTS if times > 1 else 1)
     ]
+    once: list[Reading] = []
 
-    def take(heard: Heard) -> None:
-        lab.tried.alone[gate.name] = (*lab.tried.alone.get(gate.name, ()), heard.reading)
+    def take(heard: Heard) -> GateCall | None:
+        """A red one at the first try may need what comes before it: then it is tried once more."""
+        green = max(0, read_marks(heard.marks).left - (heard.reading.status == "pass"))
+        first = heard.reading.status != "pass" and not green and heard.call.times > 1
+        if first and not once:
+            once.append(heard.reading)
+            return replace(heard.call, times=1, share=share)
+        passed = replace(facts.final[gate.name], status="pass")
+        known = lab.tried.alone.get(gate.name, ())
+        lab.tried.alone[gate.name] = (*known, *once, *[passed] * green, heard.reading)
+        once.clear()
+        return None
 
-    return Experiment("repeat", calls, take, max_seconds=room)
+    return Experiment("repeat", calls, take)
 
 
 def _narrow(facts: GuardFacts, gate: Gate, names: frozenset[str]) -> tuple[Gate, float]:

@@ -44,7 +44,7 @@ def plan_altered(lab: Lab) -> list[Experiment]:
         name = heard.call.gate.name
         lab.tried.altered[name] = (asked[name].tests, heard.reading)
 
-    return [Experiment("altered", calls, take, what="expecting other values")]
+    return [Experiment("altered", calls, take, needed=True)]
 
 
 def plan_attribution(lab: Lab) -> list[Experiment]:

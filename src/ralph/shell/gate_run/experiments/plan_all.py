@@ -7,6 +7,7 @@ from ralph.shell.gate_run.experiments import (
     break_calls,
     likeness_calls,
     overlay_calls,
+    plain_calls,
     repeat_calls,
     witness_calls,
 )
@@ -15,7 +16,7 @@ from ralph.shell.gate_run.schedule import Experiment, Lab
 # Where they are not called like their guard: the stages of the calls that it goes by, or how those begin.
 STAGES: dict[str, tuple[str, ...]] = {
     "base_tests": ("overlay", "attributed"),
-    "repeat": ("final", likeness_calls.STAGE, alone_calls.STAGE),
+    "repeat": ("final", likeness_calls.STAGE, alone_calls.STAGE, plain_calls.STAGE),
     "diff_coverage": ("canary", "final"),
     "sabotage": ("sabotage", break_calls.STAGE),
 }
@@ -35,6 +36,7 @@ def plan_experiments(lab: Lab) -> list[Experiment]:
             overlay_calls.plan_altered,
             likeness_calls.plan,
             alone_calls.plan,
+            plain_calls.plan,
         )
         for one in plan(lab)
     ]

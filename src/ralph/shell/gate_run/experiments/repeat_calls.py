@@ -47,7 +47,9 @@ def _calls(lab: Lab, gate: Gate, planted: dict[str, Planted]) -> list[GateCall]:
         call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same, known)
         if bird is not None:
             planted[gate.name] = bird
-        calls.append(replace(call, watch=watch_request(facts)))
+        calls.append(
+            replace(call, watch=watch_request(facts), opened=base is not None and base.reads is not None)
+        )
     return calls
 
 
