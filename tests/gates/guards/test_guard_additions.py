@@ -140,15 +140,6 @@ def test_ordinary_texts_are_not(text):
     assert kinds_of("environment", {}, {"src/app.py": text}, known=("tests/test_a.py",)) == []
 
 
-def test_a_hook_inside_a_function_is_a_hook():
-    """A plugin class that is made while running decides outcomes like any other."""
-    text = (
-        "def register(mine):\n    class Plugin:\n        def pytest_runtest_makereport(self, item, call):\n"
-        "            report = yield\n            report.outcome = 'passed'\n    mine.register(Plugin())\n"
-    )
-    assert kinds_of("assertions", {}, {"src/app.py": text}, gates=(PYTEST,)) == ["hook"]
-
-
 @pytest.mark.parametrize(
     ("after", "run", "found"),
     [

@@ -506,6 +506,6 @@ def test_waived_accusations_leave_no_stain():
 
 def test_nothing_changed():
     """With nothing to look at each guard has looked."""
-    for name in ("suppressions", "environment", "caches", "dependencies", "assertions"):
+    for name in ("suppressions", "environment", "caches", "dependencies"):
         seen = REGISTRY[name](facts_of({}, {}))
         assert (seen.applied, seen.integrity, seen.findings) == (True, True, ())

@@ -55,28 +55,20 @@ def judged(base, over, new=OTHER, **fields):
     facts = facts_of(
         {PATH: TEST}, {PATH: new}, base=base, final=fields.pop("final", green), overlay=over, **fields
     )
-    results = inspect(facts, {name: REGISTRY[name] for name in ("inventory", "base_tests", "assertions")})
+    results = inspect(facts, {name: REGISTRY[name] for name in ("inventory", "base_tests")})
     return results, {finding.key.split(":")[0]: finding.asks for one in results for finding in one.findings}
 
 
 def test_a_red_test_that_was_bent_accuses_and_a_green_one_asks():
     """The same edit, by what the test said at the base: fitted to the source, or meant to be new."""
     red, green = read_as(test_a="fail"), read_as(test_a="pass")
-    wanted = {"inventory.weakened", "base_tests.red", "assertions.expected"}
+    wanted = {"inventory.weakened", "base_tests.red"}
     results, found = judged(red, red)
     assert found == dict.fromkeys(wanted, False)
     assert all(result.integrity for result in results)
     results, found = judged(green, red)
     assert found == dict.fromkeys(wanted, True)
     assert not any(result.integrity for result in results)
-
-
-def test_intent_accuses_also_on_a_green_test():
-    """A skip or an assertion that cannot fail is no new behaviour."""
-    green, red = read_as(test_a="pass"), read_as(test_a="fail")
-    results, found = judged(green, red, TEST.replace("f() == 1", "f() or True"))
-    assert not found["assertions.tautology"]
-    assert any(result.integrity for result in results)
 
 
 def test_a_word_on_a_test_settles_all_questions_about_it():
@@ -90,7 +82,7 @@ def test_a_word_on_a_test_settles_all_questions_about_it():
     unseen = {f"inventory.weakened:{PATH}::test_a": "granted by its kind"}
     assert judged(green, red, granted=unseen)[1] == {}
     assert judged(green, red, granted=unseen, **gone)[1] == {"inventory.deleted": True}
-    assert set(judged(red, red, waivers=word)[1]) == {"inventory.weakened", "assertions.expected"}
+    assert set(judged(red, red, waivers=word)[1]) == {"inventory.weakened"}
 
 
 def test_tests_for_coverage_are_what_makes_it_green():
