@@ -1,7 +1,7 @@
 """What only adds to a file that judges is welcome; what judges otherwise is not, however it is put."""
 
 import pytest
-from guardkit import PYTEST, facts_of, kinds_of
+from guardkit import facts_of, kinds_of
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
