@@ -63,6 +63,7 @@ class LikeSeen(Struct, frozen=True):
 
     red: frozenset[str]
     at_base: frozenset[str] = frozenset()  # of these, what is red only there at the base too
+    linked: bool = True  # it had a network interface beside its own
 
 
 class Asked(Struct, frozen=True):

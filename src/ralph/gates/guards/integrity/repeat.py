@@ -74,7 +74,8 @@ def check(facts: GuardFacts) -> GuardResult:
 def _more_words(facts: GuardFacts) -> str:
     alone = min((len(readings) for readings in facts.tried.alone.values()), default=0)
     words = f", and what turned green {alone} times more by itself" if alone else ""
-    like = f"; once in the likeness of your own clone (not imitated: {NOT_IMITATED})"
+    bare = "" if all(seen.linked for seen in facts.tried.likeness.values()) else "network interfaces, "
+    like = f"; once in the likeness of your own clone (not imitated: {bare}{NOT_IMITATED})"
     return words + (like if facts.tried.likeness else "")
 
 

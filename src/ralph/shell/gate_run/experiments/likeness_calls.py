@@ -15,6 +15,7 @@ from ralph.core.proof.compare import red_keys
 from ralph.gates.guards import LikeSeen, is_repeated, turned_green
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import MACHINERY, Experiment, Lab
+from ralph.shell.sandbox.boxes import link_command
 
 STAGE = "like"
 _AGAIN, _BASE = f"{STAGE}-again", f"{STAGE}-base"
@@ -62,7 +63,7 @@ class _LikeCalls(Struct):
 
     def _count(self, name: str, heard: Heard) -> None:
         """A repeat as any other, where it looked at everything."""
-        self.lab.tried.likeness[name] = LikeSeen(frozenset())
+        self.lab.tried.likeness[name] = LikeSeen(frozenset(), linked=bool(link_command(self.lab.judge.site)))
         known = self.lab.tried.repeats.get(name, ())
         if heard.call.share == 1.0 or heard.reading.status != "pass":
             self.lab.tried.repeats[name] = (*known, heard.reading)
