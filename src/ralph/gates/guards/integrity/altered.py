@@ -17,8 +17,8 @@ from ralph.core.model.verdict import Finding, GuardResult
 from ralph.core.proof.compare import compare
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._base.test_files import files_of_tests
+from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards._tests.alter_calls import alter_calls
