@@ -104,7 +104,7 @@ KINDS = all_kinds()
 # The order in which they are told; one that is not named here comes after them.
 _ORDER = (
     *("protected", "pinned", "suppressions", "environment", "caches", "dependencies", "secrets"),
-    *("stubs", "junk", "leftovers", "substance", "inventory", "base_tests", "repeat"),
+    *("stubs", "junk", "leftovers", "sealed_tests", "substance", "inventory", "base_tests", "repeat"),
     *("canary", "altered", "witness", "sabotage", "scope", "criteria", "diff_coverage"),
 )
 
