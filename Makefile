@@ -61,6 +61,7 @@ mutants: setup
 	@tools/mutants.sh
 
 docs: setup
+	@$(BIN)/python tools/man.py
 	@$(BIN)/cog -r -I tools $$(git ls-files '*.md' | xargs grep -l '\[\[\[cog' || true)
 
 clean:

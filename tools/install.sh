@@ -13,6 +13,8 @@ else  # no uv, or no way to the package index: the environment of this folder, b
     ln -sfn "$PWD/$venv/bin/ralph" "$bin/ralph"
     how="as a link to this folder"
 fi
+man="${XDG_DATA_HOME:-$HOME/.local/share}/man/man1"
+mkdir -p "$man" && cp data/share/man/man1/ralph.1 "$man/"  # man looks there when bin is on PATH
 echo "ralph is installed $how: $bin/ralph"
 case ":$PATH:" in
 *":$bin:"*) ;;

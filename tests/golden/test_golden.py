@@ -14,7 +14,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shlex
 import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -120,6 +122,31 @@ def test_errors(typed, tmp_path):
             f"{place}$ ralph {shown}\n{plain_text(out + err, {str(tmp_path): '<top>'})}exit {code}\n"
         )
     compare("errors.txt", "\n".join(parts))
+
+
+def test_the_next_line_of_each_mistake_can_be_run(typed):
+    """What an error offers as its next step is a command that exists and is accepted, as it stands there."""
+    where = places(typed.user)
+    offered = []
+    for place, words in MISTAKES:
+        _, out, err = typed(*words, cwd=where[place])
+        if "--json" in words:
+            offered.append((place, json.loads(out)["error"]["next"]))
+        offered += [(place, line.removeprefix("  next  ")) for line in err.splitlines() if "  next  " in line]
+    assert len(offered) >= len(MISTAKES) - 3, "an error without a next step"
+    for place, line in dict.fromkeys(offered):
+        words = shlex.split(line)
+        if words[0] == "ralph" and "&&" not in words:
+            code, out, err = typed(*words[1:], cwd=where[place])
+        else:
+            shell = ["sh", "-c", line]
+            env = {**typed.user.env, "EDITOR": "true"}
+            done = subprocess.run(
+                shell, cwd=where[place], env=env, capture_output=True, text=True, check=False
+            )
+            code, out, err = done.returncode, done.stdout, done.stderr
+        assert code not in (70, 126, 127), (line, err)
+        assert "[E-USAGE]" not in err, (line, err)
 
 
 def test_demo(tmp_path):

@@ -2,8 +2,11 @@
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from runpy import run_path
+from shutil import which
 
 import pytest
 from cogapp import Cog
@@ -40,3 +43,24 @@ def test_nobody_reads_odd_english():
     """Phrases that read like a translation do not come back into screens, errors, prompts or docs."""
     tool = run_path(os.path.join(TOP, "tools", "english.py"))
     assert tool["findings"]() == []
+
+
+def test_the_manual_page_is_in_step():
+    """`man ralph` says what the commands say; `make docs` would change nothing."""
+    sys.path.insert(0, os.path.join(TOP, "tools"))
+    try:
+        import man
+    finally:
+        sys.path.pop(0)
+    assert man.PAGE.read_text(encoding="utf-8") == man.page(), "make docs"
+
+
+@pytest.mark.skipif(which("groff") is None, reason="no groff here")
+def test_the_manual_page_is_one_that_man_reads():
+    """groff finds nothing wrong with it."""
+    page = os.path.join(TOP, "data", "share", "man", "man1", "ralph.1")
+    done = subprocess.run(
+        ["groff", "-man", "-ww", "-Tascii", page], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert "ralph loop" in done.stdout

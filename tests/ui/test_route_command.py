@@ -283,9 +283,9 @@ def test_a_missing_check_is_inferred(ralph, tmp_path, monkeypatch):
     assert list(choices) == ["as inferred", "test", "types", "lint", "build", "custom command"]
     assert choices["test"]["value"] == told["verification_command"]
     assert "node --test" in choices["test"]["value"] + choices["test"]["note"]
-    code, out, _ = ralph("route", "ralph this: fix the tests", "--host", "claude")
+    code, out, err = ralph("route", "ralph this: fix the tests", "--host", "claude")
     assert out.startswith('/goal "fix the tests; completion: ')
-    assert code == 2
+    assert (code, "what command proves" in err) == (0, True)  # the host judges; what is open is named
 
 
 @pytest.mark.slow
@@ -313,3 +313,40 @@ def test_a_yes_starts_what_ralph_loop_starts(ralph, tmp_path, monkeypatch):
         ".git",
         "a",
     }
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("fix", "until", "green"), "ralph loop 'fix the failing tests' --until 'tests pass' --max-cost 3"),
+        (("this:", "fix", "the", "parser"), "ralph loop 'fix the parser' --max-cost 3"),
+        (("fix until green, use codex",), "--until 'tests pass' --agent codex --max-cost 3"),
+        (
+            ("fix until green, at most $9",),
+            "ralph loop 'fix the failing tests' --until 'tests pass' --max-cost 3",
+        ),
+    ],
+)
+def test_the_proposal_is_the_whole_command(ralph, tmp_path, monkeypatch, words, line):
+    """Words without quotes are a sentence; flags of the call are in the proposed command, and beat it."""
+    monkeypatch.chdir(repository(tmp_path, a="x"))
+    code, out, err = ralph(*words, "--max-cost", "3")
+    assert (code, f"{line}\n" in out) == (2, True), out + err
+
+
+def test_specs_here_are_what_is_built(ralph, tmp_path, monkeypatch):
+    """`ralph it` and `/loop` in a repository with specs propose `ralph build`, with the flags of the call."""
+    top = repository(tmp_path, a="x")
+    (top / "specs").mkdir()
+    (top / "specs" / "one.md").write_text("# One\n")
+    monkeypatch.chdir(top)
+    for words in (("it",), ("/loop",), ("implement the specs autonomously",)):
+        code, out, _ = ralph(*words, "--agent", "demo")
+        assert (code, "  ralph build --agent demo\n" in out) == (2, True)
+
+
+def test_a_missing_agent_is_said_before_the_question(ralph, tmp_path, monkeypatch):
+    """Whoever says yes is not told afterwards that there is no such agent."""
+    monkeypatch.chdir(repository(tmp_path, a="x"))
+    code, _, err = ralph("ralph this: fix it, use the agent nobody-has", "--check", "true", "-y")
+    assert (code, "[E-AGENT-UNKNOWN]" in err) == (2, True)

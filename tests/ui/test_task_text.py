@@ -4,11 +4,14 @@ import io
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
+from ralph.ui.cli.option_groups import COMMON, GROUPS
 from ralph.ui.cli.task_text import TaskCommand, task_argument
+from ralph.ui.cli.tree import load_command
 
 TEXT = "make the tests pass\n\nand keep the public names"
 
@@ -100,3 +103,49 @@ def test_what_cannot_be_a_task_is_said(ralph, tmp_path, args, said):
     assert code == 2
     assert said in err
     assert "next" in err
+
+
+@pytest.mark.parametrize("name", ["loop", "build", "plan"])
+def test_every_option_stands_in_a_group(name):
+    """`--help` shows ten options that most need, `--help-all` every one, each in the group that names it."""
+    command = load_command(name)
+    named = {flag for flags in GROUPS.values() for flag in flags}
+    options = [one for one in command.params if isinstance(one, click.Option) and one.name != "help_all"]
+    assert [one.opts for one in options if named.isdisjoint(one.opts)] == []
+    context = click.Context(command, info_name=f"ralph {name}")
+    short = command.get_help(context)
+    assert "--help-all" in short
+    context.meta["ralph.help_all"] = True
+    whole = command.get_help(context)
+    assert [one.opts[0] for one in options if one.opts[0] not in whole] == []
+    assert short.count("\n  -") <= len(COMMON) < whole.count("\n  -")
+
+
+def test_settings_are_changed_by_command(ralph, tmp_path, monkeypatch):
+    """`config set` and `preset` change single lines of your own file and nothing that Ralph would refuse."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    path = ralph("config", "path")[1].strip()
+    assert path == str(tmp_path / "config" / "ralph" / "config.toml")
+    assert ralph("config", "set", "limits.cost", "5")[0] == 0
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("# mine\n")
+    assert ralph("config", "set", "agent", "codex")[0] == 0
+    assert ralph("config", "get", "agent")[1] == "codex\n"
+    assert ralph("config", "preset", "quick")[0] == 0
+    assert ralph("config", "get", "limits.iterations")[1] == "3\n"
+    shown = ralph("config", "show")[1]
+    assert {line.split()[0] for line in shown.splitlines()} == {
+        "agent",
+        "limits.cost",
+        "limits.iterations",
+        "limits.time",
+    }
+    assert ralph("config", "set", "limits.iterations", "many")[0] == 2
+    assert ralph("config", "set", "limits.itertions", "3")[0] == 2
+    assert ralph("config", "reset", "limits.cost")[0] == 0
+    text = Path(path).read_text(encoding="utf-8")
+    assert "# mine" in text
+    assert "cost" not in text
+    assert ralph("config", "reset")[0] == 3  # nobody to ask
+    assert ralph("config", "reset", "--yes")[0] == 0
+    assert ralph("config", "show")[1] == ""

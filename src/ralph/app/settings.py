@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ralph.clock import SystemClock
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.config import Approval, SettingRow, Settings, approvals
+from ralph.shell.config import Approval, SettingRow, Settings, approvals, edit
 from ralph.shell.config.schema import BY_KEY
 from ralph.shell.git.project import find_project
 from ralph.shell.journal.selection import project_top
@@ -50,6 +50,24 @@ def terminal_notices(env: Mapping[str, str]) -> tuple[bool, bool]:
     except UserError:  # whoever needs the settings says what is wrong with them
         return True, True
     return notify.bell, notify.title
+
+
+def user_config_path(env: Mapping[str, str]) -> str:
+    return edit.config_path(config_dir(env))
+
+
+def preset_values(name: str) -> Mapping[str, str]:
+    return edit.PRESETS[name]
+
+
+def set_user_values(values: Mapping[str, str], env: Mapping[str, str]) -> str:
+    """Write these into the user's own file; its path."""
+    return edit.set_values(config_dir(env), values)
+
+
+def reset_user_values(keys: tuple[str, ...], env: Mapping[str, str]) -> str:
+    """Take these out of the user's own file, or everything; its path."""
+    return edit.reset_keys(config_dir(env), keys)
 
 
 def setting_rows(settings: Settings) -> tuple[SettingRow, ...]:

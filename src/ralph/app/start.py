@@ -13,12 +13,16 @@ from ralph.app.place import journal_of
 from ralph.app.views.at_work import naming_loops
 from ralph.clock import SystemClock
 from ralph.errors import RalphError
+from ralph.shell import config
+from ralph.shell.git.project import find_project
 from ralph.shell.journal.store import exists_error
 from ralph.shell.plan.request import FROM_SPECS, PlanAsk
 from ralph.shell.run.open import begin_loop
+from ralph.shell.start.agents import choose_agents
 from ralph.shell.start.gates import refuse_missing_tool
 from ralph.shell.start.prepare import Prepared, prepare
 from ralph.shell.start.request import StartRequest
+from ralph.shell.state.directory import config_dir
 from ralph.shell.state.stints import Stint, many_loops_error
 
 __all__ = [
@@ -74,6 +78,21 @@ def _other_checks(made: Prepared, env: Mapping[str, str]) -> dict[str, str]:
     except RalphError:
         return {}  # a repository that inference cannot read has nothing to name
     return checks_beside(found, made.order.criterion.gates)
+
+
+def check_agent(typed: Mapping[str, object], command: str, env: Mapping[str, str], cwd: str) -> None:
+    """The refusal for want of an agent, before anything else is asked."""
+    project = find_project(cwd)
+    folder = config_dir(env)
+    settings = config.load(
+        cwd=cwd,
+        top=project.top,
+        env=env,
+        flags=typed,
+        user_dir=folder,
+        trust=config.approvals.trust_check(folder),
+    )
+    choose_agents(settings, project, env, command=command)
 
 
 def refuse_dry(prepared: Prepared, env: Mapping[str, str], *, queue: bool) -> None:

@@ -6,7 +6,7 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from route_utterances import ASKING, CONTROL, NONE, SEEDS, TABLE, UNSEEN
+from route_utterances import ASKING, CONTROL, FIRST_HOUR, NONE, SEEDS, TABLE, UNSEEN, WITH_SPECS
 
 from ralph.core.sentence.flags_in_text import MAX_SECONDS, MAX_TRIES
 from ralph.core.sentence.goal_hosts import GOALS, MAX_CHARS, goal_line, host_of
@@ -340,3 +340,29 @@ def test_anything_can_be_said(text, host):
 def test_any_text_at_all(text):
     """The same for text that looks like nothing."""
     assert_clean(public(route(text)))
+
+
+@pytest.mark.parametrize(("text", "where", "fields"), FIRST_HOUR, ids=[row[0] for row in FIRST_HOUR])
+def test_what_newcomers_say(text, where, fields):
+    """Names of the originals, agents, places and clauses beside the task are used, or asked about."""
+    found = route(text)
+    told = {name: getattr(found, name) for name in fields if name not in ("clauses", "places")}
+    for kind, name in (("clause", "clauses"), ("place", "places")):
+        if name in fields:
+            told[name] = sum(one.about == kind for one in found.ask)
+    assert (found.route, told) == (where, fields)
+
+
+@pytest.mark.parametrize("text", WITH_SPECS)
+def test_specs_are_built(text):
+    """Where there are specs, who asks for them or for nothing in particular is offered `ralph build`."""
+    found = route(text, KnownHere(specs=True))
+    assert (found.route, found.build, found.task) == ("internal", True, None)
+    assert "check" not in {one.about for one in found.ask}
+
+
+def test_what_is_asked_for_beside_specs_stays_a_loop():
+    """Specs in the repository change nothing for a task or a criterion that was said."""
+    known = KnownHere(specs=True)
+    for text in ("ralph this: fix the parser", "keep trying until tests pass", "fix until green"):
+        assert route(text, known).build is False

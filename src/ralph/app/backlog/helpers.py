@@ -169,7 +169,7 @@ def increment(desk: Desk, name: str, *, block_on_max: bool, reason: str) -> Help
         exceeded = now >= item.max_attempts
         blocks = exceeded and block_on_max
         if blocks and not reason.strip():
-            step = f'ralph backlog increment {name} --block-on-max --override-reason "…"'
+            step = f'ralph backlog increment {name} --block-on-max --override-reason "tried enough"'
             raise UserError("blocking needs a reason", code="E-BACKLOG-MISSING-OVERRIDE-REASON", next=step)
         pattern = recurring_pattern(old.attempts)
         why = f"{reason} ({CAP_WORDS}{f'; {pattern}' if pattern else ''})" if blocks else ""

@@ -51,6 +51,6 @@ def scope_of(paths: Iterable[str], cwd: str, env: Mapping[str, str]) -> ServedPr
                 f"'{folder}' is in no git repository",
                 code="E-MCP-PROJECT",
                 why="loops that a program starts belong to the repositories that you name",
-                next="ralph mcp --project PATH",
+                next="ralph mcp --help",
             )
     return ServedProjects(tuple(dict.fromkeys(filter(None, tops))), folders[0])

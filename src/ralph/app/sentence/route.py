@@ -5,6 +5,7 @@ Nothing here starts anything.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 import msgspec
@@ -18,6 +19,7 @@ from ralph.core.criterion.named_tools import named_class, names_without_gate
 from ralph.core.criterion.predicate import names_measure
 from ralph.core.criterion.proposal import Proposal
 from ralph.core.model.outcome import RESUMABLE
+from ralph.core.model.plan.items import NAME as PLAN_NAME
 from ralph.core.sentence.ask_bounds import DEFAULT, take_answer
 from ralph.core.sentence.goal_hosts import host_of
 from ralph.core.sentence.intent import (
@@ -32,6 +34,7 @@ from ralph.core.sentence.intent import (
     with_confidence,
 )
 from ralph.core.sentence.route import route
+from ralph.shell.plan.spec_files import FOLDER as SPECS
 
 MAX_LOOPS = 50  # loops that a sentence may speak of
 # kinds of check -> a task whose check it is
@@ -52,22 +55,41 @@ def is_open(found: Route, about: str) -> bool:
 def known_here(host: str, env: Mapping[str, str], cwd: str) -> KnownHere:
     """Loops of this project, newest first, and the host ("auto": the one this runs in)."""
     named = host_of(env) if host == "auto" else host
-    loops = []
+    loops, newest = [], list[bool]()
     with journal_of(env) as reader:
         for row in reader.summaries(project_of(cwd), MAX_LOOPS):
+            newest.append(_has_plan(row.body))
             unfinished = row.phase != "ended"
             resumable = unfinished or row.outcome in RESUMABLE
             loops.append(KnownLoop(row.loop, _task_of(row.body), unfinished, resumable))
-    return KnownHere(tuple(loops), named)
+    return KnownHere(tuple(loops), named, _has_specs(cwd, bool(newest) and newest[0]))
+
+
+def _has_specs(cwd: str, built: bool) -> bool:
+    """Is there something that `ralph build` would take up?"""
+    top = project_of(cwd)
+    if top is None:
+        return False
+    folder = os.path.join(top, SPECS)
+    specs = os.path.isdir(folder) and any(name.endswith(".md") for name in os.listdir(folder))
+    return built or specs or os.path.isfile(os.path.join(top, PLAN_NAME))
 
 
 def _task_of(body: bytes) -> str:
+    task = _read_summary(body).get("task", "")
+    return task if isinstance(task, str) else ""
+
+
+def _has_plan(body: bytes) -> bool:
+    return bool(_read_summary(body).get("plan"))
+
+
+def _read_summary(body: bytes) -> dict[str, object]:
     try:
         told = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
-    task = told.get("task", "") if isinstance(told, dict) else ""
-    return task if isinstance(task, str) else ""
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def add_check(found: Route, env: Mapping[str, str], cwd: str, *, infer: bool = True) -> Route:
@@ -128,6 +150,10 @@ def with_answer(found: Route, one: RouteQuestion, chosen: RouteChoice) -> Route:
         flag = one.question.rsplit(" ", 1)[-1]
         bound = take_answer(found, flag, value)
         return bound if bound is not None else replace(found, ask=(one, *rest))
+    if one.about == "clause" and value == "task":
+        return with_confidence(
+            replace(found, task=f"{found.task}, {chosen.note}" if found.task else chosen.note)
+        )
     if one.about == "place" and value == "loop":
         return _move_phrase(found, chosen.note)
     return with_confidence(found)

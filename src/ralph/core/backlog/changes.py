@@ -125,7 +125,7 @@ def check_fact(fact: BacklogFact, old: ItemState | None) -> None:
         raise UserError(
             "a reset is a person's, with a reason",
             code="E-BACKLOG-MISSING-OVERRIDE-REASON",
-            next=f'ralph backlog reset {fact.item} --reason "…"',
+            next=f'ralph backlog reset {fact.item} --reason "begin again"',
         )
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ralph.core.sentence.phrases import NUMBER, PhraseTable, any_of, pattern_text
 
-About = Literal["tries", "hours", "money", "endless", "outside"]
+About = Literal["tries", "hours", "money", "endless", "outside", "agent", "beyond"]
 MAX_TRIES = 10_000
 MAX_SECONDS = 30 * 86400
 SHORTEST = 60  # seconds: no loop is meant to last less, that is what the code is to do
@@ -151,6 +151,8 @@ def _phrases(language: PhraseTable) -> tuple[_Phrase, ...]:
     table: list[tuple[About, str]] = [
         ("endless", f"(?:{any_of(language.bounds.endless)})"),
         ("outside", f"(?:{any_of(language.outside)})"),
+        *(("agent", _agent_pattern(phrase, language)) for phrase in language.agents.words),
+        *(("beyond", pattern_text(phrase)) for phrase in language.beyond),
     ]
     counted: tuple[tuple[About, tuple[str, ...]], ...] = (
         ("tries", language.bounds.tries),
@@ -169,7 +171,34 @@ def _fitting(text: str, language: PhraseTable) -> tuple[_Phrase, ...]:
     words = text.lower().split()
     numbers = {word for word, _ in (*language.bounds.numbers, *language.bounds.units) if len(word) > 2}
     counted = any(char.isdigit() for char in text) or not numbers.isdisjoint(words)
-    return _phrases(language) if counted else _phrases(language)[:2]
+    every = _phrases(language)
+    return every if counted else tuple(one for one in every if one.about in _UNCOUNTED)
+
+
+_UNCOUNTED = ("endless", "outside", "agent", "beyond")
+
+
+def _agent_pattern(phrase: str, language: PhraseTable) -> str:
+    """Without a group of its own: one pattern may hold it twice."""
+    names = "|".join(re.escape(said) for said, _ in sorted(language.agents.names, key=_longest)) or r"\0"
+    return pattern_text(phrase, {"{agent}": f"(?:{names})"})
+
+
+def agent_in(text: str, language: PhraseTable) -> str:
+    """The agent that a phrase names: one by its usual name, or the last word."""
+    for said, name in sorted(language.agents.names, key=_longest):
+        if re.search(rf"(?<![\w-]){re.escape(said)}(?![\w-])", text, re.IGNORECASE):
+            return name
+    return text.rsplit(maxsplit=1)[-1].strip(".,:;").lower()
+
+
+def peel_agent(text: str, language: PhraseTable) -> tuple[str, tuple[Peeled, ...]]:
+    """Who is to work, said in front of what is to be done: "use codex to fix …"."""
+    for phrase in language.agents.leads:
+        found = re.match(rf"(?:{_agent_pattern(phrase, language)})\s(?=\S)", text, re.IGNORECASE)
+        if found and begins(text[found.end() :], (*language.work, *language.keep, "keep")):
+            return text[found.end() :], (Peeled("agent", found[0].strip()),)
+    return text, ()
 
 
 def _longest(pair: tuple[str, object]) -> int:
@@ -209,6 +238,9 @@ def _peel_phrase(phrase: _Phrase, match: re.Match[str], language: PhraseTable) -
     groups = match.groupdict()
     all_text = groups.get("all") or match[0]
     off = "sep" not in groups or groups["sep"].strip() != "" or groups["sep"] == ""
+    off = off or re.match(r"(?:and|then)\s", all_text, re.IGNORECASE) is not None
+    if phrase.about == "agent":
+        return Peeled(phrase.about, all_text.strip(), None, off or not _takes_object(match, language))
     firm = off or (
         phrase.about == "tries" and any(word in all_text.lower().split() for word in language.bounds.firm)
     )
@@ -217,6 +249,12 @@ def _peel_phrase(phrase: _Phrase, match: re.Match[str], language: PhraseTable) -
     value = _value(phrase.about, groups, language)
     hurried = phrase.about == "hours" and value is not None and value < SHORTEST
     return Peeled(phrase.about, all_text.strip(), value, firm and not hurried)
+
+
+def _takes_object(match: re.Match[str], language: PhraseTable) -> bool:
+    """In "replace X with claude" the name is part of the task."""
+    verbs = any_of(language.agents.objects)
+    return re.search(rf"(?<!\w)(?:{verbs})(?!\w)", match.string[: match.start()], re.IGNORECASE) is not None
 
 
 def _value(about: About, groups: dict[str, str], language: PhraseTable) -> float | None:

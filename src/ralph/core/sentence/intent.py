@@ -15,7 +15,7 @@ KINDS = ("test", "types", "lint", "build", "custom command")
 
 Where = Literal["internal", "external", "goal", "control", "none"]
 Confidence = Literal["high", "medium", "low"]
-About = Literal["task", "check", "loop", "bound", "place", "start", "instead"]
+About = Literal["task", "check", "loop", "bound", "place", "clause", "start", "instead"]
 
 
 class RouteChoice(Struct, frozen=True):
@@ -47,6 +47,7 @@ class KnownHere(Struct, frozen=True):
 
     loops: tuple[KnownLoop, ...] = ()
     host: str = ""
+    specs: bool = False  # there are specs or a plan to build, or the newest loop built some
 
 
 class Route(Struct, frozen=True, kw_only=True):
@@ -68,11 +69,13 @@ class Route(Struct, frozen=True, kw_only=True):
     stated: bool = False  # the criterion was said, not inferred
     guessed: bool = False  # the task was not said but taken from elsewhere
     why: str = ""
+    agent: str | None = None  # "codex", "codex,claude", "profile:glm5"
+    build: bool = False  # `ralph build`: the task is what specs and plan say
 
 
 PUBLIC = Route.__struct_fields__[:10]
 # Questions that mean something is missing; the others only name what can be done now.
-OPEN = ("task", "check", "loop", "bound", "place")
+OPEN = ("task", "check", "loop", "bound", "place", "clause")
 
 
 def public(found: Route) -> dict[str, object]:
@@ -88,6 +91,11 @@ def why_asked(found: Route) -> str:
     """Why what was said about the end is no check ("": nothing was wrong with it, or nothing was asked)."""
     asked = next((one.question for one in found.ask if one.about == "check"), "")
     return asked.removesuffix(_WHAT_PROVES).removesuffix("; ")
+
+
+def why_vague(found: Route) -> bool:
+    """Does the criterion rest on a word that nothing measures?"""
+    return "no check can decide" in why_asked(found)
 
 
 def check_question(why: str = "", found: tuple[RouteChoice, ...] = ()) -> RouteQuestion:
@@ -152,6 +160,10 @@ _WHYS: dict[str, tuple[str, tuple[RouteChoice, ...]]] = {
     "unmatched": (
         "nothing in it asks for a loop; a single change needs none, give it to an agent directly",
         (RouteChoice("work on it until a check proves it", 'ralph loop "TASK" --check "CMD"'),),
+    ),
+    "specs": (
+        "there are no specs to build here: write one first, or say what is to be done",
+        (RouteChoice("begin a spec", "ralph specs new first-feature"),),
     ),
     "long": (
         f"it has more than {MAX_TEXT_CHARS} characters; write it into a file and name that file",

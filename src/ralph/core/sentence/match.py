@@ -47,7 +47,7 @@ def _rows(language: PhraseTable) -> tuple[tuple[Form, str], ...]:
     return tuple((row, pattern_text(row.say, values)) for row in language.rows)
 
 
-def matches(text: str, language: PhraseTable, *, external: bool) -> Match | None:
+def matches(text: str, language: PhraseTable, *, external: bool, build: bool = True) -> Match | None:
     """The first row that fits; `external` says that external wording was taken off before."""
     for row, pattern in _rows(language):
         # Compiled when it is reached, and kept by `re`: a sentence that matches early needs few of them.
@@ -56,6 +56,8 @@ def matches(text: str, language: PhraseTable, *, external: bool) -> Match | None
             continue
         parts = found.groupdict("")
         if "{work}" in row.say and not begins(parts["work"], language.work):
+            continue
+        if row.build and not build:
             continue
         how = modifiers(parts.get("how", ""), language)
         kind = modifiers(parts.get("kind", ""), language)

@@ -10,6 +10,7 @@ these stand for what varies:
     {kind}               nothing, or adjectives of a loop       {list}   one of the phrases in `lists`
     {keep}               a verb of going on: "keep trying"      {command}   words that may be a command
     {perhaps}            one that means that only sometimes     {word}   one word, or the beginning of one
+    {agent}              one of the names in `agents`
 
 Nothing here knows routes; `route` does.
 """
@@ -37,6 +38,8 @@ class Form(Struct, frozen=True):
     only_external: bool = False  # matches only together with external wording
     measured: bool = False  # matches only when the criterion is something that can be measured
     sure: bool = True  # False: the words before the request may be no task
+    bare: bool = False  # nothing but the summons: what is to be built here, else the task before
+    build: bool = False  # what specs and plan say is to be built
 
 
 class BoundPhrases(Struct, frozen=True, kw_only=True):
@@ -62,6 +65,15 @@ class CriterionPhrases(Struct, frozen=True, kw_only=True):
     completion: tuple[str, ...]  # "; completion: X"
 
 
+class AgentPhrases(Struct, frozen=True, kw_only=True):
+    """Who is to work."""
+
+    names: tuple[tuple[str, str], ...]  # (what people call it, agent or profile:NAME)
+    words: tuple[str, ...]  # at an edge of a sentence
+    leads: tuple[str, ...]  # in front of a request
+    objects: tuple[str, ...]  # verbs whose "with NAME" is part of the task
+
+
 class PhraseTable(Struct, frozen=True, kw_only=True):
     name: str
     opening: tuple[str, ...]  # courtesies in front, taken away
@@ -80,6 +92,9 @@ class PhraseTable(Struct, frozen=True, kw_only=True):
     negations: tuple[str, ...]  # beginnings that ask not to
     opinions: tuple[str, ...]  # beginnings of tasks that no check can prove
     bounds: BoundPhrases
+    agents: AgentPhrases
+    beyond: tuple[str, ...]  # what follows a request and is nothing that a loop does
+    actions: tuple[str, ...]  # verbs that begin something to do, not a state that can be checked
     outside: tuple[str, ...]  # adverbials of external work
     outside_names: tuple[str, ...]  # adjectives of an external loop
     criteria: CriterionPhrases

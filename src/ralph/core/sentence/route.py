@@ -87,7 +87,9 @@ def _about_loops(text: str, language: PhraseTable) -> bool:
 
 def _request(text: str, asks: bool, known: KnownHere, language: PhraseTable) -> Route:
     flags = peel.flags_of(text)
-    text, front = peel.peel_start(flags.rest, language)
+    text, lead = peel.peel_agent(flags.rest, language)
+    text, front = peel.peel_start(text, language)
+    front = (*lead, *front)
     text, criterion = _completion(text, language)
     whole = peel.drop_closing(text, language)
     text, tail = peel.peel_end(text.rstrip(" :"), language)
@@ -100,11 +102,21 @@ def _request(text: str, asks: bool, known: KnownHere, language: PhraseTable) -> 
     if (
         found is None
         and peel.begins(text, language.work)
-        and (summoned or bound or criterion or flags.criterion)
+        and (summoned or bound or criterion or flags.criterion or lead)
     ):
-        found = match_.Match(Form("{work}", task="{work}"), text, "")
+        found = match_.Match(Form("{work}", task="{work}", sure=not lead), text, "")
+    if found is None and any(one.about == "outside" for one in front):
+        found = match_.Match(Form("{task}"), text, "")  # "in the background: …" can only be a request
     if found is None:
         return no_route("unmatched", peel.fold(whole))
+    if known.specs and found.task and not found.criterion:
+        inner = match_.matches(found.task, language, external=False)  # "ralph this: implement the specs"
+        if inner is not None and inner.row.build:
+            found = replace(inner, peeled=found.peeled)
+    if found.row.build and not known.specs:
+        found = match_.matches(text, language, external=external, build=False)
+        if found is None:
+            return no_route("specs", peel.fold(whole))
     loose = tuple(one for one in tail if not one.firm) if _open_ended(found) else ()
     task = " ".join([found.task, *(one.text for one in reversed(loose))]) if loose else found.task
     said = (*flags.peeled, *front, *found.peeled, *(one for one in tail if one not in loose))
@@ -143,21 +155,26 @@ class _Said(Struct, frozen=True):
 
 
 def _proposal(said: _Said, known: KnownHere, language: PhraseTable) -> Route:
-    criterion = "" if match_.says_done(said.criterion, language) else said.criterion
+    stated, extra = _split_criterion(said.criterion, language)
+    criterion = "" if match_.says_done(stated, language) else stated
     command, refused = match_.command_in(criterion, language) if criterion else ("", "")
-    task, guessed, ask = _task(said, criterion, known, language)
+    build = said.row.build or (said.row.bare and known.specs and not criterion)
+    task, guessed, ask = ("", False, []) if build else _task(said, criterion, known, language)
     if said.row.external or any(one.about == "outside" for one in said.peeled):
         where: Where = "external"
     else:
         where = "goal" if known.host in GOALS else "internal"
     ask += [_place(one) for one in said.loose]
+    ask += [_clause(text) for text in (*extra, *(one.text for one in said.peeled if one.about == "beyond"))]
     bounds, wrong = _bounds(said.peeled)
     ask += wrong
-    if not command:
+    if not command and not build:
         ask.append(check_question(_why_no_check(criterion, refused, language)))
     found = Route(
         route=where,
         task=task or None,
+        agent=",".join(dict.fromkeys(_agents(said.peeled, language))) or None,
+        build=build,
         criterion=criterion or (f"`{command}` passes" if command else None),
         verification_command=command or None,
         checks=(command,) if command else (),
@@ -166,7 +183,7 @@ def _proposal(said: _Said, known: KnownHere, language: PhraseTable) -> Route:
         loop_id=said.loop_id or None,
         host=known.host or None,
         ask=tuple(ask),
-        guessed=guessed or not said.row.sure,
+        guessed=guessed or not (said.row.sure or any(one.about == "outside" for one in said.peeled)),
     )
     return with_confidence(found)
 
@@ -202,6 +219,27 @@ def _why_no_check(criterion: str, refused: str, language: PhraseTable) -> str:
     return ""
 
 
+def _agents(peeled: tuple[peel.Peeled, ...], language: PhraseTable) -> list[str]:
+    return [peel.agent_in(one.text, language) for one in peeled if one.about == "agent"]
+
+
+_JOINTS = re.compile(r"(?:,|;|\.\s|\s)\s*(?:and\s+then|and|then)\s+|[,;]\s+", re.IGNORECASE)
+
+
+def _split_criterion(criterion: str, language: PhraseTable) -> tuple[str, tuple[str, ...]]:
+    """The state that is to be reached, and what follows it that is something to do instead."""
+    for joint in _JOINTS.finditer(criterion):
+        rest = criterion[joint.end() :]
+        if peel.begins(rest, (*language.actions, *language.work)) and "`" not in criterion[joint.start() :]:
+            return criterion[: joint.start()], (rest,)
+    return criterion, ()
+
+
+def _clause(text: str) -> RouteQuestion:
+    choices = (RouteChoice("go on without it", "drop", text), RouteChoice("part of the task", "task", text))
+    return RouteQuestion("clause", f"'{text}' is nothing that a loop does by itself", choices)
+
+
 def _place(one: peel.Peeled) -> RouteQuestion:
     choices = (
         RouteChoice("how this loop works", "loop", one.text),
@@ -215,7 +253,7 @@ def _bounds(peeled: tuple[peel.Peeled, ...]) -> tuple[dict[str, float], list[Rou
     values: dict[str, float] = {}
     ask = []
     for one in peeled:
-        if one.about == "outside":
+        if one.about in ("outside", "agent", "beyond"):
             continue
         if one.value is None:
             ask.append(

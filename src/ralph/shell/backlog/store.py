@@ -354,7 +354,7 @@ def _sync(opened: OpenBacklog, journal: JournalStore, resets: str) -> None:
             code="E-BACKLOG-RESET",
             at=opened.place.file,
             why=f"{asked[0].words}; a reset is recorded with its reason",
-            next=f'ralph backlog reset {name} --reason "…"',
+            next=f'ralph backlog reset {name} --reason "begin again"',
         )
     opened.notes = differences
     opened.commit(BacklogFact(deed="synced", items=taken))

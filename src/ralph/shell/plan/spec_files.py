@@ -45,7 +45,9 @@ def read_specs(cwd: str, asked: Sequence[str] = ()) -> Files:
     paths = list(_asked_paths(cwd, top, asked)) if asked else list(_list_specs(top, FOLDER))
     if not paths:
         where = "found" if asked else f"in '{FOLDER}/'"
-        raise NothingToDo(f"no specs {where}", code="E-SPEC-NONE", at=top, next="ralph specs new NAME")
+        raise NothingToDo(
+            f"no specs {where}", code="E-SPEC-NONE", at=top, next="ralph specs new first-feature"
+        )
     if len(paths) > MAX_FILES:
         raise UserError(
             f"there are {len(paths)} specs, expected at most {MAX_FILES}",

@@ -59,7 +59,7 @@ def open_session(state: State, name: str) -> Session:
             "Ralph does not judge this session",
             code="E-SESSION-NONE",
             why="no task was started in it, or it has ended",
-            next="ralph session start TASK --check CMD",
+            next="ralph session start --help",
         )
     return session
 

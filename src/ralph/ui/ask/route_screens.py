@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -45,20 +45,38 @@ def may_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def loop_argv(found: Route) -> list[str]:
-    """The command line of a proposal's loop. The task can never be taken for a flag."""
-    flags: list[str] = []
-    for check in found.checks:
-        flags += ["--check", check]
-    if found.stated and found.criterion and not any(check in found.criterion for check in found.checks):
-        flags += ["--until", found.criterion]
-    flags += _bound_flags(found)
-    if found.loop_id and found.route != "control":
-        flags += ["--loop-id", found.loop_id]
-    if found.route == "external":
-        flags += ["--detach"]
+def loop_argv(found: Route, typed: Sequence[str] = ()) -> list[str]:
+    """The command line of a proposal's loop. The task can never be taken for a flag, and `typed` flags of the
+    call stand at its end: they count where the sentence says otherwise."""
     task = found.task or ""
-    return ["ralph", "loop", *flags, "--", task] if task.startswith("-") else ["ralph", "loop", task, *flags]
+    words = [
+        "ralph",
+        "build" if found.build else "loop",
+        *([task] if task and not task.startswith("-") else []),
+    ]
+    flags = _without_typed(loop_flags(found), typed)
+    return [*words, *flags, *typed, *(["--", task] if task.startswith("-") else [])]
+
+
+def _without_typed(flags: list[tuple[str, ...]], typed: Sequence[str]) -> list[str]:
+    return [word for flag in flags if flag[0] not in typed for word in flag]
+
+
+def loop_flags(found: Route) -> list[tuple[str, ...]]:
+    """What the sentence says as options of `ralph loop`."""
+    flags: list[tuple[str, ...]] = [("--check", check) for check in found.checks]
+    if found.stated and found.criterion and not any(check in found.criterion for check in found.checks):
+        flags.append(("--until", found.criterion))
+    if found.agent:
+        profile = found.agent.startswith("profile:")
+        flags.append(("--profile" if profile else "--agent", found.agent.removeprefix("profile:")))
+    bounds = _bound_flags(found)
+    flags += zip(bounds[::2], bounds[1::2], strict=True)
+    if found.loop_id and found.route != "control":
+        flags.append(("--loop-id", found.loop_id))
+    if found.route == "external":
+        flags.append(("--detach",))
+    return flags
 
 
 def _bound_flags(found: Route) -> list[str]:
@@ -86,13 +104,13 @@ def control_argv(found: Route) -> list[str]:
     return ["ralph", words[0], *name, *words[1:], *more]
 
 
-def command_lines(found: Route) -> list[str]:
+def command_lines(found: Route, typed: Sequence[str] = ()) -> list[str]:
     """What would be typed instead of the sentence, in order."""
     lines = []
     if found.route == "control" and not is_open(found, "loop"):
         lines.append(shlex.join(control_argv(found)))
-    if found.task is not None and found.route not in ("none", "goal"):
-        lines.append(shlex.join(loop_argv(found)))
+    if (found.task is not None or found.build) and found.route not in ("none", "goal"):
+        lines.append(shlex.join(loop_argv(found, typed)))
     if found.route == "goal":
         lines += [choice.value for one in found.ask if one.about == "start" for choice in one.choices]
     return lines
@@ -100,23 +118,30 @@ def command_lines(found: Route) -> list[str]:
 
 def offer_commands(found: Route) -> Route:
     """With the command lines of a control in `ask`."""
-    if found.route == "control":
-        lines = command_lines(found)
-        if lines and not is_open(found, "loop"):
-            question = RouteQuestion(
-                "start", f"{found.verb} it", tuple(RouteChoice("command", line) for line in lines)
-            )
-            return msgspec.structs.replace(found, ask=(*found.ask, question))
-    return found
+    if found.route != "control" and not (
+        found.route in ("internal", "external") and (found.agent or found.build)
+    ):
+        return found
+    lines = command_lines(found)
+    if not lines or is_open(found, "loop"):
+        return found
+    question = RouteQuestion(
+        "start", f"{found.verb or 'start'} it", tuple(RouteChoice("command", line) for line in lines)
+    )
+    return msgspec.structs.replace(found, ask=(*found.ask, question))
 
 
-def proposal_lines(found: Route, *, asking: bool = True) -> list[str]:
+def proposal_lines(found: Route, *, asking: bool = True, typed: Sequence[str] = ()) -> list[str]:
     """The proposal, one fact a line, and what is still to be asked."""
     facts = [("route", WHERE[found.route])]
     if found.route == "control":
         facts += [("do", found.verb), ("loop", found.loop_id or "the newest")]
     if found.task is not None:
         facts.append(("task", safe(found.task, 300) + (" (a guess)" if found.guessed else "")))
+    if found.build:
+        facts.append(("task", "what the specs and the plan say, item by item"))
+    if found.agent:
+        facts.append(("agent", safe(found.agent.removeprefix("profile:"), 80)))
     if found.criterion:
         facts.append(("criterion", safe(found.criterion, 300)))
     if found.verification_command:
@@ -133,7 +158,7 @@ def proposal_lines(found: Route, *, asking: bool = True) -> list[str]:
     for one in found.ask if asking else ():
         if one.about != "start":
             lines += question_lines(one)
-    commands = command_lines(found)
+    commands = command_lines(found, typed)
     if commands and found.route in ("internal", "external", "control") and not is_open(found, "task"):
         lines += ["as a command", *(f"  {safe(line, 2000)}" for line in commands)]
     return lines
@@ -141,7 +166,7 @@ def proposal_lines(found: Route, *, asking: bool = True) -> list[str]:
 
 def question_lines(one: RouteQuestion) -> list[str]:
     """The question, and its choices by number; what a choice would start stands below it."""
-    plain = one.about in ("place", "bound")  # their values mean something to the program only
+    plain = one.about in ("place", "bound", "clause")  # their values mean something to the program only
     rows = [
         (f"  {number}", safe(choice.label, 100), "" if plain else safe(choice.value, 2000) or "(to be typed)")
         for number, choice in enumerate(one.choices, 1)

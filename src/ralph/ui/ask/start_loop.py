@@ -126,6 +126,13 @@ def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -
         return prepare_start(add_check(request, given, env), env, token=token)
 
 
+def refuse_agent(given: dict[str, Any], env: dict[str, str]) -> None:
+    """Whoever is asked whether to start is not told afterwards that there is no such agent."""
+    from ralph.app.start import check_agent
+
+    check_agent(typed_settings(given), given["agent_cmd"], env, os.getcwd())
+
+
 def _agent_words(given: dict[str, Any]) -> dict[str, str]:
     """What was typed for the agent's own command line, one word a line."""
     effort = {"effort": given["effort"]} if given["effort"] else {}

@@ -12,7 +12,7 @@ from ralph.app.flags import FLAGS, PROFILE_FLAGS, format_value
 # Flags that are settings come from the one table of options; the rest is about this loop alone.
 METAVARS = {
     "waivers": "ID=REASON",
-    "duration": "4h",
+    "duration": "TIME",
     "money": "USD",
     "count": "N",
     "iterations": "N",
@@ -21,6 +21,7 @@ METAVARS = {
     "word": "NAME",
     "grades": "GRADE",
 }
+ALSO = {"--max-iterations": ("-n", "--iterations")}
 SETTINGS = {flag: option for flag, option in FLAGS.items() if flag != "--display"}
 
 
@@ -36,6 +37,7 @@ def setting_options(function: Any) -> Any:
         )
         function = click.option(
             flag,
+            *ALSO.get(flag, ()),
             flag.removeprefix("--").replace("-", "_"),
             default=None,
             multiple=many,

@@ -10,12 +10,20 @@ from typing import Any
 import click
 
 from ralph.errors import UserError
+from ralph.ui.cli.option_groups import help_all_option, write_options
 
 MAX_BYTES = 1 << 20  # far more than a task may have
 
 
 class TaskCommand(click.Command):
     """Several words are one task where no option can be meant by them: in front, or behind `--`."""
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
+        self.params.append(help_all_option())
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(self, ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         typed = list(args)

@@ -57,7 +57,7 @@ _HELP: dict[str, str] = {
     "infer": "Find checks that would prove a task.",
     "specs": "Create a spec, or check existing ones.",
     "init": "Find this project's checks and write ralph.toml.",
-    "config": "Show the settings and where each comes from.",
+    "config": "Show and change settings.",
     "approve": "Approve commands of a repository, or a loop that waits.",
     "agents": "List and test agents.",
     "doctor": "Check this machine and what the sandbox blocks.",
@@ -146,7 +146,9 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if _is_sentence(name):
+        if name not in (*_modules(), *ALIASES):
+            args = _join_sentence(args)
+        if _is_sentence(args[0]):
             from ralph.ui.cli.commands.loops.route import bare_command
 
             gc.freeze()
@@ -164,8 +166,22 @@ def _with_completions(command: click.Command) -> click.Command:
 
 
 def _is_sentence(text: str) -> bool:
-    """No command has white space in it, so this is something said; whether it asks for a loop shows later."""
-    return not text.startswith("-") and len(text.split()) > 1
+    """No command has white space or a slash in it, so this is something said; what it means shows later."""
+    return not text.startswith("-") and (len(text.split()) > 1 or text.startswith("/"))
+
+
+def _join_sentence(args: list[str]) -> list[str]:
+    """Words without quotes as one sentence, if they ask for something: `ralph fix until green`."""
+    count = next((at for at, word in enumerate(args) if word.startswith("-")), len(args))
+    said = " ".join(args[:count])
+    if _is_sentence(args[0]) or not count or (count > 1 and _suggest_command(args[0])):
+        return args
+    from ralph.core.sentence.route import route
+
+    for text in (said, f"ralph {said}"):
+        if (count > 1 or args[0] in ("it", "this", "that")) and route(text).route != "none":
+            return [text, *args[count:]]
+    return args
 
 
 def _suggest_command(name: str) -> str:

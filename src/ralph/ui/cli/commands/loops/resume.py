@@ -45,7 +45,7 @@ from ralph.ui.cli.loop_options import detach_options
     help="Add a check that fails on the base and must pass at the end. Repeatable.",
 )
 @click.option("--max-iterations", default="", metavar="+N", help="Allow N more iterations.")
-@click.option("--max-time", default="", metavar="+4h", help="Allow more time.")
+@click.option("--max-time", default="", metavar="+TIME", help="Allow more time.")
 @click.option("--max-cost", default="", metavar="+USD", help="Allow more cost.")
 @click.option("--max-tokens", default="", metavar="+N", help="Allow N more tokens.")
 @click.option("--agent", default="", metavar="NAME", help="Continue with another agent.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from ralph.core.sentence.intent import (
     RouteQuestion,
     public,
     why_asked,
+    why_vague,
     with_check,
     with_confidence,
 )
@@ -52,7 +54,17 @@ def command(text: str, host: str | None, as_json: bool) -> int:
     if route_screens.may_ask() and not as_json:
         found = _ask_questions(found, infer=True)
     _show(found, as_json=as_json)
-    return 0 if found.confidence == "high" or found.route == "none" else 2
+    return 0 if found.route == "none" or _is_settled(found) else 2
+
+
+def _is_settled(found: Route) -> bool:
+    """Nothing is open; a host that judges its goal itself needs no command, only a criterion."""
+    if found.route != "goal":
+        return found.confidence == "high"
+    about = {one.about for one in found.ask if one.about in OPEN}
+    return (
+        found.task is not None and found.criterion is not None and about <= {"check"} and not why_vague(found)
+    )
 
 
 def _find_route(text: str, host: str | None) -> Route:
@@ -60,17 +72,34 @@ def _find_route(text: str, host: str | None) -> Route:
     return route_screens.offer_commands(add_check(route(text, known_here(host or "", env, cwd)), env, cwd))
 
 
-def _show(found: Route, *, as_json: bool) -> None:
+def _show(found: Route, *, as_json: bool, typed: Sequence[str] = ()) -> None:
     if as_json:
         import json
 
         print(json.dumps(public(found), ensure_ascii=False))
         return
     line = route_screens.command_lines(found) if found.route == "goal" else []
-    for words in route_screens.proposal_lines(found):
+    for words in route_screens.proposal_lines(found, typed=typed):
         print(words, file=sys.stderr if line else sys.stdout)
     for words in line:  # alone on stdout: it is there to be taken away
         print(words)
+
+
+def typed_flags(given: dict[str, Any]) -> list[str]:
+    """What was typed beside the sentence, as it would be typed beside a task."""
+    from ralph.ui.cli.commands.loops import loop
+
+    words: list[str] = []
+    for param in loop.command.params:
+        value = given.get(param.name or "")
+        if not isinstance(param, click.Option) or value in (None, "", (), False, param.default):
+            continue
+        if param.is_flag:
+            words.append(param.opts[-1])
+        else:
+            for one in value if isinstance(value, tuple) else (value,):
+                words += [param.opts[0], str(one)]
+    return words
 
 
 def bare_command() -> click.Command:
@@ -98,16 +127,21 @@ def _bare(text: str, host: str | None, **given: Any) -> int:
         found = _ask_questions(found, infer=infer)
     if found.route == "goal":
         _show(found, as_json=given["as_json"])
-        return 0 if found.confidence == "high" else 2
+        return 0 if _is_settled(found) else 2
+    typed = typed_flags(given)
     if not asking:
         missing = _missing(found, given["yes"])
         if missing:
-            _show(found, as_json=given["as_json"])
+            _show(found, as_json=given["as_json"], typed=typed)
             print(f"nothing was started: {missing}", file=sys.stderr)
             return 2
     if not given["as_json"]:
-        for words in route_screens.proposal_lines(found, asking=False):
+        for words in route_screens.proposal_lines(found, asking=False, typed=typed):
             print(words, file=sys.stderr)
+    if found.route != "control":
+        from ralph.ui.ask.start_loop import refuse_agent
+
+        refuse_agent(_loop_options(found, given), dict(os.environ))
     if asking and not click.confirm(_yes_question(found), default=False, err=True):
         print("nothing was started", file=sys.stderr)
         return 2
@@ -193,20 +227,19 @@ def _start(found: Route, given: dict[str, Any]) -> int:
         code = result if isinstance(result, int) else 0
         if found.task is None or code:
             return code
-    from ralph.ui.cli.commands.loops import loop
+    from ralph.ui.ask.start_loop import start
+    from ralph.ui.cli.loop_options import plan_ask
 
-    callback = loop.command.callback
-    assert callback is not None
-    return int(callback(**_loop_options(found, given)))
+    options = _loop_options(found, given)
+    return start(options, plan_ask(options) if found.build or options["planned"] else None)
 
 
 def _loop_options(found: Route, given: dict[str, Any]) -> dict[str, Any]:
     """The options of `ralph loop`: what the sentence says, where no flag says otherwise."""
     from ralph.ui.cli.commands.loops import loop
 
-    wanted = route_screens.loop_argv(found)[1:]
-    context = loop.command.make_context("loop", wanted[1:])
-    said = dict(context.params)
+    wanted = [word for flag in route_screens.loop_flags(found) for word in flag]
+    said = {**loop.command.make_context("loop", wanted).params, "task": found.task or ""}
     said["checks"] = said["checks"] if not given["checks"] else given["checks"]
     typed = {name: value for name, value in given.items() if value not in (None, "", (), False)}
     return {**given, **said, **typed, SETTLED: True}

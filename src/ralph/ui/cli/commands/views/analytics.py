@@ -13,7 +13,7 @@ BARS = "▁▂▃▄▅▆▇█"
 @click.command(short_help="Show what iterations achieved and cost.")
 @click.argument("loop", required=False)
 @click.option("--all", "every", is_flag=True, help="All loops of all projects, by agent and model.")
-@click.option("--since", default="", metavar="7d", help="Loops of this project that were active since then.")
+@click.option("--since", default="", metavar="AGE", help="Loops of this project that were active since then.")
 @click.option("--calibration", is_flag=True, help="Score earlier forecasts against what came.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; see docs/json.md.")
 def command(loop: str | None, every: bool, since: str, calibration: bool, as_json: bool) -> int:

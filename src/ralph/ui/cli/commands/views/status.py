@@ -307,7 +307,7 @@ def _command() -> Any:
     )
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; see docs/json.md.")
     @click.option("--watch", is_flag=True, help="Show the table again every two seconds, until Ctrl-C.")
-    @click.option("--since", default="", metavar="7d", help="Show only loops that were active since then.")
+    @click.option("--since", default="", metavar="AGE", help="Show only loops that were active since then.")
     @click.option("-q", "quiet", is_flag=True, help="Print names only.")
     def status(
         loop: str | None, every: bool, limit: int, as_json: bool, watch: bool, since: str, quiet: bool
