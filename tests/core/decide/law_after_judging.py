@@ -118,7 +118,7 @@ OWN = (
 TOP = b.order(min_grade="A")
 WITNESSED = b.green(per_test=True, witness_count=1)
 BOXED = b.guarding(b.based(TOP, b.red(per_test=True)), "t1", WITNESSED)
-UNBOXED = b.conclude(BOXED.with_work(protection="S0"), b.guard())
+UNBOXED = b.conclude(b.weakened(BOXED), b.guard())
 SHORT = "the proof is grade B and A is required: sandbox S0: which files the checks loaded is not proven"
 ACCUSED = b.conclude(b.guarding(b.based(KEEP)), b.guard("t1", "test_a"))  # kept, integrity 1
 TIDIED = b.conclude(b.guarding(ACCUSED, "t2"), b.guard("t2", "TODO", name="stubs", integrity=False))
@@ -236,7 +236,7 @@ JUDGED = [
     ),
     Row(
         "a result short of the asked grade is not verified, and says why",
-        *found(b.guard(), loop=BOXED.with_work(protection="S0")),
+        *found(b.guard(), loop=b.weakened(BOXED)),
         {
             "phase": "working",
             "proof.not_yet": (SHORT,),
@@ -255,14 +255,16 @@ JUDGED = [
         {"phase": "working", "proof.not_yet": ("test: fail",), "todo": again(2)},
     ),
     Row(
-        "the same tree in a stronger sandbox: what was judged in full is concluded",
+        "the same tree in a stronger sandbox is judged there again, in full",
         *snap(UNBOXED.with_work(protection="S2"), "t1"),
         {
             "phase": "judging",
-            "proof.not_yet": (),
-            "proof.unproven": (),
-            "grade": "A",
-            "todo": (actions.PublishResult(tree="t1", grade="A"),),
+            "proof.stage": "fast",
+            "proof.verdicts": {},
+            "proof.finals_tree": "",
+            "proof.guards_tree": "",
+            "proof.protection": "S2",
+            "todo": (actions.RunGates("fast", "t1", ("test",)),),
         },
     ),
     Row(

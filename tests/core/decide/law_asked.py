@@ -53,7 +53,7 @@ STINTS = [
         f"a new stint may find another sandbox: {phase}",
         loop,
         e.StintStarted(pid=2, host="h", version="1", protection="S1"),
-        {"work.protection": "S1"},
+        {"work.protection": "S1", **({"proof.protection": "S1"} if loop.proof.protection else {})},
     )
     for phase, loop in LIVE.items()
 ]

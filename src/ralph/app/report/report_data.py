@@ -111,7 +111,7 @@ def _agent(loop: Loop, events: tuple[e.AnyEvent, ...]) -> ReportAgent:
     return ReportAgent(
         name=safe(loop.sealed.agent.name),
         model=safe(loop.sealed.agent.model),
-        sandbox=loop.work.protection,
+        sandbox=loop.judged_in,
         sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
     )
 

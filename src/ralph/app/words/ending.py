@@ -63,7 +63,7 @@ def headline(loop: Loop, change: ChangeSize | None = None) -> str:
 def _title(loop: Loop) -> str:
     """For programs: these words do not change."""
     grade = f" ({loop.grade})" if loop.grade else ""
-    sandbox = f" sandbox {loop.work.protection}" if loop.work.protection else ""
+    sandbox = f" sandbox {loop.judged_in}" if loop.judged_in else ""
     return f"{status_word(loop)}{grade}{sandbox}"
 
 

@@ -174,7 +174,7 @@ def statement(loop: Loop, facts: StatementFacts) -> Statement:
             grade=loop.grade,
             not_proven=loop.proof.unproven,
             reason=loop.reason,
-            sandbox=Sandbox(loop.work.protection, facts.words),
+            sandbox=Sandbox(loop.judged_in, facts.words),
             environment=_environment(loop, facts),
             agent=StatedAgent(order.agent.name, order.agent.model),
             spend=_spend(loop.spend),

@@ -95,8 +95,11 @@ def judge_tree(loop: Loop) -> Loop:
     """Ask for the verdicts on what a call left behind."""
     tree = loop.work.tree
     todo = RunGates(stage="fast", tree=tree, gates=gate_names(loop), fresh=_fresh_pays(loop))
+    level = loop.work.protection
     return replace(
-        loop.with_proof(stage="fast", verdicts={}, verdicts_tree=tree), phase="judging", todo=(todo,)
+        loop.with_proof(stage="fast", verdicts={}, verdicts_tree=tree, protection=level),
+        phase="judging",
+        todo=(todo,),
     )
 
 
@@ -179,7 +182,7 @@ def exit_answer(
         changed=loop.work.tree != loop.sealed.base.tree,
         unchanged_ok=unchanged_ok,
         claim=terms.claim,
-        protection=loop.work.protection,
+        protection=loop.judged_in,
         generated=loop.proof.generated,
         tolerance=terms.tolerance,
         last_word=loop.rules > 2 and terms.last_word,

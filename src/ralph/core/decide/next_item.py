@@ -221,7 +221,7 @@ def _leave(loop: Loop, *, can_call: bool) -> tuple[Loop, Next]:
         loop.proof.guards,
         changed=True,
         claim=terms.claim,  # each item had its own; of the whole, the dual condition tells
-        protection=loop.work.protection,
+        protection=loop.judged_in,
         generated=loop.proof.generated,
         tolerance=terms.tolerance,
         last_word=loop.rules > 2 and terms.last_word,

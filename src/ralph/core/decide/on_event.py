@@ -208,8 +208,10 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
     loop = loop.with_agents(faults_in_row=0, outages_in_row=0).with_progress(revert_note="")
     if loop.control.abort_reason:
         return after_judging.finish(loop, Finish("aborted", loop.control.abort_reason))
-    if event.tree == loop.proof.verdicts_tree:
+    if event.tree == loop.proof.verdicts_tree and loop.work.protection <= loop.judged_in:
         return after_judging.decide_on_fast_gates(loop)
+    if event.tree == loop.proof.verdicts_tree:  # a stronger box may show more of it: judged again, in full
+        loop = loop.with_proof(finals_tree="", guards_tree="")
     loop = after_judging.judge_tree(loop)
     return after_judging.hold(loop) if loop.control.pause_now else loop
 

@@ -88,6 +88,7 @@ class ProofState(Struct, frozen=True):
     no_answers: tuple[tuple[str, str, str], ...] = ()  # stage, tree and gate, each time that none came
     doubted_tree: str = ""  # one call on it may have been ended from outside: that is believed once
     again: bool = False  # gates joined, and no agent was called since: the tree at hand is judged anew
+    protection: str = ""  # the weakest box of the stints that judged the tree at hand
 
 
 class ProgressState(Struct, frozen=True):
@@ -192,6 +193,11 @@ class Loop(Struct, frozen=True):
         """The verdicts that count: from the fresh checkout where this tree was judged there."""
         proof = self.proof
         return proof.finals if proof.finals_tree == self.work.tree and proof.finals else proof.verdicts
+
+    @property
+    def judged_in(self) -> str:
+        """The level of the box behind the newest judgement; before there is one, that of this stint."""
+        return self.proof.protection or self.work.protection
 
     @property
     def has_plan(self) -> bool:

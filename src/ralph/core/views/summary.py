@@ -187,7 +187,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
             dropped=loop.landing.was_dropped,
             workspace=loop.work.workspace,
         ),
-        protection=loop.work.protection,
+        protection=loop.judged_in,
         verdicts=gate_lines(loop),
         judge=judge_line(loop),
         team=team_line(loop),

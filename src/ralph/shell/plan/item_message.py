@@ -39,7 +39,7 @@ def item_message(loop: Loop, action: actions.PublishItem) -> str:
         tests = [tie.test for tie in build.links.tests if tie.criterion == name and tie.test]
         more = f" and {len(tests) - MAX_TESTS} more" if len(tests) > MAX_TESTS else ""
         lines.append(f"- {name}: {one_line(', '.join(tests[:MAX_TESTS]), 300)}{more}")
-    lines.append(f"- grade {action.grade}, sandbox {loop.work.protection}, tree {action.tree}")
+    lines.append(f"- grade {action.grade}, sandbox {loop.judged_in}, tree {action.tree}")
     lines += [f"- not proven: {one_line(sentence, 200)}" for sentence in loop.proof.unproven]
     trailers = [
         f"Ralph-Loop: {order.loop}",

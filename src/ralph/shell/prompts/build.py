@@ -125,7 +125,7 @@ def result_message(loop: Loop, action: PublishResult) -> str:
     proven = at_least(action.grade, order.criterion.min_grade)
     word = "Verified by ralph" if proven else "Green, but not proven, by ralph"
     lines += [
-        f"{word}: grade {action.grade}, sandbox {loop.work.protection}, tree {action.tree}.",
+        f"{word}: grade {action.grade}, sandbox {loop.judged_in}, tree {action.tree}.",
         "",
     ]
     for gate in order.criterion.gates:

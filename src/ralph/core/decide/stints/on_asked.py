@@ -12,7 +12,16 @@ import msgspec.structs
 from ralph.core.decide import after_judging, failover, grants, on_baseline, plan_facts
 from ralph.core.decide.stints.approval import refuse_start
 from ralph.core.model import spend
-from ralph.core.model.actions import Action, AskJudge, Finish, RestoreWorkspace, RunAgent, TakeSnapshot
+from ralph.core.model.actions import (
+    Action,
+    AskJudge,
+    Finish,
+    PublishItem,
+    PublishResult,
+    RestoreWorkspace,
+    RunAgent,
+    TakeSnapshot,
+)
 from ralph.core.model.agent import SealedAgent, Steer
 from ralph.core.model.events import (
     AbortAsked,
@@ -71,12 +80,24 @@ def stint_started(loop: Loop, event: StintStarted) -> Loop:
     refuse_start(loop)
     if loop.phase == "queued":
         loop = _unhold(loop)
-    loop = loop.with_work(protection=event.protection)
+    loop = _note_protection(loop, event.protection)
     if event.hosted:
         count = loop.host.stints + 1
         return loop.with_host(background=True, queued_at=0.0, stints=count, stint_at=event.at)
     loop = loop.with_host(background=False, queued_at=0.0, stints=0, stint_at=0.0)
     return _go_on(loop)
+
+
+def _note_protection(loop: Loop, level: str) -> Loop:
+    """A judgement is as good as the weakest box it was made in, and one that was made stays what it was.
+
+    So the commit that tells of it has the same bytes, whichever stint writes it.
+    """
+    loop = loop.with_work(protection=level)
+    owed = (*loop.todo, *loop.control.held_todo)[:1]
+    if not loop.proof.protection or (owed and isinstance(owed[0], PublishResult | PublishItem | Finish)):
+        return loop
+    return loop.with_proof(protection=min(loop.proof.protection, level))
 
 
 def _go_on(loop: Loop) -> Loop:
