@@ -6,7 +6,6 @@ from ralph.core.decide.machine import decide
 from ralph.core.model import events as e
 from ralph.core.model.actions import PublishResult
 
-
 FAILING, PASSING = red(per_test=True), green(per_test=True, witness_count=1)
 
 
