@@ -45,6 +45,7 @@ def test_a_verified_loop_in_one_row() -> None:
         "verdicts": (GateLine(gate="test", verdict="pass", proof=True),),
         "judge": None,
         "plan": None,
+        "team": None,
         "asked": (),
         "not_yet": (),
         "unproven": ("test: read by exit code only, not per test",),
