@@ -323,9 +323,45 @@ CONTROL = [
         {"verb": "pause", "task": TESTS, "verification_command": "npm test"},
     ),
     ("abort nothing-here-00000000", "control", {"verb": "abort", "loop_id": None, "confidence": "low"}),
+    ("/retrospective", "control", {"verb": "retrospective", "loop_id": None, "confidence": "high"}),
+    ("/ralph /retrospective", "control", {"verb": "retrospective"}),
+    ("please do a retrospective", "control", {"verb": "retrospective"}),
+    ("/retrospective docs", "control", {"verb": "retrospective", "loop_id": "docs-91ab44cd"}),
+    ("show me the retrospective of docs", "control", {"verb": "retrospective", "loop_id": "docs-91ab44cd"}),
+    ("/parallel", "control", {"verb": "parallel", "count": None, "task": None, "confidence": "high"}),
+    ("/parallel 4", "control", {"verb": "parallel", "count": 4}),
+    ("/parallel 16 items", "control", {"verb": "parallel", "count": 16}),
+    ("work on 3 backlog items at the same time", "control", {"verb": "parallel", "count": 3}),
+    ("run the backlog in parallel", "control", {"verb": "parallel", "count": None}),
+]
+
+ORCHESTRATOR = [
+    ("/orchestrator add a login page", "internal", {"task": "add a login page", "team": True}),
+    ("/ralph /orchestrator port the parser", "internal", {"task": "port the parser", "team": True}),
+    ("orchestrate: add search", "internal", {"task": "add search", "team": True}),
+    ("plan, build and review: add search", "internal", {"task": "add search", "team": True}),
+    ("/orchestrator", "internal", {"task": None, "confidence": "low", "team": True}),
+    (
+        "/orchestrator add search, at most $5, in the background",
+        "external",
+        {"task": "add search", "max_cost": 5.0, "team": True},
+    ),
+    (
+        "/orchestrator add search; completion: `npm test` passes --max-iterations 9",
+        "internal",
+        {"task": "add search", "max_iterations": 9, "verification_command": "npm test", "team": True},
+    ),
+    ("ralph this: fix the orchestrator", "internal", {"task": "fix the orchestrator", "team": False}),
+    ("ralph this: run the jobs in parallel", "internal", {"task": "run the jobs in parallel"}),
+    ("ralph this: write a retrospective page", "internal", {"task": "write a retrospective page"}),
 ]
 
 NONE = [
+    ("/parallel 99", "none", {"verb": "", "confidence": "high"}),
+    ("/parallel 0", "none", {}),
+    ("/parallel fix the login; write the docs", "none", {"about": "instead"}),
+    ("the tests run 4 items in parallel", "none", {}),
+    ("how was the retrospective?", "none", {}),
     ("what is a ralph loop?", "none", {}),
     ("how do I loop until tests pass?", "none", {}),
     ("why did the loop stop after 3 iterations?", "none", {}),
@@ -416,7 +452,7 @@ HOSTILE = [
     ('/goal "x; completion: y"', "none", {}),
 ]
 
-TABLE = [*SEEDS, *ASKING, *BOUNDS, *EXTERNAL, *CONTROL, *NONE, *HOSTILE]
+TABLE = [*SEEDS, *ASKING, *BOUNDS, *EXTERNAL, *CONTROL, *ORCHESTRATOR, *NONE, *HOSTILE]
 
 UNSEEN = [
     ("I need the checkout tests fixed, keep at it till they're green", "internal", {}),
@@ -658,4 +694,6 @@ WITH_SPECS = [
     "al",
     "loop until all specs are implemented",
     "implement the specs, use codex, at most 30 iterations",
+    "/orchestrator",
+    "/orchestrator implement the specs",
 ]

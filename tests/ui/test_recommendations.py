@@ -1,11 +1,14 @@
 """Recommendations and costs by model: computed from the record, and silent where it holds no fact."""
 
+import json
+
 import pytest
 from making import Maker, exhausted, order, record_all, verified
 
-from ralph.app.report.recommend import recommend
+from ralph.app.report.recommend import recommend, recommend_across
 from ralph.core.model import events as e
 from ralph.core.model.agent import SealedAgent
+from ralph.core.model.order import RoleTerms, Team
 from ralph.core.model.spend import Usage
 from ralph.core.views.costs import add_rows, costs_by_model
 
@@ -85,6 +88,77 @@ def test_costs_go_to_the_model_that_was_called():
     both = add_rows(costs_by_model(events) + costs_by_model(events))
     assert (both[0].agent, both[0].calls, both[0].cost, both[0].unknown) == ("claude", 4, 2.0, 2)
     assert next(r for r in both if r.agent == "codex").cost is None
+
+
+def test_costs_of_a_team_go_to_its_roles():
+    """Each role by its own agent and model: the plan is the planner's, and a judge asked beside counts."""
+    who = {
+        "coder": SealedAgent("claude", model="big"),
+        "planner": SealedAgent("codex", model="deep"),
+        "tester": SealedAgent("gemini"),
+        "reviewer": SealedAgent("qwen", model="coder"),
+    }
+    team = Team("loop-1", {role: RoleTerms(agent) for role, agent in who.items()})
+    judge = SealedAgent("pi", model="fair")
+    events = (
+        e.LoopStarted(rules=e.RULES, order=order(agent="claude", model="big", team=team, judge=judge)),
+        e.RoleStarted(role="tester", call=1, tree="t", agent="gemini", prompt=""),
+        e.RoleEnded(role="tester", call=1, usage=Usage(cost=0.25)),
+        e.AgentStarted(iteration=1, call=2, agent="codex", prompt="", purpose="plan"),
+        ended(cost=2.0),
+        started("claude"),
+        ended(cost=1.0),
+        e.JudgeStarted(iteration=1, call=4, tree="t", agent="qwen", prompt="", role="reviewer", beside="b"),
+        e.JudgeEnded(
+            iteration=1,
+            call=4,
+            tree="t",
+            role="reviewer",
+            usage=Usage(cost=0.5),
+            beside=e.SecondAnswer(usage=Usage(cost=0.125)),
+        ),
+    )
+    rows = [(r.agent, r.model, r.role, r.calls, r.cost, r.unknown) for r in costs_by_model(events)]
+    assert rows == [
+        ("gemini", "", "tester", 1, 0.25, 0),
+        ("codex", "deep", "planner", 1, 2.0, 0),
+        ("claude", "big", "coder", 1, 1.0, 0),
+        ("qwen", "coder", "reviewer", 1, 0.5, 0),
+        ("pi", "fair", "judge", 1, 0.125, 0),
+    ]
+
+
+def test_what_several_loops_call_for_is_put_together():
+    """What most loops call for comes first, with the newest one's facts; a loop counts once."""
+    slow, prices = "Make the checks faster", "Give prices in a profile"
+    found = recommend_across(
+        [
+            ("c", (f"{prices}: the cost of 1 call is unknown.",)),
+            ("b", (f"{slow}: they took 2:00, the agent 1:00.", f"{slow}: again.")),
+            ("a", (f"{slow}: they took 9:00, the agent 1:00.",)),
+        ]
+    )
+    assert [(one.what, one.loops) for one in found] == [(slow, ("b", "a")), (prices, ("c",))]
+    assert found[0].why == "they took 2:00, the agent 1:00."
+    assert recommend_across([("a", ())]) == ()
+
+
+def test_analytics_recommends_over_loops_and_for_one(tmp_path, ralph):
+    """With the number of loops and the facts, for people and programs; only where it was asked for."""
+    second = exhausted(order(name="docs-91ab44cd"))
+    record_all(tmp_path / "state", verified(), exhausted(order(name="port-00aa11bb")), second)
+    code, out, _ = ralph("analytics", "--all", "--recommend")
+    assert code == 0
+    assert "Try another agent or a stronger model (2 of 3 loops)\n" in out
+    assert "the checks refused 2 of 2 claims of being done." in out
+    told = json.loads(ralph("analytics", "--all", "--recommend", "--json")[1])
+    shared = next(one for one in told["recommendations"] if one["what"].startswith("Try another"))
+    assert sorted(shared["loops"]) == ["docs-91ab44cd", "port-00aa11bb"]
+    one = json.loads(ralph("analytics", "docs", "--recommend", "--json")[1])
+    assert any("More room alone will not help" in line for line in one["recommendations"])
+    assert one["loop"] == "docs-91ab44cd"
+    assert "More room alone" in ralph("analytics", "docs", "--recommend")[1]
+    assert "recommendations" not in json.loads(ralph("analytics", "docs", "--json")[1])
 
 
 @pytest.mark.parametrize("flag", ["--all", "--json"])

@@ -219,11 +219,13 @@ def test_controls_do_what_they_say(ralph, tmp_path):
     assert told["ask"][-1]["choices"][0]["value"] == "ralph abort fix-auth-7f3a91c2"
 
 
-def flags_of(name):
-    """Every option that a command has."""
+def flags_of(name, *more):
+    """Every option that a command has, or the command of a group that follows it."""
     import click
 
     command = cli.get_command(click.Context(cli), name)
+    if isinstance(command, click.Group):
+        command = command.get_command(click.Context(command), more[0])
     return {flag for param in command.params for flag in param.opts}
 
 
@@ -234,9 +236,10 @@ def test_only_commands_that_exist_are_offered():
         text = {"resume": "resume it with 5 more iterations"}.get(verb, f"{verb} a-00000001")
         text = {"attach": "attach to it", "logs": "logs of it", "report": "report of it"}.get(verb, text)
         text = {"status": "status of it", "diff": "what did it change"}.get(verb, text)
+        text = {"retrospective": "/retrospective of it", "parallel": "/parallel 2"}.get(verb, text)
         argv = route_screens.control_argv(route(text, loops))
         assert argv[1] in commands(), verb
-        assert {word for word in argv[2:] if word.startswith("-")} <= flags_of(argv[1]), argv
+        assert {word for word in argv[2:] if word.startswith("-")} <= flags_of(*argv[1:3]), argv
     assert route_screens.control_argv(route("resume it with 5 more iterations", loops)) == [
         "ralph", "resume", "a-00000001", "--max-iterations", "+5",
     ]  # fmt: skip
@@ -350,3 +353,34 @@ def test_a_missing_agent_is_said_before_the_question(ralph, tmp_path, monkeypatc
     monkeypatch.chdir(repository(tmp_path, a="x"))
     code, _, err = ralph("ralph this: fix it, use the agent nobody-has", "--check", "true", "-y")
     assert (code, "[E-AGENT-UNKNOWN]" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("/retrospective", "ralph analytics --recommend"),
+        ("/parallel", "ralph backlog run --parallel 3"),
+        ("/parallel 5 items", "ralph backlog run --parallel 5"),
+        (
+            "/orchestrator add search; completion: `pytest -q` passes",
+            "ralph build 'add search' --team --roles planner,reviewer --check 'pytest -q'",
+        ),
+    ],
+)
+def test_commands_by_other_names(ralph, tmp_path, text, line):
+    """They are shown as the command that they are, to programs too, and no host's goal command takes them."""
+    code, out, _ = ralph("route", text)
+    assert (code, out.splitlines()[-1]) == (0, f"  {line}")
+    assert "the newest" not in out
+    told = json.loads(ralph("route", text, "--host", "claude", "--json")[1])
+    assert [choice["value"] for one in told["ask"] for choice in one["choices"]] == [line]
+    assert not started(tmp_path)
+
+
+def test_a_name_with_a_slash_needs_no_white_space(ralph):
+    """`ralph /retrospective` is something said; what nobody knows is a command that does not exist."""
+    code, out, err = ralph("/retrospective", "-y")
+    assert (code, out) == (0, "no loops\n\nno recommendations: nothing in the record calls for a change\n")
+    assert "as a command" in err
+    code, _, err = ralph("/frobnicate", "-y")
+    assert (code, "there is no command '/frobnicate'" in err) == (2, True)

@@ -28,12 +28,13 @@ LOOPS = (
     KnownLoop("fix-auth-7f3a91c2", unfinished=True, resumable=True),
     KnownLoop("docs-91ab44cd", unfinished=True, resumable=True),
 )
+HIDDEN = ("verb", "max_cost", "team", "count")
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 
 def told(found):
     """The proposal as a reader of --json has it, with what only the command sees."""
-    return {**public(found), "ask": list(found.ask), "verb": found.verb, "max_cost": found.max_cost}
+    return {**public(found), "ask": list(found.ask), **{name: getattr(found, name) for name in HIDDEN}}
 
 
 def assert_clean(value):
@@ -358,6 +359,7 @@ def test_specs_are_built(text):
     """Where there are specs, who asks for them or for nothing in particular is offered `ralph build`."""
     found = route(text, KnownHere(specs=True))
     assert (found.route, found.build, found.task) == ("internal", True, None)
+    assert found.team is text.startswith("/orchestrator")
     assert "check" not in {one.about for one in found.ask}
 
 

@@ -11,7 +11,7 @@ from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion, Gate
-from ralph.core.model.order import Brief, Order, StartPoint
+from ralph.core.model.order import Brief, Order, RoleTerms, StartPoint, Team
 from ralph.core.model.spend import Limits
 from ralph.core.model.verdict import Verdict
 from ralph.errors import NeedsHuman, NothingToDo, UserError
@@ -136,6 +136,20 @@ def test_readers_and_their_notes(make, tmp_path):
     text = call_prompt(replace(loop, build=loop.build.with_planning(reader_notes=notes)), files)
     assert "no notes: crash: gone" in text
     assert "A-1: missing" in text.partition("# What readers found")[2].partition("# How to plan")[0]
+
+
+def test_words_to_the_planner_reach_who_makes_the_plan(make, tmp_path):
+    """[team.planner] prompt is told in the planning call, and neither to readers nor to who builds."""
+    _, store, tree = make({"a": "x"})
+    files = PromptFiles(store, str(tmp_path))
+    terms = {
+        "coder": RoleTerms(SealedAgent("demo")),
+        "planner": RoleTerms(SealedAgent("demo"), "Small items."),
+    }
+    loop = begun(tree, brief=Brief(planning="new"), team=Team("loop-1", terms))
+    assert call_prompt(loop, files).endswith("# Your team\n\nSmall items.\n")
+    assert "Small items." not in reader_prompt(loop, files, ["src"])
+    assert "Small items." not in call_prompt(begun(tree, team=Team("loop-1", terms)), files)
 
 
 def test_a_template_that_fails_on_real_facts_does_not_end_the_loop(make, tmp_path):

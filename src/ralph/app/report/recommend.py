@@ -44,6 +44,26 @@ def recommend(
     return tuple(sentence for rule in _RULES for sentence in rule(facts))
 
 
+class SharedAdvice(Struct, frozen=True):
+    """What several loops' records call for."""
+
+    what: str
+    loops: tuple[str, ...]
+    why: str  # of the newest of them
+
+
+def recommend_across(said: Sequence[tuple[str, Sequence[str]]]) -> tuple[SharedAdvice, ...]:
+    """The recommendations of loops, newest first, put together; what most of them call for comes first."""
+    found: dict[str, SharedAdvice] = {}
+    for loop, sentences in said:
+        for sentence in sentences:
+            what, _, why = sentence.partition(": ")
+            was = found.get(what, SharedAdvice(what, (), why))
+            if loop not in was.loops:
+                found[what] = SharedAdvice(what, (*was.loops, loop), was.why)
+    return tuple(sorted(found.values(), key=lambda one: -len(one.loops)))
+
+
 def _tampering(facts: ReportFacts) -> Iterator[str]:
     trees = len(facts.loop.progress.accused_trees)
     if trees:

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from ralph.app.place import journal_of, project_of
 from ralph.app.records import Record, read_newest
+from ralph.app.report.recommend import SharedAdvice, recommend_across
+from ralph.app.report.report_data import make_report
 from ralph.app.views.rows import moment_ago
 from ralph.core.views.analytics import Calibration, LoopAnalytics, analyse, score_forecasts
 from ralph.core.views.costs import ModelCost, add_rows, costs_by_model
@@ -24,8 +26,18 @@ class AgentLine(Struct, frozen=True):
     lies: int
 
 
-def analyse_loop(text: str | None, env: Mapping[str, str], cwd: str) -> LoopAnalytics:
-    return _analyse(read_newest(text, env, cwd))
+class OneLoop(Struct, frozen=True):
+    analytics: LoopAnalytics
+    recommendations: tuple[str, ...]
+
+
+def analyse_loop(text: str | None, env: Mapping[str, str], cwd: str) -> OneLoop:
+    record = read_newest(text, env, cwd)
+    return OneLoop(_analyse(record), _advice(record))
+
+
+def _advice(record: Record) -> tuple[str, ...]:
+    return make_report(record).notes.recommendations
 
 
 def _analyse(record: Record) -> LoopAnalytics:
@@ -38,11 +50,14 @@ class ManyLoops(Struct, frozen=True):
     loops: list[LoopAnalytics]
     costs: tuple[ModelCost, ...]
     calibration: Calibration
+    recommendations: tuple[SharedAdvice, ...] = ()
 
 
-def analyse_many(env: Mapping[str, str], cwd: str, *, every: bool, since: str) -> ManyLoops:
+def analyse_many(
+    env: Mapping[str, str], cwd: str, *, every: bool, since: str, recommend: bool = False
+) -> ManyLoops:
     after = moment_ago(since) * 1000
-    found, ended = [], []
+    found, ended, said = [], [], []
     costs: list[ModelCost] = []
     with journal_of(env) as reader:
         for row in reader.summaries(None if every else project_of(cwd)):
@@ -55,9 +70,10 @@ def analyse_many(env: Mapping[str, str], cwd: str, *, every: bool, since: str) -
             one = _analyse(record)
             found.append(one)
             costs += costs_by_model(record.events)
+            said += [(record.name, _advice(record))] if recommend else []
             if one.outcome == "verified":
                 ended.append((one.lines, record.loop.limits.iterations))
-    return ManyLoops(found, add_rows(costs), score_forecasts(ended))
+    return ManyLoops(found, add_rows(costs), score_forecasts(ended), recommend_across(said))
 
 
 def by_agent(loops: list[LoopAnalytics]) -> list[AgentLine]:

@@ -39,6 +39,12 @@ def role_question(template: str, loop: Loop, role: str) -> str:
     return render(template, facts)
 
 
+def planner_part(loop: Loop) -> str:
+    """The user's own words to who makes the plan; "" without any."""
+    planner = loop.sealed.team.roles.get("planner") if loop.sealed.team is not None else None
+    return f"# Your team\n\n{planner.prompt}" if planner is not None and planner.prompt else ""
+
+
 def coder_part(loop: Loop, nonce: str) -> str:
     """What the agent that works is told of its team; "" without one."""
     team, state = loop.sealed.team, loop.team

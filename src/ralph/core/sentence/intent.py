@@ -71,6 +71,8 @@ class Route(Struct, frozen=True, kw_only=True):
     why: str = ""
     agent: str | None = None  # "codex", "codex,claude", "profile:glm5"
     build: bool = False  # `ralph build`: the task is what specs and plan say
+    team: bool = False  # `ralph build` with a planner and a reviewer
+    count: int | None = None  # of a control: how many items at once
 
 
 PUBLIC = Route.__struct_fields__[:10]
@@ -164,6 +166,13 @@ _WHYS: dict[str, tuple[str, tuple[RouteChoice, ...]]] = {
     "specs": (
         "there are no specs to build here: write one first, or say what is to be done",
         (RouteChoice("begin a spec", "ralph specs new first-feature"),),
+    ),
+    "parallel": (
+        "this works on 1 to 16 items of the backlog at once; add there what is to be done",
+        (
+            RouteChoice("add an item", 'ralph backlog add "TITLE" --verify "CMD"'),
+            RouteChoice("work on several at once", "ralph backlog run --parallel 3"),
+        ),
     ),
     "long": (
         f"it has more than {MAX_TEXT_CHARS} characters; write it into a file and name that file",

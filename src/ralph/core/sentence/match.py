@@ -29,6 +29,7 @@ class Ordered(Struct, frozen=True):
     loop: str = ""  # as it was said; "" = none
     pointed: bool = False  # "that", "the loop": one that must be known
     rest: str = ""
+    count: str = ""  # how many at once
 
 
 @lru_cache(maxsize=8)
@@ -82,7 +83,10 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 @lru_cache(maxsize=8)
 def _controls(language: PhraseTable) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    values = {"{loop}": r"(?P<loop>[^\s,;]{1,80}|(?:[^\s,;]{1,20}\s){1,3}[^\s,;]{1,20})"}
+    values = {
+        "{loop}": r"(?P<loop>[^\s,;]{1,80}|(?:[^\s,;]{1,20}\s){1,3}[^\s,;]{1,20})",
+        "{count}": r"(?P<count>1[0-6]|[1-9])",
+    }
     then = rf"(?:(?:{any_of(language.then)})\s?(?P<rest>\S.*))?"
     return tuple(
         (verb, re.compile(pattern_text(say, values) + then, re.IGNORECASE)) for verb, say in language.controls
@@ -100,7 +104,7 @@ def controls(text: str, language: PhraseTable, names: tuple[str, ...]) -> Ordere
         if not loop:
             if text.lower() in _LONELY and not names:
                 continue
-            return Ordered(verb, rest=rest)
+            return Ordered(verb, rest=rest, count=parts.get("count", ""))
         if re.fullmatch(any_of(language.meanwhile), loop, re.IGNORECASE):
             return Ordered(verb, pointed=True, rest=rest)
         loop = _loop_words(loop)

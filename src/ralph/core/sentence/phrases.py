@@ -10,7 +10,7 @@ these stand for what varies:
     {kind}               nothing, or adjectives of a loop       {list}   one of the phrases in `lists`
     {keep}               a verb of going on: "keep trying"      {command}   words that may be a command
     {perhaps}            one that means that only sometimes     {word}   one word, or the beginning of one
-    {agent}              one of the names in `agents`
+    {agent}              one of the names in `agents`           {count}   how many at once
 
 Nothing here knows routes; `route` does.
 """
@@ -40,6 +40,7 @@ class Form(Struct, frozen=True):
     sure: bool = True  # False: the words before the request may be no task
     bare: bool = False  # nothing but the summons: what is to be built here, else the task before
     build: bool = False  # what specs and plan say is to be built
+    team: bool = False  # planned, built and reviewed
 
 
 class BoundPhrases(Struct, frozen=True, kw_only=True):

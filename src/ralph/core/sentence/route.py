@@ -64,6 +64,8 @@ def _route(said: str, known: KnownHere, language: PhraseTable) -> Route:
     control = _route_control(peel.drop_closing(text, language), known, language)
     if control is not None:
         return control
+    if text.lower().startswith("/parallel"):  # items come from the backlog, not from a sentence
+        return no_route("parallel", said)
     if peel.begins(text, language.negations):
         return no_route("negated", said)
     if not _explicit(text) and (asks or (not polite and peel.begins(text, language.questions))):
@@ -112,7 +114,7 @@ def _request(text: str, asks: bool, known: KnownHere, language: PhraseTable) -> 
     if known.specs and found.task and not found.criterion:
         inner = match_.matches(found.task, language, external=False)  # "ralph this: implement the specs"
         if inner is not None and inner.row.build:
-            found = replace(inner, peeled=found.peeled)
+            found = replace(inner, row=replace(inner.row, team=found.row.team), peeled=found.peeled)
     if found.row.build and not known.specs:
         found = match_.matches(text, language, external=external, build=False)
         if found is None:
@@ -163,7 +165,8 @@ def _proposal(said: _Said, known: KnownHere, language: PhraseTable) -> Route:
     if said.row.external or any(one.about == "outside" for one in said.peeled):
         where: Where = "external"
     else:
-        where = "goal" if known.host in GOALS else "internal"
+        # A host's goal command knows no plan and no reviewer.
+        where = "goal" if known.host in GOALS and not said.row.team else "internal"
     ask += [_place(one) for one in said.loose]
     ask += [_clause(text) for text in (*extra, *(one.text for one in said.peeled if one.about == "beyond"))]
     bounds, wrong = _bounds(said.peeled)
@@ -184,6 +187,7 @@ def _proposal(said: _Said, known: KnownHere, language: PhraseTable) -> Route:
         host=known.host or None,
         ask=tuple(ask),
         guessed=guessed or not (said.row.sure or any(one.about == "outside" for one in said.peeled)),
+        team=said.row.team,
     )
     return with_confidence(found)
 
@@ -308,6 +312,7 @@ def _control(asked: match_.Ordered, known: KnownHere, language: PhraseTable) -> 
             loop_id=name or None,
             host=known.host or None,
             guessed=guessed or base.guessed,
+            count=int(asked.count) if asked.count else None,
             ask=(*ask, *(one for one in base.ask if one.about != "start")),
             why=f"'{asked.rest}' was not understood" if guessed else "",
         )

@@ -26,7 +26,7 @@ from ralph.core.prompt.facts import (
     kind_of,
     render,
 )
-from ralph.core.prompt.for_role import coder_part
+from ralph.core.prompt.for_role import coder_part, planner_part
 from ralph.core.prompt.standing_rules import Kind
 from ralph.core.proof.grade import at_least
 from ralph.core.text.clean import one_line
@@ -73,7 +73,8 @@ def _text(
     sources = given.sources(loop, notes=notes, area=area)
     facts = facts_of(loop, feedback, _past_attempts(loop), nonce, sources, kind=kind)
     text = add_required_parts(_render_prompt(loop, given, kind, facts), facts)
-    team = coder_part(loop, nonce) if kind in ("prompt", "build") else ""
+    team = planner_part(loop) if kind == "plan" else ""
+    team = coder_part(loop, nonce) if kind in ("prompt", "build") else team
     return f"{text.rstrip()}\n\n{team}\n" if team else text
 
 

@@ -30,7 +30,16 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "logs": (("logs",),),
     "report": (("report",),),
     "diff": (("diff",),),
+    "retrospective": (("analytics", "--recommend"),),
+    "parallel": (("backlog", "run", "--parallel"),),
 }
+# what a control that is no command's name does
+DO = {
+    "retrospective": "look back over the loops of this project, with recommendations",
+    "parallel": "work on several items of the backlog at once",
+}
+USUAL_PARALLEL = 3
+ORCHESTRA = (("--team",), ("--roles", "planner,reviewer"))  # plan, build and review in one
 WHERE = {
     "internal": "internal: a loop here, in the foreground",
     "external": "external: a loop in the background, which needs no terminal",
@@ -51,7 +60,7 @@ def loop_argv(found: Route, typed: Sequence[str] = ()) -> list[str]:
     task = found.task or ""
     words = [
         "ralph",
-        "build" if found.build else "loop",
+        "build" if found.build or found.team else "loop",
         *([task] if task and not task.startswith("-") else []),
     ]
     flags = _without_typed(loop_flags(found), typed)
@@ -64,7 +73,8 @@ def _without_typed(flags: list[tuple[str, ...]], typed: Sequence[str]) -> list[s
 
 def loop_flags(found: Route) -> list[tuple[str, ...]]:
     """What the sentence says as options of `ralph loop`."""
-    flags: list[tuple[str, ...]] = [("--check", check) for check in found.checks]
+    flags: list[tuple[str, ...]] = list(ORCHESTRA) if found.team else []
+    flags += [("--check", check) for check in found.checks]
     if found.stated and found.criterion and not any(check in found.criterion for check in found.checks):
         flags.append(("--until", found.criterion))
     if found.agent:
@@ -98,7 +108,7 @@ def control_argv(found: Route) -> list[str]:
 
     words = next(words for words in CONTROLS[found.verb] if words[0] in commands())
     name = [found.loop_id] if found.loop_id else []
-    more = []
+    more = [str(found.count or USUAL_PARALLEL)] if found.verb == "parallel" else []
     if found.verb == "resume" and found.task is None:
         more = [f"+{word}" if at % 2 else word for at, word in enumerate(_bound_flags(found))]
     return ["ralph", words[0], *name, *words[1:], *more]
@@ -118,24 +128,26 @@ def command_lines(found: Route, typed: Sequence[str] = ()) -> list[str]:
 
 def offer_commands(found: Route) -> Route:
     """With the command lines of a control in `ask`."""
-    if found.route != "control" and not (
-        found.route in ("internal", "external") and (found.agent or found.build)
-    ):
+    other = found.agent or found.build or (found.team and found.task is not None)
+    if found.route != "control" and not (found.route in ("internal", "external") and other):
         return found
     lines = command_lines(found)
     if not lines or is_open(found, "loop"):
         return found
-    question = RouteQuestion(
-        "start", f"{found.verb or 'start'} it", tuple(RouteChoice("command", line) for line in lines)
-    )
+    words = DO.get(found.verb, f"{found.verb or 'start'} it")
+    question = RouteQuestion("start", words, tuple(RouteChoice("command", line) for line in lines))
     return msgspec.structs.replace(found, ask=(*found.ask, question))
 
 
 def proposal_lines(found: Route, *, asking: bool = True, typed: Sequence[str] = ()) -> list[str]:
     """The proposal, one fact a line, and what is still to be asked."""
     facts = [("route", WHERE[found.route])]
+    if found.team:
+        facts.append(("do", "plan, build item by item, and review"))
     if found.route == "control":
-        facts += [("do", found.verb), ("loop", found.loop_id or "the newest")]
+        facts.append(("do", DO.get(found.verb, found.verb)))
+        if found.loop_id or found.verb not in DO:
+            facts.append(("loop", found.loop_id or "the newest"))
     if found.task is not None:
         facts.append(("task", safe(found.task, 300) + (" (a guess)" if found.guessed else "")))
     if found.build:

@@ -231,7 +231,7 @@ def _start(found: Route, given: dict[str, Any]) -> int:
     from ralph.ui.cli.loop_options import plan_ask
 
     options = _loop_options(found, given)
-    return start(options, plan_ask(options) if found.build or options["planned"] else None)
+    return start(options, plan_ask(options) if found.build or found.team or options["planned"] else None)
 
 
 def _loop_options(found: Route, given: dict[str, Any]) -> dict[str, Any]:

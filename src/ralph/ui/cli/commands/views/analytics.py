@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+NO_ADVICE = ("", "no recommendations: nothing in the record calls for a change")
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -15,35 +16,47 @@ BARS = "▁▂▃▄▅▆▇█"
 @click.option("--all", "every", is_flag=True, help="All loops of all projects, by agent and model.")
 @click.option("--since", default="", metavar="AGE", help="Loops of this project that were active since then.")
 @click.option("--calibration", is_flag=True, help="Score earlier forecasts against what came.")
+@click.option(
+    "--recommend", is_flag=True, help="Say what to change, with the facts it rests on; without LOOP over all."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; see docs/json.md.")
-def command(loop: str | None, every: bool, since: str, calibration: bool, as_json: bool) -> int:
+def command(
+    loop: str | None, every: bool, since: str, calibration: bool, recommend: bool, as_json: bool
+) -> int:
     """Show LOOP iteration by iteration: checks, tokens, cost and time, with a forecast while it runs.
 
     With --all or --since, compare agents and models: how often verified, what a verified task costs, and how
-    often "done" was refused. What is not known is shown as unknown.
+    often "done" was refused. What is not known is shown as unknown. With --recommend, also what their records
+    call for, computed from facts alone; without LOOP, over the loops of this project.
 
     \b
     Examples:
       ralph analytics fix-auth
       ralph analytics --since 7d
       ralph analytics --all --calibration
+      ralph analytics --recommend
     """
     from ralph.app.views.analytics import analyse_loop, analyse_many, by_agent
+    from ralph.app.words.format import safe
     from ralph.ui.cli.pick_loop import loop_to_show
 
     env = dict(os.environ)
-    if loop is not None or not (every or since or calibration):
-        found = analyse_loop(loop_to_show(loop), env, os.getcwd())
+    if loop is not None or not (every or since or calibration or recommend):
+        one = analyse_loop(loop_to_show(loop), env, os.getcwd())
         if as_json:
-            _dump(found)
+            _dump(_with_advice(one.analytics, one.recommendations if recommend else None))
             return 0
-        for line in _loop_lines(found):
+        for line in _loop_lines(one.analytics):
             print(line)
+        if recommend:
+            advice = [safe(words, 500) for words in one.recommendations]
+            print("\n".join(["", *advice] if advice else NO_ADVICE))
         return 0
-    many = analyse_many(env, os.getcwd(), every=every, since=since)
+    many = analyse_many(env, os.getcwd(), every=every, since=since, recommend=recommend)
     groups, score = by_agent(many.loops), many.calibration
     if as_json:
-        _dump({"v": 1, "agents": groups, "models": many.costs, "loops": many.loops, "calibration": score})
+        plain = {"v": 1, "agents": groups, "models": many.costs, "loops": many.loops, "calibration": score}
+        _dump(_with_advice(plain, many.recommendations if recommend else None))
         return 0
     for line in [*_group_lines(groups), *_cost_lines(many.costs)]:
         print(line)
@@ -51,7 +64,26 @@ def command(loop: str | None, every: bool, since: str, calibration: bool, as_jso
         held = f"{score.inside} of {score.forecasts}" if score.forecasts else "none made yet"
         error = "" if score.error is None else f", off by {score.error:.1f} iterations on average"
         print(f"forecasts whose interval held the truth: {held}{error}")
+    if recommend:
+        print("\n".join(_advice_lines(many.recommendations, len(many.loops))))
     return 0
+
+
+def _with_advice(value: Any, advice: Any) -> Any:
+    import msgspec
+
+    return value if advice is None else {**msgspec.to_builtins(value), "recommendations": advice}
+
+
+def _advice_lines(patterns: Any, loops: int) -> list[str]:
+    """Each with how many loops call for it, and the newest one's facts."""
+    from ralph.app.words.format import safe
+
+    lines = [""] if patterns else [*NO_ADVICE]
+    for one in patterns:
+        newest = f"{one.loops[0]}: {one.why}" if one.why else one.loops[0]
+        lines += [safe(f"{one.what} ({len(one.loops)} of {loops} loops)", 300), f"  {safe(newest, 500)}"]
+    return lines
 
 
 def _dump(value: Any) -> None:
