@@ -377,6 +377,15 @@ def test_commands_by_other_names(ralph, tmp_path, text, line):
     assert not started(tmp_path)
 
 
+def test_a_limit_typed_beside_parallel_reaches_the_backlog(ralph, tmp_path, monkeypatch):
+    """It is in the command that is shown and started; what `backlog run` does not know is refused."""
+    monkeypatch.chdir(repository(tmp_path, a="x"))
+    code, out, _ = ralph("/parallel 2", "--max-cost", "5")
+    assert (code, "  ralph backlog run --parallel 2 --max-cost 5" in out) == (2, True)
+    code, _, err = ralph("/parallel 2", "--class", "fix-bug", "-y")
+    assert (code, "no such option '--class'" in err) == (2, True)
+
+
 def test_a_name_with_a_slash_needs_no_white_space(ralph):
     """`ralph /retrospective` is something said; what nobody knows is a command that does not exist."""
     code, out, err = ralph("/retrospective", "-y")

@@ -102,13 +102,16 @@ def _bound_flags(found: Route) -> list[str]:
     return flags
 
 
-def control_argv(found: Route) -> list[str]:
-    """The command line of a control. Only commands that exist; a bound of `resume` is so much more."""
+def control_argv(found: Route, typed: Sequence[str] = ()) -> list[str]:
+    """The command line of a control. Only commands that exist; a bound of `resume` is so much more.
+
+    `typed` flags are for what makes agent calls: a limit must reach them, or be refused by the command.
+    """
     from ralph.ui.cli.tree import commands
 
     words = next(words for words in CONTROLS[found.verb] if words[0] in commands())
     name = [found.loop_id] if found.loop_id else []
-    more = [str(found.count or USUAL_PARALLEL)] if found.verb == "parallel" else []
+    more = [str(found.count or USUAL_PARALLEL), *typed] if found.verb == "parallel" else []
     if found.verb == "resume" and found.task is None:
         more = [f"+{word}" if at % 2 else word for at, word in enumerate(_bound_flags(found))]
     return ["ralph", words[0], *name, *words[1:], *more]
@@ -118,7 +121,7 @@ def command_lines(found: Route, typed: Sequence[str] = ()) -> list[str]:
     """What would be typed instead of the sentence, in order."""
     lines = []
     if found.route == "control" and not is_open(found, "loop"):
-        lines.append(shlex.join(control_argv(found)))
+        lines.append(shlex.join(control_argv(found, typed)))
     if (found.task is not None or found.build) and found.route not in ("none", "goal"):
         lines.append(shlex.join(loop_argv(found, typed)))
     if found.route == "goal":

@@ -222,7 +222,7 @@ def _start(found: Route, given: dict[str, Any]) -> int:
     if found.route == "control":
         from ralph.ui.cli.tree import cli
 
-        argv = route_screens.control_argv(found)[1:]
+        argv = route_screens.control_argv(found, typed_flags(given))[1:]
         result = cli.main(args=argv, prog_name="ralph", standalone_mode=False)
         code = result if isinstance(result, int) else 0
         if found.task is None or code:

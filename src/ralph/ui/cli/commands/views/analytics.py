@@ -77,12 +77,15 @@ def _with_advice(value: Any, advice: Any) -> Any:
 
 def _advice_lines(patterns: Any, loops: int) -> list[str]:
     """Each with how many loops call for it, and the newest one's facts."""
-    from ralph.app.words.format import safe
+    from ralph.app.words.format import plural, safe
 
     lines = [""] if patterns else [*NO_ADVICE]
     for one in patterns:
         newest = f"{one.loops[0]}: {one.why}" if one.why else one.loops[0]
-        lines += [safe(f"{one.what} ({len(one.loops)} of {loops} loops)", 300), f"  {safe(newest, 500)}"]
+        lines += [
+            safe(f"{one.what} ({len(one.loops)} of {plural(loops, 'loop')})", 300),
+            f"  {safe(newest, 500)}",
+        ]
     return lines
 
 
