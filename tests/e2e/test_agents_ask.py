@@ -19,13 +19,12 @@ def test_the_agent_asks_and_one_command_grants_it(place):
     """BLOCKED with a waiver ends with the command that grants it; granted, the same tree is verified."""
     done = place.loop(agent("changes_rule", "asks"), task=TASK)
     loop = place.expect(done, "blocked", 3, 1)
-    command = f"ralph resume {loop.sealed.loop} --allow '{KEY}=…'"
-    assert command in done.text, done.report()
+    assert f"ralph resume 1 --allow '{KEY}=…'" in done.text, done.report()
     assert "the task turns sub around" in done.text
     assert "tamper" not in done.text
     assert not accused(done)
     status = place.ralph("status", loop.sealed.loop)
-    assert command in status.text
+    assert f"ralph resume {loop.sealed.loop} --allow '{KEY}=…'" in status.text
     assert KEY in place.ralph("report", loop.sealed.loop).text
     granted = place.ralph(
         "resume",

@@ -46,7 +46,11 @@ def test_going_in_circles_then_a_probe_that_fails(place):
 
     again = place.ralph("resume", name, "--display", "plain")
     loop = place.expect(
-        again, "stalled", 1, 8, says=("probe    one iteration: ", "one more iteration did not help")
+        again,
+        "stalled",
+        1,
+        8,
+        says=("probe: one iteration, and on if that helps", "one more iteration did not help"),
     )
     assert "A minimal version: " in place.prompt(loop.call.prompt)
     row = json.loads(place.ralph("status", name, "--json").out)["loops"][0]["breaker"]

@@ -176,4 +176,4 @@ def test_every_scripted_agent_is_driven():
     names = {path.stem for path in SCRIPTED.glob("[a-z]*.py")}
     places = (*SCRIPTED.parent.glob("test_*.py"), *SCRIPTED.parent.glob("*kit.py"))
     text = "".join(path.read_text() for path in places)
-    assert names - set(re.findall(r"[\"'](\w+)[\"']", text)) == set()
+    assert names - set(re.findall(r"[\"'](\w+)(?:\.py)?[\"']", text)) == set()

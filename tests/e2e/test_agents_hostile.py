@@ -54,7 +54,7 @@ def test_writes_to_the_users_repository_without_a_sandbox(place):
         0,
         1,
         untouched=False,
-        says=("no sandbox: agents and gates have your own rights", "could write outside the workspace"),
+        says="no sandbox: agents and gates have your own rights (ralph help sandbox)",
     )
     assert (place.repo / "TRESPASS.txt").read_text() == "# trespass\n"
     assert "trespass" in place.git("branch", "--list")

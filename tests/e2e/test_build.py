@@ -40,9 +40,7 @@ def test_six_criteria_to_a_verified_result(place):
     place.once = True
     make(place, tuple(buildkit.CRITERIA))
     done = build(place)
-    loop = place.expect(
-        done, "verified", 0, 8, grade="B", says=("6 of 6 items verified", "mode     planning")
-    )
+    loop = place.expect(done, "verified", 0, 8, grade="B", says=("6 of 6 items verified", "\nplanning"))
     assert loop.sealed.protect == ("specs/*.md",)
     assert purposes(done) == [
         ("plan", ""),

@@ -41,7 +41,7 @@ def test_lines_that_no_test_executes_are_named(green):
     done = green.loop(agent("writes_files", words), task=FEATURE)
     first = (fixed_calc() + BRANCHES).split("\n").index("        raise ValueError(") + 1
     said = f"2 of 4 changed lines are executed by tests; not: calc.py:{first}-{first + 1}"
-    green.expect(done, "verified", 0, 1, grade="B", says=f"coverage    {said}")
+    green.expect(done, "verified", 0, 1, grade="B", says=f" · {said}")
     assert coverage(done).counted == {"changed_lines": 4, "executed_lines": 2, "unwatched": 0}
     assert said in green.ralph("report").out
     told = json.loads(green.ralph("report", "--json").out)

@@ -154,7 +154,7 @@ def test_a_gate_that_is_struck_each_time_pauses_the_loop(place, struck):
     done = struck(loop_words(agent("honest_steps", 1)), "keeper", "fresh", times=3)
     loop = place.expect(done, None, 1, 1, says="the work is not the cause")
     assert (loop.phase, loop.progress.recent, loop.progress.integrity_hits) == ("paused", (), 0)
-    assert f"ralph resume {loop.sealed.loop}" in done.text
+    assert "ralph resume 1 " in done.text
     status = place.ralph("status", loop.sealed.loop)
     assert "gave no answer 3 times" in status.out, status.report()
     assert f"ralph resume {loop.sealed.loop}" in status.out

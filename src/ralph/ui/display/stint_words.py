@@ -46,12 +46,9 @@ def header(loop: Loop, words: tuple[str, ...], number: int = 0, width: int = 0) 
     """Four lines at most: which loop, by whom, behind what, until when. A resumed one has one line."""
     order = loop.sealed
     name = _name_words(order.loop, order.task, number)
-    notes = [f"  note: {safe(warning, 300)}" for warning in order.warnings]
     if loop.spend.calls:
-        return [
-            cut_words(line, width or _MAX_CHARS)
-            for line in (f"{name}  {resumed_words(loop)}", *_open_lines(loop, words))
-        ]
+        lines = [f"{name}  {resumed_words(loop)}", *_probe_lines(loop), *_open_lines(loop, words)]
+        return [cut_words(line, width or _MAX_CHARS) for line in lines]
     agent = safe(order.agent.name, 40) + (f"/{safe(order.agent.model, 40)}" if order.agent.model else "")
     facts = [
         agent,
@@ -67,7 +64,7 @@ def header(loop: Loop, words: tuple[str, ...], number: int = 0, width: int = 0) 
         *_mode_lines(loop),
         *_open_lines(loop, words),
     ]
-    return [*(cut_words(line, width or _MAX_CHARS) for line in lines), *notes]
+    return [cut_words(line, width or _MAX_CHARS) for line in lines]
 
 
 def _name_words(loop: str, task: str, number: int) -> str:
@@ -84,8 +81,16 @@ def _open_lines(loop: Loop, words: tuple[str, ...]) -> list[str]:
     """What a missing sandbox means and what mends it, in one line; nothing where one holds."""
     if loop.work.protection in BOXED:
         return []
-    says = safe(next(iter(words), "what the agent can reach is unknown"), 120)
-    return [f"no sandbox: {says}; install bubblewrap (ralph help sandbox)"]
+    says = safe(next(iter(words), "what the agent can reach is unknown"), 120).removeprefix("no sandbox: ")
+    cure = "" if loop.sealed.box.sandbox == "none" else "; install bubblewrap"
+    return [f"no sandbox: {says}{cure} (ralph help sandbox)"]
+
+
+def _probe_lines(loop: Loop) -> list[str]:
+    breaker = loop.progress.breaker
+    if not breaker.probing:
+        return []
+    return [f"probe: one iteration, and on if that helps ({safe(breaker.diagnosis, 200)})"]
 
 
 def _mode_lines(loop: Loop) -> list[str]:
