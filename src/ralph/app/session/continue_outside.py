@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 
 from ralph import __version__
+from ralph.app.people.approve import leave_unapproved
 from ralph.clock import SystemClock
 from ralph.core.session.as_loop import loop_events
 from ralph.core.session.hosts import HOST_FACTS
@@ -63,4 +64,6 @@ def continue_outside(
     )
     ended = SessionEnded(outcome="continued", reason="goes on outside", tree=tree, loop=begun.name)
     add_fact(state, name, clock, lambda now: ended if now.active else None)
+    if begun.waits:
+        leave_unapproved(begun.name, begun.stint, env)
     return begun, clear

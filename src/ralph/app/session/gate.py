@@ -14,7 +14,7 @@ from ralph.core.session.answer_stop import (
     judged_exit,
     owed,
 )
-from ralph.core.session.names import session_name
+from ralph.core.session.names import check_session_name, session_name
 from ralph.core.session.record import Fact, HookAnswered, Session, SessionClaimed, SessionEnded, StopAsked
 from ralph.shell.session.begin import begin_session
 from ralph.shell.session.judging import is_judging, judge_session
@@ -52,12 +52,19 @@ def ask_stop(
         tree = take_session_snapshot(state, name, session)
         session, _ = add_fact(state, name, clock, lambda _: StopAsked(claim=claim, tree=tree))
         keep_checkpoint(state, name, session, tree, clock)
-    session = wait_for_judge(name, env, seconds, clock)
-    answer = answer_stop(session, most)
+    judged = wait_for_judge(name, env, seconds, clock)
+    answer = answer_stop(judged, most)
     session, _ = add_fact(state, name, clock, lambda _: _answer_fact(answer, event, tree))
     if answer.why in ENDINGS:
-        session, _ = add_fact(state, name, clock, lambda now: _end_fact(now, answer) if now.active else None)
+        end = _end_fact(judged, answer)
+        session, _ = add_fact(state, name, clock, lambda now: end if _is_same(now, judged) else None)
     return session, answer
+
+
+def _is_same(now: Session, judged: Session) -> bool:
+    """Is it still the task and the tree that was answered for? Another hook may have come in between."""
+    same = (now.began, now.loop.work.tree) == (judged.began, judged.loop.work.tree)
+    return now.active and same
 
 
 def _answer_fact(answer: StopAnswer, event: str, tree: str) -> Fact:
@@ -94,7 +101,7 @@ def wait_for_judge(name: str, env: Mapping[str, str], seconds: float, clock: Clo
 
 def run_judge(name: str, env: Mapping[str, str]) -> None:
     """Be the judge that `wait_for_judge` has started."""
-    judge_session(open_state(state_dir(env), create=True), name, env, SystemClock())
+    judge_session(open_state(state_dir(env), create=True), check_session_name(name), env, SystemClock())
 
 
 def end_session(name: str, env: Mapping[str, str], reason: str) -> Session:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ralph.app.skills.layout import Skill, hook_entries, host_table, is_ours, own_files
+from ralph.app.skills.layout import Skill, hook_entries, host_table, is_ours, own_files, without_ours
 from ralph.core.backlog.json_text import JsonEdit, apply_edits, remove_member
 from ralph.errors import SetupError, UserError
 from ralph.shell.state.directory import config_dir
@@ -66,14 +66,16 @@ def plan_install(skill: Skill, env: Mapping[str, str]) -> list[PlannedFile]:
     changes += [PlannedFile(path, _read(path), None) for path in gone]
     settings = _settings_path(skill)
     if settings:
-        changes.append(PlannedFile(settings, _read(settings), _with_hooks(skill, _original(skill, env))))
+        changes.append(
+            PlannedFile(settings, _read(settings), _with_hooks(skill, _original(skill, note, settings)))
+        )
     return [one for one in changes if one.before != one.after]
 
 
 def apply_install(skill: Skill, env: Mapping[str, str], changes: list[PlannedFile]) -> None:
     """Write the note first: what a kill leaves behind is then known."""
     old, settings, texts = read_note(skill, env), _settings_path(skill), own_files(skill)
-    before = _original(skill, env) if settings else None
+    before = _original(skill, old, settings) if settings else None
     after = _with_hooks(skill, before) if settings else None
     made = tuple(dict.fromkeys((*(old.folders if old else ()), *_missing_folders([*texts, settings]))))
     note = SkillNote(
@@ -87,7 +89,7 @@ def apply_install(skill: Skill, env: Mapping[str, str], changes: list[PlannedFil
         settings_before=before,
         folders=made,
     )
-    _write(_note_path(skill, env), msgspec.json.encode(note).decode())
+    _write(_note_path(skill, env), msgspec.json.encode(note).decode(), 0o600)
     _apply(changes)
 
 
@@ -105,7 +107,7 @@ def plan_uninstall(skill: Skill, env: Mapping[str, str]) -> tuple[list[PlannedFi
             changes.append(PlannedFile(path, text, None))
     now = _read(note.settings) if note.settings else None
     if now is not None:
-        changes.append(PlannedFile(note.settings, now, _original(skill, env)))
+        changes.append(PlannedFile(note.settings, now, _original(skill, note, note.settings)))
     return changes, kept
 
 
@@ -152,7 +154,8 @@ def read_note(skill: Skill, env: Mapping[str, str]) -> SkillNote | None:
 
 
 def _note_path(skill: Skill, env: Mapping[str, str]) -> str:
-    where = hashlib.sha256(skill.top.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    place = f"{skill.top}\0{skill.home}" if skill.home else skill.top
+    where = hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return os.path.join(config_dir(env), "skills", f"{skill.host}-{skill.scope}-{where}.json")
 
 
@@ -161,9 +164,8 @@ def _settings_path(skill: Skill) -> str:
     return skill.path(pair) if pair else ""
 
 
-def _original(skill: Skill, env: Mapping[str, str]) -> str | None:
+def _original(skill: Skill, note: SkillNote | None, path: str) -> str | None:
     """The settings without anything of Ralph's: the copy if nobody has changed them since, else taken out."""
-    note, path = read_note(skill, env), _settings_path(skill)
     now = _read(path)
     if now is None:
         return None
@@ -174,7 +176,7 @@ def _original(skill: Skill, env: Mapping[str, str]) -> str | None:
     for event, entries in hooks.items() if isinstance(hooks, dict) else ():
         if not isinstance(entries, list) or not any(is_ours(one, skill.host) for one in entries):
             continue
-        left = [one for one in entries if not is_ours(one, skill.host)]
+        left = [one for one in (without_ours(one, skill.host) for one in entries) if one is not None]
         now = (
             apply_edits(now, [JsonEdit(("hooks", event), left)])
             if left
@@ -212,7 +214,7 @@ def _parse(text: str, path: str) -> dict[str, Any]:
 
 
 def _looks_ours(text: str) -> bool:
-    return "ralph skills install" in text or ("ralph" in text and " hook " in text)
+    return "ralph skills install" in text
 
 
 def _read(path: str) -> str | None:
@@ -259,18 +261,27 @@ def _apply(changes: list[PlannedFile]) -> None:
             _write(one.path, one.after)
 
 
-def _write(path: str, text: str) -> None:
+def _umask() -> int:
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
+
+
+def _write(path: str, text: str, mode: int | None = None) -> None:
     """As a whole or not at all; through a link into the file that it means."""
     target = os.path.realpath(path)
     fresh = f"{target}.ralph-{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(fresh, "wb") as file:
+        # Settings may hold keys, and so may their copy: nobody else reads what is only half there.
+        opened = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with open(opened, "wb") as file:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
-        if os.path.exists(target):
-            os.chmod(fresh, os.stat(target).st_mode & 0o7777)
+        if mode is None:
+            mode = os.stat(target).st_mode & 0o7777 if os.path.exists(target) else 0o666 & ~_umask()
+        os.chmod(fresh, mode)
         os.replace(fresh, target)
     except OSError as wrong:
         raise SetupError(

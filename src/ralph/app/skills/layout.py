@@ -113,3 +113,12 @@ def is_ours(entry: Any, host: str) -> bool:
     """Is this a hook that Ralph wrote, whichever Ralph that was?"""
     text = json.dumps(entry)
     return "ralph" in text and " hook " in text and f"--host {host}" in text
+
+
+def without_ours(group: Any, host: str) -> Any | None:
+    """The group of hooks without Ralph's; None when nothing is left. What a user added to it stays."""
+    if not is_ours(group, host):
+        return group
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    left = [one for one in hooks if not is_ours(one, host)] if isinstance(hooks, list) else []
+    return {**group, "hooks": left} if left else None

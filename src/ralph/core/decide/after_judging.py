@@ -95,7 +95,7 @@ def judge_tree(loop: Loop) -> Loop:
     """Ask for the verdicts on what a call left behind."""
     tree = loop.work.tree
     todo = RunGates(stage="fast", tree=tree, gates=gate_names(loop), fresh=_fresh_pays(loop))
-    level = loop.work.protection
+    level = loop.work.protection if loop.rules > 4 else ""  # by earlier rules the stint that decided counted
     return replace(
         loop.with_proof(stage="fast", verdicts={}, verdicts_tree=tree, protection=level),
         phase="judging",

@@ -17,7 +17,7 @@ from ralph.core.model.actions import RunAgent
 from ralph.core.model.agent import Claim
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
-from ralph.core.session.record import Fact, Session, StopAsked
+from ralph.core.session.record import Fact, Session, SessionStarted, StopAsked
 from ralph.errors import IllegalEvent, UserError
 
 
@@ -33,7 +33,8 @@ def loop_events(
 ) -> list[e.Event]:
     """Everything after LoopStarted, in the order in which a loop would have recorded it."""
     events: list[e.Event] = [
-        e.StintStarted(pid=pid, host=session.host, version=version, protection=session.loop.work.protection),
+        # Nothing held the agent of the session, whatever its checks ran in: that is no box.
+        e.StintStarted(pid=pid, host=session.host, version=version, protection="S0"),
         e.WorkspaceMade(path=workspace, shares=order.box.share),
     ]
     loop = fold([e.LoopStarted(order=order, rules=e.RULES), *events])
@@ -68,7 +69,9 @@ def _rounds(facts: Iterable[Fact]) -> list[Round]:
     found: list[Round] = []
     claim: Claim | None = None
     for fact in facts:
-        if isinstance(fact, StopAsked):
+        if isinstance(fact, SessionStarted):
+            found, claim = [], None  # what was judged before belongs to another task
+        elif isinstance(fact, StopAsked):
             claim = fact.claim
         elif isinstance(fact, e.CheckpointMade):
             found.append((claim, fact, []))

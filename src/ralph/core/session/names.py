@@ -8,6 +8,7 @@ from hashlib import sha256
 from ralph.core.session.hosts import HOST_FACTS
 from ralph.errors import UserError
 
+_NAME = re.compile(r"session-[0-9a-f]{32}")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 
 
@@ -16,6 +17,15 @@ def session_name(host: str, session: str) -> str:
     check_session_id(host, session)
     digest = sha256(f"{host}\0{session}".encode()).hexdigest()
     return f"session-{digest[:32]}"
+
+
+def check_session_name(name: str) -> str:
+    """A name as `session_name` makes it: it becomes part of a path."""
+    if not _NAME.fullmatch(name):
+        raise UserError(
+            f"'{name[:60]}' is no name of a session", code="E-SESSION-ID", next="ralph session list"
+        )
+    return name
 
 
 def check_session_id(host: str, session: str) -> None:

@@ -1,7 +1,7 @@
 """A clock some weeks ahead, in Python and Node processes: what is right for some days only shows.
 
-No file and no other program follows: their times stay as they are. Python's own types are changed in place,
-so that nothing becomes an instance of another class.
+No other program follows. In Python, files written meanwhile are told by the same clock, or an honest test of
+their age would fail. Its own types are changed in place, so nothing becomes an instance of another class.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ def _set_clock(seconds):
     import ctypes
     import datetime
     import gc
+    import os
     import time
 
     now, now_ns, real = time.time, time.time_ns, time.clock_gettime
@@ -23,6 +24,31 @@ def _set_clock(seconds):
     time.time = lambda: now() + seconds
     time.time_ns = lambda: now_ns() + seconds * 10**9
     time.clock_gettime = lambda which: real(which) + (seconds if which == time.CLOCK_REALTIME else 0)
+
+    begun = now() - 2
+
+    def of_file(look):
+        def told(*a, **k):
+            found = look(*a, **k)
+            if not any(begun <= at < past for at in (found.st_atime, found.st_mtime, found.st_ctime)):
+                return found
+            moved = {}
+            for name in ("st_atime", "st_mtime", "st_ctime"):
+                at, at_ns = getattr(found, name), getattr(found, name + "_ns")
+                new = begun <= at < past
+                moved[name] = at + seconds if new else at
+                moved[name + "_ns"] = at_ns + seconds * 10**9 if new else at_ns
+            whole = tuple(int(moved[name]) for name in ("st_atime", "st_mtime", "st_ctime"))
+            more = {name: getattr(found, name) for name in ("st_blksize", "st_blocks", "st_rdev")}
+            return os.stat_result(tuple(found)[:7] + whole, {**more, **moved})
+        return told
+
+    for name in ("stat", "lstat", "fstat"):
+        real_look = getattr(os, name)
+        setattr(os, name, of_file(real_look))
+        for able in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+            if real_look in able:
+                able.add(getattr(os, name))
 
     def of_now(shown):
         return lambda at=None: shown(time.time() if at is None else at)

@@ -21,7 +21,7 @@ from ralph.shell.ports import Quiet
 from ralph.shell.run.scribe import Scribe
 from ralph.shell.run.site import loop_folder, open_site
 from ralph.shell.start.agents import choose_agents
-from ralph.shell.start.prepare import loop_name, result_branch
+from ralph.shell.start.prepare import loop_name, people_terms, result_branch
 from ralph.shell.start.request import StartRequest, read_settings, refuse_request
 from ralph.shell.state.directory import open_state, state_dir
 from ralph.shell.state.stints import Stint
@@ -35,6 +35,7 @@ class BegunLoop(Struct, frozen=True):
     stint: Stint
     max_loops: int
     max_loops_machine: int
+    waits: bool  # for a person's yes to its start
 
 
 def begin_from_session(
@@ -62,6 +63,7 @@ def begin_from_session(
         branch=result_branch(request, settings, project, name),
         limits=settings.limits,
         on_fail=settings.on_fail,
+        people=people_terms(request, settings, project, env),
         warnings=(*old.warnings, "it began in a session whose agent was not sandboxed"),
     )
     state = open_state(state_dir(env), create=True)
@@ -89,7 +91,8 @@ def begin_from_session(
         except BaseException:
             stint.release()
             raise
-    return BegunLoop(name, stint, settings.places.max_loops, settings.places.max_loops_machine)
+    places, waits = settings.places, "start" in settings.people.approve
+    return BegunLoop(name, stint, places.max_loops, places.max_loops_machine, waits)
 
 
 def _fill_workspace(site: Site, home: str, session: Session) -> None:

@@ -89,7 +89,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         item=request.item,
         config_digest=config.digest(settings),
         warnings=(warnings := (*heard, *_config_note(settings, project, base))),
-        people=_people(request, settings, project, env),
+        people=people_terms(request, settings, project, env),
         brief=briefed.with_reader(choose_reader(request.plan, settings, project, env, chosen_agent)),
         templates=own_templates(project, base, config_dir(env), now),
         rubric=seated.rubric,
@@ -112,7 +112,7 @@ def _protected_paths(request: StartRequest, settings: config.Settings) -> tuple[
     return (*settings.paths.protect_paths, *specs, *request.protect)
 
 
-def _people(
+def people_terms(
     request: StartRequest, settings: config.Settings, project: Project, env: Mapping[str, str]
 ) -> PeopleTerms:
     log = settings.people.activity_log

@@ -6,6 +6,7 @@ away by the loops themselves (git.leftovers, git.refs); here are the locks of ev
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Iterator
 
@@ -77,7 +78,7 @@ def find_locks(git_dirs: Iterable[tuple[str, str]], now: float) -> list[GitLock]
                 age = now - os.lstat(path).st_mtime
             except OSError:
                 continue  # its git was at work and has ended
-            found.append(GitLock(path, _user_of(path, (top, git_dir)), age))
+            found.append(GitLock(path, _user_of(path, (top, git_dir, *_linked_trees(git_dir))), age))
     return found
 
 
@@ -99,17 +100,32 @@ def _locks_in(git_dir: str) -> Iterator[str]:
             )
 
 
+def _linked_trees(git_dir: str) -> list[str]:
+    """Folders of the other work trees of this repository: a git at work there holds the same locks."""
+    common = git_dir.partition(f"{os.sep}worktrees{os.sep}")[0]
+    found = [os.path.dirname(common)]
+    for note in glob.glob(os.path.join(glob.escape(common), "worktrees", "*", "gitdir")):
+        told = (tree.read_bytes(note) or b"").decode("utf-8", "surrogateescape").strip()
+        found += [os.path.dirname(told)] if told else []
+    return found
+
+
 def _user_of(lock: str, places: tuple[str, ...]) -> str:
     """A process that has the lock open, or a git at work in the repository: an editor may keep it waiting."""
     if pids := holders(lock):
         return f"process {pids[0]}"
     for pid in filter(str.isdigit, os.listdir("/proc")):
         name = (tree.read_bytes(f"/proc/{pid}/comm") or b"").decode("utf-8", "replace").strip()
+        if not name.startswith("git"):
+            continue
         try:
-            cwd = os.readlink(f"/proc/{pid}/cwd") + os.sep if name.startswith("git") else ""
+            cwd = os.readlink(f"/proc/{pid}/cwd") + os.sep
+        except PermissionError:
+            return f"{name} {pid} of another user"  # where it works cannot be seen: perhaps here
         except OSError:
             continue
-        if cwd and cwd.startswith(tuple(place + os.sep for place in places)):
+        words = (tree.read_bytes(f"/proc/{pid}/cmdline") or b"").decode("utf-8", "surrogateescape")
+        if cwd.startswith(tuple(place + os.sep for place in places)) or places[1] in words:
             return f"{name} {pid}"
     return ""
 

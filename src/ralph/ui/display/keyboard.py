@@ -47,7 +47,8 @@ class Keyboard:
         typed = self._keys.read()
         if typed.startswith(_ESCAPE):  # an arrow or the like is no word
             typed = _ESCAPE if typed == _ESCAPE else ""
-        left = sum(self._take(key) for key in typed)  # each key counts, also after one that leaves
+        # Each key counts, also after one that leaves; those typed after the terminal was lent are not for us.
+        left = sum(self._take(key) for key in typed if not self._view.is_away)
         if typed:
             self._show()
         return left > 0

@@ -55,7 +55,7 @@ class Keys:
 
     def lend(self, argv: Sequence[str]) -> None:
         """Let another program have the terminal as programs expect it, Ctrl-C included."""
-        if self._before is None:
+        if self._before is None or self._lent is not None:
             return
         termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
         self._lent = subprocess.Popen(argv, process_group=0)

@@ -69,6 +69,10 @@ def done_before(desk: Desk) -> int:
     return _attempts_of_runs(desk) - order.begun_with if order else 0
 
 
+def is_ordered(desk: Desk) -> bool:
+    return read_order(order_path(desk.root, desk.place)) is not None
+
+
 def end_order(desk: Desk) -> None:
     drop_order(order_path(desk.root, desk.place))
 

@@ -94,8 +94,9 @@ def _note_protection(loop: Loop, level: str) -> Loop:
     So the commit that tells of it has the same bytes, whichever stint writes it.
     """
     loop = loop.with_work(protection=level)
-    owed = (*loop.todo, *loop.control.held_todo)[:1]
-    if not loop.proof.protection or (owed and isinstance(owed[0], PublishResult | PublishItem | Finish)):
+    owed = (*loop.todo, *loop.control.held_todo)
+    judged = any(isinstance(one, AskJudge | PublishResult | PublishItem | Finish) for one in owed)
+    if judged or not loop.proof.protection:
         return loop
     return loop.with_proof(protection=min(loop.proof.protection, level))
 

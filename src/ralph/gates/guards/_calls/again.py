@@ -50,7 +50,10 @@ def _has_judged(reading: Reading) -> bool:
 def _is_red(reading: Reading, name: str) -> bool:
     if name == "exit":
         return reading.status != "pass"
-    return (reading.tests or {}).get(name) == "fail"
+    told = reading.tests or {}
+    if reading.status == "fail" and name not in told:  # alone it could not even be loaded
+        return True
+    return told.get(name) == "fail"
 
 
 def find_runner_bound(facts: GuardFacts, gate: Gate) -> list[Finding]:

@@ -97,7 +97,9 @@ def check(facts: GuardFacts) -> GuardResult:
     of_tester = {gate.name: tests_of_tester(facts, gate) for gate in facts.gates}
     for gate_name, (request, reading) in facts.tried.altered.items():
         asked += len(request)
-        sealed += len(request & of_tester.get(gate_name, frozenset()))
+        told = reading.tests or {}
+        turned = {name for name in request if told.get(name) == "fail"}
+        sealed += len(turned & of_tester.get(gate_name, frozenset()))  # what did not run shows nothing
         green = sorted(name for name in request if (reading.tests or {}).get(name) == "pass")
         findings += [
             Finding(f"altered.green:{name}", f"{gate_name}: {name} is green whatever value it expects")

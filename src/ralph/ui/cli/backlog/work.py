@@ -43,7 +43,7 @@ def run(**given: Any) -> int:
         os.chdir(given["hosted"])
     desk = desk_of(given["harness_dir"])
     _approve(desk, yes=given["yes"] or bool(given["hosted"]))
-    from ralph.app.backlog.work.background import done_before
+    from ralph.app.backlog.work.background import done_before, is_ordered
     from ralph.app.backlog.work.run import RunRequest, run_backlog
     from ralph.app.start import StartRequest
 
@@ -59,8 +59,10 @@ def run(**given: Any) -> int:
     request = RunRequest(
         item=given["item"], max_items=most, parallel=given["parallel"], start=start, done=done
     )
-    if given["detach"]:
+    if given["detach"] and not given["hosted"]:  # its words may hold -d in any spelling
         return _detach(desk, request)
+    if given["hosted"] and not is_ordered(desk):
+        return 0  # stopped before it began
     hands = _Hosted(desk) if given["hosted"] else _Hands(desk, given["display"])
     try:
         summary = run_backlog(desk, request, hands)
