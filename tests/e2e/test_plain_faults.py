@@ -66,7 +66,7 @@ def test_a_loop_on_a_poor_machine(place, line, code):
 )
 def test_a_list_that_cannot_be_shown(place, line, code, error):
     """The exit code says so, and stderr why."""
-    done = shell(place, line, "config", "show")
+    done = shell(place, line, "config", "show", "--all")
     assert (done.returncode, error in done.stderr) == (code, True), done.stderr
 
 
