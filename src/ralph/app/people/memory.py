@@ -12,7 +12,7 @@ import msgspec
 
 from ralph.app.place import JournalReader, journal_of
 from ralph.app.views.rows import list_row
-from ralph.core.model.events import AgentEnded, LearningsCleared, LoopEnded
+from ralph.core.model.events import AgentEnded, GuardsEnded, LearningsCleared, LoopEnded
 from ralph.core.views.memory import (
     TRUSTED,
     MemoryEntry,
@@ -34,6 +34,17 @@ class _Noted(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+class _Guarded(msgspec.Struct, frozen=True):
+    """Of one guard's answer: did it accuse?"""
+
+    integrity: bool = True
+    findings: tuple[msgspec.Raw, ...] = ()
+
+
+class _Looked(msgspec.Struct, frozen=True):
+    results: tuple[_Guarded, ...] = ()
+
+
 def list_memory(env: Mapping[str, str], repo: str | None, since: float = 0.0) -> list[MemoryEntry]:
     """What ended loops of a repository (of all, for None) left, newest first."""
     return [entry for entry in join_repeated(noted_by_loops(env, repo)) if entry.created >= since]
@@ -52,7 +63,7 @@ def _entries(summary: SummaryRow, reader: JournalReader) -> Iterator[MemoryEntry
     context, agent = str(body["task"])[:200], str(body.get("agent", ""))
     verified = summary.outcome == "verified"
     try:
-        noted, cleared, ended = _notes(reader.rows(summary.loop))
+        noted, cleared, ended, accused = _notes(reader.rows(summary.loop))
     except RalphError:
         return  # a damaged record has nothing to teach
     for number, (row, note, iteration) in enumerate(noted, 1):
@@ -67,7 +78,7 @@ def _entries(summary: SummaryRow, reader: JournalReader) -> Iterator[MemoryEntry
                 context=context,
                 tags=tuple(filter(None, (agent, summary.outcome))),
                 confidence="medium" if verified else "low",
-                offered=summary.outcome in TRUSTED,
+                offered=summary.outcome in TRUSTED and not accused,
             )
     entry = ended_entry(body, summary.loop, ended)
     if entry is not None and entry.lesson not in cleared:
@@ -76,11 +87,14 @@ def _entries(summary: SummaryRow, reader: JournalReader) -> Iterator[MemoryEntry
 
 def _notes(
     rows: Iterator[JournalRow],
-) -> tuple[list[tuple[JournalRow, str, int]], set[str], float]:
+) -> tuple[list[tuple[JournalRow, str, int]], set[str], float, bool]:
     noted: list[tuple[JournalRow, str, int]] = []
     cleared: set[str] = set()
-    ended = 0.0
+    ended, accused = 0.0, False
     for row in rows:
+        if row.kind == GuardsEnded.__name__:
+            looked = msgspec.json.decode(row.body, type=_Looked)
+            accused |= any(one.integrity and one.findings for one in looked.results)
         if row.kind == LoopEnded.__name__:
             ended = row.at / 1000
         if row.kind not in (AgentEnded.__name__, LearningsCleared.__name__):
@@ -88,7 +102,7 @@ def _notes(
         found = msgspec.json.decode(row.body, type=_Noted)
         noted += [(row, note, found.iteration) for note in found.learned]
         cleared |= set(found.notes)
-    return noted, cleared, ended
+    return noted, cleared, ended, accused
 
 
 def notes_for(task: str, repo: str, env: Mapping[str, str]) -> tuple[str, ...]:

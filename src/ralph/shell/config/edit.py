@@ -6,10 +6,11 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from typing import Any
 
 from ralph.errors import UserError
 from ralph.shell.config.schema import BY_KEY, quote_text
-from ralph.shell.config.values import parse_text
+from ralph.shell.config.values import parse, parse_text
 
 FILE = "config.toml"
 # Bundles of limits: what S2 calls modes.
@@ -18,7 +19,7 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
     "thorough": {"limits.iterations": "20", "limits.time": "2h"},
     "ci": {"limits.iterations": "5", "limits.time": "30m", "display": "none"},
 }
-_TABLE = re.compile(r"\s*\[([A-Za-z0-9_.-]+)\]\s*(?:#.*)?$")
+_TABLE = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
 
 
 def config_path(folder: str) -> str:
@@ -61,9 +62,22 @@ def reset_keys(folder: str, keys: tuple[str, ...]) -> str:
 
 
 def _literal(key: str, text: str) -> str:
-    if BY_KEY[key].kind == "switch":
-        return "true" if parse_text(BY_KEY[key], text) else "false"
-    return text if text.isdecimal() else quote_text(text)
+    """The value as TOML: as the option's own kind has it in a file, so that Ralph takes what it wrote."""
+    option = BY_KEY[key]
+    plain = text.strip()
+    tries = [quote_text(text), plain, "[" + ", ".join(map(quote_text, filter(None, text.split(":")))) + "]"]
+    if option.kind == "switch":
+        tries = ["true" if parse_text(option, text) else "false"]
+    elif re.fullmatch(r"\d+(?:\.\d+)?", plain):
+        tries = [plain, quote_text(text)]
+    wanted = parse_text(option, text)
+    for literal in tries:
+        try:
+            if parse(option, tomllib.loads(f"x = {literal}")["x"]) == wanted:
+                return literal
+        except ValueError:
+            continue  # as a file has it, this kind is written in another way
+    raise UserError(f"{key} cannot be written as one value", code="E-CONFIG-EDIT", next="ralph config edit")
 
 
 def _change(folder: str, values: Mapping[str, str | None] | None) -> str:
@@ -73,8 +87,11 @@ def _change(folder: str, values: Mapping[str, str | None] | None) -> str:
     for key, literal in (values or {}).items():
         text = _with_key(text, key, literal)
     try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        if values is not None and _without(tomllib.loads(text), values) != _without(
+            tomllib.loads(old), values
+        ):
+            raise ValueError("another setting would change with it")
+    except ValueError as error:  # a TOMLDecodeError is one
         raise UserError(
             f"'{path}' cannot be changed line by line",
             code="E-CONFIG-EDIT",
@@ -86,6 +103,18 @@ def _change(folder: str, values: Mapping[str, str | None] | None) -> str:
         write_whole(f"{path}.bak", old.encode())
     write_whole(path, text.encode())
     return path
+
+
+def _without(found: dict[str, Any], keys: Mapping[str, object]) -> dict[str, Any]:
+    """What is set besides these keys; a table with nothing left in it counts as none."""
+    left: dict[str, Any] = {}
+    for name, value in found.items():
+        below = {key.partition(".")[2]: 0 for key in keys if key.startswith(f"{name}.")}
+        if isinstance(value, dict) and (value := _without(value, below)) == {}:
+            continue
+        if name not in keys:
+            left[name] = value
+    return left
 
 
 def _read(path: str) -> str:
@@ -103,7 +132,8 @@ def _read(path: str) -> str:
 
 
 def write_whole(path: str, data: bytes) -> None:
-    """Whole or not at all, and for its owner alone: what stands there counts as approved."""
+    """Whole or not at all, and for its owner alone: what stands there counts as approved. Links stay."""
+    path = os.path.realpath(path)
     fresh = f"{path}.{os.getpid()}"
     fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with open(fd, "wb") as file:
