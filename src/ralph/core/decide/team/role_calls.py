@@ -78,7 +78,8 @@ def _try_tests(loop: Loop, tests: SealedTests) -> Loop:
 
 def on_trial(loop: Loop) -> bool:
     """Are the tester's tests being tried?"""
-    return loop.team.tests is not None and not loop.team.sealed
+    tests = loop.team.tests
+    return tests is not None and not loop.team.sealed and loop.proof.verdicts_tree == tests.tree
 
 
 def trial_gate_ended(loop: Loop, verdict: Verdict, owed: RunGates) -> Loop:
@@ -138,7 +139,9 @@ def _done(loop: Loop, role: str, *, without: str = "", advice: str = "", sealed:
         SUBJECTS[role], role, "failed" if without else "completed", (without,) if without else ()
     )
     state: TeamState = loop.team
-    return loop.with_team(
+    if without and not sealed and role == "tester":
+        state = replace(state, tests=None)  # what was tried before it stayed away is nobody's
+    return replace(loop, team=state).with_team(
         asked=(*state.asked, role),
         tries=0,
         trouble="",
