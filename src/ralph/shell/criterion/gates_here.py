@@ -5,7 +5,6 @@ The same judge, boxes and checkouts as in a loop, with nothing journaled (`run.t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 from ralph.core.model.gate import Gate
@@ -13,11 +12,10 @@ from ralph.core.model.verdict import Verdict
 from ralph.errors import UserError
 from ralph.shell.config import Settings
 from ralph.shell.git.project import Project
-from ralph.shell.git.snapshot import user_tree
 from ralph.shell.git.store import Store
 from ralph.shell.git.trees import tree_of
 from ralph.shell.ports import Attention
-from ralph.shell.run.throwaway import open_judge
+from ralph.shell.run.throwaway import open_judge, users_tree
 from ralph.shell.start.gates import seal_gates
 from ralph.shell.start.request import StartRequest, read_settings
 
@@ -58,7 +56,7 @@ def run_gates_here(
     wanted = pick_gates(gates, names)
 
     def find_tree(store: Store, scratch: str) -> str:
-        return tree_of(store, project.head) if head else user_tree(store, os.path.join(scratch, "index"))[0]
+        return tree_of(store, project.head) if head else users_tree(store, scratch)
 
     by_name = {gate.name: gate for gate in wanted}
     verdicts = []

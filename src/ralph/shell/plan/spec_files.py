@@ -1,7 +1,8 @@
 """Specs, plans and documents of the user's work tree: found, read and, for a new spec, written.
 
 Read as hostile: bounded, regular files only, opened without waiting, and never through a link that leads out
-of the project. Written only where nothing is: a new spec never replaces a file. What is in them is the core's
+of the project. A new spec never replaces a file; an
+edited one replaces what was read, and nothing else. What is in them is the core's
 business (`core.specs.parse`, `core.plan.file`).
 """
 
@@ -17,7 +18,7 @@ import msgspec
 from ralph.core.specs.parse import template
 from ralph.core.text.clean import one_line
 from ralph.core.text.markdown import slug
-from ralph.errors import NothingToDo, RalphError, SetupError, UserError
+from ralph.errors import NeedsHuman, NothingToDo, RalphError, SetupError, UserError
 from ralph.shell.journal.selection import project_top
 
 FOLDER = "specs"
@@ -162,6 +163,47 @@ def new_spec(cwd: str, name: str) -> tuple[str, str]:
         if _write_new(os.path.join(top, path), text):
             return top, path
     raise SetupError("no free number for a new spec", code="E-SPEC-NUMBER", at=place, next="ls specs")
+
+
+def replace_spec(top: str, path: str, old: str, new: str) -> None:
+    """Write `new` where `old` still is: a plain file, which was not edited meanwhile."""
+    whole = os.path.join(top, path)
+    found = read_text(top, path)
+    if found != old or os.path.realpath(whole) != os.path.join(os.path.realpath(top), path):
+        why = "is a link" if found == old else "was changed meanwhile"
+        raise NeedsHuman(
+            f"'{path}' {why}; it was left as it is", code="E-SPEC-MOVED", next=f"ralph specs refine '{path}'"
+        )
+    fresh = f"{whole}.ralph-{os.getpid()}"
+    try:
+        with open(whole, "rb") as file:
+            mark = b"\xef\xbb\xbf" if file.read(3) == b"\xef\xbb\xbf" else b""
+        with open(fresh, "xb") as file:
+            os.fchmod(file.fileno(), stat.S_IMODE(os.stat(whole).st_mode))
+            file.write(mark + new.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, whole)
+    except OSError as error:
+        if os.path.lexists(fresh):
+            os.unlink(fresh)
+        raise _unreadable(path, error) from None
+
+
+def write_beside(top: str, folder: str, stem: str, end: str, data: bytes) -> str:
+    """Write a new file into a folder of the project, which is made when there is none; its path inside."""
+    place = os.path.join(top, folder)
+    if os.path.realpath(place) != os.path.join(os.path.realpath(top), folder):
+        raise _leads_out(folder)
+    try:
+        os.makedirs(place, exist_ok=True)
+    except OSError as error:
+        raise _unreadable(folder, error) from None
+    for number in range(1, 100):
+        path = f"{folder}/{stem}{f'-{number}' if number > 1 else ''}{end}"
+        if _write_new(os.path.join(top, path), data):
+            return path
+    raise SetupError("no free name for the file", code="E-SPEC-NUMBER", at=place, next=f"ls {folder}")
 
 
 def prefix_of(short: str) -> str:

@@ -87,7 +87,7 @@ def choose_team(
     choices: list[AgentChoice] = []
     notes: list[str] = []
     for role in roles:
-        choice, agent = _agent_of(role, settings, project, env, worker)
+        choice, agent = agent_of_role(role, settings, project, env, worker)
         terms[role] = RoleTerms(agent, team.of(role, "prompt"))
         if choice is not worker:
             choices.append(choice)
@@ -101,10 +101,13 @@ def choose_team(
     return TeamChoice(Team(team_name(task), terms, team.parallel), tuple(choices), tuple(notes))
 
 
-def _agent_of(
-    role: str, settings: config.Settings, project: Project, env: Mapping[str, str], worker: AgentChoice
+def agent_of_role(
+    role: str, settings: config.Settings, project: Project, env: Mapping[str, str], worker: AgentChoice | None
 ) -> tuple[AgentChoice, SealedAgent]:
-    """Another agent than the worker's has its own model, key and price, never the worker's."""
+    """Another agent than the worker's has its own model, key and price, never the worker's.
+
+    Without a worker the role must have an agent or a profile of its own.
+    """
     team = settings.team
     name, profile, model = team.of(role, "agent"), team.of(role, "profile"), team.of(role, "model")
     if profile and profile not in settings.profiles:
@@ -117,7 +120,7 @@ def _agent_of(
         )
     spec = settings.profiles.get(profile, config.ProfileSpec())
     name = name or spec.agent.partition(",")[0]
-    if not name:
+    if not name and worker is not None:
         return worker, replace(worker.agent, model=model or settings.model)
     choice = choose_agents(replace(settings, agent=name, profile=profile), project, env)[0]
     return choice, replace(choice.agent, model=model or spec.model)

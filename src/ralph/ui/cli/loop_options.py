@@ -27,29 +27,43 @@ SETTINGS = {flag: option for flag, option in FLAGS.items() if flag != "--display
 
 def setting_options(function: Any) -> Any:
     """One click option for each setting that has a flag, with the table's own words."""
-    for flag, option in reversed(SETTINGS.items()):
-        many = option.kind in ("waivers", "texts")
-        switch: dict[str, Any] = {"is_flag": True, "flag_value": "true"} if option.kind == "switch" else {}
-        help_text = (
-            option.doc
-            if option.default in (None, "", {}, ())
-            else f"{option.doc} [default: {_default_text(option)}]"
-        )
-        function = click.option(
-            flag,
-            *ALSO.get(flag, ()),
-            flag.removeprefix("--").replace("-", "_"),
-            default=None,
-            multiple=many,
-            metavar=METAVARS.get(option.kind),
-            type=click.Choice(option.choices) if option.choices else str,
-            help=help_text,
-            **switch,
-        )(function)
+    function = pick_settings(*SETTINGS)(function)
     for profile, names in PROFILE_FLAGS.items():
         words = f"Same as --profile {profile}."
         function = click.option(*names, f"profile_{profile}", is_flag=True, help=words)(function)
     return function
+
+
+def pick_settings(*flags: str) -> Callable[[Any], Any]:
+    """Some of these options, in the order of the table."""
+
+    def give(function: Any) -> Any:
+        for flag, option in reversed(SETTINGS.items()):
+            function = _setting_option(flag, option)(function) if flag in flags else function
+        return function
+
+    return give
+
+
+def _setting_option(flag: str, option: Any) -> Callable[[Any], Any]:
+    many = option.kind in ("waivers", "texts")
+    switch: dict[str, Any] = {"is_flag": True, "flag_value": "true"} if option.kind == "switch" else {}
+    help_text = (
+        option.doc
+        if option.default in (None, "", {}, ())
+        else f"{option.doc} [default: {_default_text(option)}]"
+    )
+    return click.option(
+        flag,
+        *ALSO.get(flag, ()),
+        flag.removeprefix("--").replace("-", "_"),
+        default=None,
+        multiple=many,
+        metavar=METAVARS.get(option.kind),
+        type=click.Choice(option.choices) if option.choices else str,
+        help=help_text,
+        **switch,
+    )
 
 
 def _default_text(option: Any) -> str:
@@ -58,9 +72,9 @@ def _default_text(option: Any) -> str:
 
 def typed_settings(given: dict[str, Any]) -> dict[str, object]:
     """What was typed, by flag."""
-    typed = {flag: given[flag.removeprefix("--").replace("-", "_")] for flag in SETTINGS}
+    typed = {flag: given.get(flag.removeprefix("--").replace("-", "_")) for flag in SETTINGS}
     for profile in PROFILE_FLAGS:
-        if given[f"profile_{profile}"] and typed["--profile"] is None:
+        if given.get(f"profile_{profile}") and typed["--profile"] is None:
             typed["--profile"] = profile
     return typed
 

@@ -55,7 +55,7 @@ _HELP: dict[str, str] = {
     "session": "Let Ralph judge the agent session you work in.",
     "gates": "List checks, or run them on your work tree.",
     "infer": "Find checks that would prove a task.",
-    "specs": "Create a spec, or check existing ones.",
+    "specs": "Create, check or refine specs.",
     "init": "Find this project's checks and write ralph.toml.",
     "config": "Show and change settings.",
     "approve": "Approve commands of a repository, or a loop that waits.",

@@ -1,17 +1,26 @@
-"""`ralph specs`: start a spec, and check the ones that are there."""
+"""`ralph specs`: start a spec, check the ones that are there, and let another agent attack them."""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any
+import sys
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ralph.app.words.format import plural, safe, table
+from ralph.errors import NeedsHuman
+from ralph.ui.cli.loop_options import pick_options, pick_settings, typed_settings
 
-@click.group(short_help="Create a spec, or check existing ones.")
+if TYPE_CHECKING:
+    from ralph.app.specs import RefinedSpec, Refining
+
+
+@click.group(short_help="Create, check or refine specs.")
 def command() -> None:
-    """Create and check specs: what must be true, one topic per file, as criteria that tests can name."""
+    """Create, check and refine specs: what must be true, one topic per file, as criteria for tests."""
 
 
 @command.command("new", short_help="Create a spec from the template.")
@@ -25,7 +34,6 @@ def new(name: str, as_json: bool) -> int:
       ralph specs new "log in"
     """
     from ralph.app.specs import new_spec
-    from ralph.app.words.format import safe
 
     cwd = os.getcwd()
     top, path = new_spec(cwd, name)
@@ -54,7 +62,6 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
       ralph specs check specs/01-log-in.md --json
     """
     from ralph.app.specs import check_files
-    from ralph.app.words.format import plural, safe
 
     cwd = os.getcwd()
     checked = check_files(cwd, paths)
@@ -74,6 +81,159 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
     state = f"{wrong} to fix" if wrong else "ready"
     print(f"{told}: {state}{f', {advice} of advice' if advice else ''}")
     return 1 if wrong else 0
+
+
+@command.command("refine", short_help="Let another agent attack each spec.")
+@click.argument("paths", nargs=-1, metavar="[PATH…]")
+@pick_options("--agent-cmd")
+@pick_settings(
+    "--agent", "--model", "--profile", "--max-cost", "--max-tokens", "--max-time", "--iteration-timeout",
+    "--sandbox", "--net",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; asks nothing.")
+@click.option("--dry-run", is_flag=True, help="Show which specs would be attacked and by whom, then exit.")
+@click.option("-y", "--yes", is_flag=True, help="Apply all proposed edits without asking.")
+def refine(**given: Any) -> int:
+    """Let another agent attack all of `specs/`, or the files and folders given, one call per spec.
+
+    The agent is --agent, else the team's reviewer ([team.reviewer]), else the one that loops use. It reads
+    the project and proposes edits and questions; it cannot write. Each proposal is shown, and applied only
+    after your yes. All of them are kept in `.ralph/refine/`: a patch for `git apply`, with the questions in
+    it. Exit code 0: every spec was attacked. 1: some were not (limit, failed call, unusable answer).
+
+    \b
+    Examples:
+      ralph specs refine
+      ralph specs refine specs/01-log-in.md --agent codex --max-cost 2
+    """
+    from ralph.app.specs import TASK, prepare_refine, refine, write_proposal
+    from ralph.app.start import StartRequest
+    from ralph.ui.ask.criterion import on_terminal
+
+    env, as_json = dict(os.environ), given["as_json"]
+    request = StartRequest(
+        task=TASK, cwd=os.getcwd(), agent_cmd=given["agent_cmd"], flags=typed_settings(given)
+    )
+    refining = prepare_refine(request, given["paths"], env)
+    if given["dry_run"]:
+        return _show_refining(refining, as_json=as_json)
+    for note in refining.notes:
+        print(f"note: {safe(note, 400)}", file=sys.stderr)
+    calls = plural(len(refining.files.texts), "spec")
+    print(f"asking {safe(refining.order.agent.name)} about {calls}, a call each", file=sys.stderr)
+    refined, spend = [], None
+    for one, spend in refine(refining, env):  # noqa: B007 - the last one counts
+        refined.append(one)
+        if not as_json:
+            _show_proposal(one)
+    made = [one for one in refined if one.said is not None and (one.said.edits or one.said.questions)]
+    path = write_proposal(refining, made) if made else ""
+    ask = on_terminal() and not as_json
+    applied = [one.path for one in made if _apply(refining, one, yes=given["yes"], ask=ask)]
+    patch = any(one.said.edits and one.path not in applied for one in made if one.said is not None)
+    top = refining.files.top
+    but = "".join(f" --exclude={quote(one)}" for one in applied)
+    how = f"git -C {quote(top)} apply{but} {quote(os.path.join(top, path))}" if patch else ""
+    if as_json:
+        print(json.dumps(_plain_refined(refining, refined, spend, applied, path, how), ensure_ascii=False))
+    else:
+        _show_end(refined, spend, applied, path, how)
+    return 1 if any(one.trouble for one in refined) or refining.files.skipped else 0
+
+
+def _show_refining(refining: Refining, *, as_json: bool) -> int:
+    agent, limits, paths = refining.order.agent, refining.order.limits, list(refining.files.texts)
+    if as_json:
+        told = {"v": 1, "agent": agent.name, "model": agent.model, "sandbox": refining.level, "specs": paths}
+        print(json.dumps(told, ensure_ascii=False))
+        return 0
+    bounds = {"USD": limits.cost, "tokens": limits.tokens, "seconds": limits.time}
+    rows = [
+        ("agent", safe(f"{agent.name} {agent.model}".strip())),
+        ("sandbox", f"level {refining.level}, read-only"),
+        ("limits", ", ".join(f"{most:g} {unit}" for unit, most in bounds.items() if most) or "none"),
+        *(("spec", safe(path)) for path in paths),
+        *(("note", safe(note, 400)) for note in refining.notes),
+    ]
+    for line in table(rows):
+        print(line)
+    return 0
+
+
+def _show_proposal(one: RefinedSpec) -> None:
+    from ralph.app.words.format import safe_lines
+    from ralph.core.specs.refine import edited_spec, lost_criteria, patch_lines
+
+    if one.said is None:
+        print(f"{safe(one.path)}: not attacked: {safe(one.trouble, 400)}")
+        return
+    edits, questions = one.said.edits, one.said.questions
+    print(f"{safe(one.path)}: {plural(len(edits), 'edit')}, {plural(len(questions), 'question')}")
+    for question in questions:
+        print(f"  question: {safe(question, 800)}")
+    for edit in edits:
+        print(f"  edit: {safe(edit.why, 800)}")
+    new = edited_spec(one.text, edits)
+    for line in patch_lines(one.path, one.text, new) if edits else ():
+        print("    " + safe_lines(line.rstrip("\r\n")))
+    lost = lost_criteria(one.path, one.text, new)
+    if lost:
+        print(f"  warning: the edits remove {safe(', '.join(lost), 300)}; tests name criteria by these ids")
+
+
+def _apply(refining: Refining, one: RefinedSpec, *, yes: bool, ask: bool) -> bool:
+    from ralph.app.specs import apply_proposal
+
+    if one.said is None or not one.said.edits or not (yes or ask):
+        return False
+    words = f"apply {plural(len(one.said.edits), 'edit')} to {safe(one.path)}?"
+    if not yes and not click.confirm(words, default=False, err=True):
+        return False
+    try:
+        apply_proposal(refining, one)
+    except NeedsHuman as moved:
+        print(f"note: {safe(moved.what, 300)}", file=sys.stderr)
+        return False
+    return True
+
+
+def _show_end(refined: list[RefinedSpec], spend: Any, applied: list[str], path: str, how: str) -> None:
+    from ralph.app.words.format import cost_words
+
+    asked = sum(one.said is not None for one in refined)
+    cost = cost_words(spend.cost, spend.blind, spend.calls, estimated=spend.estimated)
+    print(f"{asked} of {plural(len(refined), 'spec')} attacked in {plural(spend.calls, 'call')}, {cost}")
+    for one in applied:
+        print(f"wrote {safe(one)}")
+    if path:
+        print(f"kept in {safe(path)}")
+    if how:
+        print(f"  apply what is left with  {how}")
+
+
+def _plain_refined(
+    refining: Refining, refined: list[RefinedSpec], spend: Any, applied: list[str], path: str, how: str
+) -> dict[str, Any]:
+    import msgspec
+
+    agent = refining.order.agent
+    return {
+        "v": 1,
+        "agent": agent.name,
+        "model": agent.model,
+        "spend": {"calls": spend.calls, "tokens": spend.tokens, "cost": spend.cost, "blind": spend.blind},
+        "file": path,
+        "apply": how,
+        "specs": [
+            {
+                "path": one.path,
+                "trouble": one.trouble,
+                "applied": one.path in applied,
+                **(msgspec.to_builtins(one.said) if one.said else {"edits": [], "questions": []}),
+            }
+            for one in refined
+        ],
+    }
 
 
 def _from_here(top: str, path: str, cwd: str) -> str:
