@@ -235,7 +235,6 @@ def test_what_is_verified_can_be_taken(shop):
     assert "ralph undo" in shop.ralph("status", name).out
 
 
-@pytest.mark.soak
 def test_a_plan_that_git_ignores_and_a_call_from_a_folder(shop):
     """The plan is read where no snapshot has it; agents begin at the top, where plan and specs are."""
     (shop.repo / ".git/info/exclude").write_text(f"{PLAN}\n")

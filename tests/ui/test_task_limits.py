@@ -5,15 +5,17 @@ import subprocess
 import pytest
 
 from ralph.app.settings import limits_in_config
+from ralph.app.start import PlanAsk
 from ralph.errors import UserError
+from ralph.ui.ask.loop_flags import LoopFlags
 from ralph.ui.ask.start_loop import with_limits
 
 
 def limits(task, **known):
     """The limits that come out, with the flags of a configuration that has these."""
     by_flag = {f"--{name.replace('_', '-')}": value for name, value in known.items()}
-    made = with_limits({"task": task, "yes": True}, lambda: by_flag)
-    return {name: value for name, value in made.items() if name not in ("task", "yes")}
+    made = with_limits(LoopFlags(task=task, yes=True, planning=PlanAsk(), settings={}), lambda: by_flag)
+    return {flag[2:].replace("-", "_"): value for flag, value in made.settings.items()}
 
 
 @pytest.mark.parametrize(

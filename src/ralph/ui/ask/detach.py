@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.outcome import Priority
@@ -22,12 +22,18 @@ class Room(Protocol):
 
 
 def detach_and_show(
-    name: str, env: Mapping[str, str], given: Mapping[str, Any], room: Room, first: tuple[AnyEvent, ...]
+    name: str,
+    env: Mapping[str, str],
+    room: Room,
+    first: tuple[AnyEvent, ...],
+    *,
+    priority: Priority = "medium",
+    queue: bool = True,
+    as_json: bool = False,
 ) -> int:
     """Hand the loop over, and say how to look at it; this process is not needed any more."""
     from ralph.app.background.hand_over import hand_over, handed_json
 
-    priority: Priority = given["priority"]
     handed = hand_over(
         name,
         env,
@@ -36,9 +42,9 @@ def detach_and_show(
         machine=room.max_loops_machine or 1,
         first=first,
         stint=getattr(room, "stint", None),
-        queue=given["queue"],
+        queue=queue,
     )
-    if given["as_json"]:
+    if as_json:
         print(json.dumps(handed_json(handed)))
         return 0
     where = "queued: it starts when there is a place" if handed.pid is None else f"pid {handed.pid}"

@@ -15,54 +15,66 @@ import msgspec
 from ralph.app.sentence import task_limits
 from ralph.app.words.format import safe
 from ralph.errors import NeedsHuman, UserError
-from ralph.ui.cli.loop_options import typed_settings
+from ralph.ui.ask.loop_flags import LoopFlags
 
 # What is looked for when specs say what to build and nobody says what checks it.
 _ANY_CHECK = "make the tests pass"
 
 
-def start(given: dict[str, Any], ask: Any = None) -> int:
-    """Begin the loop that was asked for and drive it to its end, or show what it would be."""
-    return start_named(given, ask)[0]
+def start(flags: LoopFlags, ask: Any = None, *, settled: bool = False) -> int:
+    """Begin the loop that was asked for and drive it to its end, or show what it would be.
+
+    `settled`: a sentence was routed, and its bounds are in the settings already.
+    """
+    return start_named(flags, ask, settled=settled)[0]
 
 
-def start_named(given: dict[str, Any], ask: Any = None) -> tuple[int, str]:
+def start_named(flags: LoopFlags, ask: Any = None, *, settled: bool = False) -> tuple[int, str]:
     """The same, with the name of the loop; "" when nothing was started."""
     from ralph.app.settings import limits_in_config
     from ralph.app.start import start as start_loop
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = dict(os.environ)
-    typed = typed_settings(given)
-    given = with_limits(given, lambda: limits_in_config(typed, env, os.getcwd()))
-    prepared = prepare_order(given, env, ask)
-    if given["dry_run"]:
+    if not settled:
+        flags = with_limits(flags, lambda: limits_in_config(flags.settings, env, os.getcwd()))
+    prepared = prepare_order(flags, env, ask)
+    if flags.dry_run:
         from ralph.app.start import refuse_dry
         from ralph.ui.ask.dry_run import show_order
 
-        refuse_dry(prepared, env, queue=given["queue"])
-        show_order(prepared, as_json=given["as_json"])
+        refuse_dry(prepared, env, queue=flags.queue)
+        show_order(prepared, as_json=flags.as_json)
         return 0, ""
     for warning in prepared.warnings:
         print_note(f"note: {warning}")
-    away = given["detach"] or given["queue"]
-    started = start_loop(prepared, env, queue=given["queue"])
-    first = _first(given["steer"]) + approve_start(prepared, started, env, may_ask=not given["yes"])
+    away = flags.detach or flags.queue
+    started = start_loop(prepared, env, queue=flags.queue)
+    first = _first(flags.steer) + approve_start(prepared, started, env, may_ask=not flags.yes)
     if away:
         from ralph.ui.ask.detach import detach_and_show
 
-        return detach_and_show(started.name, env, given, started, first), started.name
+        code = detach_and_show(
+            started.name,
+            env,
+            started,
+            first,
+            priority=flags.priority,
+            queue=flags.queue,
+            as_json=flags.as_json,
+        )
+        return code, started.name
     code = drive_and_show(
         started.name,
         env,
-        mode=given["display"] or prepared.settings.people.display,
-        as_json=given["as_json"],
+        mode=flags.display or prepared.settings.people.display,
+        as_json=flags.as_json,
         min_free=started.min_free,
         most=started.max_loops,
         machine=started.max_loops_machine,
         stint=started.stint,
         first=first,
-        may_ask=not given["yes"],
+        may_ask=not flags.yes,
     )
     return code, started.name
 
@@ -90,55 +102,56 @@ def _first(text: str) -> tuple[Any, ...]:
     return (Steered(text=text, author="flag"),) if text else ()
 
 
-def prepare_order(given: dict[str, Any], env: dict[str, str], ask: Any = None) -> Any:
+def prepare_order(flags: LoopFlags, env: dict[str, str], ask: Any = None) -> Any:
     """The order; what a repository asks for is shown and approved first when somebody can answer."""
     from ralph.app.settings import approve
     from ralph.app.start import FROM_SPECS, StartRequest, prepare_start
 
     request = StartRequest(
-        task=given["task"] or ("" if ask is None else FROM_SPECS),
+        task=flags.task or ("" if ask is None else FROM_SPECS),
         cwd=os.getcwd(),
-        checks=given["checks"],
-        hidden_checks=given["hidden_checks"],
-        agent_cmd=given["agent_cmd"],
-        agent_settings=_agent_words(given),
-        task_class=given["task_class"] or ("" if ask is None else "implement-feature"),
-        until=given["until"],
-        base=given["base"],
-        branch=given["branch"],
-        with_changes=given["with_changes"],
-        allow_write=given["allow_write"],
-        loop_id=given["loop_id"],
-        issue=given["issue"],
-        flags={**typed_settings(given), "--display": given["display"]},
+        checks=flags.checks,
+        hidden_checks=flags.hidden_checks,
+        agent_cmd=flags.agent_words.agent_cmd,
+        agent_settings=_agent_words(flags),
+        task_class=flags.task_class or ("" if ask is None else "implement-feature"),
+        until=flags.until,
+        base=flags.base,
+        branch=flags.branch,
+        with_changes=flags.with_changes,
+        allow_write=flags.allow_write,
+        loop_id=flags.loop_id,
+        issue=flags.issue,
+        flags={**flags.settings, "--display": flags.display},
         plan=ask,
     )
     token = secrets.token_hex(4)
+    consent = consent_to_infer(yes=flags.yes, auto=flags.auto_criteria, never=flags.no_infer)
     try:
-        return prepare_start(add_check(request, given, env), env, token=token)
+        return prepare_start(add_check(request, env, consent, dry=flags.dry_run), env, token=token)
     except NeedsHuman as asks:
-        if asks.code != "E-APPROVAL" or given["yes"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if asks.code != "E-APPROVAL" or flags.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
         print_note(f"{asks.what}:\n{asks.why}")
         if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
             raise
         approve(asks.next.rsplit(" ", 1)[-1], env)
-        return prepare_start(add_check(request, given, env), env, token=token)
+        return prepare_start(add_check(request, env, consent, dry=flags.dry_run), env, token=token)
 
 
-def refuse_agent(given: dict[str, Any], env: dict[str, str]) -> None:
+def refuse_agent(flags: LoopFlags, env: dict[str, str]) -> None:
     """Whoever is asked whether to start is not told afterwards that there is no such agent."""
     from ralph.app.start import check_agent
 
-    check_agent(typed_settings(given), given["agent_cmd"], env, os.getcwd())
+    check_agent(flags.settings, flags.agent_words.agent_cmd, env, os.getcwd())
 
 
-def _agent_words(given: dict[str, Any]) -> dict[str, str]:
+def _agent_words(flags: LoopFlags) -> dict[str, str]:
     """What was typed for the agent's own command line, one word a line."""
-    effort = {"effort": given["effort"]} if given["effort"] else {}
-    if not given["agent_args"] and not effort:
+    effort = {"effort": flags.agent_words.effort} if flags.agent_words.effort else {}
+    if not flags.agent_words.agent_args and not effort:
         return {}
-    if given["agent_cmd"]:
+    if flags.agent_words.agent_cmd:
         raise UserError(
             f"{'--effort' if effort else '--agent-args'} is for a named agent",
             code="E-USAGE",
@@ -146,7 +159,7 @@ def _agent_words(given: dict[str, Any]) -> dict[str, str]:
             next="ralph loop --help",
         )
     try:
-        args = "\n".join(shlex.split(given["agent_args"]))
+        args = "\n".join(shlex.split(flags.agent_words.agent_args))
         return {**effort, **({"args": args} if args else {})}
     except ValueError as odd:
         raise UserError(
@@ -154,21 +167,27 @@ def _agent_words(given: dict[str, Any]) -> dict[str, str]:
         ) from None
 
 
-def add_check(request: Any, given: dict[str, Any], env: dict[str, str]) -> Any:
+def consent_to_infer(*, yes: bool, auto: bool, never: bool) -> Any:
+    """What may be inferred without a question, and whether somebody can be asked; None: nothing."""
+    from ralph.app.criterion.adopt import Consent
+    from ralph.ui.ask.criterion import on_terminal
+
+    return None if never else Consent(yes=yes, auto=auto, ask=on_terminal() and not yes)
+
+
+def add_check(request: Any, env: dict[str, str], consent: Any, *, dry: bool = False) -> Any:
     """The request with a check: its own, the project's, or an inferred one that was agreed to."""
-    if request.checks or request.hidden_checks or given["no_infer"] or not request.task.strip():
+    if request.checks or request.hidden_checks or consent is None or not request.task.strip():
         return request
     if request.plan is not None and request.plan.mode == "plan":
         return request
-    from ralph.app.criterion.adopt import Consent, adopt_checks
-    from ralph.ui.ask.criterion import Terminal, on_terminal
+    from ralph.app.criterion.adopt import adopt_checks
+    from ralph.ui.ask.criterion import Terminal
 
     asked = request
     if request.plan is not None:
         asked = msgspec.structs.replace(request, task=_ANY_CHECK, task_class="")
-    yes = given["yes"]
-    consent = Consent(yes=yes, auto=given["auto_criteria"], ask=on_terminal() and not yes)
-    found = adopt_checks(asked, env, consent, Terminal(), dry=given["dry_run"])
+    found = adopt_checks(asked, env, consent, Terminal(), dry=dry)
     if request.plan is None:
         return found
     return msgspec.structs.replace(
@@ -182,10 +201,18 @@ def print_note(text: str) -> None:
     print(clean(text), file=sys.stderr)
 
 
-def with_limits(given: dict[str, Any], limits_set: Callable[[], dict[str, float]]) -> dict[str, Any]:
-    """The options with what task and criterion say about money, time and tries, said on stderr."""
-    alone = given.get("yes") or not (sys.stdin.isatty() and sys.stderr.isatty())
-    return task_limits.with_limits(given, limits_set, tell=_print_note, ask=None if alone else _prompt)
+def with_limits(flags: LoopFlags, limits_set: Callable[[], dict[str, float]]) -> LoopFlags:
+    """The flags with what task and criterion say about money, time and tries, said on stderr."""
+    alone = flags.yes or not (sys.stdin.isatty() and sys.stderr.isatty())
+    until, settings = task_limits.with_limits(
+        flags.task,
+        flags.until,
+        flags.settings,
+        limits_set,
+        tell=_print_note,
+        ask=None if alone else _prompt,
+    )
+    return msgspec.structs.replace(flags, until=until, settings=settings)
 
 
 def _prompt(question: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -70,7 +70,7 @@ def _default_text(option: Any) -> str:
     return format_value(option, option.default)
 
 
-def typed_settings(given: dict[str, Any]) -> dict[str, object]:
+def typed_settings(given: Mapping[str, object]) -> dict[str, object]:
     """What was typed, by flag."""
     typed = {flag: given.get(flag.removeprefix("--").replace("-", "_")) for flag in SETTINGS}
     for profile in PROFILE_FLAGS:
@@ -209,6 +209,7 @@ PLAN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--allow-baseline-red",
+        "allow_red",
         is_flag=True,
         help="Allow tests that already failed before the loop to keep failing. Needs a plan.",
     ),
@@ -223,18 +224,6 @@ def plan_options(function: Any) -> Any:
     for option in reversed(PLAN_OPTIONS):
         function = option(function)
     return function
-
-
-def plan_ask(given: dict[str, Any]) -> Any:
-    from ralph.app.start import PlanAsk
-
-    return PlanAsk(
-        replan_every=given["replan_every"],
-        readers=given["readers"],
-        reader_agent=given["reader_agent"],
-        reader_model=given["reader_model"],
-        allow_red=given["allow_baseline_red"],
-    )
 
 
 def pick_options(*flags: str) -> Callable[[Any], Any]:

@@ -33,5 +33,4 @@ def command(words: tuple[str, ...]) -> int:
         print(f"{name} will read it in its next prompt")
         return 0
     room = prepare_resume(ResumeRequest(loop=name, note=text, author=author), env)
-    given = {"priority": "medium", "queue": True, "as_json": False}
-    return detach_and_show(name, env, given, room, room.first)
+    return detach_and_show(name, env, room, room.first)

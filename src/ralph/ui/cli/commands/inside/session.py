@@ -53,7 +53,7 @@ def start(host: str, session: str, **given: Any) -> int:
     from ralph.app.session.gate import start_session
     from ralph.app.session.view import session_lines, this_session
     from ralph.app.start import StartRequest
-    from ralph.ui.ask.start_loop import add_check
+    from ralph.ui.ask.start_loop import add_check, consent_to_infer
 
     env = dict(os.environ)
     which = this_session(env, host, session)
@@ -67,7 +67,8 @@ def start(host: str, session: str, **given: Any) -> int:
         base=given["base"],
         flags={"--min-grade": given["min_grade"]},
     )
-    request = add_check(request, {**given, "dry_run": False}, env)
+    consent = consent_to_infer(yes=given["yes"], auto=given["auto_criteria"], never=given["no_infer"])
+    request = add_check(request, env, consent)
     found = start_session(request, *which, env, seconds=BASELINE_SECONDS)
     print("\n".join(session_lines(found)))
     return 0
@@ -200,8 +201,7 @@ def continue_(agent: str, agent_cmd: str, host: str, session: str) -> int:
 
     env = dict(os.environ)
     begun, clear = continue_outside(find_session(env, host, session), env, agent=agent, agent_cmd=agent_cmd)
-    given = {"priority": "medium", "queue": True, "as_json": False}
-    return detach_and_show(begun.name, clear, given, begun, ())
+    return detach_and_show(begun.name, clear, begun, ())
 
 
 @command.command("judge", hidden=True)

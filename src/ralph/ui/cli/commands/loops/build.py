@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ralph.ui.cli.loop_options import loop_options, plan_ask, plan_options
+from ralph.ui.cli.loop_options import loop_options, plan_options
 from ralph.ui.cli.task_text import TaskCommand, task_argument
 
 
@@ -26,6 +26,8 @@ def command(**given: Any) -> int:
       ralph build --check "npm test"
       ralph build "a command line for the todo list" --check "npm test" --max-iterations 40
     """
+    from ralph.ui.ask.loop_flags import read_flags
     from ralph.ui.ask.start_loop import start
 
-    return start(given, plan_ask(given))
+    flags = read_flags(given)
+    return start(flags, flags.planning)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ralph.ui.cli.loop_options import loop_options, plan_ask, plan_options
+from ralph.ui.cli.loop_options import loop_options, plan_options
 from ralph.ui.cli.task_text import TaskCommand, task_argument
 
 
@@ -35,8 +35,10 @@ def command(**given: Any) -> int:
       ralph loop "raise the coverage above 80%" --dry-run
       ralph loop --plan --check "npm test"
     """
+    from ralph.ui.ask.loop_flags import read_flags
     from ralph.ui.ask.start_loop import start
 
-    if not given["planned"] and not given["task"]:
+    flags = read_flags(given)
+    if not flags.planned and not flags.task:
         raise click.UsageError("Missing argument 'TASK'")
-    return start(given, plan_ask(given) if given["planned"] else None)
+    return start(flags, flags.planning if flags.planned else None)

@@ -14,6 +14,7 @@ from ralph.ui.cli.task_text import TaskCommand, task_argument
 if TYPE_CHECKING:
     from ralph.app.plan import PlanPlace
     from ralph.core.model.plan.items import Plan
+    from ralph.ui.ask.loop_flags import LoopFlags
 
 
 @click.command(cls=TaskCommand, short_help="Plan from the specs without changing any code.")
@@ -57,42 +58,26 @@ def command(**given: Any) -> int:
     refresh = given["refresh"] or given["force"]
     if given["imported"]:
         return _import(place, given["imported"], refresh=refresh)
-    return _plan(place, given, refresh=refresh)
+    from ralph.ui.ask.loop_flags import read_flags
+
+    return _plan(place, read_flags({**given, "no_infer": True}), refresh=refresh)
 
 
-def _plan(place: PlanPlace, given: dict[str, Any], *, refresh: bool) -> int:
+def _plan(place: PlanPlace, flags: LoopFlags, *, refresh: bool) -> int:
+    import msgspec
+
     from ralph.app.plan import plan_of_loop, specs_for_plan, write_plan
-    from ralph.app.start import PlanAsk
     from ralph.ui.ask.start_loop import start_named
 
-    specs = specs_for_plan(place, given["base"], refresh=refresh)
-    ask = PlanAsk(
-        mode="plan",
-        refresh=refresh,
-        readers=given["readers"],
-        reader_agent=given["reader_agent"],
-        reader_model=given["reader_model"],
-    )
-    code, name = start_named({**given, **_NO_CHECKS}, ask)
-    if code or given["dry_run"]:
+    specs = specs_for_plan(place, flags.base, refresh=refresh)
+    ask = msgspec.structs.replace(flags.planning, mode="plan", refresh=refresh)
+    code, name = start_named(flags, ask)
+    if code or flags.dry_run:
         return code
     plan = plan_of_loop(name, dict(os.environ))
     write_plan(place, plan, specs=specs, instead=f"ralph plan --show {name}")
     _print_plan(place, plan)
     return 0
-
-
-_NO_CHECKS: dict[str, Any] = {
-    "checks": (),
-    "hidden_checks": (),
-    "task_class": "",
-    "until": "",
-    "branch": "",
-    "with_changes": False,
-    "allow_write": (),
-    "no_infer": True,
-    "auto_criteria": False,
-}
 
 
 def _import(place: PlanPlace, path: str, *, refresh: bool) -> int:

@@ -89,7 +89,15 @@ def command(**given: Any) -> int:
     if given["detach"] or given["queue"]:
         from ralph.ui.ask.detach import detach_and_show
 
-        return detach_and_show(name, env, given, prepared, prepared.first)
+        return detach_and_show(
+            name,
+            env,
+            prepared,
+            prepared.first,
+            priority=given["priority"],
+            queue=given["queue"],
+            as_json=given["as_json"],
+        )
     return drive_and_show(
         name,
         env,

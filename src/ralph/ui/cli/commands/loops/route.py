@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
 
 from ralph.app.sentence.route import add_check, known_here, with_answer
-from ralph.app.sentence.task_limits import SETTLED
 from ralph.app.words.format import safe
 from ralph.core.sentence.goal_hosts import MARKERS
 from ralph.core.sentence.intent import (
@@ -28,6 +27,9 @@ from ralph.core.sentence.intent import (
 from ralph.core.sentence.route import route
 from ralph.errors import NothingToDo, UserError
 from ralph.ui.ask import route_screens
+
+if TYPE_CHECKING:
+    from ralph.ui.ask.loop_flags import LoopFlags
 
 HOSTS = ("auto", *MARKERS)
 HOST_HELP = "Hand over to this host's goal command, if it has one; auto: the host Ralph runs in."
@@ -141,7 +143,7 @@ def _bare(text: str, host: str | None, **given: Any) -> int:
     if found.route != "control":
         from ralph.ui.ask.start_loop import refuse_agent
 
-        refuse_agent(_loop_options(found, given), dict(os.environ))
+        refuse_agent(_loop_flags(found, given), dict(os.environ))
     if asking and not click.confirm(_yes_question(found), default=False, err=True):
         print("nothing was started", file=sys.stderr)
         return 2
@@ -228,18 +230,19 @@ def _start(found: Route, given: dict[str, Any]) -> int:
         if found.task is None or code:
             return code
     from ralph.ui.ask.start_loop import start
-    from ralph.ui.cli.loop_options import plan_ask
 
-    options = _loop_options(found, given)
-    return start(options, plan_ask(options) if found.build or found.team or options["planned"] else None)
+    flags = _loop_flags(found, given)
+    ask = flags.planning if found.build or found.team or flags.planned else None
+    return start(flags, ask, settled=True)
 
 
-def _loop_options(found: Route, given: dict[str, Any]) -> dict[str, Any]:
-    """The options of `ralph loop`: what the sentence says, where no flag says otherwise."""
+def _loop_flags(found: Route, given: dict[str, Any]) -> LoopFlags:
+    """The flags of `ralph loop`: what the sentence says, where no flag says otherwise."""
+    from ralph.ui.ask.loop_flags import read_flags
     from ralph.ui.cli.commands.loops import loop
 
     wanted = [word for flag in route_screens.loop_flags(found) for word in flag]
     said = {**loop.command.make_context("loop", wanted).params, "task": found.task or ""}
     said["checks"] = said["checks"] if not given["checks"] else given["checks"]
     typed = {name: value for name, value in given.items() if value not in (None, "", (), False)}
-    return {**given, **said, **typed, SETTLED: True}
+    return read_flags({**given, **said, **typed})

@@ -56,5 +56,4 @@ def command(loop: str | None, action: str, number: int | None, branch: str, as_j
     from ralph.ui.ask.detach import detach_and_show
 
     room = prepare_resume(ResumeRequest(loop=record.name, checkpoint=number, author=env.get("USER", "")), env)
-    given = {"priority": "medium", "queue": True, "as_json": as_json}
-    return detach_and_show(record.name, env, given, room, room.first)
+    return detach_and_show(record.name, env, room, room.first, as_json=as_json)
