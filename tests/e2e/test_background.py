@@ -208,8 +208,11 @@ def test_watched_and_stopped_from_elsewhere(world):
 
 
 @pytest.mark.soak
-def test_a_missing_key_is_named(world, monkeypatch):
-    """A worker without the variable that holds the agent's key leaves the loop paused and says which."""
+def test_a_missing_key_is_named(world, receiver, monkeypatch):
+    """A worker without the variable that holds the agent's key leaves the loop paused and says which, also to
+    people who look elsewhere.
+    """
+    tell_people(world, receiver)
     world.ralph("worker", "start")
     monkeypatch.setattr(
         world, "env", lambda env=world.env, **more: env(ANTHROPIC_API_KEY="sk-not-real", **more)
@@ -220,6 +223,9 @@ def test_a_missing_key_is_named(world, monkeypatch):
     loop = world.until("l1-00000001", lambda loop: loop.phase == "paused")
     assert "ANTHROPIC_API_KEY" in loop.reason
     assert loop.control.stopped_by == "limit"
+    while not receiver.got:
+        time.sleep(0.1)
+    assert [(one["event"], one["text"]) for one in receiver.got] == [("blocked", f"paused: {loop.reason}")]
     stored = b"".join(path.read_bytes() for path in world.state.glob("journal.db*"))
     assert b"sk-not-real" not in stored
     world.over()

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from hookkit import Receiver
 from kit import agent
 
 from ralph.core.model import events as e
@@ -34,14 +35,21 @@ def test_a_yes_is_waited_for_and_notes_are_handed_on(place):
     assert (note["loopId"], note["lesson"], note["offered"]) == ("ralph-tea-00000000", "tests need tea", True)
     assert [one["type"] for one in listed if one != note] == ["success_pattern"]
 
-    log = place.top / "activity"
+    log, receiver = place.top / "activity", Receiver("s3cret")
     (place.config / "ralph" / "config.toml").write_text(
-        f'approve = ["start", "land"]\nactivity.log = "{log}"\n'
+        f'approve = ["start", "land"]\nactivity.log = "{log}"\n[notify]\nwebhook = "{receiver.address}"\n'
+        'secret_command = "echo s3cret"\non = ["blocked"]\n'
     )
     words = place.loop_words(agent("honest_steps", 1), "--loop-id", "two-00000000")
     refused = place.ralph(*words)
     assert (refused.code, "E-APPROVE-START" in refused.err) == (3, True), refused.report()
     assert place.newest().loop.spend.calls == 0
+    receiver.close()
+    heard = [(one["event"], one["text"], one["next"][0]) for one in receiver.got]
+    assert heard == [("blocked", "paused: it waits for approval to start", "ralph approve two-00000000")]
+    (row,) = [one for one in json.loads(place.ralph("status", "--json").out)["loops"] if one["approval"]]
+    assert (row["loop"], row["approval"], row["next"][0]) == ("two-00000000", "start", heard[0][2])
+    assert heard[0][2] in place.ralph("status", "two").out
     for verbs in (("resume", "two"), ("resume", "two", "-d"), ("worker", "drive", "two-00000000")):
         again = place.ralph(*verbs)
         assert again.code in (1, 3), again.report()
@@ -54,6 +62,7 @@ def test_a_yes_is_waited_for_and_notes_are_handed_on(place):
     fence = r"--- notes of earlier loops (\w+) begins ---\n- tests need tea\n--- notes .* \1 ends ---"
     assert re.search(fence, told), told
 
+    assert "ralph approve 2 " in done.out
     refused = place.ralph("merge", "two")
     assert (refused.code, "E-APPROVE-LAND" in refused.err) == (3, True), refused.report()
     place.same_user()

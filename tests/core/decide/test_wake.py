@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import builders as b
 import pytest
 
 from ralph.core.decide.failover import FAULT_CAP
-from ralph.core.decide.stints.wake import LEAVE, OLD_SECONDS, Standing, Wake, in_order, wake
+from ralph.core.decide.machine import decide
+from ralph.core.decide.stints.wake import KEY_SECONDS, LEAVE, OLD_SECONDS, Standing, Wake, in_order, wake
+from ralph.core.model import events as e
 from ralph.core.model.loop import HostState
 from ralph.core.model.outcome import PHASES
 
@@ -73,6 +76,21 @@ def test_a_loop_whose_key_is_not_here_is_paused_by_name() -> None:
     assert found.what == "stop"
     assert "B_KEY" in found.why
     assert "A_KEY" not in found.why
+
+
+def test_a_starter_that_has_the_key_is_given_time() -> None:
+    """The worker pauses no loop whose starter, who has the key, may still be starting its runner."""
+    for ago, what in ((KEY_SECONDS - 1, "leave"), (KEY_SECONDS + 1, "stop")):
+        queued = standing("queued", needs=("A_KEY",), queued_at=NOW - ago)
+        assert wake(queued, NOW, ()).what == what
+
+
+def test_a_gate_that_never_answers_is_no_progress() -> None:
+    """A worker that takes a loop up again and again, for a gate that the machine stops, comes to an end."""
+    loop = b.work(b.based(), "t1").with_host(background=True, stints=2)
+    owed = loop.todo[0]
+    missed = e.NoVerdict(iteration=1, gate="test", tree=owed.tree, stage=owed.stage, cause="keeper-lost")
+    assert decide(loop, missed).host.stints == 2
 
 
 def test_places_go_to_crashed_loops_then_by_priority_then_by_age() -> None:

@@ -35,6 +35,21 @@ def test_a_pause_that_needs_a_person_is_told(by, told):
     assert not list(notices_of(after, event, after))
 
 
+def test_what_a_worker_gives_up_is_told():
+    """Left paused after a signal had stopped it, or given up in the middle of a call: a person must know. A
+    pause that a runner will still come to is told of then.
+    """
+    event = e.PauseAsked(reason="A_KEY is not set here", now=True, by="limit")
+    stopped = decide(READY, e.PauseAsked(now=True, by="signal"))
+    in_call = b.call(READY).with_host(background=True)
+    for before, told in (
+        (stopped, ["paused: A_KEY is not set here"]),
+        (in_call.with_host(stints=3), ["paused: A_KEY is not set here"]),
+        (in_call.with_host(stints=1), []),
+    ):
+        assert [one.text for one in notices_of(before, event, decide(before, event))] == told
+
+
 def test_four_fifths_of_each_limit_are_told_once():
     """A limit is told of when 80 % of it are used, not before, not again, and never of what is not known."""
     limits = Limits(iterations=10, time=100.0, cost=5.0, tokens=1000)

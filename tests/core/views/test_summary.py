@@ -30,6 +30,7 @@ def test_a_verified_loop_in_one_row() -> None:
         "state": "completed",
         "reason": "every check passed on this tree",
         "grade": "B",
+        "approval": None,
         "agent": "demo",
         "iteration": 1,
         "limits": Limits(),

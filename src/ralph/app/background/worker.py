@@ -8,10 +8,13 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from ralph.app.people.notify import telling_people
 from ralph.app.settings import user_settings
 from ralph.clock import SystemClock
+from ralph.core.model.events import PauseAsked
 from ralph.errors import Busy, NothingToDo
 from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.run.hold import hold_record
 from ralph.shell.state import locks
 from ralph.shell.state.directory import open_state, state_dir
 from ralph.shell.worker import unit
@@ -51,11 +54,22 @@ def run_worker(
     with suppress(NothingToDo):  # nobody has ever started a loop here: there will be one
         open_journal(state.root).close()
     lock = locks.acquire(worker_lock(state.root), me)
+
+    def leave_paused(loop: str, why: str) -> None:
+        with telling_people(env, tell, wait=False) as people, hold_record(loop, env, clock, people) as scribe:
+            scribe.append(PauseAsked(reason=why, now=True, by="limit"))
+
     try:
         places = user_settings(env, os.sep).places
         machine = places.max_loops_machine
         worker = Supervisor(
-            state.root, env, clock, machine=machine, stopping=lambda: bool(stopping), tell=tell
+            state.root,
+            env,
+            clock,
+            machine=machine,
+            stopping=lambda: bool(stopping),
+            tell=tell,
+            leave_paused=leave_paused,
         )
         worker.run(LINGER_SECONDS if linger else None)
     finally:

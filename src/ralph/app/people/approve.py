@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ralph.app.people.notify import telling_people
 from ralph.app.records import read_loop
 from ralph.clock import SystemClock
 from ralph.core.decide.stints.approval import WAITS, pending, refuse_start
@@ -31,6 +32,6 @@ def approve_loop(name: str, env: Mapping[str, str], *, author: str = "") -> tupl
 def leave_unapproved(name: str, stint: Stint, env: Mapping[str, str]) -> None:
     """Leave a loop that nobody has approved yet paused, where nobody wakes it, and say so to its starter."""
     stint.release()
-    with hold_record(name, env, SystemClock(), Quiet()) as scribe:
+    with telling_people(env) as people, hold_record(name, env, SystemClock(), people) as scribe:
         scribe.append(PauseAsked(reason=WAITS, now=True, by="limit"))
         refuse_start(scribe.loop)

@@ -8,7 +8,8 @@ from the user's configuration, and from the project's as far as it is approved, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from threading import Thread
 
@@ -27,7 +28,7 @@ from ralph.shell.config.settings import NotifySettings
 from ralph.shell.git.project import find_project
 from ralph.shell.notify import issue
 from ralph.shell.notify.send import Message, send
-from ralph.shell.ports import Activity, Watcher
+from ralph.shell.ports import Activity, Quiet, Watcher
 
 CLOSE_SECONDS = 6.0  # that messages have to get away once the loop has stopped
 
@@ -55,8 +56,8 @@ class Notifier:
         thread.start()
 
     def _send(self, message: Message, loop: Loop) -> list[str]:
-        settings = settings_for(loop, self._env)
-        return list(send(message, settings, self._env)) if message.kind in settings.on else []
+        settings, env = settings_for(loop, self._env), {**loop.host.env, **self._env}
+        return list(send(message, settings, env)) if message.kind in settings.on else []
 
     def _comment(self, loop: Loop) -> str:
         order = loop.sealed
@@ -77,6 +78,7 @@ class Notifier:
             self._tell(safe(trouble, 300))
 
     def begin(self, loop: Loop, words: tuple[str, ...]) -> None:
+        self._before = loop
         self._watcher.begin(loop, words)
 
     def hear(self, facts: tuple[object, ...]) -> None:
@@ -90,6 +92,21 @@ class Notifier:
 
     def finish(self, loop: Loop) -> None:
         self._watcher.finish(loop)
+
+
+@contextmanager
+def telling_people(
+    env: Mapping[str, str], tell: Callable[[str], None] = lambda _: None, *, wait: bool = True
+) -> Iterator[Watcher]:
+    """For facts that no runner records. `wait`: until what is to be said of them is on its way."""
+    notifier = Notifier(Quiet(), env, tell)
+    try:
+        yield notifier
+    finally:
+        if wait:
+            notifier.close()
+        else:
+            Thread(target=notifier.close).start()
 
 
 def settings_for(loop: Loop, env: Mapping[str, str]) -> NotifySettings:

@@ -32,6 +32,7 @@ class LoopStanding(Struct, frozen=True):
     items: int = 0  # the iteration up to which items of the plan are verified
     planned: bool = False  # a plan was all that was asked for
     waivers: tuple[str, ...] = ()  # findings that a user's word would settle
+    approval: str | None = None  # what waits for a person's yes: its start, or that its result lands
     item: str = ""  # of the backlog: its result goes onto the backlog's branch, not into the user's
 
 
@@ -88,8 +89,15 @@ def _landing(at: LoopStanding) -> tuple[Next, ...]:
         return (Next("show plan", f"ralph plan --show {name}"),)
     if not at.result:
         return ()
+    look = Next("see the change", f"ralph diff {name}")
+    if at.approval:
+        return (
+            look,
+            Next("approve it", f"ralph approve {name}"),
+            Next("throw it away", f"ralph discard {name}"),
+        )
     return (
-        Next("see the change", f"ralph diff {name}"),
+        look,
         Next("take it into your branch", f"ralph merge {name}"),
         Next("throw it away", f"ralph discard {name}"),
     )
@@ -103,6 +111,8 @@ def _go_on(at: LoopStanding) -> Next:
         return Next("allow it and continue", f"ralph resume {at.name} {words}")
     if at.word == "blocked":
         return Next("answer and continue", f'ralph resume {at.name} --steer "…"')
+    if at.approval:
+        return Next("approve its start", f"ralph approve {at.name}")
     more = f" {at.room}" if at.room else ""
     return Next("continue", f"ralph resume {at.name}{more}")
 

@@ -235,4 +235,5 @@ def _charge_time(loop: Loop, event: e.AnyEvent) -> Loop:
     if EVENTS[type(event)].aside:
         return loop
     loop = replace(loop, last_work_at=event.at)
-    return loop.with_host(stints=0) if loop.host.stints else loop
+    # That there was no answer again is no step forward: a worker must come to the end of its tries.
+    return loop.with_host(stints=0) if loop.host.stints and not isinstance(event, e.NoVerdict) else loop

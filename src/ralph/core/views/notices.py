@@ -8,7 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.model.events import AnyEvent, Approved, LandingEnded, LoopEnded, LoopStarted
+from ralph.core.decide.failover import FAULT_CAP
+from ralph.core.model.events import AnyEvent, Approved, LandingEnded, LoopEnded, LoopStarted, PauseAsked
 from ralph.core.model.loop import Loop
 from ralph.core.text.clean import one_line
 
@@ -28,14 +29,22 @@ def notices_of(before: Loop, event: AnyEvent, after: Loop) -> Iterator[Notice]:
         grade = f" ({event.grade})" if event.grade else ""
         waits = event.outcome in WAITS_FOR_PEOPLE
         yield Notice("blocked" if waits else "end", _line(f"{event.outcome}{grade}: {event.reason}"))
-    elif after.phase == "paused" != before.phase and after.control.stopped_by in ("limit", "machine"):
-        yield Notice("blocked", _line(f"paused: {after.reason}"))
+    elif _left_for_people(before, event, after):
+        yield Notice("blocked", _line(f"paused: {after.reason or after.control.pause_reason}"))
     if after.phase == "ended":
         return
     was = _shares(before)
     for what, share in _shares(after).items():
         if was.get(what, 0.0) < SHARE <= share:
             yield Notice("budget", f"{share:.0%} of the {what} limit is used")
+
+
+def _left_for_people(before: Loop, event: AnyEvent, after: Loop) -> bool:
+    """Paused by a rule or by trouble, also after a signal; or given up in the middle of a call."""
+    by = after.control.stopped_by
+    if after.phase == "paused":
+        return by in ("limit", "machine") and (before.phase, before.control.stopped_by) != ("paused", by)
+    return isinstance(event, PauseAsked) and by == "limit" and after.host.stints >= FAULT_CAP
 
 
 def _shares(loop: Loop) -> dict[str, float]:

@@ -13,9 +13,11 @@ from msgspec import json as json_
 from msgspec.structs import replace
 
 from ralph.core.decide.grants import OpenWaiver, open_waivers
+from ralph.core.decide.stints.approval import pending
 from ralph.core.decide.stuck.health import Health, health
 from ralph.core.model.gate import Grade
 from ralph.core.model.loop import HostState, Loop
+from ralph.core.model.order import ApprovalPoint
 from ralph.core.model.outcome import Outcome, Phase, Stopper
 from ralph.core.model.parts import InPlace, flat_fields
 from ralph.core.model.rubric import opinion_line
@@ -70,6 +72,7 @@ class SummaryState(Struct, frozen=True, kw_only=True):
     familiar: str = field(name="state")
     reason: str
     grade: Grade | None
+    approval: ApprovalPoint | None = None  # what waits for a user's yes
 
 
 class SummaryGit(Struct, frozen=True, kw_only=True):
@@ -173,6 +176,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
             familiar=FAMILIAR[loop.outcome or loop.phase],
             reason=loop.reason,
             grade=loop.grade,
+            approval=pending(loop),
         ),
         agent=order.agent.name,
         iteration=loop.iteration,

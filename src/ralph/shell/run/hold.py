@@ -58,7 +58,9 @@ def hold_record(name: str, env: Mapping[str, str], clock: Clock, watcher: Watche
     with open_journal(state.root) as journal:
         stint = journal.admit(name, at=int(clock.now() * 1000))
         try:
-            yield Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
+            found = record.load(journal, name)
+            watcher.begin(found.loop, ())
+            yield Scribe(journal, name, found, clock, watcher, state.root)
         finally:
             stint.release()
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Mapping
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from ralph.clock import Clock
@@ -20,10 +22,22 @@ from ralph.shell.state import locks
 from ralph.shell.worker.spawn import ralph_argv, spawn_detached
 
 
+class _Deed(Struct):
+    """What is read of a backlog's fact."""
+
+    deed: str = ""
+    item: str = ""
+    loop: str = ""
+    attempt: dict[str, Any] = {}
+
+
+Progress = tuple[int, ...]
+
+
 class _Watched(Struct):
     process: subprocess.Popen[bytes] | None = None
-    rows: int = -1  # of its stream when it was started last
-    starts: int = 0  # in a row, without a new row between them
+    progress: Progress = ()  # when it was started last
+    starts: int = 0  # in a row, without getting anywhere between them
     gone: float = 0.0  # monotonic; when it was first seen without a process
 
 
@@ -43,10 +57,10 @@ class BacklogHost:
             if one.process is not None or locks.holder(run_lock(path)) is not None:
                 one.gone = 0.0
                 continue
-            one.gone = one.gone or self._clock.monotonic()
-            row = reader.newest(order.stream)
-            rows = row.seq if row else 0
-            one.starts = one.starts if rows == one.rows else 0
+            if not one.gone:
+                one.gone, before = self._clock.monotonic(), one.progress
+                one.progress = progress_of(order.stream, reader)
+                one.starts = one.starts if one.progress == before else 0
             missing = [name for name in order.needs if name not in self._env]
             if missing or one.starts >= FAULT_CAP:
                 why = f"the agent's key was in {', '.join(missing)}, which is not set here"
@@ -56,13 +70,27 @@ class BacklogHost:
                 )
                 drop_order(path)
             elif self._clock.monotonic() - one.gone >= PATIENCE_SECONDS[one.starts]:
-                one.process, one.rows, one.starts = (
-                    start_order(self._root, order, self._env),
-                    rows,
-                    one.starts + 1,
-                )
+                one.process, one.starts = start_order(self._root, order, self._env), one.starts + 1
+                one.gone = 0.0
                 self._tell(f"backlog of {order.cwd}: started pid {one.process.pid}")
         return len(orders)
+
+
+def progress_of(stream: str, reader: JournalReader) -> Progress:
+    """How far its runs came: attempts that count, and how far the loops are that were begun.
+
+    An attempt that is begun again, or that the machine spoiled, is no progress: such a run would never end.
+    """
+    counted, begun = 0, dict[str, str]()
+    for row in reader.rows(stream):
+        fact = msgspec.json.decode(row.body, type=_Deed)
+        if fact.deed == "started":
+            begun[fact.item] = fact.loop
+        elif fact.deed == "attempt":
+            begun.pop(fact.item, None)
+            counted += bool(fact.attempt.get("counted", True))
+    rows = (reader.newest(loop) for loop in begun.values())
+    return (counted, *(row.seq for row in rows if row is not None))
 
 
 def start_order(root: str, order: RunOrder, env: Mapping[str, str]) -> subprocess.Popen[bytes]:

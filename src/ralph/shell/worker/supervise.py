@@ -11,21 +11,19 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import msgspec
 
 from ralph.clock import Clock
 from ralph.core.decide.failover import FAULT_CAP
 from ralph.core.decide.stints.wake import AT_WORK, Standing, in_order, wake
-from ralph.core.model.events import PauseAsked
 from ralph.core.model.loop import HostState
 from ralph.core.model.outcome import Stopper
 from ralph.errors import Busy, RalphError
 from ralph.shell.journal import record
-from ralph.shell.journal.open import open_journal, read_journal
+from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.store import JournalReader, SummaryRow
-from ralph.shell.ports import Quiet
-from ralph.shell.run.scribe import Scribe
 from ralph.shell.worker.backlogs import BacklogHost
 from ralph.shell.worker.spawn import ralph_argv, runner_log, spawn_detached
 
@@ -58,14 +56,16 @@ class Supervisor:
         machine: int,
         stopping: Callable[[], bool],
         tell: Callable[[str], None],
+        leave_paused: Callable[[str, str], None],
     ) -> None:
-        self._root, self._env, self._clock = root, dict(env), clock
-        self._machine, self._stopping, self._tell = machine, stopping, tell
+        self._root, self._env, self._clock = root, {**env, "RALPH_STATE_DIR": root}, clock
+        self._machine, self._stopping, self._tell, self._leave = machine, stopping, tell, leave_paused
         self._rows: list[SummaryRow] = []
         self._read: dict[str, tuple[int, ActiveRow]] = {}  # by loop: the row that was decoded last
         self._runners: dict[str, StartedRunner] = {}
         self._backlogs = BacklogHost(root, env, clock, tell)
-        self._failed: dict[str, tuple[int, float]] = {}  # runners that took nothing up: how many, not before
+        # Runners that took nothing up, by the loop's newest row: how many, and when the next may try.
+        self._failed: dict[tuple[str, int], tuple[int, float]] = {}
 
     def run(self, linger: float | None = None) -> None:
         """Until told to stop; with `linger`, until nothing has been in the background for so long."""
@@ -107,13 +107,17 @@ class Supervisor:
                 idle.append((one, row))
         by_name = {one.loop: row for one, row in idle}
         for one in in_order([one for one, _ in idle]):
-            self._care_for(one, by_name[one.loop], at_work, reader)
+            try:
+                self._care_for(one, by_name[one.loop], at_work, reader)
+            except RalphError as trouble:  # of this one: the others are not kept waiting by it
+                self._tell(f"{one.loop}: {trouble.what} [{trouble.code}]")
+                self._put_off(one.loop, by_name[one.loop].seq)
         return hosted
 
     def _care_for(self, one: Standing, row: SummaryRow, at_work: Counter[str], reader: JournalReader) -> None:
         if at_work.total() >= self._machine or at_work[row.repo] >= one.host.most:
             return
-        failures, not_before = self._failed.get(one.loop, (0, 0.0))
+        failures, not_before = self._failed.get((one.loop, row.seq), (0, 0.0))
         if self._clock.monotonic() < not_before:
             return
         todo = wake(one, self._clock.now(), self._env.keys())
@@ -140,41 +144,32 @@ class Supervisor:
         with read_journal(self._root) as reader:
             kept = record.load(reader, row.loop).loop.host.env
         words = ("worker", "drive", row.loop, *(("--resume",) if resume else ()))
-        env = {**self._env, **kept, "RALPH_STATE_DIR": self._root}
+        env = {**self._env, **kept}
         process = spawn_detached(ralph_argv(*words), env, runner_log(self._root, row.loop))
         self._runners[row.loop] = StartedRunner(process, row.repo, row.seq)
         self._tell(f"{row.loop}: started pid {process.pid}{', resumed' if resume else ''}")
 
     def _reap(self) -> None:
-        """Runners that have ended; one that left no fact behind has failed before it took its loop up."""
-        seqs = {row.loop: row.seq for row in self._rows}
+        """Runners that have ended; one that left no fact behind counts as one that took nothing up."""
         for loop, one in list(self._runners.items()):
             code = one.process.poll()
             if code is None:
                 continue
             del self._runners[loop]
             self._tell(f"{loop}: pid {one.process.pid} ended with {code}")
-            if seqs.get(loop, one.seq + 1) != one.seq:
-                self._failed.pop(loop, None)
-            elif code != BUSY:
-                count = self._failed.get(loop, (0, 0.0))[0] + 1
-                self._failed[loop] = (count, self._clock.monotonic() + LOCKS_SECONDS * 2**count)
+            self._put_off(loop, one.seq, failed=code != BUSY)
+
+    def _put_off(self, loop: str, seq: int, *, failed: bool = True) -> None:
+        """As long as it stands there: not before a while has passed, or never if it cannot even be paused."""
+        count = self._failed.get((loop, seq), (0, 0.0))[0] + failed
+        wait = LOCKS_SECONDS * 2**count if count <= FAULT_CAP else float("inf")
+        self._failed[loop, seq] = (count, self._clock.monotonic() + wait)
 
     def _stop(self, loop: str, why: str) -> None:
-        """Leave it paused, with the reason, for a person; all that is needed of it is its record."""
+        """Leave it paused, with the reason, for a person."""
         self._tell(f"{loop}: left paused: {why}")
-        try:
-            with open_journal(self._root) as journal:
-                stint = journal.admit(loop, at=int(self._clock.now() * 1000))
-                try:
-                    found = record.load(journal, loop)
-                    scribe = Scribe(journal, loop, found, self._clock, Quiet(), self._root)
-                    scribe.append(PauseAsked(reason=why, now=True, by="limit"))
-                finally:
-                    stint.release()
-        except Busy:
-            pass  # somebody has it
-        self._failed.pop(loop, None)
+        with suppress(Busy):  # somebody has it
+            self._leave(loop, why)
 
 
 def worker_lock(root: str) -> str:

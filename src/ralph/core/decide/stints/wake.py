@@ -18,9 +18,9 @@ from ralph.core.model.outcome import PRIORITIES, Stopper
 
 OLD_SECONDS = 24 * 3600.0  # what stopped longer ago than this is nobody's plan any more
 PATIENCE_SECONDS = (1.0, 2.0, 10.0)  # since the last sign of life, before the first, second and third try
-QUEUE_SECONDS = (
-    5.0  # a loop that was just handed over: its starter's own runner, with all its variables, is first
-)
+# A loop that was just handed over: its starter's own runner, with all its variables, is first. Where only
+# that one has the key, it has long enough to come up on a busy machine.
+QUEUE_SECONDS, KEY_SECONDS = 5.0, 60.0
 AT_WORK: frozenset[str] = frozenset({"new", "baseline", "working", "judging", "waiting"})
 PASSES: frozenset[Stopper] = frozenset({"signal", "machine"})  # what stopped it may be over
 
@@ -52,17 +52,17 @@ def wake(loop: Standing, now: float, variables: Collection[str]) -> Wake:
         return LEAVE
     if what == "crashed" and loop.stopped_by == "limit":  # it is only to come to the pause that was asked for
         return Wake("start") if loop.host.stints < FAULT_CAP else LEAVE
-    missing = [name for name in loop.host.needs if name not in variables]
-    if missing:
-        names = ", ".join(missing)
-        why = f"the agent's key was in {names}, which is not set here: set it and resume the loop"
-        return Wake("stop", why)
     if loop.host.stints >= FAULT_CAP:
         return Wake("stop", f"its runner ended {loop.host.stints} times in a row without getting anywhere")
-    since = loop.host.queued_at if what == "queued" else max(loop.updated, loop.host.stint_at)
-    waited, patience = now - since, QUEUE_SECONDS if what == "queued" else PATIENCE_SECONDS[loop.host.stints]
-    if 0 <= waited < patience:  # less than nothing: a clock was set back, and nobody waits for that
+    missing = ", ".join(name for name in loop.host.needs if name not in variables)
+    since, patience = max(loop.updated, loop.host.stint_at), PATIENCE_SECONDS[loop.host.stints]
+    if what == "queued":
+        since, patience = loop.host.queued_at, KEY_SECONDS if missing else QUEUE_SECONDS
+    if 0 <= now - since < patience:  # less than nothing: a clock was set back, and nobody waits for that
         return LEAVE
+    if missing:
+        why = f"the agent's key was in {missing}, which is not set here: set it and resume the loop"
+        return Wake("stop", why)
     return Wake("resume" if what == "paused" else "start")
 
 
