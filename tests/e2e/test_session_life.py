@@ -43,6 +43,46 @@ def test_a_suite_that_outlasts_the_hook_is_heard_at_the_next_stop(tmp_path: Path
     assert hook(place, "Stop") == (0, "")
 
 
+def test_what_nobody_looked_at_and_what_a_judge_dislikes_is_not_verified(tmp_path: Path) -> None:
+    """A repository inside the user's is told at the start and in the end; made or changed since, it holds the
+    session back, and so does a required judge, until the work is what it asks for."""
+    place = kit.Place(tmp_path / "w", tmp_path / "home")
+    place.once = True
+    critic = kit.HERE / "judges" / "scores.py"
+    lines = ["[agents.critic]", f'command = "{critic} 6.5 NOTES.md 8"']
+    lines += ["[judge]", 'rubric = "default"', 'agent = "critic"', "required = true"]
+    (place.config / "ralph" / "config.toml").write_text("\n".join(lines) + "\n")
+    for inner in ("lib", "made"):
+        place.git("init", "-q", inner)
+        (place.repo / inner / "x.py").write_text("x = 1\n")
+    (place.repo / "made").rename(tmp_path / "made")
+    which = ("--host", "claude", "--session", "s1")
+    done = place.ralph("session", "start", kit.TASK, "--check", kit.CHECK, *which)
+    told = done.out
+    assert done.code == 0, done.err
+    assert "note      the repository inside this one at 'lib/' is not in the snapshot" in told
+    assert "judge     not asked yet" in told
+    (place.repo / "calc.py").write_text(kit.fixed_calc())
+    (tmp_path / "made").rename(place.repo / "made")
+    (place.repo / "lib" / "x.py").write_text("x = 2\n")
+    code, said = hook(place, "Stop")
+    assert code == 2
+    assert "at 'made/' is not in the snapshot: remove it or add it to .gitignore" in said
+    assert "at 'lib/' is not in the snapshot, and was changed since: undo that" in said
+    (place.repo / "made").rename(tmp_path / "made")
+    (place.repo / "lib" / "x.py").write_text("x = 1\n")
+    code, said = hook(place, "Stop")
+    assert code == 2
+    assert "the judge: 6.50 of 10, 7.00 asked for" in said
+    assert "write down in NOTES.md what was done" in said
+    (place.repo / "NOTES.md").write_text("what was done\n")
+    code, said = hook(place, "Stop")
+    assert (code, "VERIFIED_DONE (B)" in said) == (0, True)
+    shown = place.ralph("session", "status", *which).out
+    assert "judge     8.00 of 10" in shown
+    assert "open      nobody looked: the repository inside this one at 'lib/'" in shown
+
+
 def test_a_session_goes_on_outside_with_all_it_has(tmp_path: Path) -> None:
     """The loop has the session's task, gates, baseline and iterations, and judges nothing twice."""
     place = kit.Place(tmp_path / "w", tmp_path / "home")

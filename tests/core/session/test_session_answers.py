@@ -8,7 +8,8 @@ import builders as b
 import pytest
 
 from ralph.core.model import events as e
-from ralph.core.model.agent import Claim
+from ralph.core.model.agent import Claim, Fault
+from ralph.core.model.rubric import Dimension, Opinion, Rubric
 from ralph.core.session.answer_stop import MAX_REFUSALS, UNHELD, answer_stop, owed, progress
 from ralph.core.session.names import check_session_id
 from ralph.core.session.record import (
@@ -131,6 +132,60 @@ def test_insisting_on_a_tree_that_only_lacks_proof_ends_unproven() -> None:
     session = after(session, HookAnswered(event="Stop", refused=True, why=first.why, tree="t1"))
     assert answer_stop(after(session, StopAsked(tree="t1"))).why == "unproven"
     assert answer_stop(after(session, *stop("t2", 2))).why == "judging"
+
+
+RUBRIC = Rubric(
+    (Dimension("correct", 1.0, "does it work", {"1": "no", "5": "half", "10": "yes"}),), required=True
+)
+ASKED = e.JudgeStarted(iteration=1, call=1, tree="t1", agent="critic", prompt="q")
+
+
+def said(score: float | None, call: int = 1, **more: Any) -> e.JudgeEnded:
+    status = "error" if score is None else "pass" if score >= RUBRIC.threshold else "fail"
+    opinion = Opinion(tree="t1", status=status, weighted=score, required=True, suggestions=("do more",))
+    return e.JudgeEnded(iteration=1, call=call, tree="t1", **{"opinion": opinion, **more})
+
+
+@pytest.mark.parametrize(
+    ("facts", "refused", "why", "due"),
+    [
+        ((), True, "judging", "judge"),
+        ((ASKED,), True, "judging", "judge"),  # its process may be gone: the same call is taken up
+        ((ASKED, said(8.0)), False, "verified", None),
+        ((ASKED, said(6.5)), True, "judge", None),
+        ((ASKED, said(None)), True, "judging", "judge"),  # an answer that cannot be used is asked for again
+        (
+            (ASKED, said(None, opinion=None, fault=Fault("auth", "no key"))),
+            False,
+            "machine",
+            "judge",
+        ),
+        ((ASKED, said(8.0), said(1.0)), False, "verified", None),  # nobody asked for the second answer
+        ((ASKED, *stop("t2", 2)), True, "judging", "gates"),
+    ],
+)
+def test_a_sealed_judge_may_hold_a_session_back_and_never_lets_one_pass(
+    facts: tuple[Fact, ...], refused: bool, why: str, due: str | None
+) -> None:
+    """It is asked last, of a tree that passed everything else, once; its trouble is nobody's verdict."""
+    session = begun(*base(), *stop(), GREEN, GUARDS, *facts, rubric=RUBRIC)
+    answer = answer_stop(session)
+    assert (answer.refused, answer.why, owed(session)) == (refused, why, due)
+    red = begun(*base(), *stop(), RED, rubric=RUBRIC)
+    assert (answer_stop(red).why, owed(red)) == ("red", None)
+
+
+def test_what_nobody_looked_at_holds_a_session_back() -> None:
+    """Green checks say nothing of what is in no snapshot; what was there before is told and no more."""
+    left = ("'big.bin' is over 50 MB and untracked, and not in the snapshot",)
+    asked = StopAsked(tree="t1", left_out=left)
+    session = begun(*base(), *stop(), GREEN, GUARDS, asked)
+    answer = answer_stop(session)
+    assert (answer.refused, answer.why) == (True, "red")
+    assert answer.words[0].startswith(left[0])
+    assert answer_stop(after(session, StopAsked(tree="t1"))).why == "verified"
+    untouched = begun(*base(b.green()), StopAsked(tree=b.BASE, left_out=left))
+    assert answer_stop(untouched).why == "red"  # not "nothing to do": something was done
 
 
 def test_hidden_checks_stay_hidden() -> None:

@@ -18,8 +18,8 @@ from ralph.core.session.names import check_session_name, session_name
 from ralph.core.session.record import Fact, HookAnswered, Session, SessionClaimed, SessionEnded, StopAsked
 from ralph.shell.session.begin import begin_session
 from ralph.shell.session.judging import is_judging, judge_session
-from ralph.shell.session.stream import add_fact, open_session, read_session
-from ralph.shell.session.work_tree import alone, keep_checkpoint, take_session_snapshot
+from ralph.shell.session.stream import add_fact, alone, open_session, read_session
+from ralph.shell.session.work_tree import keep_checkpoint, take_session_snapshot, unseen_changes
 from ralph.shell.start.request import StartRequest
 from ralph.shell.state.directory import open_state, state_dir
 from ralph.shell.worker.spawn import ralph_argv, runner_log, spawn_detached
@@ -47,12 +47,15 @@ def ask_stop(
 ) -> tuple[Session, StopAnswer]:
     """What stands in the work tree, judged as far as it can be in so many seconds; recorded both ways."""
     state, clock = open_state(state_dir(env), create=True), SystemClock()
-    with alone(state, name, clock):
+    with alone(state, name, "snapshot", clock):
         session = open_session(state, name)
-        tree = take_session_snapshot(state, name, session)
-        session, _ = add_fact(state, name, clock, lambda _: StopAsked(claim=claim, tree=tree))
+        tree, unseen = take_session_snapshot(state, name, session)
+        asked = StopAsked(claim=claim, tree=tree, left_out=unseen_changes(session, unseen))
+        session, _ = add_fact(state, name, clock, lambda _: asked)
         keep_checkpoint(state, name, session, tree, clock)
     judged = wait_for_judge(name, env, seconds, clock)
+    if judged.ended is not None:  # by the user, or by an answer that another hook has heard
+        return judged, StopAnswer(False, "ended", (judged.ended.reason,))
     answer = answer_stop(judged, most)
     session, _ = add_fact(state, name, clock, lambda _: _answer_fact(answer, event, tree))
     if answer.why in ENDINGS:
@@ -78,7 +81,7 @@ def _end_fact(session: Session, answer: StopAnswer) -> SessionEnded:
         reason="; ".join(answer.words)[:1000],
         tree=session.loop.work.tree,
         grade=found.grade if found else None,
-        unproven=found.unproven if found else (),
+        unproven=(*found.unproven, *(f"nobody looked: {one}" for one in session.unseen)) if found else (),
     )
 
 

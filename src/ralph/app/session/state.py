@@ -6,7 +6,7 @@ and cannot be written: a claim of the same name is shown under `claimed` only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ralph.app.words.format import iso, safe
@@ -14,7 +14,7 @@ from ralph.clock import SystemClock
 from ralph.core.model.agent import Claim
 from ralph.core.session.record import Session, SessionClaimed, StateNoted
 from ralph.errors import UserError
-from ralph.shell.session.stream import add_fact, read_session
+from ralph.shell.session.stream import add_fact
 from ralph.shell.state.directory import open_state, state_dir
 
 _CONDITIONS = (
@@ -45,11 +45,11 @@ def note_state(
             next="ralph state --help",
         )
     cut = {key: safe(value, MAX_CHARS) for key, value in values.items()}
-    return _add(name, env, StateNoted(type=kind, values=cut), create=create)
+    return _add(name, env, kind, lambda _: StateNoted(type=kind, values=cut), create=create)
 
 
 def delete_state(name: str, env: Mapping[str, str], kind: str) -> Session:
-    return _add(name, env, StateNoted(type=kind, deleted=True))
+    return _add(name, env, kind, lambda _: StateNoted(type=kind, deleted=True))
 
 
 def count_state(name: str, env: Mapping[str, str], kind: str) -> Session:
@@ -57,9 +57,12 @@ def count_state(name: str, env: Mapping[str, str], kind: str) -> Session:
     counter = _COUNTERS.get(kind)
     if counter is None:
         raise UserError(f"{kind} counts nothing", code="E-STATE-FIELD", next="ralph state --help")
-    session = read_session(open_state(state_dir(env), create=True), name)
-    value = _number(session.notes.get(kind, {}).get(counter, ""), 0) + 1
-    return note_state(name, env, kind, {counter: str(value)})
+
+    def count_on(session: Session) -> StateNoted:
+        value = _number(session.notes[kind].get(counter, ""), 0) + 1
+        return StateNoted(type=kind, values={counter: str(value)})
+
+    return _add(name, env, kind, count_on)
 
 
 def claim_complete(name: str, env: Mapping[str, str], kind: str) -> Session:
@@ -72,11 +75,20 @@ def claim_complete(name: str, env: Mapping[str, str], kind: str) -> Session:
     return add_fact(state, name, SystemClock(), lambda _: SessionClaimed(claim=claim))[0]
 
 
-def _add(name: str, env: Mapping[str, str], fact: StateNoted, *, create: bool = False) -> Session:
-    state = open_state(state_dir(env), create=True)
-    if not create:
-        refuse_missing(read_session(state, name), fact.type)
-    return add_fact(state, name, SystemClock(), lambda _: fact)[0]
+def _add(
+    name: str,
+    env: Mapping[str, str],
+    kind: str,
+    make: Callable[[Session], StateNoted],
+    *,
+    create: bool = False,
+) -> Session:
+    def check_and_make(session: Session) -> StateNoted:
+        if not create:
+            refuse_missing(session, kind)
+        return make(session)
+
+    return add_fact(open_state(state_dir(env), create=True), name, SystemClock(), check_and_make)[0]
 
 
 def refuse_missing(session: Session, kind: str) -> None:

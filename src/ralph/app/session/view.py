@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ralph.app.words.format import iso, safe
+from ralph.core.model.rubric import opinion_line
 from ralph.core.proof import exit_gate
 from ralph.core.session.answer_stop import MAX_REFUSALS, UNHELD, owed, progress
 from ralph.core.session.hosts import HOST_FACTS
@@ -86,13 +87,16 @@ def session_lines(session: Session) -> list[str]:
         before, after = base.get(gate.name), now.get(gate.name)
         states = [one.status if one else "not judged" for one in (before, after)]
         lines.append(f"check     {gate.name}: {safe(gate.run, 200)}  base {states[0]}, now {states[1]}")
+    if order.rubric is not None:
+        said = loop.jury.opinion
+        lines.append(f"judge     {safe(opinion_line(said), 300) if said else 'not asked yet'}")
     lines.append(f"stops     {session.stops}, refused {session.refused} (at most {MAX_REFUSALS} in a row)")
     if session.said is not None:
         lines.append(f"last      {session.said.why}: {safe('; '.join(session.said.words), 600)}")
     if session.ended is not None and session.ended.outcome == "verified":
         lines += [f"open      {safe(one, 300)}" for one in session.ended.unproven]
     else:
-        lines.append(f"note      {UNHELD}")
+        lines += [f"note      {safe(one, 300)}" for one in (*order.warnings, *session.unseen, UNHELD)]
     return lines
 
 
@@ -113,6 +117,7 @@ def session_json(session: Session) -> dict[str, Any]:
         "refused": session.refused,
         "refused_in_row": session.refusals.get("Stop", 0),
         "max_refusals": MAX_REFUSALS,
+        "not_looked_at": list(session.unseen),
         "judged": list(progress(session)) if session.active else None,
         "last": {"refused": said.refused, "why": said.why, "words": list(said.words)} if said else None,
         "verified": session.ended is not None and session.ended.outcome == "verified",
@@ -129,6 +134,8 @@ def context_for_agent(session: Session) -> str:
         "Done means that Ralph's own checks pass on what stands in the work tree: "
         + "; ".join(f"{gate.name}: {gate.run}" for gate in shown),
     ]
+    if session.unseen:
+        lines.append("Nobody looks at these, so leave them as they are: " + "; ".join(session.unseen))
     red = exit_gate.red_sentences(
         msgspec.structs.replace(order.criterion, gates=tuple(shown)),
         session.loop.proof.baseline,

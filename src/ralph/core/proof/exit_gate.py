@@ -120,7 +120,8 @@ def decide_exit(
     the agent wrote that is in no tree, so nothing can be said of the work as a whole.
     """
     not_yet = red_sentences(criterion, baseline, now, tolerance)
-    not_yet += [f"{words}: remove it or add it to .gitignore" for words in left_out]
+    way = "remove it or add it to .gitignore"
+    not_yet += [words if ": " in words else f"{words}: {way}" for words in left_out]  # which may name its own
     if not any(gate.required for gate in criterion.gates):
         not_yet.append(NO_GATE)
     if guards == ():

@@ -7,7 +7,10 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.decide import opinion
 from ralph.core.decide.after_judging import exit_answer
+from ralph.core.decide.opinion import Refused
+from ralph.core.model.actions import AskJudge, Finish, PublishResult, Wait
 from ralph.core.model.loop import Loop
 from ralph.core.prompt.facts import sentences_for_agent
 from ralph.core.proof import exit_gate
@@ -16,11 +19,11 @@ from ralph.core.text.clean import one_line
 
 MAX_REFUSALS = 5  # in a row, whatever the host would take
 UNHELD = "the agent of this session was not sandboxed: it could write wherever you can"
-Owed = Literal["baseline", "gates", "guards"]
+Owed = Literal["baseline", "gates", "guards", "judge"]
 Why = Literal[
     "verified", "unproven", "satisfied", "broken",  # it is over
-    "blocked", "machine", "cap", "off", "background",  # allowed without that
-    "judging", "proof", "red",  # refused
+    "blocked", "machine", "cap", "ended",  # allowed without that
+    "judging", "proof", "red", "judge",  # refused
 ]  # fmt: skip
 ENDINGS: dict[str, Ending] = {
     "verified": "verified",
@@ -46,9 +49,9 @@ def owed(session: Session) -> Owed | None:
         return None
     if loop.proof.finals_tree != loop.work.tree or gates - loop.proof.finals.keys():
         return "gates"
-    if loop.proof.guards_tree != loop.work.tree and exit_answer(loop, loop.proof.finals, None).may_leave:
-        return "guards"
-    return None
+    if loop.proof.guards_tree != loop.work.tree:
+        return "guards" if exit_answer(loop, loop.proof.finals, None).may_leave else None
+    return "judge" if isinstance(hear_judge(loop, judged_exit(loop)), AskJudge) else None
 
 
 def progress(session: Session) -> tuple[int, int]:
@@ -58,7 +61,7 @@ def progress(session: Session) -> tuple[int, int]:
     if due == "baseline":
         return len(loop.proof.baseline), total
     done = len(loop.proof.finals) if loop.proof.finals_tree == loop.work.tree else 0
-    return done, total + 1
+    return done + (due == "judge"), total + 1 + (loop.sealed.rubric is not None)
 
 
 def answer_stop(session: Session, most: int = MAX_REFUSALS) -> StopAnswer:
@@ -85,13 +88,22 @@ def _answer(session: Session) -> StopAnswer:
         done, total = progress(session)
         what = "the base" if due == "baseline" else "this tree"
         return StopAnswer(True, "judging", (f"still judging {what}: {done} of {total} answers are in",))
-    if loop.work.tree == loop.sealed.base.tree and exit_gate.already_satisfied(criterion, baseline):
+    untouched = loop.work.tree == loop.sealed.base.tree and not loop.work.left_out
+    if untouched and exit_gate.already_satisfied(criterion, baseline):
         return StopAnswer(False, "satisfied", (exit_gate.satisfied_words(criterion, baseline),))
     return _answer_judged(loop)
 
 
 def _answer_judged(loop: Loop) -> StopAnswer:
     answer = judged_exit(loop)
+    match hear_judge(loop, answer):
+        case Refused(sentence=said):
+            advice = loop.jury.opinion.suggestions[:5] if loop.jury.opinion else ()
+            return StopAnswer(True, "judge", (said, *advice))
+        case Finish(reason=why):
+            return StopAnswer(False, "blocked", (why,))
+        case Wait(why=why):
+            return StopAnswer(False, "machine", (why,))
     if answer.verified:
         return StopAnswer(False, "verified", answer.unproven)
     if answer.ends_unproven:
@@ -99,6 +111,15 @@ def _answer_judged(loop: Loop) -> StopAnswer:
     told = sentences_for_agent(loop.with_proof(not_yet=answer.not_yet))
     words = tuple(one_line(line, 400) for line in told[:10])
     return StopAnswer(True, "proof" if answer.grade else "red", words)
+
+
+def hear_judge(loop: Loop, answer: exit_gate.Exit) -> opinion.Next | None:
+    """What a sealed judge still has to be asked, or has said against a tree that passed everything else."""
+    if not answer.verified or answer.grade is None:
+        return None
+    if loop.jury.open and isinstance(asked := loop.todo[0], AskJudge):
+        return asked  # by a process that is gone: taken up, not asked anew
+    return opinion.before_leaving(loop, PublishResult(tree=loop.work.tree, grade=answer.grade))[1]
 
 
 def judged_exit(loop: Loop) -> exit_gate.Exit:

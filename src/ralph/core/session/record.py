@@ -7,17 +7,21 @@ and the exit gate are asked with. A session that is started again begins from no
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.decide import opinion
 from ralph.core.model import events as e
+from ralph.core.model.actions import AskJudge, Finish, PublishResult, Wait
 from ralph.core.model.agent import Claim
 from ralph.core.model.gate import Grade
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
+from ralph.errors import IllegalEvent
 
 Ending = Literal["verified", "unproven", "satisfied", "broken", "stopped", "continued"]
 
@@ -32,6 +36,7 @@ class SessionStarted(SessionFact, frozen=True, tag="SessionStarted"):
     order: Order
     protection: str  # of the checks: the agent is the user's own, and nothing holds it
     path: str = ""  # where programs are found: a host may give its hooks another one than its shell
+    unseen: dict[str, str] = {}  # what is in no snapshot, in words, with a mark that changes when it does
 
 
 class StopAsked(SessionFact, frozen=True, tag="StopAsked"):
@@ -39,6 +44,7 @@ class StopAsked(SessionFact, frozen=True, tag="StopAsked"):
 
     tree: str
     claim: Claim | None = None  # in its last message; None = stopping is all it says
+    left_out: tuple[str, ...] = ()  # made or changed since the task began, and in no snapshot: in words
 
 
 class SessionClaimed(SessionFact, frozen=True, tag="SessionClaimed"):
@@ -104,6 +110,7 @@ class Session(Struct, frozen=True):
     action: ActionStarted | None = None  # under way
     before_action: tuple[int, int] = (0, 0)  # stops and refusals when it began
     path: str = ""
+    unseen: dict[str, str] = {}
 
     @property
     def active(self) -> bool:
@@ -157,6 +164,7 @@ def apply_fact(session: Session, fact: Fact) -> Session:
         case StopAsked():
             claim = session.claimed or fact.claim or Claim(status="COMPLETE", exit_signal=True)
             loop = session.loop.with_call(claim=claim).with_proof(no_answers=())
+            loop = replace(loop.with_work(left_out=fact.left_out), now=fact.at)
             return replace(session, loop=loop, stops=session.stops + 1, claimed=None)
         case SessionClaimed():
             return replace(session, claimed=fact.claim)
@@ -186,7 +194,9 @@ def _start(fact: SessionStarted) -> Session:
     loop = Loop(order=fact.order, rules=e.RULES).with_work(
         tree=base.tree, commit=base.commit, protection=fact.protection
     )
-    return Session(host=fact.host, id=fact.session, loop=loop, began=fact.at, path=fact.path)
+    return Session(
+        host=fact.host, id=fact.session, loop=loop, began=fact.at, path=fact.path, unseen=fact.unseen
+    )
 
 
 def _count_answer(session: Session, fact: HookAnswered) -> Session:
@@ -214,9 +224,9 @@ def _judge_fact(loop: Loop, fact: e.Event) -> Loop:
                 commit=fact.commit,
                 tree_before=loop.work.tree,
                 changed_lines=fact.total_lines,
-                left_out=fact.left_out,
             )
-            return replace(loop, iteration=fact.iteration)
+            loop = loop.with_jury("judge", replace(loop.jury, open=False))  # who is asked of an older tree
+            return replace(loop, iteration=fact.iteration, todo=())
         case e.GateEnded() if fact.verdict.stage == "baseline":
             loop = loop.with_proof(baseline={**proof.baseline, fact.verdict.gate: fact.verdict})
             return _share_more(loop, fact.shares)
@@ -228,8 +238,24 @@ def _judge_fact(loop: Loop, fact: e.Event) -> Loop:
             return loop.with_proof(guards=fact.results, guards_tree=fact.tree)
         case e.NoVerdict():
             return loop.with_proof(no_answers=(*proof.no_answers, (fact.stage, fact.tree, fact.why)))
+        case e.JudgeStarted() | e.JudgeEnded():
+            with suppress(IllegalEvent):  # of a call that nobody asked for: it says nothing
+                return _hear(loop, fact)
+            return loop
         case _:
             return loop
+
+
+def _hear(loop: Loop, fact: e.JudgeStarted | e.JudgeEnded) -> Loop:
+    """Its opinion; what keeps it from one is no answer, as with a gate, and the next stop asks again."""
+    if isinstance(fact, e.JudgeStarted):
+        ask = AskJudge(fact.tree, fact.call, PublishResult(tree=fact.tree, grade="B"))
+        return opinion.judge_started(replace(loop, todo=(ask,)), fact)
+    loop, step = opinion.take_answer(loop, fact)
+    if isinstance(step, Wait | Finish):
+        why = step.why if isinstance(step, Wait) else step.reason
+        loop = loop.with_proof(no_answers=(*loop.proof.no_answers, ("judge", fact.tree, why)))
+    return replace(loop, todo=())
 
 
 def _share_more(loop: Loop, shares: tuple[str, ...]) -> Loop:

@@ -24,7 +24,7 @@ from ralph.shell.files.safe_tree import (
     remove_tree,
     scan,
 )
-from ralph.shell.git.bounds import Bounds, beyond_bounds, too_many_error
+from ralph.shell.git.bounds import Bounds, LeftOut, beyond_bounds, too_many_error
 from ralph.shell.git.child import GitResult
 from ralph.shell.git.command import clean_text, git_error
 from ralph.shell.git.leftovers import put_back, set_aside
@@ -104,7 +104,7 @@ def _pin(
             why="your uncommitted changes are changes to HEAD",
             next="git stash list",
         )
-    tree, warnings = user_tree(store, os.path.join(scratch, "user.index"))
+    tree, left_out = user_tree(store, os.path.join(scratch, "user.index"))
     user = commit_tree(store, tree, [project.head], f"ralph {name}: your files at the start", date)
     if with_changes:
         base = user
@@ -120,7 +120,7 @@ def _pin(
             next="git gc",
         )
     dirty = tree != tree_of(store, project.head)
-    return Start(base, base_tree, user, project.head, dirty, tuple(warnings))
+    return Start(base, base_tree, user, project.head, dirty, tuple(one.words for one in left_out))
 
 
 def _intact(store: Store, *commits: str) -> bool:
@@ -140,14 +140,13 @@ def resolve_commit(project: Project, rev: str) -> str:
     return done.out.decode().strip()
 
 
-def user_tree(store: Store, index: str, *, kept: bool = False) -> tuple[str, list[str]]:
+def user_tree(store: Store, index: str, *, kept: bool = False) -> tuple[str, list[LeftOut]]:
     """The user's work tree as a tree: tracked and untracked files, ignore rules honoured, nothing written.
 
     The index is Ralph's own: a copy of the user's would carry the flags that hide edits. It is new each time,
     unless the caller has `kept` the one of its last snapshot: then only files that changed are read.
     """
     project = store.project
-    warnings: list[str] = []
     if os.path.lexists(index) and not kept:
         os.unlink(index)
     if not os.path.lexists(index):
@@ -155,19 +154,18 @@ def user_tree(store: Store, index: str, *, kept: bool = False) -> tuple[str, lis
     untracked = private_call(
         store, ["ls-files", "-o", "--exclude-standard", "-z"], index=index, work_tree=project.top
     ).out.split(b"\0")[:-1]
-    left_out: list[bytes] = []
+    left_out: dict[bytes, str] = {}
     for path in untracked:
         if path.endswith(b"/"):
-            left_out.append(path[:-1])
-            warnings.append(f"the repository inside this one at '{_show(path)}' is not in the snapshot")
+            left_out[path[:-1]] = f"the repository inside this one at '{_show(path)}' is not in the snapshot"
         elif _regular_size(project.top, path) > LARGE_BYTES:
-            left_out.append(path)
-            warnings.append(f"'{_show(path)}' is over 50 MB and untracked: not in the snapshot")
-    left_out += [os.fsencode(path) for path in gitlinks(store, project.head)]
+            left_out[path] = f"'{_show(path)}' is over 50 MB and untracked, and not in the snapshot"
+    closed = [*left_out, *(os.fsencode(path) for path in gitlinks(store, project.head))]
     _skip_sparse(store, index)
-    done = _add_all(store, index, project.top, left_out)
-    warnings += _complaints(done, project.top)
-    return write_tree(store, index), warnings
+    done = _add_all(store, index, project.top, closed)
+    told = [LeftOut(path, words) for path, words in left_out.items()]
+    told += [LeftOut(b"", words) for words in _complaints(done, project.top)]
+    return write_tree(store, index), told
 
 
 def _skip_sparse(store: Store, index: str) -> None:

@@ -1,29 +1,18 @@
-"""Starting to judge a session: task, criterion and gates sealed, the user's files pinned as the base.
-
-The agent is the host's own and the work tree the user's, so the base is what stands in it now, changes that
-are not committed included: they are not the agent's.
-"""
+"""Starting to judge a session: what could refuse it refuses it now, then its order is sealed and recorded."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
-from msgspec.structs import replace
-
 from ralph.clock import Clock
-from ralph.core.model.agent import SealedAgent
-from ralph.core.model.order import Order, StartPoint
 from ralph.core.session.names import session_name
 from ralph.core.session.record import Session, SessionStarted
 from ralph.errors import UserError
-from ralph.shell.dependencies import shared
-from ralph.shell.git.project import start_warnings
-from ralph.shell.git.snapshot import resolve_commit, start_refs
-from ralph.shell.git.store import open_store
-from ralph.shell.git.workspace import remove_loop
+from ralph.shell.git.snapshot import resolve_commit
 from ralph.shell.sandbox.probe import find_protection
-from ralph.shell.session.stream import add_fact, read_session, session_folder
+from ralph.shell.session.seal import Draft, seal_order
+from ralph.shell.session.stream import add_fact, alone, read_session, session_folder
+from ralph.shell.start.agents import choose_judge_beside, refuse_unboxed
 from ralph.shell.start.gates import seal_criterion
 from ralph.shell.start.request import StartRequest, read_settings, refuse_inside, refuse_request
 from ralph.shell.state.directory import open_state, refuse_full_disk, state_dir
@@ -42,47 +31,23 @@ def begin_session(
     state = open_state(state_dir(env), create=True)
     refuse_full_disk(state, settings.retention.min_free)
     _, shield = find_protection(settings.box.sandbox, settings.net == "on", state.root, env)
-    _refuse_active(read_session(state, name))
-    folder = session_folder(state, name)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    store = open_store(project, os.path.join(folder, "store"))
-    remove_loop(project, name)  # of the time before, when a session is started again
-    pinned = start_refs(
-        store, name, request.base or None, with_changes=not request.base, date=int(now), scratch=folder
-    )
-    warned = (*start_warnings(project), *pinned.warnings)
-    order = Order(
-        loop=name,
-        task=request.task,
-        repo=project.top,
-        criterion=criterion,
-        limits=settings.limits,
-        agent=SealedAgent(host),
-        base=StartPoint(
-            commit=pinned.base_commit,
-            tree=pinned.base_tree,
-            user_start=pinned.user_start_commit,
-            head_commit=project.head,
-            head_branch=(project.branch or "").removeprefix("refs/heads/"),
-        ),
-        box=shared.with_usable_shares(
-            store, pinned.base_tree, replace(settings.box, network=settings.net == "on")
-        ),
-        prefix=project.prefix.rstrip("/"),
-        with_changes=not request.base,
-        protect=(*settings.paths.protect_paths, *request.protect),
-        warnings=(*request.notes, *settings.warnings, *expired, *warned),
-    )
-
-    fact = SessionStarted(
-        host=host, session=session, order=order, protection=shield.level, path=env.get("PATH", "")
-    )
-    return add_fact(state, name, clock, lambda before: _if_free(before, fact))[0]
-
-
-def _if_free(session: Session, fact: SessionStarted) -> SessionStarted:
-    _refuse_active(session)
-    return fact
+    seated = choose_judge_beside(settings, project, env, host)
+    for one in seated.choices:
+        refuse_unboxed(one, shield.level, settings.box.sandbox)
+    # Who starts the same session at the same moment waits, and is told that it works already.
+    with alone(state, name, "snapshot", clock):
+        _refuse_active(read_session(state, name))
+        draft = Draft(name, host, criterion, seated, expired, int(now))
+        order, unseen = seal_order(draft, request, settings, project, session_folder(state, name))
+        fact = SessionStarted(
+            host=host,
+            session=session,
+            order=order,
+            protection=shield.level,
+            path=env.get("PATH", ""),
+            unseen=unseen,
+        )
+        return add_fact(state, name, clock, lambda _: fact)[0]
 
 
 def _refuse_active(session: Session) -> None:

@@ -12,8 +12,7 @@ from ralph.shell.git.snapshot import user_tree
 from ralph.shell.git.store import Store, open_store
 from ralph.shell.git.trees import tree_of
 from ralph.shell.session.added_code import find_in_added
-from ralph.shell.session.stream import session_folder
-from ralph.shell.session.work_tree import alone
+from ralph.shell.session.stream import alone, session_folder
 from ralph.shell.state.directory import open_state, state_dir
 
 
@@ -21,8 +20,7 @@ def snapshot_here(name: str, env: Mapping[str, str], cwd: str, clock: Clock) -> 
     """The work tree around this folder as a tree, and the git directory that knows it."""
     state = open_state(state_dir(env), create=True)
     folder = session_folder(state, name)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    with alone(state, name, clock):
+    with alone(state, name, "snapshot", clock):
         store = open_store(find_project(cwd), os.path.join(folder, "store"))
         return store, user_tree(store, os.path.join(folder, "look.index"))[0]
 

@@ -46,6 +46,7 @@ def begin_from_session(
     agent: str,
     agent_cmd: str,
     token: str,
+    notes: tuple[str, ...],
     make_events: Callable[..., list[e.Event]],
 ) -> BegunLoop:
     """Record the loop, held by the caller. What could refuse it refuses it before anything is written."""
@@ -64,7 +65,7 @@ def begin_from_session(
         limits=settings.limits,
         on_fail=settings.on_fail,
         people=people_terms(request, settings, project, env),
-        warnings=(*old.warnings, "it began in a session whose agent was not sandboxed"),
+        warnings=(*old.warnings, *notes, "it began in a session whose agent was not sandboxed"),
     )
     state = open_state(state_dir(env), create=True)
     site = open_site(order, state, env, clock)

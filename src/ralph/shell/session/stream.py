@@ -1,14 +1,15 @@
 """The stream of a session in the journal: found by host and id, folded, and added to by many processes.
 
-Hooks of one session may come at the same moment, and a judge writes beside them. Each appends after the row
-that it has seen; who is refused by the journal's fence reads on and tries again.
+Hooks of one session may come at the same moment, and a judge writes beside them: each waits for its turn, and
+sees all that was recorded before it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -27,9 +28,9 @@ from ralph.errors import Busy, JournalError, UserError
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.store import SESSIONS, JournalReader, JournalStore
 from ralph.shell.state.directory import State
+from ralph.shell.state.locks import Lock, acquire, this_process
 
-_TRIES = 50
-_POLL_SECONDS = 0.02
+_TIMEOUT_SECONDS = 30.0
 
 
 def session_folder(state: State, name: str) -> str:
@@ -95,29 +96,40 @@ def add_fact(
     state: State, name: str, clock: Clock, make: Callable[[Session], Fact | None]
 ) -> tuple[Session, Fact | None]:
     """Append the fact that `make` wants in the light of all that is recorded; the session with it, and the
-    fact. `make` is asked again when others came first, so it must have no effect of its own.
+    fact. Nobody else writes meanwhile, so the marker says what the record says, whoever ends and begins.
     """
-    with open_journal(state.root) as journal:
-        for left in reversed(range(_TRIES)):
-            session, seq = _fold(journal, name)
-            fact = make(session)
-            if fact is None:
-                break
-            os.makedirs(session_folder(state, name), mode=0o700, exist_ok=True)
-            if isinstance(fact, SessionStarted):
-                with open(marker_of(state, name), "wb"):
-                    pass
-            try:
-                session = apply_fact(session, _append(journal, name, seq, fact, clock.now()))
-                if not session.active:
-                    with suppress(FileNotFoundError):
-                        os.unlink(marker_of(state, name))
-                return session, fact
-            except Busy as fenced:
-                if not left or fenced.code != "E-JOURNAL-FENCED":
-                    raise
-                clock.sleep(_POLL_SECONDS)
-        return session, None
+    with alone(state, name, "record", clock), open_journal(state.root) as journal:
+        session, seq = _fold(journal, name)
+        fact = make(session)
+        if fact is None:
+            return session, None
+        if isinstance(fact, SessionStarted):
+            with open(marker_of(state, name), "wb"):
+                pass
+        session = apply_fact(session, _append(journal, name, seq, fact, clock.now()))
+        if not session.active:
+            with suppress(FileNotFoundError):
+                os.unlink(marker_of(state, name))
+        return session, fact
+
+
+@contextmanager
+def alone(state: State, name: str, what: Literal["record", "snapshot"], clock: Clock) -> Iterator[None]:
+    """One at a time for a session: a fact, which takes a moment, or a snapshot and what hangs on it."""
+    os.makedirs(session_folder(state, name), mode=0o700, exist_ok=True)
+    path = os.path.join(session_folder(state, name), f"{what}.lock")
+    until = clock.monotonic() + _TIMEOUT_SECONDS
+    held: Lock | None = None
+    while held is None:
+        try:
+            held = acquire(path, this_process(int(clock.now() * 1000), what))
+        except Busy:
+            if clock.monotonic() >= until:
+                raise
+    try:
+        yield
+    finally:
+        held.release()
 
 
 def _append(journal: JournalStore, name: str, seq: int, fact: Fact, now: float) -> Fact:

@@ -307,6 +307,19 @@ def choose_judge(
     )
 
 
+def choose_judge_beside(
+    settings: config.Settings, project: Project, env: Mapping[str, str], host: str
+) -> JudgeChoice:
+    """The judge of work that the agent of a host does: by default the host's own program, called for that."""
+    if rubric_of(settings) is None:
+        return JudgeChoice()
+    named = settings.judge.agent or settings.judge.profile
+    worker = AgentChoice(agent=SealedAgent(host))
+    if not named:
+        worker = choose_agents(replace(settings, agent=host), project, env)[0]
+    return choose_judge(settings, project, env, worker)
+
+
 def _choice(settings: config.Settings, project: Project, env: Mapping[str, str]) -> AgentChoice | None:
     """Another agent than the worker's; its profile's key and price are its own, never the worker's."""
     name = settings.judge.agent or _profile(settings).agent.partition(",")[0]

@@ -138,7 +138,7 @@ def verify(host: str, session: str, seconds: float) -> int:
         find_session(env, host, session), env, seconds=seconds, most=NEVER, event="verify"
     )
     print("\n".join([headline(found) if found.ended else f"not yet: {answer.why}", *answer.words]))
-    return 0 if answer.why == "verified" else 1
+    return 0 if found.ended is not None and found.ended.outcome == "verified" else 1
 
 
 @command.command("blocked", short_help="Say that you need the user.")
