@@ -1,6 +1,7 @@
 """Loops in the background: the same end as in the foreground, whatever dies on the way."""
 
 import json
+import os
 import signal
 import time
 
@@ -271,9 +272,12 @@ def test_twenty_wait_and_four_are_at_work(world):
     world.over()
 
 
-@pytest.mark.parametrize(
-    ("seed", "faults"), [(0, 12), *(pytest.param(seed, 30, marks=pytest.mark.soak) for seed in range(1, 12))]
-)
+# Other storms than the usual ones: RALPH_STORMS=101,112 for all seeds between them.
+FIRST, LAST = map(int, os.environ.get("RALPH_STORMS", "1,11").split(","))
+STORMS = [pytest.param(seed, 30, marks=pytest.mark.soak) for seed in range(FIRST, LAST + 1)]
+
+
+@pytest.mark.parametrize(("seed", "faults"), [(0, 12), *STORMS])
 def test_a_storm_of_faults(world, seed, faults):
     """Kills of runner, worker and keeper, alone and together, hangups, terminations, two workers at once, a
     moved clock, a full disk and reboots, at random moments: no iteration is lost, no commit made twice, no
