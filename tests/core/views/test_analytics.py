@@ -67,11 +67,11 @@ def test_the_way_it_goes() -> None:
 def test_a_forecast_goes_by_the_pace_so_far_and_never_beyond_the_limit() -> None:
     """Ten red, two less each time: four more from two on; cost only where every call told it."""
     made = forecast(iteration_lines(told(8, 6)), 20)
-    assert made == Forecast(3, 3, 8, 1.5)
+    assert made == Forecast(3, 3, 8, 1.5, 1.5, 4.0)
     assert forecast(iteration_lines(told(8, 6, cost=None)), 20) == Forecast(3, 3, 8, None)
-    assert forecast(iteration_lines(told(8, 6)), 2) == Forecast(2, 2, 2, 1.0)
-    assert forecast(iteration_lines(told(10, 10)), 4) == Forecast(4, 4, 4, 2.0)
-    assert forecast(iteration_lines(told(8, 0)), 20) == Forecast(0, 0, 1, 0.0)
+    assert forecast(iteration_lines(told(8, 6)), 2) == Forecast(2, 2, 2, 1.0, 1.0, 1.0)
+    assert forecast(iteration_lines(told(10, 10)), 4) == Forecast(4, 4, 4, 2.0, 2.0, 2.0)
+    assert forecast(iteration_lines(told(8, 0)), 20) == Forecast(0, 0, 1, 0.0, 0.0, 0.5)
     assert forecast(iteration_lines(told(8)), 0) is None
 
 

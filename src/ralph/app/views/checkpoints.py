@@ -8,6 +8,7 @@ from msgspec import Struct
 from ralph.app.views.differences import commits_to_compare, diff_between
 from ralph.app.words.format import change_words, iso, safe_lines, short, stamp, table
 from ralph.core.model import events as e
+from ralph.core.views.analytics import iteration_lines
 from ralph.errors import UserError
 from ralph.shell.git.project import find_project, user_call
 from ralph.shell.journal.entries import Record
@@ -27,25 +28,21 @@ class CheckpointRow(Struct, frozen=True):
 
 def checkpoint_rows(record: Record) -> list[CheckpointRow]:
     best = record.loop.progress.best
+    reds = {one.iteration: one.red for one in iteration_lines(record.events)}
     rows: dict[int, CheckpointRow] = {}
-    newest = 0
     for event in record.events:
         if isinstance(event, e.CheckpointMade):
-            newest = event.iteration
-            rows[newest] = CheckpointRow(
-                iteration=newest,
+            rows[event.iteration] = CheckpointRow(
+                iteration=event.iteration,
                 at=event.at,
                 tree=event.tree,
                 commit=event.commit,
                 files=event.files,
                 added=event.added,
                 removed=event.removed,
-                best=best is not None and best.iteration == newest,
+                red=reds.get(event.iteration),
+                best=best is not None and best.iteration == event.iteration,
             )
-        elif isinstance(event, e.GateEnded) and newest in rows and event.verdict.stage == "fast":
-            row = rows[newest]
-            red = event.verdict.red or (event.verdict.status != "pass")
-            rows[newest] = msgspec.structs.replace(row, red=(row.red or 0) + red)
     return [rows[number] for number in sorted(rows)]
 
 

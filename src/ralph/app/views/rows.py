@@ -271,7 +271,13 @@ def json_row(row: ListRow) -> dict[str, Any]:
 
 
 # S2's words for a loop in its registry; "crashed" is derived there too.
-S2_STATUS = {"crashed": "crashed", "paused": "paused", "waiting": "waiting", "judging": "completing"}
+S2_STATUS = {
+    "crashed": "crashed",
+    "paused": "paused",
+    "waiting": "waiting",
+    "queued": "waiting",
+    "judging": "completing",
+}
 
 
 def s2_entry(row: ListRow) -> dict[str, Any]:

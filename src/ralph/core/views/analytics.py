@@ -29,12 +29,16 @@ class IterationLine(Struct, frozen=True):
     red_before: int | None = None
     quality: float | None = None  # 0 to 100: how much of what was red at the base is green
     tokens: int | None = None
+    read: int | None = None  # of the tokens: by the model, from its cache too
+    written: int | None = None
     cost: float | None = None
+    at: float = 0.0  # when the call ended
     agent_seconds: float = 0.0
     gate_seconds: float = 0.0
     lines: int = 0  # added and removed
     claimed: str = ""
     fault: str = ""
+    learned: tuple[str, ...] = ()
 
     @property
     def delta(self) -> float | None:
@@ -50,6 +54,8 @@ class Forecast(Struct, frozen=True):
     low: int
     high: int
     cost: float | None = None
+    cost_low: float | None = None
+    cost_high: float | None = None
 
 
 class LoopAnalytics(Struct, frozen=True):
@@ -96,17 +102,21 @@ def iteration_lines(events: Iterable[e.AnyEvent]) -> tuple[IterationLine, ...]:
     lines: list[IterationLine] = []
     base: dict[str, int] = {}
     now: dict[str, int] = {}
+    advisory: set[str] = set()
     for event in events:
-        if isinstance(event, e.AgentStarted):
+        if isinstance(event, e.LoopStarted):
+            advisory = {gate.name for gate in event.order.criterion.gates if not gate.required}
+        elif isinstance(event, e.AgentStarted):
             before = sum(now.values()) if now else sum(base.values()) if base else None
             lines.append(IterationLine(event.iteration, event.agent, red_before=before))
             now = {}
         elif isinstance(event, e.GateEnded):
             verdict = event.verdict
+            count = 0 if verdict.gate in advisory else verdict.red or (verdict.status != "pass")
             if verdict.stage == "baseline":
-                base[verdict.gate] = verdict.red or (verdict.status != "pass")
+                base[verdict.gate] = count
             elif lines:
-                now[verdict.gate] = verdict.red or (verdict.status != "pass")
+                now[verdict.gate] = count
                 red = sum(now.values())
                 lines[-1] = replace(
                     lines[-1],
@@ -118,7 +128,11 @@ def iteration_lines(events: Iterable[e.AnyEvent]) -> tuple[IterationLine, ...]:
             lines[-1] = replace(
                 lines[-1],
                 tokens=event.usage.tokens,
+                read=_sum_known(event.usage.fresh, event.usage.cached),
+                written=event.usage.written,
                 cost=event.usage.cost,
+                at=event.at,
+                learned=event.learned,
                 agent_seconds=event.seconds,
                 claimed=event.claim.status if event.claim else "",
                 fault=event.fault.kind if event.fault else "",
@@ -126,6 +140,11 @@ def iteration_lines(events: Iterable[e.AnyEvent]) -> tuple[IterationLine, ...]:
         elif isinstance(event, e.CheckpointMade) and lines:
             lines[-1] = replace(lines[-1], lines=event.added + event.removed)
     return tuple(lines)
+
+
+def _sum_known(*numbers: int | None) -> int | None:
+    known = [one for one in numbers if one is not None]
+    return sum(known) if known else None
 
 
 def _quality(red: int, base: int) -> float:
@@ -170,14 +189,23 @@ def forecast(lines: Sequence[IterationLine], left: int | None) -> Forecast | Non
     if most <= 0:
         return None
     if red == 0:  # only a claim or the final proof is missing
-        return Forecast(0, 0, 1, 0.0 if any(one.cost is not None for one in lines) else None)
+        return _with_cost(Forecast(0, 0, 1), lines)
     mean, best = sum(steps) / len(steps), max(steps)
     likely = most if mean <= 0 else min(most, max(1, ceil(red / mean)))
     low = most if best <= 0 else min(most, max(1, ceil(red / best)))
     high = most if mean <= 0 else min(most, max(likely + 1, ceil(2.5 * red / mean)))
+    return _with_cost(Forecast(likely, min(low, likely), high), lines)
+
+
+def _with_cost(found: Forecast, lines: Sequence[IterationLine]) -> Forecast:
+    """Each iteration as dear as those before, where the cost of all of them is known."""
     costs = [one.cost for one in lines if one.cost is not None]
-    cost = likely * sum(costs) / len(costs) if costs and len(costs) == len(lines) else None
-    return Forecast(likely, min(low, likely), high, cost)
+    if not costs or len(costs) < len(lines):
+        return found
+    each = sum(costs) / len(costs)
+    return replace(
+        found, cost=each * found.iterations, cost_low=each * found.low, cost_high=each * found.high
+    )
 
 
 class Calibration(Struct, frozen=True):

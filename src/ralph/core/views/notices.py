@@ -33,8 +33,8 @@ def notices_of(before: Loop, event: AnyEvent, after: Loop) -> Iterator[Notice]:
         yield Notice("blocked", _line(f"paused: {after.reason or after.control.pause_reason}"))
     if after.phase == "ended":
         return
-    was = _shares(before)
-    for what, share in _shares(after).items():
+    was = limit_shares(before)
+    for what, share in limit_shares(after).items():
         if was.get(what, 0.0) < SHARE <= share:
             yield Notice("budget", f"{share:.0%} of the {what} limit is used")
 
@@ -47,7 +47,7 @@ def _left_for_people(before: Loop, event: AnyEvent, after: Loop) -> bool:
     return isinstance(event, PauseAsked) and by == "limit" and after.host.stints >= FAULT_CAP
 
 
-def _shares(loop: Loop) -> dict[str, float]:
+def limit_shares(loop: Loop) -> dict[str, float]:
     """How much of each limit is used; what is not bounded or not known is left out."""
     limits, spend = loop.limits, loop.spend
     used = {

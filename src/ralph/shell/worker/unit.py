@@ -15,7 +15,8 @@ def unit_path(env: Mapping[str, str]) -> str:
 
 def unit_text(argv: list[str], env: Mapping[str, str]) -> str:
     """Its runners stay when it is stopped or restarted: they are processes of their own."""
-    kept = {name: env[name] for name in ("PATH", "RALPH_STATE_DIR", "XDG_STATE_HOME") if env.get(name)}
+    names = ("PATH", "RALPH_STATE_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+    kept = {name: env[name] for name in names if env.get(name)}
     lines = [f"Environment={_quote_word(f'{name}={value}')}" for name, value in kept.items()]
     return "\n".join(
         [

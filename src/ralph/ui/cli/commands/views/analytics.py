@@ -141,7 +141,11 @@ def _loop_lines(found: Any) -> list[str]:
     lines.append("  " + " · ".join(words))
     made = found.forecast
     if made is not None:
-        cost = "cost unknown" if made.cost is None else f"about {dollars(made.cost)}"
+        cost = (
+            "cost unknown"
+            if made.cost is None
+            else f"about {dollars(made.cost)} ({dollars(made.cost_low)} to {dollars(made.cost_high)})"
+        )
         lines.append(f"  forecast  {made.iterations} more iterations ({made.low} to {made.high}), {cost}")
     return lines
 
