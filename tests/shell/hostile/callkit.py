@@ -3,12 +3,14 @@
 import os
 import shutil
 import sys
+import tempfile
 import time
 import uuid
+from functools import cache
 from pathlib import Path
 
 from ralph.shell.process.client import CallSpec
-from ralph.shell.sandbox import tools
+from ralph.shell.sandbox import probe, tools
 from ralph.shell.sandbox.bubblewrap import Box, box_command
 
 HERE = Path(__file__).parent
@@ -17,6 +19,13 @@ PYTHON = os.path.realpath(sys.executable)
 BWRAP = shutil.which("bwrap")
 LEVELS = ("bare", "box") if BWRAP else ("bare",)
 HOME = os.path.expanduser("~")
+
+
+@cache
+def becomes_other_user():
+    """Are root's boxes somebody else's here, as those of a loop would be?"""
+    with tempfile.TemporaryDirectory() as folder:
+        return probe.probe_levels(folder, home=HOME, bwrap=BWRAP).other_user
 
 
 def spec(level, tmp_path, *argv, env=None, **words):
@@ -30,12 +39,19 @@ def spec(level, tmp_path, *argv, env=None, **words):
         mount_at=str(work),
         home=HOME,
         read=(*tools.prefixes(PYTHON, path=os.defpath, home=HOME, repo=str(work)), str(HERE)),
+        other_user=level == "box" and os.getuid() == 0 and becomes_other_user(),
     )
     built = box_command(box, argv, bwrap=BWRAP if level == "box" else None)
     given = {"wall_seconds": 30.0, "grace_seconds": 0.3, **words}
     whole = {"PATH": os.defpath, "TRIAL": mark.partition("=")[2], **(env or {})}
     call = CallSpec(
-        argv=built.argv, env=whole, cwd=built.cwd, method=built.method, box_args=built.box_args, **given
+        argv=built.argv,
+        env=whole,
+        cwd=built.cwd,
+        method=built.method,
+        box_args=built.box_args,
+        other_user=built.other_user,
+        **given,
     )
     return call, mark
 

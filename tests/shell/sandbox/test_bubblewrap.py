@@ -13,7 +13,7 @@ from hostile.callkit import BWRAP, PYTHON
 from ralph.errors import UserError
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.process import client
-from ralph.shell.sandbox import bubblewrap, tools
+from ralph.shell.sandbox import own_env, tools
 from ralph.shell.sandbox.boxes import GatePlace
 from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount, box_command, call_spec, mount_around
 
@@ -379,7 +379,7 @@ def test_gate_environment_is_an_allow_list(tmp_path):
         "NODE_OPTIONS": "--require x",
         "LD_PRELOAD": "x",
     }
-    env = bubblewrap.gate_env(user, "/home/u", {"CI": "1", "RALPH_X": "y"})
+    env = own_env.gate_env(user, "/home/u", {"CI": "1", "RALPH_X": "y"})
     expected = {
         "PATH": f"/usr/bin:{tmp_path}",
         "LANG": "C.UTF-8",

@@ -27,6 +27,7 @@ class CallSpec(msgspec.Struct, frozen=True, kw_only=True):
     grace_seconds: float = 2.0
     method: Method = "sweep"
     box_args: tuple[str, ...] = ()  # handed to bwrap through a file descriptor
+    other_user: tuple[str, ...] = ()  # what a call of root's, as another user, finds below `other_user.STAGE`
     cgroup: str | None = None
     rlimits: dict[str, int] = {}
     watch_memory_bytes: int | None = None  # by sampling, where no cgroup holds the limit

@@ -165,6 +165,10 @@ def run_child(call: KeptCall, wanted: dict[int, int], go_read: int, fail_write: 
             set_limits(0, spec["rlimits"], late=False)
         for name in ("PIPE", "XFSZ", "INT", "TERM", "HUP", "QUIT"):  # Python ignores the first two
             _signal.signal(getattr(_signal, "SIG" + name), _signal.SIG_DFL)
+        if spec["other_user"]:
+            from ralph.shell.process.other_user import become_other_user
+
+            become_other_user(spec["other_user"])
         os.chdir(spec["cwd"])
         os.execve(spec["argv"][0], spec["argv"], call.env)  # noqa: S606
     except OSError as error:

@@ -50,6 +50,7 @@ def open_site(
         unshare=shutil.which("unshare", path=env.get("PATH")),
         level=shield.level,
         words=shield.words,
+        other_user=shield.other_user,
         fork_client=fork_client,
         hosted=hosted,
     )

@@ -24,9 +24,9 @@ import msgspec
 from ralph.shell.process import tree
 from ralph.shell.process.client import CallSpec, read_output, start_call, wait
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.attempts import ATTEMPTS, DANGEROUS, HELPERS, NETWORK, BoxAttempt
+from ralph.shell.sandbox.attempts import ATTEMPTS, DANGEROUS, HELPERS, NETWORK, ROOT, BoxAttempt
 from ralph.shell.sandbox.bubblewrap import Box, box_command
-from ralph.shell.sandbox.probe import can_group
+from ralph.shell.sandbox.probe import cached_protection, can_group
 
 Who = Literal["agent", "gate"]
 _HOME_FILES = (
@@ -74,14 +74,16 @@ def attack_boxes(state_dir: str, *, bwrap: str | None, network: bool = True) -> 
     Without bubblewrap only those that change nothing of the machine: they show what a box is for.
     """
     outcomes: list[AttackRow] = []
+    other = bool(bwrap) and cached_protection(state_dir, home="/", bwrap=bwrap, network=network).other_user
+    root = frozenset() if other or os.getuid() else ROOT
     for who, net in (("agent", network), ("gate", False)):
         with _targets(state_dir) as place:
-            answers = _attempt_all(place, who, bwrap, network=net)  # type: ignore[arg-type]
+            answers = _attempt_all(place, who, bwrap, network=net, other_user=other)  # type: ignore[arg-type]
             if isinstance(answers, str):
                 return Attack(tuple(outcomes), f"the {who} box does not start: {answers}")
             for row in _rows(bwrap):
                 held = answers.get(row.name) == "blocked" and _held_outside(row, place)
-                expected = not (net and row.name in NETWORK)
+                expected = row.name not in root and not (net and row.name in NETWORK)
                 outcomes.append(AttackRow(row.name, row.group, row.words, who, held, expected))  # type: ignore[arg-type]
     done = Attack(tuple(outcomes))
     if bwrap is None or done.leaks:
@@ -141,7 +143,9 @@ def _targets(state_dir: str) -> Iterator[_Prey]:
         yield _Prey(folder, tmp, tcp.getsockname()[1], name, other.pid, sums)
 
 
-def _attempt_all(place: _Prey, who: Who, bwrap: str | None, *, network: bool) -> dict[str, str] | str:
+def _attempt_all(
+    place: _Prey, who: Who, bwrap: str | None, *, network: bool, other_user: bool
+) -> dict[str, str] | str:
     python = os.path.realpath(sys.executable)
     work, home = place.at("work"), place.at("home")
     mount_at = place.at("real") if bwrap else work
@@ -153,6 +157,7 @@ def _attempt_all(place: _Prey, who: Who, bwrap: str | None, *, network: bool) ->
         read=tools.prefixes(python, path=os.defpath, home=home, repo=work),
         hide=(place.at("state"), place.at("config"), place.at("hidden.py")),
         network=network,
+        other_user=other_user,
     )
     given = {
         **{name: place.at(name) for name in ("home", "outside", "secret", "state", "config")},
@@ -181,6 +186,7 @@ def _attempt_all(place: _Prey, who: Who, bwrap: str | None, *, network: bool) ->
         wall_seconds=60,
         method=built.method,
         box_args=built.box_args,
+        other_user=built.other_user,
     )
     call = place.at(f"call-{who}")
     ended = wait(start_call(call, spec))

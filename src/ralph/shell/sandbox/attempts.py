@@ -38,6 +38,7 @@ _FILES = _rows(
     ("chroot", "leave by a second chroot", "second_root(); read(secret)"),
     ("make-device", "make a device", "os.mknod(work + '/disk', 0o60600, os.makedev(8, 0))"),
     ("open-disk", "read a disk itself", "open_device(stat.S_ISBLK)"),
+    ("root-files", "read what only root may read", "root_only('/etc', '/opt')"),
     ("open-memory", "read the machine's memory", "read('/dev/mem')"),
 )
 _OWN = _rows(
@@ -113,6 +114,7 @@ _KERNEL = _rows(
     ("reboot", "reboot", "permitted('reboot', 0)"),
     ("set-clock", "set the clock", "permitted('adjtimex', (ctypes.c_int * 52)(0x4000))"),
     ("swap", "turn swapping off", "permitted('swapoff', b'/nowhere')"),
+    ("be-root", "be root to the kernel", "assert os.stat('/etc').st_uid == os.getuid() == 0"),
     ("capabilities", "use rights of root", "assert int(status('CapEff'), 16)"),
     ("gain-rights", "gain rights by a set-user-id program", "assert status('NoNewPrivs') == '0'"),
     ("become-other", "become another user", "os.setuid(os.getuid() + 4321)"),
@@ -135,6 +137,7 @@ _NETWORK = _rows(
     ("route", "reach the internet", "assert len(open('/proc/net/route').readlines()) > 1"),
     ("raw-socket", "read the network's traffic", "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"),
 )
+ROOT = frozenset({"be-root", "root-files"})  # known to be open where root cannot become another user
 NETWORK = frozenset({"tcp", "abstract-socket", "interfaces", "route"})
 # Without a box these would succeed and change the machine: they are made inside one only.
 DANGEROUS = frozenset(
@@ -171,6 +174,13 @@ def see_other(tops):
         for name in os.listdir(top) if os.path.isdir(top) else []:
             at = top + "/" + name
             if not any(one == at or one.startswith(at + "/") for one in own) and os.listdir(at): return
+    raise OSError
+def root_only(*tops):
+    for folder, _, files in (found for top in tops for found in os.walk(top)):
+        for at in (folder + "/" + name for name in files):
+            seen = os.lstat(at)
+            closed = stat.S_ISREG(seen.st_mode) and seen.st_size and not seen.st_mode & 0o044
+            if closed and os.access(at, os.R_OK): return
     raise OSError
 def open_device(kind):
     for name in os.listdir("/dev"):

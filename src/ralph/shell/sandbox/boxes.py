@@ -30,6 +30,7 @@ from ralph.shell.process.client import CallSpec
 from ralph.shell.sandbox import bubblewrap, hidden_files, tools
 from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount
 from ralph.shell.sandbox.own_copy import CopyPlace, Places
+from ralph.shell.sandbox.own_env import gate_env
 from ralph.shell.sandbox.site import Site
 
 AGENT_AT = "/run/agent"  # where an agent that lives in the user's repository stands
@@ -115,6 +116,7 @@ def agent_spec(
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, (argv[0], *read))),
         network=order.box.network,
+        other_user=site.other_user,
         chdir=os.path.normpath(os.path.join(order.repo, order.prefix)),
     )
     if site.boxed:
@@ -240,6 +242,7 @@ def gate_spec(
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, argv[:1], gate)),
         network=gate.network or bool(link),
+        other_user=site.other_user,
         hostname=host_name() if like_user else "localhost",
         chdir=os.path.normpath(os.path.join(order.repo, gate.cwd)),
     )
@@ -247,7 +250,7 @@ def gate_spec(
     made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
     made = msgspec.structs.replace(made, argv=(*link, *made.argv))
     home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
-    words = bubblewrap.gate_env(site.env, home, env)
+    words = gate_env(site.env, home, env)
     words["PATH"] = site.gate_path(gate)
     if place.at:
         words["TMPDIR"] = os.path.normpath(os.path.join(place.at, os.path.relpath(place.tmp, place.top)))

@@ -21,9 +21,11 @@ from ralph.errors import UserError
 from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
 from ralph.shell.process.keeper_start import ARGS_FD, BLOCK_FD, STATUS_FD
+from ralph.shell.process.other_user import staged_path
 
 # Top-level folders of the system itself. Homes, /run, /mnt, /srv, /var and the rest are not among them.
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "nix", "gnu", "snap")
+PROGRAMS = "/usr"  # usable as root would, also by another user: some are installed for root alone
 SYS_PARTS = ("/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/devices")
 # Readable for root only; a box of root would see them. Masked where they exist.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/krb5.keytab")
@@ -38,7 +40,6 @@ KERNEL_EMPTY = (
     *("/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list"),
     *("/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware"),
 )
-GATE_ENV = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "USER", "LOGNAME", "SHELL")
 # Address space is not limited: node, Go and sanitizers reserve far more than they use. Memory is held by a
 # cgroup, else watched by the keeper. `nproc` counts per box; without a box it would count the user, so it
 # is not set there.
@@ -63,10 +64,7 @@ exec "$@"
 
 
 class SharedMount(msgspec.Struct, frozen=True):
-    """A folder of the user (.venv, node_modules) seen inside the box; writes stay private or are refused.
-
-    A single file is only read.
-    """
+    """A folder of the user (.venv) seen inside; writes stay private or are refused. A file is only read."""
 
     source: str
     at: str
@@ -92,17 +90,19 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     stage: str | None = None  # empty host folder for overlays of the shares; None: shares are read-only
     hide: tuple[str, ...] = ()  # masked even where a visible folder contains them
     network: bool = False
+    other_user: bool = False  # of root's: to the kernel the call is somebody else, who owns what it sees
     hostname: str = "localhost"
     chdir: str = ""  # inside; empty: `mount_at`
 
 
 class Boxed(msgspec.Struct, frozen=True):
-    """Words for a `CallSpec`: argv, box_args, method, cwd."""
+    """Words for a `CallSpec`: argv, box_args, method, cwd, other_user."""
 
     argv: tuple[str, ...]
     box_args: tuple[str, ...]
     method: Literal["pidns", "sweep"]
     cwd: str
+    other_user: tuple[str, ...] = ()
 
 
 Access = Literal["read", "write", "private", "hidden"]  # private: writable, and nobody else sees it
@@ -129,10 +129,25 @@ def box_rows(box: Box) -> list[BoxRow]:
     return [BoxRow(mount.at, mount.access, box.kind, mount.why) for mount in _mounts(box, overlay=False)]
 
 
-def _mounts(box: Box, *, overlay: bool) -> list[_Mount]:
-    mounts = _system() + _private(box) + _visible(box) + _share_mounts(box, overlay=overlay)
+def _mounts(box: Box, *, overlay: bool, staged: list[str] | None = None) -> list[_Mount]:
+    system, given = _system(), _private(box) + _visible(box) + _share_mounts(box, overlay=overlay)
+    if staged is not None:
+        given = [_stage_mount(mount, staged) for mount in given]
+        system = [_stage_mount(mount, staged) if mount.at == PROGRAMS else mount for mount in system]
     # Parents before children, whatever list they came from: a later mount would cover an earlier one.
-    return sorted(mounts + _masks(box), key=lambda m: 0 if m.at == "/" else m.at.count("/"))
+    mounts = system + given + _masks(box)
+    return sorted(mounts, key=lambda m: 0 if m.at == "/" else m.at.count("/"))
+
+
+def _stage_mount(mount: _Mount, staged: list[str]) -> _Mount:
+    """The same from where another user finds it: to them, the ways of root's own folders are closed."""
+    word, source = mount.words[:2]
+    if word not in {"--bind", "--ro-bind"}:
+        return mount
+    first = staged[0] if staged and covers(staged[0], source) else source
+    staged += [] if first in staged else [first]
+    found = staged_path(staged.index(first)) + source[len(first) :]
+    return msgspec.structs.replace(mount, words=(word, found, *mount.words[2:]))
 
 
 def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: str | None = None) -> Boxed:
@@ -144,17 +159,21 @@ def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: 
     folders = [share for share in box.shares if os.path.isdir(share.source)]
     overlay = bool(folders and box.stage and unshare)
     words = _namespaces(box, bwrap)
-    for mount in _mounts(box, overlay=overlay):
+    sources = [os.path.realpath(share.source) for share in folders] if overlay else []
+    staged = [box.stage or "", *sources] if overlay else []
+    for mount in _mounts(box, overlay=overlay, staged=staged if box.other_user else None):
         words += mount.words
     words += ["--remount-ro", "/", "--chdir", box.chdir or box.mount_at]
     command: tuple[str, ...] = (bwrap, "--args", str(ARGS_FD), "--", *argv)
     if overlay and box.stage and unshare:
-        sources = [os.path.realpath(share.source) for share in folders]
+        stage = box.stage
+        if box.other_user:
+            stage, *sources = (staged_path(number) for number in range(len(sources) + 1))
         pairs = [word for n, source in enumerate(sources) for word in (source, f"s{n}")]
         prefix = (unshare, "--user", "--map-root-user", "--mount", "--propagation", "private", "--")
-        script = ("/bin/sh", "-c", OVERLAY_SCRIPT, "sh", box.stage, str(len(folders)), *pairs)
+        script = ("/bin/sh", "-c", OVERLAY_SCRIPT, "sh", stage, str(len(folders)), *pairs)
         command = (*prefix, *script, *command)
-    return Boxed(command, tuple(words), "pidns", "/")
+    return Boxed(command, tuple(words), "pidns", "/", tuple(staged) if box.other_user else ())
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,6 +204,7 @@ def call_spec(built: Boxed, kind: Literal["agent", "gate"], env: Mapping[str, st
         grace_seconds=frame.grace_seconds,
         method="cgroup" if frame.group and built.method == "sweep" else built.method,
         box_args=built.box_args,
+        other_user=built.other_user,
         cgroup=frame.group,
         rlimits=limits,
         watch_memory_bytes=None if "memory" in held else frame.memory_bytes,
@@ -249,9 +269,8 @@ def _system() -> list[_Mount]:
     mounts += [_empty_mount(path) for path in KERNEL_EMPTY if os.path.exists(path) and _shown(path)]
     mounts.append(_Mount("/dev", ("--dev", "/dev"), "null, zero, random, a terminal of its own", "private"))
     mounts.append(_Mount("/run", ("--perms", "0755", "--tmpfs", "/run"), "empty: no sockets", "private"))
-    mounts.append(
-        _Mount("/var/tmp", ("--perms", "1777", "--tmpfs", "/var/tmp"), "in memory", "private")  # noqa: S108
-    )
+    memory = ("--perms", "1777", "--tmpfs", "/var/tmp")  # noqa: S108
+    mounts.append(_Mount("/var/tmp", memory, "in memory", "private"))  # noqa: S108
     mounts.append(_Mount("/var/run", ("--symlink", "/run", "/var/run"), "another name of /run", "private"))
     return mounts
 
@@ -304,7 +323,7 @@ def _private(box: Box) -> list[_Mount]:
 
 def _visible(box: Box) -> list[_Mount]:
     """Tools, objects, what may be written, the workspace. Nothing may show the user's real repository."""
-    read = [p for p in _outermost(box.read) if not covers(box.mount_at, p) and not _in_system(p)]
+    read = [p for p in _outermost(box.read) if not covers(box.mount_at, p) and not in_system(p)]
     mounts = [_bind(path, path, "programs on your PATH, or named by the command") for path in read]
     resolv = os.path.realpath("/etc/resolv.conf")
     if box.network and covers("/run", resolv) and os.path.isfile(resolv):
@@ -313,9 +332,8 @@ def _visible(box: Box) -> list[_Mount]:
         _bind(source, at, "git objects of your repository, or the agent") for source, at in box.object_dirs
     ]
     asked = [path for path in box.write if not covers(box.mount_at, path)]
-    mounts += [
-        _bind(path, path, "you allowed it (--allow-write, agents.*.write)", access="write") for path in asked
-    ]
+    allowed = "you allowed it (--allow-write, agents.*.write)"
+    mounts += [_bind(path, path, allowed, access="write") for path in asked]
     own = "a copy of the CLI's own folder"
     mounts += [_bind(source, at, own, access="private") for source, at in box.own]  # after all at its depth
     work = "the workspace of the loop" if box.kind == "agent" else "a clean checkout of what is judged"
@@ -338,9 +356,8 @@ def mount_around(repo: str, home: str, read: Iterable[str]) -> str:
         return ""
     # Elsewhere /tmp becomes a link, and nothing can be mounted behind one.
     inside = (*read, home_inside(repo, home))
-    return (
-        "" if any((covers(path, repo) and path != home) or covers(tmp, path) for path in inside) else parent
-    )
+    taken = any((covers(path, repo) and path != home) or covers(tmp, path) for path in inside)
+    return "" if taken else parent
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
@@ -351,7 +368,7 @@ def _outermost(paths: Iterable[str]) -> list[str]:
     return kept
 
 
-def _in_system(path: str) -> bool:
+def in_system(path: str) -> bool:
     return path.split("/")[1] in SYSTEM
 
 
@@ -380,16 +397,3 @@ def _masks(box: Box) -> list[_Mount]:
             words = ("--tmpfs", path) if os.path.isdir(path) else ("--ro-bind", "/dev/null", path)
             mounts.append(_Mount(path, words, why, "hidden"))
     return mounts
-
-
-def gate_env(user: Mapping[str, str], home: str, extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment of judged code: an allow-list, no credentials, nothing that names Ralph."""
-    env = {name: user[name] for name in GATE_ENV if name in user}
-    env["PATH"] = clean_path(env.get("PATH", os.defpath))
-    env.update({"HOME": home, "TMPDIR": "/tmp", **extra})  # noqa: S108
-    return {name: value for name, value in env.items() if not name.startswith("RALPH_")}
-
-
-def clean_path(path: str) -> str:
-    """PATH without relative entries: they would mean another folder inside."""
-    return os.pathsep.join(part for part in path.split(os.pathsep) if os.path.isabs(part))

@@ -1,4 +1,4 @@
-"""Ralph's own virtual environment: where it is, and PATH without it.
+"""Environments: that of judged code, and Ralph's own virtual one, which is kept out of PATH.
 
 Whoever puts Ralph's `bin` folder on PATH, or has its environment activated, must not get Ralph's ruff
 and python for those of his project. Where Ralph is installed into a system or version manager's interpreter
@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+
+GATE_ENV = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "USER", "LOGNAME", "SHELL")
 
 
 def own_environment() -> str:
@@ -54,3 +57,16 @@ def _repository(folder: str) -> str:
             return ""
         folder = above
     return folder
+
+
+def gate_env(user: Mapping[str, str], home: str, extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment of judged code: an allow-list, no credentials, nothing that names Ralph."""
+    env = {name: user[name] for name in GATE_ENV if name in user}
+    env["PATH"] = clean_path(env.get("PATH", os.defpath))
+    env.update({"HOME": home, "TMPDIR": "/tmp", **extra})  # noqa: S108
+    return {name: value for name, value in env.items() if not name.startswith("RALPH_")}
+
+
+def clean_path(path: str) -> str:
+    """PATH without relative entries: they would mean another folder inside."""
+    return os.pathsep.join(part for part in path.split(os.pathsep) if os.path.isabs(part))

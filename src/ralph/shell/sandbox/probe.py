@@ -1,13 +1,14 @@
-"""What the sandbox really blocks: eleven probes in the very boxes a loop would use, and the words for it.
+"""What the sandbox really blocks: twelve probes in the very boxes a loop would use, and the words for it.
 
-One probe must work, ten must fail. The level is what was seen, never what was hoped for: S3 is bubblewrap
-and a writable cgroup, S2 bubblewrap, S0 nothing; S1 is not used. Building boxes lives in `bubblewrap`.
+One probe must work, the others must fail. The level is what was seen, never what was hoped for: S3 is
+bubblewrap and a writable cgroup, S2 bubblewrap, S0 nothing; S1 is not used. `bubblewrap` builds the boxes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import sys
@@ -22,10 +23,10 @@ from ralph.errors import SetupError
 from ralph.shell.process import cgroup, tree
 from ralph.shell.process.client import CallSpec, read_output, start_call, wait
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.bubblewrap import Box, box_command
+from ralph.shell.sandbox.bubblewrap import PROGRAMS, Box, SharedMount, box_command, covers, in_system
 
 Level = Literal["S0", "S2", "S3"]
-VERSION = 2  # of the probes: a new one makes old answers worthless
+VERSION = 3  # of the probes: a new one makes old answers worthless
 
 OPEN_WORDS: dict[str, str] = {
     "write-outside": "could write outside the workspace",
@@ -36,14 +37,17 @@ OPEN_WORDS: dict[str, str] = {
     "unix-socket": "could talk to local sockets (docker, ssh-agent, D-Bus)",
     "abstract-socket": "could talk to abstract sockets of other programs",
     "environ": "could read the environment of your other processes",
+    "root": "is root to the kernel, and could read what only root may read in /etc and /opt",
     "kernel": "could change settings of the kernel",
     "kernel-again": "could change settings of the kernel through namespaces of its own",
 }
+OTHER_USER = "to the kernel, agents and gates are another user, not root"
+STAYS_ROOT = "to the kernel, agents and gates are root: another user could not run what is in"
 NETWORK_PROBES = frozenset({"tcp", "abstract-socket"})
 
 SCRIPT = """
 import os, socket, stat, sys
-work, outside, secret, port, pid, path, name = sys.argv[1:8]
+work, outside, secret, port, pid, path, name, share = sys.argv[1:9]
 KERNEL = "sysfs cgroup cgroup2 debugfs tracefs securityfs configfs efivarfs binfmt_misc bpf pstore".split()
 def write(target):
     with open(target, "w") as f: f.write("x")
@@ -80,8 +84,16 @@ def again(act):
             os._exit(0)
         except BaseException: os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+def works():
+    # As tools would: streams by their names, a file of one's own, and that it is one's own.
+    write(work + "/probe")
+    with open("/dev/stdin"), open("/dev/stdout", "a"), open(sys.executable, "rb"): pass
+    assert os.stat(work + "/probe").st_uid == os.stat(work).st_uid == os.getuid()
+    os.mkdir(work + "/folder", 0o700); os.rename(work + "/probe", work + "/folder/probe")
+    if share != "-": write(share + "/probe")
+def root(): assert os.stat("/etc").st_uid == os.getuid() == 0
 for probe, act in (
-    ("works", lambda: write(work + "/probe")),
+    ("works", works),
     ("write-outside", lambda: write(outside + "/probe")),
     ("write-etc", lambda: unnamed("/etc")),
     ("read-secret", lambda: read(secret)),
@@ -90,6 +102,7 @@ for probe, act in (
     ("unix-socket", lambda: talk(socket.AF_UNIX, path)),
     ("abstract-socket", lambda: talk(socket.AF_UNIX, chr(0) + name)),
     ("environ", lambda: read("/proc/%s/environ" % pid)),
+    ("root", root),
     ("kernel", kernel),
     ("kernel-again", lambda: again(kernel)),
 ):
@@ -107,6 +120,7 @@ class Protection(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     agent_open: tuple[str, ...] = ()  # probes that should have failed and did not
     gate_open: tuple[str, ...] = ()
+    other_user: bool = False  # of root's: calls are somebody else to the kernel
 
     @property
     def boxed(self) -> bool:
@@ -126,24 +140,29 @@ def probe_levels(state_dir: str, *, home: str, bwrap: str | None, network: bool 
             return _no_protection(
                 _open_probes(targets, home, None, "gate", network=False), ("bubblewrap is not installed",)
             )
-        gate = _open_probes(targets, home, bwrap, "gate", network=False)
-        agent = _open_probes(targets, home, bwrap, "agent", network=network)
+        # Root's calls become somebody else where tools were seen to work that way.
+        gate = _open_probes(targets, home, bwrap, "gate", network=False, other_user=os.getuid() == 0)
+        other = os.getuid() == 0 and isinstance(gate, frozenset) and "root" not in gate
+        if os.getuid() == 0 and not other:
+            gate = _open_probes(targets, home, bwrap, "gate", network=False)
+        agent = _open_probes(targets, home, bwrap, "agent", network=network, other_user=other)
         for which, answer in (("gate", gate), ("agent", agent)):
             if isinstance(answer, str):
                 plain = _open_probes(targets, home, None, "gate", network=False)
                 return _no_protection(plain, (f"the {which} box does not start: {answer}",))
     assert isinstance(gate, frozenset)
     assert isinstance(agent, frozenset)
-    expected = NETWORK_PROBES if network else frozenset()
-    leaks = sorted(gate | (agent - expected))
+    expected = {*(NETWORK_PROBES if network else ()), *(() if other else ("root",))}
+    leaks = sorted((gate | agent) - expected | gate & NETWORK_PROBES)
     if leaks:
         return _no_protection(agent | gate, tuple(f"the box does not hold: {name}" for name in leaks))
     group, why = _cgroup_works()
     return Protection(
         level="S3" if group else "S2",
         method="pidns",
-        words=_words(agent, gate, network=network),
+        words=_words(agent, gate - {"root"}, network=network, other_user=other),
         reasons=() if group else (why,),
+        other_user=other,
         agent_open=tuple(sorted(agent)),
         gate_open=tuple(sorted(gate)),
     )
@@ -190,8 +209,7 @@ def _targets(state_dir: str) -> Iterator[_Targets]:
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, sockets, ignore_errors=True)
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        for part in ("work", "outside"):
-            os.mkdir(os.path.join(folder, part))
+        os.mkdir(os.path.join(folder, "outside"))
         with open(os.path.join(folder, "secret"), "w", encoding="ascii") as file:
             file.write("secret")
         os.symlink(sockets, os.path.join(folder, "sockets"))
@@ -206,13 +224,24 @@ def _targets(state_dir: str) -> Iterator[_Targets]:
 
 
 def _open_probes(
-    targets: _Targets, home: str, bwrap: str | None, kind: Literal["agent", "gate"], *, network: bool
+    targets: _Targets,
+    home: str,
+    bwrap: str | None,
+    kind: Literal["agent", "gate"],
+    *,
+    network: bool,
+    other_user: bool = False,
 ) -> frozenset[str] | str:
     """The forbidden probes that were open; or why the box did not work at all."""
     folder = targets.folder
     python = os.path.realpath(sys.executable)
     sockets = os.path.realpath(os.path.join(folder, "sockets"))
-    work = os.path.join(folder, "work")
+    call_folder = os.path.join(folder, f"{kind}-{'other' if other_user else 'box' if bwrap else 'plain'}")
+    work, stage = f"{call_folder}-work", f"{call_folder}-stage"
+    os.mkdir(work)
+    os.mkdir(stage)
+    unshare = shutil.which("unshare") if other_user else None
+    share = folder + "/shared"
     box = Box(
         kind=kind,
         workspace=work,
@@ -220,10 +249,13 @@ def _open_probes(
         home=home,
         read=tools.prefixes(python, path=os.defpath, home=home, repo=work),
         network=network,
+        other_user=other_user,
+        shares=(SharedMount(folder + "/outside", share),) if unshare else (),
+        stage=stage,
     )
     words = (work, folder + "/outside", folder + "/secret", str(targets.port), str(os.getpid()))
     argv = (python, "-I", "-S", "-c", SCRIPT, *words, sockets + "/s", targets.name)
-    built = box_command(box, argv, bwrap=bwrap)
+    built = box_command(box, (*argv, share if unshare else "-"), bwrap=bwrap, unshare=unshare)
     spec = CallSpec(
         argv=built.argv,
         env={"PATH": os.defpath},
@@ -231,8 +263,8 @@ def _open_probes(
         wall_seconds=20,
         method=built.method,
         box_args=built.box_args,
+        other_user=built.other_user,
     )
-    call_folder = os.path.join(folder, f"{kind}-{'box' if bwrap else 'plain'}")
     ended = wait(start_call(call_folder, spec))
     text = read_output(call_folder, 1 << 16)[0].decode("utf-8", "replace")
     answers = dict(line.split(" ", 1) for line in text.splitlines() if line.count(" ") == 1)
@@ -264,14 +296,27 @@ def _no_protection(seen: frozenset[str] | str, reasons: tuple[str, ...]) -> Prot
     )
 
 
-def _words(agent: frozenset[str], gate: frozenset[str], *, network: bool) -> tuple[str, ...]:
+def _words(
+    agent: frozenset[str], gate: frozenset[str], *, network: bool, other_user: bool
+) -> tuple[str, ...]:
     words = ["the agent can write only its workspace, a private home and /tmp"]
     words.append("the agent cannot see your home, sockets or other processes")
     words += [f"the agent {OPEN_WORDS[name]}" for name in OPEN_WORDS if name in agent]
+    words += [OTHER_USER] if other_user else []
     words.append("the agent has the network of this machine" if network else "the agent has no network")
     if not gate:
         words.append("gates have no network, no credentials and a clean checkout")
     return tuple(words)
+
+
+def _closed_folder(path: str) -> str:
+    """A folder of programs that only root may enter, and that no mapped mount of a box opens."""
+    for folder in map(os.path.realpath, path.split(os.pathsep)):
+        parts = [folder[: at.start()] for at in re.finditer("/|$", folder) if at.start()]
+        own = in_system(folder) and not covers(PROGRAMS, folder) and os.path.isdir(folder)
+        if own and not all(os.stat(part).st_mode & 1 for part in parts):
+            return folder
+    return ""
 
 
 def find_protection(
@@ -280,6 +325,9 @@ def find_protection(
     """The bubblewrap to use, if its box was seen to hold, and what was seen; never a silent downgrade."""
     bwrap = None if wanted == "none" else shutil.which("bwrap", path=env.get("PATH"))
     shield = cached_protection(root, home=env.get("HOME") or "/", bwrap=bwrap, network=network)
+    if shield.other_user and (closed := _closed_folder(env.get("PATH", os.defpath))):
+        words = (*(one for one in shield.words if one != OTHER_USER), f"{STAYS_ROOT} {closed}")
+        shield = msgspec.structs.replace(shield, other_user=False, words=words)
     if wanted == "require" and not shield.boxed:
         raise SetupError(
             f"a sandbox is required and only level {shield.level} holds here",

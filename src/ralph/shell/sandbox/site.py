@@ -12,7 +12,8 @@ from ralph.core.model.order import Order
 from ralph.shell.git.project import object_mounts
 from ralph.shell.git.store import Store
 from ralph.shell.process.fork_client import ForkClient
-from ralph.shell.sandbox import bubblewrap, tools
+from ralph.shell.sandbox import tools
+from ralph.shell.sandbox.own_env import clean_path
 from ralph.shell.state.directory import State
 
 OBJECTS_AT = "/run/objects"  # where the user's object stores stand inside an agent's box
@@ -29,6 +30,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     unshare: str | None
     level: str
     words: tuple[str, ...]
+    other_user: bool = False  # of root's: calls in a box are somebody else to the kernel
     known: tools.ToolMemory = msgspec.field(default_factory=tools.ToolMemory)
     fork_client: ForkClient | None = None
     hosted: bool = False  # under the worker: the agent's calls outlive a crash of the runner
@@ -59,7 +61,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        return bubblewrap.clean_path(self.env.get("PATH", os.defpath))
+        return clean_path(self.env.get("PATH", os.defpath))
 
     def gate_path(self, gate: Gate) -> str:
         """PATH of a gate: its own folders first, as the user would name them."""

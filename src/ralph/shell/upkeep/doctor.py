@@ -23,7 +23,8 @@ from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.selection import project_top
 from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.attack import Attack, attack_boxes
-from ralph.shell.sandbox.bubblewrap import Box, BoxRow, box_rows, clean_path
+from ralph.shell.sandbox.bubblewrap import Box, BoxRow, box_rows
+from ralph.shell.sandbox.own_env import clean_path
 from ralph.shell.sandbox.probe import probe_levels
 from ralph.shell.sandbox.site import OBJECTS_AT
 from ralph.shell.state.directory import config_dir, free_bytes, open_state, state_dir
@@ -174,7 +175,7 @@ def _sandbox(env: Mapping[str, str]) -> list[Look]:
     )
     held = found.level in ("S2", "S3")
     looks = [Look("sandbox", "ok" if held else "note", found.level, "" if held else "apt install bubblewrap")]
-    shut = ("can write only", "cannot see", "has no network", "have no network")
+    shut = ("can write only", "cannot see", "has no network", "have no network", "another user")
     looks += [
         Look("", "ok" if held and any(one in words for one in shut) else "note", words)
         for words in found.words

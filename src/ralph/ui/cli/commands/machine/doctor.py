@@ -95,10 +95,11 @@ def _attack(*, as_json: bool) -> int:
         if one.group != group:
             group = one.group
             print(group)
-        mark, word = (MARKS["ok"], "held") if one.held else (MARKS["note"], "open, as chosen")
+        known = "open, as chosen" if one.group == "network" else "open to root here"
+        mark, word = (MARKS["ok"], "held") if one.held else (MARKS["note"], known)
         if not one.held and one.expected:
             mark, word = MARKS["bad"], "OPEN"
-        print(f"  {mark} {one.who:<6} {one.attempt:<17} {word:<16} {one.words}")
+        print(f"  {mark} {one.who:<6} {one.attempt:<17} {word:<18} {one.words}")
     held = sum(one.held for one in done.outcomes)
     print(f"{held} of {len(done.outcomes)} attempts held, {len(done.leaks)} did not that had to")
     if done.reason:
