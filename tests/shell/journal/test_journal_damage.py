@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from journal_kit import add, errors_in, fill, new, seqs
 
 from ralph.errors import JournalError, RalphError, SetupError
+from ralph.shell.journal.memory import Memory, MemoryJournal
 from ralph.shell.journal.migrations import MIGRATIONS
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.rows import FILE
@@ -86,9 +87,22 @@ def test_a_summary_that_was_changed_alone_says_nothing(tmp_path, statement):
         assert reader.names() == ["bad", "good"]
         assert {row.loop: row.body for row in reader.summaries()} == {"bad": b"", "good": whole["good"].body}
     with open_journal(str(tmp_path)) as journal:
-        journal.mend_summary(whole["bad"])
+        journal.mend_summary(whole["bad"], 2)
         assert {row.loop: row.body for row in journal.summaries()} == {n: s.body for n, s in whole.items()}
         assert [row.seq for row in journal.rows("bad")] == [1, 2]
+
+
+@pytest.mark.parametrize("opened", [lambda at: open_journal(str(at)), lambda _at: MemoryJournal(Memory())])
+def test_a_summary_of_earlier_rows_is_not_sealed_to_a_later_one(tmp_path, opened):
+    """Who mends has read the loop before: what its runner wrote meanwhile stays."""
+    old, new = (SummaryRow("one", "/r", phase, body=b"{}") for phase in ("working", "ended"))
+    with opened(tmp_path) as journal:
+        journal.create("one", at=1, kind="c", v=1, body=b"{}", summary=old)
+        journal.append("one", 1, at=2, kind="c", v=1, body=b"{}", summary=new)
+        journal.mend_summary(old, 1)
+        assert [row.phase for row in journal.summaries()] == ["ended"]
+        journal.mend_summary(old, 2)
+        assert [row.phase for row in journal.summaries()] == ["working"]
 
 
 def test_rows_of_another_loop_do_not_fit(tmp_path):

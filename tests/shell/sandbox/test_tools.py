@@ -149,6 +149,29 @@ def test_path_itself_is_made_to_work(tmp_path):
     assert set(found) == {str(home / ".pyenv"), str(home / ".local" / "bin"), str(home / ".local/share/uv")}
 
 
+def test_a_large_program_is_hashed_once_for_all_loops(tmp_path):
+    """Its hash is kept by time and size: read again when they move, or the file of hashes is torn."""
+    tool, kept = tmp_path / "tool", tmp_path / "hashes.json"
+    with tool.open("wb") as file:
+        file.truncate(tools.LARGE)
+    first = tools.ToolMemory(str(kept)).file_hash(str(tool))
+    assert first == hashlib.sha256(bytes(tools.LARGE)).hexdigest()
+    kept.write_text(kept.read_text().replace(first, "kept"))
+    assert tools.ToolMemory(str(kept)).file_hash(str(tool)) == "kept"
+    os.utime(tool, (1, 1))
+    assert tools.ToolMemory(str(kept)).file_hash(str(tool)) == first
+    kept.write_text("[[torn")
+    assert tools.ToolMemory(str(kept)).file_hash(str(tool)) == first
+
+
+def test_a_small_program_is_not_kept(tmp_path):
+    """What is hashed in no time needs no memory on disk."""
+    tool, kept = tmp_path / "tool", tmp_path / "hashes.json"
+    tool.write_bytes(b"small")
+    tools.ToolMemory(str(kept)).file_hash(str(tool))
+    assert not kept.exists()
+
+
 def test_hash_is_remembered_by_identity(tmp_path):
     """A file is read again only when it changed."""
     tool = program(tmp_path / "tool")

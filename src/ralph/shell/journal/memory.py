@@ -132,12 +132,13 @@ class MemoryJournal:
                 del commands[number]
             return row
 
-    def mend_summary(self, summary: SummaryRow) -> None:
+    def mend_summary(self, summary: SummaryRow, seq: int) -> None:
         with self._memory.lock:
             rows = self._memory.rows.get(summary.loop)
             if not rows:
                 raise store.no_loop_error(summary.loop)
-            self._memory.summaries[summary.loop] = replace(summary, seq=rows[-1].seq, updated=rows[-1].at)
+            if rows[-1].seq == seq:
+                self._memory.summaries[summary.loop] = replace(summary, seq=seq, updated=rows[-1].at)
 
     def inbox_put(self, loop: str, at: int, kind: str, body: bytes) -> int:
         store.check_size(body, kind)

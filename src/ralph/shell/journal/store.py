@@ -153,8 +153,9 @@ class JournalStore(JournalReader, Protocol):
         Busy (E-JOURNAL-FENCED) when that is not the next row: of two writers one is refused."""
         ...
 
-    def mend_summary(self, summary: SummaryRow) -> None:
-        """Put a summary that was made from a loop's rows in the place of one that was lost or changed."""
+    def mend_summary(self, summary: SummaryRow, seq: int) -> None:
+        """Put a summary that was made from a loop's rows up to `seq` in the place of one that was lost or
+        changed; nothing when the loop has gone on since, for its newest row brought a summary of its own."""
         ...
 
     def inbox_put(self, loop: str, at: int, kind: str, body: bytes) -> int:

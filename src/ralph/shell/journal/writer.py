@@ -86,12 +86,13 @@ class SqliteJournal(SqliteReader):
                     raise store.taken_error(loop, number)
             return row
 
-    def mend_summary(self, summary: SummaryRow) -> None:
+    def mend_summary(self, summary: SummaryRow, seq: int) -> None:
         with self._transaction(summary.loop):
             row = rows_.newest(self._writer, summary.loop)
             if row is None:
                 raise store.no_loop_error(summary.loop)
-            self._put_summary(row, summary)
+            if row.seq == seq:
+                self._put_summary(row, summary)
 
     def inbox_put(self, loop: str, at: int, kind: str, body: bytes) -> int:
         store.check_size(body, kind)

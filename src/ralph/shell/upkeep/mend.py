@@ -146,6 +146,7 @@ def mend_summaries(state_root: str, names: Iterable[str]) -> list[str]:
             except RalphError:
                 continue  # its record is damaged too, which `doctor` says by itself
             if not found.newer:
-                journal.mend_summary(record.summary_row(found.loop, found.entries[0].row.at / 1000))
+                line = record.summary_row(found.loop, found.entries[0].row.at / 1000)
+                journal.mend_summary(line, found.entries[-1].row.seq)
                 mended.append(name)
     return mended
