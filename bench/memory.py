@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from sample import DIGITS, Place
+from sample import Place
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LOOK_SECONDS = 0.01
@@ -68,29 +68,16 @@ def folder_size(top: str) -> int:
 
 
 def peak_of(
-    argv: list[str],
-    here: Place,
-    when: Callable[[], bool] = lambda: False,
-    look: Callable[[int], None] = lambda _pid: None,
-) -> tuple[int, int]:
-    """Peak of a whole command, and its peak up to the moment when `when` first became true."""
-    early = peak = 0
-    reached = False
+    argv: list[str], here: Place, look: Callable[[int, int], None] = lambda _pid, _bytes: None
+) -> int:
+    """Peak of a whole command; `look` is told each size, with the runner's process id."""
+    peak = 0
     with subprocess.Popen(
         argv, cwd=here.repo, env=here.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as child:
         while child.poll() is None:
-            peak = max(peak, own_memory(child.pid))
-            look(child.pid)
-            if not reached:
-                early, reached = peak, when()
+            size = own_memory(child.pid)
+            peak = max(peak, size)
+            look(child.pid, size)
             time.sleep(LOOK_SECONDS)
-    return peak, early
-
-
-def calls_made(here: Place, name: str) -> int:
-    """How many agent calls a loop has begun, by the folders it keeps of them."""
-    try:
-        return len(os.listdir(os.path.join(here.state, "loops", f"{name}-{DIGITS}", "calls")))
-    except FileNotFoundError:
-        return 0
+    return peak

@@ -40,7 +40,7 @@ def _kind(here: Place, kind: str, line: str, size: int, rounds: int) -> list[Lin
 
     def ralph() -> float:
         name = f"{kind}-{next(numbers)}"
-        peaks.append(peak_of(loop_command(here, name, 1, agent=agent), here)[0])
+        peaks.append(peak_of(loop_command(here, name, 1, agent=agent), here))
         events = facts(here, name)
         began = next(event.at for event in events if isinstance(event, AgentStarted))
         ended = next(event for event in events if isinstance(event, AgentEnded))

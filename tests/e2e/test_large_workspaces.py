@@ -41,8 +41,8 @@ def test_what_an_agent_makes_too_much_of_is_named_and_costs_little(place, line, 
         limit=300,
     )
     record = place.newest()
-    assert record.loop.outcome == "exhausted", done.stdout + done.stderr
-    assert named in done.stdout + done.stderr
+    assert record.loop.outcome == "exhausted", done.out + done.err
+    assert named in done.out + done.err
     times = {type(entry.event).__name__: entry.row.at / 1000 for entry in record.entries}
     assert times["CheckpointMade"] - times["AgentEnded"] < 30
     place.same_user()
