@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 import ralph
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PARTS = ("startup", "iteration", "long", "output", "parse", "large", "plan", "proof", "background")
+PARTS = ("startup", "iteration", "long", "output", "parse", "large", "plan", "proof", "background", "backlog")
 
 
 def main() -> int:

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.backlog.json_text import JsonEdit, apply_edits, elements, first_value, members
+from ralph.core.backlog.json_text import (
+    JsonEdit,
+    apply_edits,
+    edit_element,
+    element_starts,
+    elements,
+    first_value,
+    members,
+    style_of,
+)
 
 ODD = """{
 \t"$schema" : "x",
@@ -85,6 +94,11 @@ def test_any_edit_of_any_document(
     wanted = [dict(row) for row in rows]
     wanted[at][key] = value
     assert json.loads(made) == {"items": wanted, "more": 1}
+    whole = text.encode("utf-8", "surrogatepass")
+    starts = [*element_starts(whole, "items"), len(whole)]
+    part, old = edit_element(whole, starts[at], starts[at + 1], [JsonEdit((key,), value)], style_of(whole))
+    alone = whole[: old.start] + part.encode("utf-8", "surrogatepass") + whole[old.end :]
+    assert alone == made.encode("utf-8", "surrogatepass"), "an element edited alone"
     spans = elements(text, members(text, first_value(text))["items"].start)
     for number, span in enumerate(spans):
         if number != at:

@@ -21,7 +21,7 @@ def listed(*items: Any, **head: Any) -> str:
 
 
 def codes(text: str) -> dict[str, str]:
-    return {one.code: one.pointer for one in [*read_list(text).problems, *unknown_fields(text)]}
+    return {one.code: one.pointer for one in [*read_list(text).problems, *unknown_fields(text.encode())]}
 
 
 def test_all_errors_at_once_with_pointers() -> None:

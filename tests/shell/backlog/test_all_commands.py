@@ -237,7 +237,7 @@ class AllCommands(RuleBasedStateMachine):
             assert shown_state(item) == state[name]
             seen = (item.status, item.iteration, len(item.attempts), bool(item.question), item.title)
             assert seen == (row.status, row.iteration, row.attempts, row.question, row.title), name
-        assert self.facts()[-1].after == digest(self.file.read_text())
+        assert self.facts()[-1].after == digest(self.file.read_bytes())
         assert not [one for one in opened.found.critical if one.code != "passing_without_evidence"]
         if not opened.found.critical:
             for one in choose(fresh, opened).eligible:

@@ -54,7 +54,7 @@ class World:
         opened, facts = self.read(), facts_of(self.place, self.env)
         state = fold(facts)
         same = all(_same(shown_state(item), state[item.id]) for item in opened.found.items)
-        return same and facts[-1].after == digest(self.file.read_text())
+        return same and facts[-1].after == digest(self.file.read_bytes())
 
 
 def _same(shown: Any, known: Any) -> bool:

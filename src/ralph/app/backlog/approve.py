@@ -16,14 +16,15 @@ from ralph.shell.state.directory import config_dir
 def approval_of(desk: Desk, found: FeatureList) -> Approval | None:
     """What the repository's backlog would have executed; None when it names no command."""
     asked: dict[str, str] = {}
+    inside = desk.place.inside
     for item in found.items:
         if item.enabled and item.status != "CANCELLED":
             proofs, guards = commands_of(item, prd_of(desk, item))
             for run in (*proofs.values(), *guards.values()):
-                asked.setdefault(run, f"{desk.place.inside}: {item.id}")
+                asked.setdefault(run, f"{inside}: {item.id}")
     for one in found.protected:
         for run in one.tests:
-            asked.setdefault(run, f"{desk.place.inside}: protected_files {one.path}")
+            asked.setdefault(run, f"{inside}: protected_files {one.path}")
     if not asked:
         return None
     words = "\0".join(("backlog", desk.place.top, *sorted(asked)))

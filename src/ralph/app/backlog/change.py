@@ -107,7 +107,7 @@ def propose_items(desk: Desk) -> Proposed:
     linked = {item.prd.file for item in found.items if item.prd}
     items: dict[str, dict[str, Any]] = {}
     for name in prd_files(desk.place):
-        prd = read_prd_file(desk.place, name)
+        prd = read_prd_file(desk.place, name, desk.prds)
         if prd and prd.id and name not in linked and prd.id not in found.by_id:
             link = {"file": name, "last_updated": prd.last_updated, "version": prd.version}
             made = new_item(prd.id, prd.title, accept=list(prd.acceptance), notes=prd.path)

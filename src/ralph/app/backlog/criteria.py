@@ -77,7 +77,9 @@ def lasting_commands(
     """What must stay green for each of these items once it passes."""
     kinds: dict[str, str] = {}
     for item in items:
-        runs = [run for group in commands_of(item, prd_of(desk, item)) for run in group.values()]
+        runs = [*item.verification]
+        if prd := prd_of(desk, item):
+            runs += [*prd.commands, *prd.guards.values()]
         for name in filter(_KINDS.__contains__, item.criteria):
             if name not in kinds:
                 check, _ = project_check(desk, project, rev, _KINDS[name], proof=False)

@@ -16,7 +16,7 @@ from ralph.core.backlog.prd import Prd
 from ralph.core.backlog.select import Selection, select
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.backlog.place import BacklogPlace, find_place, read_prd_file
+from ralph.shell.backlog.place import BacklogPlace, KnownPrds, find_place, read_prd_file
 from ralph.shell.backlog.store import (
     Memory,
     OpenBacklog,
@@ -41,6 +41,7 @@ class Desk(Struct, frozen=True, kw_only=True):
     settings: config.Settings
     env: Mapping[str, str]
     memory: Memory = field(default_factory=dict)
+    prds: KnownPrds = field(default_factory=dict)
 
     def read(self) -> OpenBacklog:
         return read_backlog(self.place, self.env, SystemClock(), self.memory)
@@ -81,7 +82,7 @@ def open_desk(cwd: str, env: Mapping[str, str], harness_dir: str = "") -> Desk:
 
 
 def prd_of(desk: Desk, item: BacklogItem) -> Prd | None:
-    return None if item.prd is None else read_prd_file(desk.place, item.prd.file)
+    return None if item.prd is None else read_prd_file(desk.place, item.prd.file, desk.prds)
 
 
 def choose(desk: Desk, opened: OpenBacklog, most: int = 0) -> Selection:

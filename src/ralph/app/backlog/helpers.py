@@ -197,13 +197,14 @@ def validate(desk: Desk, name: str, *, strict: bool, status: str = "") -> Helper
         opened = desk.read()
         found = opened.found
         of_item = f"{found.pointer(opened.item(name).id)}/" if name else ""
-        problems = [*found.problems, *unknown_fields(opened.file.text)]
+        problems = [*found.problems, *unknown_fields(opened.file.data)]
         problems += [
             Problem("CRITICAL", "item_removed", f"/items ({one})", "items are cancelled, not deleted")
             for one in sorted(recorded_names(desk.place, desk.env) - found.by_id.keys())
         ]
         problems += [Problem("WARNING", "edited_by_hand", one.item, one.words) for one in opened.notes]
-        problems += check_links(found, prd_files(desk.place), lambda file: read_prd_file(desk.place, file))[1]
+        prds = prd_files(desk.place)
+        problems += check_links(found, prds, lambda file: read_prd_file(desk.place, file, desk.prds))[1]
         problems += [
             Problem(
                 "WARNING",

@@ -155,13 +155,9 @@ def table(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     """Columns padded to their widest cell; the last one is left as it is."""
     if not rows:
         return []
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
-    return [
-        (
-            indent + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]])
-        ).rstrip()
-        for row in rows
-    ]
+    *columns, _ = zip(*rows, strict=True)
+    line = indent + "".join(f"{{:<{max(map(len, column))}}}  " for column in columns) + "{}"
+    return [line.format(*row).rstrip() for row in rows]
 
 
 def use_colour(stream: IO[str], env: Mapping[str, str]) -> bool:

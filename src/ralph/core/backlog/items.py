@@ -43,13 +43,16 @@ class Convergence(Struct, frozen=True, forbid_unknown_fields=True):
     acceptance_met: bool = False
 
 
+_NOT_ASKED = Convergence()
+
+
 class LoopTerms(Struct, frozen=True):
     """An item's `ralph_loop`."""
 
     enabled: bool = False
     max_iterations: Annotated[int, Meta(ge=1)] = MAX_ATTEMPTS
     current_iteration: Annotated[int, Meta(ge=0)] = 0
-    convergence_criteria: Convergence = Convergence()
+    convergence_criteria: Convergence = _NOT_ASKED
 
 
 NO_TERMS = LoopTerms()  # of an item that has none
@@ -139,6 +142,8 @@ class BacklogItem(
     def criteria(self) -> tuple[str, ...]:
         """Convergence criteria that are asked for."""
         asked = self.loop.convergence_criteria
+        if asked == _NOT_ASKED:  # as in most lists, which may be long
+            return ()
         return tuple(name for name in Convergence.__struct_fields__ if getattr(asked, name))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,6 +33,21 @@ class JsonEdit(NamedTuple):
     path: Path
     value: Any
     append: bool = False
+
+
+class Style(NamedTuple):
+    """How a document is written."""
+
+    unit: str  # one step of indentation; "" = all on one line
+    newline: str
+    ascii_only: bool
+
+
+def style_of(data: bytes) -> Style:
+    head = data[:20_000].decode("utf-8", "ignore")
+    found = _INDENT.search(head)
+    newline = "\r\n" if "\r\n" in head else "\n"
+    return Style(found[1] if found else "", newline, data.isascii() and b"\\u" in data)
 
 
 class _Splice(NamedTuple):
@@ -76,15 +92,32 @@ def elements(text: str, start: int, sizes: Iterable[int] = ()) -> list[Span]:
     return found
 
 
-def list_spans(text: str, key: str) -> list[Span]:
-    """The elements of the list under `key`, or that the document is: quick for many megabytes."""
-    data = text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
-    at = Span(first_value(text), len(text))
+def element_starts(data: bytes, key: str) -> list[int]:
+    """Where the elements of the list under `key`, or that the document is, begin: for many megabytes."""
+    text = data.decode("utf-8", "surrogatepass")
+    body, at = text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"), first_value(text)
     if key:
-        data = bytes(msgspec.json.decode(data, type=dict[str, msgspec.Raw])[key])
-        at = _find_member(text, key, data.decode("utf-8", "surrogatepass"))
-    raws = msgspec.json.decode(data, type=list[msgspec.Raw])
-    return elements(text, at.start, (len(bytes(raw).decode("utf-8", "surrogatepass")) for raw in raws))
+        body = bytes(msgspec.json.decode(body, type=dict[str, msgspec.Raw])[key])
+        at = _find_member(text, key, body.decode("utf-8", "surrogatepass")).start
+    raws = msgspec.json.decode(body, type=list[msgspec.Raw])
+    sizes = (len(bytes(raw).decode("utf-8", "surrogatepass")) for raw in raws)
+    starts = [span.start for span in elements(text, at, sizes)]
+    if data.isascii():
+        return starts
+    gaps = (text[old:new] for old, new in pairwise([0, *starts]))
+    return [*accumulate(len(gap.encode("utf-8", "surrogatepass")) for gap in gaps)]
+
+
+def edit_element(
+    data: bytes, start: int, stop: int, edits: Sequence[JsonEdit], style: Style
+) -> tuple[str, Span]:
+    """The value that begins at `start` and ends before `stop`, with all edits, and the span it replaces."""
+    line = data[data.rfind(b"\n", 0, start) + 1 : start]
+    lead = line.decode("utf-8", "replace")[: len(line) - len(line.lstrip(b" \t"))]  # of the lines below it
+    text = data[start:stop].decode("utf-8", "surrogatepass")
+    end = value_end(text, 0)
+    made = apply_edits(lead + text[:end], edits, style)[len(lead) :]
+    return made, Span(start, start + len(text[:end].encode("utf-8", "surrogatepass")))
 
 
 def _find_member(text: str, key: str, body: str) -> Span:
@@ -101,24 +134,18 @@ def value_end(text: str, at: int) -> int:
     return _DECODER.raw_decode(text, at)[1]
 
 
-def apply_edits(text: str, edits: Sequence[JsonEdit], spans: dict[Path, int] | None = None) -> str:
-    """The text with all edits. `spans` may tell where values begin that the caller has looked up before."""
-    known = dict(spans or {})
+def apply_edits(text: str, edits: Sequence[JsonEdit], style: Style | None = None) -> str:
+    """The text with all edits, written as the document is of which it is a part."""
+    style = style or style_of(text.encode("utf-8", "surrogatepass"))
     for edit in edits:
-        splice = _splice(text, edit, known)
+        splice = _splice(text, edit, style)
         text = text[: splice.start] + splice.text + text[splice.end :]
-        moved = len(splice.text) - (splice.end - splice.start)
-        known = {
-            path: start if start <= splice.start else start + moved
-            for path, start in known.items()
-            if not splice.start < start < splice.end
-        }
     return text
 
 
 def remove_member(text: str, path: Path) -> str:
     """The text without one member of an object, and without the comma that it had."""
-    parent = _find(text, path[:-1], {})
+    parent = _find(text, path[:-1])
     spans = members(text, parent)
     names = list(spans)
     at, end = names.index(str(path[-1])), spans[str(path[-1])].end
@@ -130,15 +157,15 @@ def remove_member(text: str, path: Path) -> str:
     return text[: parent + 1] + text[behind:]
 
 
-def _splice(text: str, edit: JsonEdit, known: dict[Path, int]) -> _Splice:
+def _splice(text: str, edit: JsonEdit, style: Style) -> _Splice:
     key = edit.path[-1]
     try:
-        parent = _find(text, edit.path[:-1], known)
+        parent = _find(text, edit.path[:-1])
     except KeyError:
         parent = -1
     if parent < 0 or text[parent] not in "{[":  # the object around it is missing, or null
         value = [edit.value] if edit.append else edit.value
-        return _splice(text, JsonEdit(edit.path[:-1], {key: value}), known)
+        return _splice(text, JsonEdit(edit.path[:-1], {key: value}), style)
     spans: dict[Any, Span] = (
         members(text, parent) if text[parent] == "{" else dict(enumerate(elements(text, parent)))
     )
@@ -146,39 +173,34 @@ def _splice(text: str, edit: JsonEdit, known: dict[Path, int]) -> _Splice:
     if there is None:
         value = [edit.value] if edit.append else edit.value
         lead = f"{json.dumps(key, ensure_ascii=False)}: " if text[parent] == "{" else ""
-        return _insert(text, parent, list(spans.values()), value, lead)
+        return _insert(text, parent, list(spans.values()), value, lead, style)
     if edit.append and text[there.start] == "[":
-        return _insert(text, there.start, elements(text, there.start), edit.value, "")
+        return _insert(text, there.start, elements(text, there.start), edit.value, "", style)
     value = [edit.value] if edit.append else edit.value
-    return _Splice(there.start, there.end, _write_value(text, value, _depth(text, there.start)))
+    return _Splice(there.start, there.end, _write_value(value, _depth(text, there.start), style))
 
 
-def _insert(text: str, parent: int, spans: list[Span], value: Any, lead: str) -> _Splice:
+def _insert(text: str, parent: int, spans: list[Span], value: Any, lead: str, style: Style) -> _Splice:
     """A new last member, written as those before it are."""
     if spans:
         at = spans[-1].end
         first = spans[0].start
         flat = "\n" not in text[parent:first]
         indent = _depth(text, first)
-        gap = " " if flat else f"{_newline(text)}{indent}"
-        return _Splice(at, at, f",{gap}{lead}{_write_value(text, value, indent, flat=flat)}")
+        gap = " " if flat else f"{style.newline}{indent}"
+        return _Splice(at, at, f",{gap}{lead}{_write_value(value, indent, style, flat=flat)}")
     end = value_end(text, parent)
     outer = _depth(text, parent)
-    unit = _unit(text)
+    unit, line = style.unit, style.newline
     if not unit:
-        return _Splice(parent + 1, end - 1, f"{lead}{_write_value(text, value, '', flat=True)}")
-    line = _newline(text)
-    body = _write_value(text, value, outer + unit)
+        return _Splice(parent + 1, end - 1, f"{lead}{_write_value(value, '', style, flat=True)}")
+    body = _write_value(value, outer + unit, style)
     return _Splice(parent + 1, end - 1, f"{line}{outer}{unit}{lead}{body}{line}{outer}")
 
 
-def _find(text: str, path: Path, known: dict[Path, int]) -> int:
-    at, rest = first_value(text), path
-    for length in range(len(path), 0, -1):
-        if path[:length] in known:
-            at, rest = known[path[:length]], path[length:]
-            break
-    for part in rest:
+def _find(text: str, path: Path) -> int:
+    at = first_value(text)
+    for part in path:
         if isinstance(part, int):
             at = elements(text, at)[part].start
         elif text[at] == "{":
@@ -188,22 +210,11 @@ def _find(text: str, path: Path, known: dict[Path, int]) -> int:
     return at
 
 
-def _write_value(text: str, value: Any, indent: str, *, flat: bool = False) -> str:
-    unit = _unit(text)
-    ascii_only = text.isascii() and "\\u" in text
-    if flat or not unit:
-        return json.dumps(value, ensure_ascii=ascii_only)
-    made = json.dumps(value, ensure_ascii=ascii_only, indent=unit)
-    return made.replace("\n", f"{_newline(text)}{indent}")
-
-
-def _unit(text: str) -> str:
-    found = _INDENT.search(text[:20_000])
-    return found[1] if found else ""
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text[:20_000] else "\n"
+def _write_value(value: Any, indent: str, style: Style, *, flat: bool = False) -> str:
+    if flat or not style.unit:
+        return json.dumps(value, ensure_ascii=style.ascii_only)
+    made = json.dumps(value, ensure_ascii=style.ascii_only, indent=style.unit)
+    return made.replace("\n", f"{style.newline}{indent}")
 
 
 def _depth(text: str, at: int) -> str:

@@ -27,6 +27,7 @@ from ralph.core.backlog.items import (
     find_cycles,
 )
 
+_BOM = b"\xef\xbb\xbf"
 _MILD = frozenset({"title", "description", "status", "notes", "created_at", "override_reason", "question"})
 _CODES = {"id": "bad_id", "title": "missing_field", "status": "bad_status", "proof": "proof"}
 _LINKS = frozenset({"unknown_dependency", "dependency_cycle", "duplicate_id"})
@@ -48,9 +49,10 @@ class _Found:
         self.problems.append(Problem(severity, code, pointer, message))
 
 
-def read_list(text: str) -> FeatureList:
+def read_list(text: str | bytes) -> FeatureList:
     """The list that a text holds, with all that is wrong with it."""
-    data = text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    data = data.removeprefix(_BOM)
     found = _Found()
     at = "" if data.lstrip()[:1] == b"[" else "items"
     try:
@@ -65,7 +67,8 @@ def read_list(text: str) -> FeatureList:
             found.add("CRITICAL", "parse_failure", "", f"not valid JSON: {error}")
     top = f"/{at}" if at else ""
     for number, item in zip(found.numbers, found.items, strict=True):
-        _check_item(found, item, f"{top}/{number}")
+        if item.attempts or item.proof or item.status != "FAILING":
+            _check_item(found, item, f"{top}/{number}")
     return _put_together(found, at, top)
 
 
@@ -165,15 +168,20 @@ def is_evidence(attempt: dict[str, Any]) -> bool:
     return attempt.get("result") == "PASSED" and next(attempt_problems(attempt), None) is None
 
 
-def unknown_fields(text: str) -> list[Problem]:
+class _Keys(msgspec.Struct):
+    items: list[dict[str, msgspec.Raw] | str | float | bool | list[msgspec.Raw] | None]
+
+
+def unknown_fields(data: bytes) -> list[Problem]:
     """Fields that are not part of the format, of a list that could be read."""
-    data = msgspec.json.decode(text.removeprefix("\ufeff"))
-    rows, top = (data, "") if isinstance(data, list) else (data["items"], "/items")
+    data = data.removeprefix(_BOM)
+    top = "" if data.lstrip()[:1] == b"[" else "/items"
+    rows = msgspec.json.decode(data if top else b'{"items":%b}' % data, type=_Keys).items
     known = {one.encode_name for one in msgspec.structs.fields(BacklogItem)}
     return [
         Problem("INFO", "unknown_field", f"{top}/{number}/{key}", "not part of the format; it is kept")
         for number, row in enumerate(rows)
-        if isinstance(row, dict)
+        if isinstance(row, dict) and not row.keys() <= known
         for key in sorted(row.keys() - known)
     ]
 
@@ -183,13 +191,25 @@ def _put_together(found: _Found, at: str, top: str) -> FeatureList:
         found.add("CRITICAL", "too_many", top, f"{len(found.items)} items, at most {MAX_ITEMS}")
     by_id: dict[str, BacklogItem] = {}
     index: dict[str, int] = {}
+    ahead = False  # somebody waits for what comes later in the file: only then there may be a cycle
     for number, item in zip(found.numbers, found.items, strict=True):
         if item.id in by_id:
             words = f"'{item.id}' is already the id of {top}/{index[item.id]}"
             found.add("CRITICAL", "duplicate_id", f"{top}/{number}/id", words)
             continue
+        for name in item.dependencies:
+            ahead = ahead or name not in by_id
         by_id[item.id] = item
         index[item.id] = number
+    if ahead:
+        _check_links(found, by_id, index, top)
+    return FeatureList(
+        items=tuple(by_id.values()), problems=tuple(found.problems), protected=found.protected, at=at,
+        by_id=by_id, index=index,
+    )  # fmt: skip
+
+
+def _check_links(found: _Found, by_id: dict[str, BacklogItem], index: dict[str, int], top: str) -> None:
     for item in by_id.values():
         for number, name in enumerate(item.dependencies):
             if name not in by_id:
@@ -199,10 +219,6 @@ def _put_together(found: _Found, at: str, top: str) -> FeatureList:
     for cycle in find_cycles({name: one.dependencies for name, one in by_id.items() if one.dependencies}):
         words = f"items wait for each other: {' -> '.join((*cycle, cycle[0]))}"
         found.add("CRITICAL", "dependency_cycle", f"{top}/{index[cycle[0]]}/dependencies", words)
-    return FeatureList(
-        items=tuple(by_id.values()), problems=tuple(found.problems), protected=found.protected, at=at,
-        by_id=by_id, index=index,
-    )  # fmt: skip
 
 
 def reread_item(found: FeatureList, name: str, text: str) -> FeatureList | None:

@@ -13,7 +13,7 @@ DONE = frozenset({"PASSING", "CANCELLED"})
 
 
 class Selection(Struct, frozen=True):
-    """The eligible items in their order, and why each of the others is passed over."""
+    """The eligible items in their order; when all were asked for, also why each other one is passed over."""
 
     eligible: tuple[BacklogItem, ...]
     passed_over: dict[str, str] = {}
@@ -30,19 +30,13 @@ def select(
 
     `lacks` tells whether nothing could prove an item; with `most` it is asked until so many are eligible."""
     passed: dict[str, str] = {}
-    ready: list[BacklogItem] = []
-    for item in found.items:
-        if why := why_not(item, found.by_id):
-            passed[item.id] = why
-        else:
-            ready.append(item)
-    ready.sort(key=lambda one: one.order)
     eligible: list[BacklogItem] = []
-    for item in ready:
+    tried = [item for item in found.items if item.status == "FAILING"] if most else found.items
+    for item in sorted(tried, key=lambda one: one.order):
         if most and len(eligible) == most:
             break
-        if lacks(item):
-            passed[item.id] = NO_CRITERION
+        if why := why_not(item, found.by_id) or (NO_CRITERION if lacks(item) else ""):
+            passed[item.id] = why
         else:
             eligible.append(item)
     return Selection(tuple(eligible), passed)

@@ -108,10 +108,12 @@ def candidate(layer: Layer, run: str, cwd: str, where: str) -> Candidate | None:
     if moved:
         cwd = posixpath.normpath(posixpath.join(cwd, moved.group(1)))
         run = moved.group(2).strip()
-    if not run or run.startswith(("#", "/", "<", "|")) or cwd.startswith(".."):
+    if not run or run.startswith(("#", "<", "|")) or cwd.startswith(".."):
         return None
-    if run.endswith(("&&", "||", "|", "\\")) or run.count("(") != run.count(")"):
+    if run.endswith(("&&", "||", "|", "\\")):
         return None  # a part of something longer
+    if layer != "artifact" and (run.startswith("/") or run.count("(") != run.count(")")):
+        return None  # a path, or words; an item says itself that it is a command
     told = sort_command(run)
     return Candidate(
         layer=layer, run=run, kind=told.kind, cwd=cwd, where=where, tool=told.tool, rejected=told.why

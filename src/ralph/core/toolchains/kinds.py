@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 from ralph.core.model.gate import Gate, TaskClass
@@ -144,10 +145,16 @@ def gate_kind(name: str, run: str) -> str:
     return said if said in KINDS else ""
 
 
-def could_affect_gate(run: str, cwd: str, changed: Iterable[str]) -> bool:
-    """Could a change of these files change what a gate says? In doubt it could."""
+@lru_cache(10_000)
+def _endings_read_by(run: str) -> tuple[str, ...]:
+    """Endings of the files that a command's language has; () = not known."""
     tool = sort_command(run).tool
     every = toolchains().languages.values()
-    endings = next((one.endings for one in every if any(row.tool == tool for row in one.rows)), ())
+    return next((one.endings for one in every if any(row.tool == tool for row in one.rows)), ())
+
+
+def could_affect_gate(run: str, cwd: str, changed: Iterable[str]) -> bool:
+    """Could a change of these files change what a gate says? In doubt it could."""
+    endings = _endings_read_by(run)
     inside = [path for path in changed if cwd in (".", "") or path.startswith(cwd.rstrip("/") + "/")]
     return any(not endings or path.endswith(endings) for path in inside)

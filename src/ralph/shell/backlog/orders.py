@@ -32,7 +32,7 @@ def order_path(root: str, place: BacklogPlace) -> str:
 
 
 def put_order(path: str, order: RunOrder) -> None:
-    write_file(path, msgspec.json.encode(order).decode(), None)
+    write_file(path, msgspec.json.encode(order), None)
 
 
 def read_order(path: str) -> RunOrder | None:

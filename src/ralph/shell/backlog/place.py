@@ -11,6 +11,7 @@ from ralph.errors import UserError
 from ralph.shell.backlog.folders import FOLDERS, NAME, PRDS
 from ralph.shell.journal.selection import project_top
 
+KnownPrds = dict[str, tuple[tuple[int, ...], Prd]]  # by path, with the stamp of their file
 _MAX_PARENTS = 10
 _MAX_BYTES = 4 << 20
 
@@ -76,14 +77,24 @@ def _upwards(folder: str, top: str) -> str:
     return path if os.path.exists(path) and path.startswith(top + os.sep) else os.path.join(folder, NAME)
 
 
-def read_prd_file(place: BacklogPlace, name: str) -> Prd | None:
-    """The PRD of this name; None when there is none."""
+def read_prd_file(place: BacklogPlace, name: str, known: KnownPrds) -> Prd | None:
+    """The PRD of this name; None when there is none. Many items share one: it is read again if it changed."""
     paths = [os.path.join(place.prds, one) for one in prd_names(name)]
     found = next((one for one in paths if os.path.isfile(one)), None)
-    if found is None or not os.path.realpath(found).startswith(os.path.realpath(place.prds) + os.sep):
+    if found is None:
         return None
-    with open(found, encoding="utf-8", errors="replace") as file:
-        return read_prd(file.read(_MAX_BYTES), os.path.relpath(found, place.top))
+    stamp = file_stamp(os.stat(found))
+    if found not in known or known[found][0] != stamp:
+        if not os.path.realpath(found).startswith(os.path.realpath(place.prds) + os.sep):
+            return None
+        with open(found, encoding="utf-8", errors="replace") as file:
+            known[found] = stamp, read_prd(file.read(_MAX_BYTES), os.path.relpath(found, place.top))
+    return known[found][1]
+
+
+def file_stamp(at: os.stat_result) -> tuple[int, ...]:
+    """By this a file is known again without reading it."""
+    return (at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
 
 
 def prd_files(place: BacklogPlace) -> list[str]:

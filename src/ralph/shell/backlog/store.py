@@ -32,10 +32,10 @@ from ralph.core.backlog.changes import (
     shown_state,
 )
 from ralph.core.backlog.items import MAX_BYTES, BacklogItem, FeatureList
-from ralph.core.backlog.json_text import JsonEdit, Path, apply_edits, list_spans
+from ralph.core.backlog.json_text import JsonEdit, Style, apply_edits, edit_element, element_starts, style_of
 from ralph.core.backlog.read_list import read_list, reread_item
 from ralph.errors import Bug, Busy, NeedsHuman, NothingToDo, SetupError, UserError
-from ralph.shell.backlog.place import BacklogPlace
+from ralph.shell.backlog.place import BacklogPlace, file_stamp
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.store import JournalRow, JournalStore, backlog_stream
 from ralph.shell.state.directory import open_state, state_dir
@@ -44,17 +44,23 @@ from ralph.shell.state.locks import Lock, acquire, this_process
 _TIMEOUT_SECONDS = 20.0
 _POLL_SECONDS = 0.02
 _LARGE = frozenset({"adopted", "synced", "added"})
-EMPTY = '{\n  "schema_version": "2.0",\n  "items": []\n}\n'
+EMPTY = b'{\n  "schema_version": "2.0",\n  "items": []\n}\n'
 UNREADABLE = ("parse_failure", "no_items")
 
 
 class ListFile(Struct, frozen=True):
     """The file as it was read, or written; by its stamp it is known again without reading."""
 
-    text: str
+    data: bytes
     hash: str
     found: FeatureList
     stamp: tuple[int, ...] = ()
+    starts: list[int] = []  # of its items, and how it is written: as soon as somebody had to know
+    style: Style | None = None
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "surrogatepass")
 
 
 Memory = dict[str, ListFile]  # of one process that opens the same list many times, by path
@@ -108,55 +114,67 @@ class OpenBacklog:
 
     def _write(self, made: ListFile) -> None:
         if made is not self.file:
-            stamp = write_file(self.place.file, made.text, self.file.text)
+            stamp = write_file(self.place.file, made.data, self.file.data)
             self.file = self._memory[self.place.file] = replace(made, stamp=stamp)
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def render_fact(file: ListFile, fact: BacklogFact) -> ListFile:
     """The file after a fact. What comes out is read again: a wrong edit must never be written."""
-    found, top = file.found, (file.found.at,) if file.found.at else ()
+    found = file.found
     changed: State = dict(fact.items) if fact.deed == "synced" else {}
     if fact.item:
         changed[fact.item] = changed_state(shown_state(found.by_id[fact.item]), fact)
-    edits: list[JsonEdit] = []
-    for name, new in changed.items():
-        if name in found.by_id:
-            at: Path = (*top, found.index[name])
-            edits += edits_for(at, shown_state(found.by_id[name]), new)
-            edits += [JsonEdit((*at, *key.split("/")), value) for key, value in fact.define.items()]
-    if fact.added and not top:
+    edits: dict[str, list[JsonEdit]] = {}
+    for name in found.by_id.keys() & changed.keys():
+        edits[name] = edits_for((), shown_state(found.by_id[name]), changed[name])
+        edits[name] += [JsonEdit(tuple(key.split("/")), value) for key, value in fact.define.items()]
+    if fact.added and not found.at:
         raise UserError(
             "the list is an array without a head", code="E-BACKLOG-ARRAY", next="ralph backlog validate"
         )
-    edits += [JsonEdit(top, raw, append=True) for raw in fact.added]
-    if not edits:
+    if not any(edits.values()) and not fact.added:
         return file
-    spans = list_spans(file.text, found.at) if changed else []
-    starts = {
-        (*top, number): spans[number].start
-        for number in {found.index[name] for name in changed if name in found.index}
-    }
-    made = apply_edits(file.text, edits, starts)
-    again = None
-    if len(changed) == 1 and not fact.define and not fact.added:
-        start, end = spans[found.index[fact.item]] if fact.item else (0, 0)
-        again = reread_item(found, fact.item, made[start : len(made) - len(file.text) + end]) if end else None
-    again = again or read_list(made)
-    wrong = [name for name in changed if name in found.by_id and not _shows(again, name, changed[name])]
-    if wrong or found.by_id.keys() - again.by_id.keys():
+    made = _edit_items(file, edits) if edits else file
+    if fact.added:
+        more = [JsonEdit((found.at,), raw, append=True) for raw in fact.added]
+        made = ListFile(apply_edits(file.text, more).encode("utf-8", "surrogatepass"), "", found)
+    again = None if fact.define or made.found is found else made.found
+    again = again or read_list(made.data)
+    wrong = [name for name in edits if not _shows(again, name, changed[name])]
+    if wrong or not found.by_id.keys() <= again.by_id.keys():
         raise Bug(f"rendering {fact.deed} would have changed more than was meant: {wrong[:3]}")
-    return ListFile(made, digest(made), again)
+    return replace(made, hash=digest(made.data), found=again)
+
+
+def _edit_items(file: ListFile, edits: dict[str, list[JsonEdit]]) -> ListFile:
+    """The file with some items edited; of one alone it is read what it has become."""
+    found, data = file.found, file.data
+    starts, style = file.starts or element_starts(data, found.at), file.style or style_of(data)
+    parts: list[bytes] = []
+    end = 0
+    for name in sorted(edits, key=found.index.__getitem__):
+        number = found.index[name]
+        stop = starts[number + 1] if number + 1 < len(starts) else len(data)
+        text, old = edit_element(data, starts[number], stop, edits[name], style)
+        parts += [data[end : old.start], text.encode("utf-8", "surrogatepass")]
+        end = old.end
+    made = b"".join((*parts, data[end:]))
+    if len(edits) > 1:
+        return ListFile(made, "", found, style=style)
+    moved = len(made) - len(data)
+    starts = [*starts[: number + 1], *(at + moved for at in starts[number + 1 :])]
+    return ListFile(made, "", reread_item(found, name, text) or found, starts=starts, style=style)
 
 
 def _shows(found: FeatureList, name: str, wanted: ItemState) -> bool:
     return name in found.by_id and replace(wanted, loop="") == shown_state(found.by_id[name])
 
 
-def read_file(path: str) -> str:
+def read_file(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -164,7 +182,9 @@ def read_file(path: str) -> str:
             raise UserError(
                 f"the backlog has more than {MAX_BYTES >> 20} MB", code="E-BACKLOG-LARGE", at=path
             )
-        return data.decode("utf-8")
+        if not data.isascii():
+            data.decode("utf-8")
+        return data
     except FileNotFoundError:
         raise NothingToDo(
             "there is no backlog here", code="E-BACKLOG-NONE", at=path, next="ralph backlog init"
@@ -179,36 +199,37 @@ def read_file(path: str) -> str:
         raise SetupError(why, code="E-BACKLOG-READ", at=path) from None
 
 
-def _stamp(at: os.stat_result) -> tuple[int, ...]:
-    return (at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
-
-
 def load_file(path: str, memory: Memory) -> ListFile:
     known = memory.get(path)
     try:
-        stamp = _stamp(os.stat(path))
+        stamp = file_stamp(os.stat(path))
     except OSError:
         stamp = ()
     if known is None or not stamp or known.stamp != stamp:
-        text = read_file(path)
-        known = memory[path] = ListFile(text, digest(text), read_list(text), stamp)
+        data = read_file(path)
+        gc.disable()  # ten thousand items make no garbage, only work for its collector, now and later
+        try:
+            known = memory[path] = ListFile(data, digest(data), read_list(data), stamp)
+        finally:
+            gc.freeze()
+            gc.enable()
     return known
 
 
-def write_file(path: str, text: str, expected: str | None) -> tuple[int, ...]:
+def write_file(path: str, data: bytes, expected: bytes | None) -> tuple[int, ...]:
     """Replace the file as a whole, or leave it: written aside, synced, renamed if it is unchanged."""
     target = os.path.realpath(path)
     fresh = f"{target}.ralph-{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(fresh, "wb") as file:
-            file.write(text.encode("utf-8", "surrogatepass"))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         if expected is not None and os.path.exists(target):
             os.chmod(fresh, os.stat(target).st_mode & 0o7777)
             with open(target, "rb") as file:
-                if file.read() != expected.encode("utf-8", "surrogatepass"):
+                if file.read() != expected:
                     raise NeedsHuman(
                         "the backlog was edited at the same moment; nothing of it was overwritten",
                         code="E-BACKLOG-MOVED",
@@ -222,7 +243,7 @@ def write_file(path: str, text: str, expected: str | None) -> tuple[int, ...]:
             os.fsync(folder)
         finally:
             os.close(folder)
-        return _stamp(os.stat(target))
+        return file_stamp(os.stat(target))
     except OSError as error:
         raise SetupError(
             f"the backlog cannot be written: {(error.strerror or 'unknown error').lower()}",
@@ -268,18 +289,14 @@ def read_backlog(
     place: BacklogPlace, env: Mapping[str, str], clock: Clock, memory: Memory | None = None
 ) -> OpenBacklog:
     """For looking at. Only where file and record disagree is anything written: they are brought in step."""
-    gc.disable()  # a list of ten thousand items makes no garbage, only work for its collector
-    try:
-        memory = {} if memory is None else memory
-        file = load_file(place.file, memory)
-        with read_journal(open_state(state_dir(env), create=False).root) as reader:
-            row = reader.newest(backlog_stream(place.key))
-        if _decode(row).after == file.hash if row is not None else not file.found.items:
-            return OpenBacklog(place, file, memory)
-        with change_backlog(place, env, clock, memory=memory) as opened:
-            return opened
-    finally:
-        gc.enable()
+    memory = {} if memory is None else memory
+    file = load_file(place.file, memory)
+    with read_journal(open_state(state_dir(env), create=False).root) as reader:
+        row = reader.newest(backlog_stream(place.key))
+    if _decode(row).after == file.hash if row is not None else not file.found.items:
+        return OpenBacklog(place, file, memory)
+    with change_backlog(place, env, clock, memory=memory) as opened:
+        return opened
 
 
 @contextmanager

@@ -50,9 +50,10 @@ def check_passing(
     wanted: dict[str, list[BacklogItem]] = {}  # by command: items share many
     passing = [one for one in found.items if one.status == "PASSING" and not one.override]
     for item, runs in lasting_commands(desk, project, commit, passing):
-        for run in runs:
-            if item.id not in leave_out and (paths is None or could_affect_gate(run, ".", list(paths))):
-                wanted.setdefault(run, []).append(item)
+        for run in runs if item.id not in leave_out else ():
+            wanted.setdefault(run, []).append(item)
+    if paths is not None:
+        wanted = {run: items for run, items in wanted.items() if could_affect_gate(run, ".", paths)}
     if not wanted:
         return []
     names = {f"again-{number}": run for number, run in enumerate(wanted, 1)}

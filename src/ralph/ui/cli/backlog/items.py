@@ -101,7 +101,6 @@ def next_(explain: bool, as_json: bool, harness_dir: str) -> int:
       ralph backlog next --explain
     """
     from ralph.app.backlog.desk import choose
-    from ralph.app.backlog.helpers import item_json
     from ralph.app.words.format import safe
     from ralph.core.backlog.select import nothing_words
 
@@ -113,6 +112,8 @@ def next_(explain: bool, as_json: bool, harness_dir: str) -> int:
     message = "" if item else nothing_words(opened.found)
     later = [one.id for one in selection.eligible[1:]] if explain else []
     if as_json:
+        from ralph.app.backlog.helpers import item_json
+
         body = {"v": 1, "next": item and item_json(item), "message": message}
         rows = [{"id": name, "reason": why} for name, why in selection.passed_over.items()]
         rows += [{"id": name, "reason": f"after {item.id}"} for name in later if item]
