@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -224,7 +225,49 @@ def test_added_lines_are_looked_at_by_syntax(hooks: Hooks, name: str) -> None:
     (hooks.repo / name).write_text(text)
     after = snapshot_here("session-x", hooks.env, str(hooks.repo), SystemClock())[1]
     said = find_in_added(store, before, after)
-    assert any(found in line for line in said) if found else said == []
+    assert said.unparsed == ()
+    assert any(found in line for line in said.found) if found else said.found == ()
+
+
+TYPED = {
+    "x.ts": ("const x: number = ;\n", "x.ts does not parse: Error: Expression expected"),
+    "cut.mts": ("export function f(a: string {\n", "cut.mts does not parse"),
+    "ok.ts": ("enum A { B }\nexport const f = <T>(a: T): T => a;\ninterface Q { readonly a?: string }\n", ""),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(TYPED))
+def test_typescript_is_parsed_where_node_can(
+    hooks: Hooks, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With Node 22.13 or newer first in PATH: refused with the place, honest files pass."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "tools" / "agents"))
+    import install
+
+    node = os.path.dirname(os.path.realpath(install.ensure("node")))
+    monkeypatch.setenv("PATH", node + os.pathsep + os.environ["PATH"])
+    (hooks.repo / name).write_text(TYPED[name][0])
+    code, out, err = hooks("TaskCompleted", task_id="1")
+    assert (code, out) == (2 if TYPED[name][1] else 0, "")
+    assert TYPED[name][1] in err if TYPED[name][1] else err == ""
+
+
+@pytest.mark.parametrize("name", ["x.ts", "x.js", "x.sh"])
+def test_what_no_program_here_can_parse_is_told(
+    hooks: Hooks, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not checked is not clean: an older Node, or none, allows and says which files nobody parsed."""
+    old = tmp_path / "bin" / "node"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\nexit 3\n")  # as this program ends in a Node that knows no TypeScript
+    old.chmod(0o755)
+    (old.parent / "git").symlink_to(shutil.which("git") or "git")
+    monkeypatch.setenv("PATH", str(old.parent))
+    (hooks.repo / name).write_text("const x = ;\n")
+    code, out, err = hooks("TaskCompleted", task_id="1")
+    assert (code, out) == (0, "")
+    assert f"no program here could parse {name}" in err
 
 
 def test_only_added_lines_count_and_git_tells_which(hooks: Hooks) -> None:

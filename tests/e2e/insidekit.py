@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -56,7 +57,7 @@ class HookWorld:
     def listing(self) -> dict[str, bytes]:
         """Every file of the host's folders in the home."""
         found: dict[str, bytes] = {}
-        for name in (".claude", ".codex", ".gemini", ".qwen", ".copilot", ".agents"):
+        for name in (".claude", ".codex", ".gemini", ".qwen", ".copilot", ".agents", ".config/opencode"):
             for path in sorted((self.home / name).rglob("*")):
                 if path.is_file():
                     found[str(path.relative_to(self.home))] = path.read_bytes()
@@ -71,15 +72,16 @@ class HookWorld:
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 
-    def start(self, number: int) -> dict[str, Any]:
+    def start(self, number: int, check: str = "python3 -m unittest") -> dict[str, Any]:
         """The model's first act: it gives its own session a task."""
-        import shlex
+        return self.type(number, "session", "start", "make the tests pass", "--check", check)
 
+    def type(self, number: int, *words: str) -> dict[str, Any]:
+        """A command of `ralph` that the model types into the host's shell."""
         which = ["--host", self.host, "--session", ID.format(number)] if self.host == "gemini" else []
-        words = ["session", "start", "make the tests pass", "--check", "python3 -m unittest", *which]
-        return {"bash": shlex.join([*self.ralph, *words])}
+        return {"bash": shlex.join([*self.ralph, *words, *which])}
 
-    def play(self, *talks: tuple[str, list[dict[str, Any]]]) -> list[str]:
+    def play(self, *talks: tuple[str, list[dict[str, Any]]], **more: str) -> list[str]:
         """Each talk in its repository, all at the same time; what each model was told."""
         from kit import LIMIT
 
@@ -87,7 +89,7 @@ class HookWorld:
         folder.mkdir()
         plan = [{"cwd": str(self.top / name), "replies": replies, "argv": self._argv(number)}
                 for number, (name, replies) in enumerate(talks)]  # fmt: skip
-        env = {**self.env, **self.cli.env, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": "9"}
+        env = {**self.env, **self.cli.env, **more}
         order = {"talks": plan, "env": env, "home": str(self.home)}
         (folder / "plan.json").write_text(json.dumps(order))
         argv = [sys.executable, "-S", str(MODELS / "lonely.py"), sys.executable, __file__, str(folder)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import kit
 import pytest
 from insidekit import HookWorld
 from realkit import MENDING
@@ -61,19 +62,77 @@ def test_the_cap_holds_also_where_the_host_has_none(tmp_path: Path, host: str) -
 
 @pytest.mark.slow
 @pytest.mark.agents
-@pytest.mark.parametrize("host", ["claude", "codex"])
-def test_two_sessions_at_once_do_not_mix(tmp_path: Path, host: str) -> None:
-    """Of two sessions of one host at the same time, one ends verified and the other does not."""
+def test_a_host_that_listens_only_twice_is_refused_only_twice(tmp_path: Path) -> None:
+    """Never past the host's own cap: the third stop is Ralph's allowance, and not the host's override."""
+    world = HookWorld(tmp_path, "claude")
+    world.do("skills", "install", "--agent", "claude", "-y")
+    asked = world.play(("one", [world.start(0), *[DONE] * 9]), CLAUDE_CODE_STOP_HOOK_BLOCK_CAP="2")[0]
+    found = world.sessions()[0]
+    assert (found["refused"], found["verified"], found["last"]["why"]) == (2, False, "cap"), found
+    assert "refusal 2 of at most 2 in a row" in asked
+
+
+@pytest.mark.slow
+@pytest.mark.agents
+@pytest.mark.parametrize("host", ["claude", "codex", "gemini", "qwen", "copilot"])
+def test_two_sessions_at_once_in_one_repository_do_not_mix(tmp_path: Path, host: str) -> None:
+    """Two sessions of one host work in the same files at the same time, each held to its own check: one ends
+    verified, and the other is refused five times for what its own check says."""
     world = HookWorld(tmp_path, host)
     world.do("skills", "install", "--agent", host, "-y")
-    world.play(
-        ("one", [world.start(0), MENDING, DONE, DONE]),
-        ("two", [world.start(1), *[DONE] * 9]),
+    asked = world.play(
+        ("one", [world.start(0), MENDING, *[DONE] * 3]),
+        ("one", [world.start(1, "test -e never.txt"), *[DONE] * 9]),
     )
-    first, second = world.sessions("one")[0], world.sessions("two")[0]
-    assert (first["state"], first["refused"]) == ("VERIFIED_DONE (B)", 0)
-    assert (second["verified"], second["refused"]) == (False, 5)
-    assert first["session"] != second["session"]
+    by_id = {one["session"]: one for one in world.sessions()}
+    assert len(by_id) == 2
+    ended = {one["state"]: one["refused"] for one in by_id.values() if one["verified"]}
+    assert list(ended) == ["VERIFIED_DONE (B)"], by_id
+    other = next(one for one in by_id.values() if not one["verified"])
+    assert (other["refused"], other["last"]["why"]) == (5, "cap"), other
+    assert "refusal 5 of" not in asked[0]
+    assert "refusal 5 of" in asked[1]
+
+
+@pytest.mark.slow
+@pytest.mark.agents
+@pytest.mark.parametrize("host", ["claude", "qwen"])
+def test_a_session_of_a_real_host_goes_on_outside(tmp_path: Path, host: str) -> None:
+    """`/ralph continue outside`: the agent types the command, may stop, and the user attaches to the loop."""
+    world = HookWorld(tmp_path, host)
+    world.do("skills", "install", "--agent", host, "-y")
+    go_on = world.type(0, "session", "continue", "--agent-cmd", kit.agent("honest_steps", 1))
+    world.play(("one", [world.start(0), DONE, go_on, *[DONE] * 3]))
+    shown = world.do("attach", "--display", "plain")
+    assert "verified" in shown
+    found = world.sessions()[0]
+    assert (found["refused"], found["ended"]["outcome"]) == (1, "continued"), found
+    (loop,) = json.loads(world.do("status", "--json", "--all"))["loops"]
+    assert loop["outcome"] == "verified"
+    assert found["ended"]["loop"] in loop["loop"]
+    world.do("worker", "stop")
+
+
+@pytest.mark.slow
+@pytest.mark.agents
+def test_opencode_has_the_skill_and_starts_loops_outside(tmp_path: Path) -> None:
+    """It has no hook that could hold a session back, so its agent is told to start a loop: the skill is in
+    what the model hears, the loop ends verified, and uninstalling leaves nothing."""
+    world = HookWorld(tmp_path, "opencode")
+    before = world.listing()
+    world.do("skills", "install", "--agent", "opencode", "-y")
+    (tmp_path / "task.md").write_text("make the tests pass\n")
+    start = world.type(
+        0, "loop", "-d", "--task-file", str(tmp_path / "task.md"), "--check", "python3 -m unittest",
+        "--agent-cmd", kit.agent("honest_steps", 1),
+    )  # fmt: skip
+    asked = world.play(("one", [start, DONE, DONE]))[0]
+    assert "Ralph runs the checks itself" in asked  # the skill's description
+    assert "verified" in world.do("attach", "--display", "plain")
+    world.do("worker", "stop")
+    world.do("skills", "uninstall", "--agent", "opencode", "-y")
+    assert {path: text for path, text in world.listing().items() if path in before} == before
+    assert not [path for path in world.listing() if "ralph" in path]
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from ralph.core.session.answer_stop import MAX_REFUSALS
 from ralph.core.session.hosts import HOST_FACTS
 from ralph.core.session.names import session_name
 from ralph.core.session.record import Fact, HookAnswered, Session, SubagentStarted
+from ralph.core.text.clean import one_line
 from ralph.shell.session.look import added_problems, snapshot_here
 from ralph.shell.session.stream import add_fact, read_session
 from ralph.shell.state.directory import open_state, state_dir
@@ -96,20 +97,22 @@ def _answer_added(hook: Hook, session: Session) -> Answer:
     began = session.subagents.get(text_field(hook.fields, "agent_id", 200), "")
     files = hook.fields.get("files_modified")
     named = [one for one in files if isinstance(one, str)] if isinstance(files, list) else []
-    found, tree = added_problems(
+    added, tree = added_problems(
         hook.name, hook.env, hook.cwd, SystemClock(), session, since=began, files=named
     )
-    row = session.refusals.get(hook.event, 0)
+    found, row = added.found, session.refusals.get(hook.event, 0)
     refused = bool(found) and row < MAX_REFUSALS
     if found or row:
         _note(hook, lambda _: HookAnswered(
-            event=hook.event, refused=refused, why="added", tree=tree, words=tuple(found)
+            event=hook.event, refused=refused, why="added", tree=tree, words=found
         ))  # fmt: skip
-    if not refused:
-        allowed = f"ralph: allowed after {row} refusals, NOT clean: {'; '.join(found)[:600]}"
-        return 0, "", allowed if found else ""
-    lines = [f"Ralph: this is not finished (refusal {row + 1} of at most {MAX_REFUSALS} in a row)."]
-    return refuse(hook, "\n".join([*lines, *(f"- {line}" for line in found)]))
+    if refused:
+        lines = [f"Ralph: this is not finished (refusal {row + 1} of at most {MAX_REFUSALS} in a row)."]
+        return refuse(hook, "\n".join([*lines, *(f"- {line}" for line in found)]))
+    if found:
+        return 0, "", f"ralph: allowed after {row} refusals, NOT clean: {'; '.join(found)[:600]}"
+    unparsed = one_line(", ".join(added.unparsed), 300)
+    return 0, "", f"ralph: no program here could parse {unparsed}: not checked for syntax" if unparsed else ""
 
 
 def _start_subagent(hook: Hook, session: Session) -> Answer:

@@ -15,6 +15,8 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from ralph.core.text.clean import one_line
 from ralph.gates.guards import READ, GuardFacts, inspect
 from ralph.gates.guards._base.texts import MAX_BYTES, Pair, decode, is_aside, is_testing, new_numbers, pairs
@@ -29,12 +31,13 @@ _TIMEOUT_SECONDS = 5.0
 _TROUBLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _TYPESCRIPT = """
 const m = require("node:module"), s = require("node:fs").readFileSync(process.argv[1], "utf8");
-if (!m.stripTypeScriptTypes) process.exit(0);
+if (!m.stripTypeScriptTypes) process.exit(3);
 try { m.stripTypeScriptTypes(s, { mode: "transform" }) }
 catch (e) {
   if (e.code === "ERR_INVALID_TYPESCRIPT_SYNTAX") { console.error("Error: " + e.message); process.exit(1) }
 }
 """
+_CANNOT_TELL = 3  # exit code of a parser that does not know the language
 _NODE = ("node", "--no-warnings")
 _PARSERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     # Of several ways to parse a file, one that works is enough.
@@ -49,10 +52,15 @@ _PARSERS: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
 }
 
 
+class AddedCode(Struct, frozen=True):
+    found: tuple[str, ...]  # sentences, each with its place
+    unparsed: tuple[str, ...]  # files of which nobody here can tell whether they parse
+
+
 def find_in_added(
     store: Store, base: str, tree: str, task: str = "", only: frozenset[str] = frozenset()
-) -> list[str]:
-    """Sentences, each with its place; `only` these paths when any are named."""
+) -> AddedCode:
+    """What is wrong with added lines, in `only` these paths when any are named."""
     seen = compare_trees(store, base, tree)
     changes = tuple(one for one in seen.changes if not only or one.path in only)
     facts = GuardFacts(
@@ -74,8 +82,10 @@ def find_in_added(
     for pair in pairs(facts):
         found += _look(facts, pair)
     parsed = [pair for pair in pairs(facts) if pair.new and _suffix(pair.path) in _PARSERS]
-    found += [words for pair in parsed[:_MAX_PARSED] if (words := _parse_outside(pair))]
-    return found[:MAX_FOUND]
+    said = {pair.path: _parse_outside(pair) for pair in parsed[:_MAX_PARSED]}
+    said |= {pair.path: None for pair in parsed[_MAX_PARSED:]}
+    found += [f"{path} does not parse: {words}" for path, words in said.items() if words]
+    return AddedCode(tuple(found[:MAX_FOUND]), tuple(path for path, words in said.items() if words is None))
 
 
 def parse_file(path: str, top: str) -> str:
@@ -121,21 +131,22 @@ def _parse_error(kind: str, text: str) -> str:
     return ""
 
 
-def _parse_outside(pair: Pair) -> str:
+def _parse_outside(pair: Pair) -> str | None:
+    """Why it does not parse, "" when it does or did not before; None when nobody here can tell."""
     ways = _PARSERS[_suffix(pair.path)]
     wrong = _all_refuse(ways, pair.new)
-    if not wrong or "Unexpected token '<'" in wrong or (pair.old and _all_refuse(ways, pair.old)):
+    if wrong and ("Unexpected token '<'" in wrong or (pair.old and _all_refuse(ways, pair.old))):
         return ""  # JSX, and other dialects
-    return f"{pair.path} does not parse: {wrong}"
+    return wrong
 
 
-def _all_refuse(ways: tuple[tuple[tuple[str, ...], str], ...], text: str) -> str:
-    """Why no way of parsing takes this text; "" when one does, or none came to an answer."""
+def _all_refuse(ways: tuple[tuple[tuple[str, ...], str], ...], text: str) -> str | None:
+    """Why no way of parsing takes this text; "" when one does, None when none came to an answer."""
     wrong = ""
     for argv, suffix in ways:
         program = shutil.which(argv[0])
         if program is None:
-            return ""
+            return None
         with tempfile.NamedTemporaryFile("w", suffix=suffix, encoding="utf-8") as file:
             file.write(text)
             file.flush()
@@ -145,9 +156,9 @@ def _all_refuse(ways: tuple[tuple[tuple[str, ...], str], ...], text: str) -> str
                     check=False, timeout=_TIMEOUT_SECONDS, stdin=subprocess.DEVNULL, env={"PATH": os.defpath},
                 )  # fmt: skip
             except (OSError, subprocess.TimeoutExpired):
-                return ""
-        if done.returncode == 0:
-            return ""
+                return None
+        if done.returncode in (0, _CANNOT_TELL):
+            return None if done.returncode else ""
         said = [line for line in done.stderr.splitlines() if "rror" in line or ": line " in line]
         wrong = one_line((said or ["syntax error"])[0].replace(file.name, ""), 160)
     return wrong

@@ -11,7 +11,7 @@ from ralph.shell.git.project import find_project
 from ralph.shell.git.snapshot import user_tree
 from ralph.shell.git.store import Store, open_store
 from ralph.shell.git.trees import tree_of
-from ralph.shell.session.added_code import find_in_added
+from ralph.shell.session.added_code import AddedCode, find_in_added
 from ralph.shell.session.stream import alone, session_folder
 from ralph.shell.state.directory import open_state, state_dir
 
@@ -34,8 +34,8 @@ def added_problems(
     *,
     since: str,
     files: Sequence[str],
-) -> tuple[list[str], str]:
-    """Sentences on what was added since this tree, the start of the session's task, or the last commit."""
+) -> tuple[AddedCode, str]:
+    """What is wrong with lines added since this tree, the start of the session's task, or the last commit."""
     store, tree = snapshot_here(name, env, cwd, clock)
     top = store.project.top
     order = session.loop.order if session.active and session.loop.sealed.repo == top else None

@@ -167,6 +167,8 @@ def _report_error(error: RalphError, args: list[str]) -> int:
     sys.stdout.flush()
     colour = use_colour(sys.stderr, os.environ)
     show(error, as_json=as_json, stdout=sys.stdout, stderr=sys.stderr, colour=colour)
+    if args[:1] == ["hook"]:  # where a host takes 2 for a refusal, and would hold its user for our trouble
+        return 1
     return error.exit_code
 
 
