@@ -20,6 +20,7 @@ from ralph.app.skills.install import (
 from ralph.app.skills.layout import Skill, host_table, own_files, skill_for
 from ralph.core.session.hosts import HOST_FACTS
 from ralph.errors import UserError
+from ralph.ui.cli.main import main
 
 MINE = '{\n   "theme":"dark", "n": 1e3,\n   "hooks": {"AfterAgent": [ {"hooks": []} ], "Stop": []}\n}'
 BOTH = [(host, scope) for host in HOST_FACTS for scope in ("user", "project")]
@@ -148,11 +149,33 @@ def test_every_trigger_phrase_is_in_the_description(tmp_path: Path, host: str) -
     said = next(line for line in head.splitlines() if line.startswith("description: "))
     assert len(json.loads(said.removeprefix("description: "))) <= 1024
     for phrase in (
-        "/loop", "loop until done", "iterate", "keep trying", "fix until passing", "ralph this: X",
-        "ralph it",
-        "keep fixing until X", "run until passes", "fix until green", "address issues", "agent-loop-ext",
-        "survives session", "resume later", "unattended", "daemon",
+        "/loop", "/iterate", "loop until done", "'iterate'", "'keep trying'", "fix until passing", "/ralph",
+        "ralph this: X", "ralph: X", "al: X", "ralph it", "keep trying until X", "loop until X",
+        "iterate until X", "keep fixing until X", "run until passes", "fix until green", "address issues",
+        "handle all listed issues", "'agent-loop'", "external", "background", "daemon", "detached",
+        "crash-resilient", "survives session", "resume later", "unattended", "agent-loop-ext",
+        "ralph-external", "/orchestrator", "/parallel", "/retrospective",
     ):  # fmt: skip
         assert phrase in said
     assert "ralph route" in text
     assert os.path.isabs(next(iter(own_files(skill))))
+
+
+def test_the_choice_between_goal_and_stop_gate_is_offered_shown_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Installing names the other way, `status` shows limit and choice, and an update changes neither."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+
+    def ralph(*words: str) -> str:
+        assert main(["skills", *words]) == 0
+        return capsys.readouterr().out
+
+    assert "--agent claude --user --goal native" in ralph("install", "--agent", "claude", "-y")
+    assert "Stop gate, answers within 120 s (or /goal: install --goal native)" in ralph("status")
+    ralph("install", "--agent", "claude", "--goal", "native", "-y")
+    assert "up to date" in ralph("install", "--agent", "claude", "-y")
+    assert "/goal (or Stop gate: install --goal ralph)" in ralph("status")
+    assert not [one for one in tmp_path.rglob("hooks.json") if "hook Stop" in one.read_text()]

@@ -32,17 +32,23 @@ def _where(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _skills(hosts: tuple[str, ...], scope: str, *, goal: bool = False) -> list[Any]:
-    """The hosts that were named; else those whose program is here."""
+def _skills(hosts: tuple[str, ...], scope: str, goal: str | None = None) -> list[Any]:
+    """The hosts that were named, else those whose program is here; each with the goal it has, or this one."""
     import shutil
 
+    from msgspec.structs import replace
+
     from ralph.app.place import project_of
+    from ralph.app.skills.install import read_note
     from ralph.app.skills.layout import skill_for
 
     env = dict(os.environ)
     top = (project_of(os.getcwd()) or os.getcwd()) if scope == "project" else os.path.expanduser("~")
     chosen = hosts or tuple(name for name in HOST_FACTS if shutil.which(name))
-    return [skill_for(name, scope, top, env, goal=goal) for name in chosen]  # type: ignore[arg-type]
+    found = [skill_for(name, scope, top, env) for name in chosen]  # type: ignore[arg-type]
+    if goal is not None:
+        return [replace(one, goal=goal == "native") for one in found]
+    return [replace(one, goal=note.goal) if (note := read_note(one, env)) else one for one in found]
 
 
 @command.command("install", short_help="Install or update.")
@@ -50,12 +56,13 @@ def _skills(hosts: tuple[str, ...], scope: str, *, goal: bool = False) -> list[A
 @click.option(
     "--goal",
     type=click.Choice(("ralph", "native")),
-    default="ralph",
-    help="Who says when it is over: Ralph's Stop gate (default), or the host's own /goal. Never both.",
+    default=None,
+    help="Who says when it is over: Ralph's Stop gate (default), or the host's own /goal. Never both. "
+    "An update keeps what is installed.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the difference and change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-def install(hosts: tuple[str, ...], scope: str, goal: str, dry_run: bool, yes: bool) -> int:
+def install(hosts: tuple[str, ...], scope: str, goal: str | None, dry_run: bool, yes: bool) -> int:
     """Install `/ralph` and the hooks, or bring them up to date. Shows the exact difference first.
 
     \b
@@ -67,7 +74,7 @@ def install(hosts: tuple[str, ...], scope: str, goal: str, dry_run: bool, yes: b
     from ralph.errors import UserError
 
     env = dict(os.environ)
-    if not (skills := _skills(hosts, scope, goal=goal == "native")):
+    if not (skills := _skills(hosts, scope, goal)):
         raise UserError(
             "no agent that could hold Ralph was found",
             code="E-SKILLS-NONE",
@@ -88,8 +95,15 @@ def install(hosts: tuple[str, ...], scope: str, goal: str, dry_run: bool, yes: b
         if not _ask_to_apply(f"write this for {skill.host}?", changes, yes=yes, dry_run=dry_run):
             continue
         apply_install(skill, env, changes)
-        told = host_table()[skill.host].get("note", "")
-        print(f"{skill.host}: installed; in a new session, /ralph" + (f"\nnote: {told}" if told else ""))
+        print(f"{skill.host}: installed; in a new session, /ralph")
+        own, told = HOST_FACTS[skill.host].goal, host_table()[skill.host].get("note", "")
+        if own:
+            here = f"ralph skills install --agent {skill.host} --{scope} --goal"
+            told = f"{own} asks a model when it is over; Ralph's Stop gate instead: {here} ralph"
+            if not skill.goal:
+                told = f"Ralph's Stop gate says when it is over; {own} of {skill.host} instead: {here} native"
+        if told:
+            print(f"note: {told}")
     return 0
 
 
@@ -160,24 +174,28 @@ def status(as_json: bool) -> int:
             gate = facts.goal if native else "Stop gate" if "Stop" not in facts.ignores else "none"
             rows.append({
                 "agent": skill.host, "scope": scope, "state": skill_state(skill, env), "until": gate,
+                "or": "Stop gate" if native else facts.goal or None,
                 "stop_seconds": facts.seconds if gate == "Stop gate" else None,
             })  # fmt: skip
     if as_json:
         print(json.dumps({"v": 1, "skills": rows}))
         return 0
     shown = [
-        (
-            row["agent"],
-            row["scope"],
-            row["state"],
-            f"a stop is answered within {row['stop_seconds']} s"
-            if row["stop_seconds"]
-            else f"until: {row['until']}",
-        )
+        (row["agent"], row["scope"], row["state"], _until(row))
         for row in rows
         if row["scope"] == "user" or row["state"] != "not installed"
     ]
     print("\n".join(table(shown)))
+    print("checks that take longer than a stop may go on by themselves; the next stop hears the verdict")
     if any(row["state"] in ("stale", "edited") for row in rows):
         print("update: ralph skills install")
     return 0
+
+
+def _until(row: dict[str, Any]) -> str:
+    """Who says when it is over, how soon, and what could be chosen instead."""
+    if row["until"] == "none":
+        return "no stop gate: /ralph starts loops outside"
+    soon = f", answers within {row['stop_seconds']} s" if row["stop_seconds"] else ""
+    instead = f" (or {row['or']}: install --goal {'native' if soon else 'ralph'})" if row["or"] else ""
+    return f"{row['until']}{soon}{instead}"
