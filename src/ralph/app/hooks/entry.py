@@ -80,7 +80,8 @@ def _may_matter(event: str, fields: dict[str, Any], data: bytes) -> bool:
     """Could this use of a tool be refused, or have broken a file?"""
     if event == "PreToolUse":
         given = fields.get("tool_input")
-        command = str(given.get("command", given.get("cmd", ""))) if isinstance(given, dict) else ""
+        words = ("command", "cmd", "script")
+        command = str([given.get(one, "") for one in words]) if isinstance(given, dict) else ""
         return bool(_WRITER.search(text_field(fields, "tool_name")) or _TOUCHES.search(command))
     if event == "PostToolUse":
         writes = _WRITER.search(text_field(fields, "tool_name"))

@@ -87,11 +87,7 @@ def _protected_by(path: str, order: Order, cwd: str) -> str:
 
 
 def _why_destructive(command: str, order: Order, cwd: str) -> str:
-    for words in simple_commands(command[:20_000]):
-        while words and (
-            os.path.basename(words[0]) in _WRAPPERS or words[0].startswith("-") or "=" in words[0]
-        ):
-            words = words[1:]  # noqa: PLW2901
+    for words in map(_unwrap, simple_commands(command[:20_000])):
         if not words:
             continue
         program, rest = os.path.basename(words[0]), words[1:]

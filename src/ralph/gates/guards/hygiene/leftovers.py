@@ -26,8 +26,16 @@ KINDS = guard_kinds(NAME, TAKE_OUT, {
         "remove it, or use the project's own logging"),
 })  # fmt: skip
 _DEBUGGERS = frozenset(("pdb", "ipdb", "pudb", "wdb", "epdb", "bdb"))
+_STOPPING = frozenset(("set_trace", "post_mortem", "pm", "runcall"))
+_STOPS = frozenset(
+    ("breakpoint", "sys.breakpointhook", "debugpy.breakpoint", "debugpy.wait_for_client", "IPython.embed")
+)
+_IMPORTS = frozenset(("__import__", "importlib.import_module"))
 _JAVASCRIPT = re.compile(
-    r"(?<![\w$.])(?:(debugger)(?=\s*(?:;|\n|\}|$))|console\s*\.\s*(?:log|debug|table|dir)\s*\()"
+    r"""(?<![\w$.])(?:(debugger)(?=\s*(?:;|\n|\}|$))
+    | (?:(?:window|globalThis|global|self)\s*\.\s*)? console
+      \s*(?:\?\.|\.|(?:\?\.\s*)?\[\s*["'`])\s*(?:log|debug|table|dir|dirxml|trace)\b(?:["'`]\s*\])?\s*(?:\?\.\s*)?\()""",
+    re.VERBOSE,
 )
 _RUST = re.compile(r"(?<![\w:])(dbg)!\s*[(\[{]")
 _CONSOLE = re.compile(r"\bconsole\s*\.\s*\w+\s*\(")
@@ -81,22 +89,37 @@ def _leftovers(facts: GuardFacts, pair: Pair) -> Iterator[tuple[int, str, str]]:
 
 
 def _in_python(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name(id="breakpoint")):
-                yield node.lineno, "breakpoint", "breakpoint()"
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=module), attr="set_trace" | "runcall" as name)
-            ) if module in _DEBUGGERS:
-                yield node.lineno, "breakpoint", f"{module}.{name}()"
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="debugpy"), attr="breakpoint" | "wait_for_client")
-            ):
-                yield node.lineno, "breakpoint", "debugpy"
-            case ast.Call(func=ast.Name(id="print")):
-                yield node.lineno, "print", "print()"
-            case _:
-                pass
+    nodes = list(ast.walk(tree))
+    names: dict[str, str] = {}  # as the file calls it -> what it is
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            start = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            names |= {one.asname: start + one.name for one in node.names if one.asname}
+            names |= {one.name: start + one.name for one in node.names if start and not one.asname}
+    for node in nodes:
+        called = _dotted(node.func, names) if isinstance(node, ast.Call) else ""
+        stops = called.rpartition(".")[2] in _STOPPING and called.partition(".")[0] in _DEBUGGERS
+        if stops or called in _STOPS:
+            yield node.lineno, "breakpoint", f"{called}()"  # type: ignore[attr-defined]
+        elif called == "print":
+            yield node.lineno, "print", "print()"  # type: ignore[attr-defined]
+
+
+def _dotted(node: ast.expr, names: dict[str, str]) -> str:
+    """What is called, by the names of modules: `p.set_trace` after `import pdb as p` is `pdb.set_trace`."""
+    match node:
+        case ast.Name(id=name):
+            return names.get(name, name)
+        case ast.Attribute(value=value, attr=attr):
+            return f"{_dotted(value, names)}.{attr}"
+        case ast.Call(func=func, args=[ast.Constant(value=str(module)), *_]) if (
+            _dotted(func, names) in _IMPORTS
+        ):
+            return module
+        case ast.Call(func=func):
+            return _dotted(func, names)
+        case _:
+            return "?"
 
 
 def _in_text(text: str, kind: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
